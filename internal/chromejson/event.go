@@ -1,0 +1,186 @@
+package chromejson
+
+// Field is a value's place in Event.Raw, quotes included. Hi is 0 when the
+// event does not have the field.
+type Field struct{ Lo, Hi uint32 }
+
+// Present tells whether the event has the field.
+func (f Field) Present() bool { return f.Hi != 0 }
+
+// Event is one element of traceEvents. Its slices are valid until the next
+// call of Scanner.Next.
+type Event struct {
+	Raw []byte // the whole object as text, always well-formed JSON
+	Off int64  // where it starts in the decompressed file, bytes
+	Ph  byte   // 0 when missing
+
+	Cat, Name, PID, TID, TS, Dur, ID, Args Field
+
+	// Known holds the members of args that this package knows, in file order.
+	Known []Arg
+
+	flags uint8
+}
+
+// Arg is one known member of an event's args.
+type Arg struct {
+	Key ArgKey
+	At  Field
+}
+
+// Value is a field's text as written, quotes included.
+func (e *Event) Value(f Field) []byte { return e.Raw[f.Lo:f.Hi] }
+
+// Text is a field's text without quotes, still escaped.
+func (e *Event) Text(f Field) []byte {
+	if f.Hi-f.Lo >= 2 && e.Raw[f.Lo] == '"' {
+		return e.Raw[f.Lo+1 : f.Hi-1]
+	}
+	return e.Raw[f.Lo:f.Hi]
+}
+
+// Arg finds a known member of args.
+func (e *Event) Arg(k ArgKey) (Field, bool) {
+	for i := range e.Known {
+		if e.Known[i].Key == k {
+			return e.Known[i].At, true
+		}
+	}
+	return Field{}, false
+}
+
+// Int reads a field as an integer; a quoted one counts too.
+func (e *Event) Int(f Field) (int64, bool) {
+	if !f.Present() {
+		return 0, false
+	}
+	return ParseInt(e.Text(f))
+}
+
+// ArgInt reads a known member of args as an integer.
+func (e *Event) ArgInt(k ArgKey) (int64, bool) {
+	f, ok := e.Arg(k)
+	if !ok {
+		return 0, false
+	}
+	return e.Int(f)
+}
+
+// ArgKey names the members of args that some reader needs; everything else in
+// args is passed on unread.
+type ArgKey uint8
+
+// The known keys, with Kineto's spelling in argKey.
+const (
+	_ ArgKey = iota
+	ArgCorrelation
+	ArgExternalID
+	ArgStream
+	ArgDevice
+	ArgGrid
+	ArgBlock
+	ArgBytes
+	ArgCollective
+	ArgInElems
+	ArgOutElems
+	ArgDType
+	ArgGroupSize
+	ArgGroupName
+	ArgGroupRanks
+	ArgSeq
+	ArgInputDims
+	ArgInputType
+	ArgTotalAllocated
+	ArgTotalReserved
+	ArgDeviceType
+	ArgDeviceID
+	ArgName
+	ArgSortIndex
+)
+
+// argKey gives the id of a member's raw key, 0 for one nobody asks for. The
+// switch on length and bytes compiles to a few comparisons.
+func argKey(k []byte) ArgKey {
+	switch string(k) {
+	case "External id":
+		return ArgExternalID
+	case "correlation":
+		return ArgCorrelation
+	case "stream":
+		return ArgStream
+	case "device":
+		return ArgDevice
+	case "grid":
+		return ArgGrid
+	case "block":
+		return ArgBlock
+	case "bytes", "Bytes":
+		return ArgBytes
+	case "Collective name":
+		return ArgCollective
+	case "In msg nelems":
+		return ArgInElems
+	case "Out msg nelems":
+		return ArgOutElems
+	case "dtype":
+		return ArgDType
+	case "Group size":
+		return ArgGroupSize
+	case "Process Group Name", "Process Group ID":
+		return ArgGroupName
+	case "Process Group Ranks":
+		return ArgGroupRanks
+	case "Seq":
+		return ArgSeq
+	case "Input Dims":
+		return ArgInputDims
+	case "Input type":
+		return ArgInputType
+	case "Total Allocated":
+		return ArgTotalAllocated
+	case "Total Reserved":
+		return ArgTotalReserved
+	case "Device Type":
+		return ArgDeviceType
+	case "Device Id":
+		return ArgDeviceID
+	case "name":
+		return ArgName
+	case "sort_index":
+		return ArgSortIndex
+	}
+	return 0
+}
+
+// topKey stores where a top-level value lies. The first of duplicate keys wins.
+func (e *Event) topKey(k []byte, at Field) {
+	var f *Field
+	switch string(k) {
+	case "ph":
+		if e.Ph == 0 && at.Hi-at.Lo == 3 {
+			e.Ph = e.Raw[at.Lo+1]
+		}
+		return
+	case "ts":
+		f = &e.TS
+	case "dur":
+		f = &e.Dur
+	case "cat":
+		f = &e.Cat
+	case "pid":
+		f = &e.PID
+	case "tid":
+		f = &e.TID
+	case "id":
+		f = &e.ID
+	case "name":
+		f = &e.Name
+	case "args":
+		f = &e.Args
+	default:
+		return
+	}
+	if !f.Present() {
+		*f = at
+	}
+}

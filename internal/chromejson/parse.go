@@ -1,0 +1,384 @@
+package chromejson
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// What the grammar functions return in place of an index.
+const (
+	more = -1 // the text ends before the element does
+	bad  = -2 // no JSON, however much were to follow
+)
+
+// Deviations from JSON that are understood, and mended by clean.
+const (
+	flagControl   = 1 << iota // raw control characters in a string
+	flagEscape                // an escape JSON does not have, as in unescaped Windows paths
+	flagNonFinite             // NaN, Infinity, inf and their negatives
+	flagComma                 // a comma before a closing bracket
+	flagHigh                  // bytes above 127: UTF-8 to be checked
+	needsClean    = flagControl | flagEscape | flagNonFinite | flagComma
+)
+
+// maxDepth bounds nesting: one bit per level says object or array.
+const maxDepth = 64
+
+// grammar reads JSON text in place. It has no state but the flags it raises.
+type grammar struct{ flags uint8 }
+
+const (
+	ones   = 0x0101010101010101
+	highs  = 0x8080808080808080
+	quotes = ones * '"'
+	slants = ones * '\\'
+)
+
+// str takes the index after an opening quote and gives the one after the
+// closing quote. Eight bytes at a time: the usual trick of finding zero bytes
+// in x^pattern, and bytes below 0x20 by the borrow of a subtraction. The
+// lowest byte found is exact; higher ones may not be, so only it is used.
+func (g *grammar) str(b []byte, i int) int {
+	var high uint64
+	for {
+		for i+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[i:])
+			q, s := x^quotes, x^slants
+			m := ((q-ones)&^q | (s-ones)&^s | (x-ones*0x20)&^x) & highs
+			if m != 0 {
+				n := bits.TrailingZeros64(m)
+				high |= x & (1<<n - 1)
+				i += n >> 3
+				break
+			}
+			high |= x
+			i += 8
+		}
+		if i >= len(b) {
+			return more
+		}
+		switch c := b[i]; {
+		case c == '"':
+			if high&highs != 0 {
+				g.flags |= flagHigh
+			}
+			return i + 1
+		case c == '\\':
+			if i+1 >= len(b) {
+				return more
+			}
+			switch b[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case 'u':
+				if i+6 > len(b) {
+					return more
+				}
+				if !hex4(b[i+2 : i+6]) {
+					g.flags |= flagEscape
+				}
+				i += 2
+			default:
+				g.flags |= flagEscape
+				i++ // the backslash is literal, what follows is read as itself
+			}
+		case c < 0x20:
+			g.flags |= flagControl
+			i++
+		default: // the tail of the text, fewer than eight bytes
+			high |= uint64(c)
+			i++
+		}
+	}
+}
+
+func hex4(b []byte) bool {
+	for _, c := range b {
+		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// space skips white space; the result may be len(b).
+func space(b []byte, i int) int {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// number reads a JSON number that begins at i.
+func number(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	start := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	if i == start {
+		if i == len(b) {
+			return more
+		}
+		return bad
+	}
+	if b[start] == '0' && i-start > 1 {
+		return bad
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		start = i
+		for i < len(b) && b[i]-'0' <= 9 {
+			i++
+		}
+		if i == start && i < len(b) {
+			return bad
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		start = i
+		for i < len(b) && b[i]-'0' <= 9 {
+			i++
+		}
+		if i == start && i < len(b) {
+			return bad
+		}
+	}
+	if i == len(b) { // more digits may follow
+		return more
+	}
+	return i
+}
+
+// words are the literals of JSON, then those that Python and old libkineto
+// write for numbers JSON cannot say.
+var words = [...]string{"true", "false", "null", "NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf"}
+
+const jsonWords = 3 // the first of words that JSON has
+
+// word reads a literal at i; w is its index in words.
+func word(b []byte, i int) (end, w int) {
+	partial := false
+	for w := range words {
+		s := words[w]
+		if n := min(len(s), len(b)-i); string(b[i:i+n]) == s[:n] {
+			if n < len(s) {
+				partial = true
+				continue
+			}
+			if i+n < len(b) && isWordByte(b[i+n]) {
+				continue // "inf" of "infinity"
+			}
+			return i + n, w
+		}
+	}
+	if partial {
+		return more, 0
+	}
+	return bad, 0
+}
+
+func isWordByte(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
+
+// value reads any JSON value that begins at i and gives the index after it.
+func (g *grammar) value(b []byte, i int) int {
+	var stack uint64 // bit 0: the innermost open bracket is an object
+	depth := 0
+	for {
+		// A value begins at i.
+		if i = space(b, i); i >= len(b) {
+			return more
+		}
+		switch c := b[i]; {
+		case c == '"':
+			if i = g.str(b, i+1); i < 0 {
+				return i
+			}
+		case c-'0' <= 9:
+			if i = number(b, i); i < 0 {
+				return i
+			}
+		case c == '{', c == '[':
+			if depth == maxDepth {
+				return bad
+			}
+			depth++
+			stack <<= 1
+			if i = space(b, i+1); i >= len(b) {
+				return more
+			}
+			if c == '{' {
+				stack |= 1
+				if b[i] == '}' {
+					i++
+					depth--
+					stack >>= 1
+					break
+				}
+				if i = g.key(b, i); i < 0 {
+					return i
+				}
+				continue
+			}
+			if b[i] == ']' {
+				i++
+				depth--
+				stack >>= 1
+				break
+			}
+			continue
+		case c == '-' && i+1 < len(b) && b[i+1]-'0' <= 9:
+			if i = number(b, i); i < 0 {
+				return i
+			}
+		default:
+			if c == '-' && i+1 == len(b) {
+				return more
+			}
+			end, w := word(b, i)
+			if end < 0 {
+				return end
+			}
+			if w >= jsonWords {
+				g.flags |= flagNonFinite
+			}
+			i = end
+		}
+		// A value has ended: close what closes, and find the next.
+	closing:
+		for {
+			if depth == 0 {
+				return i
+			}
+			if i >= len(b) {
+				return more
+			}
+			c := b[i]
+			if c <= ' ' {
+				if i = space(b, i); i >= len(b) {
+					return more
+				}
+				c = b[i]
+			}
+			switch {
+			case c == ',':
+				if i = space(b, i+1); i >= len(b) {
+					return more
+				}
+				if b[i] == '}' || b[i] == ']' {
+					g.flags |= flagComma
+					continue
+				}
+				if stack&1 != 0 {
+					if i = g.key(b, i); i < 0 {
+						return i
+					}
+				}
+				break closing
+			case c == '}' && stack&1 != 0, c == ']' && stack&1 == 0:
+				i++
+				depth--
+				stack >>= 1
+			default:
+				return bad
+			}
+		}
+	}
+}
+
+// key reads `"key" :` that begins at i.
+func (g *grammar) key(b []byte, i int) int {
+	if b[i] != '"' {
+		return bad
+	}
+	if i = g.str(b, i+1); i < 0 {
+		return i
+	}
+	if i < len(b) && b[i] == ':' {
+		return i + 1
+	}
+	if i = space(b, i); i >= len(b) {
+		return more
+	}
+	if b[i] != ':' {
+		return bad
+	}
+	return i + 1
+}
+
+// event reads the object at the start of b into e and gives its length.
+func (g *grammar) event(b []byte, e *Event) int {
+	g.flags = 0
+	e.reset(b)
+	end := g.members(b, 0, e, false)
+	if end < 0 {
+		return end
+	}
+	e.Raw = b[:end]
+	e.flags = g.flags
+	return end
+}
+
+func (e *Event) reset(b []byte) {
+	*e = Event{Raw: b, Off: e.Off, Known: e.Known[:0]}
+}
+
+// members reads the object at i of an event (or its args) and notes where the
+// known keys lie.
+func (g *grammar) members(b []byte, i int, e *Event, inArgs bool) int {
+	i = space(b, i+1)
+	for {
+		if i >= len(b) {
+			return more
+		}
+		if b[i] == '}' {
+			return i + 1
+		}
+		keyAt := i + 1
+		if i = g.key(b, i); i < 0 {
+			return i
+		}
+		// The quote before the colon; white space between them is rare.
+		keyEnd := i - 2
+		for b[keyEnd] != '"' {
+			keyEnd--
+		}
+		if i = space(b, i); i >= len(b) {
+			return more
+		}
+		at := i
+		key := b[keyAt:keyEnd]
+		if !inArgs && b[i] == '{' && string(key) == "args" && !e.Args.Present() {
+			i = g.members(b, i, e, true)
+		} else {
+			i = g.value(b, i)
+		}
+		if i < 0 {
+			return i
+		}
+		f := Field{uint32(at), uint32(i)}
+		if !inArgs {
+			e.topKey(key, f)
+		} else if k := argKey(key); k != 0 {
+			e.Known = append(e.Known, Arg{k, f})
+		}
+		if i = space(b, i); i >= len(b) {
+			return more
+		}
+		switch b[i] {
+		case ',':
+			if i = space(b, i+1); i < len(b) && b[i] == '}' {
+				g.flags |= flagComma
+			}
+		case '}':
+		default:
+			return bad
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package chromejson
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A Source is the decompressed text of one trace file. Its format is told by
+// the first bytes, never by the file's name.
+type Source struct {
+	file    io.ReadCloser
+	counted *countingReader
+	text    io.Reader
+	zstd    *zstd.Decoder
+	gzip    *members
+	Format  Format
+	Size    int64 // of the file in bytes; 0 when it is not a regular file
+}
+
+// Format is how the bytes of a file are packed.
+type Format string
+
+// The formats that Open reads.
+const (
+	Plain Format = "json"
+	Gzip  Format = "gzip"
+	Zstd  Format = "zstd"
+)
+
+// ErrEmpty marks a file without a single byte of text.
+var ErrEmpty = errors.New("the file is empty")
+
+// Open opens a trace file: JSON, gzip of any number of members, or zstd.
+func Open(path string) (*Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("read %s: is a directory", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s, err := NewSource(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if st.Mode().IsRegular() {
+		s.Size = st.Size()
+	}
+	return s, nil
+}
+
+// NewSource reads a trace from r, which Close closes.
+func NewSource(r io.ReadCloser) (*Source, error) {
+	s := &Source{file: r, counted: &countingReader{r: r}}
+	br := bufio.NewReaderSize(s.counted, 128<<10)
+	head, err := br.Peek(4)
+	if len(head) == 0 {
+		if err == io.EOF {
+			return nil, ErrEmpty
+		}
+		return nil, err
+	}
+	switch {
+	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:
+		s.Format, s.gzip = Gzip, &members{src: br}
+		s.text = s.gzip
+	case len(head) == 4 && string(head) == "\x28\xb5\x2f\xfd":
+		s.Format = Zstd
+		// One goroutine, a window as large as zstd's own --long=27 default limit.
+		s.zstd, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, err
+		}
+		s.text = s.zstd
+	case head[0] == '{' || head[0] == '[' || head[0] <= ' ' || head[0] == 0xef:
+		s.Format, s.text = Plain, br
+	default:
+		return nil, fmt.Errorf("not a trace: it begins with % x, neither JSON nor gzip nor zstd", head)
+	}
+	return s, nil
+}
+
+// Read gives the decompressed text.
+func (s *Source) Read(p []byte) (int, error) { return s.text.Read(p) }
+
+// Consumed is how many bytes of the file have been read so far. It may be
+// called while another goroutine reads.
+func (s *Source) Consumed() int64 { return s.counted.n.Load() }
+
+// Garbage tells that bytes which are no gzip member follow the last one.
+func (s *Source) Garbage() bool { return s.gzip != nil && s.gzip.garbage }
+
+// Close releases the decoder and the file.
+func (s *Source) Close() error {
+	if s.zstd != nil {
+		s.zstd.Close()
+	}
+	return s.file.Close()
+}
+
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// members reads gzip members one after another. Unlike a multistream reader
+// it takes zeros and garbage after the last member for the end of the file,
+// as gzip itself does.
+type members struct {
+	src     *bufio.Reader
+	zr      *gzip.Reader
+	open    bool
+	garbage bool
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		if !m.open {
+			if err := m.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := m.zr.Read(p)
+		if err == io.EOF {
+			m.open = false
+			err = nil
+			if n == 0 {
+				continue
+			}
+		}
+		return n, err
+	}
+}
+
+func (m *members) next() (err error) {
+	first := m.zr == nil
+	if first {
+		m.zr, err = gzip.NewReader(m.src)
+	} else {
+		// Padding with zeros is legal and means nothing.
+		for {
+			b, peekErr := m.src.Peek(1)
+			if peekErr != nil {
+				return io.EOF
+			}
+			if b[0] != 0 {
+				break
+			}
+			_, _ = m.src.Discard(1)
+		}
+		err = m.zr.Reset(m.src)
+	}
+	if err != nil {
+		if !first && errors.Is(err, gzip.ErrHeader) {
+			m.garbage = true
+			return io.EOF
+		}
+		if err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	m.zr.Multistream(false)
+	m.open = true
+	return nil
+}

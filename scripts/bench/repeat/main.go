@@ -1,0 +1,86 @@
+// Command repeat makes rank traces N times as long, to show what a longer capture costs: the events of each file are
+// written N times over, each time one span later and with ids of their own, so that launches, kernels and arrows keep
+// their partners. It streams: memory does not grow with the file or with N.
+//
+// It reads the JSON that torch writes and any other well-formed trace; it does not repair a broken one.
+//
+//	repeat -n 10 -o OUTDIR FILE...
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/errgroup"
+)
+
+func main() {
+	copies := flag.Int("n", 10, "how many times the events are repeated")
+	outDir := flag.String("o", "", "folder for the longer files, which keep their names")
+	flag.Parse()
+	if err := run(*copies, *outDir, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "repeat:", err)
+		os.Exit(1)
+	}
+}
+
+func run(copies int, outDir string, paths []string) error {
+	if copies < 1 || outDir == "" || len(paths) == 0 {
+		return errors.New("give -n 1 or more, -o DIR and the files: repeat -n 10 -o OUTDIR FILE...")
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, path := range paths {
+		group.Go(func() error {
+			out := filepath.Join(outDir, filepath.Base(path))
+			if err := repeatFile(path, out, copies); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// repeatFile writes path's trace to out with its events repeated, as gzip of level 1.
+func repeatFile(path, out string, copies int) error {
+	file, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	compressor, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(compressor, 1<<20)
+	open := func() (io.ReadCloser, error) { return openTrace(path) }
+	return errors.Join(repeat(open, w, copies), w.Flush(), compressor.Close(), file.Close())
+}
+
+// openTrace opens a gzip file, or a plain one, as its first bytes say.
+func openTrace(path string) (io.ReadCloser, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReaderSize(file, 1<<20)
+	plain := struct {
+		io.Reader
+		io.Closer
+	}{in, file}
+	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return plain, nil
+	}
+	if plain.Reader, err = gzip.NewReader(in); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return plain, nil
+}

@@ -1,0 +1,167 @@
+package trace
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Rank places one process in the parallel layout of a server. A coordinate
+// below zero is absent: the layout does not have that dimension.
+type Rank struct {
+	TP, DP, PP, EP int
+}
+
+// NoRank has no coordinate at all.
+var NoRank = Rank{TP: -1, DP: -1, PP: -1, EP: -1}
+
+// String writes the coordinates that are present as SGLang's trace merger
+// does, without brackets: "TP00-DP01"; "Unknown" when there is none.
+func (r Rank) String() string {
+	var b strings.Builder
+	for _, c := range [...]struct {
+		key string
+		n   int
+	}{{"TP", r.TP}, {"DP", r.DP}, {"PP", r.PP}, {"EP", r.EP}} {
+		if c.n < 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		fmt.Fprintf(&b, "%s%02d", c.key, c.n)
+	}
+	if b.Len() == 0 {
+		return "Unknown"
+	}
+	return b.String()
+}
+
+// Compare orders ranks as SGLang's merger sorts files: by DP, EP, PP, TP,
+// absent coordinates counting as 0.
+func (r Rank) Compare(o Rank) int {
+	for _, d := range [...]int{
+		max(r.DP, 0) - max(o.DP, 0), max(r.EP, 0) - max(o.EP, 0),
+		max(r.PP, 0) - max(o.PP, 0), max(r.TP, 0) - max(o.TP, 0),
+	} {
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// ParseRank reads what Rank.String writes.
+func ParseRank(s string) (Rank, bool) {
+	r := NoRank
+	if s == "" {
+		return r, false
+	}
+	for part := range strings.SplitSeq(s, "-") {
+		if len(part) < 3 {
+			return NoRank, false
+		}
+		n, err := strconv.Atoi(part[2:])
+		if err != nil || n < 0 || !r.set(part[:2], n) {
+			return NoRank, false
+		}
+	}
+	return r, true
+}
+
+// set stores one coordinate; it refuses unknown keys and repetitions.
+func (r *Rank) set(key string, n int) bool {
+	var at *int
+	switch key {
+	case "TP":
+		at = &r.TP
+	case "DP":
+		at = &r.DP
+	case "PP":
+		at = &r.PP
+	case "EP":
+		at = &r.EP
+	default:
+		return false
+	}
+	if *at >= 0 {
+		return false
+	}
+	*at = n
+	return true
+}
+
+// FileName is what the name of a profiler trace says of its content.
+type FileName struct {
+	ID     string // profile id with its prefix: what the files of one window share
+	Rank   Rank
+	Stage  string // EXTEND, DECODE, prefill, decode; "" when the window was not split by stage
+	Merged bool   // a merged-ID file: never a rank of its own
+}
+
+// The names SGLang writes, section 1.6 of its contract:
+// [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
+var (
+	sglangName  = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
+	mergedName  = regexp.MustCompile(`^merged-(.+)$`)
+	vllmRank    = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
+	torchWorker = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
+)
+
+// traceSuffixes are the endings of profiler files, longest first.
+var traceSuffixes = []string{
+	".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json.zst", ".trace.json",
+	".json.gz", ".json.zst", ".json",
+}
+
+// TraceSuffix is the part of a base name that marks a profiler trace, or "".
+func TraceSuffix(base string) string {
+	for _, s := range traceSuffixes {
+		if strings.HasSuffix(base, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// ParseFileName reads the identity in the base name of a trace file. It
+// reports false when the name has no rank in it; ID is then the name without
+// its ending, so that such a file stands alone.
+func ParseFileName(base string) (FileName, bool) {
+	stem := strings.TrimSuffix(base, TraceSuffix(base))
+	if m := mergedName.FindStringSubmatch(stem); m != nil {
+		return FileName{ID: m[1], Rank: NoRank, Merged: true}, true
+	}
+	if m := sglangName.FindStringSubmatch(stem); m != nil {
+		return FileName{
+			ID:    m[1],
+			Rank:  Rank{TP: coordinate(m[2]), DP: coordinate(m[3]), PP: coordinate(m[4]), EP: coordinate(m[5])},
+			Stage: m[6],
+		}, true
+	}
+	name := FileName{ID: stem, Rank: NoRank}
+	// torch's handler and vLLM write WORKER.TIME_NS, a time of its own for
+	// each rank, so the worker without its rank is what they share.
+	worker := stem
+	if m := torchWorker.FindStringSubmatch(stem); m != nil {
+		worker = m[1]
+	}
+	if at := vllmRank.FindStringSubmatchIndex(worker); at != nil {
+		name.Rank.TP = coordinate(worker[at[2]:at[3]])
+		name.ID = strings.Trim(worker[:at[0]]+worker[at[1]:], "-_.")
+		return name, true
+	}
+	return name, false
+}
+
+func coordinate(s string) int {
+	if s == "" {
+		return -1
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
+}

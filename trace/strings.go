@@ -1,0 +1,89 @@
+package trace
+
+import "hash/maphash"
+
+// Strings is a string table. Interning goes by the bytes given, so a reader
+// can intern raw text and unescape only what is new.
+type Strings struct {
+	list  []string
+	slots []uint32 // open addressing; 0 is free, else id+1
+	hash  []uint32 // of list[i], so that growing needs no rehash
+	seed  maphash.Seed
+}
+
+// Len counts the distinct strings, the empty one included.
+func (t *Strings) Len() int {
+	if len(t.list) == 0 {
+		return 1
+	}
+	return len(t.list)
+}
+
+// Get is the text of an id; ids that were never given out are empty.
+func (t *Strings) Get(id StringID) string {
+	if int(id) >= len(t.list) {
+		return ""
+	}
+	return t.list[id]
+}
+
+// Intern gives b's id, the same for the same bytes. It allocates only when b is new.
+func (t *Strings) Intern(b []byte) StringID {
+	if len(b) == 0 {
+		return 0
+	}
+	if t.slots == nil {
+		t.slots = make([]uint32, 1024)
+		t.seed = maphash.MakeSeed()
+		t.list, t.hash = append(t.list, ""), append(t.hash, 0)
+	}
+	h := uint32(maphash.Bytes(t.seed, b))
+	mask := uint32(len(t.slots) - 1)
+	at := h & mask
+	for ; t.slots[at] != 0; at = (at + 1) & mask {
+		if id := t.slots[at] - 1; t.hash[id] == h && t.list[id] == string(b) {
+			return StringID(id)
+		}
+	}
+	id := uint32(len(t.list))
+	t.list, t.hash = append(t.list, string(b)), append(t.hash, h)
+	t.slots[at] = id + 1
+	if len(t.list)*4 > len(t.slots)*3 {
+		t.grow()
+	}
+	return StringID(id)
+}
+
+// Find is the id of s if it was interned.
+func (t *Strings) Find(s string) (StringID, bool) {
+	if s == "" {
+		return 0, true
+	}
+	if t.slots == nil {
+		return 0, false
+	}
+	h := uint32(maphash.String(t.seed, s))
+	mask := uint32(len(t.slots) - 1)
+	for at := h & mask; t.slots[at] != 0; at = (at + 1) & mask {
+		if id := t.slots[at] - 1; t.hash[id] == h && t.list[id] == s {
+			return StringID(id), true
+		}
+	}
+	return 0, false
+}
+
+// Replace changes the text of an id: a reader that interns escaped text puts
+// the plain text in its place once all is read. Intern must not follow.
+func (t *Strings) Replace(id StringID, s string) { t.list[id] = s }
+
+func (t *Strings) grow() {
+	t.slots = make([]uint32, 2*len(t.slots))
+	mask := uint32(len(t.slots) - 1)
+	for id := 1; id < len(t.list); id++ {
+		at := t.hash[id] & mask
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = uint32(id) + 1
+	}
+}

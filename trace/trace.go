@@ -1,0 +1,167 @@
+// Package trace is the timeline of one process of a server: what its CPU
+// threads and its GPU streams did, when, and what launched what.
+//
+// A Trace is a table. Spans are pointer-free structs in one flat slice, names
+// live in one string table, and all times are int64 nanoseconds since the Unix
+// epoch on the clock of the host that recorded them. Units and clocks are
+// converted by the readers (package ingest); nothing here knows a file format.
+package trace
+
+// Trace is one rank's recording.
+type Trace struct {
+	Source  Source
+	Strings Strings
+	Tracks  []Track
+	Spans   []Span // sorted by track, start, longest first: a parent precedes its children
+	Ops     []Op   // GPU work; Span.Detail of a span with Cat.OnGPU() indexes it
+	Comms   []Comm // what collectives carried; indexed by Op.Comm
+	Shapes  []Shape
+	Memory  []MemoryPoint // in the order recorded
+	Notes   []Note
+}
+
+// Source says where a trace comes from: every figure leads back to it.
+type Source struct {
+	Path      string
+	Host      string // host_name of the file; "" when it does not say
+	TraceID   string
+	Rank      Rank
+	Stage     string
+	Device    string // name of the GPU that has work, from deviceProperties
+	World     World
+	BaseNS    int64 // what the file's timestamps count from, ns since the epoch; 0: the file does not say
+	WithStack bool
+	Complete  bool // false: the file ends early; Notes say where
+	Bytes     int64
+	Events    int64
+}
+
+// World is the process group a file describes in distributedInfo.
+type World struct {
+	Known bool
+	Rank  int // -1 when absent
+	Size  int // 0 when absent
+}
+
+// StringID indexes Trace.Strings. 0 is the empty string.
+type StringID uint32
+
+// TrackID indexes Trace.Tracks.
+type TrackID uint32
+
+// Track is one row: a CPU thread or a GPU stream.
+type Track struct {
+	PID, TID string // as in the file, without quotes
+	Name     string // thread name, when the file has one
+	GPU      bool
+	Device   int32 // GPU rows: device index, -1 else
+	Stream   int64 // GPU rows: stream id
+}
+
+// Category says what kind of work a span is. The zero value is Other.
+type Category uint8
+
+// The categories of the Kineto format (ActivityType names), plus Other for
+// those that no analysis looks at.
+const (
+	Other Category = iota
+	CPUOp
+	UserAnnotation
+	GPUAnnotation // a CPU annotation's shadow on a GPU row: not work
+	PythonFunction
+	Runtime // CUDA or HIP runtime API call
+	Driver  // CUDA driver API call
+	Kernel
+	Memcpy
+	Memset
+	Sync
+	Overhead // the profiler's own stalls
+	Window   // the "Trace" span: what the profiler recorded
+	numCategories
+)
+
+var categoryNames = [numCategories]string{
+	"other", "cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime",
+	"cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "overhead", "Trace",
+}
+
+// String is the category's name in a Kineto file.
+func (c Category) String() string {
+	if c < numCategories {
+		return categoryNames[c]
+	}
+	return "invalid"
+}
+
+// OnGPU tells work that a device did: kernels, copies and memsets.
+func (c Category) OnGPU() bool { return c == Kernel || c == Memcpy || c == Memset }
+
+// Launch tells the API calls that may start GPU work.
+func (c Category) Launch() bool { return c == Runtime || c == Driver }
+
+// Span is one interval on one track.
+type Span struct {
+	Start int64 // ns since the epoch
+	Dur   int64 // ns, never negative
+	Corr  int64 // correlation of a launch and the GPU work it started; 0: none
+	Ext   int64 // External id: the innermost op that was open; 0: none
+	Name  StringID
+	Track TrackID
+	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes);
+	// -1: nothing more is known.
+	Detail int32
+	Cat    Category
+}
+
+// End is the first instant after the span.
+func (s *Span) End() int64 { return s.Start + s.Dur }
+
+// Op is what a file says of one kernel, copy or memset.
+type Op struct {
+	Grid, Block [3]int32
+	Bytes       int64 // copies and memsets
+	Comm        int32 // indexes Comms; -1: not a collective, or no arguments recorded
+}
+
+// Comm holds the arguments of a collective as Kineto records them.
+type Comm struct {
+	Name, DType, Group, Ranks StringID
+	GroupSize                 int32
+	In, Out                   int64 // elements per rank
+	Seq                       int64 // -1 when not recorded
+}
+
+// Shape holds the recorded inputs of a CPU op, as JSON text.
+type Shape struct {
+	Dims, Types StringID
+}
+
+// MemoryPoint is one allocation or free, with the totals after it.
+type MemoryPoint struct {
+	Time                int64 // ns since the epoch
+	Bytes               int64 // negative: a free
+	Allocated, Reserved int64 // totals of the device after it
+	GPU                 bool
+	Device              int32
+}
+
+// Severity grades a Note.
+type Severity uint8
+
+// Info is worth knowing, Warning casts doubt on some figures, Loss means that
+// part of the recording is not there.
+const (
+	Info Severity = iota
+	Warning
+	Loss
+)
+
+func (s Severity) String() string { return [...]string{"info", "warning", "loss"}[min(s, 2)] }
+
+// Note is something a reader could not use or had to repair.
+type Note struct {
+	Severity Severity
+	Source   string // file
+	Text     string
+	Count    int64
+}
