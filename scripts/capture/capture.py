@@ -11,6 +11,7 @@ What can be injected, from which step on, on which rank:
     hog-gpu         another process multiplies matrices on the GPU  hog-link      another process copies from GPU to GPU
     sleep, spin     the launching thread sleeps, or computes, inside the step before it launches
     sleep-between   the same between two steps                      tokenize      spin under an annotation of its own
+    narrow-group    all-reduces over a group that may use little of each GPU: the same bytes take longer
 """
 import argparse
 import json
@@ -28,6 +29,7 @@ from model import BATCH, PROMPT, Load, Model
 from scenarios import SCENARIOS
 
 IDLE, LINK, QUIT = 0, 100, -1  # what the hog is told to do; 1+g: multiply on GPU g
+DEVICE_SIDE = ("extra-mlp", "routed-tokens", "narrow-group")  # what changes the kernels, and so needs another graph
 
 
 def hog(command, state):
@@ -110,7 +112,7 @@ class Runner:
 
     def phase(self, step):
         """Which device-side injections hold, on any rank: all ranks change graphs together."""
-        return tuple(i.at(step) for i in self.sc.inject if i.how in ("extra-mlp", "routed-tokens"))
+        return tuple(i.at(step) for i in self.sc.inject if i.how in DEVICE_SIDE)
 
     def mine(self, step, *how):
         return [i for i in self.sc.inject if i.how in how and i.at(step) and i.rank in (None, self.rank)]
@@ -118,7 +120,8 @@ class Runner:
     def load(self, step):
         extra = sum(int(i.amount) for i in self.mine(step, "extra-mlp"))
         routed = [int(i.amount) for i in self.mine(step, "routed-tokens")]
-        return Load(extra, routed[0] if routed else self.sc.routed)
+        narrow = bool(self.mine(step, "narrow-group"))
+        return Load(extra, routed[0] if routed else self.sc.routed, narrow)
 
     def name(self, step):
         return f"step[EXTEND bs={BATCH} toks={BATCH * PROMPT}]" if step < self.sc.prefill else f"step[DECODE bs={BATCH}]"
@@ -196,6 +199,10 @@ def capture(model, name, ident, hog_link, folder):
 
 
 def worker(rank, args, hog_link):
+    if args.pin:
+        cores = sorted(os.sched_getaffinity(0))
+        share = len(cores) // (args.world + 1)  # what is left over is for everybody else
+        os.sched_setaffinity(0, cores[(rank + 1) * share:(rank + 2) * share])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{args.port}", rank=rank, world_size=args.world,
                             device_id=torch.device("cuda", rank))
@@ -216,6 +223,7 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--id", default=str(int(time.time())))
+    parser.add_argument("--pin", action="store_true", help="give each rank cores of its own: less host noise")
     parser.add_argument("--port", type=int, default=29511)
     args = parser.parse_args()
     # Ranks replay different graphs side by side, so NCCL must not register a graph's buffers with its peers.

@@ -7,7 +7,7 @@ Times are microseconds. Deliberately simple and apart from any other reader of t
 kernels belong to the step whose annotation holds their launch, collectives are paired by their order in that step.
   own     summed durations of the kernels and copies that are no collective; n their number
   first   from the step's start to its first kernel's start: how late the host launched, or the device began
-  queue   from the end of the first launch call to the first kernel's start, both of the same correlation: the device's part
+  queue   from the first kernel's launch call to its start, by their correlation: the device's part of `first`
   wait    summed over the step's collectives: from this rank's start to the last rank's start
   move    summed over the step's collectives: from the last rank's start to the end, the transfer itself
 """
@@ -46,7 +46,6 @@ def read(path):
         out.append({"name": s["name"], "dur": s["dur"], "own": sum(e["dur"] for e in own), "n": len(own),
                     "first": first["ts"] - s["ts"], "queue": first["ts"] - launch["ts"],
                     "gap": s["ts"] - (steps[i - 1]["ts"] + steps[i - 1]["dur"]) if i else 0,
-                    "names": [e["name"] for e in own],
                     "coll": [(e["ts"], e["ts"] + e["dur"]) for e in coll]})
     return out
 

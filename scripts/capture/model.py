@@ -24,6 +24,7 @@ class Load:
 
     extra: int = 0  # MLPs a layer whose result is thrown away: more kernels, the same sizes
     routed: int = 0  # tokens sent to this rank's experts: the same kernels, larger grids; 0 has no experts at all
+    narrow: bool = False  # all-reduce over a group that may use one block of each GPU only: the same bytes, slower
 
 
 @triton.jit
@@ -64,6 +65,14 @@ class Model:
         self.prompt = torch.randint(VOCAB, (BATCH * PROMPT,), generator=common, device=self.device)
         self.slot = torch.full((1,), PROMPT, dtype=torch.int64, device=self.device)
         self.alt = torch.cuda.Stream(self.device)
+        self.narrow = None  # made when first asked for, by all ranks together
+
+    def group(self, load):
+        if load.narrow and self.narrow is None:
+            options = dist.ProcessGroupNCCL.Options()
+            options.config.min_ctas = options.config.max_ctas = 1
+            self.narrow = dist.new_group(backend="nccl", pg_options=options)
+        return self.narrow if load.narrow else None
 
     def random(self, *shape, gen, scale=0.02):
         return torch.randn(*shape, generator=gen, device=self.device, dtype=torch.bfloat16) * scale
@@ -114,11 +123,11 @@ class Model:
         return logits.transpose(0, 1).reshape(batch, -1).argmax(-1)
 
     def forward(self, ids, batch, load=Load()):
-        x = F.embedding(ids, self.embed)
+        x, group = F.embedding(ids, self.embed), self.group(load)
         for i, w in enumerate(self.blocks):
             with record_function(f"model.layers.{i}.self_attn"):
                 y = self.attention(w, F.rms_norm(x, (HIDDEN,), self.norm), batch)
-                dist.all_reduce(y)
+                dist.all_reduce(y, group=group)
                 x = x + y
             with record_function(f"model.layers.{i}.mlp"):
                 n = F.rms_norm(x, (HIDDEN,), self.norm)
@@ -127,7 +136,7 @@ class Model:
                     self.mlp(w, n)
                 if load.routed:
                     y[:BATCH] += self.experts(w, load.routed)[:BATCH]
-                dist.all_reduce(y)
+                dist.all_reduce(y, group=group)
                 x = x + y
         return self.next_ids(x, batch)
 

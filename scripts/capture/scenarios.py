@@ -7,7 +7,7 @@ class Inject:
     """One thing done to one rank. Steps count from 0 over all step annotations of the capture."""
 
     cause: str  # work, device, host or communication; none for what must not be reported
-    how: str  # see capture.py: extra-mlp, routed-tokens, hog-gpu, hog-link, sleep, spin, tokenize, sleep-between
+    how: str  # one of the names listed at the top of capture.py
     rank: int | None  # None: all ranks alike
     first: int
     last: int | None = None  # None: to the end
@@ -41,9 +41,13 @@ class Scenario:
 SCENARIOS = {
     "g_balanced": Scenario(graph=True),
     "g_work_r0": Scenario(graph=True, inject=[Inject("work", "extra-mlp", 0, 5, amount=2)]),
-    "g_expert": Scenario(graph=True, routed=256, inject=[Inject("work", "routed-tokens", 1, 4, amount=1024)]),
+    "g_expert": Scenario(graph=True, routed=256, inject=[Inject("work", "routed-tokens", 1, 4, amount=3072)]),
+    "g_expert_mild": Scenario(graph=True, routed=256, inject=[Inject("work", "routed-tokens", 1, 4, amount=1024)]),
     "g_device_r1": Scenario(graph=True, inject=[Inject("device", "hog-gpu", 1, 6)]),
     "g_device_transient_r0": Scenario(graph=True, decode=17, inject=[Inject("device", "hog-gpu", 0, 8, 10)]),
+    "g_device_prefill_r1": Scenario(graph=True, graph_prefill=True, prefill=12, decode=2,
+                                    inject=[Inject("device", "hog-gpu", 1, 5)],
+                                    note="steps longer than a time slice of the GPU: kernels are cut, not only late"),
     "g_host_r0": Scenario(graph=True, inject=[Inject("host", "sleep", 0, 6, amount=2)]),
     "g_host_transient_r1": Scenario(graph=True, decode=17, inject=[Inject("host", "spin", 1, 8, 10, amount=3)]),
     "g_host_between_r1": Scenario(graph=True, inject=[Inject("host", "sleep-between", 1, 6, amount=2)],
@@ -54,12 +58,16 @@ SCENARIOS = {
                               note="every rank has the same extra work: slower steps, nobody late"),
     "g_mixed": Scenario(graph=True, prefill=2, decode=18, inject=[Inject("host", "sleep", 0, 4, amount=1),
                                                                  Inject("work", "extra-mlp", 1, 10, amount=4)]),
-    "g_comm": Scenario(graph=True, graph_prefill=True, prefill=12, decode=2,
+    "g_comm_hog": Scenario(graph=True, graph_prefill=True, prefill=12, decode=2,
                        inject=[Inject("communication", "hog-link", None, 5)],
-                       note="another process copies between the GPUs: the transfers take longer, nobody is late"),
+                       note="another process copies between the GPUs: transfers take longer, kernels too; nobody late"),
     "e_balanced": Scenario(prefill=1, decode=3, stacks=True),
     "e_host_r1": Scenario(decode=13, inject=[Inject("host", "tokenize", 1, 7, amount=3)]),
     "e_work_r0": Scenario(decode=13, inject=[Inject("work", "extra-mlp", 0, 5, amount=2)]),
+    "e_device_r1": Scenario(decode=13, inject=[Inject("device", "hog-gpu", 1, 6)]),
     "e_moe_dp": Scenario(prefill=4, decode=8, overlap=True,
                          note="collectives on their own streams beside compute: exposed and hidden communication"),
+    "g_comm": Scenario(graph=True, graph_prefill=True, prefill=12, decode=2,
+                       inject=[Inject("communication", "narrow-group", None, 6)],
+                       note="the same bytes over fewer channels on all ranks: slower transfers, nobody late"),
 }

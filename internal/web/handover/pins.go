@@ -76,8 +76,8 @@ func rowPattern(rows []Row) string {
 	}
 	alternatives := make([]string, len(threads))
 	for i, thread := range threads {
-		// TP1 is neither TP10 nor a part of TP1-DP0.
-		alternatives[i] = `(^|[^\w-])` + group(labels[thread]) + `(?![\w-]).*> ` + regexp.QuoteMeta(thread) + `[ ()\d]*$`
+		// TP1 is neither TP10 nor a part of TP1-DP0, and stream 7 is not stream 70.
+		alternatives[i] = `(^|[^\w-])` + group(labels[thread]) + `(?![\w-]).*> ` + regexp.QuoteMeta(thread) + `(?!\w)[ ()\d]*$`
 	}
 	return strings.Join(alternatives, "|")
 }

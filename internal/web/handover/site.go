@@ -55,7 +55,7 @@ func (s *site) handler() http.Handler {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")           // the path is a secret
+		h.Set("Referrer-Policy", "no-referrer")              // the path is a secret
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // nobody else embeds the trace
 		// With same-origin here the browser would cut the tie to the tab that the page opens.
 		h.Set("Cross-Origin-Opener-Policy", "unsafe-none")

@@ -104,8 +104,14 @@ func scan(event []byte) fields {
 	return f
 }
 
+// isDelimiter says where a bare word ends. A quote is among them so that strings are found where objectEnd finds them,
+// in broken text too.
 func isDelimiter(c byte) bool {
-	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\t' || c == '\r'
+	switch c {
+	case ',', ':', '{', '}', '[', ']', '"', ' ', '\t', '\r', '\n':
+		return true
+	}
+	return false
 }
 
 // note keeps one value if it is of use.

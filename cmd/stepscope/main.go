@@ -1,0 +1,12 @@
+// Command stepscope benchmarks, profiles and explains LLM serving.
+package main
+
+import (
+	"os"
+
+	"github.com/stepscope/stepscope/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,151 @@
+// Package cli is the command line: one file per verb, and the one place where
+// errors become text and exit statuses.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+// The exit statuses, the same for every verb.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitIncomplete  = 3 // done, but something is missing or was lost
+	exitRegression  = 4
+	exitInterrupted = 130
+)
+
+// env is what a verb may touch of the world.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	now            func() time.Time
+	// terminal: stderr is one, so progress may be drawn on it.
+	terminal bool
+	// status is what Main returns when a verb ends without error.
+	status int
+}
+
+// incomplete marks the result as usable but not whole (exit status 3).
+func (e *env) incomplete() { e.status = max(e.status, exitIncomplete) }
+
+// warn prints one line for people on stderr.
+func (e *env) warn(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "stepscope: "+format+"\n", args...)
+}
+
+// usageError is the user's mistake in flags or arguments.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errRegression ends a comparison that found what --fail-on forbids.
+var errRegression = errors.New("a regression stands")
+
+// root is the tree of verbs; kong reads flags and help from the tags.
+type root struct {
+	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
+	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
+	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, or two ranks of one."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+const description = `stepscope benchmarks, profiles and explains LLM serving.
+
+Exit status: 0 ok, 1 failed, 2 usage, 3 done but something is missing or lost, 4 regression found, 130 interrupted.`
+
+// Main runs one command line and gives its exit status.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second interrupt ends at once: after the first, signals have their
+	// usual effect again.
+	context.AfterFunc(ctx, stop)
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
+	if f, ok := stderr.(*os.File); ok {
+		e.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	return e.main(ctx, args)
+}
+
+func (e *env) main(ctx context.Context, args []string) (status int) {
+	// kong ends the program from deep inside for --help; a panic carries its
+	// status back here, so that Main returns whatever happens.
+	type exit int
+	defer func() {
+		if r := recover(); r != nil {
+			code, ok := r.(exit)
+			if !ok {
+				panic(r)
+			}
+			status = int(code)
+		}
+	}()
+	var tree root
+	parser, err := kong.New(&tree,
+		kong.Name("stepscope"), kong.Description(description),
+		kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Vars{"version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e))
+	if err != nil {
+		panic(err) // the tags of our own verbs are wrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	cmd, err := parser.Parse(args)
+	if err != nil {
+		e.warn("%v", err)
+		fmt.Fprintf(e.stderr, "  hint: stepscope %s --help\n", verbOf(args))
+		return exitUsage
+	}
+	return e.exit(ctx, cmd.Run())
+}
+
+// exit turns a verb's error into text and status.
+func (e *env) exit(ctx context.Context, err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return e.status
+	case errors.Is(err, errRegression):
+		return exitRegression
+	case ctx.Err() != nil:
+		e.warn("interrupted")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		e.warn("%v", err)
+		return exitUsage
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed // the reader of our output has gone; nobody to tell
+	}
+	e.warn("%v", err)
+	return exitFailed
+}
+
+// verbOf is the part of a command line that names the verb, for the hint.
+func verbOf(args []string) string {
+	var verb []string
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") || len(verb) == 2 {
+			break
+		}
+		if len(verb) == 1 && verb[0] != "trace" {
+			break
+		}
+		verb = append(verb, a)
+	}
+	return strings.Join(verb, " ")
+}

@@ -1,0 +1,168 @@
+// Package metric is pure arithmetic on samples: quantiles, summaries, intervals, comparisons of two runs, and the
+// text of a number with its unit.
+//
+// Samples are float64, or integers such as nanoseconds; results are float64 in the unit of the sample. Nothing here
+// reads a clock or a file, and what is random is seeded, so equal input gives equal output. Samples hold no NaN
+// unless a function says that it drops them.
+package metric
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Number is what samples are made of. Integers beyond 2^53 (104 days in ns) lose their last bits in results.
+type Number interface {
+	~int | ~int32 | ~int64 | ~float32 | ~float64
+}
+
+// Quantile returns the p-quantile (0 ≤ p ≤ 1, clamped) of samples in ascending order, and 0 for none.
+//
+// The definition is type 7 of Hyndman and Fan (The American Statistician 50(4), 1996), which is numpy's default:
+// linear interpolation between the two samples around position p·(n−1), counted from 0. gonum's LinInterp is type 4
+// and disagrees with numpy on short samples, so it is not used.
+func Quantile[T Number](sorted []T, p float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return 0
+	}
+	p = min(max(p, 0), 1)
+	at := p * float64(n-1)
+	i := int(at)
+	if i >= n-1 {
+		return float64(sorted[n-1])
+	}
+	lo, hi := float64(sorted[i]), float64(sorted[i+1])
+	if lo == hi {
+		return lo // also keeps Inf-Inf from making a NaN
+	}
+	return lo + (hi-lo)*(at-float64(i))
+}
+
+// Median returns the 0.5-quantile of samples in any order, and 0 for none. It copies x.
+func Median[T Number](x []T) float64 {
+	return MedianInPlace(slices.Clone(x))
+}
+
+// MedianInPlace is Median without the copy: it reorders x and allocates nothing. Linear time on average.
+func MedianInPlace[T Number](x []T) float64 {
+	n := len(x)
+	if n == 0 {
+		return 0
+	}
+	hi := selectNth(x, n/2)
+	if n%2 == 1 {
+		return float64(hi)
+	}
+	// selectNth left the smaller half in front.
+	return mid(float64(slices.Max(x[:n/2])), float64(hi))
+}
+
+// MAD returns the median absolute deviation from the median, unscaled (multiply by 1.4826 to estimate the standard
+// deviation of a normal sample), and 0 for no samples. It copies x.
+func MAD[T Number](x []T) float64 {
+	return MADInPlace(slices.Clone(x))
+}
+
+// MADInPlace is MAD without the copy: it sorts x and allocates nothing.
+func MADInPlace[T Number](x []T) float64 {
+	slices.Sort(x)
+	n := len(x)
+	if n == 0 {
+		return 0
+	}
+	m := Quantile(x, 0.5)
+	// Deviations grow outwards from the median on both sides, so the k smallest are found by a merge.
+	right, _ := slices.BinarySearchFunc(x, m, func(v T, m float64) int { return cmp.Compare(float64(v), m) })
+	left := right - 1
+	var prev, last float64
+	for range n/2 + 1 {
+		prev = last
+		if right >= n || (left >= 0 && m-float64(x[left]) <= float64(x[right])-m) {
+			last = m - float64(x[left])
+			left--
+		} else {
+			last = float64(x[right]) - m
+			right++
+		}
+	}
+	if n%2 == 1 {
+		return last
+	}
+	return mid(prev, last)
+}
+
+// Mean returns the arithmetic mean of x, and 0 for none.
+func Mean[T Number](x []T) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, v := range x {
+		sum += float64(v)
+	}
+	return sum / float64(len(x))
+}
+
+// TrimmedMean returns the mean of what is left of sorted samples when the fraction cut (0 ≤ cut < 0.5, clamped) is
+// dropped from each end; the number dropped is rounded down, as in scipy.stats.trim_mean.
+func TrimmedMean[T Number](sorted []T, cut float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return 0
+	}
+	k := int(min(max(cut, 0), 0.5) * float64(n))
+	k = min(k, (n-1)/2) // at least the middle stays
+	return Mean(sorted[k : n-k])
+}
+
+// mid returns the middle of a ≤ b the way Quantile does, so that both medians agree to the last bit.
+func mid(a, b float64) float64 {
+	if a == b {
+		return a
+	}
+	return a + (b-a)*0.5
+}
+
+// selectNth reorders x so that x[k] is what it would be if x were sorted, with nothing larger before it, and returns
+// it. Hoare's quickselect with the median of three as pivot.
+func selectNth[T Number](x []T, k int) T {
+	lo, hi := 0, len(x)-1
+	for hi-lo > 16 {
+		m := lo + (hi-lo)/2
+		if x[m] < x[lo] {
+			x[m], x[lo] = x[lo], x[m]
+		}
+		if x[hi] < x[lo] {
+			x[hi], x[lo] = x[lo], x[hi]
+		}
+		if x[hi] < x[m] {
+			x[hi], x[m] = x[m], x[hi]
+		}
+		pivot := x[m]
+		i, j := lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for x[j] > pivot {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return x[k] // between j and i everything equals the pivot
+		}
+	}
+	slices.Sort(x[lo : hi+1])
+	return x[k]
+}

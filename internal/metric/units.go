@@ -1,0 +1,107 @@
+package metric
+
+import (
+	"math"
+	"strconv"
+)
+
+// Numbers for people: three significant digits and a unit. Whole digits are never dropped, and from a thousand on they
+// are grouped. What is not a number reads "n/a".
+
+// Duration formats nanoseconds: "417 ns", "417 µs", "1.96 ms", "12.3 s", "1,234 s".
+func Duration[T Number](ns T) string {
+	return scaled(float64(ns), []unit{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}})
+}
+
+// Bytes formats a number of bytes in powers of 1000: "512 B", "4.10 kB", "16.8 MB".
+func Bytes[T Number](n T) string {
+	return scaled(float64(n), []unit{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}})
+}
+
+// Rate formats bytes per second in powers of 1000: "348 GB/s".
+func Rate[T Number](bytesPerSecond T) string {
+	return scaled(float64(bytesPerSecond), []unit{{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}})
+}
+
+// Percent formats a fraction: 0.123 is "12.3 %".
+func Percent(fraction float64) string {
+	v := fraction * 100
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "n/a"
+	}
+	return digits3(v) + " %"
+}
+
+// PercentChange is Percent with the sign of a gain: "+3.21 %", "-12.3 %".
+func PercentChange(fraction float64) string {
+	s := Percent(fraction)
+	if fraction > 0 && !math.IsInf(fraction, 0) {
+		return "+" + s
+	}
+	return s
+}
+
+// Count formats an integer with its thousands apart: "1,037,098".
+func Count[T ~int | ~int32 | ~int64](n T) string {
+	return group(strconv.FormatInt(int64(n), 10))
+}
+
+type unit struct {
+	size float64
+	name string
+}
+
+// scaled picks the largest unit of which v, as printed, has at least one. Units are in descending order.
+func scaled(v float64, units []unit) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "n/a"
+	}
+	last := units[len(units)-1]
+	if v == 0 {
+		return "0 " + last.name
+	}
+	for _, u := range units {
+		// 0.9995 prints as 1.00: 999,600 ns are "1.00 ms", not "1,000 µs".
+		if math.Abs(v)/u.size >= 0.9995 {
+			return digits3(v/u.size, v == math.Trunc(v) && u.size == 1) + " " + u.name
+		}
+	}
+	return digits3(v/last.size) + " " + last.name
+}
+
+// digits3 formats v with three significant digits; whole says that v is a count, which gets no decimals.
+func digits3(v float64, whole ...bool) string {
+	if v == 0 || (len(whole) > 0 && whole[0]) {
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	// Rounding first: 9.996 has two digits before the point once printed.
+	exp := int(math.Floor(math.Log10(math.Abs(v))))
+	if r := math.Pow(10, float64(exp+1)); math.Abs(v) >= r*(1-0.0005) {
+		exp++
+	}
+	return group(strconv.FormatFloat(v, 'f', max(2-exp, 0), 64))
+}
+
+// group puts commas between the thousands of a formatted number, in front of its point.
+func group(s string) string {
+	start := 0
+	if s != "" && s[0] == '-' {
+		start = 1
+	}
+	end := start
+	for end < len(s) && s[end] != '.' {
+		end++
+	}
+	if end-start <= 3 {
+		return s
+	}
+	out := make([]byte, 0, len(s)+(end-start)/3)
+	out = append(out, s[:start]...)
+	for i := start; i < end; i++ {
+		if i > start && (end-i)%3 == 0 {
+			out = append(out, ',')
+		}
+		out = append(out, s[i])
+	}
+	return string(append(out, s[end:]...))
+}

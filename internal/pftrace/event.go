@@ -1,0 +1,126 @@
+package pftrace
+
+import (
+	"errors"
+	"math"
+)
+
+var errTimeOverflow = errors.New("start and duration exceed 64 bits: the duration is not in nanoseconds, or the event is broken")
+
+// Event is a slice or an instant. The Writer keeps nothing of it, so its
+// memory and that of all it refers to may be reused after each call.
+type Event struct {
+	TS  int64 // ns
+	Dur int64 // ns; negative: the end was never recorded, and readers draw it to the end of the trace
+
+	Name []byte
+	Cat  []byte // category, optional
+
+	Args *Args // optional
+
+	// Flows are arrows: all events that name one id are joined in the order of
+	// their times. Ids are global to the trace. EndFlows closes the ids it
+	// names, so that they can be used again; an id that no earlier event named
+	// in Flows is then ignored. Where ids are unique, Flows at both ends is
+	// the safer form: it joins two events even if clocks put them the wrong
+	// way round.
+	Flows    []uint64
+	EndFlows []uint64
+}
+
+// end is the time the event ends, or the end of time.
+func (e *Event) end() (int64, error) {
+	if e.TS < 0 {
+		return 0, errNegativeTime
+	}
+	if e.Dur < 0 {
+		return math.MaxInt64, nil
+	}
+	if e.Dur > math.MaxInt64-e.TS {
+		return 0, errTimeOverflow
+	}
+	return e.TS + e.Dur, nil
+}
+
+// Slice writes a slice on a track declared with Writer.Track. The slices of
+// one track must be nested or apart, and come sorted by start, the longer first
+// at equal starts; see the package's notes on order. A TrackWriter asks for
+// the sorting only.
+func (w *Writer) Slice(track uint64, e *Event) {
+	end, err := e.end()
+	if err != nil {
+		w.fail(track, e.TS, err)
+		return
+	}
+	w.slice(track, e, end)
+}
+
+func (w *Writer) slice(track uint64, e *Event, end int64) {
+	w.event(track, typeSliceBegin, e)
+	if e.Dur >= 0 {
+		w.endPacket(track, end)
+	}
+}
+
+// Instant writes an event without duration; e.Dur is ignored.
+func (w *Writer) Instant(track uint64, e *Event) {
+	if e.TS < 0 {
+		w.fail(track, e.TS, errNegativeTime)
+		return
+	}
+	w.event(track, typeInstant, e)
+}
+
+func (w *Writer) event(track, typ uint64, e *Event) {
+	w.renew()
+	m := appendUint(w.msg[:0], eventType, typ)
+	m = appendUint(m, eventTrackUUID, track)
+	m = appendUint(m, eventNameIID, w.in.id(&w.in.names, e.Name))
+	if len(e.Cat) > 0 {
+		m = appendUint(m, eventCategoryIIDs, w.in.id(&w.in.categories, e.Cat))
+	}
+	for _, id := range e.Flows {
+		m = appendFixed64(m, eventFlowIDs, id)
+	}
+	for _, id := range e.EndFlows {
+		m = appendFixed64(m, eventTerminatingFlowIDs, id)
+	}
+	if e.Args != nil {
+		m = w.appendArgs(m, e.Args)
+	}
+	w.msg = m
+	w.packet(packetTrackEvent, e.TS)
+}
+
+// renew starts a new generation of interned strings when the old one is full.
+// Only before an event: its message and the strings must be of one generation.
+func (w *Writer) renew() {
+	if w.in.full() {
+		w.in.reset()
+		w.cleared = true
+	}
+}
+
+// Counter sets the value of a Counter track from ts (ns) on.
+func (w *Writer) Counter(track uint64, ts, value int64) {
+	w.msg = appendInt(w.counter(track), eventCounterValue, value)
+	w.counterPacket(track, ts)
+}
+
+// CounterFloat is Counter for values that are not whole.
+func (w *Writer) CounterFloat(track uint64, ts int64, value float64) {
+	w.msg = appendDouble(w.counter(track), eventDoubleCounterValue, value)
+	w.counterPacket(track, ts)
+}
+
+func (w *Writer) counter(track uint64) []byte {
+	return appendUint(appendUint(w.msg[:0], eventType, typeCounter), eventTrackUUID, track)
+}
+
+func (w *Writer) counterPacket(track uint64, ts int64) {
+	if ts < 0 {
+		w.fail(track, ts, errNegativeTime)
+		return
+	}
+	w.packet(packetTrackEvent, ts)
+}

@@ -1,0 +1,125 @@
+package pftrace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	// All packets are of one sequence, since interned strings are shared within
+	// a sequence only. Any number but 0 will do; without one trace_processor
+	// drops track events (stat track_event_missing_sequence_id).
+	sequenceID = 1
+
+	flushAt = 256 << 10 // bytes held before they go to the io.Writer
+)
+
+var errNegativeTime = errors.New("a Perfetto trace has no negative time: shift the trace to start at 0 or later")
+
+// Writer encodes one trace. It is not safe for concurrent use. Its methods do
+// not report errors one by one: the first one sticks, later events are
+// dropped, and Flush returns it.
+type Writer struct {
+	w   io.Writer
+	err error
+
+	out []byte // packets not yet given to w
+	pkt []byte // the TracePacket in the making
+	msg []byte // its TrackEvent or TrackDescriptor
+	sub []byte // a message inside msg
+
+	in      intern
+	cleared bool // the next packet starts a new generation of interned strings
+}
+
+// NewWriter returns a Writer to w. The Writer buffers; end with Flush.
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: w, out: make([]byte, 0, flushAt+flushAt/4), in: newIntern(defaultInternLimit), cleared: true}
+}
+
+// Flush hands everything written so far to the io.Writer and returns the first
+// error met since NewWriter. The Writer may be used further.
+func (w *Writer) Flush() error {
+	w.drain()
+	return w.err
+}
+
+func (w *Writer) drain() {
+	if w.err == nil && len(w.out) > 0 {
+		if _, err := w.w.Write(w.out); err != nil {
+			w.err = fmt.Errorf("write perfetto trace: %w", err)
+		}
+	}
+	w.out = w.out[:0]
+}
+
+func (w *Writer) fail(track uint64, ts int64, err error) {
+	if w.err == nil {
+		w.err = fmt.Errorf("perfetto track %d: event at %d ns: %w", track, ts, err)
+	}
+}
+
+// Wall ties the trace's clock to the time of day: ts is the trace's time at
+// unixNS nanoseconds after 1970 UTC. The UI then can show dates. Call it once,
+// before the first event.
+func (w *Writer) Wall(ts, unixNS int64) {
+	if ts < 0 || unixNS < 0 {
+		w.fail(0, ts, errNegativeTime)
+		return
+	}
+	w.msg = w.msg[:0]
+	for _, c := range [...]struct{ id, t uint64 }{{builtinClockBoottime, uint64(ts)}, {builtinClockRealtime, uint64(unixNS)}} {
+		w.sub = appendUint(appendUint(w.sub[:0], clockID, c.id), clockTimestamp, c.t)
+		w.msg = appendBytes(w.msg, snapshotClocks, w.sub)
+	}
+	w.msg = appendUint(w.msg, snapshotPrimaryTraceClock, builtinClockBoottime)
+	w.packet(packetClockSnapshot, ts)
+}
+
+// noTime is the timestamp of a packet without one.
+const noTime = -1
+
+// packet emits w.msg as the payload of a TracePacket, together with the strings
+// interned since the last one.
+func (w *Writer) packet(payload uint64, ts int64) {
+	p := w.pkt[:0]
+	if ts >= 0 {
+		p = appendUint(p, packetTimestamp, uint64(ts))
+	}
+	p = appendUint(p, packetSequenceID, sequenceID)
+	flags := uint64(seqNeedsIncrementalState)
+	if w.cleared {
+		flags |= seqIncrementalStateCleared
+		w.cleared = false
+	}
+	p = appendUint(p, packetSequenceFlags, flags)
+	if len(w.in.fresh) > 0 {
+		p = appendBytes(p, packetInternedData, w.in.fresh)
+		w.in.fresh = w.in.fresh[:0]
+	}
+	p = appendBytes(p, payload, w.msg)
+	w.pkt = p
+	w.out = appendBytes(w.out, tracePacket, p)
+	if len(w.out) >= flushAt {
+		w.drain()
+	}
+}
+
+// endPacket emits the SLICE_END of a track. Half of all packets are of this
+// kind and they need nothing interned, so they are written in place.
+func (w *Writer) endPacket(track uint64, ts int64) {
+	event := 2 + 1 + uvarintLen(track)
+	packet := 1 + uvarintLen(uint64(ts)) + 2 + 2 + event
+	b := append(w.out, tracePacket<<3|wireBytes, byte(packet), packetTimestamp<<3|wireVarint)
+	b = binary.AppendUvarint(b, uint64(ts))
+	b = append(b, packetSequenceID<<3|wireVarint, sequenceID,
+		packetTrackEvent<<3|wireBytes, byte(event),
+		eventType<<3|wireVarint, typeSliceEnd,
+		eventTrackUUID<<3|wireVarint)
+	w.out = binary.AppendUvarint(b, track)
+	if len(w.out) >= flushAt {
+		w.drain()
+	}
+}
