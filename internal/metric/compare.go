@@ -33,7 +33,7 @@ type Comparison struct {
 	Enough bool `json:"enough"`
 }
 
-// Compare sets b against a. NaN are dropped and not counted. Neither slice is changed.
+// Compare sets b against a. NaN and infinities are dropped and not counted. Neither slice is changed.
 //
 // The interval is the Hodges-Lehmann one (Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3) and not
 // a bootstrap, for three reasons: it is the inversion of the same test, so it excludes 0 exactly when P ≤ 0.05 and the
@@ -64,7 +64,7 @@ func Compare(a, b []float64) Comparison {
 }
 
 func sortedNumbers(x []float64) []float64 {
-	s := slices.DeleteFunc(slices.Clone(x), math.IsNaN)
+	s := slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	slices.Sort(s)
 	return s
 }

@@ -120,7 +120,7 @@ class Runner:
     def load(self, step):
         extra = sum(int(i.amount) for i in self.mine(step, "extra-mlp"))
         routed = [int(i.amount) for i in self.mine(step, "routed-tokens")]
-        narrow = bool(self.mine(step, "narrow-group"))
+        narrow = max((int(i.amount) for i in self.mine(step, "narrow-group")), default=0)
         return Load(extra, routed[0] if routed else self.sc.routed, narrow)
 
     def name(self, step):
@@ -199,10 +199,6 @@ def capture(model, name, ident, hog_link, folder):
 
 
 def worker(rank, args, hog_link):
-    if args.pin:
-        cores = sorted(os.sched_getaffinity(0))
-        share = len(cores) // (args.world + 1)  # what is left over is for everybody else
-        os.sched_setaffinity(0, cores[(rank + 1) * share:(rank + 2) * share])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{args.port}", rank=rank, world_size=args.world,
                             device_id=torch.device("cuda", rank))
@@ -223,7 +219,6 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--id", default=str(int(time.time())))
-    parser.add_argument("--pin", action="store_true", help="give each rank cores of its own: less host noise")
     parser.add_argument("--port", type=int, default=29511)
     args = parser.parse_args()
     # Ranks replay different graphs side by side, so NCCL must not register a graph's buffers with its peers.

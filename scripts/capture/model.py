@@ -24,7 +24,7 @@ class Load:
 
     extra: int = 0  # MLPs a layer whose result is thrown away: more kernels, the same sizes
     routed: int = 0  # tokens sent to this rank's experts: the same kernels, larger grids; 0 has no experts at all
-    narrow: bool = False  # all-reduce over a group that may use one block of each GPU only: the same bytes, slower
+    narrow: int = 0  # all-reduce over a group that may use so many blocks of each GPU: the same bytes, slower
 
 
 @triton.jit
@@ -70,7 +70,7 @@ class Model:
     def group(self, load):
         if load.narrow and self.narrow is None:
             options = dist.ProcessGroupNCCL.Options()
-            options.config.min_ctas = options.config.max_ctas = 1
+            options.config.min_ctas = options.config.max_ctas = load.narrow
             self.narrow = dist.new_group(backend="nccl", pg_options=options)
         return self.narrow if load.narrow else None
 

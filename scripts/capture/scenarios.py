@@ -11,7 +11,7 @@ class Inject:
     rank: int | None  # None: all ranks alike
     first: int
     last: int | None = None  # None: to the end
-    amount: float = 0  # MLPs a layer, tokens, or milliseconds of the host
+    amount: float = 0  # MLPs a layer, tokens, blocks, or milliseconds of the host
 
     def at(self, step):
         return self.first <= step and (self.last is None or step <= self.last)
@@ -62,12 +62,17 @@ SCENARIOS = {
                        inject=[Inject("communication", "hog-link", None, 5)],
                        note="another process copies between the GPUs: transfers take longer, kernels too; nobody late"),
     "e_balanced": Scenario(prefill=1, decode=3, stacks=True),
+    # Eager decode steps are host-bound: of two hosts the slightly slower one makes the other wait nearly the whole step,
+    # injection or not. Prefills are device-bound: what is injected there is nearly all there is.
+    "e_balanced_prefill": Scenario(prefill=12, decode=0),
+    "e_host_prefill_r1": Scenario(prefill=13, decode=0, inject=[Inject("host", "tokenize", 1, 7, amount=3)]),
+    "e_work_prefill_r0": Scenario(prefill=12, decode=0, inject=[Inject("work", "extra-mlp", 0, 5, amount=1)]),
     "e_host_r1": Scenario(decode=13, inject=[Inject("host", "tokenize", 1, 7, amount=3)]),
     "e_work_r0": Scenario(decode=13, inject=[Inject("work", "extra-mlp", 0, 5, amount=2)]),
     "e_device_r1": Scenario(decode=13, inject=[Inject("device", "hog-gpu", 1, 6)]),
     "e_moe_dp": Scenario(prefill=4, decode=8, overlap=True,
                          note="collectives on their own streams beside compute: exposed and hidden communication"),
     "g_comm": Scenario(graph=True, graph_prefill=True, prefill=12, decode=2,
-                       inject=[Inject("communication", "narrow-group", None, 6)],
+                       inject=[Inject("communication", "narrow-group", None, 6, amount=8)],
                        note="the same bytes over fewer channels on all ranks: slower transfers, nobody late"),
 }

@@ -46,10 +46,13 @@
   function fail(step, text) {
     stopTimers();
     phase = "failed";
+    for (const id of ["open", "give"]) { // reading goes on by itself
+      if ($(id).className === "active") mark(id, "");
+    }
     mark(step, "failed");
     say(text, "failed");
     offer("Try again");
-    $("help").hidden = false;
+    $("help").hidden = step === "read"; // what cannot be read cannot be saved either
     report({state: "failed", reason: text});
   }
 
@@ -97,11 +100,12 @@
   // open needs a click in most browsers, so it is tried once without and then left to the button.
   function open() {
     stopTimers();
+    perfetto?.close(); // of an earlier try
     perfetto = window.open(setup.link);
     if (!perfetto || perfetto.closed) {
       phase = "blocked";
-      mark("open", "", "one click");
-      say("Your browser wants a click before it opens the Perfetto tab.");
+      mark("open", "");
+      say("Your browser opens the Perfetto tab only after a click.");
       offer("Open in Perfetto");
       return;
     }
@@ -113,7 +117,7 @@
     say("");
     knock = setInterval(ping, PING_MS);
     hint = setTimeout(() => {
-      say("Perfetto has not answered yet. If its tab shows an error, there is no way to " + new URL(setup.origin).host + " from here.");
+      say(`Perfetto has not answered yet. If its tab shows an error, ${new URL(setup.origin).host} cannot be reached from here.`);
       $("help").hidden = false;
     }, HINT_MS);
     limit = setTimeout(() => fail("open", `Perfetto did not answer within ${seconds(setup.patience)}. Is there a network?`), setup.patience);

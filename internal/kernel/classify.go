@@ -1,0 +1,162 @@
+package kernel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// How a name is judged
+//
+// A table of patterns in a fixed order, the first match wins. The order settles the names that fit two rows: a fused
+// all-reduce with RMSNorm is communication, a softmax over experts is routing, SiLU fused into an expert GEMM is GEMM.
+//
+// The order alone is not enough, because C++ template arguments contain other kernels' words: a gather kernel has a
+// `reduce` in its arguments, every PyTorch kernel has a `functor`. So the table is asked three times, with less and
+// less certain text:
+//
+//  1. the function: its qualified name without template arguments, parameters and return type;
+//  2. the function with its template arguments, for wrappers whose own name says nothing (cutlass::device_kernel<…>);
+//  3. the whole name.
+//
+// Two kinds of functions match at 1 and still do not know what they do: carriers, which apply whatever functor they
+// are given (elementwise_kernel<…silu…>, reduce_kernel<…ArgMaxOps…>), and DeepGEMM, which tells a grouped GEMM from a
+// plain one in a template argument. Those look into their arguments before they settle.
+
+type rule struct {
+	class Class
+	re    *regexp.Regexp
+}
+
+// table is in order of precedence. (?i) is added to each pattern. Three rows stand before the general row of their
+// class where a later word would steal them; each says which.
+var table = compile(
+	entry{Copy, `^(hip|cuda )?memcpy\b|^\[cuda memcpy|MEMORY_COPY_|rocclr_copyBuffer|^CopyHostTo|^CopyDeviceTo`},
+	entry{Memset, `^(hip|cuda )?memset\b|^\[cuda memset|rocclr_fillBuffer`},
+
+	// NCCL, RCCL, HCCL.
+	entry{Comm, `\bnccl|rccl|hccl|mscclkernel`},
+	// Custom all-reduce, also with residual and norm fused in.
+	entry{Comm, `cross_device_reduce|all_?reduce_?fusion|(one|two)_?shot_?(quick_?)?all_?reduce|all_?reduce_?(one|two)_?shot` +
+		`|multimem_(one_shot_|two_shot_)?all_?(reduce|gather)|multimem_reduce_scatter|quick_?reduce|qr_all_reduce|mscclpp` +
+		`|trtllm\w*all_?reduce|user_?buffers|reduce_scatter_cross_device|all_?gather_cross_device|custom_?all_?reduce` +
+		`|all_?reduce_prototype|symmetric_memory.*barrier`},
+	// Expert-parallel exchange.
+	entry{Comm, `deep_ep::|\b(intra|inter)node(_ll)?::|moe_?comm|moe_?a2a|nvshmem|pplx|mooncake|nixl|all_?to_?all`},
+
+	// Names of KV cache kernels carry the words of the attention they feed: reshape_and_cache_flash, set_mla_kv_buffer.
+	entry{KVCache, `reshape_and_cache|set_(mla_)?kv_buffer|store_kv|concat_and_cache|_and_cache\b|gather_(and_maybe_dequant_)?cache` +
+		`|copy_(page|blocks)|req_to_token|transfer_(kv|kernel)|update_?kv_?cache|get_mla_kv_buffer|alloc_(extend|decode)|slot_mapping` +
+		`|block_tables?_|cache_loc|swap_blocks`},
+	// Linear attention is asked before softmax attention: many of its names end in _fwd_kernel or hold "flash".
+	entry{LinearAttention, `gated_delta|delta_rule|chunk_(fwd|scaled|local|scan|state|cumsum)|selective_(scan|state)|state_passing|causal_conv1d` +
+		`|(\b|_)ssd_|(\b|_)gdn|(\b|_)kda(\b|_)|linear_att|lightning_att|recompute_w_u|solve_tril|merge_16x16_to|bmm_chunk`},
+	// _fwd_kernel is whole: SGLang's MoE has _fwd_kernel_ep_scatter_1. "flash" not as part of the library FlashInfer.
+	entry{Attention, `flash([^i]|i[^n]|$)|create_flash|fmha|\b_fwd_(grouped_)?kernel(_stage[12])?(_[\dcde]+)?(\b[^_]|$)|paged_?attention` +
+		`|unified_attention|attention_[23]d|(batch|single|\b)(prefill|decode)with|splitkv|merge_(attn_)?states?\b|mergestates|sdpa` +
+		`|reduce_segments|sparse_attn|indexer|mqa_logits|att(entio)?n_fwd|mha_fwd|context_attention|masked_multihead|\bmmha|kernel_mha|xqa` +
+		`|num_kv_splits|\bpa_(fwd|bf16|fp16|kernel|decode|prefill)|efficient_attention|cudnn_attention|(\b|_)nsa_`},
+	// Case matters for MLA: a TransformLayer is none.
+	entry{Attention, `(?-i:MLA|Mla|(\b|_)mla)`},
+	entry{KVCache, `create_.*kv_indices|kv_indices`},
+
+	entry{MoEGEMM, `fused_moe|moe[\w:]*gemm|grouped_?(gemm|mm)|group_?gemm|GroupProblemShape|fmoe|matmul_ogs|m_grouped|marlin_moe|moe_wna16|moe_?flatmm` +
+		`|bmm_.*(E4m3|E2m1|MxInt)`},
+	entry{MoERouting, `topk_?gating|topk.*softmax|grouped_?topk|moe[\w:]*topk|moe_(align|sort|sum|fused_gate|permute|unpermute)|MoeSorting|routing` +
+		`|expandInputRows|finalizeMoe|bitmatrix|(\b|_)ep_(scatter|gather)|compute_(arg_)?strides|expert|moe::dev::(finalize|permute)` +
+		`|deepseek_?v\d_topk|_topk_forward|_reduce_grouped|(pre|post)_reorder|seg_indptr|compute_problem_sizes|shuffle_?rows`},
+	entry{GEMM, `nvjet|gemm|gemv|cutlass.*Gemm|xmma|cublas|splitKreduce|Cijk_|wvSplitK|matmul|marlin|machete|scaled_mm|gptq|awq|_mm_|_addmm|dot_kernel` +
+		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|fprop)`},
+
+	entry{Norm, `rms_?norm|layer_?norm|group_?norm|l2_?norm|qk_?norm|fused_add_norm|RowwiseMoments|triton_.*rsqrt`},
+	entry{Rope, `rotary|rope([^r]|$)`}, // not "property"
+	entry{Activation, `silu|swiglu|gelu|act_and_mul|relu|doActivation|activationKernel`},
+	entry{Quantize, `quant([^i]|i[^l]|$)|fp8.*cast|cvt_|per_token_group|scaled_fp4|convertsf`}, // not "quantile"
+	entry{Sampling, `(\b|[^p])sampl(e|ing)|(\b|[^s])top_?[kp]|min_p(\b|_)|argmax|soft_?max|logits|penalt|multinomial|curand|distribution_|grammar|token_bitmask` +
+		`|verify_?tree|build_?(\w*_)?tree|rejection_|eagle_|gumbel`},
+	entry{Embedding, `embedding|vectorized_gather|index_?(select|put|copy|add|fill|elementwise)|indexFunc|scatter_gather|gather_kernel|scatter_kernel` +
+		`|repeat_interleave|compute_cuda_kernel|nonzero|masked_(scatter|select)`},
+
+	entry{Reduce, `triton_(red|per)_fused`},
+	entry{Elementwise, `triton_(poi|tem|mm|for)_fused|triton_poi`},
+	entry{Reduce, `reduce_kernel|\bcub::|rocprim|hipcub|DeviceRadixSort|DeviceScan|radix_?sort|bitonic_?sort|tensor_kernel_scan|cumsum|thrust::`},
+	entry{Elementwise, `elementwise|CatArrayBatchedCopy|FillFunctor|copy_kernel|direct_copy|arange|\bwhere|triu_tril|compute_position|upsample|foreach|multi_tensor_apply`},
+)
+
+// carriers apply a functor, which is in the template arguments and may know the class better.
+var carriers = regexp.MustCompile(`(?i)elementwise|reduce_kernel|\bcub::|rocprim|hipcub|thrust::|for_each`)
+
+// functor classes are those a carrier's functor can turn it into. Not Embedding or Norm: index types and NormOps occur
+// in arguments of plain kernels.
+var functors = map[Class]bool{Activation: true, Rope: true, Sampling: true}
+
+// DeepGEMM's GemmType: 1 and 5 grouped contiguous, 2 grouped masked, 3 and 6 grouped along K; 0 plain, 4 batched.
+var deepGEMMGrouped = regexp.MustCompile(`GemmType\)[12356]\b|GemmType::[MK]Grouped`)
+
+type entry struct {
+	class   Class
+	pattern string
+}
+
+func compile(entries ...entry) []rule {
+	rules := make([]rule, len(entries))
+	for i, e := range entries {
+		rules[i] = rule{e.class, regexp.MustCompile(`(?i)` + e.pattern)}
+	}
+	return rules
+}
+
+// Classify is Default().Classify.
+func Classify(name, cat string) Class { return Default().Classify(name, cat) }
+
+// Classify returns the class of a device operation. cat is the category the trace gives it ("kernel", "gpu_memcpy",
+// "gpu_memset", or the older "Memcpy", "Memset"); it decides for copies and fills, and may be empty. A user's rule
+// goes before everything.
+func (r *Rules) Classify(name, cat string) Class {
+	for _, u := range r.user {
+		if u.re.MatchString(name) {
+			return u.class
+		}
+	}
+	switch cat {
+	case "gpu_memcpy", "Memcpy":
+		return Copy
+	case "gpu_memset", "Memset":
+		return Memset
+	}
+
+	d := parseDecl(name)
+	function, args := d.bare(), d.name
+	if i := firstMatch(table, function); i >= 0 {
+		return settle(table[i].class, function, args)
+	}
+	for _, text := range []string{args, name} {
+		if i := firstMatch(table, text); i >= 0 {
+			return table[i].class
+		}
+	}
+	return Other
+}
+
+// settle lets a function that matched, but does not know what it does, look into its template arguments.
+func settle(c Class, function, args string) Class {
+	switch {
+	case c == GEMM && (strings.Contains(args, "GemmType")) && deepGEMMGrouped.MatchString(args):
+		return MoEGEMM
+	case (c == Elementwise || c == Reduce) && carriers.MatchString(function):
+		for _, t := range table {
+			if functors[t.class] && t.re.MatchString(args) {
+				return t.class
+			}
+		}
+	}
+	return c
+}
+
+func firstMatch(rules []rule, text string) int {
+	for i, r := range rules {
+		if r.re.MatchString(text) {
+			return i
+		}
+	}
+	return -1
+}

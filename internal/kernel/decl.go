@@ -1,0 +1,166 @@
+package kernel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// decl is a demangled name taken apart: `void ns::f<int>(float*) const` has name `ns::f<int>` and params `(float*)`.
+type decl struct {
+	name   string // qualified name with template arguments; the whole text when it is no C++ declaration
+	params string // from the opening parenthesis of the parameters on; empty when there are none
+}
+
+// anonymous namespaces as c++filt, nsys and older nvcc write them.
+var anonymousNS = regexp.MustCompile(`\(anonymous namespace\)::|<unnamed>::|\{anonymous\}::|_GLOBAL__N__\w+::`)
+
+// kdSuffix is what ROCm appends to the symbol of a kernel descriptor.
+var kdSuffix = regexp.MustCompile(`(\s*\[clone [^\]]*\]|\s*\(\.kd\)|\.kd)+$`)
+
+// parseDecl takes a name apart. It never fails: what it does not understand it leaves whole.
+func parseDecl(s string) decl {
+	s = kdSuffix.ReplaceAllString(strings.TrimSpace(s), "")
+	if strings.HasPrefix(s, "_Z") {
+		s = demangle(s)
+	}
+	s = anonymousNS.ReplaceAllString(s, "")
+
+	start := 0 // after the last space outside brackets: where the return type ends
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case strings.HasPrefix(s[i:], "operator") && !wordBefore(s, i):
+			i = skipOperator(s, i+len("operator"))
+		case c == ' ':
+			start = i + 1
+			i++
+		case c == '(':
+			if i == start { // "Memcpy DtoH (Device -> Pageable)" is words, not a call
+				return decl{name: s}
+			}
+			return decl{name: s[start:i], params: s[i:]}
+		case c == '<' || c == '{' || c == '[':
+			end := closing(s, i)
+			if end < 0 { // cut off: the profiler limits the length of names
+				return decl{name: s[start:]}
+			}
+			i = end + 1
+		default:
+			i++
+		}
+	}
+	if start > 0 && !strings.ContainsAny(s, "<:") {
+		return decl{name: s} // words
+	}
+	if start >= len(s) {
+		return decl{name: s}
+	}
+	return decl{name: s[start:]}
+}
+
+// bare returns the qualified name without any template arguments.
+func (d decl) bare() string {
+	s := d.name
+	if !strings.Contains(s, "<") || strings.HasPrefix(s, "<") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] != '<' {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		end := closing(s, i)
+		if end < 0 {
+			break
+		}
+		i = end + 1
+	}
+	return b.String()
+}
+
+func wordBefore(s string, i int) bool { return i > 0 && isWord(s[i-1]) }
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// skipOperator returns the index after the symbol of an operator function.
+func skipOperator(s string, i int) int {
+	if strings.HasPrefix(s[i:], "()") {
+		return i + 2
+	}
+	for i < len(s) && strings.IndexByte("<>=!+-*/%&|^~", s[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// closing returns the index of the bracket that closes the one at s[i], or −1. A `>` closes only a `<` that is
+// innermost and no arrow; a `)`, `}` or `]` also closes what was left open inside it, so that a `<` meaning "less"
+// does no harm.
+func closing(s string, i int) int {
+	const open, shut = "(<{[", ")>}]"
+	var stack []byte
+	for ; i < len(s); i++ {
+		c := s[i]
+		if strings.IndexByte(open, c) >= 0 {
+			stack = append(stack, c)
+			continue
+		}
+		k := strings.IndexByte(shut, c)
+		if k < 0 {
+			continue
+		}
+		if c == '>' {
+			if s[i-1] == '-' || stack[len(stack)-1] != '<' {
+				continue
+			}
+			stack = stack[:len(stack)-1]
+		} else {
+			j := len(stack) - 1
+			for j > 0 && stack[j] != open[k] {
+				j--
+			}
+			if stack[j] != open[k] {
+				return -1
+			}
+			stack = stack[:j]
+		}
+		if len(stack) == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// demangle returns the qualified name inside a mangled one, which is all that is needed of it: _ZN5aiter8fmha_fwdE is
+// aiter::fmha_fwd. Template arguments and parameters are dropped. The profilers demangle nearly everything; what
+// remains are ROCm kernels written in assembly. (Itanium C++ ABI, section 5.1.2.)
+func demangle(s string) string {
+	rest := strings.TrimPrefix(s, "_Z")
+	nested := strings.HasPrefix(rest, "N")
+	rest = strings.TrimPrefix(rest, "N")
+	var parts []string
+	for rest != "" && '0' <= rest[0] && rest[0] <= '9' {
+		n, i := 0, 0
+		for i < len(rest) && '0' <= rest[i] && rest[i] <= '9' && n < len(rest) {
+			n = n*10 + int(rest[i]-'0')
+			i++
+		}
+		if n == 0 || i+n > len(rest) {
+			return s
+		}
+		if id := rest[i : i+n]; !strings.HasPrefix(id, "_GLOBAL__N") {
+			parts = append(parts, id)
+		}
+		rest = rest[i+n:]
+		if !nested {
+			break
+		}
+	}
+	if len(parts) == 0 {
+		return s
+	}
+	return strings.Join(parts, "::")
+}

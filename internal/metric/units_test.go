@@ -1,0 +1,70 @@
+package metric
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestUnits(t *testing.T) {
+	tests := []struct{ got, want string }{
+		{Duration(0), "0 ns"},
+		{Duration(7), "7 ns"},
+		{Duration(1.5), "1.50 ns"},
+		{Duration(417), "417 ns"},
+		{Duration(417_000), "417 µs"},
+		{Duration(999_499), "999 µs"},
+		{Duration(999_600), "1.00 ms"},
+		{Duration(1_960_000), "1.96 ms"},
+		{Duration(-1_960_000), "-1.96 ms"},
+		{Duration(9_996_000), "10.0 ms"},
+		{Duration(99_960_000), "100 ms"},
+		{Duration(int64(12_300_000_000)), "12.3 s"},
+		{Duration(int64(1_234_000_000_000)), "1,234 s"},
+		{Duration(0.25), "0.250 ns"},
+		{Duration(math.NaN()), "n/a"},
+		{Bytes(0), "0 B"},
+		{Bytes(512), "512 B"},
+		{Bytes(4096), "4.10 kB"},
+		{Bytes(int64(359_000_000)), "359 MB"},
+		{Rate(348e9), "348 GB/s"},
+		{Rate(3.35e12), "3.35 TB/s"},
+		{Rate(math.Inf(1)), "n/a"},
+		{Percent(0.123), "12.3 %"},
+		{Percent(1), "100 %"},
+		{Percent(0.74), "74.0 %"},
+		{Percent(0.0005), "0.0500 %"},
+		{Percent(0), "0 %"},
+		{Percent(math.NaN()), "n/a"},
+		{PercentChange(0.0321), "+3.21 %"},
+		{PercentChange(-0.123), "-12.3 %"},
+		{PercentChange(0), "0 %"},
+		{Count(0), "0"},
+		{Count(999), "999"},
+		{Count(1000), "1,000"},
+		{Count(-1000), "-1,000"},
+		{Count(1_037_098), "1,037,098"},
+		{Count(int64(math.MinInt64)), "-9,223,372,036,854,775,808"},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	nan := math.NaN()
+	x := []float64{0, 5, 0, 5, 5, nan, 5, 5, 5, 1, 5}
+	if got, want := Segments(x, 1), []Segment{{1, 1}, {3, 4}, {6, 8}, {10, 10}}; !slices.Equal(got, want) {
+		t.Errorf("Segments = %v, want %v", got, want)
+	}
+	for run, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 3, 3: 6, 4: -1} {
+		if got := FirstPersistent(x, 1, run); got != want {
+			t.Errorf("FirstPersistent(run %d) = %d, want %d", run, got, want)
+		}
+	}
+	if got := Segments(nil, 0); got != nil {
+		t.Errorf("Segments of nothing = %v", got)
+	}
+}
