@@ -44,14 +44,14 @@ var table = compile(
 	entry{Comm, `deep_ep::|\b(intra|inter)node(_ll)?::|moe_?comm|moe_?a2a|nvshmem|pplx|mooncake|nixl|all_?to_?all`},
 
 	// Names of KV cache kernels carry the words of the attention they feed: reshape_and_cache_flash, set_mla_kv_buffer.
-	entry{KVCache, `reshape_and_cache|set_(mla_)?kv_buffer|store_kv|concat_and_cache|_and_cache\b|gather_(and_maybe_dequant_)?cache` +
+	entry{KVCache, `reshape_and_cache|set_(mla_)?kv_buffer|store_kv|concat_and_cache|_and_cache(_|\b)|gather_(and_maybe_dequant_)?cache` +
 		`|copy_(page|blocks)|req_to_token|transfer_(kv|kernel)|update_?kv_?cache|get_mla_kv_buffer|alloc_(extend|decode)|slot_mapping` +
 		`|block_tables?_|cache_loc|swap_blocks`},
 	// Linear attention is asked before softmax attention: many of its names end in _fwd_kernel or hold "flash".
 	entry{LinearAttention, `gated_delta|delta_rule|chunk_(fwd|scaled|local|scan|state|cumsum)|selective_(scan|state)|state_passing|causal_conv1d` +
 		`|(\b|_)ssd_|(\b|_)gdn|(\b|_)kda(\b|_)|linear_att|lightning_att|recompute_w_u|solve_tril|merge_16x16_to|bmm_chunk`},
 	// _fwd_kernel is whole: SGLang's MoE has _fwd_kernel_ep_scatter_1. "flash" not as part of the library FlashInfer.
-	entry{Attention, `flash([^i]|i[^n]|$)|create_flash|fmha|\b_fwd_(grouped_)?kernel(_stage[12])?(_[\dcde]+)?(\b[^_]|$)|paged_?attention` +
+	entry{Attention, `flash([^i]|i[^n]|$)|create_flash|fmha|\b_fwd_(grouped_)?kernel(_stage[12])?(_[\dcde]+)?\b|paged_?attention` +
 		`|unified_attention|attention_[23]d|(batch|single|\b)(prefill|decode)with|splitkv|merge_(attn_)?states?\b|mergestates|sdpa` +
 		`|reduce_segments|sparse_attn|indexer|mqa_logits|att(entio)?n_fwd|mha_fwd|context_attention|masked_multihead|\bmmha|kernel_mha|xqa` +
 		`|num_kv_splits|\bpa_(fwd|bf16|fp16|kernel|decode|prefill)|efficient_attention|cudnn_attention|(\b|_)nsa_`},
@@ -59,7 +59,7 @@ var table = compile(
 	entry{Attention, `(?-i:MLA|Mla|(\b|_)mla)`},
 	entry{KVCache, `create_.*kv_indices|kv_indices`},
 
-	entry{MoEGEMM, `fused_moe|moe[\w:]*gemm|grouped_?(gemm|mm)|group_?gemm|GroupProblemShape|fmoe|matmul_ogs|m_grouped|marlin_moe|moe_wna16|moe_?flatmm` +
+	entry{MoEGEMM, `fused_moe|moe[\w:]*gemm|grouped_?(gemm|mm)|group_?gemm|GroupProblemShape|fmoe|matmul_ogs|m_grouped|marlin_moe|moe_wna16|moe_?flatmm|expert\w*gemm` +
 		`|bmm_.*(E4m3|E2m1|MxInt)`},
 	entry{MoERouting, `topk_?gating|topk.*softmax|grouped_?topk|moe[\w:]*topk|moe_(align|sort|sum|fused_gate|permute|unpermute)|MoeSorting|routing` +
 		`|expandInputRows|finalizeMoe|bitmatrix|(\b|_)ep_(scatter|gather)|compute_(arg_)?strides|expert|moe::dev::(finalize|permute)` +
@@ -71,7 +71,7 @@ var table = compile(
 	entry{Rope, `rotary|rope([^r]|$)`}, // not "property"
 	entry{Activation, `silu|swiglu|gelu|act_and_mul|relu|doActivation|activationKernel`},
 	entry{Quantize, `quant([^i]|i[^l]|$)|fp8.*cast|cvt_|per_token_group|scaled_fp4|convertsf`}, // not "quantile"
-	entry{Sampling, `(\b|[^p])sampl(e|ing)|(\b|[^s])top_?[kp]|min_p(\b|_)|argmax|soft_?max|logits|penalt|multinomial|curand|distribution_|grammar|token_bitmask` +
+	entry{Sampling, `(\b|[^pn])sampl(e|ing)|(\b|[^s])top_?[kp]|min_p(\b|_)|argmax|soft_?max|logits|penalt|multinomial|curand|distribution_|grammar|token_bitmask` +
 		`|verify_?tree|build_?(\w*_)?tree|rejection_|eagle_|gumbel`},
 	entry{Embedding, `embedding|vectorized_gather|index_?(select|put|copy|add|fill|elementwise)|indexFunc|scatter_gather|gather_kernel|scatter_kernel` +
 		`|repeat_interleave|compute_cuda_kernel|nonzero|masked_(scatter|select)`},

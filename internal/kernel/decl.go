@@ -48,7 +48,7 @@ func parseDecl(s string) decl {
 			i++
 		}
 	}
-	if start > 0 && !strings.ContainsAny(s, "<:") {
+	if start > 0 && !strings.ContainsAny(s, "<:") && !strings.HasPrefix(s, "void ") {
 		return decl{name: s} // words
 	}
 	if start >= len(s) {

@@ -1,0 +1,113 @@
+package kernel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Operations that a communication kernel performs.
+const (
+	AllReduce     = "AllReduce"
+	AllGather     = "AllGather"
+	ReduceScatter = "ReduceScatter"
+	AllToAll      = "AllToAll"
+	Broadcast     = "Broadcast"
+	ReduceOp      = "Reduce"
+	Gather        = "Gather"
+	Scatter       = "Scatter"
+	SendRecv      = "SendRecv"
+	Barrier       = "Barrier"
+	Dispatch      = "Dispatch" // expert parallel: tokens to their experts
+	Combine       = "Combine"  // expert parallel: results back
+	Generic       = "Generic"  // NCCL's kernel for everything it has no specialised one for
+	OtherComm     = "Other"    // communication whose name does not say which
+)
+
+var (
+	// ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32,
+	// ncclKernel_AllReduce_RING_LL_Sum_float: the word after Kernel_ is the operation, later ones the algorithm.
+	ncclOp = regexp.MustCompile(`^nccl\w*?Kernel_([A-Za-z]+)`)
+	// ncclAllReduceRingLLKernel_sum_f32, and names of others: the leftmost word that is an operation.
+	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
+		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
+	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)
+	// All-reduce kernels with the residual add and RMSNorm of the next layer in them.
+	fusedNorm = regexp.MustCompile(`(?i)all_?reduce_?fusion|(one|two)_?shot_?all_?reduce_?(fusion|norm)|all_?reduce\w*_?(rms|norm)|rmsNormLamport`)
+)
+
+// Collective returns the operation that a kernel of class Comm performs, by the table in this package; ok is false for
+// any other kernel. Custom all-reduce kernels (cross_device_reduce, oneshot, lamport, quickreduce, …) are AllReduce.
+func Collective(name string) (op string, ok bool) {
+	if Classify(name, "") != Comm {
+		return "", false
+	}
+	function := parseDecl(name).bare()
+	if m := ncclOp.FindStringSubmatch(function); m != nil {
+		return CollectiveArg(m[1]), true
+	}
+	if m := expertParallel.FindString(function); m != "" && !strings.Contains(strings.ToLower(function), "allreduce") {
+		return CollectiveArg(m), true
+	}
+	if m := anyOp.FindString(function); m != "" {
+		return CollectiveArg(m), true
+	}
+	if m := anyOp.FindString(name); m != "" {
+		return CollectiveArg(m), true
+	}
+	return OtherComm, true
+}
+
+// CollectiveArg returns the operation for a name as it stands in Kineto's "Collective name" argument ("allreduce",
+// "_allgather_base", "reduce_scatter_tensor_coalesced", "all_to_allv", "send") or in a kernel's name.
+func CollectiveArg(s string) string {
+	w := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+	for _, p := range []struct{ prefix, op string }{
+		{"allreduce", AllReduce}, {"crossdevicereduce", AllReduce}, {"quickreduce", AllReduce},
+		{"allgather", AllGather}, {"reducescatter", ReduceScatter}, {"alltoall", AllToAll}, {"a2a", AllToAll},
+		{"broadcast", Broadcast}, {"bcast", Broadcast}, {"reduce", ReduceOp}, {"gather", Gather}, {"scatter", Scatter},
+		{"send", SendRecv}, {"recv", SendRecv}, {"pointtopoint", SendRecv}, {"barrier", Barrier},
+		{"dispatch", Dispatch}, {"combine", Combine}, {"generic", Generic},
+	} {
+		if strings.HasPrefix(w, p.prefix) {
+			return p.op
+		}
+	}
+	return OtherComm
+}
+
+// Synchronising reports whether no rank can finish the operation before the last rank has begun it, so that the time
+// before that is waiting. True for all-reduce (custom ones too), all-gather, reduce-scatter, all-to-all and barrier.
+// False where only some ranks or only the root wait, where the kernel is one half of an exchange (DeepEP's low-latency
+// dispatch and combine), and where the name does not say. An all-to-all with empty splits does not synchronise either;
+// that is in its arguments, not in its name.
+func Synchronising(op string) bool {
+	switch op {
+	case AllReduce, AllGather, ReduceScatter, AllToAll, Barrier:
+		return true
+	}
+	return false
+}
+
+// FusedNorm reports whether a communication kernel also does the RMSNorm that follows, so that its time is not all
+// communication.
+func FusedNorm(name string) bool {
+	return fusedNorm.MatchString(name) && Classify(name, "") == Comm
+}
+
+// BusFactor turns algorithm bandwidth (bytes over time) into bus bandwidth, which compares with the speed of the link
+// whatever the number of ranks n. The bytes are those of the whole buffer: the output of an all-gather, the input of
+// the others. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. It is 0 for a group of one, where nothing moves, and 1
+// for operations without a formula.
+func BusFactor(op string, n int) float64 {
+	if n <= 1 {
+		return 0
+	}
+	part := float64(n-1) / float64(n)
+	switch op {
+	case AllReduce:
+		return 2 * part
+	case AllGather, ReduceScatter, AllToAll:
+		return part
+	}
+	return 1
+}
