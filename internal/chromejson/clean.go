@@ -5,21 +5,30 @@ import (
 	"unicode/utf8"
 )
 
+// mode is how far clean may go.
+type mode uint8
+
+const (
+	strict       mode = iota // mends what the grammar flags
+	lenient                  // also guesses which quotes should have been escaped
+	lenientAtEnd             // the same, and the file ends where the text does
+)
+
 // clean writes the JSON value at the start of src as strict JSON: what has a
 // deviation the grammar understands is replaced (NaN and its kin by null, raw
 // control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD),
-// everything else is copied as it stands. With lenient it also repairs quotes
+// everything else is copied as it stands. If lenient it also repairs quotes
 // that older Kineto left unescaped inside strings. It gives the bytes of src
 // used, or more or bad.
-func clean(dst, src []byte, lenient bool) ([]byte, int) {
-	c := cleaner{src: src, dst: dst, lenient: lenient}
-	n := c.value(0, 0)
+func clean(dst, src []byte, m mode) ([]byte, int) {
+	c := cleaner{src: src, dst: dst, mode: m}
+	n := c.value(0, 0, member)
 	return c.dst, n
 }
 
 type cleaner struct {
 	src, dst []byte
-	lenient  bool
+	mode     mode
 }
 
 func (c *cleaner) copySpace(i int) int {
@@ -28,18 +37,19 @@ func (c *cleaner) copySpace(i int) int {
 	return j
 }
 
-func (c *cleaner) value(i, depth int) int {
+func (c *cleaner) value(i, depth int, role role) int {
 	if i = c.copySpace(i); i >= len(c.src) {
 		return more
-	}
-	if depth > maxDepth {
-		return bad
 	}
 	b := c.src
 	switch {
 	case b[i] == '"':
-		return c.str(i, false)
+		return c.str(i, role)
 	case b[i] == '{' || b[i] == '[':
+		// An event and its args are two levels more than the grammar's own.
+		if depth >= maxDepth+2 {
+			return bad
+		}
 		return c.container(i, depth)
 	case b[i]-'0' <= 9, b[i] == '-' && i+1 < len(b) && b[i+1]-'0' <= 9:
 		end := number(b, i)
@@ -62,9 +72,9 @@ func (c *cleaner) value(i, depth int) int {
 
 func (c *cleaner) container(i, depth int) int {
 	object := c.src[i] == '{'
-	closer := byte(']')
+	closer, role := byte(']'), element
 	if object {
-		closer = '}'
+		closer, role = '}', member
 	}
 	c.dst = append(c.dst, c.src[i])
 	i++
@@ -80,7 +90,7 @@ func (c *cleaner) container(i, depth int) int {
 			if c.src[i] != '"' {
 				return bad
 			}
-			if i = c.str(i, true); i < 0 {
+			if i = c.str(i, key); i < 0 {
 				return i
 			}
 			if i = c.copySpace(i); i >= len(c.src) {
@@ -92,7 +102,7 @@ func (c *cleaner) container(i, depth int) int {
 			c.dst = append(c.dst, ':')
 			i++
 		}
-		if i = c.value(i, depth+1); i < 0 {
+		if i = c.value(i, depth+1, role); i < 0 {
 			return i
 		}
 		if i = c.copySpace(i); i >= len(c.src) {
@@ -115,19 +125,28 @@ func (c *cleaner) container(i, depth int) int {
 	}
 }
 
+// role is where a string stands, which says what may follow it.
+type role uint8
+
+const (
+	key role = iota
+	member
+	element
+)
+
 // str copies the string whose opening quote is at i.
-func (c *cleaner) str(i int, isKey bool) int {
+func (c *cleaner) str(i int, role role) int {
 	b := c.src
 	c.dst = append(c.dst, '"')
 	i++
 	for i < len(b) {
 		switch ch := b[i]; {
 		case ch == '"':
-			if c.lenient {
-				switch ends := closes(b, i, isKey); {
-				case ends == more:
+			if c.mode != strict {
+				switch c.closes(i+1, role) {
+				case more:
 					return more
-				case ends == bad:
+				case bad:
 					c.dst = append(c.dst, '\\', '"')
 					i++
 					continue
@@ -172,40 +191,82 @@ func (c *cleaner) str(i int, isKey bool) int {
 	return more
 }
 
-// closes tells whether the quote at i ends its string, by what follows: 0 yes,
-// bad no, more if the text is too short to say. A key ends before a colon; a
-// value ends before a comma and the next element, or before a closing bracket
-// that is itself followed by what may follow one.
-func closes(b []byte, i int, isKey bool) int {
-	j := space(b, i+1)
-	if j >= len(b) {
+// closes tells whether a quote before i ends its string, by what follows: 0
+// yes, bad no, more if the text is too short to say. A key ends before a
+// colon. A value ends before a comma and the next key or element, or before
+// the bracket of its container and what may follow that.
+func (c *cleaner) closes(i int, role role) int {
+	b := c.src
+	i = space(b, i)
+	if i == len(b) {
 		return more
 	}
-	switch {
-	case isKey:
-		if b[j] == ':' {
+	if role == key {
+		if b[i] == ':' {
 			return 0
 		}
-	case b[j] == ',':
-		k := space(b, j+1)
-		if k >= len(b) {
+		return bad
+	}
+	next := space(b, i+1)
+	switch {
+	case b[i] == ',':
+		if next == len(b) {
 			return more
 		}
-		if b[k] != '"' { // an array's next element, or a trailing comma
-			if b[k] == '}' || b[k] == ']' || b[k] == '{' || b[k] == '[' || b[k] == '-' || isWordByte(b[k]) {
+		if role == element {
+			return c.beginsValue(next)
+		}
+		if b[next] == '}' { // a trailing comma
+			return 0
+		}
+		return c.beginsKey(next)
+	case b[i] == '}' && role == member, b[i] == ']' && role == element:
+		if next == len(b) {
+			if c.mode == lenientAtEnd {
 				return 0
 			}
-			return bad
-		}
-		return 0
-	case b[j] == '}' || b[j] == ']':
-		k := space(b, j+1)
-		if k >= len(b) {
 			return more
 		}
-		if b[k] == ',' || b[k] == '}' || b[k] == ']' {
+		switch b[next] {
+		case '}', ']':
 			return 0
+		case ',':
+			if next = space(b, next+1); next == len(b) {
+				return more
+			}
+			return c.beginsValue(next)
 		}
 	}
 	return bad
+}
+
+// beginsValue tells in the manner of closes whether a value, or the bracket
+// after a trailing comma, may begin at i.
+func (c *cleaner) beginsValue(i int) int {
+	switch ch := c.src[i]; {
+	case ch == '"', ch == '{', ch == '[', ch == '}', ch == ']', ch == '-', ch-'0' <= 9:
+		return 0
+	}
+	if end, _ := word(c.src, i); end < 0 {
+		return end
+	}
+	return 0
+}
+
+// beginsKey tells in the manner of closes whether there is `"key":` at i.
+func (c *cleaner) beginsKey(i int) int {
+	if c.src[i] != '"' {
+		return bad
+	}
+	n := bytes.IndexByte(c.src[i+1:], '"')
+	if n < 0 {
+		return more
+	}
+	if i = space(c.src, i+n+2); i == len(c.src) {
+		return more
+	}
+	if c.src[i] != ':' {
+		return bad
+	}
+	return 0
 }

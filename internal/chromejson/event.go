@@ -157,7 +157,7 @@ func (e *Event) topKey(k []byte, at Field) {
 	var f *Field
 	switch string(k) {
 	case "ph":
-		if e.Ph == 0 && at.Hi-at.Lo == 3 {
+		if e.Ph == 0 && at.Hi-at.Lo == 3 && e.Raw[at.Lo] == '"' {
 			e.Ph = e.Raw[at.Lo+1]
 		}
 		return

@@ -1,6 +1,10 @@
 package chromejson
 
-import "strconv"
+import (
+	"bytes"
+	"errors"
+	"strconv"
+)
 
 // ParseInt reads decimal text that fits an int64. Numbers with a fraction or
 // an exponent are no integers.
@@ -47,12 +51,15 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 			break
 		}
 		if us > maxMicros/10 {
-			return 0, false
+			return shifted(b)
 		}
 		us = us*10 + uint64(c)
 	}
-	if i == start || us > maxMicros-1 {
+	if i == start {
 		return 0, false
+	}
+	if us > maxMicros-1 {
+		return shifted(b)
 	}
 	frac, digits := uint64(0), 0
 	if i < len(b) && b[i] == '.' {
@@ -78,17 +85,7 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 		frac *= 10
 	}
 	if i < len(b) {
-		if b[i] != 'e' && b[i] != 'E' {
-			return 0, false
-		}
-		f, err := strconv.ParseFloat(string(b), 64)
-		if err != nil || f > maxMicros || f < -maxMicros {
-			return 0, false
-		}
-		if f < 0 {
-			return -int64(-f*1000 + 0.5), true
-		}
-		return int64(f*1000 + 0.5), true
+		return shifted(b)
 	}
 	ns = int64(us*1000 + frac)
 	if neg {
@@ -97,14 +94,61 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 	return ns, true
 }
 
+// shifted is ParseMicros for numbers with an exponent: it moves the decimal
+// point, so that they are exact too.
+func shifted(b []byte) (ns int64, ok bool) {
+	e := bytes.IndexAny(b, "eE")
+	if e < 0 {
+		return 0, false
+	}
+	sign := 0
+	if b[0] == '-' {
+		sign = 1
+	}
+	whole, frac, dot := bytes.Cut(b[sign:e], []byte{'.'})
+	digits := append(append(make([]byte, 0, e), whole...), frac...)
+	if len(whole) == 0 || dot && len(frac) == 0 || len(bytes.Trim(digits, "0123456789")) > 0 {
+		return 0, false
+	}
+	exp, err := strconv.ParseInt(string(b[e+1:]), 10, 32)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	point := int64(len(whole)) + exp // the digits are a fraction of 10^point
+	significant := bytes.TrimLeft(digits, "0")
+	point -= int64(len(digits) - len(significant))
+	switch {
+	case len(significant) == 0, point < -3: // less than half a nanosecond
+		return 0, true
+	case point > 16:
+		return 0, false
+	}
+	plain := append(make([]byte, 0, 64+len(significant)), b[:sign]...)
+	plain = append(plain, '0')
+	for i := int64(0); i < point; i++ {
+		if len(significant) == 0 {
+			plain = append(plain, '0')
+			continue
+		}
+		plain, significant = append(plain, significant[0]), significant[1:]
+	}
+	plain = append(plain, '.')
+	for ; point < 0; point++ {
+		plain = append(plain, '0')
+	}
+	plain = append(append(plain, significant...), '0')
+	return ParseMicros(plain)
+}
+
 // AppendMicros writes nanoseconds as microseconds with three decimals, as
 // libkineto does.
 func AppendMicros(dst []byte, ns int64) []byte {
+	n := uint64(ns)
 	if ns < 0 {
 		dst = append(dst, '-')
-		ns = -ns
+		n = -n
 	}
-	dst = strconv.AppendInt(dst, ns/1000, 10)
-	r := ns % 1000
+	dst = strconv.AppendUint(dst, n/1000, 10)
+	r := n % 1000
 	return append(dst, '.', byte('0'+r/100), byte('0'+r/10%10), byte('0'+r%10))
 }

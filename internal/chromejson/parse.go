@@ -30,21 +30,21 @@ type grammar struct{ flags uint8 }
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080
-	quotes = ones * '"'
 	slants = ones * '\\'
 )
 
 // str takes the index after an opening quote and gives the one after the
-// closing quote. Eight bytes at a time: the usual trick of finding zero bytes
-// in x^pattern, and bytes below 0x20 by the borrow of a subtraction. The
-// lowest byte found is exact; higher ones may not be, so only it is used.
+// closing quote. Eight bytes at a time: bytes below 0x20 and quotes, which are
+// 0x22, are those that are below 0x21 once bit 1 is flipped, and show by the
+// borrow of a subtraction; so do the zero bytes of x^slants. The lowest byte
+// found is exact; higher ones may not be, so only it is used.
 func (g *grammar) str(b []byte, i int) int {
 	var high uint64
 	for {
 		for i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
-			q, s := x^quotes, x^slants
-			m := ((q-ones)&^q | (s-ones)&^s | (x-ones*0x20)&^x) & highs
+			s := x ^ slants
+			m := ((x^ones*2-ones*0x21)&^x | (s-ones)&^s) & highs
 			if m != 0 {
 				n := bits.TrailingZeros64(m)
 				high |= x & (1<<n - 1)
@@ -168,11 +168,11 @@ func word(b []byte, i int) (end, w int) {
 	for w := range words {
 		s := words[w]
 		if n := min(len(s), len(b)-i); string(b[i:i+n]) == s[:n] {
-			if n < len(s) {
+			if i+n == len(b) { // cut off, or more letters may follow
 				partial = true
 				continue
 			}
-			if i+n < len(b) && isWordByte(b[i+n]) {
+			if isWordByte(b[i+n]) {
 				continue // "inf" of "infinity"
 			}
 			return i + n, w

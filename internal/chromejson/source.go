@@ -2,6 +2,7 @@ package chromejson
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -152,28 +153,29 @@ func (m *members) Read(p []byte) (int, error) {
 }
 
 func (m *members) next() (err error) {
-	first := m.zr == nil
-	if first {
+	if m.zr == nil {
 		m.zr, err = gzip.NewReader(m.src)
 	} else {
 		// Padding with zeros is legal and means nothing.
 		for {
 			b, peekErr := m.src.Peek(1)
 			if peekErr != nil {
-				return io.EOF
+				return peekErr
 			}
 			if b[0] != 0 {
 				break
 			}
 			_, _ = m.src.Discard(1)
 		}
-		err = m.zr.Reset(m.src)
-	}
-	if err != nil {
-		if !first && errors.Is(err, gzip.ErrHeader) {
+		// Looked at here, because a reader takes garbage that is shorter than
+		// a header for a member that is cut off.
+		if b, _ := m.src.Peek(2); !bytes.HasPrefix([]byte("\x1f\x8b"), b) {
 			m.garbage = true
 			return io.EOF
 		}
+		err = m.zr.Reset(m.src)
+	}
+	if err != nil {
 		if err == io.EOF {
 			return io.ErrUnexpectedEOF
 		}

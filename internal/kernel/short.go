@@ -38,7 +38,8 @@ func Normalize(name string) string {
 }
 
 var (
-	address = regexp.MustCompile(`_*0x[0-9a-fA-F]+`)
+	// Six digits and more, not after a digit: 320x128 is a tile.
+	address = regexp.MustCompile(`(\b|_)_*0x[0-9a-fA-F]{6,}`)
 	// triton_poi_fused_add_mul_3, with a hash when the list of operators was cut: …_5f3c91d2_3
 	inductorTail = regexp.MustCompile(`(_[0-9a-f]{8,})?(_\d+)?$`)
 	// Triton 2 appended the specialisation of each argument: _fwd_kernel_0d1d2de

@@ -1,0 +1,249 @@
+// Package clock finds by how much the clocks of several hosts differ, from the
+// collectives that their ranks ran together.
+//
+// Nobody leaves a synchronising collective before all have entered it. So, for
+// a collective that host a saw from S_a to E_a and host b from S_b to E_b, the
+// time δ to add to b's clock obeys
+//
+//	S_a − E_b ≤ δ ≤ E_a − S_b
+//
+// and because all leave within microseconds of each other, E_a − E_b is itself
+// an estimate of δ. The median over many collectives is [Shift.Offset]; the
+// intersection of all intervals is [Shift.Lo] to [Shift.Hi].
+//
+// Only collectives in which every rank both gives and takes may be used:
+// all-reduce, all-gather, reduce-scatter, all-to-all, barrier. Not broadcasts,
+// not sends. All times are int64 nanoseconds. The package is pure arithmetic.
+package clock
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+)
+
+// Event is one collective as one rank saw it.
+type Event struct {
+	Start, End int64  // ns on the rank's clock
+	Key        uint64 // kind and group: only events of one key can be the same collective
+}
+
+// Shift is what to add to a clock to make it agree with another.
+type Shift struct {
+	Offset int64   // ns to add, at the time Since
+	Drift  float64 // ns per ns by which the offset grows; 0 if the window is too short to say, or nothing shows
+	Since  int64   // ns on the shifted clock: the middle of the window
+	Spread int64   // ns: half the distance between the 5th and the 95th percentile of what single collectives say
+	Lo, Hi int64   // ns: offsets that no collective forbids, but for Odd ones
+	N      int     // collectives used
+	Broken int     // of these, impossible with the clocks as they are
+	Odd    int     // of these, impossible even with the shift
+	Moved  int     // by how many collectives one window opens later, for the commonest key
+}
+
+// At is the time to add at t (ns) on the shifted clock.
+func (s Shift) At(t int64) int64 {
+	return s.Offset + int64(math.Round(s.Drift*float64(t-s.Since)))
+}
+
+// Significant tells whether the offset exceeds its own spread: if not, the
+// clocks are better left alone.
+func (s Shift) Significant() bool { return abs(s.Offset) > s.Spread }
+
+// Disagree tells whether the clocks as they are cannot be right: most of the
+// collectives would have ended on one side before they began on the other.
+func (s Shift) Disagree() bool { return 2*s.Broken > s.N }
+
+// Why Estimate can fail.
+var (
+	ErrFew      = errors.New("fewer than 8 collectives in common")
+	ErrMismatch = errors.New("the collectives do not match: no offset satisfies them")
+)
+
+const (
+	minEvents  = 8
+	maxMoved   = 64      // windows may open this many collectives apart
+	maxKeys    = 16      // keys looked at, the commonest first
+	sample     = 512     // pairs looked at to choose a match
+	driftAfter = 1e9     // ns: shorter windows show no drift
+	sameKey    = 100_000 // ns: within this, two keys say the same
+)
+
+// Estimate finds what to add to other's clock so that it agrees with ref's.
+// The events of each must be sorted by start.
+func Estimate(ref, other []Event) (Shift, error) {
+	a, b := byKey(ref), byKey(other)
+	var keys []uint64
+	for k := range a {
+		if len(b[k]) > 0 {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y uint64) int {
+		return cmp.Or(min(len(a[y]), len(b[y]))-min(len(a[x]), len(b[x])), cmp.Compare(x, y))
+	})
+	var pairs []pair
+	var s Shift
+	var anchor int64
+	for i, k := range keys[:min(len(keys), maxKeys)] {
+		m, ok := match(a[k], b[k], i > 0, anchor)
+		if !ok {
+			continue
+		}
+		if len(pairs) == 0 {
+			anchor, s.Moved = m.offset, m.moved
+		} else if abs(m.offset-anchor) > max(sameKey, 4*m.mad) {
+			continue
+		}
+		pairs = appendPairs(pairs, a[k], b[k], m.moved)
+	}
+	if len(pairs) < minEvents {
+		return Shift{}, ErrFew
+	}
+	s.fit(pairs)
+	if 20*s.Odd > s.N {
+		return s, ErrMismatch
+	}
+	return s, nil
+}
+
+// pair is one collective seen by both.
+type pair struct{ a, b Event }
+
+func byKey(events []Event) map[uint64][]Event {
+	m := map[uint64][]Event{}
+	for _, e := range events {
+		m[e.Key] = append(m[e.Key], e)
+	}
+	return m
+}
+
+// matching is one way to lay two sequences beside each other: a[i+moved] is
+// b[i]. The right way is the one in which the ends differ by the same amount
+// everywhere, since steps are never equally long.
+type matching struct {
+	moved       int
+	offset, mad int64
+}
+
+// match finds it. If anchored, ways that contradict the anchor are not considered.
+func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
+	var best, plain matching
+	found, hasPlain := false, false
+	enough := max(3, min(len(a), len(b))/2)
+	d := make([]int64, 0, sample)
+	for moved := -min(maxMoved, len(b)-1); moved <= min(maxMoved, len(a)-1); moved++ {
+		lo, hi := max(0, -moved), min(len(b), len(a)-moved)
+		if hi-lo < enough {
+			continue
+		}
+		d = d[:0]
+		for i, n := 0, min(sample, hi-lo); i < n; i++ {
+			at := lo + i*(hi-lo)/n
+			d = append(d, a[at+moved].End-b[at].End)
+		}
+		m := matching{moved: moved, offset: median(d)}
+		for i := range d {
+			d[i] = abs(d[i] - m.offset)
+		}
+		m.mad = median(d)
+		if anchored && abs(m.offset-anchor) > max(sameKey, 4*m.mad) {
+			continue
+		}
+		if !found || m.mad < best.mad {
+			best, found = m, true
+		}
+		if moved == 0 {
+			plain, hasPlain = m, true
+		}
+	}
+	// The windows usually open together: another way must be clearly better.
+	if hasPlain && plain.mad <= 2*best.mad+1000 {
+		return plain, true
+	}
+	return best, found
+}
+
+func appendPairs(pairs []pair, a, b []Event, moved int) []pair {
+	for i := max(0, -moved); i < min(len(b), len(a)-moved); i++ {
+		pairs = append(pairs, pair{a[i+moved], b[i]})
+	}
+	return pairs
+}
+
+// fit computes the shift from matched collectives.
+func (s *Shift) fit(pairs []pair) {
+	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Compare(x.b.End, y.b.End) })
+	n := len(pairs)
+	first, last := pairs[0].b.End, pairs[n-1].b.End
+	s.N, s.Since = n, first+(last-first)/2
+	d := make([]int64, n)
+	for i, p := range pairs {
+		d[i] = p.a.End - p.b.End
+	}
+	s.Drift = drift(pairs, d, last-first)
+	for i, p := range pairs {
+		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
+	}
+	s.Offset = median(d) // sorts d
+	s.Spread = (d[(n-1)*95/100] - d[(n-1)*5/100] + 1) / 2
+	s.Lo, s.Hi = math.MinInt64, math.MaxInt64
+	for _, p := range pairs {
+		if p.a.Start > p.b.End || p.b.Start > p.a.End {
+			s.Broken++
+		}
+		turn := s.At(p.b.End) - s.Offset
+		lo, hi := p.a.Start-p.b.End-turn, p.a.End-p.b.Start-turn
+		if s.Offset < lo || s.Offset > hi {
+			s.Odd++
+			continue
+		}
+		s.Lo, s.Hi = max(s.Lo, lo), min(s.Hi, hi)
+	}
+}
+
+// drift is the median of the slopes between collectives half a window apart,
+// or 0 if the window is short or the slope is lost in the noise.
+func drift(pairs []pair, d []int64, window int64) float64 {
+	n := len(pairs)
+	if window < driftAfter || n < 2*minEvents {
+		return 0
+	}
+	slopes := make([]float64, 0, n/2)
+	for i := range n / 2 {
+		if dt := pairs[i+n/2].b.End - pairs[i].b.End; dt > 0 {
+			slopes = append(slopes, float64(d[i+n/2]-d[i])/float64(dt))
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	slices.Sort(slopes)
+	rho := slopes[len(slopes)/2]
+	rest := make([]int64, n)
+	for i := range d {
+		rest[i] = d[i] - int64(rho*float64(pairs[i].b.End-pairs[0].b.End))
+	}
+	mid := median(rest)
+	for i := range rest {
+		rest[i] = abs(rest[i] - mid)
+	}
+	if math.Abs(rho)*float64(window) < 4*float64(median(rest))+1000 {
+		return 0
+	}
+	return rho
+}
+
+// median sorts v.
+func median(v []int64) int64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func abs(x int64) int64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
