@@ -62,8 +62,8 @@ func ParseRank(s string) (Rank, bool) {
 		if len(part) < 3 {
 			return NoRank, false
 		}
-		n, err := strconv.Atoi(part[2:])
-		if err != nil || n < 0 || !r.set(part[:2], n) {
+		n, err := strconv.ParseUint(part[2:], 10, 31)
+		if err != nil || !r.set(part[:2], int(n)) {
 			return NoRank, false
 		}
 	}
@@ -103,8 +103,10 @@ type FileName struct {
 // The names SGLang writes, section 1.6 of its contract:
 // [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
 var (
-	sglangName  = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
-	mergedName  = regexp.MustCompile(`^merged-(.+)$`)
+	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
+	mergedName = regexp.MustCompile(`^merged-(.+)$`)
+	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
+	vllmWorker  = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
 	vllmRank    = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
 	torchWorker = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
 )
@@ -147,9 +149,14 @@ func ParseFileName(base string) (FileName, bool) {
 	if m := torchWorker.FindStringSubmatch(stem); m != nil {
 		worker = m[1]
 	}
+	if m := vllmWorker.FindStringSubmatch(worker); m != nil {
+		name.Rank = Rank{DP: coordinate(m[1]), PP: coordinate(m[2]), TP: coordinate(m[3]), EP: coordinate(m[4])}
+		name.ID = strings.TrimSuffix(worker, m[0])
+		return name, true
+	}
 	if at := vllmRank.FindStringSubmatchIndex(worker); at != nil {
 		name.Rank.TP = coordinate(worker[at[2]:at[3]])
-		name.ID = strings.Trim(worker[:at[0]]+worker[at[1]:], "-_.")
+		name.ID = strings.Trim(worker[:at[0]]+"-"+worker[at[1]:], "-_.")
 		return name, true
 	}
 	return name, false

@@ -7,6 +7,7 @@ import "hash/maphash"
 type Strings struct {
 	list  []string
 	slots []uint32 // open addressing; 0 is free, else id+1
+	used  int      // slots that are not free
 	hash  []uint32 // of list[i], so that growing needs no rehash
 	seed  maphash.Seed
 }
@@ -47,10 +48,7 @@ func (t *Strings) Intern(b []byte) StringID {
 	}
 	id := uint32(len(t.list))
 	t.list, t.hash = append(t.list, string(b)), append(t.hash, h)
-	t.slots[at] = id + 1
-	if len(t.list)*4 > len(t.slots)*3 {
-		t.grow()
-	}
+	t.fill(at, id)
 	return StringID(id)
 }
 
@@ -73,11 +71,32 @@ func (t *Strings) Find(s string) (StringID, bool) {
 }
 
 // Replace changes the text of an id: a reader that interns escaped text puts
-// the plain text in its place once all is read. Intern must not follow.
-func (t *Strings) Replace(id StringID, s string) { t.list[id] = s }
+// the plain text in its place once all is read. Find goes by the new text, and
+// gives one of the ids if several have it. Id 0 stays empty.
+func (t *Strings) Replace(id StringID, s string) {
+	if id == 0 {
+		return
+	}
+	h := uint32(maphash.String(t.seed, s))
+	t.list[id], t.hash[id] = s, h
+	mask := uint32(len(t.slots) - 1)
+	at := h & mask
+	for t.slots[at] != 0 {
+		at = (at + 1) & mask
+	}
+	t.fill(at, uint32(id))
+}
+
+func (t *Strings) fill(at, id uint32) {
+	t.slots[at] = id + 1
+	if t.used++; t.used*4 > len(t.slots)*3 {
+		t.grow()
+	}
+}
 
 func (t *Strings) grow() {
 	t.slots = make([]uint32, 2*len(t.slots))
+	t.used = len(t.list) - 1
 	mask := uint32(len(t.slots) - 1)
 	for id := 1; id < len(t.list); id++ {
 		at := t.hash[id] & mask

@@ -41,6 +41,7 @@ type Source struct {
 // Finding kinds.
 const (
 	Straggler   = "straggler"    // one rank makes the others wait
+	SlowLink    = "slow_link"    // transfers became slower for all ranks of a group alike
 	SlowStep    = "slow_step"    // steps that took much longer than their like
 	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
 	CommBound   = "comm_bound"   // communication that no compute hides

@@ -19,16 +19,29 @@ const (
 // control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD),
 // everything else is copied as it stands. If lenient it also repairs quotes
 // that older Kineto left unescaped inside strings. It gives the bytes of src
-// used, or more or bad.
-func clean(dst, src []byte, m mode) ([]byte, int) {
+// used, or more or bad. parent is what the value stands in, which says what
+// may follow it.
+func clean(dst, src []byte, m mode, parent container) ([]byte, int) {
 	c := cleaner{src: src, dst: dst, mode: m}
-	n := c.value(0, 0, member)
+	c.open = append(c.few[:0], parent)
+	n := c.value(0)
 	return c.dst, n
 }
+
+// container is the kind of an open bracket.
+type container uint8
+
+const (
+	object container = iota
+	array
+	events // the array traceEvents, of which all elements are objects
+)
 
 type cleaner struct {
 	src, dst []byte
 	mode     mode
+	open     []container // the innermost is the last
+	few      [8]container
 }
 
 func (c *cleaner) copySpace(i int) int {
@@ -37,20 +50,20 @@ func (c *cleaner) copySpace(i int) int {
 	return j
 }
 
-func (c *cleaner) value(i, depth int, role role) int {
+func (c *cleaner) value(i int) int {
 	if i = c.copySpace(i); i >= len(c.src) {
 		return more
 	}
 	b := c.src
 	switch {
 	case b[i] == '"':
-		return c.str(i, role)
+		return c.str(i, false)
 	case b[i] == '{' || b[i] == '[':
 		// An event and its args are two levels more than the grammar's own.
-		if depth >= maxDepth+2 {
+		if len(c.open) > maxDepth+2 {
 			return bad
 		}
-		return c.container(i, depth)
+		return c.container(i)
 	case b[i]-'0' <= 9, b[i] == '-' && i+1 < len(b) && b[i+1]-'0' <= 9:
 		end := number(b, i)
 		if end > 0 {
@@ -70,12 +83,12 @@ func (c *cleaner) value(i, depth int, role role) int {
 	return end
 }
 
-func (c *cleaner) container(i, depth int) int {
-	object := c.src[i] == '{'
-	closer, role := byte(']'), element
-	if object {
-		closer, role = '}', member
+func (c *cleaner) container(i int) int {
+	kind, closer := array, byte(']')
+	if c.src[i] == '{' {
+		kind, closer = object, '}'
 	}
+	c.open = append(c.open, kind)
 	c.dst = append(c.dst, c.src[i])
 	i++
 	for {
@@ -84,13 +97,14 @@ func (c *cleaner) container(i, depth int) int {
 		}
 		if c.src[i] == closer {
 			c.dst = append(c.dst, closer)
+			c.open = c.open[:len(c.open)-1]
 			return i + 1
 		}
-		if object {
+		if kind == object {
 			if c.src[i] != '"' {
 				return bad
 			}
-			if i = c.str(i, key); i < 0 {
+			if i = c.str(i, true); i < 0 {
 				return i
 			}
 			if i = c.copySpace(i); i >= len(c.src) {
@@ -102,7 +116,7 @@ func (c *cleaner) container(i, depth int) int {
 			c.dst = append(c.dst, ':')
 			i++
 		}
-		if i = c.value(i, depth+1, role); i < 0 {
+		if i = c.value(i); i < 0 {
 			return i
 		}
 		if i = c.copySpace(i); i >= len(c.src) {
@@ -125,17 +139,8 @@ func (c *cleaner) container(i, depth int) int {
 	}
 }
 
-// role is where a string stands, which says what may follow it.
-type role uint8
-
-const (
-	key role = iota
-	member
-	element
-)
-
 // str copies the string whose opening quote is at i.
-func (c *cleaner) str(i int, role role) int {
+func (c *cleaner) str(i int, isKey bool) int {
 	b := c.src
 	c.dst = append(c.dst, '"')
 	i++
@@ -143,7 +148,7 @@ func (c *cleaner) str(i int, role role) int {
 		switch ch := b[i]; {
 		case ch == '"':
 			if c.mode != strict {
-				switch c.closes(i+1, role) {
+				switch c.closes(i+1, isKey) {
 				case more:
 					return more
 				case bad:
@@ -158,7 +163,7 @@ func (c *cleaner) str(i int, role role) int {
 			if i+1 >= len(b) {
 				return more
 			}
-			if b[i+1] == 'u' && i+6 <= len(b) && hex4(b[i+2:i+6]) {
+			if b[i+1] == 'u' && i+6 <= len(b) && hex(b[i+2:i+6]) {
 				c.dst = append(c.dst, b[i:i+6]...)
 				i += 6
 				continue
@@ -171,8 +176,8 @@ func (c *cleaner) str(i int, role role) int {
 			c.dst = append(c.dst, '\\', '\\')
 			i++
 		case ch < 0x20:
-			const hex = "0123456789abcdef"
-			c.dst = append(c.dst, '\\', 'u', '0', '0', hex[ch>>4], hex[ch&15])
+			const digits = "0123456789abcdef"
+			c.dst = append(c.dst, '\\', 'u', '0', '0', digits[ch>>4], digits[ch&15])
 			i++
 		case ch < utf8.RuneSelf:
 			c.dst = append(c.dst, ch)
@@ -193,58 +198,52 @@ func (c *cleaner) str(i int, role role) int {
 
 // closes tells whether a quote before i ends its string, by what follows: 0
 // yes, bad no, more if the text is too short to say. A key ends before a
-// colon. A value ends before a comma and the next key or element, or before
-// the bracket of its container and what may follow that.
-func (c *cleaner) closes(i int, role role) int {
+// colon. A value ends before any number of brackets that close what is open,
+// and then a comma and what may follow it there.
+func (c *cleaner) closes(i int, isKey bool) int {
 	b := c.src
-	i = space(b, i)
-	if i == len(b) {
-		return more
-	}
-	if role == key {
-		if b[i] == ':' {
-			return 0
-		}
-		return bad
-	}
-	next := space(b, i+1)
-	switch {
-	case b[i] == ',':
-		if next == len(b) {
-			return more
-		}
-		if role == element {
-			return c.beginsValue(next)
-		}
-		if b[next] == '}' { // a trailing comma
-			return 0
-		}
-		return c.beginsKey(next)
-	case b[i] == '}' && role == member, b[i] == ']' && role == element:
-		if next == len(b) {
-			if c.mode == lenientAtEnd {
+	for level := len(c.open) - 1; level >= 0; level-- {
+		if i = space(b, i); i == len(b) {
+			if c.mode == lenientAtEnd && level < len(c.open)-1 {
 				return 0
 			}
 			return more
 		}
-		switch b[next] {
-		case '}', ']':
-			return 0
-		case ',':
-			if next = space(b, next+1); next == len(b) {
+		kind := c.open[level]
+		switch {
+		case isKey:
+			if b[i] == ':' {
+				return 0
+			}
+			return bad
+		case b[i] == ',':
+			if i = space(b, i+1); i == len(b) {
 				return more
 			}
-			return c.beginsValue(next)
+			switch {
+			case kind != object && b[i] == ']', kind == object && b[i] == '}': // a trailing comma
+				return 0
+			case kind == object:
+				return c.beginsKey(i)
+			case kind == array:
+				return c.beginsValue(i)
+			case b[i] == '{':
+				return 0
+			}
+			return bad
+		case b[i] == '}' && kind == object, b[i] == ']' && kind != object:
+			i++
+		default:
+			return bad
 		}
 	}
-	return bad
+	return 0
 }
 
-// beginsValue tells in the manner of closes whether a value, or the bracket
-// after a trailing comma, may begin at i.
+// beginsValue tells in the manner of closes whether a value may begin at i.
 func (c *cleaner) beginsValue(i int) int {
 	switch ch := c.src[i]; {
-	case ch == '"', ch == '{', ch == '[', ch == '}', ch == ']', ch == '-', ch-'0' <= 9:
+	case ch == '"', ch == '{', ch == '[', ch == '-', ch-'0' <= 9:
 		return 0
 	}
 	if end, _ := word(c.src, i); end < 0 {

@@ -26,12 +26,12 @@ func (s *Scanner) mend() bool {
 func (s *Scanner) mendMember() bool {
 	if at := s.g.key(s.text(), 0); at > 0 {
 		n := s.guess(at, func(b []byte, m mode) (n int) {
-			s.fixed, n = clean(s.fixed[:0], b, m)
+			s.fixed, n = clean(s.fixed[:0], b, m, object)
 			return n
 		})
 		if n > 0 {
 			b := s.text()
-			s.fixedKey, _ = clean(s.fixedKey[:0], b[:bytes.LastIndexByte(b[:at], '"')+1], strict)
+			s.fixedKey, _ = clean(s.fixedKey[:0], b[:bytes.LastIndexByte(b[:at], '"')+1], strict, object)
 			s.Key, s.Value = s.fixedKey[1:len(s.fixedKey)-1], bytes.TrimSpace(s.fixed)
 			s.take(at + n)
 			s.Stats.Repaired++
@@ -63,7 +63,7 @@ func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
 // replace makes the current event out of the cleaned text of b.
 func (s *Scanner) replace(b []byte, m mode) int {
 	var n int
-	if s.fixed, n = clean(s.fixed[:0], b, m); n < 0 {
+	if s.fixed, n = clean(s.fixed[:0], b, m, events); n < 0 {
 		return n
 	}
 	if s.g.event(s.fixed, &s.Event) != len(s.fixed) {

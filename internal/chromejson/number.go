@@ -2,7 +2,6 @@ package chromejson
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 )
 
@@ -32,11 +31,11 @@ func ParseInt(b []byte) (int64, bool) {
 	return int64(n), n < 1<<63
 }
 
-// maxMicros keeps ns = µs·1000 within an int64.
+// maxMicros is the last whole microsecond of an int64 of nanoseconds.
 const maxMicros = (1<<63 - 1) / 1000
 
 // ParseMicros reads a decimal number of microseconds as nanoseconds, exactly:
-// no float on the way. Digits after the third decimal are rounded half up.
+// no float on the way. Halves of a nanosecond are rounded away from zero.
 // Exponents are accepted, since other writers use them.
 func ParseMicros(b []byte) (ns int64, ok bool) {
 	i, neg := 0, false
@@ -58,7 +57,7 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 	if i == start {
 		return 0, false
 	}
-	if us > maxMicros-1 {
+	if us > maxMicros {
 		return shifted(b)
 	}
 	frac, digits := uint64(0), 0
@@ -87,11 +86,13 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 	if i < len(b) {
 		return shifted(b)
 	}
-	ns = int64(us*1000 + frac)
-	if neg {
-		ns = -ns
+	if us = us*1000 + frac; us > 1<<63-1 {
+		return 0, false
 	}
-	return ns, true
+	if neg {
+		return -int64(us), true
+	}
+	return int64(us), true
 }
 
 // shifted is ParseMicros for numbers with an exponent: it moves the decimal
@@ -110,11 +111,15 @@ func shifted(b []byte) (ns int64, ok bool) {
 	if len(whole) == 0 || dot && len(frac) == 0 || len(bytes.Trim(digits, "0123456789")) > 0 {
 		return 0, false
 	}
-	exp, err := strconv.ParseInt(string(b[e+1:]), 10, 32)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
+	power := b[e+1:]
+	if len(power) > 0 && (power[0] == '+' || power[0] == '-') {
+		power = power[1:]
+	}
+	if len(power) == 0 || len(bytes.Trim(power, "0123456789")) > 0 {
 		return 0, false
 	}
-	point := int64(len(whole)) + exp // the digits are a fraction of 10^point
+	exp, _ := strconv.ParseInt(string(b[e+1:]), 10, 32) // one too large gives the largest
+	point := int64(len(whole)) + exp                    // the digits are a fraction of 10^point
 	significant := bytes.TrimLeft(digits, "0")
 	point -= int64(len(digits) - len(significant))
 	switch {

@@ -42,7 +42,7 @@ func (g *grammar) str(b []byte, i int) int {
 	var high uint64
 	for {
 		for i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
+			x := binary.LittleEndian.Uint64(b[i : i+8])
 			s := x ^ slants
 			m := ((x^ones*2-ones*0x21)&^x | (s-ones)&^s) & highs
 			if m != 0 {
@@ -71,11 +71,10 @@ func (g *grammar) str(b []byte, i int) int {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				i += 2
 			case 'u':
-				if i+6 > len(b) {
-					return more
-				}
-				if !hex4(b[i+2 : i+6]) {
+				if !hex(b[i+2 : min(i+6, len(b))]) {
 					g.flags |= flagEscape
+				} else if i+6 > len(b) {
+					return more
 				}
 				i += 2
 			default:
@@ -92,7 +91,7 @@ func (g *grammar) str(b []byte, i int) int {
 	}
 }
 
-func hex4(b []byte) bool {
+func hex(b []byte) bool {
 	for _, c := range b {
 		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f') {
 			return false
@@ -201,7 +200,14 @@ func (g *grammar) value(b []byte, i int) int {
 				return i
 			}
 		case c-'0' <= 9:
-			if i = number(b, i); i < 0 {
+			// Most numbers are short integers.
+			end := i + 1
+			for end < len(b) && b[end]-'0' <= 9 {
+				end++
+			}
+			if end < len(b) && b[end] != '.' && b[end]|0x20 != 'e' && (c != '0' || end == i+1) {
+				i = end
+			} else if i = number(b, i); i < 0 {
 				return i
 			}
 		case c == '{', c == '[':
@@ -356,6 +362,8 @@ func (g *grammar) members(b []byte, i int, e *Event, inArgs bool) int {
 		key := b[keyAt:keyEnd]
 		if !inArgs && b[i] == '{' && string(key) == "args" && !e.Args.Present() {
 			i = g.members(b, i, e, true)
+		} else if b[i] == '"' {
+			i = g.str(b, i+1)
 		} else {
 			i = g.value(b, i)
 		}

@@ -7,7 +7,7 @@
 // bytes and copy the rest. There are two ways through an event: one that knows
 // the layout libkineto writes (fast.go) and a general one (parse.go), taken
 // event by event where the text differs; a fuzz test holds them equal. What is
-// not JSON but can be understood is mended and counted (clean.go).
+// not JSON but can be understood is mended and counted (clean.go, mend.go).
 //
 // Times in the files are microseconds as decimal text; see ParseMicros.
 package chromejson
@@ -224,10 +224,20 @@ func (s *Scanner) member() bool {
 		end = s.g.value(b, at)
 	}
 	if end > 0 {
+		switch next := space(b, end); {
+		case next == len(b) && !tooLarge:
+			if s.more() {
+				return false
+			}
+		case next == len(b) || b[next] != ',' && b[next] != '}':
+			end = bad // a string with a quote in it
+		}
+	}
+	if end > 0 {
 		s.Key, s.Value = b[1:keyEnd-1], b[at:end]
 		if s.unclean(b[:end], s.g.flags) {
-			s.fixedKey, _ = clean(s.fixedKey[:0], b[:keyEnd], strict)
-			s.fixed, _ = clean(s.fixed[:0], s.Value, strict)
+			s.fixedKey, _ = clean(s.fixedKey[:0], b[:keyEnd], strict, object)
+			s.fixed, _ = clean(s.fixed[:0], b[at:], strict, object)
 			s.Key, s.Value = s.fixedKey[1:len(s.fixedKey)-1], s.fixed
 			s.Stats.Cleaned++
 		}

@@ -86,7 +86,7 @@ func NewSource(r io.ReadCloser) (*Source, error) {
 			return nil, err
 		}
 		s.text = s.zstd
-	case head[0] == '{' || head[0] == '[' || head[0] <= ' ' || head[0] == 0xef:
+	case bytes.IndexByte([]byte("{[ \t\r\n\xef"), head[0]) >= 0: // the last begins a byte order mark
 		s.Format, s.text = Plain, br
 	default:
 		return nil, fmt.Errorf("not a trace: it begins with % x, neither JSON nor gzip nor zstd", head)

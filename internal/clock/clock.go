@@ -34,7 +34,7 @@ type Shift struct {
 	Offset int64   // ns to add, at the time Since
 	Drift  float64 // ns per ns by which the offset grows; 0 if the window is too short to say, or nothing shows
 	Since  int64   // ns on the shifted clock: the middle of the window
-	Spread int64   // ns: half the distance between the 5th and the 95th percentile of what single collectives say
+	Spread int64   // ns: half the range of what single collectives say, without the outer twentieths if they are many
 	Lo, Hi int64   // ns: offsets that no collective forbids, but for Odd ones
 	N      int     // collectives used
 	Broken int     // of these, impossible with the clocks as they are
@@ -63,6 +63,7 @@ var (
 
 const (
 	minEvents  = 8
+	few        = 64      // with fewer collectives the spread is their whole range
 	maxMoved   = 64      // windows may open this many collectives apart
 	maxKeys    = 16      // keys looked at, the commonest first
 	sample     = 512     // pairs looked at to choose a match
@@ -187,7 +188,11 @@ func (s *Shift) fit(pairs []pair) {
 		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
 	}
 	s.Offset = median(d) // sorts d
-	s.Spread = (d[(n-1)*95/100] - d[(n-1)*5/100] + 1) / 2
+	cut := n / 20
+	if n < few {
+		cut = 0 // of few, the outermost count as well
+	}
+	s.Spread = (d[n-1-cut] - d[cut] + 1) / 2
 	s.Lo, s.Hi = math.MinInt64, math.MaxInt64
 	for _, p := range pairs {
 		if p.a.Start > p.b.End || p.b.Start > p.a.End {

@@ -30,8 +30,8 @@ type rule struct {
 // table is in order of precedence. (?i) is added to each pattern. Three rows stand before the general row of their
 // class where a later word would steal them; each says which.
 var table = compile(
-	entry{Copy, `^(hip|cuda )?memcpy\b|^\[cuda memcpy|MEMORY_COPY_|rocclr_copyBuffer|^CopyHostTo|^CopyDeviceTo`},
-	entry{Memset, `^(hip|cuda )?memset\b|^\[cuda memset|rocclr_fillBuffer`},
+	entry{Copy, `^(hip|cuda )?memcpy|^\[cuda memcpy|MEMORY_COPY_|rocclr_copyBuffer|^CopyHostTo|^CopyDeviceTo`},
+	entry{Memset, `^(hip|cuda )?memset|^\[cuda memset|rocclr_fillBuffer`},
 
 	// NCCL, RCCL, HCCL.
 	entry{Comm, `\bnccl|rccl|hccl|mscclkernel`},
@@ -52,7 +52,7 @@ var table = compile(
 		`|(\b|_)ssd_|(\b|_)gdn|(\b|_)kda(\b|_)|linear_att|lightning_att|recompute_w_u|solve_tril|merge_16x16_to|bmm_chunk`},
 	// _fwd_kernel is whole: SGLang's MoE has _fwd_kernel_ep_scatter_1. "flash" not as part of the library FlashInfer.
 	entry{Attention, `flash([^i]|i[^n]|$)|create_flash|fmha|\b_fwd_(grouped_)?kernel(_stage[12])?(_[\dcde]+)?\b|paged_?attention` +
-		`|unified_attention|attention_[23]d|(batch|single|\b)(prefill|decode)with|splitkv|merge_(attn_)?states?\b|mergestates|sdpa` +
+		`|unified_attention|attention_[23]d|(batch|single|\b)(prefill|decode)with|splitkv|merge_(attn_)?states?|mergestates|sdpa` +
 		`|reduce_segments|sparse_attn|indexer|mqa_logits|att(entio)?n_fwd|mha_fwd|context_attention|masked_multihead|\bmmha|kernel_mha|xqa` +
 		`|num_kv_splits|\bpa_(fwd|bf16|fp16|kernel|decode|prefill)|efficient_attention|cudnn_attention|(\b|_)nsa_`},
 	// Case matters for MLA: a TransformLayer is none.
@@ -64,7 +64,7 @@ var table = compile(
 	entry{MoERouting, `topk_?gating|topk.*softmax|grouped_?topk|moe[\w:]*topk|moe_(align|sort|sum|fused_gate|permute|unpermute)|MoeSorting|routing` +
 		`|expandInputRows|finalizeMoe|bitmatrix|(\b|_)ep_(scatter|gather)|compute_(arg_)?strides|expert|moe::dev::(finalize|permute)` +
 		`|deepseek_?v\d_topk|_topk_forward|_reduce_grouped|(pre|post)_reorder|seg_indptr|compute_problem_sizes|shuffle_?rows`},
-	entry{GEMM, `nvjet|gemm|gemv|cutlass.*Gemm|xmma|cublas|splitKreduce|Cijk_|wvSplitK|matmul|marlin|machete|scaled_mm|gptq|awq|_mm_|_addmm|dot_kernel` +
+	entry{GEMM, `nvjet|gemm|gemv|cutlass.*Gemm|xmma|cublas|splitKreduce|Cijk_|wvSplitK|matmul|marlin|machete|scaled_mm|gptq|awq|_(add)?mm(_|\b)|dot_kernel` +
 		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|fprop)`},
 
 	entry{Norm, `rms_?norm|layer_?norm|group_?norm|l2_?norm|qk_?norm|fused_add_norm|RowwiseMoments|triton_.*rsqrt`},

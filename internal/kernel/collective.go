@@ -26,8 +26,8 @@ const (
 var (
 	// ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32,
 	// ncclKernel_AllReduce_RING_LL_Sum_float: the word after Kernel_ is the operation, later ones the algorithm.
-	ncclOp = regexp.MustCompile(`^nccl\w*?Kernel_([A-Za-z]+)`)
-	// ncclAllReduceRingLLKernel_sum_f32, and names of others: the leftmost word that is an operation.
+	ncclOp = regexp.MustCompile(`^nccl\w*?Kernel_([A-Z][A-Za-z]+)`)
+	// ncclAllReduceRingLLKernel_sum_f32 (its suffix in lower case), and names of others: the leftmost word that is an operation.
 	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
 		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
 	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)

@@ -32,7 +32,10 @@ func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 		}
 		dims = append(dims, row)
 	}
-	return dims, p.end()
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return dims, nil
 }
 
 // ParseStrings reads the JSON text of "Input type" or "Concrete Inputs": a flat list of strings. An escape in a string
@@ -58,7 +61,10 @@ func ParseStrings[T ~string | ~[]byte](raw T) ([]string, error) {
 		}
 		list = append(list, s)
 	}
-	return list, p.end()
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 type dimParser[T ~string | ~[]byte] struct {

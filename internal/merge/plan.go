@@ -25,6 +25,7 @@ type Head struct {
 	TraceID string
 	Info    json.RawMessage // distributedInfo as it stands
 	World   trace.World
+	Merged  *Meta    // what a merged file says of its parts
 	Problem *Problem // why nothing of the file can be read
 }
 
@@ -64,7 +65,7 @@ func ReadHead(f traceset.File) *Head {
 	for {
 		kind, err := s.Next()
 		if err == io.EOF {
-			h.Problem = endProblem(src, &s.Stats)
+			h.Problem = EndProblem(src, &s.Stats)
 			return h
 		}
 		if kind == chromejson.EventToken {
@@ -76,15 +77,21 @@ func ReadHead(f traceset.File) *Head {
 			}
 			continue
 		}
-		h.add(s.Key, s.Value)
+		h.Add(s.Key, s.Value)
 	}
 }
 
-func (h *Head) add(key, value []byte) {
+// Add takes one top-level member of the file.
+func (h *Head) Add(key, value []byte) {
 	switch string(key) {
 	case "baseTimeNanoseconds":
 		if n, ok := chromejson.ParseInt(value); ok && !h.HasBase {
 			h.BaseNS, h.HasBase = n, true
+		}
+	case Key:
+		var m Meta
+		if json.Unmarshal(value, &m) == nil && m.Format > 0 {
+			h.Merged = &m
 		}
 	case "host_name":
 		h.Host = text(value)
@@ -105,6 +112,9 @@ func (h *Head) add(key, value []byte) {
 	}
 	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
 }
+
+// merged tells a file that holds several ranks already.
+func (h *Head) merged() bool { return h.Merged != nil || h.File.Name.Merged }
 
 func text(value []byte) string {
 	var s string
@@ -128,8 +138,8 @@ func openReason(err error) string {
 	return err.Error()
 }
 
-// endProblem tells how a scan ended; nil: well.
-func endProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
+// EndProblem tells how a scan ended; nil: well.
+func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	switch {
 	case !st.End.Complete:
 		return &Problem{Reason: st.End.Reason, Offset: st.End.Offset, LostBytes: st.End.Lost, FileBytes: src.Consumed()}
@@ -154,7 +164,9 @@ func Labels(heads []*Head) []string {
 	count := map[string]int{}
 	for i, h := range heads {
 		l := h.File.Name.Rank.String()
-		if h.File.Name.Rank == trace.NoRank && h.World.Known && h.World.Rank >= 0 {
+		if h.merged() {
+			l = "merged"
+		} else if h.File.Name.Rank == trace.NoRank && h.World.Known && h.World.Rank >= 0 {
 			l = fmt.Sprintf("R%02d", h.World.Rank)
 		}
 		if len(stages) > 1 && h.File.Name.Stage != "" {

@@ -31,10 +31,10 @@ type rewriter struct {
 // Shift moves the times of a file: ns to add, and how that grows over time
 // where clocks drift.
 type Shift struct {
-	Offset   int64   // ns
-	Drift    float64 // ns per ns, counted from Since
-	Since    int64   // ns on the file's clock
-	Nonzero  bool
+	Offset  int64   // ns
+	Drift   float64 // ns per ns, counted from Since
+	Since   int64   // ns on the file's clock
+	Nonzero bool
 }
 
 func (s Shift) at(ns int64) int64 {

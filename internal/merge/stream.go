@@ -6,19 +6,18 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/chromejson"
-	"github.com/stepscope/stepscope/internal/clock"
 )
 
 // part is one file on its way into the output.
 type part struct {
 	*Head
-	index  int
-	label  string
-	rw     rewriter
-	comms  *clock.Recorder // collectives met on the way; nil: not wanted
-	keep   func(*chromejson.Event) bool
-	meter  Meter
-	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
+	index int
+	label string
+	rw    rewriter
+	comms *Comms // collectives met on the way; nil: not wanted
+	keep  func(*chromejson.Event) bool
+	meter Meter
+	moved int64 // ns: by how much baseTimeNanoseconds differs from the output's
 
 	full chan []byte // blocks of whole events, each event led by ",\n"
 	free chan []byte
@@ -92,7 +91,7 @@ func (p *part) stream(ctx context.Context) {
 			}
 		}
 	}
-	p.problem = endProblem(src, &s.Stats)
+	p.problem = EndProblem(src, &s.Stats)
 	p.garbage = src.Garbage()
 	if len(buf) > 0 {
 		select {

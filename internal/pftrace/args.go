@@ -1,6 +1,9 @@
 package pftrace
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 type argKind uint8
 
@@ -56,8 +59,17 @@ func (a *Args) Bool(name []byte, v bool) {
 func (a *Args) String(name, v []byte) { a.list = append(a.list, arg{name, v, 0, argString}) }
 
 // JSON adds a value given as JSON text, an array or object as a rule, which
-// readers unfold into name.key and name[0].
-func (a *Args) JSON(name, v []byte) { a.list = append(a.list, arg{name, v, 0, argJSON}) }
+// readers unfold into name.key and name[0]. They show nothing for empty ones,
+// and a lone null crashes trace_processor (InsertLeaf, since v52 at the latest,
+// in src/trace_processor/util/json_args.cc), so these become texts.
+func (a *Args) JSON(name, v []byte) {
+	kind := argJSON
+	switch v = bytes.TrimSpace(v); string(v) {
+	case "", "null", "[]", "{}":
+		kind = argString
+	}
+	a.list = append(a.list, arg{name, v, 0, kind})
+}
 
 // appendArgs writes the arguments as TrackEvent.debug_annotations.
 func (w *Writer) appendArgs(m []byte, a *Args) []byte {

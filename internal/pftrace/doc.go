@@ -5,14 +5,6 @@
 // [Writer.Spans], then send events; what is written is final, so memory stays
 // constant but for the table of interned strings, which is bounded too.
 //
-//	w := pftrace.NewWriter(f)
-//	w.Track(pftrace.Track{UUID: 1, Name: "rank 00", Kind: pftrace.Group})
-//	cpu := w.Spans(pftrace.Track{UUID: 2, Parent: 1, Name: "thread 900", Order: 0})
-//	gpu := w.Spans(pftrace.Track{UUID: 3, Parent: 1, Name: "stream 7", Order: 1})
-//	cpu.Add(&pftrace.Event{TS: 100, Dur: 50, Name: launch, Flows: []uint64{1}})
-//	gpu.Add(&pftrace.Event{TS: 180, Dur: 90, Name: kernel, Flows: []uint64{1}})
-//	err := w.Flush()
-//
 // # Time
 //
 // All times are int64 nanoseconds of one clock, not negative. No packet names
@@ -34,6 +26,11 @@
 //     name and closes the innermost open slice; ENDs of one time are therefore
 //     interchangeable, an END precedes the BEGINs of its time that come later
 //     in the file, and a parent precedes the child that starts with it.
+//
+// A file that is merely a concatenation of sorted runs, as Kineto's is (all
+// operators of a thread, then all its runtime calls), must be sorted per track
+// first: unsorted, nothing is lost, but the runs land on lanes of their own and
+// do not nest in each other.
 //
 // Slices of one track that overlap without nesting cannot be written on one
 // Perfetto track; [TrackWriter] puts them on lanes, see [Lanes].

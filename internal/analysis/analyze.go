@@ -1,0 +1,286 @@
+// Package analysis explains captures: pure functions from traces to findings.
+//
+// Analyze takes the ranks of one profiling window and says where the time
+// goes, per rank and step kind, and which rank is late, since which step and
+// why. Everything is computed in integer nanoseconds, and parts add up to
+// totals exactly. Nothing here reads files or formats text.
+package analysis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/clock"
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Options steer Analyze.
+type Options struct {
+	ID      string        // of the profiling window, for the report
+	Missing []string      // ranks that are known to be absent
+	Rules   *kernel.Rules // kernel classes; nil: the built-in table
+}
+
+// ErrNothing means that no trace has any GPU work.
+var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work (was the window recorded with GPU activities, and was there traffic?)")
+
+// analyzer holds what the parts of a report share.
+type analyzer struct {
+	names   *names
+	ranks   []*rank
+	domains []*domain
+	origin  int64         // ns since the epoch: Source.StartNS
+	kinds   []string      // step kinds that occur, in order
+	periods map[int]int64 // median period by step kind of the step, see stepPeriod
+	steps   int           // number of steps in the capture's numbering
+	kindOf  []trace.StepKind
+	gaps    []openGap
+	report  *Report
+}
+
+// Analyze explains the traces of one window, one trace per rank (and stage).
+func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
+	rules := opt.Rules
+	if rules == nil {
+		rules = kernel.Default()
+	}
+	a := &analyzer{names: newNames(rules), report: &Report{Format: 1}}
+	for i, t := range traces {
+		r := prepare(i, t, a.names)
+		a.ranks = append(a.ranks, r)
+		for _, n := range t.Notes {
+			if n.Source == "" {
+				n.Source = t.Source.Path
+			}
+			a.report.Notes = append(a.report.Notes, noteOf(n))
+		}
+	}
+	work := 0
+	for _, r := range a.ranks {
+		work += len(r.ops)
+	}
+	if work == 0 {
+		return nil, ErrNothing
+	}
+	a.label()
+	a.source(opt)
+	a.match()
+	a.number()
+	a.times()
+	var findings []Finding
+	for _, d := range a.domains {
+		late := d.judge(a.steps)
+		findings = append(findings, a.stragglers(d, late)...)
+		findings = append(findings, a.slowTransfers(d)...)
+		a.rankRows(d, late)
+	}
+	slices.SortFunc(a.report.Ranks, func(x, y RankRow) int { return cmp.Compare(x.Rank, y.Rank) })
+	a.collectives()
+	a.kernels()
+	a.cpu()
+	a.memory()
+	a.finish(findings)
+	return a.report, nil
+}
+
+// label names the ranks. Files that do not say their rank get their place in
+// the world, or else their place in the list.
+func (a *analyzer) label() {
+	seen := map[string]int{}
+	for _, r := range a.ranks {
+		src := &r.t.Source
+		r.label = src.Rank.String()
+		if src.Rank == trace.NoRank {
+			r.label = fmt.Sprintf("rank %d", r.index)
+			if src.World.Known && src.World.Rank >= 0 {
+				r.label = fmt.Sprintf("rank %d", src.World.Rank)
+			}
+		}
+		if src.Stage != "" {
+			r.label += " " + src.Stage
+		}
+		seen[r.label]++
+	}
+	for _, r := range a.ranks {
+		if seen[r.label] > 1 {
+			r.label += fmt.Sprintf(" (file %d)", r.index)
+		}
+	}
+}
+
+func (a *analyzer) source(opt Options) {
+	s := &a.report.Source
+	s.ID, s.Missing, s.Complete = opt.ID, opt.Missing, len(opt.Missing) == 0
+	first, last := int64(1<<63-1), int64(-1<<63)
+	rules := map[string]bool{}
+	for _, r := range a.ranks {
+		src := &r.t.Source
+		s.Files = append(s.Files, src.Path)
+		s.Ranks = append(s.Ranks, r.label)
+		s.Complete = s.Complete && src.Complete
+		s.Events += src.Events
+		if s.Device == "" {
+			s.Device = src.Device
+		}
+		rule := r.rule
+		if !rules[rule] {
+			rules[rule] = true
+			if s.StepRule != "" {
+				s.StepRule += "; "
+			}
+			s.StepRule += rule
+		}
+		for _, o := range r.ops {
+			first, last = min(first, o.start), max(last, o.end)
+		}
+		for _, st := range r.steps {
+			first, last = min(first, st.start), max(last, st.end)
+		}
+	}
+	slices.Sort(s.Files)
+	s.Files = slices.Compact(s.Files)
+	a.origin = first
+	s.StartNS, s.SpanNS = first, last-first
+}
+
+// match finds the collectives that ranks share, and brings the clocks of
+// hosts together if the collectives say that they differ.
+func (a *analyzer) match() {
+	a.domains = domains(a.ranks)
+	matched, broken, shifted := 0, 0, 0
+	for _, d := range a.domains {
+		d.alignSteps()
+		d.find()
+		if n := d.impossible(); n*50 > len(d.matches) && n > 2 {
+			if d.alignClocks() {
+				shifted++
+				d.reset()
+				d.find()
+			}
+		}
+		d.reindex()
+		matched += len(d.matches)
+		broken += d.impossible()
+	}
+	c := &a.report.Source.Clocks
+	switch {
+	case matched == 0:
+		*c = "not compared: the ranks share no collectives"
+	case shifted > 0:
+		*c = fmt.Sprintf("differ: aligned by the ends of %d shared collectives, %d of them still impossible", matched, broken)
+	case broken == 0:
+		*c = fmt.Sprintf("agree: in all %d shared collectives nobody ends before all have begun", matched)
+	default:
+		*c = fmt.Sprintf("%d of %d shared collectives contradict each other in time; they are left out", broken, matched)
+	}
+	if broken > 0 {
+		a.note("warning", "collectives whose times contradict each other over ranks were left out of waits", int64(broken))
+	}
+}
+
+func (a *analyzer) note(severity, text string, count int64) {
+	a.report.Notes = append(a.report.Notes, Note{Severity: severity, Text: text, Count: count})
+}
+
+// impossible counts matches that contradict the clocks.
+func (d *domain) impossible() int {
+	n := 0
+	for i := range d.matches {
+		if !possible(d.matches[i].at) {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *domain) reset() {
+	d.matches, d.unmatched = nil, 0
+	for _, r := range d.ranks {
+		for i := range r.ops {
+			r.ops[i].match = -1
+		}
+	}
+}
+
+// alignClocks shifts ranks whose clocks disagree by more than the shift's own
+// uncertainty.
+func (d *domain) alignClocks() bool {
+	keys := map[string]uint64{}
+	in := make([]clock.Rank, len(d.ranks))
+	for i, r := range d.ranks {
+		in[i].Host = r.t.Source.Host
+		for j := range r.ops {
+			o := &r.ops[j]
+			if !o.comm() {
+				continue
+			}
+			op, group := r.collective(o)
+			if !kernel.Synchronising(op) {
+				continue
+			}
+			k, ok := keys[op+group]
+			if !ok {
+				k = uint64(len(keys) + 1)
+				keys[op+group] = k
+			}
+			in[i].Events = append(in[i].Events, clock.Event{Start: o.start, End: o.end, Key: k})
+		}
+	}
+	moved := false
+	for i, res := range clock.Align(in) {
+		if abs(res.Offset) > max(res.Spread, 1000) && res.Err == nil {
+			d.ranks[i].shift, d.ranks[i].shiftError = res.Offset, res.Spread
+			moved = true
+		}
+	}
+	return moved
+}
+
+// number settles the capture's numbering of steps and their kinds.
+func (a *analyzer) number() {
+	for _, r := range a.ranks {
+		a.steps = max(a.steps, r.first+len(r.steps))
+	}
+	a.kindOf = make([]trace.StepKind, a.steps)
+	lengths := map[trace.StepKind][]int64{}
+	present := map[trace.StepKind]bool{}
+	for _, r := range a.ranks {
+		for i := range r.steps {
+			k := r.steps[i].info.Kind
+			a.kindOf[i+r.first] = k
+			present[k] = true
+			if i+r.first == 0 && len(r.steps) > 1 {
+				continue // the profilers' start is in it
+			}
+			lengths[k] = append(lengths[k], r.period(i))
+		}
+	}
+	a.periods = map[int]int64{}
+	for k := range present {
+		if len(lengths[k]) > 0 {
+			a.periods[int(k)] = int64(metric.MedianInPlace(lengths[k]))
+		}
+		a.kinds = append(a.kinds, k.String())
+	}
+	slices.Sort(a.kinds)
+}
+
+// period is the time from a step's start to the next one's, on the host; for
+// the last step its own length, or until its last op ends if that is later.
+func (r *rank) period(i int) int64 {
+	if i+1 < len(r.steps) {
+		return r.steps[i+1].start - r.steps[i].start
+	}
+	end := r.steps[i].end
+	if n := len(r.ops); n > 0 {
+		end = max(end, r.ops[n-1].end)
+	}
+	return end - r.steps[i].start
+}
+
+// stepPeriod is the median period of steps of the kind that step n has, ns.
+func (a *analyzer) stepPeriod(n int) int64 { return a.periods[int(a.kindOf[n])] }

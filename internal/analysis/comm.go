@@ -1,0 +1,225 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// bytesOf is the message size of a collective, ns/nccl-tests' convention: the
+// output of an all-gather, the input of the others. 0: not recorded.
+func (r *rank) bytesOf(o *op, name string) int64 {
+	c := r.comm(o)
+	if c == nil {
+		return 0
+	}
+	size, ok := kernel.DTypeSize(r.t.Strings.Get(c.DType))
+	if !ok {
+		return 0
+	}
+	if name == kernel.AllGather {
+		return c.Out * int64(size)
+	}
+	return c.In * int64(size)
+}
+
+// collectives fills the table of collectives: matched ones, and those with no
+// partner on other ranks.
+func (a *analyzer) collectives() {
+	type key struct {
+		op, group, kind string
+		size            int
+		bytes           int64
+	}
+	rows := map[key]*CollectiveRow{}
+	transfers := map[key][]int64{}
+	row := func(k key) *CollectiveRow {
+		c := rows[k]
+		if c == nil {
+			c = &CollectiveRow{Op: k.op, Group: k.group, Size: k.size, Kind: k.kind, Bytes: k.bytes}
+			rows[k] = c
+		}
+		return c
+	}
+	for _, d := range a.domains {
+		for i := range d.matches {
+			m := &d.matches[i]
+			first := d.ranks[m.at[0].rank]
+			k := key{m.op, d.groupName(m), a.kindOf[m.step].String(), len(m.at), first.bytesOf(&first.ops[m.at[0].op], m.op)}
+			c := row(k)
+			c.Count++
+			if m.inGraph {
+				c.InGraphs++
+			}
+			if !possible(m.at) {
+				continue
+			}
+			c.Matched++
+			shortest := m.at[0].end - m.at[0].start
+			for _, p := range m.at {
+				c.Wait += p.wait
+				c.Transfer += p.end - p.start - p.wait
+				shortest = min(shortest, p.end-p.start)
+			}
+			transfers[k] = append(transfers[k], shortest)
+		}
+	}
+	for _, r := range a.ranks {
+		for i := range r.ops {
+			o := &r.ops[i]
+			if !o.comm() || o.match >= 0 {
+				continue
+			}
+			name, _ := r.collective(o)
+			kind, size := "outside", 1
+			if o.step >= 0 {
+				kind = r.steps[o.step].info.Kind.String()
+			}
+			if c := r.comm(o); c != nil {
+				size = max(1, int(c.GroupSize))
+			}
+			c := row(key{name, r.label + " alone", kind, size, r.bytesOf(o, name)})
+			c.Count++
+			if isGraphLaunch(r.launchName(o)) {
+				c.InGraphs++
+			}
+			c.Transfer += o.end - o.start
+		}
+	}
+	for k, c := range rows {
+		if t := transfers[k]; len(t) > 0 {
+			c.Median = int64(metric.Median(t))
+			if k.bytes > 0 && c.Median > 0 {
+				c.AlgGBs = float64(k.bytes) / float64(c.Median)
+				c.BusGBs = c.AlgGBs * kernel.BusFactor(k.op, k.size)
+			}
+		}
+		a.report.Collectives = append(a.report.Collectives, *c)
+	}
+	slices.SortFunc(a.report.Collectives, func(x, y CollectiveRow) int {
+		return cmp.Or(cmp.Compare(y.Wait+y.Transfer, x.Wait+x.Transfer), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
+	})
+}
+
+// groupName is how people call the ranks of a collective.
+func (d *domain) groupName(m *match) string {
+	if len(m.at) == len(d.ranks) && len(m.at) > 4 {
+		return fmt.Sprintf("all %d ranks", len(m.at))
+	}
+	name := ""
+	for i, p := range m.at {
+		if i > 0 {
+			name += ", "
+		}
+		name += d.ranks[p.rank].label
+	}
+	return name
+}
+
+// rankRows compares the ranks of a domain, medians over steps.
+func (a *analyzer) rankRows(d *domain, late [][]lateness) {
+	for i, r := range d.ranks {
+		row := RankRow{
+			Rank: r.index, Name: r.label, File: r.t.Source.Path, Stage: r.t.Source.Stage, Steps: len(r.steps),
+			ShiftNS: r.shift, ShiftError: r.shiftError,
+		}
+		var period, work, wait, gap, kernels, caused []int64
+		for n := range a.report.Steps {
+			s := &a.report.Steps[n]
+			for j := range s.Ranks {
+				p := &s.Ranks[j]
+				// The first step is the profilers' start; a capture of one has no other.
+				if p.Rank != r.index || n == 0 && len(r.steps) > 1 {
+					continue
+				}
+				period, wait = append(period, p.Period), append(wait, p.CommWait)
+				gap, kernels = append(gap, p.HostGap), append(kernels, int64(p.Kernels))
+				if w := r.workBySteps()[n]; w != nil {
+					work = append(work, w.total)
+				}
+				caused = append(caused, late[i][n].cost)
+			}
+		}
+		for n := range late[i] {
+			row.Last += late[i][n].last
+			row.Collectives += late[i][n].of
+		}
+		mid := func(x []int64) int64 {
+			if len(x) == 0 {
+				return 0
+			}
+			return int64(metric.MedianInPlace(x))
+		}
+		row.Period, row.Work, row.Wait, row.HostGap = mid(period), mid(work), mid(wait), mid(gap)
+		row.Kernels, row.Caused = int(mid(kernels)), mid(caused)
+		a.report.Ranks = append(a.report.Ranks, row)
+	}
+}
+
+// slowTransfers finds collectives that become slower for all ranks alike from
+// some step on: the time that is not waiting, summed per step, rises and stays
+// up. The ranks are all there, so it is the link and not a rank.
+func (a *analyzer) slowTransfers(d *domain) []Finding {
+	const rise = 1.25
+	moved := make([]int64, a.steps)
+	for i := range d.matches {
+		m := &d.matches[i]
+		if m.first || !possible(m.at) {
+			continue
+		}
+		shortest := m.at[0].end - m.at[0].start
+		for _, p := range m.at {
+			shortest = min(shortest, p.end-p.start)
+		}
+		moved[m.step] += shortest
+	}
+	var out []Finding
+	for _, kind := range []trace.StepKind{trace.Prefill, trace.Decode, trace.Mixed, trace.OtherStep} {
+		var steps []int
+		for n := 1; n < a.steps; n++ {
+			if a.kindOf[n] == kind && moved[n] > 0 {
+				steps = append(steps, n)
+			}
+		}
+		// The earliest split after which every later step is slower than all
+		// before it by more than chance.
+		for s := 2; s+stayingSteps <= len(steps); s++ {
+			var before, after []int64
+			for i, n := range steps {
+				if i < s {
+					before = append(before, moved[n])
+				} else {
+					after = append(after, moved[n])
+				}
+			}
+			if slices.Min(after) <= slices.Max(before) {
+				continue
+			}
+			was, is := metric.Median(before), metric.Median(after)
+			n := steps[s]
+			if is < rise*was || int64(is-was) < a.lateLimit(n) {
+				break
+			}
+			f := Finding{
+				Kind: SlowLink, Cause: CauseCommunication, Severity: "medium", FirstStep: n, LastStep: steps[len(steps)-1],
+				CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowLink, kind, n),
+				Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
+					n, metric.Duration(is), kind, metric.Duration(was)),
+				Evidence: []Evidence{{
+					Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
+					Value: is, Peers: was, Unit: "ns", Step: -1,
+				}},
+			}
+			for _, r := range d.ranks {
+				f.Ranks = append(f.Ranks, r.index)
+			}
+			out = append(out, f)
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// keptOps is how many CPU ops and Python frames a report lists.
+const keptOps = 50
+
+// cpu fills the host side: ops and frames by self time, and launches.
+func (a *analyzer) cpu() {
+	ops, frames := map[string]*CPUOp{}, map[string]*CPUOp{}
+	l := &a.report.CPU.Launch
+	var calls, delays []int64
+	for _, r := range a.ranks {
+		r.selfTimes(ops, func(c trace.Category) bool {
+			return c == trace.CPUOp || c == trace.UserAnnotation || c.Launch()
+		})
+		if r.t.Source.WithStack {
+			r.selfTimes(frames, func(c trace.Category) bool { return c == trace.PythonFunction })
+		}
+		l.Unlaunched += r.unlaunched
+		l.EmptyGraphs += r.empty
+		for i := range r.calls {
+			c := &r.calls[i]
+			l.Calls++
+			l.Total += c.end - c.start
+			calls = append(calls, c.end-c.start)
+			if isGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
+				l.GraphCalls++
+				l.GraphOps += int(c.ops)
+			}
+		}
+		for i := range r.ops {
+			o := &r.ops[i]
+			if o.call < 0 || !o.first {
+				continue
+			}
+			c := &r.calls[o.call]
+			delays = append(delays, o.start-c.end)
+			if took := c.end - c.start; c.ops == 1 && o.end-o.start < took && !r.blocksInLaunch(c) {
+				l.Shorter++
+				l.ShorterTime += took
+			}
+		}
+	}
+	if len(calls) > 0 {
+		l.Median, l.Delay = int64(metric.MedianInPlace(calls)), int64(metric.MedianInPlace(delays))
+	}
+	a.report.CPU.Ops, a.report.CPU.Frames = topOps(ops), topOps(frames)
+}
+
+// selfTimes adds up the spans of the wanted categories by name, nesting by
+// containment per thread. Children that stick out of their parent by a few ns
+// are clipped to it.
+func (r *rank) selfTimes(into map[string]*CPUOp, want func(trace.Category) bool) {
+	t := r.t
+	byID := make([]*CPUOp, t.Strings.Len())
+	type open struct {
+		op    *CPUOp
+		end   int64
+		track trace.TrackID
+	}
+	var stack []open
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !want(s.Cat) {
+			continue
+		}
+		o := byID[s.Name]
+		if o == nil {
+			name := t.Strings.Get(s.Name)
+			if o = into[name]; o == nil {
+				o = &CPUOp{Name: name}
+				into[name] = o
+			}
+			byID[s.Name] = o
+		}
+		for len(stack) > 0 {
+			if top := stack[len(stack)-1]; top.track == s.Track && s.Start < top.end {
+				break
+			}
+			stack = stack[:len(stack)-1]
+		}
+		dur := s.Dur
+		if len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			dur = min(dur, top.end-s.Start)
+			top.op.Self -= dur
+		}
+		o.Count++
+		o.Total += s.Dur
+		o.Self += dur
+		stack = append(stack, open{o, s.Start + dur, s.Track})
+	}
+}
+
+func topOps(by map[string]*CPUOp) []CPUOp {
+	out := make([]CPUOp, 0, len(by))
+	var sum int64
+	for _, o := range by {
+		out = append(out, *o)
+		sum += o.Self
+	}
+	slices.SortFunc(out, func(x, y CPUOp) int { return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(x.Name, y.Name)) })
+	out = out[:min(len(out), keptOps)]
+	for i := range out {
+		out[i].Share = share(out[i].Self, sum)
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// evidence proves a straggler: where it was last, and what differs.
+func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s stretch, cause int) []Evidence {
+	var out []Evidence
+	steps := float64(s.last - s.first + 1)
+	last, of := 0, 0
+	for n := s.first; n <= s.last; n++ {
+		last += late[n].last
+		of += late[n].of
+	}
+	out = append(out, Evidence{
+		Text:  fmt.Sprintf("last to arrive in %d of %d collectives of these steps", last, of),
+		Value: float64(last), Peers: float64(of), Unit: "count", Step: -1,
+	})
+	kernels, peerKernels := d.perStep(i, s, func(r *rank, n int) float64 { return float64(r.kernelCount(n)) })
+	work, peerWork := d.perStep(i, s, func(r *rank, n int) float64 {
+		if w := r.workBySteps()[n]; w != nil {
+			return float64(w.total)
+		}
+		return 0
+	})
+	same := "the same"
+	if kernels != peerKernels {
+		same = fmt.Sprintf("against %.0f", peerKernels)
+	}
+	out = append(out, Evidence{
+		Text:  fmt.Sprintf("%.0f kernels a step, %s on its peers", kernels, same),
+		Value: kernels, Peers: peerKernels, Unit: "count", Step: -1,
+	}, Evidence{
+		Text:  fmt.Sprintf("%s of own work on the device a step against %s", metric.Duration(work), metric.Duration(peerWork)),
+		Value: work, Peers: peerWork, Unit: "ns", Step: -1,
+	})
+	switch cause {
+	case byWork:
+		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.ns }, "more work in")...)
+	case byDevice:
+		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
+		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.late }, "starts late though launched in time:")...)
+	case byHost:
+		out = append(out, a.hostEvidence(r, late, s)...)
+	case byComm:
+		var sum int64
+		for n := s.first; n <= s.last; n++ {
+			sum += late[n].excess[byComm]
+		}
+		out = append(out, Evidence{
+			Text:  fmt.Sprintf("it leaves collectives %s a step later than its peers", metric.Duration(float64(sum)/steps)),
+			Value: float64(sum) / steps, Unit: "ns", Step: -1,
+		})
+	}
+	return out
+}
+
+// perStep is the median of a figure over a stretch, for one rank and for the
+// median of its peers.
+func (d *domain) perStep(i int, s stretch, figure func(*rank, int) float64) (mine, peers float64) {
+	var own, others []float64
+	for n := s.first; n <= s.last; n++ {
+		for j, r := range d.ranks {
+			if v := figure(r, n); j == i {
+				own = append(own, v)
+			} else {
+				others = append(others, v)
+			}
+		}
+	}
+	return metric.MedianInPlace(own), metric.MedianInPlace(others)
+}
+
+// kernelCount counts a step's GPU work, communication left out.
+func (r *rank) kernelCount(n int) int64 {
+	var sum int64
+	if w := r.workBySteps()[n]; w != nil {
+		for _, k := range w.keys {
+			sum += k.count
+		}
+	}
+	return sum
+}
+
+// topKernels lists the kernels that explain most of an excess.
+func (a *analyzer) topKernels(late []lateness, s stretch, steps float64, of func(extra) int64, what string) []Evidence {
+	type sum struct {
+		ns, count int64
+	}
+	byName := map[int32]sum{}
+	var total int64
+	for n := s.first; n <= s.last; n++ {
+		for key, e := range late[n].extra {
+			ns := of(e)
+			v := byName[a.names.keyName[key]]
+			v.ns += ns
+			v.count += e.count
+			byName[a.names.keyName[key]] = v
+			total += max(ns, 0)
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(byName), func(x, y int32) int {
+		return cmp.Or(cmp.Compare(byName[y].ns, byName[x].ns), cmp.Compare(x, y))
+	})
+	var out []Evidence
+	for _, id := range ids {
+		v := byName[id]
+		if len(out) == 3 || float64(v.ns) < 0.05*float64(total) || v.ns <= 0 {
+			break
+		}
+		text := fmt.Sprintf("%s %s: %s a step more than on its peers", what, kernel.Short(a.names.list[id]), metric.Duration(float64(v.ns)/steps))
+		if more := float64(v.count) / steps; more >= 0.5 {
+			text += fmt.Sprintf(", %.0f more of them", more)
+		}
+		out = append(out, Evidence{Text: text, Value: float64(v.ns) / steps, Unit: "ns", Name: a.names.list[id], Step: -1})
+	}
+	return out
+}
+
+// hostEvidence says what the launching thread did in the longest waits for it.
+func (a *analyzer) hostEvidence(r *rank, late []lateness, s stretch) []Evidence {
+	type wait struct {
+		step int
+		gap  int32
+		ns   int64
+	}
+	var waits []wait
+	for n := s.first; n <= s.last; n++ {
+		if late[n].gap >= 0 {
+			waits = append(waits, wait{n, late[n].gap, late[n].gapNS})
+		}
+	}
+	slices.SortFunc(waits, func(x, y wait) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.step, y.step)) })
+	var out []Evidence
+	for _, w := range waits[:min(3, len(waits))] {
+		o := &r.ops[w.gap]
+		if o.call < 0 {
+			continue
+		}
+		c := &r.calls[o.call]
+		doing := r.hostDid(c, o.start-w.ns, c.start)
+		out = append(out, Evidence{
+			Text: fmt.Sprintf("step %d: its device idles %s before %s; the launching thread meanwhile: %s",
+				w.step, metric.Duration(w.ns), kernel.Short(a.names.list[o.name]), doing),
+			Value: float64(w.ns), Unit: "ns", Name: doing, Step: w.step,
+		})
+	}
+	return out
+}

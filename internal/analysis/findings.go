@@ -1,0 +1,280 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// Shares of device time above which a common cost is worth a finding.
+const (
+	hostShare     = 0.25
+	hostShareHigh = 0.5
+	commShare     = 0.15
+	lostShare     = 0.05 // of GPU work without a launch
+)
+
+var severities = []string{"high", "medium", "low", "info"}
+
+// finish adds the findings that concern all ranks, orders everything and
+// makes lists non-nil.
+func (a *analyzer) finish(findings []Finding) {
+	a.spellGaps()
+	stragglers := len(findings)
+	for _, f := range findings {
+		if f.Kind != Straggler {
+			stragglers--
+		}
+	}
+	findings = append(findings, a.common()...)
+	findings = append(findings, a.slowSteps()...)
+	findings = append(findings, a.data()...)
+	if stragglers == 0 {
+		findings = append(findings, a.balanced()...)
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.ID == "" {
+			f.ID = fmt.Sprintf("%s-%d", f.Kind, f.FirstStep)
+		}
+		f.ID = strings.ReplaceAll(strings.ToLower(f.ID), " ", "-")
+		if f.Ranks == nil {
+			f.Ranks = []int{}
+		}
+		f.Names = []string{}
+		for _, r := range f.Ranks {
+			f.Names = append(f.Names, a.ranks[r].label)
+		}
+		if f.Evidence == nil {
+			f.Evidence = []Evidence{}
+		}
+	}
+	slices.SortStableFunc(findings, func(x, y Finding) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(severities, x.Severity), slices.Index(severities, y.Severity)),
+			-boolCompare(x.Kind == Straggler, y.Kind == Straggler),
+			-boolCompare(!x.Passing, !y.Passing),
+			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
+			cmp.Compare(x.ID, y.ID))
+	})
+	r := a.report
+	r.Findings = findings
+	orEmpty(&r.Findings)
+	orEmpty(&r.Source.Missing)
+	orEmpty(&r.Times)
+	orEmpty(&r.Steps)
+	orEmpty(&r.Ranks)
+	orEmpty(&r.Collectives)
+	orEmpty(&r.Classes)
+	orEmpty(&r.Kernels)
+	orEmpty(&r.CPU.Ops)
+	orEmpty(&r.CPU.Frames)
+	orEmpty(&r.Memory)
+	orEmpty(&r.Gaps)
+	orEmpty(&r.Notes)
+}
+
+// orEmpty makes a nil list an empty one, so that JSON has [] and never null.
+func orEmpty[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+// timeOf is the row of all ranks for a kind.
+func (a *analyzer) timeOf(kind string) *TimeRow {
+	for i := range a.report.Times {
+		if t := &a.report.Times[i]; t.Rank == "all" && t.Kind == kind {
+			return t
+		}
+	}
+	return nil
+}
+
+// common finds what costs all ranks alike: hosts that cannot keep the devices
+// busy, and communication that nothing hides.
+func (a *analyzer) common() []Finding {
+	var out []Finding
+	for _, kind := range a.kinds {
+		t := a.timeOf(kind)
+		if t == nil || t.Total == 0 || t.Steps == 0 {
+			continue
+		}
+		late := t.IdleBy.Host + t.IdleBy.Sync + t.IdleBy.Launch
+		if s := share(late, t.Total); s > hostShare {
+			f := Finding{
+				Kind: HostBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseHost,
+				CostNSPerStep: late / int64(t.Steps), ID: "host_bound-" + kind,
+				Title: fmt.Sprintf("%s steps are host-bound: the devices idle %s of the time waiting for launches, and are busy %s",
+					kind, metric.Percent(s), metric.Percent(share(t.Busy(), t.Total))),
+			}
+			if s > hostShareHigh {
+				f.Severity = "high"
+			}
+			f.Evidence = append(f.Evidence, Evidence{
+				Text: fmt.Sprintf("idle a step and rank: %s host, %s sync, %s launch calls",
+					metric.Duration(t.IdleBy.Host/int64(t.Steps)), metric.Duration(t.IdleBy.Sync/int64(t.Steps)), metric.Duration(t.IdleBy.Launch/int64(t.Steps))),
+				Value: float64(late) / float64(t.Steps), Unit: "ns", Step: -1,
+			})
+			l, calls := &a.report.CPU.Launch, 0
+			if l.Calls > 0 {
+				for i := range a.report.Steps {
+					if s := &a.report.Steps[i]; s.Kind == kind {
+						for j := range s.Ranks {
+							calls += s.Ranks[j].Launches
+						}
+					}
+				}
+				f.Evidence = append(f.Evidence, Evidence{
+					Text: fmt.Sprintf("%.0f launch calls a step and rank, %d of %d in graphs over the whole capture",
+						float64(calls)/float64(t.Steps), l.GraphCalls, l.Calls),
+					Value: float64(calls) / float64(t.Steps), Unit: "count", Step: -1,
+				})
+			}
+			for _, g := range a.report.Gaps[:min(2, len(a.report.Gaps))] {
+				if g.Host != "" {
+					f.Evidence = append(f.Evidence, Evidence{
+						Text: fmt.Sprintf("%s, step %d: %s idle before %s; the launching thread: %s",
+							a.ranks[g.Rank].label, g.Step, metric.Duration(g.Dur), kernel.Short(g.After), g.Host),
+						Value: float64(g.Dur), Unit: "ns", Name: g.Host, Step: g.Step,
+					})
+				}
+			}
+			out = append(out, f)
+		}
+		move := max(0, t.ExposedComm-t.CommWait)
+		if s := share(move, t.Total); s > commShare {
+			out = append(out, Finding{
+				Kind: CommBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseCommunication,
+				CostNSPerStep: move / int64(t.Steps), ID: "comm_bound-" + kind,
+				Title: fmt.Sprintf("%s steps spend %s in transfers that no compute hides, waiting not counted", kind, metric.Percent(s)),
+				Evidence: []Evidence{{
+					Text: fmt.Sprintf("a step and rank: %s of communication exposed, %s of it waiting; %s hidden under compute",
+						metric.Duration(t.ExposedComm/int64(t.Steps)), metric.Duration(min(t.CommWait, t.ExposedComm)/int64(t.Steps)), metric.Duration(t.HiddenComm/int64(t.Steps))),
+					Value: float64(move) / float64(t.Steps), Unit: "ns", Step: -1,
+				}},
+			})
+		}
+	}
+	l := &a.report.CPU.Launch
+	if l.Calls > 0 && share(int64(l.Shorter), int64(l.Calls)) > 0.5 && a.hostIsLate() {
+		out = append(out, Finding{
+			Kind: LaunchBound, Severity: "low", FirstStep: -1, LastStep: -1, Cause: CauseHost, ID: LaunchBound,
+			Title: fmt.Sprintf("%s of the launched kernels are shorter than the call that launches them; CUDA graphs would save most of those calls",
+				metric.Percent(share(int64(l.Shorter), int64(l.Calls)))),
+			Evidence: []Evidence{{
+				Text:  fmt.Sprintf("%s launches, median call %s; those of shorter kernels took %s in all", metric.Count(l.Calls), metric.Duration(l.Median), metric.Duration(l.ShorterTime)),
+				Value: float64(l.Shorter), Peers: float64(l.Calls), Unit: "count", Step: -1,
+			}},
+		})
+	}
+	return out
+}
+
+// hostIsLate tells whether hosts keep devices waiting over the whole capture.
+func (a *analyzer) hostIsLate() bool {
+	t := a.timeOf("all")
+	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total) > hostShare
+}
+
+func (a *analyzer) slowSteps() []Finding {
+	var out []Finding
+	for i := range a.report.Steps {
+		s := &a.report.Steps[i]
+		if !s.Slow {
+			continue
+		}
+		var period []int64
+		for j := range s.Ranks {
+			period = append(period, s.Ranks[j].Period)
+		}
+		took := metric.Median(period)
+		out = append(out, Finding{
+			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
+			CostNSPerStep: int64(took - took/(1+s.SlowBy)), ID: fmt.Sprintf("slow_step-%d", s.Step),
+			Title: fmt.Sprintf("step %d (%s) took %s, %s more than its like: %s",
+				s.Step, s.Name, metric.Duration(took), metric.Percent(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
+		})
+	}
+	// A capture in which many steps are slow has no typical step; the few
+	// worst say as much.
+	slices.SortStableFunc(out, func(x, y Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
+	return out[:min(len(out), 5)]
+}
+
+// data says what the capture lacks.
+func (a *analyzer) data() []Finding {
+	var out []Finding
+	add := func(severity, id, title string) {
+		out = append(out, Finding{Kind: Data, Severity: severity, FirstStep: -1, LastStep: -1, ID: id, Title: title})
+	}
+	s := &a.report.Source
+	if len(s.Missing) > 0 {
+		add("medium", "data-missing", fmt.Sprintf("%d ranks are missing (%s): what they did and who waited for them is unknown", len(s.Missing), strings.Join(s.Missing, ", ")))
+	}
+	for _, r := range a.ranks {
+		if !r.t.Source.Complete {
+			add("medium", "data-cut-"+r.label, fmt.Sprintf("the file of %s ends early: its last steps are missing", r.label))
+		}
+		if len(r.ops) == 0 {
+			add("medium", "data-empty-"+r.label, fmt.Sprintf("%s has no GPU work in its file", r.label))
+		}
+	}
+	l := &a.report.CPU.Launch
+	total := 0
+	for _, r := range a.ranks {
+		total += len(r.ops)
+	}
+	if share(int64(l.Unlaunched), int64(total)) > lostShare {
+		add("low", "data-launches", fmt.Sprintf("%s of the GPU work has no recorded launch: its idle time cannot be explained", metric.Percent(share(int64(l.Unlaunched), int64(total)))))
+	}
+	if l.EmptyGraphs > 0 {
+		add("medium", "data-graphs", fmt.Sprintf("%d graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high", l.EmptyGraphs))
+	}
+	for i := range a.report.Classes {
+		if c := &a.report.Classes[i]; c.Kind == "all" && c.Class == string(kernel.GroupOther) && c.Share > 0.1 {
+			add("low", "data-classes", fmt.Sprintf("%s of the GPU time is in kernels of no known class", metric.Percent(c.Share)))
+		}
+	}
+	return out
+}
+
+// balanced says that no rank is late, and by which measure.
+func (a *analyzer) balanced() []Finding {
+	compared, collectives := 0, 0
+	for _, d := range a.domains {
+		if len(d.matches) > 0 {
+			compared += len(d.ranks)
+			collectives += len(d.matches)
+		}
+	}
+	if compared < 2 {
+		return nil
+	}
+	var worst *RankRow
+	for i := range a.report.Ranks {
+		if r := &a.report.Ranks[i]; worst == nil || r.Caused > worst.Caused {
+			worst = r
+		}
+	}
+	limit := int64(lateFloor)
+	for n := range a.steps {
+		if n == 0 || a.lateLimit(n) < limit || limit == lateFloor {
+			limit = max(lateFloor, a.lateLimit(n))
+		}
+	}
+	return []Finding{{
+		Kind: Balanced, Severity: "info", FirstStep: -1, LastStep: -1, ID: Balanced,
+		Title: fmt.Sprintf("balanced: no rank keeps the others waiting for more than %s of a step (and %s) in %d steps or more",
+			metric.Percent(lateShare), metric.Duration(lateFloor), leastSteps),
+		Evidence: []Evidence{{
+			Text: fmt.Sprintf("%s collectives compared over %d ranks; the latest rank, %s, costs the others %s a step (median)",
+				metric.Count(collectives), compared, worst.Name, metric.Duration(worst.Caused)),
+			Value: float64(worst.Caused), Peers: float64(limit), Unit: "ns", Step: -1,
+		}},
+	}}
+}

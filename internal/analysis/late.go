@@ -1,0 +1,355 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Who is late at a collective, and why.
+//
+// All ranks leave a collective together, so what a rank does between leaving
+// one and arriving at the next (its approach) can be compared with the
+// approach of a rank that arrived in good time, without comparing clocks:
+//
+//	approach = own work + idle before ops that the host launched late
+//	                    + idle before ops that were launched in time
+//
+// The three are summed per kernel (name and grid). What the late rank has more
+// of is split by that:
+//
+//	work           ops the other rank does not have, or has with smaller grids
+//	device         the same ops taking longer, or starting late though launched
+//	host           idle before ops that were launched late
+//	communication  leaving the previous collective later than the other rank
+//
+// A host that is late may be so because it has more to launch, which is work
+// again. While the late rank keeps the others waiting, their hosts run ahead,
+// so their idle time says nothing of their hosts' speed: the time that the
+// hosts themselves took from launch to launch does (hosttime.go), and the idle
+// time is divided between work and host by it.
+//
+// What the lateness costs is what the ranks that were there waited, on average.
+
+// causes in the order of the arrays below.
+const (
+	byWork = iota
+	byDevice
+	byHost
+	byComm
+	numCauses
+)
+
+var causeNames = [numCauses]string{CauseWork, CauseDevice, CauseHost, CauseCommunication}
+
+// tie is the arrival difference below which nobody is blamed, ns: what the
+// ends of one collective differ over ranks.
+const tie = 2000
+
+// lateness is what one rank cost the others in one step.
+type lateness struct {
+	cost   int64            // ns the waiting ranks waited for it, on average
+	excess [numCauses]int64 // ns by which it was behind, by cause; may be negative
+	last   int              // collectives in which it was the last
+	of     int              // collectives of the step it took part in
+	extra  map[int32]extra  // per kernel key: what it had more of
+	gap    int32            // its op with the longest host-late idle before it; -1
+	gapNS  int64
+	idle   int64         // excess of idle that the host caused, not yet divided
+	refs   map[int32]int // ranks it was compared with
+}
+
+type extra struct {
+	count int64
+	ns    int64 // work
+	slow  int64 // device: the same ops, longer
+	late  int64 // device: starting late though launched
+}
+
+// split divides the cost over the causes in proportion to the positive
+// excesses.
+func (l *lateness) split() (c [numCauses]int64) {
+	var sum int64
+	for _, x := range l.excess {
+		sum += max(x, 0)
+	}
+	if sum == 0 {
+		return c
+	}
+	for i, x := range l.excess {
+		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
+	}
+	return c
+}
+
+// approach is what a rank did from leaving one collective to arriving at the
+// next, by kernel key.
+type approach struct {
+	keys  []approachKey
+	total int64
+	gap   int32 // op after the longest host-late idle
+	gapNS int64
+}
+
+type approachKey struct {
+	key, name         int32
+	count             int64
+	busy, host, queue int64 // ns
+}
+
+// walk sums up the ops of r that start after op from (a collective) and up to
+// op to (the next). from < 0: since the beginning of to's step.
+func (r *rank) walk(from, to int32, a *approach) {
+	a.keys, a.total, a.gap, a.gapNS = a.keys[:0], 0, -1, 0
+	start := int32(0)
+	cursor := int64(0)
+	if from >= 0 {
+		cursor = r.ops[from].end
+		// Ops on other streams may have begun during the collective.
+		start = from + 1
+	}
+	for i := start; i <= to; i++ {
+		o := &r.ops[i]
+		if i != to && o.comm() {
+			cursor = max(cursor, o.end)
+			continue
+		}
+		if from < 0 && i == start {
+			cursor = o.start
+		}
+		k := a.at(o)
+		if o.start > cursor {
+			idle := o.start - cursor
+			var host int64
+			if o.call >= 0 {
+				host = min(idle, max(0, r.calls[o.call].end-cursor))
+			}
+			k.host += host
+			k.queue += idle - host
+			if host > a.gapNS {
+				a.gap, a.gapNS = i, host
+			}
+		}
+		if i == to {
+			break
+		}
+		k.count++
+		k.busy += max(0, o.end-max(o.start, cursor))
+		cursor = max(cursor, o.end)
+	}
+	for i := range a.keys {
+		a.total += a.keys[i].busy + a.keys[i].host + a.keys[i].queue
+	}
+}
+
+func (a *approach) at(o *op) *approachKey {
+	key := o.key
+	for i := range a.keys {
+		if a.keys[i].key == key {
+			return &a.keys[i]
+		}
+	}
+	a.keys = append(a.keys, approachKey{key: key, name: o.name})
+	return &a.keys[len(a.keys)-1]
+}
+
+// against adds to l what a (the late rank) has more of than b.
+func (a *approach) against(b *approach, l *lateness) {
+	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	var left, right []approachKey // what remains on either side after equal keys
+	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
+		switch {
+		case j == len(b.keys) || i < len(a.keys) && a.keys[i].key < b.keys[j].key:
+			left = append(left, a.keys[i])
+			i++
+		case i == len(a.keys) || b.keys[j].key < a.keys[i].key:
+			right = append(right, b.keys[j])
+			j++
+		default:
+			x, y := a.keys[i], b.keys[j]
+			n := min(x.count, y.count)
+			if n == x.count && n == y.count {
+				l.same(x, y, false)
+			} else {
+				px, rx := x.part(n)
+				py, ry := y.part(n)
+				l.same(px, py, false)
+				if rx.count > 0 {
+					left = append(left, rx)
+				}
+				if ry.count > 0 {
+					right = append(right, ry)
+				}
+			}
+			i++
+			j++
+		}
+	}
+	// The same kernel with another grid is the same op on more or less input.
+	for _, x := range left {
+		for j := range right {
+			y := &right[j]
+			n := min(x.count, y.count)
+			if y.name != x.name || n == 0 {
+				continue
+			}
+			px, rx := x.part(n)
+			py, ry := y.part(n)
+			l.same(px, py, true)
+			x, *y = rx, ry
+		}
+		l.more(x, 1)
+	}
+	for _, y := range right {
+		l.more(y, -1)
+	}
+}
+
+// part divides a key's sums: n of its ops, and the rest.
+func (k approachKey) part(n int64) (p, rest approachKey) {
+	if k.count == 0 || n >= k.count {
+		return k, approachKey{key: k.key, name: k.name}
+	}
+	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
+	p = approachKey{key: k.key, name: k.name, count: n, busy: share(k.busy), host: share(k.host), queue: share(k.queue)}
+	rest = approachKey{
+		key: k.key, name: k.name, count: k.count - n,
+		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue,
+	}
+	return p, rest
+}
+
+// same compares equally many ops of one kernel.
+func (l *lateness) same(x, y approachKey, otherGrid bool) {
+	l.idle += x.host - y.host
+	l.excess[byDevice] += x.queue - y.queue
+	e := l.extra[x.key]
+	e.late += x.queue - y.queue
+	if otherGrid {
+		l.excess[byWork] += x.busy - y.busy
+		e.ns += x.busy - y.busy
+	} else {
+		l.excess[byDevice] += x.busy - y.busy
+		e.slow += x.busy - y.busy
+	}
+	l.extra[x.key] = e
+}
+
+// more takes ops that only one side has; sign is -1 if it is the other side.
+func (l *lateness) more(x approachKey, sign int64) {
+	l.idle += sign * x.host
+	if x.count == 0 {
+		l.excess[byDevice] += sign * x.queue
+		return
+	}
+	ns := x.busy + x.queue
+	l.excess[byWork] += sign * ns
+	e := l.extra[x.key]
+	e.count += sign * x.count
+	e.ns += sign * ns
+	l.extra[x.key] = e
+}
+
+// judge finds the late ranks of every collective and adds up what they cost:
+// result[rank][step]. Collectives that began with the window prove nothing.
+func (d *domain) judge(steps int) [][]lateness {
+	late := make([][]lateness, len(d.ranks))
+	for i := range late {
+		late[i] = make([]lateness, steps)
+		for n := range late[i] {
+			late[i][n].gap = -1
+		}
+	}
+	prev := make([]int32, len(d.ranks)) // each rank's last match before this one
+	for i := range prev {
+		prev[i] = -1
+	}
+	var mine, theirs approach
+	order := make([]int, 0, len(d.ranks))
+	for mi := range d.matches {
+		m := &d.matches[mi]
+		for _, p := range m.at {
+			late[p.rank][m.step].of++
+		}
+		if !m.first && possible(m.at) {
+			order = order[:0]
+			for i := range m.at {
+				order = append(order, i)
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.at[a].start, m.at[b].start) })
+			mid := order[(len(order)-1)/2]
+			behind := m.last - m.at[mid].start
+			if behind >= tie {
+				// Ranks that arrive with the last one share the blame.
+				for _, i := range order {
+					p := &m.at[i]
+					if m.last-p.start > behind/4 {
+						continue
+					}
+					l := &late[p.rank][m.step]
+					l.last++
+					l.cost += meanWait(m, behind/4)
+					d.compare(m, p, &m.at[mid], prev, &mine, &theirs, l)
+				}
+			}
+		}
+		for _, p := range m.at {
+			prev[p.rank] = int32(mi)
+		}
+	}
+	for i := range late {
+		for n := range late[i] {
+			d.divideIdle(int32(i), n, &late[i][n])
+		}
+	}
+	return late
+}
+
+// meanWait is what the ranks that were not late waited, on average.
+func meanWait(m *match, near int64) int64 {
+	var sum, n int64
+	for _, p := range m.at {
+		if w := m.last - p.start; w > near {
+			sum += w
+			n++
+		}
+	}
+	return sum / max(n, 1)
+}
+
+// compare adds the difference between a late rank's approach and that of one
+// in good time. Both begin at the last collective that they shared.
+func (d *domain) compare(m *match, p, q *part, prev []int32, mine, theirs *approach, l *lateness) {
+	from := min(prev[p.rank], prev[q.rank])
+	for from >= 0 && (d.matches[from].opOf(p.rank) < 0 || d.matches[from].opOf(q.rank) < 0) {
+		from--
+	}
+	fp, fq := int32(-1), int32(-1)
+	if from >= 0 {
+		fp, fq = d.matches[from].opOf(p.rank), d.matches[from].opOf(q.rank)
+	}
+	a, b := d.ranks[p.rank], d.ranks[q.rank]
+	a.walk(fp, p.op, mine)
+	b.walk(fq, q.op, theirs)
+	if l.extra == nil {
+		l.extra, l.refs = map[int32]extra{}, map[int32]int{}
+	}
+	l.refs[q.rank]++
+	mine.against(theirs, l)
+	if from >= 0 {
+		l.excess[byComm] += (a.ops[fp].end + a.shift) - (b.ops[fq].end + b.shift)
+	}
+	if mine.gapNS > l.gapNS {
+		l.gap, l.gapNS = mine.gap, mine.gapNS
+	}
+}
+
+// opOf is the op of a rank in a match, -1 if it is no member.
+func (m *match) opOf(rank int32) int32 {
+	for _, p := range m.at {
+		if p.rank == rank {
+			return p.op
+		}
+	}
+	return -1
+}

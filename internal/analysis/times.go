@@ -1,0 +1,410 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Where the time of a device goes. A step's window on the device runs from its
+// first op to the first op of the next step, so the windows of all steps
+// cover the capture without hole or overlap.
+
+// The kinds of device time, in the order in which overlap is resolved: what
+// computes is compute whatever else runs.
+const (
+	inCompute = iota
+	inComm
+	inCopy
+	numActivities
+)
+
+func activity(o *op) int {
+	switch o.class {
+	case kernel.Comm:
+		return inComm
+	case kernel.Copy:
+		return inCopy
+	}
+	return inCompute // memsets count as compute: nothing is moved
+}
+
+// deviceWindows gives the bounds of every step on the device: step i is
+// [out[i], out[i+1]).
+func (r *rank) deviceWindows() []int64 {
+	n := len(r.steps)
+	out := make([]int64, n+1)
+	seen := make([]bool, n)
+	last := int64(0)
+	for i := range r.ops {
+		o := &r.ops[i]
+		if o.step < 0 {
+			continue
+		}
+		if !seen[o.step] || o.start < out[o.step] {
+			out[o.step], seen[o.step] = o.start, true
+		}
+		last = max(last, o.end)
+	}
+	out[n] = last
+	for i := n - 1; i >= 0; i-- {
+		// A step without device work is empty; one that begins on another
+		// stream before an earlier one starts with it.
+		if !seen[i] || out[i] > out[i+1] {
+			out[i] = out[i+1]
+		}
+	}
+	return out
+}
+
+// times computes the steps' and the ranks' shares.
+func (a *analyzer) times() {
+	byStep := make([]Step, a.steps)
+	for n := range byStep {
+		byStep[n] = Step{Step: n, Batch: -1, Tokens: -1, Ranks: []StepRank{}}
+	}
+	total := map[[2]string]*TimeRow{}
+	var order [][2]string
+	add := func(rank, kind string, t *Time) {
+		key := [2]string{rank, kind}
+		row := total[key]
+		if row == nil {
+			row = &TimeRow{Rank: rank, Kind: kind}
+			total[key] = row
+			order = append(order, key)
+		}
+		row.Steps++
+		row.Time.add(t)
+	}
+	for _, r := range a.ranks {
+		parts := a.sweep(r)
+		waits := a.waitsByStep(r)
+		for i := range r.steps {
+			st := &r.steps[i]
+			n := i + r.first
+			row := &byStep[n]
+			if len(row.Ranks) == 0 {
+				row.Kind, row.Mode, row.Batch, row.Tokens = st.info.Kind.String(), st.info.Mode, st.info.Batch, st.info.Tokens
+				row.Name, row.Stage = r.t.Strings.Get(st.name), r.t.Source.Stage
+			}
+			p := &parts[i]
+			p.CommWait = waits[i]
+			p.Rank, p.Start, p.CPU, p.Period = r.index, st.start+r.shift-a.origin, st.end-st.start, r.period(i)
+			p.HostGap = p.IdleBy.Host + p.IdleBy.Sync + p.IdleBy.Launch
+			row.Ranks = append(row.Ranks, *p)
+			for _, rank := range []string{r.label, "all"} {
+				add(rank, st.info.Kind.String(), &p.Time)
+				add(rank, "all", &p.Time)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(x, y [2]string) int {
+		return cmp.Or(-boolCompare(x[0] == "all", y[0] == "all"), -boolCompare(x[1] == "all", y[1] == "all"))
+	})
+	for _, key := range order {
+		a.report.Times = append(a.report.Times, *total[key])
+	}
+	a.report.Steps = byStep
+	a.markSlow()
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (t *Time) add(o *Time) {
+	t.Total += o.Total
+	t.Compute += o.Compute
+	t.ExposedComm += o.ExposedComm
+	t.ExposedCopy += o.ExposedCopy
+	t.Idle += o.Idle
+	t.HiddenComm += o.HiddenComm
+	t.CommWait += o.CommWait
+	t.IdleBy.add(&o.IdleBy)
+}
+
+func (i *Idle) add(o *Idle) {
+	i.Host += o.Host
+	i.Sync += o.Sync
+	i.Launch += o.Launch
+	i.Device += o.Device
+	i.Profiler += o.Profiler
+	i.Unknown += o.Unknown
+}
+
+// waitsByStep sums each step's waiting in collectives.
+func (a *analyzer) waitsByStep(r *rank) []int64 {
+	waits := make([]int64, len(r.steps))
+	for _, d := range a.domains {
+		if !slices.Contains(d.ranks, r) {
+			continue
+		}
+		for i := range d.matches {
+			m := &d.matches[i]
+			for _, p := range m.at {
+				if d.ranks[p.rank] == r && possible(m.at) {
+					waits[m.step-r.first] += p.wait
+				}
+			}
+		}
+	}
+	return waits
+}
+
+// sweep walks the device's timeline once and gives every step its parts.
+func (a *analyzer) sweep(r *rank) []StepRank {
+	parts := make([]StepRank, len(r.steps))
+	if len(r.steps) == 0 {
+		return parts
+	}
+	bounds := r.deviceWindows()
+	blocked, profiler := r.blockedSpans(), r.overheads()
+	for i := range r.ops {
+		if o := &r.ops[i]; o.step >= 0 {
+			parts[o.step].Kernels++
+		}
+	}
+	for i := range r.calls {
+		if c := &r.calls[i]; c.step >= 0 {
+			parts[c.step].Launches++
+			if isGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
+				parts[c.step].Graphs++
+			}
+		}
+	}
+	ends := make([]int32, len(r.ops))
+	for i := range ends {
+		ends[i] = int32(i)
+	}
+	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(r.ops[x].end, r.ops[y].end) })
+
+	var active [numActivities]int
+	at := 0 // window
+	var cursor int64
+	// spend books [cursor, to) under what was active in it.
+	spend := func(to int64, idle *Idle) {
+		for cursor < to {
+			for at < len(parts) && cursor >= bounds[at+1] {
+				at++
+			}
+			if at == len(parts) {
+				cursor = to
+				return
+			}
+			if cursor < bounds[at] {
+				cursor = min(to, bounds[at])
+				continue
+			}
+			n := min(to, bounds[at+1]) - cursor
+			t := &parts[at].Time
+			t.Total += n
+			switch {
+			case active[inCompute] > 0:
+				t.Compute += n
+				if active[inComm] > 0 {
+					t.HiddenComm += n
+				}
+			case active[inComm] > 0:
+				t.ExposedComm += n
+			case active[inCopy] > 0:
+				t.ExposedCopy += n
+			default:
+				t.Idle += n
+				if idle != nil {
+					t.IdleBy.add(idle)
+					idle = nil
+				}
+			}
+			cursor += n
+		}
+	}
+	running, lastEnded := 0, int32(-1)
+	for i, j := 0, 0; i < len(r.ops); {
+		o := &r.ops[i]
+		e := &r.ops[ends[j]]
+		if j < i && e.end <= o.start {
+			spend(e.end, nil)
+			active[activity(e)]--
+			running--
+			lastEnded = ends[j]
+			j++
+			continue
+		}
+		if running == 0 && lastEnded >= 0 && o.start > cursor && cursor >= bounds[0] {
+			idle, cause := r.idle(cursor, o, blocked, profiler)
+			a.gap(r, cursor, o, lastEnded, cause)
+			spend(o.start, &idle)
+		} else {
+			spend(o.start, nil)
+		}
+		cursor = max(cursor, o.start)
+		active[activity(o)]++
+		running++
+		i++
+	}
+	// What still runs after the last start.
+	rest := make([]int32, 0, running)
+	for _, e := range ends {
+		if r.ops[e].end > cursor {
+			rest = append(rest, e)
+		}
+	}
+	active = [numActivities]int{}
+	for _, e := range rest {
+		active[activity(&r.ops[e])]++
+	}
+	for _, e := range rest {
+		spend(r.ops[e].end, nil)
+		active[activity(&r.ops[e])]--
+	}
+	return parts
+}
+
+// overheads lists the profiler's own stalls, in time order.
+func (r *rank) overheads() []interval {
+	var out []interval
+	for i := range r.t.Spans {
+		if s := &r.t.Spans[i]; s.Cat == trace.Overhead {
+			out = append(out, interval{s.Start, s.End()})
+		}
+	}
+	slices.SortFunc(out, func(x, y interval) int { return cmp.Compare(x.start, y.start) })
+	merged := out[:0]
+	for _, x := range out {
+		if n := len(merged); n > 0 && x.start <= merged[n-1].end {
+			merged[n-1].end = max(merged[n-1].end, x.end)
+			continue
+		}
+		merged = append(merged, x)
+	}
+	return merged
+}
+
+// idle splits the time from a, when the device fell idle, to the start of op
+// o, by what kept it waiting. The parts sum up to the gap.
+func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profiler []interval) (idle Idle, cause string) {
+	gap := o.start - a
+	if o.call < 0 {
+		idle.Unknown = gap
+		return idle, "unknown"
+	}
+	c := &r.calls[o.call]
+	if !o.first || c.end <= a {
+		// Queued already, or inside a graph replay: the host was in time.
+		idle.Device = gap
+		return idle, "device"
+	}
+	asked := min(o.start, max(a, c.start)) // the launch call begins
+	idle.Launch = o.start - asked
+	host := asked - a
+	idle.Profiler = overlap(profiler, a, asked)
+	idle.Sync = min(overlap(blocked[c.track], a, asked), host-idle.Profiler)
+	idle.Host = host - idle.Profiler - idle.Sync
+	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler)
+	switch largest {
+	case idle.Host:
+		cause = "host"
+	case idle.Launch:
+		cause = "launch"
+	case idle.Sync:
+		cause = "sync"
+	default:
+		cause = "profiler"
+	}
+	return idle, cause
+}
+
+// Slow steps take slowFactor of the median of their like and more than
+// slowSpread times its spread.
+const (
+	slowFactor = 1.5
+	slowSpread = 6
+	slowLeast  = 5 // steps of a kind, below which none is called slow
+)
+
+// markSlow marks the steps that took much longer than their like.
+func (a *analyzer) markSlow() {
+	type bucket struct {
+		kind  string
+		batch int
+	}
+	like := map[bucket][]int64{}
+	length := func(s *Step) int64 {
+		var p []int64
+		for i := range s.Ranks {
+			p = append(p, s.Ranks[i].Period)
+		}
+		if len(p) == 0 {
+			return 0
+		}
+		return int64(metric.MedianInPlace(p))
+	}
+	for i := range a.report.Steps {
+		s := &a.report.Steps[i]
+		if s.Step > 0 && len(s.Ranks) > 0 {
+			like[bucket{s.Kind, s.Batch}] = append(like[bucket{s.Kind, s.Batch}], length(s))
+		}
+	}
+	for i := range a.report.Steps {
+		s := &a.report.Steps[i]
+		all := like[bucket{s.Kind, s.Batch}]
+		if s.Step == 0 || len(all) < slowLeast || len(s.Ranks) == 0 {
+			continue
+		}
+		mid := metric.Median(all)
+		took := float64(length(s))
+		if took > slowFactor*mid && took-mid > slowSpread*metric.MAD(all) {
+			s.Slow, s.SlowBy = true, took/mid-1
+			s.Why = a.whySlow(s)
+		}
+	}
+}
+
+// whySlow names the part of a slow step that grew most against its like.
+func (a *analyzer) whySlow(s *Step) string {
+	part := []struct {
+		name string
+		of   func(*StepRank) int64
+	}{
+		{"compute", func(t *StepRank) int64 { return t.Compute }},
+		{"waiting in collectives", func(t *StepRank) int64 { return t.CommWait }},
+		{"transfers", func(t *StepRank) int64 { return max(0, t.ExposedComm-t.CommWait) }},
+		{"copies", func(t *StepRank) int64 { return t.ExposedCopy }},
+		{"host-bound idle", func(t *StepRank) int64 { return t.HostGap }},
+		{"idle on the device", func(t *StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
+		{"the profiler", func(t *StepRank) int64 { return t.IdleBy.Profiler }},
+	}
+	best, most := "", 0.0
+	for _, p := range part {
+		var mine, like []int64
+		for i := range a.report.Steps {
+			o := &a.report.Steps[i]
+			if o.Kind != s.Kind {
+				continue
+			}
+			for j := range o.Ranks {
+				if o.Step == s.Step {
+					mine = append(mine, p.of(&o.Ranks[j]))
+				} else {
+					like = append(like, p.of(&o.Ranks[j]))
+				}
+			}
+		}
+		if grew := metric.Median(mine) - metric.Median(like); grew > most {
+			best, most = p.name, grew
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return best + " grew by " + metric.Duration(most)
+}

@@ -1,0 +1,99 @@
+package kernel
+
+import "testing"
+
+func TestCollective(t *testing.T) {
+	tests := []struct {
+		name  string
+		op    string // "": no collective
+		waits bool
+		norm  bool
+	}{
+		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", AllReduce, true, false},
+		{"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", AllReduce, true, false},
+		{"ncclAllReduceRingLLKernel_sum_f32(ncclColl)", AllReduce, true, false},
+		{"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(x)", AllReduce, true, false},
+		{"ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32(x)", ReduceScatter, true, false},
+		{"ncclDevKernel_AllGather_RING_LL(x)", AllGather, true, false},
+		{"ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)", ReduceScatter, true, false},
+		{"ncclDevKernel_Broadcast_RING_LL(x)", Broadcast, false, false},
+		{"ncclDevKernel_Reduce_Sum_f32_RING_LL(x)", ReduceOp, false, false},
+		{"ncclDevKernel_SendRecv(x)", SendRecv, false, false},
+		{"ncclDevKernel_AllToAll(x)", AllToAll, true, false},
+		{"ncclDevKernel_Generic_4(x)", Generic, false, false},
+		{"void vllm::cross_device_reduce_2stage<half, 4>(x)", AllReduce, true, false},
+		{"reduce_scatter_cross_device_store", ReduceScatter, true, false},
+		{"void multimem_all_gather_kernel<16>(x)", AllGather, true, false},
+		{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(A)1, half, 8>(x)", AllReduce, true, true},
+		{"void flashinfer::trtllm_moe_allreduce_fusion::moefinalize_allreduce_fusion_kernel_oneshot_lamport<8>(x)", AllReduce, true, true},
+		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<half>(x)", AllReduce, true, true},
+		{"void quickreduce::allreduce_prototype_twoshot<int>(x)", AllReduce, true, false},
+		{"void deep_ep::internode_ll::dispatch<true, 9>(x)", Dispatch, false, false},
+		{"void deep_ep::intranode::combine<half, 8>(x)", Combine, false, false},
+		{"void deep_ep::intranode::barrier<8>(x)", Barrier, true, false},
+		{"void moeA2ACombineKernel<int>(x)", Combine, false, false},
+		{"userbuffers_fp16_sum_inplace_gpu_rw", OtherComm, false, false},
+		{"nvjet_sm90_tst_64x8", "", false, false},
+		{"void at::native::reduce_kernel<512, 1>(x)", "", false, false},
+		{"void vllm::rms_norm_kernel<half>(x)", "", false, false},
+		{"Memcpy PtoP (Device -> Device)", "", false, false},
+	}
+	for _, tt := range tests {
+		op, ok := Collective(tt.name)
+		if op != tt.op || ok != (tt.op != "") || Synchronising(op) != tt.waits || FusedNorm(tt.name) != tt.norm {
+			t.Errorf("%q: %q %v, synchronising %v, fused norm %v; want %q, %v, %v",
+				tt.name, op, ok, Synchronising(op), FusedNorm(tt.name), tt.op, tt.waits, tt.norm)
+		}
+	}
+}
+
+func TestCollectiveArg(t *testing.T) {
+	for arg, want := range map[string]string{
+		"allreduce": AllReduce, "allreduce_coalesced": AllReduce, "_allgather_base": AllGather, "all_gather_into_tensor_coalesced": AllGather,
+		"reduce_scatter_tensor_coalesced": ReduceScatter, "_reduce_scatter_base": ReduceScatter, "all_to_allv": AllToAll, "_broadcast_oop": Broadcast,
+		"_reduce_oop": ReduceOp, "gather": Gather, "scatter": Scatter, "send": SendRecv, "recv": SendRecv, "barrier": Barrier, "": OtherComm, "wait": OtherComm,
+	} {
+		if got := CollectiveArg(arg); got != want {
+			t.Errorf("CollectiveArg(%q) = %q, want %q", arg, got, want)
+		}
+	}
+}
+
+func TestBusFactor(t *testing.T) {
+	tests := []struct {
+		op   string
+		n    int
+		want float64
+	}{
+		{AllReduce, 4, 1.5}, {AllReduce, 8, 1.75}, {AllGather, 4, 0.75}, {ReduceScatter, 2, 0.5}, {AllToAll, 8, 0.875},
+		{Broadcast, 8, 1}, {SendRecv, 2, 1}, {AllReduce, 1, 0}, {AllReduce, 0, 0}, {Broadcast, -1, 0},
+	}
+	for _, tt := range tests {
+		if got := BusFactor(tt.op, tt.n); got != tt.want {
+			t.Errorf("BusFactor(%q, %d) = %v, want %v", tt.op, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestDTypeSize(t *testing.T) {
+	for dtype, want := range map[string]int{
+		"Float": 4, "Int": 4, "Long": 8, "Double": 8, "Half": 2, "BFloat16": 2, "Short": 2, "Byte": 1, "Char": 1, "Bool": 1, "UInt32": 4,
+		"Float8_e4m3fn": 1, "c10::Float8_e5m2": 1, "c10::BFloat16": 2, "long int": 8, "unsigned char": 1, "float": 4, "bf16": 2, "c10::complex<float>": 8,
+		"": 0, "Scalar": 0, "TensorList": 0,
+	} {
+		if got, ok := DTypeSize(dtype); got != want || ok != (want > 0) {
+			t.Errorf("DTypeSize(%q) = %d, %v, want %d", dtype, got, ok, want)
+		}
+	}
+}
+
+func TestPeakOf(t *testing.T) {
+	if p, ok := PeakOf("NVIDIA H200"); !ok || p != (Peak{989.5e12, 4.8e12}) {
+		t.Errorf("H200: %+v, %v", p, ok)
+	}
+	for _, name := range []string{"", "NVIDIA H100 PCIe", "NVIDIA H200 NVL", "NVIDIA A100-SXM4-40GB"} {
+		if p, ok := PeakOf(name); ok {
+			t.Errorf("%q: %+v, want unknown", name, p)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package merge
+
+import (
+	"bufio"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"io"
+	"os"
+	"slices"
+)
+
+// record is one event on its way into a Perfetto trace, which wants the events
+// of a track sorted while a Kineto file has them by source.
+type record struct {
+	track      uint32
+	what       recordKind
+	start, dur int64  // ns
+	flow       uint64 // 0: none
+	value      int64  // of a counter
+	name, cat  []byte // JSON text without quotes
+	args       []byte // JSON object, may be empty
+}
+
+type recordKind uint8
+
+// At equal starts in this order: a flow is drawn to the slice after it.
+const (
+	flowRecord recordKind = iota
+	sliceRecord
+	instantRecord
+	counterRecord
+)
+
+// spool sorts any number of records in bounded memory: runs of runBytes are
+// sorted and, if there is more than one, laid down in a temporary file, from
+// which they are read back side by side.
+type spool struct {
+	dir   string
+	slab  []byte
+	index []indexed
+	file  *os.File
+	runs  []run
+	at    int64
+}
+
+// indexed is a record's place in the slab and what it is sorted by.
+type indexed struct {
+	track  uint32
+	what   recordKind
+	start  int64
+	dur    int64
+	off, n uint32
+}
+
+type run struct{ off, n int64 }
+
+const runBytes = 8 << 20
+
+// before orders records: by track, by time, the longer first, else as they came.
+func before(a, b *indexed) int {
+	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.start, b.start), cmp.Compare(a.what, b.what), cmp.Compare(b.dur, a.dur))
+}
+
+// add takes a copy of r.
+func (s *spool) add(r *record) error {
+	off := len(s.slab)
+	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // the length, below
+	s.slab = binary.LittleEndian.AppendUint32(s.slab, r.track)
+	s.slab = append(s.slab, byte(r.what))
+	s.slab = binary.AppendVarint(s.slab, r.start)
+	s.slab = binary.AppendVarint(s.slab, r.dur)
+	s.slab = binary.AppendUvarint(s.slab, r.flow)
+	s.slab = binary.AppendVarint(s.slab, r.value)
+	for _, b := range [...][]byte{r.name, r.cat, r.args} {
+		s.slab = binary.AppendUvarint(s.slab, uint64(len(b)))
+		s.slab = append(s.slab, b...)
+	}
+	n := len(s.slab) - off
+	binary.LittleEndian.PutUint32(s.slab[off:], uint32(n))
+	s.index = append(s.index, indexed{r.track, r.what, r.start, r.dur, uint32(off), uint32(n)})
+	if len(s.slab) >= runBytes {
+		return s.flush()
+	}
+	return nil
+}
+
+func (r *record) decode(b []byte) {
+	r.track, r.what = binary.LittleEndian.Uint32(b[4:]), recordKind(b[8])
+	b = b[9:]
+	varint := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	uvarint := func() uint64 {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return v
+	}
+	r.start, r.dur, r.flow, r.value = varint(), varint(), uvarint(), varint()
+	for _, f := range [...]*[]byte{&r.name, &r.cat, &r.args} {
+		n := uvarint()
+		*f = b[:n:n]
+		b = b[n:]
+	}
+}
+
+// flush sorts what is in memory and lays it down as a run.
+func (s *spool) flush() error {
+	s.sort()
+	if s.file == nil {
+		f, err := os.CreateTemp(s.dir, ".stepscope-sort-*")
+		if err != nil {
+			return err
+		}
+		// Unlinked at once: gone whatever becomes of us.
+		os.Remove(f.Name())
+		s.file = f
+	}
+	w := bufio.NewWriterSize(s.file, 256<<10)
+	r := run{off: s.at}
+	for i := range s.index {
+		x := &s.index[i]
+		n, err := w.Write(s.slab[x.off : x.off+x.n])
+		if err != nil {
+			return err
+		}
+		r.n += int64(n)
+	}
+	s.at += r.n
+	s.runs = append(s.runs, r)
+	s.slab, s.index = s.slab[:0], s.index[:0]
+	return w.Flush()
+}
+
+func (s *spool) sort() {
+	slices.SortStableFunc(s.index, func(a, b indexed) int { return before(&a, &b) })
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name()) // where an open file could not be unlinked
+	}
+}
+
+// each hands out all records in order; a record is valid until f returns.
+func (s *spool) each(f func(*record) error) error {
+	var r record
+	if s.file == nil {
+		s.sort()
+		for i := range s.index {
+			x := &s.index[i]
+			r.decode(s.slab[x.off : x.off+x.n])
+			if err := f(&r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(s.index) > 0 {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	s.slab, s.index = nil, nil
+	// All run buffers together stay below 16 MB or 4 kB each.
+	size := min(128<<10, max(4<<10, (16<<20)/len(s.runs)))
+	h := make(runHeap, 0, len(s.runs))
+	for i, r := range s.runs {
+		rr := &runReader{n: i, r: bufio.NewReaderSize(io.NewSectionReader(s.file, r.off, r.n), size)}
+		if err := rr.next(); err == io.EOF {
+			continue
+		} else if err != nil {
+			return err
+		}
+		h = append(h, rr)
+	}
+	heap.Init(&h)
+	for len(h) > 0 {
+		if err := f(&h[0].rec); err != nil {
+			return err
+		}
+		switch err := h[0].next(); err {
+		case nil:
+			heap.Fix(&h, 0)
+		case io.EOF:
+			heap.Pop(&h)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// runReader reads one run back.
+type runReader struct {
+	n   int // of the run: earlier runs go first among equals
+	r   *bufio.Reader
+	buf []byte
+	rec record
+	key indexed
+}
+
+func (r *runReader) next() error {
+	var head [4]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
+		return err
+	}
+	n := int(binary.LittleEndian.Uint32(head[:]))
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n, n+n/2)
+	}
+	r.buf = r.buf[:n]
+	if _, err := io.ReadFull(r.r, r.buf[4:]); err != nil {
+		return err
+	}
+	r.rec.decode(r.buf)
+	r.key = indexed{track: r.rec.track, what: r.rec.what, start: r.rec.start, dur: r.rec.dur}
+	return nil
+}
+
+type runHeap []*runReader
+
+func (h runHeap) Len() int { return len(h) }
+func (h runHeap) Less(i, j int) bool {
+	return cmp.Or(before(&h[i].key, &h[j].key), cmp.Compare(h[i].n, h[j].n)) < 0
+}
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *runHeap) Push(x any)   { *h = append(*h, x.(*runReader)) }
+func (h *runHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

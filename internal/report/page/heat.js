@@ -1,0 +1,148 @@
+// @ts-check
+"use strict";
+// Heat maps of ranks × steps: the picture in which a late rank shows.
+
+/** A colour as [r, g, b]. @param {string} hex @returns {[number, number, number]} */
+function rgb(hex) {
+  return [parseInt(hex.slice(1, 3), 16), parseInt(hex.slice(3, 5), 16), parseInt(hex.slice(5, 7), 16)];
+}
+
+/** The colour at t of 0…1 between stops. @param {[number, number, number][]} stops @param {number} t */
+function mix(stops, t) {
+  const at = Math.min(Math.max(t, 0), 1) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2), f = at - i;
+  return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * f));
+}
+
+class HeatMap extends StepPlot {
+  /**
+   * @param {string} id @param {Data} data @param {StepView} view
+   * @param {"work" | "host" | "wait"} what work and host are differences, wait is not
+   * @param {number} floor ns that fill the scale at least, so that noise stays pale
+   */
+  constructor(id, data, view, what, floor) {
+    const n = data.ranks.length, row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
+    super(id, n * row + 34, data, view, 64);
+    this.what = what;
+    this.values = data.grid[what];
+    this.both = what !== "wait";
+    this.limit = Math.max(quantile(this.values.map(Math.abs), 0.98), floor, 1);
+    this.drawScale();
+  }
+
+  rows() {
+    return this.data.ranks.length;
+  }
+
+  /** @param {number} y */
+  rowAt(y) {
+    const a = this.area();
+    return Math.min(Math.max(Math.floor(((y - a.y) / a.h) * this.rows()), 0), this.rows() - 1);
+  }
+
+  drawScale() {
+    const el = document.getElementById("scale-" + this.what);
+    if (!el) return;
+    const strip = document.createElement("i");
+    strip.style.background = this.both
+      ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
+      : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
+    el.replaceChildren(this.both ? signed(-this.limit) : "0", strip, (this.both ? "+" : "") + duration(this.limit));
+  }
+
+  /** @param {Pen} pen */
+  paint(pen) {
+    const { ctx, area, color } = pen, g = this.grid, v = this.view, n = this.rows();
+    const up = [rgb(color("cold")), rgb(color("warm")), rgb(color("hot"))], down = [rgb(color("cold")), rgb(color("under"))];
+    const soft = color("panel"), row = area.h / n;
+    const from = Math.max(Math.floor(v.lo), 0), to = Math.min(Math.ceil(v.hi), g.cols);
+    const wide = area.w / (v.hi - v.lo) >= 5 ? 1 : 0, high = row >= 8 ? 1 : 0;
+    for (let r = 0; r < n; r++) {
+      for (let c = from; c < to; c++) {
+        const k = r * g.cols + c, x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
+        if (g.parts[0].ns[k] < 0) {
+          ctx.fillStyle = soft;
+        } else {
+          const t = this.values[k] / this.limit;
+          const [red, green, blue] = t < 0 ? mix(down, -t) : mix(up, t);
+          ctx.fillStyle = `rgb(${red},${green},${blue})`;
+        }
+        ctx.fillRect(x0, area.y + r * row, Math.max(x1 - x0 - wide, 0.6), Math.max(row - high, 1));
+      }
+    }
+    this.labels(pen, row);
+    this.xAxis(pen);
+    this.outline(pen, row);
+    this.cursorCell(pen, row);
+  }
+
+  /** As many rank names as fit. @param {Pen} pen @param {number} row */
+  labels({ ctx, area, color }, row) {
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    const every = Math.ceil(12 / row), marked = new Set(this.data.findings.flatMap((f) => (f.kind === "straggler" ? f.ranks : [])));
+    this.data.ranks.forEach((name, r) => {
+      if (r % every !== 0 && !marked.has(r)) return;
+      if (r % every === 0 && every > 1 && [...marked].some((m) => m !== r && Math.abs(m - r) < every)) return;
+      ctx.fillStyle = color(marked.has(r) ? "text" : "soft");
+      const short = name.length > 9 ? name.slice(0, 8) + "…" : name;
+      ctx.fillText(short, area.x - 6, area.y + (r + 0.5) * row);
+    });
+  }
+
+  /** What findings name. @param {Pen} pen @param {number} row */
+  outline({ ctx, area, color }, row) {
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(area.x - 2, area.y - 2, area.w + 4, area.h + 4);
+    ctx.clip();
+    ctx.strokeStyle = color("mark");
+    ctx.lineWidth = 1.5;
+    for (const f of this.data.findings) {
+      if (f.kind !== "straggler" || f.first < 0) continue;
+      if ((this.what === "work" && f.cause === "host") || (this.what === "host" && f.cause !== "host")) continue;
+      const a = this.colOf(f.first), b = this.colOf(f.last);
+      if (a < 0) continue;
+      const x0 = this.x(a, area), x1 = this.x((b < 0 ? this.grid.cols - 1 : b) + 1, area);
+      for (const r of f.ranks) ctx.strokeRect(x0 - 0.5, area.y + r * row - 0.5, x1 - x0, row);
+    }
+    ctx.restore();
+  }
+
+  /** @param {Pen} pen @param {number} row */
+  cursorCell({ ctx, area, color }, row) {
+    const c = this.view.col;
+    if (c < 0 || c + 1 < this.view.lo || c > this.view.hi) return;
+    ctx.strokeStyle = color("mark");
+    ctx.globalAlpha = 0.45;
+    ctx.strokeRect(this.x(c, area), area.y, Math.max(this.x(c + 1, area) - this.x(c, area), 1), area.h);
+    ctx.globalAlpha = 1;
+  }
+
+  /** @param {number} c @param {number} r @returns {Tip} */
+  tip(c, r) {
+    const g = this.grid, k = r * g.cols + c, title = `${this.data.ranks[r]}, ${this.stepName(c)}`;
+    if (g.parts[0].ns[k] < 0) return { title, rows: [["this rank lacks the step", ""]] };
+    const compute = g.parts[0].ns[k];
+    return {
+      title,
+      rows: [
+        ["own work", duration(compute)], ["beyond the median rank", signed(g.work[k])],
+        ["host gap beyond the median", signed(g.host[k])], ["waited", duration(g.wait[k])],
+        ...(g.batch[c] >= 0 ? [/** @type {[string, string]} */ (["batch", String(g.batch[c])])] : []),
+        ...(g.tokens[c] >= 0 ? [/** @type {[string, string]} */ (["tokens", String(g.tokens[c])])] : []),
+      ],
+    };
+  }
+}
+
+/** All maps of the page, if it has them. @param {Data} data @param {StepView} view */
+function drawMaps(data, view) {
+  if (!document.getElementById("map-work")) return;
+  const parts = data.grid.parts, cells = parts[0].ns.length;
+  const compute = quantile(parts[0].ns, 0.5), total = [];
+  for (let k = 0; k < cells; k++) total.push(parts.reduce((sum, p) => sum + Math.max(p.ns[k], 0), 0));
+  const length = quantile(total, 0.5);
+  new HeatMap("map-work", data, view, "work", compute * 0.05);
+  new HeatMap("map-host", data, view, "host", length * 0.05);
+  new HeatMap("map-wait", data, view, "wait", length * 0.05);
+}

@@ -1,0 +1,181 @@
+// @ts-check
+"use strict";
+// Plots whose horizontal axis is the step: the ground they share, stacked bars
+// of where each step's time goes, and the length of steps.
+
+/**
+ * @typedef {{bucket: number, cols: number, first: number[], last: number[], kind: number[], slow: number[], batch: number[], tokens: number[],
+ *   parts: {name: string, ns: number[]}[], wait: number[], work: number[], host: number[]}} Grid
+ * @typedef {{every: number, step: number[], at: number[], ns: number[], kind: number[], slow: number[]}} Lengths
+ * @typedef {{label: string, at: number[], allocated: number[], reserved: number[]}} MemorySeries
+ * @typedef {{kind: string, severity: string, cause: string, ranks: number[], first: number, last: number}} Finding
+ * @typedef {{ranks: string[], kinds: string[], findings: Finding[], grid: Grid, lengths: Lengths, memory: MemorySeries[]}} Data
+ */
+
+/** The colour of a step kind: the known ones have theirs. @param {string} kind */
+function kindColor(kind) {
+  const i = ["decode", "prefill", "mixed", "other", "idle"].indexOf(kind);
+  return "k" + (i < 0 ? 3 : i);
+}
+
+/** The p-quantile of positive values, 0 for none. @param {number[]} values @param {number} p */
+function quantile(values, p) {
+  const sorted = values.filter((v) => v > 0).sort((a, b) => a - b);
+  return sorted.length ? sorted[Math.min(Math.floor(p * sorted.length), sorted.length - 1)] : 0;
+}
+
+class StepPlot extends Plot {
+  /** @param {string} id @param {number} height @param {Data} data @param {StepView} view @param {number} [left] */
+  constructor(id, height, data, view, left) {
+    super(id, height, { left, bottom: 28 });
+    this.data = data;
+    this.grid = data.grid;
+    this.view = view;
+    this.row = 0;
+    view.plots.push(this);
+    this.listen();
+  }
+
+  /** @param {number} col a column, fractions allowed @param {Area} area */
+  x(col, area) {
+    return area.x + ((col - this.view.lo) / (this.view.hi - this.view.lo)) * area.w;
+  }
+
+  /** @param {number} x */
+  colAt(x) {
+    const a = this.area();
+    return this.view.lo + ((x - a.x) / a.w) * (this.view.hi - this.view.lo);
+  }
+
+  /** The column that holds a step, -1: none. @param {number} step */
+  colOf(step) {
+    const { first, last } = this.grid;
+    let lo = 0, hi = first.length - 1;
+    while (lo < hi) {
+      const mid = (lo + hi + 1) >> 1;
+      if (first[mid] <= step) lo = mid;
+      else hi = mid - 1;
+    }
+    return first.length && first[lo] <= step && step <= last[lo] ? lo : -1;
+  }
+
+  /** "step 7", or "steps 8–11". @param {number} c */
+  stepName(c) {
+    const g = this.grid;
+    const kind = g.kind[c] < 0 ? "several kinds" : this.data.kinds[g.kind[c]];
+    return (g.first[c] === g.last[c] ? "step " + g.first[c] : `steps ${g.first[c]}–${g.last[c]}`) + ", " + kind;
+  }
+
+  /** Step numbers, and a strip that shows the kinds. @param {Pen} pen */
+  xAxis({ ctx, area, color }) {
+    const g = this.grid, v = this.view, y = area.y + area.h;
+    const from = Math.max(Math.floor(v.lo), 0), to = Math.min(Math.ceil(v.hi), g.cols);
+    if (this.data.kinds.length > 1) {
+      for (let c = from; c < to; c++) {
+        const x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
+        ctx.fillStyle = color(g.kind[c] < 0 ? "k2" : kindColor(this.data.kinds[g.kind[c]]));
+        ctx.fillRect(x0, y + 3, Math.max(x1 - x0 - (x1 - x0 > 3 ? 1 : 0), 0.5), 4);
+      }
+    }
+    ctx.textAlign = "center";
+    ctx.textBaseline = "top";
+    ctx.fillStyle = color("soft");
+    const span = (to - from) * g.bucket, all = ticks(span, Math.max(area.w / 70, 2));
+    const stride = Math.max(Math.round(all.length > 1 ? all[1] : 1), 1);
+    let edge = -Infinity;
+    for (let c = from; c < to; c++) {
+      const tick = Math.ceil(g.first[c] / stride) * stride;
+      const x = this.x(c + (g.bucket === 1 ? 0.5 : (tick - g.first[c]) / g.bucket), area);
+      if (tick > g.last[c] || x - edge < 30 || x < area.x || x > area.x + area.w) continue;
+      ctx.fillText(String(tick), x, y + 10);
+      edge = x;
+    }
+  }
+
+  /** A line through the column that is pointed at. @param {Pen} pen */
+  cursor({ ctx, area, color }) {
+    const c = this.view.col;
+    if (c < this.view.lo - 1 || c > this.view.hi) return;
+    const x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
+    if (c < 0 || x1 <= x0) return;
+    ctx.strokeStyle = color("mark");
+    ctx.globalAlpha = 0.7;
+    ctx.strokeRect(x0 + 0.5, area.y + 0.5, Math.max(x1 - x0 - 1, 1), area.h - 1);
+    ctx.globalAlpha = 1;
+  }
+
+  /** What a column says. @param {number} _col @param {number} _row @returns {Tip | null} */
+  tip(_col, _row) {
+    return null;
+  }
+
+  /** The row under y; plots without rows have one. @param {number} _y */
+  rowAt(_y) {
+    return 0;
+  }
+
+  rows() {
+    return 1;
+  }
+
+  /** Points and speaks. @param {number} col @param {number} row @param {number} [x] @param {number} [y] */
+  point(col, row, x, y) {
+    this.row = row;
+    this.view.point(col);
+    const tip = this.tip(this.view.col, row), area = this.area();
+    if (!tip) return hideTip();
+    showTip(this.canvas, x ?? this.x(this.view.col + 0.5, area), y ?? area.y + (area.h * (row + 0.5)) / this.rows(), tip);
+  }
+
+  listen() {
+    const el = this.canvas, view = this.view;
+    /** Where a drag began, NaN: none. */
+    let from = NaN;
+    el.addEventListener("pointerdown", (e) => {
+      from = e.offsetX;
+    });
+    el.addEventListener("pointermove", (e) => {
+      const col = Math.floor(this.colAt(e.offsetX));
+      if (col < 0 || col >= this.grid.cols || e.offsetX < this.left) return this.leave();
+      this.point(col, this.rowAt(e.offsetY), e.offsetX, e.offsetY);
+    });
+    el.addEventListener("pointerup", (e) => {
+      if (Math.abs(e.offsetX - from) > 8) {
+        const a = this.colAt(from), b = this.colAt(e.offsetX);
+        view.zoom(Math.min(a, b), Math.max(a, b));
+      }
+      from = NaN;
+    });
+    el.addEventListener("pointerleave", () => this.leave());
+    el.addEventListener("blur", () => this.leave());
+    el.addEventListener("dblclick", () => view.zoom(0, view.cols));
+    el.addEventListener("keydown", (e) => {
+      if (this.key(e.key, e.shiftKey)) e.preventDefault();
+    });
+  }
+
+  leave() {
+    hideTip();
+    this.view.point(-1);
+  }
+
+  /** @param {string} key @param {boolean} shift @returns {boolean} whether the key meant something */
+  key(key, shift) {
+    const v = this.view, col = v.col < 0 ? Math.floor(v.lo) : v.col, mid = v.col < 0 ? (v.lo + v.hi) / 2 : v.col + 0.5;
+    const half = (v.hi - v.lo) / 2, by = shift ? 10 : 1;
+    switch (key) {
+      case "ArrowLeft": this.point(Math.max(col - by, 0), this.row); return true;
+      case "ArrowRight": this.point(Math.min(v.col < 0 ? col : col + by, v.cols - 1), this.row); return true;
+      case "ArrowUp": case "ArrowDown":
+        if (this.rows() < 2) return false;
+        this.point(col, Math.min(Math.max(this.row + (key === "ArrowUp" ? -by : by), 0), this.rows() - 1));
+        return true;
+      case "Home": this.point(0, this.row); return true;
+      case "End": this.point(v.cols - 1, this.row); return true;
+      case "+": case "=": v.zoom(mid - half / 2, mid + half / 2); return true;
+      case "-": v.zoom(mid - half * 2, mid + half * 2); return true;
+      case "Escape": this.leave(); v.zoom(0, v.cols); return true;
+    }
+    return false;
+  }
+}
