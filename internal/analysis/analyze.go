@@ -260,6 +260,13 @@ func (a *analyzer) number() {
 		}
 	}
 	a.periods = map[int]int64{}
+	for _, r := range a.ranks {
+		if len(r.steps) > 1 {
+			if k := r.steps[0].info.Kind; r.first == 0 && a.only(k, 0) {
+				lengths[k] = append(lengths[k], r.period(0))
+			}
+		}
+	}
 	for k := range present {
 		if len(lengths[k]) > 0 {
 			a.periods[int(k)] = int64(metric.MedianInPlace(lengths[k]))
@@ -267,6 +274,16 @@ func (a *analyzer) number() {
 		a.kinds = append(a.kinds, k.String())
 	}
 	slices.Sort(a.kinds)
+}
+
+// only tells whether no step but n is of a kind.
+func (a *analyzer) only(k trace.StepKind, n int) bool {
+	for i, other := range a.kindOf {
+		if i != n && other == k {
+			return false
+		}
+	}
+	return true
 }
 
 // period is the time from a step's start to the next one's, on the host; for

@@ -185,41 +185,62 @@ func (a *analyzer) slowTransfers(d *domain) []Finding {
 				steps = append(steps, n)
 			}
 		}
-		// The earliest split after which every later step is slower than all
-		// before it by more than chance.
-		for s := 2; s+stayingSteps <= len(steps); s++ {
-			var before, after []int64
-			for i, n := range steps {
-				if i < s {
-					before = append(before, moved[n])
-				} else {
-					after = append(after, moved[n])
-				}
-			}
-			if slices.Min(after) <= slices.Max(before) {
-				continue
-			}
-			was, is := metric.Median(before), metric.Median(after)
-			n := steps[s]
-			if is < rise*was || int64(is-was) < a.lateLimit(n) {
-				break
-			}
-			f := Finding{
-				Kind: SlowLink, Cause: CauseCommunication, Severity: "medium", FirstStep: n, LastStep: steps[len(steps)-1],
-				CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowLink, kind, n),
-				Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
-					n, metric.Duration(is), kind, metric.Duration(was)),
-				Evidence: []Evidence{{
-					Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
-					Value: is, Peers: was, Unit: "ns", Step: -1,
-				}},
-			}
-			for _, r := range d.ranks {
-				f.Ranks = append(f.Ranks, r.index)
-			}
-			out = append(out, f)
-			break
+		s := changePoint(steps, moved)
+		if s < 0 {
+			continue
 		}
+		before, after := pick(moved, steps[:s]), pick(moved, steps[s:])
+		slices.Sort(before)
+		slices.Sort(after)
+		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
+		n := steps[s]
+		apart := metric.Quantile(after, 0.25) > metric.Quantile(before, 0.75)
+		if !apart || is < rise*was || int64(is-was) < a.lateLimit(n) {
+			continue
+		}
+		f := Finding{
+			Kind: SlowLink, Cause: CauseCommunication, Severity: "medium", FirstStep: n, LastStep: steps[len(steps)-1],
+			CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowLink, kind, n),
+			Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
+				n, metric.Duration(is), kind, metric.Duration(was)),
+			Evidence: []Evidence{{
+				Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
+				Value: is, Peers: was, Unit: "ns", Step: -1,
+			}},
+		}
+		for _, r := range d.ranks {
+			f.Ranks = append(f.Ranks, r.index)
+		}
+		out = append(out, f)
 	}
 	return out
+}
+
+// changePoint is the place that divides a series best into two levels, by the
+// sum of absolute deviations from their medians; -1 if it is too short.
+func changePoint(steps []int, value []int64) int {
+	best, least := -1, 0.0
+	for s := 2; s+stayingSteps <= len(steps); s++ {
+		sum := deviation(pick(value, steps[:s])) + deviation(pick(value, steps[s:]))
+		if best < 0 || sum < least {
+			best, least = s, sum
+		}
+	}
+	return best
+}
+
+func pick(value []int64, at []int) []int64 {
+	out := make([]int64, len(at))
+	for i, n := range at {
+		out[i] = value[n]
+	}
+	return out
+}
+
+func deviation(x []int64) (sum float64) {
+	mid := metric.Median(x)
+	for _, v := range x {
+		sum += max(float64(v)-mid, mid-float64(v))
+	}
+	return sum
 }

@@ -31,7 +31,7 @@ func (a *analyzer) finish(findings []Finding) {
 		}
 	}
 	findings = append(findings, a.common()...)
-	findings = append(findings, a.slowSteps()...)
+	findings = append(findings, a.slowSteps(findings)...)
 	findings = append(findings, a.data()...)
 	if stragglers == 0 {
 		findings = append(findings, a.balanced()...)
@@ -135,8 +135,10 @@ func (a *analyzer) common() []Finding {
 					Value: float64(calls) / float64(t.Steps), Unit: "count", Step: -1,
 				})
 			}
-			for _, g := range a.report.Gaps[:min(2, len(a.report.Gaps))] {
-				if g.Host != "" {
+			shown := 0
+			for _, g := range a.report.Gaps {
+				if g.Host != "" && g.Step >= 0 && a.report.Steps[g.Step].Kind == kind && shown < 2 {
+					shown++
 					f.Evidence = append(f.Evidence, Evidence{
 						Text: fmt.Sprintf("%s, step %d: %s idle before %s; the launching thread: %s",
 							a.ranks[g.Rank].label, g.Step, metric.Duration(g.Dur), kernel.Short(g.After), g.Host),
@@ -164,6 +166,7 @@ func (a *analyzer) common() []Finding {
 	if l.Calls > 0 && share(int64(l.Shorter), int64(l.Calls)) > 0.5 && a.hostIsLate() {
 		out = append(out, Finding{
 			Kind: LaunchBound, Severity: "low", FirstStep: -1, LastStep: -1, Cause: CauseHost, ID: LaunchBound,
+			CostNSPerStep: l.ShorterTime / int64(max(1, a.timeOf("all").Steps)),
 			Title: fmt.Sprintf("%s of the launched kernels are shorter than the call that launches them; CUDA graphs would save most of those calls",
 				metric.Percent(share(int64(l.Shorter), int64(l.Calls)))),
 			Evidence: []Evidence{{
@@ -181,21 +184,28 @@ func (a *analyzer) hostIsLate() bool {
 	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total) > hostShare
 }
 
-func (a *analyzer) slowSteps() []Finding {
+// slowSteps reports steps that no straggler explains.
+func (a *analyzer) slowSteps(known []Finding) []Finding {
 	var out []Finding
 	for i := range a.report.Steps {
 		s := &a.report.Steps[i]
 		if !s.Slow {
 			continue
 		}
-		var period []int64
+		var total []int64
 		for j := range s.Ranks {
-			period = append(period, s.Ranks[j].Period)
+			total = append(total, s.Ranks[j].Total)
 		}
-		took := metric.Median(period)
+		took := metric.Median(total)
+		excess := took - took/(1+s.SlowBy)
+		if slices.ContainsFunc(known, func(f Finding) bool {
+			return f.Kind == Straggler && f.FirstStep <= s.Step && s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
+		}) {
+			continue
+		}
 		out = append(out, Finding{
 			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
-			CostNSPerStep: int64(took - took/(1+s.SlowBy)), ID: fmt.Sprintf("slow_step-%d", s.Step),
+			CostNSPerStep: int64(excess), ID: fmt.Sprintf("slow_step-%d", s.Step),
 			Title: fmt.Sprintf("step %d (%s) took %s, %s more than its like: %s",
 				s.Step, s.Name, metric.Duration(took), metric.Percent(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
 		})
@@ -261,12 +271,7 @@ func (a *analyzer) balanced() []Finding {
 			worst = r
 		}
 	}
-	limit := int64(lateFloor)
-	for n := range a.steps {
-		if n == 0 || a.lateLimit(n) < limit || limit == lateFloor {
-			limit = max(lateFloor, a.lateLimit(n))
-		}
-	}
+	limit := a.lateLimit(a.steps - 1)
 	return []Finding{{
 		Kind: Balanced, Severity: "info", FirstStep: -1, LastStep: -1, ID: Balanced,
 		Title: fmt.Sprintf("balanced: no rank keeps the others waiting for more than %s of a step (and %s) in %d steps or more",

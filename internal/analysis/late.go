@@ -45,6 +45,10 @@ var causeNames = [numCauses]string{CauseWork, CauseDevice, CauseHost, CauseCommu
 // ends of one collective differ over ranks.
 const tie = 2000
 
+// noExtraWork is the share of a peer's compute below which a rank does no more
+// work than it in a step.
+const noExtraWork = 0.005
+
 // lateness is what one rank cost the others in one step.
 type lateness struct {
 	cost   int64            // ns the waiting ranks waited for it, on average
@@ -298,8 +302,16 @@ func (d *domain) judge(steps int) [][]lateness {
 		}
 	}
 	for i := range late {
+		extra := d.extraWork(i, steps)
 		for n := range late[i] {
-			d.divideIdle(int32(i), n, &late[i][n])
+			l := &late[i][n]
+			d.divideIdle(int32(i), n, l)
+			// Where streams overlap, an op may fall between other collectives
+			// than on its peer. Over the whole step such ops cancel out: if no
+			// work is left then, there was none.
+			if extra[n] < noExtraWork {
+				l.excess[byWork] = 0
+			}
 		}
 	}
 	return late

@@ -17,6 +17,9 @@ const (
 	// workShare of a rank's own compute is more work than its peers have even
 	// if nobody waits for it, because another rank is later still.
 	workShare = 0.05
+	// passingShare is the least cost of a lateness that passes, as a share of
+	// the period: a few steps late by less are jitter.
+	passingShare = 0.10
 	// leastSteps is how many more late steps than others a stretch must have.
 	leastSteps = 2
 	// stayingSteps is how many a lateness that stays to the end must have.
@@ -49,8 +52,15 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 		for n := range late {
 			yes[n] = split[n][c] > a.lateLimit(n) || c == byWork && extra[n] > workShare
 		}
+		// Hosts and devices start the first step unevenly, as the profilers
+		// start: alone it proves nothing.
+		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
+			yes[0] = false
+		}
 		for _, s := range stretches(yes, leastSteps) {
-			all = append(all, found{s, c})
+			if staying(s, len(late)) || a.worthNaming(split, s, c) {
+				all = append(all, found{s, c})
+			}
 		}
 	}
 	// What causes without a finding of their own cost in a step is part of the
@@ -85,23 +95,38 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 	return out
 }
 
+// staying tells a lateness that lasts to the end of the capture, give or take
+// a little, from one that passes.
+func staying(s stretch, steps int) bool {
+	length := s.last - s.first + 1
+	return length >= stayingSteps && steps-1-s.last <= length/8
+}
+
+// worthNaming tells a passing lateness from jitter.
+func (a *analyzer) worthNaming(split [][numCauses]int64, s stretch, cause int) bool {
+	var cost []int64
+	for n := s.first; n <= s.last; n++ {
+		cost = append(cost, split[n][cause])
+	}
+	return metric.MedianInPlace(cost) > passingShare*float64(a.stepPeriod((s.first+s.last)/2))
+}
+
 // lateLimit is the cost above which a rank is late in a step, ns.
 func (a *analyzer) lateLimit(n int) int64 {
 	return max(lateFloor, int64(lateShare*float64(a.stepPeriod(n))))
 }
 
 func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, s stretch, cause int, cost int64) Finding {
-	end := len(late) - 1
-	staying := s.last >= end-1 && s.last-s.first+1 >= stayingSteps
+	stays := staying(s, len(late))
 	name := causeNames[cause]
 	f := Finding{
 		Kind: Straggler, Cause: name, Ranks: []int{r.index}, FirstStep: s.first, LastStep: s.last,
-		Passing: !staying, CostNSPerStep: cost,
+		Passing: !stays, CostNSPerStep: cost,
 		ID: fmt.Sprintf("straggler-%s-%s-%d", r.label, name, s.first),
 	}
 	share := float64(cost) / float64(max(a.stepPeriod((s.first+s.last)/2), 1))
 	switch {
-	case share >= 0.10 && staying:
+	case share >= 0.10 && stays:
 		f.Severity = "high"
 	case share >= lateShare:
 		f.Severity = "medium"
@@ -109,7 +134,7 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, s stret
 		f.Severity = "low"
 	}
 	when := fmt.Sprintf("since step %d", s.first)
-	if !staying {
+	if !stays {
 		when = fmt.Sprintf("in steps %d-%d, passing", s.first, s.last)
 	}
 	why := map[int]string{
@@ -118,7 +143,11 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, s stret
 		byHost:   "its host launches the same kernels late",
 		byComm:   "its transfers take longer",
 	}[cause]
-	costText := fmt.Sprintf("the others wait %s a step (%s of it)", metric.Duration(cost), metric.Percent(share))
+	part := metric.Percent(share) + " of its length"
+	if share >= 1 {
+		part = fmt.Sprintf("%.1f times its usual length", share)
+	}
+	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
 	if cost <= a.lateLimit(s.first) {
 		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
 	}

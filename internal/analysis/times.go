@@ -341,7 +341,7 @@ func (a *analyzer) markSlow() {
 	length := func(s *Step) int64 {
 		var p []int64
 		for i := range s.Ranks {
-			p = append(p, s.Ranks[i].Period)
+			p = append(p, s.Ranks[i].Total)
 		}
 		if len(p) == 0 {
 			return 0

@@ -45,7 +45,7 @@ type total struct {
 
 // TestTotals holds each format to sums taken straight from the trace tables.
 func TestTotals(t *testing.T) {
-	for _, name := range []string{"graphs", "graph_work", "compute_skew"} {
+	for _, name := range []string{"graphs", "graph_work"} {
 		set := realSet(t, name)
 		traces, failed, err := ingest.ReadSet(t.Context(), set, ingest.Options{})
 		if err != nil || len(failed) > 0 {
@@ -94,7 +94,7 @@ func TestFormatsAgree(t *testing.T) {
 			{"ph":"X","cat":"never heard of","name":"'; drop table spans; --","pid":-1,"tid":0,"ts":-5,"dur":9007199254740993}]}`,
 		"w-TP-1-DP-2-PP-3-EP-4-EXTEND.trace.json": kinetoJSON,
 	})
-	for name, set := range map[string]traceset.Set{"odd": odd, "graphs": realSet(t, "graphs")} {
+	for name, set := range map[string]traceset.Set{"odd": odd, "graph_work": realSet(t, "graph_work")} {
 		var want [][]string
 		for _, out := range outputs {
 			var rows [][]string

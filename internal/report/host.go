@@ -15,8 +15,8 @@ func gapsTable(r *analysis.Report, limit int) *table {
 		lead: "Intervals in which a GPU did nothing, with what ran before, what ended it, and what the launching thread did meanwhile.",
 		cols: []column{
 			{name: "rank"}, {name: "step", right: true}, {name: "at", right: true, drop: 3, help: "since the start of the capture"},
-			{name: "length", right: true}, {name: "cause"}, {name: "host meanwhile", flex: true, code: true},
-			{name: "before", flex: true, code: true, drop: 2}, {name: "ended by", flex: true, code: true, drop: 1},
+			{name: "length", right: true}, {name: "cause"}, {name: "host meanwhile", flex: true, min: 24, code: true},
+			{name: "before", flex: true, min: 24, code: true, drop: 2}, {name: "ended by", flex: true, min: 24, code: true, drop: 1},
 		},
 	}
 	for i := range rows {
@@ -48,7 +48,7 @@ func opsTable(ops []analysis.CPUOp, id, title string, limit int) *table {
 	t := &table{
 		id: id, title: title, omitted: omitted, lead: "Over all ranks. Self time excludes what was called.",
 		cols: []column{
-			{name: "name", flex: true, code: true}, {name: "share", right: true, help: "of the self time of this table"},
+			{name: "name", flex: true, min: 30, code: true}, {name: "share", right: true, help: "of the self time of this table"},
 			{name: "", bar: true, page: true}, {name: "self", right: true}, {name: "total", right: true, drop: 1},
 			{name: "count", right: true}, {name: "self a call", right: true, drop: 2},
 		},
@@ -65,7 +65,7 @@ func opsTable(ops []analysis.CPUOp, id, title string, limit int) *table {
 
 // launchTable is a list of facts: one row each, only what applies.
 func launchTable(l analysis.Launch) *table {
-	t := &table{id: "launches", title: "Launches", cols: []column{{name: "what", flex: true}, {name: "", right: true}, {name: "", flex: true}}}
+	t := &table{id: "launches", title: "Launches", cols: []column{{flex: true, min: 30}, {right: true}, {flex: true, wrap: true}}}
 	if l.Calls == 0 && l.Unlaunched == 0 && l.EmptyGraphs == 0 {
 		return t
 	}
@@ -79,7 +79,7 @@ func launchTable(l analysis.Launch) *table {
 	if l.Calls > 0 {
 		add("kernels shorter than their launch call", l.Shorter, metric.Duration(l.ShorterTime)+" spent in those calls")
 		t.rows = append(t.rows, []cell{
-			textCell("from the call's end to the start on the device"), durCell(l.Delay), textCell("median; negative: it started before the call returned"),
+			textCell("from the call to the start on the device"), durCell(l.Delay), textCell("median, from the call's end; negative: before it returned"),
 		})
 	}
 	if l.Unlaunched > 0 {

@@ -23,11 +23,11 @@ func collectivesTable(r *analysis.Report, limit int) *table {
 		id: "collectives", title: "Collectives", omitted: omitted, legend: []string{"transfer", "wait"},
 		lead: "Wait is the time before the last rank arrives, transfer the rest; sums over ranks. Only a transfer says how fast the links are.",
 		cols: []column{
-			{name: "collective", flex: true}, {name: "group", flex: true, drop: 1}, {name: "steps of kind", drop: 4}, {name: "size", right: true},
+			{name: "collective", flex: true, min: 20}, {name: "group", flex: true, drop: 1}, {name: "kind", help: "of steps", drop: 4}, {name: "size", right: true},
 			{name: "count", right: true}, {name: "matched", right: true, drop: 3, help: "of these, found on every rank of the group"},
 			{name: "in graphs", right: true, drop: 5, help: "of these, replayed inside CUDA graphs"},
 			{name: "", bar: true, drop: 9}, {name: "wait", right: true}, {name: "transfer", right: true},
-			{name: "median", right: true, help: "median transfer of one collective"},
+			{name: "median", right: true, drop: 1, help: "median transfer of one collective"},
 			{name: "alg GB/s", right: true, drop: 2, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 6, help: "times the share of it that a link carries"},
 		},
 	}
@@ -96,7 +96,7 @@ func classesTable(r *analysis.Report, limit int) *table {
 		id: "classes", title: "Kernel classes", omitted: omitted,
 		lead: "Shares of the summed GPU time of the steps' kind.",
 		cols: []column{
-			{name: "steps of kind"}, {name: "class"}, {name: "share", right: true}, {name: "", bar: true, drop: 1},
+			{name: "kind", help: "of steps"}, {name: "class"}, {name: "share", right: true}, {name: "", bar: true, drop: 1},
 			{name: "total", right: true}, {name: "count", right: true},
 		},
 	}
@@ -122,13 +122,13 @@ func kernelsTable(r *analysis.Report, limit int) *table {
 		id: "kernels", title: "Top kernels", omitted: omitted,
 		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's.",
 		cols: []column{
-			{name: "kernel", flex: true, code: true}, {name: "class", drop: 2}, {name: "steps of kind", drop: 6},
+			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 3}, {name: "kind", help: "of steps", drop: 7},
 			{name: "share", right: true}, {name: "", bar: true, page: true}, {name: "total", right: true}, {name: "count", right: true},
-			{name: "median", right: true}, {name: "p99", right: true},
+			{name: "median", right: true}, {name: "p99", right: true, drop: 1},
 			{name: "min – median – p99 – max", page: true, help: "on a logarithmic scale common to the column"},
 			{name: "min", right: true, page: true}, {name: "max", right: true, page: true},
-			{name: "spread", right: true, drop: 3},
-			{name: "TFLOP/s", right: true, drop: 4}, {name: "GB/s", right: true, drop: 5},
+			{name: "spread", right: true, drop: 4},
+			{name: "TFLOP/s", right: true, drop: 5}, {name: "GB/s", right: true, drop: 6},
 			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
 		},
 	}

@@ -45,7 +45,7 @@ func ranksTable(r *analysis.Report, limit int) *table {
 			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "a step", right: true},
 			{name: "own work", right: true}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
 			{name: "made wait", right: true, help: "what it made the others wait"},
-			{name: "host gap", right: true, help: "idle because the host came late"},
+			{name: "host gap", right: true, drop: 1, help: "idle because the host came late"},
 			{name: "kernels", right: true, drop: 2}, {name: "last in", right: true, help: "collectives in which it arrived last"},
 			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},
 			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and its uncertainty"},
@@ -116,7 +116,7 @@ func notesTable(r *analysis.Report, limit int) *table {
 	rows, omitted := cut(rows, limit, " notes, what matters most first")
 	t := &table{
 		id: "notes", title: "Notes", omitted: omitted, lead: "What limits the figures above.",
-		cols: []column{{name: ""}, {name: "times", right: true, drop: 1}, {name: "note", flex: true}, {name: "about", flex: true, code: true}},
+		cols: []column{{name: ""}, {name: "times", right: true, drop: 1}, {name: "note", flex: true, wrap: true, min: 30}, {name: "about", flex: true, code: true, drop: 1}},
 	}
 	for i := range rows {
 		n := &rows[i]

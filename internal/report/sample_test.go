@@ -139,7 +139,7 @@ func straggler() *analysis.Report {
 	}
 	for i := range 14 {
 		r.Kernels = append(r.Kernels, analysis.KernelRow{
-			Name: fmt.Sprintf("void at::native::vectorized_elementwise_kernel<%d, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>(int)", i+2),
+			Name:  fmt.Sprintf("void at::native::vectorized_elementwise_kernel<%d, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>(int)", i+2),
 			Short: fmt.Sprintf("vectorized_elementwise<%d, CUDAFunctor_add<BFloat16>>", i+2), Class: "elementwise", Kind: "decode", Count: 400 - i,
 			Total: int64(12-i/2) * ms / 2, Median: int64(2000 + 100*i), P99: int64(4000 + 900*i), Min: 1500, Max: int64(9000 + 4000*i), Share: 0.04 - float64(i)/500, Spread: float64(i) / 100,
 		})

@@ -116,7 +116,7 @@ func stepsTable(r *analysis.Report, limit int) *table {
 			{name: "length", right: true}, {name: "busy", right: true, help: "share of the time in which the GPU did anything"},
 			{name: "compute", right: true}, {name: "transfer", right: true, drop: 2}, {name: "wait", right: true},
 			{name: "host gap", right: true, drop: 5, help: "idle because the host came late"},
-			{name: "kernels", right: true, drop: 7}, {name: "slow", right: true}, {name: "why", flex: true, drop: 1},
+			{name: "kernels", right: true, drop: 7}, {name: "slow", right: true}, {name: "why", flex: true, min: 24, wrap: true, drop: 1},
 			{name: "name", code: true, page: true},
 		},
 	}

@@ -25,6 +25,8 @@ type column struct {
 	help  string // a sentence for a tooltip
 	right bool   // numbers
 	flex  bool   // text that may be shortened where space is short
+	min   int    // of flex: columns go before it gets shorter than this
+	wrap  bool   // of flex: goes on in the next line instead
 	code  bool   // names of kernels, ops, files
 	bar   bool   // cells hold segments, not text
 	page  bool   // only in HTML

@@ -38,11 +38,16 @@ func (t *textWriter) line(s string) {
 }
 
 func (t *textWriter) head(r *analysis.Report) {
-	id := oneLine(r.Source.ID)
-	if id != "" {
-		id = t.p.bold(id) + "  "
+	head := strings.Join(headline(r), " · ")
+	if id := oneLine(r.Source.ID); id != "" {
+		head = id + "  " + head
 	}
-	t.line(id + strings.Join(headline(r), " · "))
+	for i, l := range wrap(head, t.width) {
+		if i == 0 {
+			l = t.p.bold(l)
+		}
+		t.line(l)
+	}
 	if c := caveat(&r.Source); c != "" {
 		for _, l := range wrap("incomplete: "+c, t.width) {
 			t.line(t.p.severity("warning", l))

@@ -9,7 +9,7 @@ import (
 
 const (
 	gutter  = 2  // columns between two cells
-	minFlex = 18 // a shortened name keeps at least this much
+	minFlex = 12 // a shortened name keeps at least this much
 	minBar  = 8
 	maxBar  = 28
 )
@@ -17,7 +17,7 @@ const (
 // render writes the table as lines no wider than width: names are shortened
 // first, then columns go in the order that their drop says.
 func (t *table) render(width int, p paint) []string {
-	t = t.fit(width)
+	t, limits := t.fit(width)
 	bar := t.barWidth(width)
 	w := pretty.NewWriter()
 	style := pretty.StyleLight
@@ -25,17 +25,23 @@ func (t *table) render(width int, p paint) []string {
 	style.Format.Header = text.FormatDefault
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", strings.Repeat(" ", gutter)
 	w.SetStyle(style)
-	header := make(pretty.Row, len(t.cols))
+	header, named := make(pretty.Row, len(t.cols)), false
 	configs := make([]pretty.ColumnConfig, len(t.cols))
 	for i, c := range t.cols {
 		header[i] = c.name
+		named = named || c.name != ""
 		a := text.AlignLeft
 		if c.right {
 			a = text.AlignRight
 		}
 		configs[i] = pretty.ColumnConfig{Number: i + 1, Align: a, AlignHeader: a}
+		if c.wrap {
+			configs[i].WidthMax, configs[i].WidthMaxEnforcer = limits[i], text.WrapSoft
+		}
 	}
-	w.AppendHeader(header)
+	if named {
+		w.AppendHeader(header)
+	}
 	w.SetColumnConfigs(configs)
 	for _, row := range t.rows {
 		out := make(pretty.Row, len(row))
@@ -51,33 +57,26 @@ func (t *table) render(width int, p paint) []string {
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
-	if len(lines) > 1 {
+	if named && len(lines) > 1 {
 		lines[0] = p.bold(lines[0])
 		lines[1] = p.faint(strings.Repeat("─", min(width, text.StringWidthWithoutEscSequences(lines[1]))))
 	}
 	return lines
 }
 
-// fit returns a copy that is at most width wide, if that can be had.
-func (t *table) fit(width int) *table {
+// fit returns a copy that is at most width wide, if that can be had, and the
+// width of its columns.
+func (t *table) fit(width int) (*table, []int) {
 	c := &table{cols: t.cols, rows: t.rows}
-	idx := make([]int, 0, len(t.cols))
-	for i := range t.cols {
-		if !t.cols[i].page {
-			idx = append(idx, i)
-		}
-	}
-	c.take(idx)
+	c.drop(func(i int) bool { return t.cols[i].page })
 	for {
 		widths := c.widths()
-		over := -width
+		over := -width - gutter
 		for _, w := range widths {
 			over += w + gutter
 		}
-		over -= gutter
-		over = c.shorten(widths, over)
-		if over <= 0 {
-			return c
+		if limits, ok := c.shorten(widths, over, true); ok {
+			return c, limits
 		}
 		worst := -1
 		for i, col := range c.cols {
@@ -86,16 +85,22 @@ func (t *table) fit(width int) *table {
 			}
 		}
 		if worst < 0 {
-			return c
+			limits, _ := c.shorten(widths, over, false)
+			return c, limits
 		}
-		idx := make([]int, 0, len(c.cols))
-		for i := range c.cols {
-			if i != worst {
-				idx = append(idx, i)
-			}
-		}
-		c.take(idx)
+		c.drop(func(i int) bool { return i == worst })
 	}
+}
+
+// drop removes the columns that gone says.
+func (t *table) drop(gone func(int) bool) {
+	idx := make([]int, 0, len(t.cols))
+	for i := range t.cols {
+		if !gone(i) {
+			idx = append(idx, i)
+		}
+	}
+	t.take(idx)
 }
 
 func (t *table) widths() []int {
@@ -113,31 +118,38 @@ func (t *table) widths() []int {
 	return out
 }
 
-// shorten takes over columns of width from the widest names and returns what
-// it could not take. Nothing is shortened when that would not be enough.
-func (t *table) shorten(widths []int, over int) int {
-	limits := append([]int(nil), widths...)
-	for over > 0 {
+// shorten takes over columns of width from the widest names: down to what is
+// comfortable to read, or as far as it must. ok says that it was enough; when
+// comfort was asked for and was not, nothing has changed.
+func (t *table) shorten(widths []int, over int, comfort bool) (limits []int, ok bool) {
+	limits = append([]int(nil), widths...)
+	for ; over > 0; over-- {
 		widest := -1
 		for i, col := range t.cols {
-			if col.flex && limits[i] > minFlex && (widest < 0 || limits[i] > limits[widest]) {
+			least := minFlex
+			if comfort {
+				least = max(least, col.min)
+			}
+			if col.flex && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
-			return over
+			break
 		}
 		limits[widest]--
-		over--
 	}
-	for i := range t.cols {
-		if limits[i] < widths[i] {
+	if over > 0 && comfort {
+		return nil, false
+	}
+	for i, col := range t.cols {
+		if limits[i] < widths[i] && !col.wrap {
 			for _, row := range t.rows {
 				row[i].text = shortenName(row[i].text, limits[i])
 			}
 		}
 	}
-	return 0
+	return limits, over <= 0
 }
 
 // barWidth is what is left of width for the table's bar column.

@@ -108,7 +108,7 @@ func pickTimes(r *analysis.Report, limit int) ([]analysis.TimeRow, string) {
 			short = short[:limit+len(kinds)+1]
 		}
 		if len(short) < len(rows) {
-			return short, leftOut(len(short), len(rows), " rows")
+			return short, leftOut(len(short), len(rows), " rows: each rank by kind is left out")
 		}
 	}
 	return rows, ""
@@ -142,12 +142,12 @@ func timesTable(r *analysis.Report, limit int) *table {
 		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
 		lead: "Overlap is counted once: communication and copies only while nothing computes. Wait is communication spent waiting for the last rank.",
 		cols: []column{
-			{name: "rank"}, {name: "steps of kind"}, {name: "steps", right: true, drop: 2},
+			{name: "rank"}, {name: "kind", help: "of steps"}, {name: "steps", right: true, drop: 2},
 			{name: "a step", right: true, help: "mean length of a step"},
-			{name: "", bar: true},
+			{name: "", bar: true, drop: 4},
 			{name: "compute", right: true}, {name: "transfer", right: true, help: "communication that no compute hides, without waiting"},
 			{name: "wait", right: true}, {name: "copy", right: true, drop: 1}, {name: "idle", right: true},
-			{name: "idle mostly", drop: 3, help: "the largest cause of idle time, and its share of idle time"},
+			{name: "idle mostly", drop: 5, help: "the largest cause of idle time, and its share of idle time"},
 			{name: "hidden comm", right: true, page: true, help: "communication under compute"},
 		},
 	}
@@ -173,10 +173,14 @@ func idleTable(r *analysis.Report, limit int) *table {
 		id: "idle", title: "Why the GPUs idle", omitted: omitted,
 		legend: []string{"host", "sync", "launch", "device", "profiler", "unknown"},
 		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
-		cols:   []column{{name: "rank"}, {name: "steps of kind"}, {name: "idle a step", right: true}, {name: "", bar: true}},
+		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true}},
 	}
 	for _, name := range t.legend {
-		t.cols = append(t.cols, column{name: name, right: true})
+		c := column{name: name, right: true}
+		if name == "profiler" || name == "unknown" {
+			c.drop = 2
+		}
+		t.cols = append(t.cols, c)
 	}
 	idle := false
 	for i := range rows {

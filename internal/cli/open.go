@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/chromejson"
+	"github.com/stepscope/stepscope/internal/ingest"
+	"github.com/stepscope/stepscope/internal/merge"
+	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/web/handover"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// openCmd is "trace open".
+type openCmd struct {
+	Paths     []string `arg:"" name:"path" help:"A trace file: merged, of one rank, or .pftrace. A directory or several files are merged first."`
+	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	Browser   bool     `help:"Open the address in the default browser."`
+	UI        string   `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
+
+	browse func(url string) error // nil: browse
+}
+
+// Help says how it works where no browser is.
+func (c *openCmd) Help() string {
+	return `Prints an address on this machine. The page there opens Perfetto in a tab and gives it the trace; nothing is uploaded.
+The busiest stream of each rank is pinned, and findings are flagged on the ruler. Ends when Perfetto has the trace.
+
+On a server without a browser, forward the port that it prints: ssh -L PORT:127.0.0.1:PORT server`
+}
+
+// pinLimit is the largest file, in bytes as it lies on disk, that is read
+// before it is handed over, to know which rows matter: some seconds of work.
+const pinLimit = 64 << 20
+
+// maxFlags bounds the findings on the ruler; more would hide each other.
+const maxFlags = 8
+
+// Run hands a trace to Perfetto.
+func (c *openCmd) Run(ctx context.Context, e *env) error {
+	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return usagef("--ui %q: give an address such as %s", c.UI, handover.DefaultUI)
+	}
+	set, missing, err := e.findSet(c.Paths, c.ProfileID)
+	for _, p := range missing {
+		e.warn("%s: no such file", p)
+	}
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		e.incomplete()
+	}
+	path := set.Files[0].Path
+	var traces []*trace.Trace
+	whole := true
+	if len(set.Files) == 1 {
+		traces, whole = e.pinnable(ctx, set.Files[0])
+	}
+	if len(set.Files) > 1 || !whole || packed(path) {
+		dir, err := os.MkdirTemp("", "stepscope-open-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if path, err = e.mergeInto(ctx, set, dir); err != nil {
+			return err
+		}
+		if traces == nil {
+			traces, _ = e.pinnable(ctx, fileAt(path))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return handover.Serve(ctx, handover.Options{
+		File: path, UI: c.UI, Log: log, Commands: handover.PinRows(mainRows(traces), flags(traces)),
+	}, func(address string) { c.announce(e, log, address) })
+}
+
+// announce prints the address, and opens it when asked to.
+func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
+	fmt.Fprintln(e.stdout, address)
+	if !c.Browser {
+		e.warn("open this address in a browser; it ends when Perfetto has the trace")
+		return
+	}
+	start := c.browse
+	if start == nil {
+		start = browse
+	}
+	if err := start(address); err != nil {
+		log.Warn("no browser could be started, open the address yourself", "error", err)
+	}
+}
+
+// mergeInto makes one file of a set; a set of one file is only written anew,
+// as a reader without our patience can read it.
+func (e *env) mergeInto(ctx context.Context, set traceset.Set, dir string) (string, error) {
+	out := filepath.Join(dir, merge.OutputName(set.ID, ".trace.json.gz"))
+	res, err := merge.File(ctx, set, out, merge.Options{ProfileID: set.ID, AsIs: len(set.Files) == 1})
+	if res != nil && ctx.Err() == nil {
+		for _, f := range res.Files {
+			if f.Problem != nil {
+				e.warn("%s: %v", f.File, f.Problem)
+			}
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, m := range res.Missing {
+		e.warn("missing %v", m)
+	}
+	if res.Incomplete() {
+		e.incomplete()
+	}
+	return out, nil
+}
+
+// packed tells a compression that Perfetto does not know.
+func packed(path string) bool {
+	src, err := chromejson.Open(path)
+	if err != nil {
+		return false // Serve says what is wrong with it
+	}
+	defer src.Close()
+	return src.Format == chromejson.Zstd
+}
+
+func fileAt(path string) traceset.File {
+	name, ok := trace.ParseFileName(filepath.Base(path))
+	f := traceset.File{Path: path, Name: name, Named: ok}
+	if st, err := os.Stat(path); err == nil {
+		f.Size = st.Size()
+	}
+	return f
+}
+
+// pinnable reads a file of moderate size; whole is false when part of it is
+// lost. What is not Chrome JSON (.pftrace) gives no traces and stays as it is.
+func (e *env) pinnable(ctx context.Context, f traceset.File) (traces []*trace.Trace, whole bool) {
+	limit := int64(pinLimit)
+	if strings.HasSuffix(f.Path, ".json") {
+		limit *= 16 // not compressed
+	}
+	if f.Size > limit || strings.HasSuffix(f.Path, "trace") {
+		return nil, true
+	}
+	traces, err := ingest.ReadFile(ctx, f, ingest.Options{})
+	if err != nil {
+		return nil, true
+	}
+	lost := func(n trace.Note) bool { return n.Severity == trace.Loss }
+	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
+}
+
+// mainRows are the rows to pin: the stream of each rank that worked longest.
+func mainRows(traces []*trace.Trace) []handover.Row {
+	var rows []handover.Row
+	for _, t := range traces {
+		busy := make([]int64, len(t.Tracks))
+		for i := range t.Spans {
+			if s := &t.Spans[i]; s.Cat.OnGPU() {
+				busy[s.Track] += s.Dur
+			}
+		}
+		if len(busy) == 0 || slices.Max(busy) == 0 {
+			continue
+		}
+		tr := &t.Tracks[slices.Index(busy, slices.Max(busy))]
+		// A merged file's pid begins with the label; else the process is its pid.
+		rank, _, _ := strings.Cut(strings.TrimPrefix(tr.PID, "["), "]")
+		row := handover.Row{Rank: rank, Thread: tr.Name}
+		if row.Thread == "" {
+			row.Thread = fmt.Sprintf("stream %d", tr.Stream)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// flags are the findings that have a place in time, the important ones first.
+func flags(traces []*trace.Trace) []handover.Note {
+	if len(traces) == 0 {
+		return nil
+	}
+	report, err := analysis.Analyze(traces, analysis.Options{})
+	if err != nil {
+		return nil // nothing to flag: the trace opens without
+	}
+	// All ranks of one file count from the same base.
+	zero := report.Source.StartNS - traces[0].Source.BaseNS
+	var notes []handover.Note
+	for _, f := range report.Findings {
+		if f.FirstStep < 0 || len(f.Ranks) == 0 || len(notes) == maxFlags {
+			continue
+		}
+		for _, st := range report.Steps {
+			at := slices.IndexFunc(st.Ranks, func(r analysis.StepRank) bool { return r.Rank == f.Ranks[0] })
+			if st.Step == f.FirstStep && at >= 0 {
+				notes = append(notes, handover.Note{TS: zero + st.Ranks[at].Start, Text: f.Title})
+				break
+			}
+		}
+	}
+	return notes
+}
+
+// browse opens an address in the user's browser: $BROWSER, or what the system
+// has for it.
+func browse(address string) error {
+	var tries [][]string
+	if own := os.Getenv("BROWSER"); own != "" {
+		tries = append(tries, []string{own})
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		tries = append(tries, []string{"open"})
+	case "windows":
+		tries = append(tries, []string{"rundll32", "url.dll,FileProtocolHandler"})
+	default:
+		tries = append(tries, []string{"xdg-open"})
+	}
+	var errs []error
+	for _, args := range tries {
+		// Not bound to our context: the browser outlives the hand-over.
+		cmd := exec.Command(args[0], append(args[1:], address)...)
+		err := cmd.Start()
+		if err == nil {
+			return cmd.Process.Release()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
