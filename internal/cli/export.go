@@ -91,8 +91,12 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 			Seconds float64 `json:"seconds"`
 		}{1, res, seconds})
 	}
-	_, err = fmt.Fprintf(e.stdout, "exported %d spans of %d ranks in %.2f s\n%s (%.1f MB from %.1f MB)\n",
-		res.Spans, len(res.Ranks), seconds, res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
+	ranks := "1 rank"
+	if n := len(res.Ranks); n > 1 {
+		ranks = fmt.Sprintf("%d ranks", n)
+	}
+	_, err = fmt.Fprintf(e.stdout, "exported %d spans of %s in %.2f s\n%s (%.1f MB from %.1f MB)\n",
+		res.Spans, ranks, seconds, res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
 	return err
 }
 

@@ -32,7 +32,6 @@ func newParquetSink(w io.Writer) *parquetSink {
 		w: parquet.NewGenericWriter[Row](w,
 			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 			parquet.MaxRowsPerRowGroup(rowGroup),
-			parquet.CreatedBy("stepscope", "", ""),
 		),
 		rows: make([]Row, batch),
 	}

@@ -82,5 +82,5 @@ var indexes = []string{
 // pragmas trade what a crash would cost, a temporary file, for speed.
 var pragmas = []string{
 	`PRAGMA page_size = 8192`, `PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`,
-	`PRAGMA locking_mode = EXCLUSIVE`, `PRAGMA temp_store = MEMORY`, `PRAGMA cache_size = -32768`,
+	`PRAGMA locking_mode = EXCLUSIVE`, `PRAGMA cache_size = -32768`,
 }

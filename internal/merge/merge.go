@@ -79,7 +79,7 @@ type FileResult struct {
 	Uncertainty   int64    `json:"shift_uncertainty_ns"`
 	ShiftInterval []int64  `json:"shift_interval_ns,omitempty"`
 	DriftPPB      float64  `json:"shift_drift_ppb,omitempty"` // the shift grows by so many ns a second…
-	DriftSince    int64    `json:"shift_since_ns,omitempty"`  // …from here (ns since the file's base)
+	DriftSince    int64    `json:"shift_since_ns,omitempty"`  // …from here: ns since the output's base, on the file's clock
 	ShiftMethod   string   `json:"shift_method"`
 	Collectives   int      `json:"shift_collectives,omitempty"`
 	Info          rawJSON  `json:"distributedInfo,omitempty"`

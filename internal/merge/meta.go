@@ -156,35 +156,7 @@ func (m *merger) result() *Result {
 	var heads []*Head
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
-		f := FileResult{
-			Label: p.label, File: filepath.Base(p.File.Path), Stage: p.File.Name.Stage,
-			PIDPrefix: p.rw.prefix, IDIndex: i, ShiftMethod: "none",
-			Info: rawJSON(p.Info), TraceID: p.TraceID, Host: p.Host,
-			Events: p.kept, Complete: p.problem == nil, Problem: p.problem,
-			Repaired: p.stats.Repaired, Cleaned: p.stats.Cleaned, OddTimes: p.rw.oddTimes,
-		}
-		if p.HasBase {
-			base := p.BaseNS
-			f.BaseTimeNS = &base
-		}
-		if m.shifts != nil {
-			f.setShift(m.shifts[i])
-		}
-		for _, mem := range append(p.Meta[:len(p.Meta):len(p.Meta)], p.tail...) {
-			switch mem.Key {
-			case Key:
-				f.From = rawJSON(mem.Value)
-			case "distributedInfo":
-				if f.Info == nil {
-					f.Info = rawJSON(mem.Value)
-				}
-			case "trace_id":
-				if f.TraceID == "" {
-					f.TraceID = text(mem.Value)
-				}
-			}
-		}
-		r.Files = append(r.Files, f)
+		r.Files = append(r.Files, m.file(i))
 		r.Events += p.kept
 		r.BytesIn += p.File.Size
 		r.TextBytes += p.stats.Bytes
@@ -197,6 +169,33 @@ func (m *merger) result() *Result {
 		r.Missing = append(r.Missing, Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
 	}
 	return r
+}
+
+// file says what became of one file so far.
+func (m *merger) file(i int) FileResult {
+	p := m.parts[i]
+	f := FileResult{
+		Label: p.label, File: filepath.Base(p.File.Path), Stage: p.File.Name.Stage,
+		PIDPrefix: p.rw.prefix, IDIndex: i, ShiftMethod: "none",
+		Info: rawJSON(p.Info), TraceID: p.TraceID, Host: p.Host,
+		Events: p.kept, Complete: p.problem == nil, Problem: p.problem,
+		Repaired: p.stats.Repaired, Cleaned: p.stats.Cleaned, OddTimes: p.rw.oddTimes,
+	}
+	if p.HasBase {
+		base := p.BaseNS
+		f.BaseTimeNS = &base
+	}
+	if m.shifts != nil {
+		f.setShift(m.shifts[i])
+	}
+	for _, list := range [...][]Member{p.Meta, p.tail} {
+		for _, mem := range list {
+			if mem.Key == Key {
+				f.From = rawJSON(mem.Value)
+			}
+		}
+	}
+	return f
 }
 
 func (f *FileResult) setShift(s clock.Result) {

@@ -142,11 +142,9 @@ func (m *merger) wall(pf *pftrace.Writer) {
 // about is what a rank's group says of its file, all that the metadata of a
 // JSON merge holds: the format has no place else for it.
 func (m *merger) about(p *pfRank) string {
-	f := m.result().Files[p.index]
-	f.Events = p.kept
-	text, err := marshal(f)
+	text, err := marshal(m.file(p.index))
 	if err != nil {
-		return f.File
+		return p.File.Path
 	}
 	return string(text)
 }

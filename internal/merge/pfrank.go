@@ -55,6 +55,7 @@ func (p *pfRank) read(ctx context.Context) error {
 		}
 		if kind == chromejson.MetaToken {
 			if s.Stats.Events > 0 || !p.inHead(s.Key) {
+				p.learn(s.Key, s.Value)
 				p.tail = append(p.tail, Member{string(s.Key), bytes.Clone(s.Value)})
 			}
 			continue

@@ -83,6 +83,12 @@ func ReadHead(f traceset.File) *Head {
 
 // Add takes one top-level member of the file.
 func (h *Head) Add(key, value []byte) {
+	h.learn(key, value)
+	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
+}
+
+// learn reads the members that mean something here; the first of a key counts.
+func (h *Head) learn(key, value []byte) {
 	switch string(key) {
 	case "baseTimeNanoseconds":
 		if n, ok := chromejson.ParseInt(value); ok && !h.HasBase {
@@ -98,7 +104,10 @@ func (h *Head) Add(key, value []byte) {
 	case "trace_id":
 		h.TraceID = text(value)
 	case "distributedInfo":
-		h.Info = append(h.Info[:0], value...)
+		if h.Info != nil {
+			return
+		}
+		h.Info = bytes.Clone(value)
 		var info struct {
 			Rank *int `json:"rank"`
 			Size int  `json:"world_size"`
@@ -110,7 +119,6 @@ func (h *Head) Add(key, value []byte) {
 			}
 		}
 	}
-	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
 }
 
 // merged tells a file that holds several ranks already.

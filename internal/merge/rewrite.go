@@ -121,8 +121,8 @@ func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	return append(dst, raw[at:]...)
 }
 
-// squeeze drops libkineto's line breaks inside an event, about a twentieth of
-// all text. Where the layout differs nothing is dropped.
+// squeeze drops libkineto's line breaks between the fields of an event, about
+// a twentieth of all text. Where the layout differs nothing is dropped.
 func (w *rewriter) squeeze(e *chromejson.Event) {
 	raw := e.Raw
 	const ( // white space before the first key, before ts and args, at the end

@@ -54,6 +54,7 @@ func (p *part) stream(ctx context.Context) {
 		}
 		if kind == chromejson.MetaToken {
 			if s.Stats.Events > 0 || !p.inHead(s.Key) {
+				p.learn(s.Key, s.Value)
 				p.tail = append(p.tail, Member{string(s.Key), append([]byte(nil), s.Value...)})
 			}
 			continue
@@ -125,18 +126,20 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	each := max(2, blockBudget/max(slots, 1))
 	next := 0
 	open := make([]*part, 0, slots)
-	start := func() *part {
+	// The blocks belong to the place in turn, and go from file to file.
+	start := func(blocks chan []byte) *part {
 		p := parts[next]
 		next++
-		p.full, p.free = make(chan []byte, each), make(chan []byte, each)
-		for range each {
-			p.free <- nil
-		}
+		p.full, p.free = make(chan []byte, each), blocks
 		wg.Go(func() { p.stream(ctx) })
 		return p
 	}
 	for len(open) < slots {
-		open = append(open, start())
+		blocks := make(chan []byte, each)
+		for range each {
+			blocks <- nil // allocated when first used
+		}
+		open = append(open, start(blocks))
 	}
 	first := true
 	for len(open) > 0 {
@@ -150,8 +153,10 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 				return false
 			}
 			if !ok {
+				blocks := p.free
+				p.full, p.free = nil, nil
 				if next < len(parts) {
-					open[i] = start()
+					open[i] = start(blocks)
 				} else {
 					open = append(open[:i], open[i+1:]...)
 				}

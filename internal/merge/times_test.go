@@ -114,7 +114,11 @@ func TestClocks(t *testing.T) {
 		{"behind", Auto, map[int]int64{1: -by}, false, true},
 		{"always", Always, map[int]int64{3: by}, false, true},
 	}
-	for _, name := range []string{"graphs", "balanced"} {
+	sets := []string{"graphs", "balanced"}
+	if testing.Short() {
+		sets = sets[:1]
+	}
+	for _, name := range sets {
 		for _, tt := range tests {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
 				original := testSet(t, name)

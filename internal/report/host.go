@@ -79,7 +79,7 @@ func launchTable(l analysis.Launch) *table {
 	if l.Calls > 0 {
 		add("kernels shorter than their launch call", l.Shorter, metric.Duration(l.ShorterTime)+" spent in those calls")
 		t.rows = append(t.rows, []cell{
-			textCell("from the call to the start on the device"), durCell(l.Delay), textCell("median, from the call's end; negative: before it returned"),
+			textCell("from the call to the start on the device"), durCell(l.Delay), textCell("median, from the call's end"),
 		})
 	}
 	if l.Unlaunched > 0 {

@@ -43,6 +43,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	// at is where a span's value stands in its drawing, 160 wide.
 	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share": share,
+	"count": metric.Count[int64],
 	"one":   oneLine,
 	"clip":  func(n int, s string) string { return shortenName(oneLine(s), n) },
 	"cost":  cost,
@@ -174,7 +175,7 @@ func (p *page) tables(r *analysis.Report, l limits) {
 				pc := pageCell{Text: c.text, Code: t.cols[i].code && c.text != "", Right: t.cols[i].right, Bar: c.bar, Span: c.span}
 				if c.full != "" {
 					pc.Full = shortenName(c.full, l.name)
-					out.Names = true
+					out.Names = out.Names || c.span == nil
 				}
 				if t.cols[i].right || t.cols[i].bar || c.span != nil || c.num != 0 {
 					pc.Num = fmt.Sprintf("%.6g", c.num)
@@ -185,12 +186,15 @@ func (p *page) tables(r *analysis.Report, l limits) {
 		}
 		p.Tables = append(p.Tables, out)
 	}
-	for _, c := range classRows(r) {
-		if n := len(p.ByKind); n == 0 || p.ByKind[n-1].Kind != c.Kind {
-			p.ByKind = append(p.ByKind, classBar{Kind: c.Kind})
+	rows, kinds := classes(r)
+	for _, k := range kinds {
+		bar := classBar{Kind: k}
+		for _, c := range rows {
+			if row := c.kinds[k]; row != nil {
+				bar.Segments = append(bar.Segments, segment{c.class, finite(row.Share)})
+			}
 		}
-		k := &p.ByKind[len(p.ByKind)-1]
-		k.Segments = append(k.Segments, segment{c.Class, finite(c.Share)})
+		p.ByKind = append(p.ByKind, bar)
 	}
 }
 

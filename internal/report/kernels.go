@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -50,68 +51,96 @@ func group(c *analysis.CollectiveRow) string {
 	return c.Group + " ×" + metric.Count(c.Size)
 }
 
-// manyKinds says whether more than one step kind occurs beside "all".
-func manyKinds[T any](rows []T, kind func(*T) string) bool {
-	first := ""
+// stepKinds lists the kinds of rows, "all" first. With one kind beside it,
+// "all" says everything.
+func stepKinds[T any](rows []T, kind func(*T) string) []string {
+	var out []string
 	for i := range rows {
-		k := kind(&rows[i])
-		if k == allRanks {
-			continue
+		if k := kind(&rows[i]); !slices.Contains(out, k) {
+			out = append(out, k)
 		}
-		if first != "" && k != first {
-			return true
-		}
-		first = k
 	}
-	return false
-}
-
-// classRows are the rows to show: with one kind only, "all" would repeat it.
-func classRows(r *analysis.Report) []analysis.ClassRow {
-	rows := slices.Clone(r.Classes)
-	all := slices.ContainsFunc(rows, func(c analysis.ClassRow) bool { return c.Kind == allRanks })
-	if all && !manyKinds(rows, func(c *analysis.ClassRow) string { return c.Kind }) {
-		rows = slices.DeleteFunc(rows, func(c analysis.ClassRow) bool { return c.Kind != allRanks })
-	}
-	slices.SortStableFunc(rows, func(a, b analysis.ClassRow) int {
-		if a.Kind != b.Kind {
-			if a.Kind == allRanks || b.Kind == allRanks {
-				return strings.Compare(strings.TrimPrefix(a.Kind, allRanks), strings.TrimPrefix(b.Kind, allRanks))
-			}
-			return strings.Compare(a.Kind, b.Kind)
-		}
-		return compareDesc(float64(a.Total), float64(b.Total))
+	slices.SortFunc(out, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, allRanks), strings.TrimPrefix(b, allRanks))
 	})
-	return rows
+	if len(out) == 2 && out[0] == allRanks {
+		return out[:1]
+	}
+	return out
 }
 
-func classesTable(r *analysis.Report, limit int) *table {
-	rows := classRows(r)
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, finite(rows[i].Share))
+// classOf is what one class took in steps of each kind.
+type classOf struct {
+	class string
+	kinds map[string]*analysis.ClassRow
+	most  float64 // total over all kinds, which orders the classes
+}
+
+func classes(r *analysis.Report) (rows []classOf, kinds []string) {
+	kinds = stepKinds(r.Classes, func(c *analysis.ClassRow) string { return c.Kind })
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		at := slices.IndexFunc(rows, func(o classOf) bool { return o.class == c.Class })
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, classOf{class: c.Class, kinds: map[string]*analysis.ClassRow{}})
+		}
+		rows[at].kinds[c.Kind] = c
+		rows[at].most = max(rows[at].most, float64(c.Total))
 	}
-	rows, omitted := cut(rows, limit*2, " rows")
+	slices.SortStableFunc(rows, func(a, b classOf) int { return compareDesc(a.most, b.most) })
+	return rows, kinds
+}
+
+// classesTable has a row a class and a share a step kind, so that kinds stand
+// side by side.
+func classesTable(r *analysis.Report, limit int) *table {
+	rows, kinds := classes(r)
+	longest := 0.0
+	for i := range r.Classes {
+		longest = max(longest, finite(r.Classes[i].Share))
+	}
+	rows, omitted := cut(rows, limit, " classes, by total time")
 	t := &table{
 		id: "classes", title: "Kernel classes", omitted: omitted,
-		lead: "Shares of the summed GPU time of the steps' kind.",
-		cols: []column{
-			{name: "kind", help: "of steps"}, {name: "class"}, {name: "share", right: true}, {name: "", bar: true, drop: 1},
-			{name: "total", right: true}, {name: "count", right: true},
-		},
+		lead: "Shares of the summed GPU time of all steps, and of steps of one kind. Communication includes waiting.",
+		cols: []column{{name: "class"}},
 	}
-	for i := range rows {
-		c := &rows[i]
-		t.rows = append(t.rows, []cell{
-			textCell(c.Kind), textCell(c.Class), shareCell(c.Share), barCell(segment{c.Class, ratio(finite(c.Share), longest)}),
-			durCell(c.Total), countCell(c.Count),
-		})
+	for i, k := range kinds {
+		t.cols = append(t.cols, column{name: k, right: true})
+		if i == 0 {
+			t.cols = append(t.cols, column{bar: true, drop: 2})
+		}
+	}
+	t.cols = append(t.cols, column{name: "total", right: true}, column{name: "count", right: true, drop: 1})
+	for _, c := range rows {
+		cells := []cell{textCell(c.class)}
+		for i, k := range kinds {
+			share := 0.0
+			if row := c.kinds[k]; row != nil {
+				share = finite(row.Share)
+			}
+			cells = append(cells, shareCell(share))
+			if i == 0 {
+				cells = append(cells, barCell(segment{c.class, ratio(share, longest)}))
+			}
+		}
+		first := c.kinds[kinds[0]]
+		if first == nil {
+			first = &analysis.ClassRow{}
+		}
+		t.rows = append(t.rows, append(cells, durCell(first.Total), countCell(first.Count)))
 	}
 	return t
 }
 
 func kernelsTable(r *analysis.Report, limit int) *table {
 	rows := slices.Clone(r.Kernels)
+	// A kernel has a row over all steps, and one a kind: short tables show the first only.
+	kinds := stepKinds(rows, func(k *analysis.KernelRow) string { return k.Kind })
+	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
+		rows = slices.DeleteFunc(rows, func(k analysis.KernelRow) bool { return k.Kind != allRanks })
+	}
 	slices.SortStableFunc(rows, func(a, b analysis.KernelRow) int { return compareDesc(float64(a.Total), float64(b.Total)) })
 	longest := 0.0
 	for i := range rows {
@@ -122,13 +151,12 @@ func kernelsTable(r *analysis.Report, limit int) *table {
 		id: "kernels", title: "Top kernels", omitted: omitted,
 		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's.",
 		cols: []column{
-			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 3}, {name: "kind", help: "of steps", drop: 7},
+			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 6}, {name: "kind", help: "of steps", drop: 7},
 			{name: "share", right: true}, {name: "", bar: true, page: true}, {name: "total", right: true}, {name: "count", right: true},
 			{name: "median", right: true}, {name: "p99", right: true, drop: 1},
 			{name: "min – median – p99 – max", page: true, help: "on a logarithmic scale common to the column"},
-			{name: "min", right: true, page: true}, {name: "max", right: true, page: true},
-			{name: "spread", right: true, drop: 4},
-			{name: "TFLOP/s", right: true, drop: 5}, {name: "GB/s", right: true, drop: 6},
+			{name: "spread", right: true, drop: 5},
+			{name: "TFLOP/s", right: true, drop: 2}, {name: "GB/s", right: true, drop: 3},
 			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
 		},
 	}
@@ -141,7 +169,7 @@ func kernelsTable(r *analysis.Report, limit int) *table {
 		t.rows = append(t.rows, []cell{
 			nameCell(k.Short, k.Name), textCell(k.Class), textCell(k.Kind), shareCell(k.Share),
 			barCell(segment{k.Class, ratio(finite(k.Share), longest)}), durCell(k.Total), countCell(k.Count),
-			durCell(k.Median), durCell(k.P99), spanCell(k), durCell(k.Min), durCell(k.Max), shareCell(k.Spread),
+			durCell(k.Median), durCell(k.P99), spanCell(k), shareCell(k.Spread),
 			rateCell(k.TFLOPs), rateCell(k.GBs), timed,
 		})
 	}
@@ -152,7 +180,8 @@ func kernelsTable(r *analysis.Report, limit int) *table {
 // spanCell keeps a kernel's durations as logarithms: they differ by decades.
 func spanCell(k *analysis.KernelRow) cell {
 	log := func(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
-	return cell{num: float64(k.Median), span: &span{log(k.Min), log(k.Median), log(k.P99), log(k.Max)}}
+	full := fmt.Sprintf("min %s, median %s, p99 %s, max %s", metric.Duration(k.Min), metric.Duration(k.Median), metric.Duration(k.P99), metric.Duration(k.Max))
+	return cell{full: full, num: float64(k.Median), span: &span{log(k.Min), log(k.Median), log(k.P99), log(k.Max)}}
 }
 
 // scaleSpans brings all spans of column col to 0…1.

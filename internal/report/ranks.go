@@ -44,7 +44,7 @@ func ranksTable(r *analysis.Report, limit int) *table {
 		cols: []column{
 			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "a step", right: true},
 			{name: "own work", right: true}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
-			{name: "made wait", right: true, help: "what it made the others wait"},
+			{name: "made others wait", right: true, help: "what it made the others wait"},
 			{name: "host gap", right: true, drop: 1, help: "idle because the host came late"},
 			{name: "kernels", right: true, drop: 2}, {name: "last in", right: true, help: "collectives in which it arrived last"},
 			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},

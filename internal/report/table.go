@@ -46,8 +46,8 @@ type cell struct {
 // A segment is one part of a bar; the parts of the longest bar of a table sum
 // up to 1 at most.
 type segment struct {
-	name string // picks the colour
-	frac float64
+	Name string // picks the colour
+	Frac float64
 }
 
 // A span shows how a sample is spread, on a scale common to its column.
@@ -127,8 +127,8 @@ func three(v float64) string {
 func barCell(segs ...segment) cell {
 	c := cell{bar: segs}
 	for i := range segs {
-		segs[i].frac = finite(segs[i].frac)
-		c.num += segs[i].frac
+		segs[i].Frac = finite(segs[i].Frac)
+		c.num += segs[i].Frac
 	}
 	return c
 }

@@ -122,11 +122,16 @@ func (t *textWriter) findings(r *analysis.Report) {
 
 func (t *textWriter) table(s *table) {
 	t.line("")
-	head := t.p.bold(s.title)
-	if s.omitted != "" {
-		head += t.p.faint("  (" + s.omitted + ")")
+	if more := "  (" + s.omitted + ")"; s.omitted == "" {
+		t.line(t.p.bold(s.title))
+	} else if text.StringWidthWithoutEscSequences(s.title+more) <= t.width {
+		t.line(t.p.bold(s.title) + t.p.faint(more))
+	} else {
+		t.line(t.p.bold(s.title))
+		for _, l := range wrap(strings.TrimSpace(more), t.width) {
+			t.line(t.p.faint(l))
+		}
 	}
-	t.line(head)
 	for _, l := range wrap(s.lead, t.width) {
 		t.line(t.p.faint(l))
 	}

@@ -184,10 +184,10 @@ func textBar(segs []segment, width int, p paint) string {
 	var b strings.Builder
 	end, from := 0.0, 0
 	for _, s := range segs {
-		end += max(s.frac, 0)
+		end += max(s.Frac, 0)
 		to := min(int(end*float64(width)+0.5), width)
 		if to > from {
-			b.WriteString(p.segment(s.name, strings.Repeat(segmentRune(s.name), to-from)))
+			b.WriteString(p.segment(s.Name, strings.Repeat(segmentRune(s.Name), to-from)))
 			from = to
 		}
 	}

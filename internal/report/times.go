@@ -101,7 +101,7 @@ func pickTimes(r *analysis.Report, limit int) ([]analysis.TimeRow, string) {
 	if len(ranks) == 1 { // one rank: the sum over ranks says the same
 		rows = slices.DeleteFunc(rows, func(t analysis.TimeRow) bool { return t.Rank == allRanks })
 	}
-	if limit > 0 {
+	if limit > 0 && len(rows) > limit {
 		short := slices.Clone(rows)
 		short = slices.DeleteFunc(short, func(t analysis.TimeRow) bool { return class(&t) == 2 })
 		if len(short) > limit+len(kinds)+1 {
@@ -173,7 +173,7 @@ func idleTable(r *analysis.Report, limit int) *table {
 		id: "idle", title: "Why the GPUs idle", omitted: omitted,
 		legend: []string{"host", "sync", "launch", "device", "profiler", "unknown"},
 		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
-		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true}},
+		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true, drop: 3}},
 	}
 	for _, name := range t.legend {
 		c := column{name: name, right: true}

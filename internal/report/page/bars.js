@@ -203,7 +203,10 @@ function drawSteps(data, view) {
     });
   }
   for (const el of document.querySelectorAll(".kinds")) {
-    if (data.kinds.length > 1) el.replaceChildren(...data.kinds.map((k) => key("--" + kindColor(k), k)));
+    if (data.kinds.length < 2) continue;
+    const keys = data.kinds.map((k) => key("--" + kindColor(k), k));
+    if (data.grid.kind.includes(-1)) keys.push(key("--k4", "several kinds in one column"));
+    el.replaceChildren(...keys);
   }
 }
 

@@ -25,8 +25,23 @@ class HeatMap extends StepPlot {
     this.what = what;
     this.values = data.grid[what];
     this.both = what !== "wait";
-    this.limit = Math.max(quantile(this.values.map(Math.abs), 0.98), floor, 1);
+    this.limit = Math.max(this.usual(), floor, 1);
     this.drawScale();
+  }
+
+  /**
+   * What fills the scale: nearly all cells fit, and so does nearly all of each rank, so that one late rank of many is not
+   * cut. The first step is skewed by the start of the profilers and does not count.
+   */
+  usual() {
+    const { cols } = this.grid, all = [];
+    let most = 0;
+    for (let r = 0; r < this.rows(); r++) {
+      const row = this.values.slice(r * cols + (cols > 2 ? 1 : 0), (r + 1) * cols).map(Math.abs);
+      all.push(...row);
+      most = Math.max(most, quantile(row, 0.9));
+    }
+    return Math.max(most, quantile(all, 0.98));
   }
 
   rows() {

@@ -73,7 +73,7 @@ class StepPlot extends Plot {
     if (this.data.kinds.length > 1) {
       for (let c = from; c < to; c++) {
         const x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
-        ctx.fillStyle = color(g.kind[c] < 0 ? "k2" : kindColor(this.data.kinds[g.kind[c]]));
+        ctx.fillStyle = color(g.kind[c] < 0 ? "k4" : kindColor(this.data.kinds[g.kind[c]]));
         ctx.fillRect(x0, y + 3, Math.max(x1 - x0 - (x1 - x0 > 3 ? 1 : 0), 0.5), 4);
       }
     }

@@ -9,7 +9,11 @@ const firstRows = 12;
 function enhance(table) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...(table.tHead?.rows[0].cells ?? [])];
   const region = /** @type {HTMLElement} */ (table.parentElement);
-  let open = rows.length <= firstRows + 3, filter = "";
+  let open = rows.length <= firstRows + 3, filter = "", kind = "";
+
+  // Rows of several step kinds: one is chosen, at first the one that takes all steps together.
+  const kindAt = heads.findIndex((th) => th.textContent === "kind");
+  const kinds = kindAt < 0 ? [] : [...new Set(rows.map((r) => r.cells[kindAt].textContent ?? ""))];
 
   const more = document.createElement("button");
   more.type = "button";
@@ -19,7 +23,7 @@ function enhance(table) {
   const show = () => {
     let matching = 0, shown = 0;
     for (const row of body.rows) {
-      const match = filter === "" || (row.textContent ?? "").toLowerCase().includes(filter);
+      const match = (filter === "" || (row.textContent ?? "").toLowerCase().includes(filter)) && (kind === "" || row.cells[kindAt].textContent === kind);
       if (match) matching++;
       row.hidden = !match || (!open && shown >= firstRows);
       if (!row.hidden) shown++;
@@ -35,11 +39,10 @@ function enhance(table) {
   });
 
   heads.forEach((th, i) => {
-    if (!rows.some((r) => r.cells[i]?.textContent || r.cells[i]?.dataset.v)) return;
+    if (!th.textContent) return; // bars: the figure beside them sorts
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = th.textContent || "\u25AC";
-    if (!th.textContent) button.ariaLabel = "sort by bar";
+    button.textContent = th.textContent;
     th.replaceChildren(button);
     button.addEventListener("click", () => {
       const numeric = rows.some((r) => r.cells[i].dataset.v !== undefined);
@@ -59,6 +62,18 @@ function enhance(table) {
   if (rows.length > 8 || table.dataset.names) {
     const tools = document.createElement("div");
     tools.className = "tabletools";
+    if (kinds.length > 1 && rows.length > 8) {
+      const label = document.createElement("label"), pick = document.createElement("select");
+      pick.add(new Option("every kind", ""));
+      for (const k of kinds) pick.add(new Option(k === "all" ? "all together" : k, k));
+      if (kinds.includes("all")) kind = pick.value = "all";
+      pick.addEventListener("change", () => {
+        kind = pick.value;
+        show();
+      });
+      label.append("Steps of kind ", pick);
+      tools.append(label);
+    }
     if (rows.length > 8) {
       const label = document.createElement("label"), input = document.createElement("input");
       input.type = "search";

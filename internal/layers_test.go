@@ -1,0 +1,118 @@
+// Package internal_test holds the imports of all packages against the table of
+// docs/ARCHITECTURE.md.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/stepscope/stepscope/"
+
+// arrows lists what each package may import of this module. Arrows go down
+// only: a package may import packages of later lines alone.
+var arrows = []struct {
+	pkg string
+	may []string
+}{
+	{"cmd/stepscope", []string{"internal/cli"}},
+	{"internal/cli", []string{
+		"internal/report", "internal/analysis", "internal/export", "internal/cut", "internal/tracecheck", "internal/ingest",
+		"internal/merge", "internal/web/handover", "internal/kernel", "internal/metric", "internal/progress",
+		"internal/traceset", "internal/atomicfile", "trace",
+	}},
+	{"internal/report", []string{"internal/analysis", "internal/kernel", "internal/metric"}},
+	{"internal/analysis", []string{"internal/clock", "internal/kernel", "internal/metric", "trace"}},
+	{"internal/export", []string{"internal/ingest", "internal/kernel", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/cut", []string{"internal/merge", "internal/chromejson", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/tracecheck", []string{"internal/merge", "internal/chromejson", "internal/clock", "internal/kernel", "internal/metric", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/ingest", []string{"internal/chromejson", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/merge", []string{"internal/chromejson", "internal/clock", "internal/kernel", "internal/pftrace", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/web/handover", nil},
+	{"internal/chromejson", nil},
+	{"internal/clock", []string{"internal/metric"}},
+	{"internal/kernel", nil},
+	{"internal/metric", nil},
+	{"internal/pftrace", nil},
+	{"internal/progress", nil},
+	{"internal/traceset", []string{"trace"}},
+	{"internal/atomicfile", nil},
+	{"trace", nil},
+}
+
+func TestArrows(t *testing.T) {
+	root := ".."
+	imports := map[string]map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if base := d.Name(); rel != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "scripts") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(filepath.Dir(rel))
+		if imports[pkg] == nil {
+			imports[pkg] = map[string]bool{}
+		}
+		for _, i := range f.Imports {
+			if to, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module); ok {
+				imports[pkg][to] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := map[string]int{}
+	for i, a := range arrows {
+		place[a.pkg] = i
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(imports)) {
+		at, ok := place[pkg]
+		if !ok {
+			t.Errorf("%s is not in the table of packages", pkg)
+			continue
+		}
+		for _, to := range slices.Sorted(maps.Keys(imports[pkg])) {
+			switch {
+			case !slices.Contains(arrows[at].may, to):
+				t.Errorf("%s imports %s, which its line in the table does not allow", pkg, to)
+			case place[to] <= at:
+				t.Errorf("%s imports %s: arrows go down only", pkg, to)
+			}
+		}
+		for _, to := range arrows[at].may {
+			if !imports[pkg][to] {
+				t.Errorf("the table allows %s to import %s, but it does not: remove the arrow", pkg, to)
+			}
+		}
+	}
+	for _, a := range arrows {
+		if imports[a.pkg] == nil {
+			t.Errorf("the table has %s, which does not exist", a.pkg)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// CompareJSON writes a comparison as indented JSON.
+func CompareJSON(w io.Writer, c *analysis.Comparison) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(c)
+}
+
+// CompareText writes a comparison for a terminal: the verdict first.
+func CompareText(w io.Writer, c *analysis.Comparison, o Options) error {
+	p := paint(o.Color)
+	var b strings.Builder
+	fmt.Fprintf(&b, "A %s\nB %s\n\n%s\n", sideText(c.A), sideText(c.B), compareVerdict(c))
+	for _, r := range c.Regressions {
+		fmt.Fprintf(&b, "  - %s\n", r)
+	}
+	for _, t := range compareTables(c, o.rows()) {
+		if len(t.rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s", p.bold(t.title))
+		if t.omitted != "" {
+			fmt.Fprintf(&b, "  (%s)", t.omitted)
+		}
+		b.WriteByte('\n')
+		for _, line := range t.render(o.width(), p) {
+			b.WriteString(line)
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
+	for _, n := range c.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// CompareMarkdown writes a comparison for a merge request.
+func CompareMarkdown(w io.Writer, c *analysis.Comparison, o Options) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\nA: %s  \nB: %s\n", escapeMarkdown(compareVerdict(c)), escapeMarkdown(sideText(c.A)), escapeMarkdown(sideText(c.B)))
+	for _, r := range c.Regressions {
+		fmt.Fprintf(&b, "\n- %s", escapeMarkdown(r))
+	}
+	for _, t := range compareTables(c, o.rows()) {
+		if len(t.rows) > 0 {
+			markdownTable(func(parts ...string) {
+				b.WriteString(strings.Join(parts, "") + "\n")
+			}, t, false)
+		}
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(n))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func sideText(s analysis.Side) string {
+	ranks := strings.Join(s.Ranks, ", ")
+	if len(s.Ranks) > 4 {
+		ranks = fmt.Sprintf("%d ranks", len(s.Ranks))
+	}
+	text := fmt.Sprintf("%s: %s, %d steps", s.ID, ranks, s.Steps)
+	if s.Device != "" {
+		text += ", " + s.Device
+	}
+	return text
+}
+
+// compareVerdict is the answer in a line.
+func compareVerdict(c *analysis.Comparison) string {
+	if n := len(c.Regressions); n > 0 {
+		return fmt.Sprintf("REGRESSION: %d figures got slower by more than %s", n, metric.Percent(c.Limit))
+	}
+	var parts []string
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		if d.Figure != "step" {
+			continue
+		}
+		name := stepName(d)
+		switch d.Verdict {
+		case analysis.Slower, analysis.Faster:
+			parts = append(parts, fmt.Sprintf("%s %s by %s", name, d.Verdict, strings.TrimLeft(metric.PercentChange(d.Change.Change), "+-−")))
+		default:
+			parts = append(parts, name+": "+d.Verdict)
+		}
+	}
+	verdict := strings.Join(parts, "; ")
+	if c.Limit > 0 {
+		verdict = fmt.Sprintf("no regression above %s: %s", metric.Percent(c.Limit), verdict)
+	}
+	return verdict
+}
+
+func stepName(d *analysis.StepDiff) string {
+	name := d.Kind
+	if d.Batch >= 0 {
+		name += fmt.Sprintf(" bs=%d", d.Batch)
+	}
+	return name
+}
+
+func compareTables(c *analysis.Comparison, limit int) []*table {
+	steps := &table{id: "steps", title: "Steps, median a step", cols: []column{
+		{name: "kind"}, {name: "figure"}, {name: "A", right: true}, {name: "B", right: true},
+		{name: "change", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1},
+		{name: "steps", right: true, drop: 3}, {name: "verdict"},
+	}}
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
+		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+	}
+	kernels := &table{id: "kernels", title: "Kernels, by what they change of a step", cols: []column{
+		{name: "kind"}, {name: "kernel", flex: true, code: true, min: 24}, {name: "grid", drop: 5}, {name: "of a step", right: true},
+		{name: "count", right: true, drop: 4},
+		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
+		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
+	}}
+	same := 0
+	for i := range c.Kernels {
+		d := &c.Kernels[i]
+		if d.Verdict == analysis.Same {
+			same++
+			continue
+		}
+		if limit > 0 && len(kernels.rows) == limit {
+			kernels.omitted = fmt.Sprintf("%d of %d", limit, len(c.Kernels))
+			continue
+		}
+		count := fmt.Sprintf("%.3g", d.CountA)
+		if d.CountA != d.CountB {
+			count = fmt.Sprintf("%.3g → %.3g", d.CountA, d.CountB)
+		}
+		row := []cell{
+			textCell(d.Kind), nameCell(d.Short, d.Name), textCell(gridText(d.Grid)),
+			textCell(metric.PercentChange(d.Effect)), textCell(count),
+		}
+		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+	}
+	if same > 0 {
+		more := fmt.Sprintf("%s the same are not shown", metric.Count(same))
+		if kernels.omitted != "" {
+			more = kernels.omitted + ", " + more
+		}
+		kernels.omitted = more
+	}
+	return []*table{steps, kernels}
+}
+
+func changeCells(c *analysis.Change, verdict string) []cell {
+	change, interval, p := dash, dash, dash
+	if c.NA > 0 && c.NB > 0 && c.A != 0 {
+		change = metric.PercentChange(c.Change)
+		if c.Enough {
+			interval = metric.PercentChange(c.Lo) + " … " + metric.PercentChange(c.Hi)
+			p = fmt.Sprintf("%.2g", c.PAdj)
+		}
+	}
+	side := func(ns float64, n int) cell {
+		if n == 0 {
+			return textCell(dash)
+		}
+		return durCell(ns)
+	}
+	return []cell{
+		side(c.A, c.NA), side(c.B, c.NB), textCell(change), textCell(interval), textCell(p),
+		textCell(fmt.Sprintf("%d, %d", c.NA, c.NB)), textCell(verdict),
+	}
+}
+
+func gridText(g [3]int32) string {
+	if g == [3]int32{} {
+		return dash
+	}
+	return fmt.Sprintf("%d×%d×%d", g[0], g[1], g[2])
+}
