@@ -160,8 +160,9 @@ func (r *slowRank) step(o slowSpan) int {
 // othersWait is what the ranks other than late wait in collectives, per step:
 // the time before the last arrival summed over the step's collectives, mean
 // over the other ranks. Collectives are matched by step and order; the first
-// one is dropped.
-func othersWait(t testing.TB, ranks []*slowRank, late int) (byStep []float64, collectives int) {
+// one is dropped. With lastOnly, only those collectives count to which the
+// late rank came last: where several ranks are late, the rest is theirs.
+func othersWait(t testing.TB, ranks []*slowRank, late int, lastOnly bool) (byStep []float64, collectives int) {
 	t.Helper()
 	comms := make([][][]int64, len(ranks)) // rank, step, order: start
 	for i, r := range ranks {
@@ -185,6 +186,9 @@ func othersWait(t testing.TB, ranks []*slowRank, late int) (byStep []float64, co
 					t.Fatalf("step %d: %d collectives on rank %d, %d on rank 0", n, len(comms[i][n]), i, len(comms[0][n]))
 				}
 				last = max(last, comms[i][n][k])
+			}
+			if lastOnly && comms[late][n][k] != last {
+				continue
 			}
 			var sum int64
 			for i := range ranks {

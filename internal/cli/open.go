@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/ingest"
 	"github.com/stepscope/stepscope/internal/merge"
 	"github.com/stepscope/stepscope/internal/traceset"
@@ -130,14 +130,17 @@ func (e *env) mergeInto(ctx context.Context, set traceset.Set, dir string) (stri
 	return out, nil
 }
 
-// packed tells a compression that Perfetto does not know.
+// packed tells a zstd file, which Perfetto does not read, by its magic number
+// (RFC 8878, section 3.1.1).
 func packed(path string) bool {
-	src, err := chromejson.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return false // Serve says what is wrong with it
 	}
-	defer src.Close()
-	return src.Format == chromejson.Zstd
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}
 }
 
 func fileAt(path string) traceset.File {

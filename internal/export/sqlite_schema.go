@@ -79,7 +79,9 @@ var indexes = []string{
 	`CREATE INDEX names_name ON names (name)`,
 }
 
-// pragmas trade what a crash would cost, a temporary file, for speed.
+// pragmas trade what a crash would cost, a temporary file, for speed. Sorting
+// for the indexes stays in files, SQLite's default, so memory does not grow
+// with the input.
 var pragmas = []string{
 	`PRAGMA page_size = 8192`, `PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`,
 	`PRAGMA locking_mode = EXCLUSIVE`, `PRAGMA cache_size = -32768`,

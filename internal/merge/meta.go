@@ -164,7 +164,9 @@ func (m *merger) result() *Result {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: bytes after the last gzip member ignored", p.File.Path))
 		}
 	}
-	r.Missing = append(r.Missing, FindMissing(m.set, heads)...)
+	if !m.opt.AsIs {
+		r.Missing = append(r.Missing, FindMissing(m.set, heads)...)
+	}
 	for _, path := range m.opt.Missing {
 		r.Missing = append(r.Missing, Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
 	}

@@ -48,6 +48,9 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"clip":  func(n int, s string) string { return shortenName(oneLine(s), n) },
 	"cost":  cost,
 	"when":  stepsOf,
+	"first": func(e []analysis.Evidence) []analysis.Evidence { return e[:min(len(e), firstEvidence)] },
+	"rest":  func(e []analysis.Evidence) []analysis.Evidence { return e[min(len(e), firstEvidence):] },
+	"facts": func(e []analysis.Evidence) string { return plural(len(e), "more fact") },
 	"proof": func(e analysis.Evidence) (p struct{ Text, Name string }) {
 		p.Text, p.Name = proof(&e)
 		return p

@@ -45,7 +45,7 @@ class StepBars extends StepPlot {
     const totals = [];
     for (let c = from; c < to; c++) totals.push(this.total(c));
     // One extreme step must not flatten all others: it is cut, and marked.
-    const most = Math.max(...totals, 1), usual = quantile(totals, 0.95);
+    const most = Math.max(...totals, 1), usual = quantile(totals, 0.9);
     const max = this.share ? 1 : most > 3 * usual && usual > 0 ? usual * 1.3 : most * 1.05;
     this.yAxis(pen, max, this.share ? percent : duration);
     const colors = this.grid.parts.map((p) => color(p.name)), gap = area.w / (v.hi - v.lo) >= 5 ? 1 : 0;
@@ -109,7 +109,7 @@ class StepLengths extends StepPlot {
   paint(pen) {
     const { ctx, area, color } = pen, l = this.data.lengths, v = this.view;
     const seen = l.ns.filter((_, i) => this.cols[i] >= v.lo && this.cols[i] <= v.hi);
-    const most = seen.reduce((a, b) => Math.max(a, b), 1), usual = quantile(seen, 0.97);
+    const most = seen.reduce((a, b) => Math.max(a, b), 1), usual = quantile(seen, 0.9);
     const cut = !this.log && most > 5 * usual && usual > 0, max = cut ? usual * 1.5 : most * 1.1;
     const least = seen.reduce((a, b) => Math.min(a, Math.max(b, 1)), most) / 1.3, decades = Math.log(max / least);
     /** @param {number} ns @returns {number} */
@@ -197,6 +197,8 @@ function drawSteps(data, view) {
   }
   if (document.getElementById("lengths")) {
     const lengths = new StepLengths(data, view), log = /** @type {HTMLInputElement} */ (document.getElementById("lengths-log"));
+    // Prefill beside decode: on a linear scale one of them would be a line at 0.
+    lengths.log = log.checked = quantile(data.lengths.ns, 1) > 8 * quantile(data.lengths.ns, 0.5);
     log.addEventListener("change", () => {
       lengths.log = log.checked;
       lengths.draw();

@@ -157,7 +157,7 @@ function drawMaps(data, view) {
   const compute = quantile(parts[0].ns, 0.5), total = [];
   for (let k = 0; k < cells; k++) total.push(parts.reduce((sum, p) => sum + Math.max(p.ns[k], 0), 0));
   const length = quantile(total, 0.5);
-  new HeatMap("map-work", data, view, "work", compute * 0.05);
-  new HeatMap("map-host", data, view, "host", length * 0.05);
-  new HeatMap("map-wait", data, view, "wait", length * 0.05);
+  new HeatMap("map-work", data, view, "work", compute * 0.1);
+  new HeatMap("map-host", data, view, "host", length * 0.1);
+  new HeatMap("map-wait", data, view, "wait", length * 0.1);
 }

@@ -21,7 +21,7 @@ function kindColor(kind) {
 /** The p-quantile of positive values, 0 for none. @param {number[]} values @param {number} p */
 function quantile(values, p) {
   const sorted = values.filter((v) => v > 0).sort((a, b) => a - b);
-  return sorted.length ? sorted[Math.min(Math.floor(p * sorted.length), sorted.length - 1)] : 0;
+  return sorted.length ? sorted[Math.floor(p * (sorted.length - 1))] : 0;
 }
 
 class StepPlot extends Plot {

@@ -1,0 +1,157 @@
+package clock
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// run makes the collectives of n ranks: steps of uneven length, arrivals that
+// differ by up to skew, ends that differ by about jitter.
+func run(seed uint64, ranks, n int, step, skew, jitter int64) [][]Event {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	out := make([][]Event, ranks)
+	at := int64(1_790_857_026_000_000_000)
+	for range n {
+		at += step + rng.Int64N(step)
+		last := at
+		starts := make([]int64, ranks)
+		for r := range starts {
+			starts[r] = at + rng.Int64N(skew)
+			last = max(last, starts[r])
+		}
+		for r := range starts {
+			out[r] = append(out[r], Event{starts[r], last + 10_000 + rng.Int64N(jitter), 1})
+		}
+	}
+	return out
+}
+
+func moved(events []Event, by int64, drift float64) []Event {
+	out := slices.Clone(events)
+	for i := range out {
+		d := by + int64(drift*float64(out[i].End-out[0].End))
+		out[i].Start += d
+		out[i].End += d
+	}
+	return out
+}
+
+func TestEstimate(t *testing.T) {
+	tests := []struct {
+		name   string
+		by     int64
+		n      int
+		from   int // the other's window opens so many collectives later
+		broken bool
+	}{
+		{"same clock", 0, 500, 0, false},
+		{"ahead", 5_000_000, 500, 0, true},
+		{"behind by an hour", -3600e9, 500, 0, true},
+		{"below what shows", 8_000, 500, 0, false},
+		{"other window", 3_000_000, 300, 17, true},
+		{"few", 2_000_000, 9, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := run(7, 2, tt.n, 400_000, 300_000, 2_000)
+			s, err := Estimate(r[0], moved(r[1], tt.by, 0)[tt.from:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := s.Offset + tt.by; off > s.Spread || off < -s.Spread {
+				t.Errorf("offset %d ± %d, want %d", s.Offset, s.Spread, -tt.by)
+			}
+			if s.Spread > 5_000 || s.Lo > s.Offset || s.Hi < s.Offset || s.N != tt.n-tt.from || s.Moved != tt.from || s.Drift != 0 {
+				t.Errorf("%+v", s)
+			}
+			if s.Disagree() != tt.broken || s.Odd != 0 {
+				t.Errorf("impossible as they are: %d of %d, with the shift: %d", s.Broken, s.N, s.Odd)
+			}
+		})
+	}
+}
+
+func TestEstimateDrift(t *testing.T) {
+	r := run(3, 2, 3000, 1_000_000, 300_000, 2_000) // about 4.5 s
+	const drift = 40e-6                             // 40 µs a second
+	other := moved(r[1], 1_000_000, drift)
+	s, err := Estimate(r[0], other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(s.Drift+drift) > 2e-6 {
+		t.Errorf("drift %g, want %g", s.Drift, -drift)
+	}
+	for _, i := range []int{0, 1500, 2999} {
+		if d := other[i].End + s.At(other[i].End) - r[0][i].End; d > 5_000 || d < -5_000 {
+			t.Errorf("collective %d: %d ns apart", i, d)
+		}
+	}
+}
+
+// Collectives that are not the same must not give a shift.
+func TestEstimateRefuses(t *testing.T) {
+	a, b := run(1, 1, 400, 400_000, 1000, 2_000)[0], run(2, 1, 400, 400_000, 1000, 2_000)[0]
+	if s, err := Estimate(a, b); !errors.Is(err, ErrMismatch) {
+		t.Errorf("strangers: %+v, %v", s, err)
+	}
+	if _, err := Estimate(a[:7], a[:7]); !errors.Is(err, ErrFew) {
+		t.Errorf("seven: %v", err)
+	}
+	other := slices.Clone(a)
+	for i := range other {
+		other[i].Key = 9
+	}
+	if _, err := Estimate(a, other); !errors.Is(err, ErrFew) {
+		t.Errorf("nothing in common: %v", err)
+	}
+	if _, err := Estimate(nil, nil); !errors.Is(err, ErrFew) {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+// Ranks that share nothing with the first are reached over those that do.
+func TestAlign(t *testing.T) {
+	const by1, by2 = 1_000_000, -4_000_000
+	first := run(5, 3, 200, 400_000, 200_000, 1_000)  // ranks 0, 1, 2
+	second := run(6, 2, 200, 400_000, 200_000, 1_000) // ranks 2, 3
+	for i := range second {
+		for j := range second[i] {
+			second[i][j].Key = 2
+		}
+	}
+	join := func(a, b []Event, by int64) []Event {
+		all := append(slices.Clone(a), b...)
+		slices.SortFunc(all, func(a, b Event) int { return int(a.Start - b.Start) })
+		return moved(all, by, 0)
+	}
+	got := Align([]Rank{
+		{"a", first[0]}, {"a", first[1]}, {"b", join(first[2], second[0], by1)}, {"c", moved(second[1], by2, 0)},
+		{"d", nil}, {"c", nil},
+	})
+	want := []struct {
+		method Method
+		offset int64
+	}{{Reference, 0}, {SameHost, 0}, {Collectives, -by1}, {Collectives, -by2}, {Unaligned, 0}, {SameHost, -by2}}
+	for i, w := range want {
+		off := got[i].Offset - w.offset
+		if got[i].Method != w.method || off > got[i].Spread || off < -got[i].Spread {
+			t.Errorf("rank %d: %s %d ± %d, want %s %d", i, got[i].Method, got[i].Offset, got[i].Spread, w.method, w.offset)
+		}
+	}
+	if got[4].Err == nil {
+		t.Error("rank 4: no reason given")
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	r := run(1, 2, 5000, 400_000, 300_000, 2_000)
+	for b.Loop() {
+		if _, err := Estimate(r[0], r[1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
