@@ -68,3 +68,167 @@ func TestInjected(t *testing.T) {
 		}
 	}
 }
+
+// shiftClock adds to all times of a trace.
+func shiftClock(t *trace.Trace, ns int64) {
+	for i := range t.Spans {
+		t.Spans[i].Start += ns
+	}
+	for i := range t.Memory {
+		t.Memory[i].Time += ns
+	}
+}
+
+// TestShiftedClocks moves the clock of one rank's host: the findings stay,
+// and the shift is reported within its error.
+func TestShiftedClocks(t *testing.T) {
+	for _, set := range []string{"graph_work", "compute_skew", "graphs", "balanced"} {
+		base := realSet(t, set)
+		want := analyzed(t, base)
+		for _, shift := range []int64{-3e9, -5e6, -200_000, 200_000, 5e6, 3e9} {
+			for _, hosts := range []bool{true, false} {
+				for moved := range base {
+					if moved > 1 && (set != "graphs" || !hosts) {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s rank %d by %d hosts %v", set, moved, shift, hosts), func(t *testing.T) {
+						ts := clone(base)
+						shiftClock(ts[moved], shift)
+						if hosts {
+							for i := range ts {
+								ts[i].Source.Host = "a"
+							}
+							ts[moved].Source.Host = "b"
+						}
+						got := analyzed(t, ts)
+						sameFindings(t, got, want, 0.03)
+						// Rank 0 is the reference unless it is the one that moved.
+						for i, row := range got.Ranks {
+							truth := int64(0)
+							if i == moved {
+								truth = -shift
+							}
+							if moved == 0 {
+								truth += shift
+							}
+							if abs(row.ShiftNS-truth) > row.ShiftError+2000 {
+								t.Errorf("rank %d: shift %d ± %d ns, truth %d", i, row.ShiftNS, row.ShiftError, truth)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// sameFindings compares the stragglers of two reports; costs may differ by a
+// share.
+func sameFindings(t *testing.T, got, want *Report, share float64) {
+	t.Helper()
+	if g, w := stragglersOf(got), stragglersOf(want); !slices.Equal(g, w) {
+		t.Errorf("got %q, want %q%s", g, w, describe(got))
+		return
+	}
+	for i := range want.Findings {
+		w := &want.Findings[i]
+		if w.Kind != Straggler {
+			continue
+		}
+		at := slices.IndexFunc(got.Findings, func(f Finding) bool { return f.Kind == Straggler && brief(f) == brief(*w) })
+		if g := &got.Findings[at]; float64(abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
+			t.Errorf("%s costs %d ns, want %d", brief(*g), g.CostNSPerStep, w.CostNSPerStep)
+		}
+	}
+	if has(got, Balanced) != has(want, Balanced) {
+		t.Errorf("balanced differs%s", describe(got))
+	}
+}
+
+// TestOtherRanks gives the late rank another place: the finding follows it.
+func TestOtherRanks(t *testing.T) {
+	base := realSet(t, "compute_skew")
+	for late := range base {
+		ts := clone(base)
+		ts[2], ts[late] = ts[late], ts[2]
+		for i := range ts {
+			ts[i].Source.Rank.TP = i
+			ts[i].Source.World.Rank = i
+		}
+		r := analyzed(t, ts)
+		want := []string{fmt.Sprintf("rank %d work 7-13", late)}
+		if got := stragglersOf(r, CauseWork, CauseDevice, CauseCommunication); !slices.Equal(got, want) {
+			t.Errorf("late rank at %d: got %q, want %q%s", late, got, want, describe(r))
+		}
+	}
+}
+
+// dropSteps removes some steps of a trace: their annotations, launches and ops.
+func dropSteps(ts *trace.Trace, drop func(n, of int) bool) *trace.Trace {
+	t := clone([]*trace.Trace{ts})[0]
+	r := prepare(0, t, newNames(kernel.Default()))
+	gone := make([]bool, len(t.Spans))
+	out := func(at int64) bool {
+		n := r.stepAt(at)
+		return n >= 0 && drop(int(n), len(r.steps))
+	}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; !s.Cat.OnGPU() && s.Cat != trace.Window {
+			gone[i] = out(s.Start)
+		}
+	}
+	for i := range r.ops {
+		o := &r.ops[i]
+		gone[o.span] = o.step >= 0 && drop(int(o.step), len(r.steps))
+	}
+	kept := t.Spans[:0]
+	for i, s := range t.Spans {
+		if !gone[i] {
+			kept = append(kept, s)
+		}
+	}
+	t.Spans = kept
+	return t
+}
+
+// TestWindows opens and closes the window of one rank at other steps than
+// that of its peers.
+func TestWindows(t *testing.T) {
+	for _, set := range []string{"graph_work", "compute_skew"} {
+		base := realSet(t, set)
+		steps := len(newInjector(t, base).ranks[0].steps)
+		for _, c := range []struct {
+			name        string
+			first, last int // kept of the edited rank
+			others      int // last kept of the others
+		}{
+			{"opens a step later", 1, steps - 1, steps - 1},
+			{"opens two later", 2, steps - 1, steps - 1},
+			{"opens and closes a step later", 1, steps - 1, steps - 2},
+			{"closes two earlier", 0, steps - 3, steps - 1},
+			{"closes a step earlier, opens one later", 1, steps - 2, steps - 1},
+		} {
+			for edited := range base {
+				for _, shift := range []int64{0, 4e6, -2e9} {
+					t.Run(fmt.Sprintf("%s rank %d %s clock %d", set, edited, c.name, shift), func(t *testing.T) {
+						ts := clone(base)
+						for i := range ts {
+							first, last := 0, c.others
+							if i == edited {
+								first, last = c.first, c.last
+							}
+							ts[i] = dropSteps(base[i], func(n, _ int) bool { return n < first || n > last })
+						}
+						shiftClock(ts[edited], shift)
+						r := analyzed(t, ts)
+						want := map[string]string{"graph_work": "rank 1 work 6", "compute_skew": "rank 2 work 7"}[set]
+						got := stragglersOf(r, CauseWork, CauseDevice, CauseCommunication)
+						if len(got) != 1 || got[0][:len(want)] != want {
+							t.Errorf("got %q, want %s…%s", got, want, describe(r))
+						}
+					})
+				}
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // evidence proves a straggler: where it was last, and what differs.
@@ -78,15 +79,20 @@ func (d *domain) perStep(i int, s stretch, figure func(*rank, int) float64) (min
 	return metric.MedianInPlace(own), metric.MedianInPlace(others)
 }
 
-// kernelCount counts a step's GPU work, communication left out.
+// kernelCount counts a step's kernels, communication among them.
 func (r *rank) kernelCount(n int) int64 {
-	var sum int64
-	if w := r.workBySteps()[n]; w != nil {
-		for _, k := range w.keys {
-			sum += k.count
+	if r.kernels == nil {
+		r.kernels = make([]int64, len(r.steps))
+		for i := range r.ops {
+			if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
+				r.kernels[o.step]++
+			}
 		}
 	}
-	return sum
+	if n -= r.first; n < 0 || n >= len(r.kernels) {
+		return 0
+	}
+	return r.kernels[n]
 }
 
 // topKernels lists the kernels that explain most of an excess.

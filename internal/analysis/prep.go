@@ -24,6 +24,7 @@ type rank struct {
 	first      int // index of steps[0] in the capture's numbering
 	unlaunched int
 	work       map[int]*approach // by step, filled on demand
+	kernels    []int64           // per step, filled on demand
 	rows       []interval        // of tracks in Spans, filled on demand
 	empty      int               // graph launches without any GPU work
 }

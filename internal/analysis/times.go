@@ -169,7 +169,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 	bounds := r.deviceWindows()
 	blocked, profiler := r.blockedSpans(), r.overheads()
 	for i := range r.ops {
-		if o := &r.ops[i]; o.step >= 0 {
+		if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
 			parts[o.step].Kernels++
 		}
 	}

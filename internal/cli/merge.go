@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/merge"
 	"github.com/stepscope/stepscope/internal/progress"
 )
@@ -20,6 +21,8 @@ type mergeCmd struct {
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
 	Align     string   `enum:"auto,always,never" default:"auto" help:"Move the clocks of hosts by their common collectives: when needed (auto), always or never."`
 	Level     int      `default:"5" help:"Compression level, 1 (fast) to 9 (small)."`
+	Cats      []string `placeholder:"CAT,…" help:"Keep only events of these categories, as trace check lists them, and those that have none."`
+	NoPython  bool     `help:"Leave out python_function events: most of a trace recorded with stacks."`
 	JSON      bool     `name:"json" help:"Print what was done as JSON."`
 }
 
@@ -39,6 +42,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	opt := merge.Options{
 		ProfileID: set.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
 	}
+	c.filter(&opt)
 	if e.terminal {
 		bar := progress.New(e.stderr, "merge", inputBytes(set))
 		defer bar.Close()
@@ -93,6 +97,32 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	}
 	c.print(e, res, seconds)
 	return nil
+}
+
+// filter chooses events by category. Arrows between launches and GPU work are
+// kept with their two ends.
+func (c *mergeCmd) filter(opt *merge.Options) {
+	if len(c.Cats) == 0 && !c.NoPython {
+		return
+	}
+	keep := map[string]bool{"": true}
+	for _, cat := range c.Cats {
+		keep[cat] = true
+	}
+	if keep["kernel"] && keep["cuda_runtime"] {
+		keep["ac2g"] = true
+	}
+	opt.Keep = func(int) func(*chromejson.Event) bool {
+		return func(ev *chromejson.Event) bool {
+			cat := ev.Text(ev.Cat)
+			return (len(c.Cats) == 0 || keep[string(cat)]) && !(c.NoPython && string(cat) == "python_function")
+		}
+	}
+	if len(c.Cats) > 0 {
+		opt.Filter = "only events of these categories: " + strings.Join(c.Cats, ", ")
+	} else {
+		opt.Filter = "without events of category python_function"
+	}
 }
 
 func (c *mergeCmd) print(e *env, res *merge.Result, seconds float64) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/merge"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -44,7 +45,7 @@ func (e *env) findSet(paths []string, profileID string) (set traceset.Set, missi
 		set = sets[at]
 	} else {
 		// Files given by name belong together even if their names do not say so.
-		if onlyFiles && len(sets) > 1 && slices.ContainsFunc(sets, unnamed) {
+		if len(sets) > 1 && (onlyFiles && slices.ContainsFunc(sets, unnamed) || oneWorld(sets)) {
 			sets = []traceset.Set{join(sets)}
 		}
 		set = sets[0]
@@ -63,6 +64,23 @@ func (e *env) findSet(paths []string, profileID string) (set traceset.Set, missi
 
 func unnamed(s traceset.Set) bool {
 	return slices.ContainsFunc(s.Files, func(f traceset.File) bool { return !f.Named })
+}
+
+// oneWorld tells whether files whose names say nothing (torch's HOST_PID.TIME)
+// are the ranks of one window: by distributedInfo, all of one world, no rank twice.
+func oneWorld(sets []traceset.Set) bool {
+	size, seen := 0, map[int]bool{}
+	for _, s := range sets {
+		if len(s.Files) != 1 || s.Files[0].Named {
+			return false
+		}
+		w := merge.ReadHead(s.Files[0]).World
+		if w.Rank < 0 || w.Size < 2 || seen[w.Rank] || size != 0 && w.Size != size {
+			return false
+		}
+		size, seen[w.Rank] = w.Size, true
+	}
+	return true
 }
 
 // join puts the files of all sets into one, oldest window's name first.

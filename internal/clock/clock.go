@@ -109,6 +109,27 @@ func Estimate(ref, other []Event) (Shift, error) {
 	return s, nil
 }
 
+// Plausible is a cheap first look: whether the two have the same collectives
+// and the clocks as they are can be right for nearly all. If not, Estimate
+// says more.
+func Plausible(ref, other []Event) bool {
+	a, b := byKey(ref), byKey(other)
+	n, broken := 0, 0
+	for k, x := range a {
+		y := b[k]
+		if len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			n++
+			if x[i].Start > y[i].End || y[i].Start > x[i].End {
+				broken++
+			}
+		}
+	}
+	return len(a) == len(b) && 10*broken <= n
+}
+
 // pair is one collective seen by both.
 type pair struct{ a, b Event }
 

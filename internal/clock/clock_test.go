@@ -67,6 +67,9 @@ func TestEstimate(t *testing.T) {
 			if s.Spread > 5_000 || s.Lo > s.Offset || s.Hi < s.Offset || s.N != tt.n-tt.from || s.Moved != tt.from || s.Drift != 0 {
 				t.Errorf("%+v", s)
 			}
+			if got := Plausible(r[0], moved(r[1], tt.by, 0)[tt.from:]); got == tt.broken {
+				t.Errorf("plausible: %v", got)
+			}
 			if s.Disagree() != tt.broken || s.Odd != 0 {
 				t.Errorf("impossible as they are: %d of %d, with the shift: %d", s.Broken, s.N, s.Odd)
 			}

@@ -1,11 +1,3 @@
-// Package merge joins the trace files of many ranks into one, as a stream:
-// events are rewritten, not rebuilt, and memory does not grow with the input.
-//
-// The result is what SGLang's merger writes (pids as "[TP00-DP01] 4000", sort
-// indices, deviceProperties of all ranks), but ids are unique to a rank, times
-// have one base, stages are kept apart, and nothing is dropped: what the parts
-// said of themselves, and what of them could not be read, stands in the
-// member "stepscope" (docs/formats/merged.md).
 package merge
 
 import (
@@ -44,6 +36,8 @@ type Options struct {
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs passes one file on without labels, for cutting.
 	AsIs bool
+	// Filter says in words what Keep leaves out, for the metadata.
+	Filter string
 	// Extra members are written after the events.
 	Extra []Member
 }

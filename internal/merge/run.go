@@ -32,6 +32,9 @@ func plan(ctx context.Context, set traceset.Set, opt Options) (*merger, error) {
 		}
 		heads[i] = ReadHead(f)
 	}
+	if opt.Filter != "" {
+		m.note("%s", opt.Filter)
+	}
 	labels := Labels(heads)
 	m.parts = make([]*part, len(heads))
 	for i, h := range heads {
@@ -183,6 +186,9 @@ func (m *merger) disagree() bool {
 		events := p.comms.Sorted(p.moved)
 		if ref == nil {
 			ref = events
+			continue
+		}
+		if clock.Plausible(ref, events) {
 			continue
 		}
 		if s, err := clock.Estimate(ref, events); err == nil && s.Disagree() && s.Significant() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -114,12 +115,12 @@ func TestClocks(t *testing.T) {
 		{"behind", Auto, map[int]int64{1: -by}, false, true},
 		{"always", Always, map[int]int64{3: by}, false, true},
 	}
-	sets := []string{"graphs", "balanced"}
-	if testing.Short() {
-		sets = sets[:1]
-	}
-	for _, name := range sets {
-		for _, tt := range tests {
+	for _, name := range []string{"graphs", "stacks", "balanced"} {
+		rows := tests
+		if name == "balanced" {
+			rows = tests[2:3] // long: of files without graphs one row
+		}
+		for _, tt := range rows {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
 				original := testSet(t, name)
 				set := shifted(t, original, tt.ns, tt.hosts)
@@ -165,7 +166,10 @@ func TestClocksOfOneHost(t *testing.T) {
 	for _, name := range []string{"graphs", "balanced", "compute_skew", "graph_work", "stacks"} {
 		set := testSet(t, name)
 		for _, align := range []Align{Auto, Always} {
-			_, res := merged(t, set, Options{Align: align})
+			res, err := To(context.Background(), set, io.Discard, Options{Align: align})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, f := range res.Files {
 				if f.ShiftNS != 0 {
 					t.Errorf("%s, %s: %s moved by %d ± %d ns", name, align, f.Label, f.ShiftNS, f.Uncertainty)

@@ -131,6 +131,9 @@ class HeatMap extends StepPlot {
     ctx.globalAlpha = 0.45;
     ctx.strokeRect(this.x(c, area), area.y, Math.max(this.x(c + 1, area) - this.x(c, area), 1), area.h);
     ctx.globalAlpha = 1;
+    ctx.lineWidth = 2;
+    ctx.strokeRect(this.x(c, area), area.y + this.view.row * row, Math.max(this.x(c + 1, area) - this.x(c, area) - 1, 1), row - 1);
+    ctx.lineWidth = 1;
   }
 
   /** @param {number} c @param {number} r @returns {Tip} */

@@ -51,6 +51,7 @@
   // Paper is white whatever the screen is.
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
+    document.querySelectorAll("details").forEach((d) => (d.open = true));
     redraw();
   });
   addEventListener("afterprint", () => {

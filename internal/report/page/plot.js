@@ -103,6 +103,8 @@ class StepView {
     this.hi = Math.max(cols, 1);
     /** The column pointed at, -1: none. */
     this.col = -1;
+    /** The rank pointed at, in plots that have rows for them. */
+    this.row = 0;
     /** @type {Plot[]} */
     this.plots = [];
     this.pending = 0;

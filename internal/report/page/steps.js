@@ -31,7 +31,6 @@ class StepPlot extends Plot {
     this.data = data;
     this.grid = data.grid;
     this.view = view;
-    this.row = 0;
     view.plots.push(this);
     this.listen();
   }
@@ -120,7 +119,7 @@ class StepPlot extends Plot {
 
   /** Points and speaks. @param {number} col @param {number} row @param {number} [x] @param {number} [y] */
   point(col, row, x, y) {
-    this.row = row;
+    if (this.rows() > 1) this.view.row = row;
     this.view.point(col);
     const tip = this.tip(this.view.col, row), area = this.area();
     if (!tip) return hideTip();
@@ -162,16 +161,16 @@ class StepPlot extends Plot {
   /** @param {string} key @param {boolean} shift @returns {boolean} whether the key meant something */
   key(key, shift) {
     const v = this.view, col = v.col < 0 ? Math.floor(v.lo) : v.col, mid = v.col < 0 ? (v.lo + v.hi) / 2 : v.col + 0.5;
-    const half = (v.hi - v.lo) / 2, by = shift ? 10 : 1;
+    const half = (v.hi - v.lo) / 2, by = shift ? 10 : 1, row = this.rows() > 1 ? v.row : 0;
     switch (key) {
-      case "ArrowLeft": this.point(Math.max(col - by, 0), this.row); return true;
-      case "ArrowRight": this.point(Math.min(v.col < 0 ? col : col + by, v.cols - 1), this.row); return true;
+      case "ArrowLeft": this.point(Math.max(col - by, 0), row); return true;
+      case "ArrowRight": this.point(Math.min(v.col < 0 ? col : col + by, v.cols - 1), row); return true;
       case "ArrowUp": case "ArrowDown":
         if (this.rows() < 2) return false;
-        this.point(col, Math.min(Math.max(this.row + (key === "ArrowUp" ? -by : by), 0), this.rows() - 1));
+        this.point(col, Math.min(Math.max(v.row + (key === "ArrowUp" ? -by : by), 0), this.rows() - 1));
         return true;
-      case "Home": this.point(0, this.row); return true;
-      case "End": this.point(v.cols - 1, this.row); return true;
+      case "Home": this.point(0, row); return true;
+      case "End": this.point(v.cols - 1, row); return true;
       case "+": case "=": v.zoom(mid - half / 2, mid + half / 2); return true;
       case "-": v.zoom(mid - half * 2, mid + half * 2); return true;
       case "Escape": this.leave(); v.zoom(0, v.cols); return true;
