@@ -2,11 +2,14 @@ package analysis
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/trace"
 )
+
+var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 
 // keptOps is how many CPU ops and Python frames a report lists.
 const keptOps = 50
@@ -73,7 +76,8 @@ func (r *rank) selfTimes(into map[string]*CPUOp, want func(trace.Category) bool)
 		}
 		o := byID[s.Name]
 		if o == nil {
-			name := t.Strings.Get(s.Name)
+			// Python names builtins with the address of their object.
+			name := objectAddress.ReplaceAllString(t.Strings.Get(s.Name), "")
 			if o = into[name]; o == nil {
 				o = &CPUOp{Name: name}
 				into[name] = o

@@ -104,39 +104,6 @@ func domains(ranks []*rank) []*domain {
 
 func (r *rank) stage() string { return r.t.Source.Stage + "|" }
 
-// alignSteps numbers the steps of all ranks alike. Servers open the window at
-// the same forward pass on every rank, so rank.first is 0 unless the clocks
-// say plainly that a rank began later.
-func (d *domain) alignSteps() {
-	ref := d.ranks[0]
-	for _, r := range d.ranks[1:] {
-		if len(r.steps) > len(ref.steps) {
-			ref = r
-		}
-	}
-	for _, r := range d.ranks {
-		if r == ref || len(r.steps) == 0 || len(r.steps) == len(ref.steps) {
-			continue
-		}
-		best, bestGap := 0, int64(-1)
-		for shift := 0; shift <= len(ref.steps)-len(r.steps); shift++ {
-			gaps := make([]int64, 0, len(r.steps))
-			same := true
-			for i := range r.steps {
-				a, b := &r.steps[i], &ref.steps[i+shift]
-				same = same && a.info == b.info
-				gaps = append(gaps, abs(a.start-b.start))
-			}
-			slices.Sort(gaps)
-			mid := gaps[len(gaps)/2]
-			if same && (bestGap < 0 || mid < bestGap) {
-				best, bestGap = shift, mid
-			}
-		}
-		r.first = best
-	}
-}
-
 // find matches the collectives of all ranks: by step, group and operation,
 // then by order. That needs no recorded arguments, so it holds for kernels
 // replayed in graphs, too.

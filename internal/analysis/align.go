@@ -1,0 +1,152 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+)
+
+// Which step of one rank is which of another. Servers open the window at the
+// same forward pass on every rank, mostly: a rank may begin or end a few steps
+// later. All ranks leave a collective together, so in the right numbering the
+// ends of the same collectives differ by the same amount everywhere (the
+// clocks' difference), whatever that amount is; steps are never so regular
+// that a wrong numbering does as well.
+
+const (
+	maxMoved    = 64   // steps by which windows may open apart
+	movedPairs  = 8    // collectives below which nothing is moved
+	steadyEnds  = 2000 // ns: ends that differ this steadily are of the same collectives
+	movedSample = 512  // collectives looked at for one numbering
+)
+
+// leave is the end of one collective on one rank.
+type leave struct {
+	key int32 // operation and group
+	end int64
+}
+
+// alignSteps numbers the steps of all ranks alike: it sets rank.first.
+func (d *domain) alignSteps() {
+	ref := d.ranks[0]
+	for _, r := range d.ranks[1:] {
+		if len(r.steps) > len(ref.steps) {
+			ref = r
+		}
+	}
+	keys := map[string]int32{}
+	theirs := ref.leaves(keys)
+	for _, r := range d.ranks {
+		r.first = 0
+		if r != ref && len(r.steps) > 0 {
+			r.first = ref.moved(r, theirs, r.leaves(keys))
+		}
+	}
+	least := 0
+	for _, r := range d.ranks {
+		if len(r.steps) > 0 {
+			least = min(least, r.first)
+		}
+	}
+	for _, r := range d.ranks {
+		r.first -= least
+	}
+}
+
+// leaves lists, per step, the collectives by key and then in order.
+func (r *rank) leaves(keys map[string]int32) [][]leave {
+	out := make([][]leave, len(r.steps))
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.comm() || o.step < 0 {
+			continue
+		}
+		op, group := r.collective(o)
+		if !kernel.Synchronising(op) {
+			continue
+		}
+		id, ok := keys[op+" "+group]
+		if !ok {
+			id = int32(len(keys))
+			keys[op+" "+group] = id
+		}
+		out[o.step] = append(out[o.step], leave{id, o.end})
+	}
+	for _, l := range out {
+		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.key, b.key) })
+	}
+	return out
+}
+
+// moved is the place of r's first step among ref's.
+func (ref *rank) moved(r *rank, theirs, mine [][]leave) int {
+	steady, pairs := steadiness(theirs, mine, 0)
+	if pairs >= movedPairs && steady <= steadyEnds && len(theirs) > 0 {
+		return 0
+	}
+	best, least := 0, steady
+	found := pairs >= movedPairs
+	enough := (min(len(theirs), len(mine)) + 1) / 2
+	for at := -min(maxMoved, len(mine)-enough); at <= min(maxMoved, len(theirs)-enough); at++ {
+		if at == 0 {
+			continue
+		}
+		s, n := steadiness(theirs, mine, at)
+		// Another numbering than the plain one must be clearly better.
+		if n >= movedPairs && (!found || 2*s+1000 < least || best != 0 && s < least) {
+			best, least, found = at, s, true
+		}
+	}
+	if found {
+		return best
+	}
+	return ref.movedByNames(r)
+}
+
+// steadiness is the median deviation of the differences between the ends of
+// collectives, with mine[i] taken for theirs[i+at], and how many there are.
+func steadiness(theirs, mine [][]leave, at int) (deviation int64, pairs int) {
+	var diff []int64
+	for i := max(0, -at); i < min(len(mine), len(theirs)-at); i++ {
+		a, b := theirs[i+at], mine[i]
+		if len(a) != len(b) || len(diff) > movedSample {
+			continue
+		}
+		for k := range a {
+			if a[k].key == b[k].key {
+				diff = append(diff, a[k].end-b[k].end)
+			}
+		}
+	}
+	if len(diff) == 0 {
+		return 0, 0
+	}
+	slices.Sort(diff)
+	mid := diff[len(diff)/2]
+	for i := range diff {
+		diff[i] = abs(diff[i] - mid)
+	}
+	slices.Sort(diff)
+	return diff[len(diff)/2], len(diff)
+}
+
+// movedByNames is for ranks that share no collectives: the place where the
+// steps have the same names and begin at about the same time.
+func (ref *rank) movedByNames(r *rank) int {
+	best, bestGap := 0, int64(-1)
+	for at := 0; at <= len(ref.steps)-len(r.steps); at++ {
+		gaps := make([]int64, 0, len(r.steps))
+		same := true
+		for i := range r.steps {
+			a, b := &r.steps[i], &ref.steps[i+at]
+			same = same && a.info == b.info
+			gaps = append(gaps, abs(a.start-b.start))
+		}
+		slices.Sort(gaps)
+		if mid := gaps[len(gaps)/2]; same && (bestGap < 0 || mid < bestGap) {
+			best, bestGap = at, mid
+		}
+	}
+	return best
+}

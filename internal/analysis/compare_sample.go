@@ -1,0 +1,154 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// half is one side, prepared.
+type half struct {
+	a     *analyzer
+	ranks []*rank
+	steps map[bucket]*figures
+	total map[bucket]float64 // median step time
+	kern  map[kernelKey]*kernelSamples
+}
+
+type bucket struct {
+	kind, mode string
+	batch      int
+}
+
+// figures holds samples: per figure one value a step.
+type figures [6][]float64
+
+var figureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
+
+type kernelKey struct {
+	bucket
+	name string // normalised
+	grid [3]int32
+}
+
+type kernelSamples struct {
+	full  string
+	class kernel.Class
+	sums  []float64 // ns a step, mean over ranks; steps without it count 0
+	each  []int64
+	count int
+}
+
+func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half, error) {
+	if rules == nil {
+		rules = kernel.Default()
+	}
+	a := &analyzer{names: newNames(rules), report: &Report{Format: 1}}
+	work := 0
+	for i, t := range traces {
+		r := prepare(i, t, a.names)
+		work += len(r.ops)
+		a.ranks = append(a.ranks, r)
+	}
+	if work == 0 {
+		return nil, ErrNothing
+	}
+	a.label()
+	a.source(Options{ID: id})
+	a.match()
+	a.number()
+	a.times()
+	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}}
+	for _, r := range a.ranks {
+		if only == "" || r.label == only {
+			h.ranks = append(h.ranks, r)
+		}
+	}
+	if len(h.ranks) == 0 {
+		return nil, fmt.Errorf("no rank %q, there are: %v", only, a.report.Source.Ranks)
+	}
+	h.sample()
+	return h, nil
+}
+
+func (h *half) side() Side {
+	s := Side{ID: h.a.report.Source.ID, Ranks: []string{}, Device: h.a.report.Source.Device, Steps: h.a.steps}
+	for _, r := range h.ranks {
+		s.Ranks = append(s.Ranks, r.label)
+	}
+	return s
+}
+
+// sample collects one value per step for every figure and kernel.
+func (h *half) sample() {
+	in := map[int]bool{}
+	for _, r := range h.ranks {
+		in[r.index] = true
+	}
+	of := make([]bucket, h.a.steps) // of each sampled step
+	nth := make([]int, h.a.steps)   // its place among its like; -1: not sampled
+	count := map[bucket]int{}
+	for n := range h.a.report.Steps {
+		s := &h.a.report.Steps[n]
+		nth[n] = -1
+		if n == 0 && h.a.steps > 1 {
+			continue
+		}
+		var sum [6]float64
+		ranks := 0
+		for i := range s.Ranks {
+			p := &s.Ranks[i]
+			if !in[p.Rank] {
+				continue
+			}
+			ranks++
+			for f, v := range [6]int64{p.Total, p.Compute, p.ExposedComm, p.CommWait, p.Idle, p.HostGap} {
+				sum[f] += float64(v)
+			}
+		}
+		if ranks == 0 {
+			continue
+		}
+		b := bucket{s.Kind, s.Mode, s.Batch}
+		of[n], nth[n] = b, count[b]
+		count[b]++
+		if h.steps[b] == nil {
+			h.steps[b] = &figures{}
+		}
+		for f := range sum {
+			h.steps[b][f] = append(h.steps[b][f], sum[f]/float64(ranks))
+		}
+	}
+	for b, f := range h.steps {
+		h.total[b] = metric.Median(f[0])
+	}
+	normal := map[int32]string{}
+	for _, r := range h.ranks {
+		for i := range r.ops {
+			o := &r.ops[i]
+			if o.step < 0 {
+				continue
+			}
+			n := int(o.step) + r.first
+			if nth[n] < 0 {
+				continue
+			}
+			name, ok := normal[o.name]
+			if !ok {
+				name = kernel.Normalize(h.a.names.list[o.name])
+				normal[o.name] = name
+			}
+			key := kernelKey{of[n], name, r.t.Ops[r.t.Spans[o.span].Detail].Grid}
+			k := h.kern[key]
+			if k == nil {
+				k = &kernelSamples{full: h.a.names.list[o.name], class: o.class, sums: make([]float64, count[of[n]])}
+				h.kern[key] = k
+			}
+			k.sums[nth[n]] += float64(o.end-o.start) / float64(len(h.ranks))
+			k.each = append(k.each, o.end-o.start)
+			k.count++
+		}
+	}
+}
