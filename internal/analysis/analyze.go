@@ -74,8 +74,9 @@ func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
 	var findings []Finding
 	for _, d := range a.domains {
 		late := d.judge(a.steps)
-		findings = append(findings, a.stragglers(d, late)...)
-		findings = append(findings, a.slowTransfers(d)...)
+		of := a.stragglers(d, late)
+		findings = append(findings, of...)
+		findings = append(findings, unexplained(a.slowTransfers(d), of)...)
 		a.rankRows(d, late)
 	}
 	slices.SortFunc(a.report.Ranks, func(x, y RankRow) int { return cmp.Compare(x.Rank, y.Rank) })

@@ -164,7 +164,9 @@ func (a *analyzer) rankRows(d *domain, late [][]lateness) {
 // some step on: the time that is not waiting, summed per step, rises and stays
 // up. The ranks are all there, so it is the link and not a rank.
 func (a *analyzer) slowTransfers(d *domain) []Finding {
-	const rise = 1.25
+	// Transfers of like collectives vary far less than the lateness of ranks
+	// does, so less of a step is enough.
+	const rise, slowShare = 1.25, 0.02
 	moved := make([]int64, a.steps)
 	for i := range d.matches {
 		m := &d.matches[i]
@@ -195,7 +197,7 @@ func (a *analyzer) slowTransfers(d *domain) []Finding {
 		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
 		n := steps[s]
 		apart := metric.Quantile(after, 0.25) > metric.Quantile(before, 0.75)
-		if !apart || is < rise*was || int64(is-was) < a.lateLimit(n) {
+		if !apart || is < rise*was || is-was < max(lateFloor, slowShare*float64(a.stepPeriod(n))) {
 			continue
 		}
 		f := Finding{
@@ -214,6 +216,25 @@ func (a *analyzer) slowTransfers(d *domain) []Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// unexplained leaves out slow transfers that begin with a device's slowness: a
+// device that others use, or that is throttled, slows its collectives as it
+// slows its kernels, and with them the collectives of all. They become
+// evidence of the straggler.
+func unexplained(slow, stragglers []Finding) []Finding {
+	return slices.DeleteFunc(slow, func(f Finding) bool {
+		for i := range stragglers {
+			s := &stragglers[i]
+			if s.Cause == CauseDevice && s.FirstStep-1 <= f.FirstStep && f.FirstStep <= s.FirstStep+1 {
+				e := f.Evidence[0]
+				e.Text = "with it, on all ranks, " + e.Text
+				s.Evidence = append(s.Evidence, e)
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // changePoint is the place that divides a series best into two levels, by the

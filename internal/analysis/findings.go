@@ -148,7 +148,7 @@ func (a *analyzer) common() []Finding {
 			}
 			out = append(out, f)
 		}
-		move := max(0, t.ExposedComm-t.CommWait)
+		move := t.ExposedComm - t.ExposedWait
 		if s := share(move, t.Total); s > commShare {
 			out = append(out, Finding{
 				Kind: CommBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseCommunication,
@@ -156,7 +156,7 @@ func (a *analyzer) common() []Finding {
 				Title: fmt.Sprintf("%s steps spend %s in transfers that no compute hides, waiting not counted", kind, metric.Percent(s)),
 				Evidence: []Evidence{{
 					Text: fmt.Sprintf("a step and rank: %s of communication exposed, %s of it waiting; %s hidden under compute",
-						metric.Duration(t.ExposedComm/int64(t.Steps)), metric.Duration(min(t.CommWait, t.ExposedComm)/int64(t.Steps)), metric.Duration(t.HiddenComm/int64(t.Steps))),
+						metric.Duration(t.ExposedComm/int64(t.Steps)), metric.Duration(t.ExposedWait/int64(t.Steps)), metric.Duration(t.HiddenComm/int64(t.Steps))),
 					Value: float64(move) / float64(t.Steps), Unit: "ns", Step: -1,
 				}},
 			})
@@ -234,6 +234,9 @@ func (a *analyzer) data() []Finding {
 			add("medium", "data-empty-"+r.label, fmt.Sprintf("%s has no GPU work in its file", r.label))
 		}
 	}
+	if len(a.ranks) > 1 && a.steps <= leastSteps {
+		add("low", "data-steps", fmt.Sprintf("%d of %d steps that it takes to call a rank late: the capture is short, or its steps have no names (steps by: %s)", a.steps, leastSteps+1, s.StepRule))
+	}
 	l := &a.report.CPU.Launch
 	total := 0
 	for _, r := range a.ranks {
@@ -262,7 +265,7 @@ func (a *analyzer) balanced() []Finding {
 			collectives += len(d.matches)
 		}
 	}
-	if compared < 2 {
+	if compared < 2 || a.steps <= leastSteps {
 		return nil
 	}
 	var worst *RankRow

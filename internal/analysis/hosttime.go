@@ -111,7 +111,8 @@ func isSync(name string) bool {
 // interval is [start, end) in ns.
 type interval struct{ start, end int64 }
 
-// blockedSpans lists, per thread and in time order, when it waited for the device.
+// blockedSpans lists, per thread and in time order, when it waited for the
+// device. A runtime call and the driver call inside it are one wait.
 func (r *rank) blockedSpans() map[trace.TrackID][]interval {
 	blocked := map[trace.TrackID][]interval{}
 	sync := map[trace.StringID]bool{}
@@ -126,7 +127,12 @@ func (r *rank) blockedSpans() map[trace.TrackID][]interval {
 			sync[s.Name] = is
 		}
 		if is {
-			blocked[s.Track] = append(blocked[s.Track], interval{s.Start, s.End()})
+			list := blocked[s.Track]
+			if n := len(list); n > 0 && s.Start <= list[n-1].end {
+				list[n-1].end = max(list[n-1].end, s.End())
+				continue
+			}
+			blocked[s.Track] = append(list, interval{s.Start, s.End()})
 		}
 	}
 	return blocked

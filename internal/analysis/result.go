@@ -99,7 +99,9 @@ type Time struct {
 
 	HiddenComm int64 `json:"hidden_comm_ns"` // communication under compute
 	CommWait   int64 `json:"comm_wait_ns"`   // of all communication: waiting for the last rank
-	IdleBy     Idle  `json:"idle_by"`
+	// ExposedWait is the part of ExposedComm that is waiting; the rest is transfer.
+	ExposedWait int64 `json:"exposed_wait_ns"`
+	IdleBy      Idle  `json:"idle_by"`
 }
 
 // Busy is the time in which the device did anything.

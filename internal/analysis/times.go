@@ -81,7 +81,7 @@ func (a *analyzer) times() {
 	}
 	for _, r := range a.ranks {
 		parts := a.sweep(r)
-		waits := a.waitsByStep(r)
+		waits, exposed := a.waitsByStep(r)
 		for i := range r.steps {
 			st := &r.steps[i]
 			n := i + r.first
@@ -91,7 +91,7 @@ func (a *analyzer) times() {
 				row.Name, row.Stage = r.t.Strings.Get(st.name), r.t.Source.Stage
 			}
 			p := &parts[i]
-			p.CommWait = waits[i]
+			p.CommWait, p.ExposedWait = waits[i], min(exposed[i], p.ExposedComm)
 			p.Rank, p.Start, p.CPU, p.Period = r.index, st.start+r.shift-a.origin, st.end-st.start, r.period(i)
 			p.HostGap = p.IdleBy.Host + p.IdleBy.Sync + p.IdleBy.Launch
 			row.Ranks = append(row.Ranks, *p)
@@ -129,6 +129,7 @@ func (t *Time) add(o *Time) {
 	t.Idle += o.Idle
 	t.HiddenComm += o.HiddenComm
 	t.CommWait += o.CommWait
+	t.ExposedWait += o.ExposedWait
 	t.IdleBy.add(&o.IdleBy)
 }
 
@@ -141,9 +142,17 @@ func (i *Idle) add(o *Idle) {
 	i.Unknown += o.Unknown
 }
 
-// waitsByStep sums each step's waiting in collectives.
-func (a *analyzer) waitsByStep(r *rank) []int64 {
-	waits := make([]int64, len(r.steps))
+// waitsByStep sums each step's waiting in collectives, and the part of it
+// during which nothing computes.
+func (a *analyzer) waitsByStep(r *rank) (waits, exposed []int64) {
+	waits, exposed = make([]int64, len(r.steps)), make([]int64, len(r.steps))
+	var computing []interval
+	for i := range r.ops {
+		if o := &r.ops[i]; activity(o) == inCompute {
+			computing = append(computing, interval{o.start, o.end})
+		}
+	}
+	computing = union(computing)
 	for _, d := range a.domains {
 		if !slices.Contains(d.ranks, r) {
 			continue
@@ -152,12 +161,14 @@ func (a *analyzer) waitsByStep(r *rank) []int64 {
 			m := &d.matches[i]
 			for _, p := range m.at {
 				if d.ranks[p.rank] == r && possible(m.at) {
+					o := &r.ops[p.op]
 					waits[m.step-r.first] += p.wait
+					exposed[m.step-r.first] += p.wait - overlap(computing, o.start, o.start+p.wait)
 				}
 			}
 		}
 	}
-	return waits
+	return waits, exposed
 }
 
 // sweep walks the device's timeline once and gives every step its parts.
@@ -278,15 +289,20 @@ func (r *rank) overheads() []interval {
 		}
 	}
 	slices.SortFunc(out, func(x, y interval) int { return cmp.Compare(x.start, y.start) })
-	merged := out[:0]
-	for _, x := range out {
-		if n := len(merged); n > 0 && x.start <= merged[n-1].end {
-			merged[n-1].end = max(merged[n-1].end, x.end)
+	return union(out)
+}
+
+// union joins intervals, ordered by start, that touch or overlap.
+func union(in []interval) []interval {
+	out := in[:0]
+	for _, x := range in {
+		if n := len(out); n > 0 && x.start <= out[n-1].end {
+			out[n-1].end = max(out[n-1].end, x.end)
 			continue
 		}
-		merged = append(merged, x)
+		out = append(out, x)
 	}
-	return merged
+	return out
 }
 
 // idle splits the time from a, when the device fell idle, to the start of op
@@ -376,8 +392,8 @@ func (a *analyzer) whySlow(s *Step) string {
 		of   func(*StepRank) int64
 	}{
 		{"compute", func(t *StepRank) int64 { return t.Compute }},
-		{"waiting in collectives", func(t *StepRank) int64 { return t.CommWait }},
-		{"transfers", func(t *StepRank) int64 { return max(0, t.ExposedComm-t.CommWait) }},
+		{"waiting in collectives", func(t *StepRank) int64 { return t.ExposedWait }},
+		{"transfers", func(t *StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
 		{"copies", func(t *StepRank) int64 { return t.ExposedCopy }},
 		{"host-bound idle", func(t *StepRank) int64 { return t.HostGap }},
 		{"idle on the device", func(t *StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},

@@ -16,14 +16,14 @@ func timeOf(compute, comm, wait, copies int64, idle analysis.Idle) analysis.Time
 	sum := idle.Host + idle.Sync + idle.Launch + idle.Device + idle.Profiler + idle.Unknown
 	return analysis.Time{
 		Total: compute + comm + copies + sum, Compute: compute, ExposedComm: comm, ExposedCopy: copies, Idle: sum,
-		HiddenComm: compute / 10, CommWait: wait, IdleBy: idle,
+		HiddenComm: compute / 10, CommWait: wait, ExposedWait: wait, IdleBy: idle,
 	}
 }
 
 func addTime(t *analysis.Time, o *analysis.Time) {
 	for _, p := range [][2]*int64{
 		{&t.Total, &o.Total}, {&t.Compute, &o.Compute}, {&t.ExposedComm, &o.ExposedComm}, {&t.ExposedCopy, &o.ExposedCopy}, {&t.Idle, &o.Idle},
-		{&t.HiddenComm, &o.HiddenComm}, {&t.CommWait, &o.CommWait}, {&t.IdleBy.Host, &o.IdleBy.Host}, {&t.IdleBy.Sync, &o.IdleBy.Sync},
+		{&t.HiddenComm, &o.HiddenComm}, {&t.CommWait, &o.CommWait}, {&t.ExposedWait, &o.ExposedWait}, {&t.IdleBy.Host, &o.IdleBy.Host}, {&t.IdleBy.Sync, &o.IdleBy.Sync},
 		{&t.IdleBy.Launch, &o.IdleBy.Launch}, {&t.IdleBy.Device, &o.IdleBy.Device}, {&t.IdleBy.Profiler, &o.IdleBy.Profiler},
 		{&t.IdleBy.Unknown, &o.IdleBy.Unknown},
 	} {

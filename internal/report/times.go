@@ -14,7 +14,7 @@ type parts struct {
 }
 
 func split(t *analysis.Time) parts {
-	wait := max(0, min(t.CommWait, t.ExposedComm))
+	wait := t.ExposedWait
 	return parts{compute: t.Compute, transfer: t.ExposedComm - wait, wait: wait, copy: t.ExposedCopy, idle: t.Idle}
 }
 
