@@ -130,33 +130,63 @@ func (a *analyzer) topKernels(late []lateness, s stretch, steps float64, of func
 	return out
 }
 
-// hostEvidence says what the launching thread did in the longest waits for it.
+// hostEvidence says which launches took the late host longer than its peer's,
+// and what the launching thread did before the longest of them.
 func (a *analyzer) hostEvidence(r *rank, late []lateness, s stretch) []Evidence {
-	type wait struct {
-		step int
-		gap  int32
-		ns   int64
-	}
-	var waits []wait
+	sum := map[int32]int64{}
 	for n := s.first; n <= s.last; n++ {
-		if late[n].gap >= 0 {
-			waits = append(waits, wait{n, late[n].gap, late[n].gapNS})
+		for key, ns := range late[n].host {
+			sum[key] += ns
 		}
 	}
-	slices.SortFunc(waits, func(x, y wait) int { return cmp.Or(cmp.Compare(y.ns, x.ns), cmp.Compare(x.step, y.step)) })
+	keys := slices.SortedFunc(maps.Keys(sum), func(x, y int32) int {
+		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
+	})
+	steps := float64(s.last - s.first + 1)
 	var out []Evidence
-	for _, w := range waits[:min(3, len(waits))] {
-		o := &r.ops[w.gap]
-		if o.call < 0 {
-			continue
+	for _, key := range keys[:min(3, len(keys))] {
+		if sum[key] <= 0 || sum[key]*10 < sum[keys[0]] {
+			break
 		}
-		c := &r.calls[o.call]
-		doing := r.hostDid(c, o.start-w.ns, c.start)
-		out = append(out, Evidence{
-			Text: fmt.Sprintf("step %d: its device idles %s before %s; the launching thread meanwhile: %s",
-				w.step, metric.Duration(w.ns), kernel.Short(a.names.list[o.name]), doing),
-			Value: float64(w.ns), Unit: "ns", Name: doing, Step: w.step,
-		})
+		// The step in which this launch was latest, and the launch.
+		worst := s.first
+		for n := s.first; n <= s.last; n++ {
+			if late[n].host[key] > late[worst].host[key] {
+				worst = n
+			}
+		}
+		text := fmt.Sprintf("its host needs %s a step more than its peers' to launch %s",
+			metric.Duration(float64(sum[key])/steps), kernel.Short(a.names.list[a.names.keyName[key]]))
+		doing := ""
+		if i := r.longestLaunch(worst, key); i >= 0 {
+			c := &r.calls[i]
+			doing = r.hostDid(c, r.previousEnd(i), c.start)
+			text += fmt.Sprintf("; in step %d the launching thread did meanwhile: %s", worst, doing)
+		}
+		out = append(out, Evidence{Text: text, Value: float64(sum[key]) / steps, Unit: "ns", Name: doing, Step: worst})
 	}
 	return out
+}
+
+// longestLaunch is the call of a step, for a kernel key, that its host needed
+// longest for; -1: none.
+func (r *rank) longestLaunch(stepNo int, key int32) int {
+	best := -1
+	for i := range r.calls {
+		c := &r.calls[i]
+		if int(c.step)+r.first == stepNo && c.op >= 0 && r.ops[c.op].key == key && (best < 0 || c.host > r.calls[best].host) {
+			best = i
+		}
+	}
+	return best
+}
+
+// previousEnd is when the launch before, on the same thread, had ended.
+func (r *rank) previousEnd(i int) int64 {
+	for j := i - 1; j >= 0; j-- {
+		if r.calls[j].track == r.calls[i].track {
+			return min(r.calls[j].end, r.calls[i].start)
+		}
+	}
+	return r.calls[i].start
 }

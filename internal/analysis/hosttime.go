@@ -29,6 +29,10 @@ func (d *domain) divideIdle(r int32, stepNo int, l *lateness) {
 	a.against(&b, &h)
 	// Here busy is host time: what `against` calls device is the same launches
 	// taking longer on the host.
+	l.host = map[int32]int64{}
+	for key, e := range h.extra {
+		l.host[key] = e.slow
+	}
 	work, same := max(h.excess[byWork], 0), max(h.excess[byDevice], 0)
 	if work+same == 0 {
 		l.excess[byHost] += l.idle

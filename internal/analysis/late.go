@@ -56,10 +56,11 @@ type lateness struct {
 	last   int              // collectives in which it was the last
 	of     int              // collectives of the step it took part in
 	extra  map[int32]extra  // per kernel key: what it had more of
-	gap    int32            // its op with the longest host-late idle before it; -1
-	gapNS  int64
-	idle   int64         // excess of idle that the host caused, not yet divided
-	refs   map[int32]int // ranks it was compared with
+	idle   int64            // excess of idle that the host caused, not yet divided
+	refs   map[int32]int    // ranks it was compared with
+	// host is, per kernel key, how much longer its host needed for launches
+	// that both ranks have.
+	host map[int32]int64
 }
 
 type extra struct {
@@ -90,8 +91,6 @@ func (l *lateness) split() (c [numCauses]int64) {
 type approach struct {
 	keys  []approachKey
 	total int64
-	gap   int32 // op after the longest host-late idle
-	gapNS int64
 }
 
 type approachKey struct {
@@ -103,7 +102,7 @@ type approachKey struct {
 // walk sums up the ops of r that start after op from (a collective) and up to
 // op to (the next). from < 0: since the beginning of to's step.
 func (r *rank) walk(from, to int32, a *approach) {
-	a.keys, a.total, a.gap, a.gapNS = a.keys[:0], 0, -1, 0
+	a.keys, a.total = a.keys[:0], 0
 	start := int32(0)
 	cursor := int64(0)
 	if from >= 0 {
@@ -129,9 +128,6 @@ func (r *rank) walk(from, to int32, a *approach) {
 			}
 			k.host += host
 			k.queue += idle - host
-			if host > a.gapNS {
-				a.gap, a.gapNS = i, host
-			}
 		}
 		if i == to {
 			break
@@ -260,9 +256,6 @@ func (d *domain) judge(steps int) [][]lateness {
 	late := make([][]lateness, len(d.ranks))
 	for i := range late {
 		late[i] = make([]lateness, steps)
-		for n := range late[i] {
-			late[i][n].gap = -1
-		}
 	}
 	prev := make([]int32, len(d.ranks)) // each rank's last match before this one
 	for i := range prev {
@@ -350,9 +343,6 @@ func (d *domain) compare(m *match, p, q *part, prev []int32, mine, theirs *appro
 	mine.against(theirs, l)
 	if from >= 0 {
 		l.excess[byComm] += (a.ops[fp].end + a.shift) - (b.ops[fq].end + b.shift)
-	}
-	if mine.gapNS > l.gapNS {
-		l.gap, l.gapNS = mine.gap, mine.gapNS
 	}
 }
 

@@ -81,32 +81,34 @@ func (w *rewriter) add(lo, hi uint32, what what) {
 func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	raw := e.Raw
 	w.n = 0
-	w.squeeze(e)
-	if w.prefix != "" {
-		if e.PID.Present() {
-			w.add(e.PID.Lo, e.PID.Hi, editPID)
-		} else {
-			w.add(uint32(len(raw)-1), uint32(len(raw)-1), addPID)
-		}
+	// In the order in which fields usually stand, so that add need not sort.
+	kineto := bytes.HasPrefix(raw, []byte(spaceHead))
+	if kineto {
+		w.add(1, uint32(len(spaceHead)), dropText)
+	}
+	if w.prefix != "" && e.PID.Present() {
+		w.add(e.PID.Lo, e.PID.Hi, editPID)
+	}
+	if kineto {
+		w.squeeze(raw, e.TS, spaceTS)
 	}
 	if w.shift.Nonzero && e.TS.Present() {
 		w.add(e.TS.Lo, e.TS.Hi, editTS)
 	}
-	if w.ids.Stride > 1 {
-		if e.ID.Present() && e.Ph != 'C' && e.Ph != 'M' {
-			w.add(e.ID.Lo, e.ID.Hi, editFlowID)
-		}
-		for i := range e.Known {
-			if k := e.Known[i].Key; k == chromejson.ArgExternalID || k == chromejson.ArgCorrelation {
-				w.add(e.Known[i].At.Lo, e.Known[i].At.Hi, editArgID)
-			}
-		}
-		w.eventSync(e)
+	if kineto {
+		w.squeeze(raw, e.Args, spaceArgs)
 	}
+	w.addIDs(e)
 	if e.Ph == 'M' && w.prefix != "" && string(e.Text(e.Name)) == "process_sort_index" {
 		if at, ok := e.Arg(chromejson.ArgSortIndex); ok {
 			w.add(at.Lo, at.Hi, editSort)
 		}
+	}
+	if kineto && bytes.HasSuffix(raw, []byte(spaceTail)) {
+		w.add(uint32(len(raw)-len(spaceTail)), uint32(len(raw)-1), dropText)
+	}
+	if w.prefix != "" && !e.PID.Present() {
+		w.add(uint32(len(raw)-1), uint32(len(raw)-1), addPID)
 	}
 	at := uint32(0)
 	for i := range w.edits[:w.n] {
@@ -121,29 +123,36 @@ func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	return append(dst, raw[at:]...)
 }
 
-// squeeze drops libkineto's line breaks between the fields of an event, about
-// a twentieth of all text. Where the layout differs nothing is dropped.
-func (w *rewriter) squeeze(e *chromejson.Event) {
-	raw := e.Raw
-	const ( // white space before the first key, before ts and args, at the end
-		head = "{\n    "
-		ts   = ",\n    \"ts\": "
-		args = ",\n    \"args\": "
-		tail = "\n  }"
-	)
-	if !bytes.HasPrefix(raw, []byte(head)) {
+// libkineto's white space before the first key, ts and args, and at the end.
+const (
+	spaceHead = "{\n    "
+	spaceTS   = ",\n    \"ts\": "
+	spaceArgs = ",\n    \"args\": "
+	spaceTail = "\n  }"
+)
+
+// squeeze drops the line break before a field's key, where it stands as
+// libkineto writes it. These breaks are a twentieth of all text.
+func (w *rewriter) squeeze(raw []byte, f chromejson.Field, before string) {
+	if lo := int(f.Lo) - len(before); lo > 0 && string(raw[lo:f.Lo]) == before {
+		w.add(uint32(lo+1), uint32(lo+5), dropText)
+	}
+}
+
+// addIDs maps the ids by which events are joined.
+func (w *rewriter) addIDs(e *chromejson.Event) {
+	if w.ids.Stride <= 1 {
 		return
 	}
-	w.add(1, uint32(len(head)), dropText)
-	if lo := int(e.TS.Lo) - len(ts); lo > 0 && string(raw[lo:e.TS.Lo]) == ts {
-		w.add(uint32(lo+1), uint32(lo+5), dropText)
+	if e.ID.Present() && e.Ph != 'C' && e.Ph != 'M' {
+		w.add(e.ID.Lo, e.ID.Hi, editFlowID)
 	}
-	if lo := int(e.Args.Lo) - len(args); lo > 0 && string(raw[lo:e.Args.Lo]) == args {
-		w.add(uint32(lo+1), uint32(lo+5), dropText)
+	for i := range e.Known {
+		if k := e.Known[i].Key; k == chromejson.ArgExternalID || k == chromejson.ArgCorrelation {
+			w.add(e.Known[i].At.Lo, e.Known[i].At.Hi, editArgID)
+		}
 	}
-	if bytes.HasSuffix(raw, []byte(tail)) {
-		w.add(uint32(len(raw)-len(tail)), uint32(len(raw)-1), dropText)
-	}
+	w.eventSync(e)
 }
 
 // eventSync maps the correlation by which a wait on a CUDA event names the
