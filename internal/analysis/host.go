@@ -53,7 +53,7 @@ func (r *rank) hostDid(c *call, from, to int64) string {
 		if in*10 >= length*6 && (cover == nil || s.Dur < cover.Dur) {
 			cover = s
 		}
-		if s.Start >= from && s.Start >= reach {
+		if s.Start >= from && s.Start >= reach && !(s.Cat == trace.UserAnnotation && s.End() > to) {
 			filled += in
 			count++
 			reach = s.End()

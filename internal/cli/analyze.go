@@ -6,29 +6,57 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/stepscope/stepscope/internal/analysis"
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/ingest"
 	"github.com/stepscope/stepscope/internal/kernel"
-	"github.com/stepscope/stepscope/internal/progress"
 	"github.com/stepscope/stepscope/internal/report"
+	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // analyzeCmd is "analyze".
 type analyzeCmd struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files, or the files."`
-	JSON      bool     `name:"json" xor:"form" help:"Print the whole report as JSON."`
-	Markdown  bool     `name:"markdown" xor:"form" help:"Print the report as Markdown."`
-	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	Rules     string   `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Top       int      `default:"10" help:"Rows a table."`
-	All       bool     `help:"All rows and all evidence."`
+	inputs
+	JSON     bool   `name:"json" xor:"form" help:"Print as JSON."`
+	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
+	shown
+}
+
+// shown is what the verbs that explain have in common.
+type shown struct {
+	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
+	Top   int    `default:"10" help:"At most so many rows in each table."`
+	All   bool   `help:"All rows and all evidence."`
+}
+
+// check looks at the values.
+func (s *shown) check() error {
+	if s.Top < 1 {
+		return usagef("--top %d: give 1 or more", s.Top)
+	}
+	return nil
+}
+
+// rules reads the classes of the user's own, if any.
+func (s *shown) rules() (*kernel.Rules, error) {
+	if s.Rules == "" {
+		return nil, nil
+	}
+	f, err := os.Open(s.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("--rules: %w", err)
+	}
+	defer f.Close()
+	rules, err := kernel.ParseRules(f)
+	if err != nil {
+		return nil, fmt.Errorf("--rules %s: %w", s.Rules, err)
+	}
+	return rules, nil
 }
 
 // Help is the end of the verb's help text.
@@ -41,20 +69,39 @@ func (c *analyzeCmd) Help() string {
 
 // Run analyses.
 func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
-	if c.Top < 1 {
-		return usagef("--top %d: give 1 or more", c.Top)
-	}
-	capture, err := e.readCapture(ctx, c.Paths, c.ProfileID, "analyze")
-	if err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
-	r, err := e.explain(capture, c.Rules)
+	if c.HTML == "-" && (c.JSON || c.Markdown) {
+		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
+	}
+	rules, err := c.rules()
 	if err != nil {
 		return err
 	}
 	if c.HTML != "" {
+		if c.HTML, err = target(c.HTML, "", "report.html"); err != nil {
+			return err
+		}
+	}
+	capture, err := e.readCapture(ctx, c.inputs, "analyze")
+	if err != nil {
+		return err
+	}
+	if err := notInput(c.HTML, capture.set.Files); err != nil {
+		return err
+	}
+	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})
+	if err != nil {
+		return err
+	}
+	switch c.HTML {
+	case "":
+	case "-":
+		return report.HTML(e.stdout, r)
+	default:
 		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
-			return fmt.Errorf("write the page: %w", err)
+			return writing(c.HTML, err)
 		}
 		e.warn("page written: %s", c.HTML)
 	}
@@ -69,53 +116,34 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	return report.Text(e.stdout, r, opt)
 }
 
-// screen tells how wide stdout is and whether it takes colours.
-func (e *env) screen() (width int, color bool) {
-	f, ok := e.stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 0
-	}
-	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
 // capture is one profiling window, read.
 type capture struct {
-	id      string
+	set     traceset.Set
 	traces  []*trace.Trace
-	missing []string // ranks that are promised and absent
+	missing []string // ranks that are promised and absent, or whose file gave nothing
 }
 
 // readCapture reads a window for analysis. What is missing or broken is named
 // on stderr and makes the exit status say so.
-func (e *env) readCapture(ctx context.Context, paths []string, profileID, label string) (*capture, error) {
-	set, absent, err := e.findSet(paths, profileID)
-	for _, p := range absent {
-		e.warn("%s: no such file", p)
-		e.incomplete()
-	}
+func (e *env) readCapture(ctx context.Context, in inputs, label string) (*capture, error) {
+	set, _, err := e.findSet(in)
 	if err != nil {
 		return nil, err
 	}
-	var opt ingest.Options
-	if e.terminal {
-		opt.Meter = progress.New(e.stderr, label, inputBytes(set))
-	}
-	traces, failures, err := ingest.ReadSet(ctx, set, opt)
-	opt.Meter.Close()
+	meter := e.meter(label, inputBytes(set))
+	traces, failures, err := ingest.ReadSet(ctx, set, ingest.Options{Meter: meter})
+	meter.Close()
 	if err != nil {
 		return nil, err
 	}
-	c := &capture{id: set.ID, traces: traces}
+	c := &capture{set: set, traces: traces}
 	for _, f := range failures {
 		e.warn("%s: %v", f.Path, f.Err)
 		e.incomplete()
+		c.missing = append(c.missing, labelOf(f.Path))
 	}
 	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s: none of the %d files could be read", strings.Join(paths, ", "), len(set.Files))
+		return nil, fmt.Errorf("%s: nothing could be read", strings.Join(in.Paths, ", "))
 	}
 	for _, t := range traces {
 		for _, n := range t.Notes {
@@ -125,31 +153,20 @@ func (e *env) readCapture(ctx context.Context, paths []string, profileID, label 
 			}
 		}
 	}
-	for _, m := range missingRanks(set) {
-		c.missing = append(c.missing, fmt.Sprint(m))
+	missing := missingRanks(set)
+	e.warnMissing(missing)
+	for _, m := range missing {
+		c.missing = append(c.missing, m.Label)
 	}
-	for _, f := range failures {
-		c.missing = append(c.missing, filepath.Base(f.Path))
-	}
-	if len(c.missing) > 0 {
-		e.warn("missing: %s", strings.Join(c.missing, ", "))
-		e.incomplete()
-	}
+	slices.Sort(c.missing)
 	return c, nil
 }
 
-// explain runs the analysis, with kernel classes of the user's own if given.
-func (e *env) explain(c *capture, rulesFile string) (*analysis.Report, error) {
-	opt := analysis.Options{ID: c.id, Missing: c.missing}
-	if rulesFile != "" {
-		f, err := os.Open(rulesFile)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		if opt.Rules, err = kernel.ParseRules(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", rulesFile, err)
-		}
+// labelOf is the rank in a file's name, or the name.
+func labelOf(path string) string {
+	base := filepath.Base(path)
+	if name, ok := trace.ParseFileName(base); ok {
+		return strings.TrimSpace(name.Rank.String() + " " + name.Stage)
 	}
-	return analysis.Analyze(c.traces, opt)
+	return base
 }

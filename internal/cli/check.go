@@ -2,36 +2,37 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/progress"
 	"github.com/stepscope/stepscope/internal/tracecheck"
 )
 
 // checkCmd is "trace check".
 type checkCmd struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files, or the files."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	JSON      bool     `name:"json" help:"Print as JSON."`
+	inputs
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+// Help is the end of the verb's help text.
+func (c *checkCmd) Help() string {
+	return `Exits with 3 when a rank is missing or a file is broken, with 1 when no file holds a trace.
+
+Examples:
+  stepscope trace check /tmp/profile
+  stepscope trace check /tmp/profile --json > check.json`
 }
 
 // Run checks.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
-	set, missing, err := e.findSet(c.Paths, c.ProfileID)
-	for _, p := range missing {
-		e.warn("%s: no such file", p)
-	}
+	set, missing, err := e.findSet(c.inputs)
 	if err != nil {
 		return err
 	}
-	var meter merge.Meter
-	if e.terminal {
-		bar := progress.New(e.stderr, "check", inputBytes(set))
-		defer bar.Close()
-		meter = bar
-	}
+	meter := e.meter("check", inputBytes(set))
 	rep, err := tracecheck.Check(ctx, set, missing, meter)
+	meter.Close()
 	if err != nil {
 		return err
 	}
@@ -39,12 +40,15 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 		e.incomplete()
 	}
 	if c.JSON {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		err = e.printJSON(struct {
 			Format int `json:"format"`
 			*tracecheck.Report
 		}{1, rep})
+	} else {
+		err = rep.Print(e.stdout)
 	}
-	return rep.Print(e.stdout)
+	if err == nil && !slices.ContainsFunc(rep.Files, func(f tracecheck.File) bool { return f.Events > 0 }) {
+		return fmt.Errorf("%s: there are no events to read", strings.Join(c.Paths, ", "))
+	}
+	return err
 }

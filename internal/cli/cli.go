@@ -34,6 +34,7 @@ type env struct {
 	now            func() time.Time
 	// terminal: stderr is one, so progress may be drawn on it.
 	terminal bool
+	verb     string // "trace merge", for the hint after a wrong use
 	// status is what Main returns when a verb ends without error.
 	status int
 }
@@ -56,9 +57,9 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
-	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
 	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, or two ranks of one."`
+	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -75,7 +76,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
 	if f, ok := stderr.(*os.File); ok {
-		e.terminal = term.IsTerminal(int(f.Fd()))
+		e.terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 	}
 	return e.main(ctx, args)
 }
@@ -102,14 +103,18 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	args, e.verb, err = expand(parser.Model.Node, args)
+	if err != nil {
+		return e.exit(ctx, err)
 	}
 	cmd, err := parser.Parse(args)
 	if err != nil {
-		e.warn("%v", err)
-		fmt.Fprintf(e.stderr, "  hint: stepscope %s --help\n", verbOf(args))
-		return exitUsage
+		// kong's words for a missing argument are a quoted "<path> ...".
+		text := err.Error()
+		if rest, ok := strings.CutPrefix(text, "expected \""); ok {
+			text = "missing " + strings.ReplaceAll(rest, "\"", "")
+		}
+		return e.exit(ctx, usagef("%s", text))
 	}
 	return e.exit(ctx, cmd.Run())
 }
@@ -127,25 +132,11 @@ func (e *env) exit(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		e.warn("%v", err)
+		fmt.Fprintf(e.stderr, "  hint: %s --help\n", strings.TrimSpace("stepscope "+e.verb))
 		return exitUsage
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader of our output has gone; nobody to tell
 	}
 	e.warn("%v", err)
 	return exitFailed
-}
-
-// verbOf is the part of a command line that names the verb, for the hint.
-func verbOf(args []string) string {
-	var verb []string
-	for _, a := range args {
-		if strings.HasPrefix(a, "-") || len(verb) == 2 {
-			break
-		}
-		if len(verb) == 1 && verb[0] != "trace" {
-			break
-		}
-		verb = append(verb, a)
-	}
-	return strings.Join(verb, " ")
 }

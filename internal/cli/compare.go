@@ -3,26 +3,23 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/report"
 )
 
 // compareCmd is "compare".
 type compareCmd struct {
-	A        string `arg:"" help:"The base: a directory of rank files, or one file."`
-	B        string `arg:"" optional:"" help:"What is set against it. Left out with --ranks."`
-	Ranks    string `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
-	FailOn   string `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
-	JSON     bool   `name:"json" xor:"form" help:"Print the comparison as JSON."`
-	Markdown bool   `name:"markdown" xor:"form" help:"Print the comparison as Markdown."`
-	Rules    string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Top      int    `default:"20" help:"Rows a table."`
-	All      bool   `help:"All rows."`
+	A         string   `arg:"" help:"The base: a directory of rank files, or one file."`
+	B         string   `arg:"" optional:"" help:"What is set against it; left out to compare two ranks or two windows of A."`
+	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
+	FailOn    string   `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
+	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`
+	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
+	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
+	shown
 }
 
 // Help is the end of the verb's help text.
@@ -30,7 +27,8 @@ func (c *compareCmd) Help() string {
 	return `Examples:
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
-  stepscope compare capture/ --ranks TP00,TP02`
+  stepscope compare capture/ --ranks TP00,TP02
+  stepscope compare profiles/ --profile-id 1763750000,1763760000`
 }
 
 // Run compares.
@@ -39,8 +37,8 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usagef("--fail-on %s: %v", c.FailOn, err)
 	}
-	if c.Top < 1 {
-		return usagef("--top %d: give 1 or more", c.Top)
+	if err := c.check(); err != nil {
+		return err
 	}
 	opt := analysis.CompareOptions{FailOn: limit}
 	if c.Ranks != "" {
@@ -49,31 +47,25 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 			return usagef("--ranks %s: give two labels, as in TP00,TP02", c.Ranks)
 		}
 		opt.OnlyA, opt.OnlyB = a, b
-	} else if c.B == "" {
-		return usagef("compare with what? give a second capture, or two ranks of this one with --ranks")
 	}
-	if c.Rules != "" {
-		f, err := os.Open(c.Rules)
-		if err != nil {
-			return err
-		}
-		opt.Rules, err = kernel.ParseRules(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
+	inA, inB, err := c.sides()
+	if err != nil {
+		return err
 	}
-	a, err := e.readCapture(ctx, []string{c.A}, "", "read A")
+	if opt.Rules, err = c.rules(); err != nil {
+		return err
+	}
+	a, err := e.readCapture(ctx, inA, "read A")
 	if err != nil {
 		return err
 	}
 	b := a
-	if c.B != "" {
-		if b, err = e.readCapture(ctx, []string{c.B}, "", "read B"); err != nil {
+	if len(inB.Paths) > 0 {
+		if b, err = e.readCapture(ctx, inB, "read B"); err != nil {
 			return err
 		}
 	}
-	opt.IDA, opt.IDB = a.id, b.id
+	opt.IDA, opt.IDB = a.set.ID, b.set.ID
 	result, err := analysis.Compare(a.traces, b.traces, opt)
 	if err != nil {
 		return err
@@ -92,6 +84,30 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		return errRegression
 	}
 	return err
+}
+
+// sides tells where A and B are read from; B has no paths when it is A.
+func (c *compareCmd) sides() (a, b inputs, err error) {
+	a = inputs{Paths: []string{c.A}}
+	if c.B != "" {
+		b.Paths = []string{c.B}
+	}
+	switch len(c.ProfileID) {
+	case 0:
+	case 1:
+		a.ProfileID, b.ProfileID = c.ProfileID[0], c.ProfileID[0]
+	case 2:
+		a.ProfileID, b.ProfileID = c.ProfileID[0], c.ProfileID[1]
+		if c.B == "" {
+			b.Paths = a.Paths
+		}
+	default:
+		return a, b, usagef("--profile-id: give one, or that of A and that of B")
+	}
+	if len(b.Paths) == 0 && c.Ranks == "" {
+		return a, b, usagef("compare with what? give a second capture, or two ranks of this one with --ranks")
+	}
+	return a, b, nil
 }
 
 // parseShare reads "5%" or "0.05" as 0.05; "" is 0.

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,20 +12,29 @@ import (
 
 	"github.com/stepscope/stepscope/internal/cut"
 	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/progress"
+	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // cutCmd is "trace cut".
 type cutCmd struct {
-	Paths     []string `arg:"" name:"path" help:"A trace file, or the directory or files of a set: every rank is cut."`
-	Steps     string   `placeholder:"A-B" help:"Keep these steps, counted from 0 in each rank: 7-9, or 7."`
-	From      string   `placeholder:"T" help:"Keep what is after T: a time since the earliest span (1.5s, 250ms) or of day (2026-01-02T15:04:05.6Z)."`
-	To        string   `placeholder:"T" help:"Keep what is before T."`
-	Out       string   `short:"o" name:"output" placeholder:"OUT" help:"File to write; for several ranks a directory, or with --merge a file (default: cut-NAME beside the input)."`
-	Merge     bool     `help:"Merge the ranks into one file."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	JSON      bool     `name:"json" help:"Print what was written as JSON."`
+	inputs
+	Steps string `placeholder:"A-B" help:"Keep these steps, counted from 0 in each rank: 7-9, or 7."`
+	From  string `placeholder:"T" help:"Keep what is after T: a time since the earliest span (1.5s, 250ms) or of day (2026-01-02T15:04:05.6Z)."`
+	To    string `placeholder:"T" help:"Keep what is before T."`
+	Out   string `short:"o" name:"output" placeholder:"OUT" help:"File to write, - for stdout; for several ranks a directory, or with --merge a file (default: cut-NAME beside the input)."`
+	Merge bool   `help:"Merge the ranks into one file."`
+	JSON  bool   `name:"json" help:"Print as JSON what was done."`
+}
+
+// Help is the end of the verb's help text.
+func (c *cutCmd) Help() string {
+	return `Every rank is cut at its own steps. What the window's work needs stays: launches, their kernels, arrows, names of rows.
+
+Examples:
+  stepscope trace cut /tmp/profile --steps 7-9 -o cut/
+  stepscope trace cut /tmp/profile --steps 7-9 --merge -o slow.trace.json.gz
+  stepscope trace cut run-TP-0.trace.json.gz --from 250ms --to 1.5s`
 }
 
 // Run cuts.
@@ -34,102 +43,120 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	set, missing, err := e.findSet(c.Paths, c.ProfileID)
-	for _, p := range missing {
-		e.warn("%s: no such file", p)
-		e.incomplete()
+	if err := oneStdout(c.Out, c.JSON); err != nil {
+		return err
 	}
+	set, missing, err := e.findSet(c.inputs)
 	if err != nil {
 		return err
 	}
-	var opt merge.Options
-	if e.terminal {
-		bar := progress.New(e.stderr, "cut", 2*inputBytes(set))
-		defer bar.Close()
-		opt.Meter = bar
-	}
-	dir := filepath.Dir(set.Files[0].Path)
-	single := len(set.Files) == 1
-	p, err := cut.New(ctx, set, w, opt.Meter)
-	if err != nil {
-		return err
-	}
-	for _, why := range p.Lacks {
-		e.warn("%s", why)
-		e.incomplete()
-	}
-	results := []*merge.Result{}
-	if c.Merge {
-		opt.ProfileID, opt.Missing = "cut-"+set.ID, missing
-		out := c.file(filepath.Join(dir, merge.OutputName("cut-"+set.ID, ".trace.json.gz")))
-		opt.Plain = strings.HasSuffix(out, ".json")
-		res, err := p.Merged(ctx, out, opt)
-		if err != nil {
+	single := len(set.Files) == 1 || c.Merge
+	if !single {
+		if err := c.needsDir(len(set.Files)); err != nil {
 			return err
 		}
-		results = append(results, res)
-	} else if results, err = c.each(ctx, p, opt, dir, single); err != nil {
-		return err
+	}
+	dir := filepath.Dir(set.Files[0].Path)
+	// Asked before the work, as the place is.
+	var out string
+	if single {
+		usual := cutName(set.Files[0])
+		if c.Merge {
+			usual = merge.OutputName("cut-"+set.ID, ".trace.json.gz")
+		}
+		if out, err = target(c.Out, dir, usual); err != nil {
+			return err
+		}
+	} else if out = c.Out; out == "" {
+		out = filepath.Join(dir, "cut-"+set.ID)
+	}
+	meter := e.meter("cut", 2*inputBytes(set))
+	p, results, err := c.cut(ctx, e, set, w, out, merge.Options{Meter: meter, Missing: missing})
+	meter.Close()
+	if p != nil && ctx.Err() == nil {
+		for _, why := range p.Lacks {
+			e.warn("%s", why)
+			e.incomplete()
+		}
+	}
+	if errors.Is(err, cut.ErrNothing) {
+		return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
+	}
+	if err != nil {
+		return writing(out, err)
+	}
+	for _, res := range results {
+		e.warnProblems(res.Files, set.Files)
 	}
 	return c.report(e, results)
 }
 
-// each writes one file a rank.
-func (c *cutCmd) each(ctx context.Context, p *cut.Plan, opt merge.Options, dir string, single bool) ([]*merge.Result, error) {
+// cut writes one file of all ranks, or one file a rank.
+func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window, out string, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
+	p, err := cut.New(ctx, set, w, opt.Meter)
+	if err != nil {
+		return p, nil, err
+	}
+	one := func(path string) (res *merge.Result, err error) {
+		opt.Plain = strings.HasSuffix(path, ".json")
+		if c.Merge {
+			opt.ProfileID = "cut-" + set.ID
+			return p.Merged(ctx, path, opt)
+		}
+		return p.File(ctx, 0, path, opt)
+	}
 	results := []*merge.Result{}
-	out := c.Out
-	if !single {
-		if out == "" {
-			out = filepath.Join(dir, "cut-"+p.Set.ID)
-		}
-		if err := os.MkdirAll(out, 0o777); err != nil {
-			return nil, err
-		}
+	switch {
+	case out == "-":
+		err = e.throughFile("cut.trace.json.gz", func(path string) error {
+			res, err := one(path)
+			results = append(results, res)
+			return err
+		})
+		return p, results, err
+	case c.Merge || len(set.Files) == 1:
+		res, err := one(out)
+		return p, append(results, res), err
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return p, nil, err
 	}
 	for i, f := range p.Set.Files {
-		base := filepath.Base(f.Path)
-		base = "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
-		path := filepath.Join(out, base)
-		if single {
-			path = c.file(filepath.Join(dir, base))
-		}
-		opt.Plain = strings.HasSuffix(path, ".json")
-		res, err := p.File(ctx, i, path, opt)
+		res, err := p.File(ctx, i, filepath.Join(out, cutName(f)), opt)
 		if err != nil {
-			return nil, err
+			return p, nil, err
 		}
 		results = append(results, res)
 	}
-	return results, nil
+	return p, results, nil
 }
 
-// file is the one output: what -o says, in a directory under the default's name.
-func (c *cutCmd) file(other string) string {
-	if c.Out == "" {
-		return other
-	}
+// needsDir refuses a -o that can hold one file alone.
+func (c *cutCmd) needsDir(ranks int) error {
 	if st, err := os.Stat(c.Out); err == nil && st.IsDir() {
-		return filepath.Join(c.Out, filepath.Base(other))
+		return nil
 	}
-	return c.Out
+	if c.Out == "-" || trace.TraceSuffix(c.Out) != "" {
+		return usagef("-o %s: %d ranks are cut; give a directory, or --merge for one file", c.Out, ranks)
+	}
+	return nil
+}
+
+// cutName is what the window of a rank's file is called.
+func cutName(f traceset.File) string {
+	base := filepath.Base(f.Path)
+	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
 }
 
 func (c *cutCmd) report(e *env, results []*merge.Result) error {
-	for _, res := range results {
-		for _, f := range res.Files {
-			if f.Problem != nil {
-				e.warn("%s: %v", f.File, f.Problem)
-				e.incomplete()
-			}
-		}
-	}
 	if c.JSON {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return e.printJSON(struct {
 			Format  int             `json:"format"`
 			Outputs []*merge.Result `json:"outputs"`
 		}{1, results})
+	}
+	if c.Out == "-" {
+		return nil
 	}
 	for _, res := range results {
 		fmt.Fprintf(e.stdout, "%s: %d events, %.2f MB\n", res.Output, res.Events, float64(res.BytesOut)/1e6)

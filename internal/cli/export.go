@@ -2,28 +2,23 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/export"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/progress"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // exportCmd is "trace export".
 type exportCmd struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files, or the files."`
-	Out       string   `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
-	Format    string   `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	JSON      bool     `name:"json" help:"Print what was done as JSON."`
+	inputs
+	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
+	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
+	JSON   bool   `name:"json" help:"Print as JSON what was done."`
 }
 
 // Help shows what one can do with the result.
@@ -42,19 +37,19 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	set, missing, err := e.findSet(c.Paths, c.ProfileID)
-	for _, p := range missing {
-		e.warn("%s: no such file", p)
+	if err := oneStdout(c.Out, c.JSON); err != nil {
+		return err
 	}
+	set, _, err := e.findSet(c.inputs)
+	if err != nil {
+		return err
+	}
+	out, err := target(c.Out, filepath.Dir(set.Files[0].Path), export.OutputName(set.ID, format))
 	if err != nil {
 		return err
 	}
 	start := e.now()
-	var opt export.Options
-	if e.terminal {
-		opt.Meter = progress.New(e.stderr, "export", inputBytes(set))
-	}
-	out := c.output(filepath.Dir(set.Files[0].Path), set.ID, format)
+	opt := export.Options{Meter: e.meter("export", inputBytes(set))}
 	var res *export.Result
 	if out == "-" {
 		res, err = export.To(ctx, set, e.stdout, format, opt)
@@ -63,19 +58,16 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	}
 	opt.Meter.Close()
 	if res != nil && ctx.Err() == nil {
-		e.exportNotes(res)
+		e.exportNotes(res, set.Files)
 	}
 	if err != nil {
 		if errors.Is(err, export.ErrNothing) {
 			return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
 		}
-		return err
+		return writing(out, err)
 	}
-	lacking := missingRanks(set)
-	for _, m := range lacking {
-		e.warn("missing %v", m)
-	}
-	if res.Incomplete() || len(missing) > 0 || len(lacking) > 0 {
+	e.warnMissing(missingRanks(set))
+	if res.Incomplete() {
 		e.incomplete()
 	}
 	seconds := e.now().Sub(start).Seconds()
@@ -83,9 +75,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	case out == "-":
 		return nil
 	case c.JSON:
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return e.printJSON(struct {
 			Format int `json:"format"`
 			*export.Result
 			Seconds float64 `json:"seconds"`
@@ -121,23 +111,8 @@ func (c *exportCmd) format() (export.Format, error) {
 	return f, nil
 }
 
-// output is where to write: what -o says, a name of its own in a directory,
-// or that name beside the inputs.
-func (c *exportCmd) output(dir, id string, f export.Format) string {
-	switch {
-	case c.Out == "-":
-		return c.Out
-	case c.Out == "":
-		return filepath.Join(dir, export.OutputName(id, f))
-	}
-	if st, err := os.Stat(c.Out); err == nil && st.IsDir() || strings.HasSuffix(c.Out, string(filepath.Separator)) {
-		return filepath.Join(c.Out, export.OutputName(id, f))
-	}
-	return c.Out
-}
-
 // exportNotes names on stderr what is not in the table, or doubtful.
-func (e *env) exportNotes(res *export.Result) {
+func (e *env) exportNotes(res *export.Result, files []traceset.File) {
 	for _, f := range res.Failed {
 		e.warn("%s: %s", f.File, f.Reason)
 	}
@@ -146,19 +121,10 @@ func (e *env) exportNotes(res *export.Result) {
 			switch {
 			case n.Severity < trace.Warning:
 			case n.Count > 1:
-				e.warn("%s: %d %s", n.Source, n.Count, n.Text)
+				e.warn("%s: %d %s", pathOf(n.Source, files), n.Count, n.Text)
 			default:
-				e.warn("%s: %s", n.Source, n.Text)
+				e.warn("%s: %s", pathOf(n.Source, files), n.Text)
 			}
 		}
 	}
-}
-
-// missingRanks are the ranks that names or distributedInfo promise.
-func missingRanks(set traceset.Set) []merge.Missing {
-	heads := make([]*merge.Head, len(set.Files))
-	for i, f := range set.Files {
-		heads[i] = merge.ReadHead(f)
-	}
-	return merge.FindMissing(set, heads)
 }

@@ -24,10 +24,9 @@ import (
 
 // openCmd is "trace open".
 type openCmd struct {
-	Paths     []string `arg:"" name:"path" help:"A trace file: merged, of one rank, or .pftrace. A directory or several files are merged first."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	Browser   bool     `help:"Open the address in the default browser."`
-	UI        string   `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
+	inputs
+	Browser bool   `help:"Open the address in the default browser."`
+	UI      string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
 
 	browse func(url string) error // nil: browse
 }
@@ -37,7 +36,12 @@ func (c *openCmd) Help() string {
 	return `Prints an address on this machine. The page there opens Perfetto in a tab and gives it the trace; nothing is uploaded.
 The busiest stream of each rank is pinned, and findings are flagged on the ruler. Ends when Perfetto has the trace.
 
-On a server without a browser, forward the port that it prints: ssh -L PORT:127.0.0.1:PORT server`
+A merged file, one rank's file or .pftrace is handed over as it is; a directory or several files are merged first.
+On a server without a browser, forward the port that it prints: ssh -L PORT:127.0.0.1:PORT server
+
+Examples:
+  stepscope trace open /tmp/profile --browser
+  stepscope trace open merged-run.trace.json.gz`
 }
 
 // pinLimit is the largest file, in bytes as it lies on disk, that is read
@@ -52,15 +56,9 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return usagef("--ui %q: give an address such as %s", c.UI, handover.DefaultUI)
 	}
-	set, missing, err := e.findSet(c.Paths, c.ProfileID)
-	for _, p := range missing {
-		e.warn("%s: no such file", p)
-	}
+	set, _, err := e.findSet(c.inputs)
 	if err != nil {
 		return err
-	}
-	if len(missing) > 0 {
-		e.incomplete()
 	}
 	path := set.Files[0].Path
 	var traces []*trace.Trace
@@ -110,23 +108,16 @@ func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 // as a reader without our patience can read it.
 func (e *env) mergeInto(ctx context.Context, set traceset.Set, dir string) (string, error) {
 	out := filepath.Join(dir, merge.OutputName(set.ID, ".trace.json.gz"))
-	res, err := merge.File(ctx, set, out, merge.Options{ProfileID: set.ID, AsIs: len(set.Files) == 1})
+	meter := e.meter("merge", inputBytes(set))
+	res, err := merge.File(ctx, set, out, merge.Options{ProfileID: set.ID, AsIs: len(set.Files) == 1, Meter: meter})
+	meter.Close()
 	if res != nil && ctx.Err() == nil {
-		for _, f := range res.Files {
-			if f.Problem != nil {
-				e.warn("%s: %v", f.File, f.Problem)
-			}
-		}
+		e.warnProblems(res.Files, set.Files)
 	}
 	if err != nil {
 		return "", err
 	}
-	for _, m := range res.Missing {
-		e.warn("missing %v", m)
-	}
-	if res.Incomplete() {
-		e.incomplete()
-	}
+	e.warnMissing(res.Missing)
 	return out, nil
 }
 

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,35 +14,52 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// findSet picks the window that a verb works on: the newest, or the one of
-// the given profile id. Inputs that do not exist come back as missing; it is
-// an error if nothing else is left.
-func (e *env) findSet(paths []string, profileID string) (set traceset.Set, missing []string, err error) {
+// inputs is how every verb is told what to read.
+type inputs struct {
+	Paths     []string `arg:"" name:"path" help:"A directory of rank files, or the files."`
+	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+}
+
+// findSet picks the files that a verb works on: those of the newest window, or
+// of the given profile id. Inputs that do not exist are named on stderr and come
+// back as missing; it is an error if nothing else is left.
+func (e *env) findSet(in inputs) (set traceset.Set, missing []string, err error) {
 	var there []string
 	onlyFiles := true
-	for _, p := range paths {
+	for _, p := range in.Paths {
 		st, err := os.Stat(p)
-		if errors.Is(err, os.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, p)
 			continue
-		}
-		if err == nil && st.IsDir() {
+		case err == nil && st.IsDir():
 			onlyFiles = false
+		case err == nil && !st.Mode().IsRegular():
+			return set, nil, fmt.Errorf("%s: not a file; a trace is read more than once, so write it to a file first", p)
 		}
 		there = append(there, p)
 	}
 	if len(there) == 0 {
-		return set, missing, fmt.Errorf("%s: no such file or directory", strings.Join(missing, ", "))
+		return set, nil, fmt.Errorf("%s: no such file or directory", strings.Join(missing, ", "))
+	}
+	for _, p := range missing {
+		e.warn("%s: no such file or directory", p)
+		e.incomplete()
 	}
 	sets, err := traceset.Find(there)
+	if errors.Is(err, traceset.ErrNone) {
+		if below := tracesBelow(there); len(below) > 0 {
+			err = fmt.Errorf("%w; there are some below: give %s", err, strings.Join(below, " or "))
+		}
+	}
 	if err != nil {
-		return set, missing, err
+		return set, nil, err
 	}
 	notes := sets[0].Notes
-	if profileID != "" {
-		at := slices.IndexFunc(sets, func(s traceset.Set) bool { return s.ID == profileID })
+	if in.ProfileID != "" {
+		at := slices.IndexFunc(sets, func(s traceset.Set) bool { return s.ID == in.ProfileID })
 		if at < 0 {
-			return set, missing, usagef("no trace files of profile id %q, there are: %s", profileID, ids(sets))
+			return set, nil, usagef("no trace files of profile id %q, there are: %s", in.ProfileID, ids(sets))
 		}
 		set = sets[at]
 	} else {
@@ -60,6 +79,24 @@ func (e *env) findSet(paths []string, profileID string) (set traceset.Set, missi
 		}
 	}
 	return set, missing, nil
+}
+
+// tracesBelow names some directories one level down that hold traces: people
+// point at the folder of all profiles.
+func tracesBelow(dirs []string) (found []string) {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			below := filepath.Join(dir, entry.Name())
+			if _, err := traceset.Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
+				found = append(found, below)
+			}
+		}
+	}
+	return found
 }
 
 func unnamed(s traceset.Set) bool {
@@ -113,4 +150,44 @@ func inputBytes(set traceset.Set) (n int64) {
 		n += f.Size
 	}
 	return n
+}
+
+// missingRanks are the ranks that names or distributedInfo promise.
+func missingRanks(set traceset.Set) []merge.Missing {
+	heads := make([]*merge.Head, len(set.Files))
+	for i, f := range set.Files {
+		heads[i] = merge.ReadHead(f)
+	}
+	return merge.FindMissing(set, heads)
+}
+
+// warnMissing names ranks without a file on stderr. Inputs that are broken or
+// do not exist have had their line.
+func (e *env) warnMissing(missing []merge.Missing) {
+	for _, m := range missing {
+		if m.File == "" {
+			e.warn("missing %v", m)
+			e.incomplete()
+		}
+	}
+}
+
+// warnProblems names the files of a result that were not read to their end.
+func (e *env) warnProblems(results []merge.FileResult, files []traceset.File) {
+	for _, f := range results {
+		if f.Problem != nil {
+			e.warn("%s: %v", pathOf(f.File, files), f.Problem)
+			e.incomplete()
+		}
+	}
+}
+
+// pathOf is where the file of a base name lies, for results have names only.
+func pathOf(base string, files []traceset.File) string {
+	for _, f := range files {
+		if filepath.Base(f.Path) == base {
+			return f.Path
+		}
+	}
+	return base
 }

@@ -32,6 +32,10 @@ type builder struct {
 // sevenDays in ns.
 const sevenDays = 7 * 24 * 3600 * 1_000_000_000
 
+// farthest is the largest time a file may give, ns: the year 2043 if it counts
+// from 1970. Times and bases within it cannot overflow when added.
+const farthest = 1 << 61
+
 // trackKey is a row as the file names it. The strings are interned.
 type trackKey struct{ pid, tid trace.StringID }
 
@@ -118,7 +122,7 @@ func (b *builder) track(e *chromejson.Event) trace.TrackID {
 }
 
 func (b *builder) span(e *chromejson.Event) bool {
-	start, ok := chromejson.ParseMicros(e.Text(e.TS))
+	start, ok := when(e)
 	if !ok {
 		b.odd["spans without a usable ts"]++
 		return false
@@ -172,6 +176,12 @@ func (b *builder) span(e *chromejson.Event) bool {
 	}
 	b.t.Spans = append(b.t.Spans, s)
 	return true
+}
+
+// when is the time of an event, ns since the file's base.
+func when(e *chromejson.Event) (ns int64, ok bool) {
+	ns, ok = chromejson.ParseMicros(e.Text(e.TS))
+	return ns, ok && -farthest <= ns && ns <= farthest
 }
 
 // shaped tells the ops whose cost follows from their inputs: matrix products
@@ -275,7 +285,7 @@ func triple(v []byte) (d [3]int32) {
 }
 
 func (b *builder) memory(e *chromejson.Event) {
-	at, ok := chromejson.ParseMicros(e.Text(e.TS))
+	at, ok := when(e)
 	if !ok {
 		b.odd["memory events without a usable ts"]++
 		return
@@ -303,13 +313,17 @@ func (b *builder) metadata(e *chromejson.Event) {
 
 // end closes the innermost open span of its row.
 func (b *builder) end(e *chromejson.Event) {
-	at, ok := chromejson.ParseMicros(e.Text(e.TS))
+	at, ok := when(e)
 	row := b.track(e)
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if o := b.open[i]; o.track == row {
 			s := &b.t.Spans[o.span]
 			if ok {
 				s.Dur = max(0, at-s.Start)
+				if s.Dur > sevenDays {
+					s.Dur = 0
+					b.odd["spans longer than 7 days taken as 0"]++
+				}
 			}
 			b.open = slices.Delete(b.open, i, i+1)
 			return
@@ -329,6 +343,29 @@ func (b *builder) mainDevice() int32 {
 	return best
 }
 
+// dropStrays leaves out spans that lie days away from the rest: broken times,
+// which would stretch the window beyond all measure.
+func (b *builder) dropStrays() {
+	t := b.t
+	if len(t.Spans) == 0 {
+		return
+	}
+	const sample = 101
+	starts := make([]int64, min(sample, len(t.Spans)))
+	for i := range starts {
+		starts[i] = t.Spans[i*len(t.Spans)/len(starts)].Start
+	}
+	slices.Sort(starts)
+	mid := starts[len(starts)/2]
+	near := func(at int64) bool { return mid-sevenDays <= at && at <= mid+sevenDays }
+	spans, points := len(t.Spans), len(t.Memory)
+	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return !near(s.Start) })
+	t.Memory = slices.DeleteFunc(t.Memory, func(p trace.MemoryPoint) bool { return !near(p.Time) })
+	if n := spans + points - len(t.Spans) - len(t.Memory); n > 0 {
+		b.odd["events days away from the rest dropped"] += int64(n)
+	}
+}
+
 // finish orders and completes the table. base is added to all times.
 func (b *builder) finish(base int64) *trace.Trace {
 	t := b.t
@@ -336,6 +373,7 @@ func (b *builder) finish(base int64) *trace.Trace {
 		t.Spans[o.span].Dur = 0
 		b.odd["B events without an E, length taken as 0"]++
 	}
+	b.dropStrays()
 	for i := range t.Spans {
 		t.Spans[i].Start += base
 	}

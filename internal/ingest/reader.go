@@ -90,9 +90,12 @@ func (r *reader) event(e *chromejson.Event) {
 
 // finish closes all builders and gives their traces in rank order.
 func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace.Trace {
-	base := int64(0)
+	base, oddBase := int64(0), int64(0)
 	if v := r.metaText["baseTimeNanoseconds"]; v != nil {
 		base, _ = chromejson.ParseInt(bytes.Trim(v, `" `))
+		if base < 0 || base > farthest {
+			base, oddBase = 0, 1
+		}
 	}
 	_ = json.Unmarshal(r.metaText["stepscope"], &r.merged)
 	var out []*trace.Trace
@@ -115,6 +118,9 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		t.Source.World = world(dist)
 		t.Source.Device = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
+		if oddBase > 0 {
+			t.Notes = append(t.Notes, trace.Note{Severity: trace.Warning, Source: r.file.Path, Text: "baseTimeNanoseconds is no time of this century, taken as 0", Count: 1})
+		}
 		out = append(out, t)
 	}
 	slices.SortStableFunc(out, func(a, b *trace.Trace) int {

@@ -68,6 +68,9 @@ func canonical(t *testing.T, e map[string]any) string {
 func TestEveryEventOnce(t *testing.T) {
 	for _, name := range []string{"graph_work", "graphs", "stacks", "balanced"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "balanced" && testing.Short() {
+				t.Skip("the longest of the sets")
+			}
 			set := testSet(t, name)
 			d, res := merged(t, set, Options{ProfileID: set.ID})
 			m := stepscope(t, d)

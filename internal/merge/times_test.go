@@ -125,12 +125,11 @@ func TestClocks(t *testing.T) {
 				original := testSet(t, name)
 				set := shifted(t, original, tt.ns, tt.hosts)
 				path := filepath.Join(t.TempDir(), "out.json")
-				if _, err := File(context.Background(), set, path, Options{Align: tt.align, Plain: true}); err != nil {
+				res, err := File(context.Background(), set, path, Options{Align: tt.align, Plain: true})
+				if err != nil {
 					t.Fatal(err)
 				}
-				d := parse(t, readAll(t, path))
-				m := stepscope(t, d)
-				for i, r := range m.Ranks {
+				for i, r := range res.Files {
 					want := -tt.ns[i]
 					if !tt.aligned {
 						want = 0
@@ -142,7 +141,11 @@ func TestClocks(t *testing.T) {
 						t.Errorf("rank %d: %d collectives, interval %v", i, r.Collectives, r.ShiftInterval)
 					}
 				}
-				// The recorded shift is what was done to the events.
+				if name != "graphs" {
+					return // one set is enough to see what was done to the events
+				}
+				d := parse(t, readAll(t, path))
+				m := stepscope(t, d)
 				for i, f := range set.Files {
 					first := parse(t, readAll(t, f.Path)).Events[0]
 					was, _ := chromejson.ParseMicros([]byte(fmt.Sprint(first["ts"])))

@@ -234,15 +234,23 @@ func (r *Report) clocks(heads []*merge.Head, comms []*merge.Comms) {
 
 // twins notes recordings that are in the set more than once.
 func (r *Report) twins() {
+	const most = 8 // notes; more say nothing new
 	first := map[string]string{}
+	n := 0
 	for _, f := range r.Files {
 		if f.TraceID == "" {
 			continue
 		}
 		if other, ok := first[f.TraceID]; ok {
+			if n++; n > most {
+				continue
+			}
 			r.Notes = append(r.Notes, fmt.Sprintf("%s and %s are the same recording (trace_id %s)", other, f.Path, f.TraceID))
 			continue
 		}
 		first[f.TraceID] = f.Path
+	}
+	if n > most {
+		r.Notes = append(r.Notes, fmt.Sprintf("and %d more are the same recording as another", n-most))
 	}
 }

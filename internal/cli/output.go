@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/stepscope/stepscope/internal/progress"
+	"github.com/stepscope/stepscope/internal/traceset"
+)
+
+// target is the file to write: what -o says (given), the usual name in a
+// directory if it says one, or the usual name in dir, beside the inputs. It
+// checks what would else fail only after all the work.
+func target(given, dir, usual string) (string, error) {
+	out := given
+	if out == "-" {
+		return out, nil
+	}
+	if out == "" {
+		out = filepath.Join(dir, usual)
+	} else if st, err := os.Stat(out); err == nil && st.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
+		out = filepath.Join(out, usual)
+	}
+	st, err := os.Stat(filepath.Dir(out))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("write %s: there is no directory %s; make it first", out, filepath.Dir(out))
+	}
+	if err == nil && !st.IsDir() {
+		return "", fmt.Errorf("write %s: %s is a file, not a directory", out, filepath.Dir(out))
+	}
+	return out, nil
+}
+
+// writing makes an error of writing name the file that the user knows, not the
+// hidden one that becomes it at the end.
+func writing(out string, err error) error {
+	var pathErr *fs.PathError
+	if !errors.As(err, &pathErr) || !strings.HasPrefix(filepath.Base(pathErr.Path), "."+filepath.Base(out)+".") {
+		return err
+	}
+	err = fmt.Errorf("write %s: %w", out, pathErr.Err)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; say with -o where to write", err)
+	}
+	return err
+}
+
+// notInput refuses to write over what is read.
+func notInput(out string, files []traceset.File) error {
+	to, err := os.Stat(out)
+	if err != nil {
+		return nil // it does not exist yet
+	}
+	for _, f := range files {
+		if st, err := os.Stat(f.Path); err == nil && os.SameFile(st, to) {
+			return fmt.Errorf("%s: is one of the inputs, give another name", out)
+		}
+	}
+	return nil
+}
+
+// oneStdout refuses two results on stdout.
+func oneStdout(out string, asJSON bool) error {
+	if out == "-" && asJSON {
+		return usagef("both -o - and --json write to stdout: leave one out")
+	}
+	return nil
+}
+
+// throughFile lets write fill a file and copies it to stdout, for what can be
+// written to files alone.
+func (e *env) throughFile(name string, write func(path string) error) error {
+	dir, err := os.MkdirTemp("", "stepscope-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, name)
+	if err := write(path); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// Gone from here on: a reader that stops early may end this program.
+	os.RemoveAll(dir)
+	_, err = io.Copy(e.stdout, f)
+	return err
+}
+
+// printJSON writes v for machines.
+func (e *env) printJSON(v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// meter shows how far the work is, if stderr is a terminal; else it is nil,
+// which counts nothing. Close it before anything is printed.
+func (e *env) meter(label string, bytes int64) *progress.Meter {
+	if !e.terminal {
+		return nil
+	}
+	return progress.New(e.stderr, label, bytes)
+}
+
+// screen tells how wide stdout is and whether it takes colours.
+func (e *env) screen() (width int, color bool) {
+	f, ok := e.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 0
+	}
+	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// expand prepares a command line for kong: flags may be shortened to what is
+// unambiguous and written with underscores, as in Python's argparse and so in
+// SGLang's commands (--profile_id, --fail). It tells the verb, and says what
+// is wrong with verbs and names of flags, for it knows what there is.
+func expand(root *kong.Node, args []string) (out []string, verb string, err error) {
+	if len(args) == 0 {
+		return []string{"--help"}, "", nil
+	}
+	if args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	node := root
+	asks := false // for help or the version: no verb needed
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		var flag *kong.Flag
+		switch {
+		case a == "--":
+			return append(out, args[i:]...), verb, nil
+		case strings.HasPrefix(a, "--"):
+			name, value, hasValue := strings.Cut(a[2:], "=")
+			if flag, err = findFlag(node, name); err != nil {
+				return nil, verb, err
+			}
+			a = "--" + flag.Name
+			if hasValue {
+				out = append(out, a+"="+value)
+				continue
+			}
+		case len(a) > 1 && a[0] == '-':
+			if flag, err = findShort(node, a); err != nil {
+				return nil, verb, err
+			}
+			if len(a) > 2 { // -oFILE
+				out = append(out, a)
+				continue
+			}
+		case !node.Leaf():
+			child := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == a })
+			if child < 0 {
+				return nil, verb, noVerb(root, node, a)
+			}
+			node = node.Children[child]
+			verb = verbOf(node)
+		}
+		out = append(out, a)
+		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "version")
+		if flag != nil && !flag.IsBool() && i+1 < len(args) {
+			// Its value, whatever it looks like: kong judges that.
+			i++
+			out = append(out, args[i])
+		}
+	}
+	if !node.Leaf() && !asks {
+		return nil, verb, usagef("which verb? %s", strings.Join(verbsOf(node), ", "))
+	}
+	return out, verb, nil
+}
+
+// flagsOf lists the flags that count for a verb.
+func flagsOf(n *kong.Node) (flags []*kong.Flag) {
+	for _, group := range n.AllFlags(true) {
+		flags = append(flags, group...)
+	}
+	return flags
+}
+
+// findFlag finds a long flag by its name, or else by the start of it.
+func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
+	name = strings.ReplaceAll(name, "_", "-")
+	var found, all []string
+	var last *kong.Flag
+	for _, f := range flagsOf(n) {
+		if f.Name == name {
+			return f, nil
+		}
+		all = append(all, "--"+f.Name)
+		if strings.HasPrefix(f.Name, name) {
+			found, last = append(found, "--"+f.Name), f
+		}
+	}
+	switch len(found) {
+	case 1:
+		return last, nil
+	case 0:
+		return nil, usagef("no flag --%s, there are: %s", name, strings.Join(all, ", "))
+	}
+	return nil, usagef("--%s could be %s", name, strings.Join(found, " or "))
+}
+
+func findShort(n *kong.Node, arg string) (*kong.Flag, error) {
+	for _, f := range flagsOf(n) {
+		if f.Short == rune(arg[1]) {
+			return f, nil
+		}
+	}
+	return nil, usagef("no flag %s here", arg)
+}
+
+// noVerb says what was meant perhaps: a verb of a group without the group, or
+// a directory without a verb.
+func noVerb(root, at *kong.Node, word string) error {
+	for _, v := range verbsOf(root) {
+		if strings.HasSuffix(v, " "+word) || at != root && v == word {
+			return usagef("no verb %q, did you mean: stepscope %s", word, v)
+		}
+	}
+	if _, err := os.Stat(word); err == nil {
+		return usagef("no verb %q; to explain a trace: stepscope analyze %s", word, word)
+	}
+	return usagef("no verb %q, there are: %s", word, strings.Join(verbsOf(at), ", "))
+}
+
+// verbsOf lists the verbs at and below a node, as they are written.
+func verbsOf(n *kong.Node) (verbs []string) {
+	for _, leaf := range n.Leaves(true) {
+		verbs = append(verbs, verbOf(leaf))
+	}
+	return verbs
+}
+
+// verbOf is a verb as it is written: "trace merge".
+func verbOf(n *kong.Node) string {
+	if n.Parent == nil {
+		return ""
+	}
+	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
+}

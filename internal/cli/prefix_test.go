@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+func TestExpand(t *testing.T) {
+	var tree root
+	parser, err := kong.New(&tree, kong.Name("stepscope"), kong.Vars{"version": ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, args, want, verb, err string }{
+		{"nothing shows help", "", "--help", "", ""},
+		{"exact flag", "analyze d --json", "analyze d --json", "analyze", ""},
+		{"prefix", "analyze d --prof x", "analyze d --profile-id x", "analyze", ""},
+		{"prefix with value", "compare a b --fail=5%", "compare a b --fail-on=5%", "compare", ""},
+		{"underscore", "trace merge d --profile_id=x", "trace merge d --profile-id=x", "trace merge", ""},
+		{"underscore prefix", "trace merge d --no_py", "trace merge d --no-python", "trace merge", ""},
+		{"value that looks like a flag", "analyze --html --js d", "analyze --html --js d", "analyze", ""},
+		{"short flag takes the next", "trace merge -o --js d", "trace merge -o --js d", "trace merge", ""},
+		{"short flag with its value", "trace merge -o--js d", "trace merge -o--js d", "trace merge", ""},
+		{"dash is an argument", "trace merge d -o - --js", "trace merge d -o - --json", "trace merge", ""},
+		{"after -- nothing changes", "analyze -- --js", "analyze -- --js", "analyze", ""},
+		{"a path named as a verb", "analyze merge trace", "analyze merge trace", "analyze", ""},
+		{"flag of another verb", "analyze d --fail 5%", "", "analyze", "no flag --fail, there are: --help, --version, --profile-id, --json"},
+		{"ambiguous", "analyze d --h", "", "analyze", "--h could be --help or --html"},
+		{"exact is not ambiguous", "trace cut d --to 5", "trace cut d --to 5", "trace cut", ""},
+		{"unknown short flag", "analyze d -o x", "", "analyze", "no flag -o here"},
+		{"help verb", "help trace merge", "trace merge --help", "trace merge", ""},
+		{"group without verb", "trace", "", "trace", "which verb? trace merge, trace check, trace cut"},
+		{"group with help", "trace --he", "trace --help", "trace", ""},
+		{"unknown verb", "anlyze d", "", "", `no verb "anlyze", there are: analyze, compare, trace merge,`},
+		{"verb without its group", "merge d", "", "", `no verb "merge", did you mean: stepscope trace merge`},
+		{"verb in a group it is not of", "trace analyze d", "", "trace", `no verb "analyze", did you mean: stepscope analyze`},
+		{"path without verb", "../cli", "", "", "to explain a trace: stepscope analyze ../cli"},
+		{"flag without verb", "--version", "--version", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, verb, err := expand(parser.Model.Node, strings.Fields(c.args))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("error %v, want %q", err, c.err)
+				}
+			} else if err != nil {
+				t.Error(err)
+			}
+			if s := strings.Join(got, " "); s != c.want || verb != c.verb {
+				t.Errorf("%q of verb %q, want %q of %q", s, verb, c.want, c.verb)
+			}
+		})
+	}
+}
