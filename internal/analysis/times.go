@@ -378,7 +378,7 @@ func (a *analyzer) markSlow() {
 		}
 		mid := metric.Median(all)
 		took := float64(length(s))
-		if took > slowFactor*mid && took-mid > slowSpread*metric.MAD(all) {
+		if mid > 0 && took > slowFactor*mid && took-mid > slowSpread*metric.MAD(all) {
 			s.Slow, s.SlowBy = true, took/mid-1
 			s.Why = a.whySlow(s)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/analysis"
 	"github.com/stepscope/stepscope/internal/report"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // compareCmd is "compare".
@@ -46,7 +47,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		if !ok || a == "" || b == "" {
 			return usagef("--ranks %s: give two labels, as in TP00,TP02", c.Ranks)
 		}
-		opt.OnlyA, opt.OnlyB = a, b
+		opt.OnlyA, opt.OnlyB = rankLabel(a), rankLabel(b)
 	}
 	inA, inB, err := c.sides()
 	if err != nil {
@@ -84,6 +85,15 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		return errRegression
 	}
 	return err
+}
+
+// rankLabel is a rank as reports name it, TP02, of what people write: tp2.
+func rankLabel(s string) string {
+	s = strings.TrimSpace(s)
+	if r, ok := trace.ParseRank(strings.ToUpper(s)); ok {
+		return r.String()
+	}
+	return s
 }
 
 // sides tells where A and B are read from; B has no paths when it is A.

@@ -118,12 +118,16 @@ func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window
 		res, err := one(out)
 		return p, append(results, res), err
 	}
+	_, there := os.Stat(out)
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return p, nil, err
 	}
 	for i, f := range p.Set.Files {
 		res, err := p.File(ctx, i, filepath.Join(out, cutName(f)), opt)
 		if err != nil {
+			if there != nil {
+				os.Remove(out) // ours, and refused unless it is empty
+			}
 			return p, nil, err
 		}
 		results = append(results, res)

@@ -280,6 +280,22 @@ func TestMissingRanks(t *testing.T) {
 	}
 }
 
+// A merged file holds all ranks, though its distributedInfo is of one.
+func TestMergedLacksNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := File(context.Background(), testSet(t, "graph_work"), filepath.Join(dir, "any.json.gz"), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	set := find(t, filepath.Join(dir, "any.json.gz"))
+	head := ReadHead(set.Files[0])
+	if missing := FindMissing(set, []*Head{head}); len(missing) > 0 {
+		t.Errorf("missing %v", missing)
+	}
+	if l := Labels([]*Head{head}); l[0] != "merged" {
+		t.Errorf("label %q", l[0])
+	}
+}
+
 func TestNothingHalfWritten(t *testing.T) {
 	left := func(dir string, want int) {
 		t.Helper()

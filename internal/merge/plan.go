@@ -26,6 +26,7 @@ type Head struct {
 	Info    json.RawMessage // distributedInfo as it stands
 	World   trace.World
 	Merged  *Meta    // what a merged file says of its parts
+	Labels  bool     // pids carry labels: a merged file, whatever its name
 	Problem *Problem // why nothing of the file can be read
 }
 
@@ -69,6 +70,9 @@ func ReadHead(f traceset.File) *Head {
 			return h
 		}
 		if kind == chromejson.EventToken {
+			if pid := s.Event.Text(s.Event.PID); len(pid) > 0 && pid[0] == '[' {
+				h.Labels = true
+			}
 			// A first metadata event may lack a time; the first with one tells
 			// whether times count from the epoch.
 			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); ok && s.Event.TS.Present() {
@@ -122,7 +126,7 @@ func (h *Head) learn(key, value []byte) {
 }
 
 // merged tells a file that holds several ranks already.
-func (h *Head) merged() bool { return h.Merged != nil || h.File.Name.Merged }
+func (h *Head) merged() bool { return h.Merged != nil || h.Labels || h.File.Name.Merged }
 
 func text(value []byte) string {
 	var s string
