@@ -88,7 +88,8 @@ func TestShiftedClocks(t *testing.T) {
 		for _, shift := range []int64{-3e9, -5e6, -200_000, 200_000, 5e6, 3e9} {
 			for _, hosts := range []bool{true, false} {
 				for moved := range base {
-					if moved > 1 && (set != "graphs" || !hosts) {
+					// Not every combination tells something new.
+					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && abs(shift) != 5e6 {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s rank %d by %d hosts %v", set, moved, shift, hosts), func(t *testing.T) {
@@ -197,6 +198,10 @@ func TestWindows(t *testing.T) {
 	for _, set := range []string{"graph_work", "compute_skew"} {
 		base := realSet(t, set)
 		steps := len(newInjector(t, base).ranks[0].steps)
+		shifts := []int64{0, 4e6, -2e9}
+		if set == "compute_skew" {
+			shifts = shifts[:2]
+		}
 		for _, c := range []struct {
 			name        string
 			first, last int // kept of the edited rank
@@ -209,7 +214,7 @@ func TestWindows(t *testing.T) {
 			{"closes a step earlier, opens one later", 1, steps - 2, steps - 1},
 		} {
 			for edited := range base {
-				for _, shift := range []int64{0, 4e6, -2e9} {
+				for _, shift := range shifts {
 					t.Run(fmt.Sprintf("%s rank %d %s clock %d", set, edited, c.name, shift), func(t *testing.T) {
 						ts := clone(base)
 						for i := range ts {

@@ -233,17 +233,35 @@ func (m *match) members() string {
 	return b.String()
 }
 
+// collKey is what an operation and its group follow from.
+type collKey struct{ kernel, name, ranks, group trace.StringID }
+
+// collName is an operation and its group.
+type collName struct{ op, group string }
+
 // collective gives the operation and the group of a communication kernel.
 // Kernels in graphs and custom all-reduce record no arguments: their group is
 // the one that the ranks' names make, which all of them share.
 func (r *rank) collective(o *op) (name, group string) {
 	t := r.t
-	if c := t.Ops[t.Spans[o.span].Detail].Comm; c >= 0 {
-		args := &t.Comms[c]
-		return kernel.CollectiveArg(t.Strings.Get(args.Name)), t.Strings.Get(args.Ranks) + " " + t.Strings.Get(args.Group)
+	key := collKey{kernel: t.Spans[o.span].Name}
+	args := r.comm(o)
+	if args != nil {
+		key = collKey{name: args.Name, ranks: args.Ranks, group: args.Group}
 	}
-	name, _ = kernel.Collective(t.Strings.Get(t.Spans[o.span].Name))
-	return name, ""
+	known, ok := r.colls[key]
+	if !ok {
+		if args != nil {
+			known = collName{kernel.CollectiveArg(t.Strings.Get(args.Name)), t.Strings.Get(args.Ranks) + " " + t.Strings.Get(args.Group)}
+		} else {
+			known.op, _ = kernel.Collective(t.Strings.Get(key.kernel))
+		}
+		if r.colls == nil {
+			r.colls = map[collKey]collName{}
+		}
+		r.colls[key] = known
+	}
+	return known.op, known.group
 }
 
 // comm is the recorded arguments of a communication kernel, or nil.

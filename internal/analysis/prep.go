@@ -27,6 +27,7 @@ type rank struct {
 	kernels    []int64           // per step, filled on demand
 	rows       []interval        // of tracks in Spans, filled on demand
 	empty      int               // graph launches without any GPU work
+	colls      map[collKey]collName
 }
 
 // op is one kernel, copy or memset.
@@ -122,24 +123,29 @@ func prepare(index int, t *trace.Trace, n *names) *rank {
 func (r *rank) link(n *names) {
 	t := r.t
 	local := make([]int32, t.Strings.Len()) // StringID -> names id + 1
-	callOf := map[int64]int32{}
-	var gpu int
+	var gpu, launches int
 	for i := range t.Spans {
-		s := &t.Spans[i]
-		switch {
+		switch s := &t.Spans[i]; {
 		case s.Cat.OnGPU():
 			gpu++
 		case s.Cat.Launch() && s.Corr != 0:
-			// A graph launch shows as runtime and as driver call of one
-			// correlation at times: the outer, longer one counts.
-			if at, ok := callOf[s.Corr]; ok && t.Spans[at].Dur >= s.Dur {
-				continue
-			}
+			launches++
+		}
+	}
+	callOf := make(map[int64]int32, launches)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() || s.Corr == 0 {
+			continue
+		}
+		// A graph launch shows as runtime and as driver call of one
+		// correlation at times: the outer, longer one counts.
+		if at, ok := callOf[s.Corr]; !ok || t.Spans[at].Dur < s.Dur {
 			callOf[s.Corr] = int32(i)
 		}
 	}
 	r.ops = make([]op, 0, gpu)
-	callAt := map[int32]int32{} // span -> calls
+	callAt := make([]int32, len(t.Spans)) // span -> index in calls + 1
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if !s.Cat.OnGPU() {
@@ -159,10 +165,10 @@ func (r *rank) link(n *names) {
 		}
 		o.key = n.key(id, t.Ops[s.Detail].Grid)
 		if at, ok := callOf[s.Corr]; ok && s.Corr != 0 {
-			c, ok := callAt[at]
-			if !ok {
+			c := callAt[at] - 1
+			if c < 0 {
 				c = int32(len(r.calls))
-				callAt[at] = c
+				callAt[at] = c + 1
 				l := &t.Spans[at]
 				r.calls = append(r.calls, call{start: l.Start, end: l.End(), span: at, track: l.Track, step: -1, op: -1})
 			}
@@ -176,7 +182,7 @@ func (r *rank) link(n *names) {
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if s.Cat.Launch() && isGraphLaunch(t.Strings.Get(s.Name)) {
-			if _, ok := callAt[callOf[s.Corr]]; !ok {
+			if at, ok := callOf[s.Corr]; !ok || callAt[at] == 0 {
 				r.empty++
 			}
 		}

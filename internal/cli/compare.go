@@ -28,7 +28,7 @@ func (c *compareCmd) Help() string {
 	return `Examples:
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
-  stepscope compare capture/ --ranks TP00,TP02
+  stepscope compare capture/ --ranks TP00,TP01
   stepscope compare profiles/ --profile-id 1763750000,1763760000`
 }
 

@@ -34,7 +34,7 @@ func (c *cutCmd) Help() string {
 Examples:
   stepscope trace cut /tmp/profile --steps 7-9 -o cut/
   stepscope trace cut /tmp/profile --steps 7-9 --merge -o slow.trace.json.gz
-  stepscope trace cut run-TP-0.trace.json.gz --from 250ms --to 1.5s`
+  stepscope trace cut run-TP-0.trace.json.gz --from 20ms --to 0.05`
 }
 
 // Run cuts.

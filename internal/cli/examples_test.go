@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestExamples runs what the help of each verb and the README tell people to
+// type, in a directory that has what they name.
+func TestExamples(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell")
+	}
+	dir := t.TempDir()
+	profile := filepath.Join(dir, "profile")
+	for _, name := range []string{"profile", "before", "after", "capture", "traces", "profiles"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(captures, "graph_work"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for rank := range 2 {
+		file := filepath.Join(profile, fmt.Sprintf("1763750000.graph_work-TP-%d.trace.json.gz", rank))
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"run", "profiles/1763750000", "profiles/1763760000"} {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-TP-%d.trace.json.gz", name, rank)), data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var out strings.Builder
+	if Main([]string{"trace", "merge", profile, "-o", filepath.Join(dir, "merged-run.trace.json.gz")}, nil, &out, &out) != exitOK {
+		t.Fatal(out.String())
+	}
+	testdata, err := filepath.Abs(filepath.Dir(captures))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{"README": string(readme)}
+	for _, verb := range []string{"analyze", "compare", "trace merge", "trace check", "trace cut", "trace export", "trace open"} {
+		var help strings.Builder
+		Main(append(strings.Fields(verb), "--help"), nil, &help, io.Discard)
+		pages[verb] = help.String()
+	}
+	command := regexp.MustCompile(`(?m)^    (?:go run \./cmd/|bin/)?(stepscope .*)`)
+	for name, page := range pages {
+		found := command.FindAllStringSubmatch(page, -1)
+		if len(found) < 2 {
+			t.Errorf("%s has %d examples", name, len(found))
+		}
+		for _, m := range found {
+			line := strings.NewReplacer("/tmp/profile", "profile", "testdata/", testdata+"/").Replace(m[1])
+			t.Run(m[1], func(t *testing.T) { typed(t, dir, line) })
+		}
+	}
+}
+
+// typed runs a line by the shell; a "trace open" gets the visit that it waits
+// for.
+func typed(t *testing.T, dir, line string) {
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	cmd.Env = append(os.Environ(), "BROWSER=true")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(stdout)
+	first, _ := r.ReadString('\n')
+	if strings.HasPrefix(first, "http://127.0.0.1:") {
+		res, err := http.Post(strings.TrimSpace(first)+"report", "application/json", strings.NewReader(`{"state":"done"}`))
+		if err != nil {
+			t.Error(err)
+		} else {
+			res.Body.Close()
+		}
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil || first == "" && !strings.Contains(line, ">") {
+		t.Errorf("%v, stdout %q, stderr %q", err, first, &stderr)
+	}
+}
