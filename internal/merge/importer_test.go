@@ -30,6 +30,7 @@ func TestPerfettoImports(t *testing.T) {
 	}
 	query := func(sql string) []string {
 		t.Helper()
+		sql = strings.Join(strings.Fields(sql), " ") // the script echoes it as one comment line
 		cmd := exec.Command("node", filepath.Join("..", "pftrace", "testdata", "trace_processor.js"), ui, out, sql)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
