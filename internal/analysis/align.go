@@ -18,6 +18,7 @@ const (
 	maxMoved    = 64   // steps by which windows may open apart
 	movedPairs  = 8    // collectives below which nothing is moved
 	steadyEnds  = 2000 // ns: ends that differ this steadily are of the same collectives
+	movedEnds   = 20_000
 	movedSample = 512  // collectives looked at for one numbering
 )
 
@@ -98,7 +99,7 @@ func (ref *rank) moved(r *rank, theirs, mine [][]leave) int {
 			best, least, found = at, s, true
 		}
 	}
-	if found {
+	if found && least <= movedEnds {
 		return best
 	}
 	return ref.movedByNames(r)

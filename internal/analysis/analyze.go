@@ -151,11 +151,23 @@ func (a *analyzer) source(opt Options) {
 // match finds the collectives that ranks share, and brings the clocks of
 // hosts together if the collectives say that they differ.
 func (a *analyzer) match() {
-	a.domains = domains(a.ranks)
+	for _, d := range domains(a.ranks) {
+		d.alignSteps()
+		d.pair()
+		parts := d.parts()
+		if len(parts) == 1 {
+			a.domains = append(a.domains, d)
+			continue
+		}
+		d.reset()
+		for _, p := range parts {
+			p.alignSteps()
+			p.pair()
+			a.domains = append(a.domains, p)
+		}
+	}
 	matched, broken, shifted := 0, 0, 0
 	for _, d := range a.domains {
-		d.alignSteps()
-		d.find()
 		if n := d.impossible(); n*50 > len(d.matches) && n > 2 {
 			if d.alignClocks() {
 				shifted++
@@ -180,6 +192,16 @@ func (a *analyzer) match() {
 	}
 	if broken > 0 {
 		a.note("warning", "collectives whose times contradict each other over ranks were left out of waits", int64(broken))
+	}
+}
+
+// pair finds the domain's collectives.
+func (d *domain) pair() {
+	d.divide()
+	d.find()
+	if d.redivide() {
+		d.reset()
+		d.find()
 	}
 }
 
@@ -219,7 +241,7 @@ func (d *domain) alignClocks() bool {
 			if !o.comm() {
 				continue
 			}
-			op, group := r.collective(o)
+			op, group := d.collective(r, o)
 			if !kernel.Synchronising(op) {
 				continue
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // bytesOf is the message size of a collective, ns/nccl-tests' convention: the
@@ -162,7 +161,8 @@ func (a *analyzer) rankRows(d *domain, late [][]lateness) {
 
 // slowTransfers finds collectives that become slower for all ranks alike from
 // some step on: the time that is not waiting, summed per step, rises and stays
-// up. The ranks are all there, so it is the link and not a rank.
+// up. The ranks are all there, so it is the link and not a rank. Only steps of
+// like size are compared.
 func (a *analyzer) slowTransfers(d *domain) []Finding {
 	// Transfers of like collectives vary far less than the lateness of ranks
 	// does, so less of a step is enough.
@@ -179,14 +179,24 @@ func (a *analyzer) slowTransfers(d *domain) []Finding {
 		}
 		moved[m.step] += shortest
 	}
-	var out []Finding
-	for _, kind := range []trace.StepKind{trace.Prefill, trace.Decode, trace.Mixed, trace.OtherStep} {
-		var steps []int
-		for n := 1; n < a.steps; n++ {
-			if a.kindOf[n] == kind && moved[n] > 0 {
-				steps = append(steps, n)
+	type size struct {
+		kind          string
+		batch, tokens int
+	}
+	var sizes []size
+	like := map[size][]int{}
+	for n := 1; n < a.steps; n++ {
+		s := &a.report.Steps[n]
+		if k := (size{s.Kind, s.Batch, s.Tokens}); moved[n] > 0 {
+			if like[k] == nil {
+				sizes = append(sizes, k)
 			}
+			like[k] = append(like[k], n)
 		}
+	}
+	var out []Finding
+	for _, k := range sizes {
+		steps := like[k]
 		s := changePoint(steps, moved)
 		if s < 0 {
 			continue
@@ -200,22 +210,51 @@ func (a *analyzer) slowTransfers(d *domain) []Finding {
 		if !apart || is < rise*was || is-was < max(lateFloor, slowShare*float64(a.stepPeriod(n))) {
 			continue
 		}
-		f := Finding{
-			Kind: SlowLink, Cause: CauseCommunication, Severity: "medium", FirstStep: n, LastStep: steps[len(steps)-1],
-			CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowLink, kind, n),
-			Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
-				n, metric.Duration(is), kind, metric.Duration(was)),
-			Evidence: []Evidence{{
-				Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
-				Value: is, Peers: was, Unit: "ns", Step: -1,
-			}},
-		}
-		for _, r := range d.ranks {
-			f.Ranks = append(f.Ranks, r.index)
-		}
-		out = append(out, f)
+		out = append(out, a.slowTransfer(d, k.kind, n, steps[len(steps)-1], was, is))
 	}
 	return out
+}
+
+// slowTransfer is the finding that transfers went from was to is (ns a step)
+// at step n. Where ranks are missing, what looks like a transfer on all that
+// are there may be their waiting for one that is not.
+func (a *analyzer) slowTransfer(d *domain, kind string, n, last int, was, is float64) Finding {
+	f := Finding{
+		Kind: SlowLink, Cause: CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
+		CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowLink, kind, n),
+		Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
+			n, metric.Duration(is), kind, metric.Duration(was)),
+		Evidence: []Evidence{{
+			Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
+			Value: is, Peers: was, Unit: "ns", Step: -1,
+		}},
+	}
+	if a.partial(d) {
+		f.Kind, f.Cause, f.ID = Data, "", fmt.Sprintf("data-slow-%s-%d", kind, n)
+		f.Title = fmt.Sprintf("collectives take longer on all recorded ranks since step %d: %s a %s step against %s before; ranks are missing, so one of them may be late, or the transfers slower",
+			n, metric.Duration(is), kind, metric.Duration(was))
+	}
+	for _, r := range d.ranks {
+		f.Ranks = append(f.Ranks, r.index)
+	}
+	return f
+}
+
+// partial tells whether ranks of a domain's groups are not in the capture.
+func (a *analyzer) partial(d *domain) bool {
+	if len(a.report.Source.Missing) > 0 {
+		return true
+	}
+	size := int32(0)
+	for _, r := range d.ranks {
+		for i := range r.t.Comms {
+			size = max(size, r.t.Comms[i].GroupSize)
+		}
+	}
+	if size > 0 {
+		return int(size) > len(d.ranks)
+	}
+	return d.ranks[0].t.Source.World.Size > len(a.ranks)
 }
 
 // unexplained leaves out slow transfers that begin with a device's slowness: a

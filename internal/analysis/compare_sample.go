@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
@@ -67,7 +68,7 @@ func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half
 		}
 	}
 	if len(h.ranks) == 0 {
-		return nil, fmt.Errorf("no rank %q, there are: %v", only, a.report.Source.Ranks)
+		return nil, fmt.Errorf("no rank %q, there are: %s", only, strings.Join(a.report.Source.Ranks, ", "))
 	}
 	h.sample()
 	return h, nil
@@ -146,8 +147,10 @@ func (h *half) sample() {
 				k = &kernelSamples{full: h.a.names.list[o.name], class: o.class, sums: make([]float64, count[of[n]])}
 				h.kern[key] = k
 			}
-			k.sums[nth[n]] += float64(o.end-o.start) / float64(len(h.ranks))
-			k.each = append(k.each, o.end-o.start)
+			// A rank that waits for another is no slower at communicating.
+			took := o.end - o.start - o.wait
+			k.sums[nth[n]] += float64(took) / float64(len(h.ranks))
+			k.each = append(k.each, took)
 			k.count++
 		}
 	}

@@ -63,6 +63,10 @@ func TestCompareRanksOfOneCapture(t *testing.T) {
 	if len(c.Regressions) == 0 {
 		t.Error("no regression, though TP01 runs two more MLPs a layer")
 	}
+	// The other way round TP00 only waits more, which is no regression of its own.
+	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", FailOn: 0.05}); len(back.Regressions) > 0 {
+		t.Errorf("TP00 against TP01: regressions %v, want none", back.Regressions)
+	}
 }
 
 func TestCompareSlowerCapture(t *testing.T) {
@@ -126,7 +130,7 @@ func TestCompareTooFewSteps(t *testing.T) {
 
 func TestCompareUnknownRank(t *testing.T) {
 	ts := realSet(t, "graph_work")
-	if _, err := Compare(ts, ts, CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00 TP01") {
+	if _, err := Compare(ts, ts, CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00, TP01") {
 		t.Errorf("error %v, want one that lists the ranks there are", err)
 	}
 }

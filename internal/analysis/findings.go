@@ -150,10 +150,14 @@ func (a *analyzer) common() []Finding {
 		}
 		move := t.ExposedComm - t.ExposedWait
 		if s := share(move, t.Total); s > commShare {
+			counted := "waiting not counted"
+			if slices.ContainsFunc(a.domains, a.partial) {
+				counted = "or in waiting for ranks that are missing"
+			}
 			out = append(out, Finding{
 				Kind: CommBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseCommunication,
 				CostNSPerStep: move / int64(t.Steps), ID: "comm_bound-" + kind,
-				Title: fmt.Sprintf("%s steps spend %s in transfers that no compute hides, waiting not counted", kind, metric.Percent(s)),
+				Title: fmt.Sprintf("%s steps spend %s in transfers that no compute hides, %s", kind, metric.Percent(s), counted),
 				Evidence: []Evidence{{
 					Text: fmt.Sprintf("a step and rank: %s of communication exposed, %s of it waiting; %s hidden under compute",
 						metric.Duration(t.ExposedComm/int64(t.Steps)), metric.Duration(t.ExposedWait/int64(t.Steps)), metric.Duration(t.HiddenComm/int64(t.Steps))),
@@ -275,10 +279,14 @@ func (a *analyzer) balanced() []Finding {
 		}
 	}
 	limit := a.lateLimit(a.steps - 1)
+	which := "no rank"
+	if slices.ContainsFunc(a.domains, a.partial) {
+		which = "no recorded rank"
+	}
 	return []Finding{{
 		Kind: Balanced, Severity: "info", FirstStep: -1, LastStep: -1, ID: Balanced,
-		Title: fmt.Sprintf("balanced: no rank keeps the others waiting for more than %s of a step (and %s) in %d steps or more",
-			metric.Percent(lateShare), metric.Duration(lateFloor), leastSteps),
+		Title: fmt.Sprintf("balanced: %s keeps the others waiting for more than %s of a step (and %s) in %d steps or more",
+			which, metric.Percent(lateShare), metric.Duration(lateFloor), leastSteps),
 		Evidence: []Evidence{{
 			Text: fmt.Sprintf("%s collectives compared over %d ranks; the latest rank, %s, costs the others %s a step (median)",
 				metric.Count(collectives), compared, worst.Name, metric.Duration(worst.Caused)),

@@ -28,7 +28,7 @@ import (
 // hosts themselves took from launch to launch does (hosttime.go), and the idle
 // time is divided between work and host by it.
 //
-// What the lateness costs is what the ranks that were there waited, on average.
+// What the lateness costs is what the other ranks waited, on average.
 
 // causes in the order of the arrays below.
 const (
@@ -51,7 +51,7 @@ const noExtraWork = 0.005
 
 // lateness is what one rank cost the others in one step.
 type lateness struct {
-	cost   int64            // ns the waiting ranks waited for it, on average
+	cost   int64            // ns the other ranks waited for it, on average
 	excess [numCauses]int64 // ns by which it was behind, by cause; may be negative
 	last   int              // collectives in which it was the last
 	of     int              // collectives of the step it took part in
@@ -285,8 +285,13 @@ func (d *domain) judge(steps int) [][]lateness {
 					}
 					l := &late[p.rank][m.step]
 					l.last++
-					l.cost += meanWait(m, behind/4)
-					d.compare(m, p, &m.at[mid], prev, &mine, &theirs, l)
+					from := d.common(m.at[mid].rank, p.rank, prev)
+					// Who waited in between, in collectives of its own, is as
+					// late as those it waited for, and not to blame for that.
+					waited := d.waited(p.rank, from, mi) - d.waited(m.at[mid].rank, from, mi)
+					own := p.start - m.at[mid].start
+					l.cost += int64(float64(d.meanWait(m, behind/4)) * float64(own-min(max(waited, 0), own)) / float64(own))
+					d.compare(from, p, &m.at[mid], &mine, &theirs, l)
 				}
 			}
 		}
@@ -310,25 +315,44 @@ func (d *domain) judge(steps int) [][]lateness {
 	return late
 }
 
-// meanWait is what the ranks that were not late waited, on average.
-func meanWait(m *match, near int64) int64 {
-	var sum, n int64
+// meanWait is what the other ranks of the domain waited in a collective, on
+// average: those that were not late, while those that were, and those that
+// have no part in it, count as not waiting.
+func (d *domain) meanWait(m *match, near int64) int64 {
+	var sum int64
 	for _, p := range m.at {
 		if w := m.last - p.start; w > near {
 			sum += w
-			n++
 		}
 	}
-	return sum / max(n, 1)
+	return sum / int64(max(len(d.ranks)-1, 1))
+}
+
+// common is the last collective before that two ranks shared, -1 if none.
+func (d *domain) common(a, b int32, prev []int32) int32 {
+	from := min(prev[a], prev[b])
+	for from >= 0 && (d.matches[from].opOf(a) < 0 || d.matches[from].opOf(b) < 0) {
+		from--
+	}
+	return from
+}
+
+// waited is how long a rank waited in the collectives between two, ns.
+func (d *domain) waited(rank, from int32, to int) (sum int64) {
+	for i := int(from) + 1; from >= 0 && i < to; i++ {
+		m := &d.matches[i]
+		for _, p := range m.at {
+			if p.rank == rank && possible(m.at) {
+				sum += p.wait
+			}
+		}
+	}
+	return sum
 }
 
 // compare adds the difference between a late rank's approach and that of one
 // in good time. Both begin at the last collective that they shared.
-func (d *domain) compare(m *match, p, q *part, prev []int32, mine, theirs *approach, l *lateness) {
-	from := min(prev[p.rank], prev[q.rank])
-	for from >= 0 && (d.matches[from].opOf(p.rank) < 0 || d.matches[from].opOf(q.rank) < 0) {
-		from--
-	}
+func (d *domain) compare(from int32, p, q *part, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {
 		fp, fq = d.matches[from].opOf(p.rank), d.matches[from].opOf(q.rank)

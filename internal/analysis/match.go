@@ -16,6 +16,9 @@ import (
 type domain struct {
 	ranks   []*rank
 	matches []match // by time of the last arrival
+	// divided are the operations without recorded arguments that ranks of one
+	// DP coordinate run among themselves, see divide.
+	divided map[string]bool
 	// unmatched counts communication kernels without partners on all ranks.
 	unmatched int
 	// broken counts collectives whose times contradict each other: one rank
@@ -88,6 +91,11 @@ func domains(ranks []*rank) []*domain {
 			}
 		}
 	}
+	for i, r := range ranks {
+		if key := oneWorld(ranks, r); key != "" {
+			join(key, i)
+		}
+	}
 	byRoot := map[int]*domain{}
 	var out []*domain
 	for i, r := range ranks {
@@ -98,6 +106,62 @@ func domains(ranks []*rank) []*domain {
 			out = append(out, d)
 		}
 		d.ranks = append(d.ranks, r)
+	}
+	return out
+}
+
+// oneWorld is a key that the ranks of r's stage share if they are different
+// ranks of one world: with data-parallel attention, ranks of several DP
+// coordinates run collectives together, which replayed graphs do not record.
+// Replicas that are worlds of their own have the same ranks several times.
+func oneWorld(ranks []*rank, r *rank) string {
+	me := &r.t.Source
+	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
+		return ""
+	}
+	seen := map[int]bool{}
+	for _, o := range ranks {
+		at := &o.t.Source
+		if at.Stage != me.Stage {
+			continue
+		}
+		if seen[at.World.Rank] || at.World.Size != me.World.Size || !at.World.Known {
+			return ""
+		}
+		seen[at.World.Rank] = true
+	}
+	return fmt.Sprintf("world %s pp%d", me.Stage, me.Rank.PP)
+}
+
+// parts divides a domain whose ranks turn out to share no collectives.
+func (d *domain) parts() []*domain {
+	of := make([]int, len(d.ranks))
+	for i := range of {
+		of[i] = i
+	}
+	for i := range d.matches {
+		at := d.matches[i].at
+		from := of[at[0].rank]
+		for _, p := range at[1:] {
+			if old := of[p.rank]; old != from {
+				for j := range of {
+					if of[j] == old {
+						of[j] = from
+					}
+				}
+			}
+		}
+	}
+	byPart := map[int]*domain{}
+	var out []*domain
+	for i, r := range d.ranks {
+		p := byPart[of[i]]
+		if p == nil {
+			p = &domain{}
+			byPart[of[i]] = p
+			out = append(out, p)
+		}
+		p.ranks = append(p.ranks, r)
 	}
 	return out
 }
@@ -121,7 +185,7 @@ func (d *domain) find() {
 			if !o.comm() || o.step < 0 {
 				continue
 			}
-			op, group := r.collective(o)
+			op, group := d.collective(r, o)
 			if !kernel.Synchronising(op) {
 				continue
 			}
@@ -219,7 +283,11 @@ func (d *domain) reindex() {
 		m.first = !seen[members]
 		seen[members] = true
 		for _, p := range m.at {
-			d.ranks[p.rank].ops[p.op].match = int32(i)
+			o := &d.ranks[p.rank].ops[p.op]
+			o.match = int32(i)
+			if possible(m.at) {
+				o.wait = p.wait
+			}
 		}
 	}
 }

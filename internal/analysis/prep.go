@@ -39,6 +39,7 @@ type op struct {
 	key        int32 // name and grid, numbered over all ranks
 	name       int32 // name, numbered over all ranks
 	match      int32 // collective it is part of, in matches; -1
+	wait       int64 // of a matched collective: ns until the last rank arrived
 	class      kernel.Class
 	first      bool // the first op of its launch on this device
 }

@@ -4,37 +4,41 @@ package atomicfile
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 )
 
-// Write fills path by fill. If fill fails, nothing is left behind and a file
-// that was there before stays as it was.
-func Write(path string, fill func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+// File lets fill write a file, and gives it the name path when that is done.
+// If fill fails nothing is left behind, and a file that was there before stays
+// as it was. fill may seek in the file, or open it again by its name.
+func File(path string, fill func(*os.File) error) error {
+	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+	err = fill(f)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}
+
+// Write is File for those who write front to back.
+func Write(path string, fill func(io.Writer) error) error {
+	return File(path, func(f *os.File) error {
+		w := bufio.NewWriterSize(f, 64<<10)
+		if err := fill(w); err != nil {
+			return err
 		}
-	}()
-	w := bufio.NewWriterSize(f, 64<<10)
-	if err = fill(w); err != nil {
-		return err
-	}
-	if err = w.Flush(); err != nil {
-		return err
-	}
-	// CreateTemp makes private files; results are for everyone the umask lets.
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+		return w.Flush()
+	})
 }

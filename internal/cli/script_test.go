@@ -40,7 +40,6 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TRACES", traces)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -75,17 +74,22 @@ func exits(ts *script, _ bool, args []string) {
 	}
 }
 
-// jsonpath FILE PATH VALUE looks a value up, as in findings.0.cause; a # at
+// jsonpath FILE PATH VALUE looks a value up, as in findings.0.cause; len at
 // the end of the path is the length of a list.
 func jsonPath(ts *script, neg bool, args []string) {
 	var at any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &at))
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	dec.UseNumber() // as it is written
+	ts.Check(dec.Decode(&at))
+	if _, err := dec.Token(); err != io.EOF {
+		ts.Fatalf("%s: more than one JSON value", args[0])
+	}
 	for key := range strings.SplitSeq(args[1], ".") {
 		switch v := at.(type) {
 		case map[string]any:
 			at = v[key]
 		case []any:
-			if key == "#" {
+			if key == "len" {
 				at = len(v)
 				continue
 			}

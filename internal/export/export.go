@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/ingest"
 	"github.com/stepscope/stepscope/internal/progress"
 	"github.com/stepscope/stepscope/internal/traceset"
@@ -119,30 +120,24 @@ type sink interface {
 // written. On error, or when ctx ends, nothing is left behind. The result
 // comes with ErrNothing too.
 func File(ctx context.Context, set traceset.Set, path string, f Format, opt Options) (*Result, error) {
-	if err := notAnInput(path, set.Files); err != nil {
+	if err := set.NotAnInput(path); err != nil {
 		return nil, err
 	}
-	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	res, err := toFile(ctx, set, out, f, strings.HasSuffix(strings.ToLower(path), ".gz"), opt)
-	if closeErr := out.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		if st, statErr := os.Stat(tmp); statErr == nil {
+	var res *Result
+	err := atomicfile.File(path, func(out *os.File) (err error) {
+		res, err = toFile(ctx, set, out, f, strings.HasSuffix(strings.ToLower(path), ".gz"), opt)
+		if err != nil {
+			return err
+		}
+		if st, statErr := os.Stat(out.Name()); statErr == nil {
 			res.BytesOut = st.Size()
 		}
-		err = os.Rename(tmp, path)
+		return nil
+	})
+	if err == nil {
+		res.Output = path
 	}
-	if err != nil {
-		os.Remove(tmp)
-		return res, err
-	}
-	res.Output = path
-	return res, nil
+	return res, err
 }
 
 // toFile fills the temporary file, which SQLite opens again by its name.
@@ -226,22 +221,6 @@ func reason(err error) string {
 		return pathErr.Err.Error()
 	}
 	return err.Error()
-}
-
-func notAnInput(path string, files []traceset.File) error {
-	out, err := os.Stat(path)
-	if err != nil {
-		return nil // it does not exist, or cannot be opened: seen later
-	}
-	if out.IsDir() {
-		return fmt.Errorf("%s: is a directory", path)
-	}
-	for _, f := range files {
-		if in, err := os.Stat(f.Path); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("%s: is one of the inputs, give another -o", path)
-		}
-	}
-	return nil
 }
 
 type countingWriter struct {

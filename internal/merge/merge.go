@@ -3,12 +3,12 @@ package merge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/traceset"
 )
@@ -101,14 +101,14 @@ func (r *Result) Incomplete() bool {
 	return false
 }
 
-// ErrNothing means that no input had anything to read; no output was written.
+// ErrNothing means that no input held a single event; no output was written.
 var ErrNothing = errors.New("nothing could be read")
 
 // File merges the set into the file at path, which gets its name when all is
 // written. On error, or when ctx ends, nothing is left behind. The result
 // comes with ErrNothing too.
 func File(ctx context.Context, set traceset.Set, path string, opt Options) (*Result, error) {
-	if err := notAnInput(path, set.Files); err != nil {
+	if err := set.NotAnInput(path); err != nil {
 		return nil, err
 	}
 	m, err := plan(ctx, set, opt)
@@ -116,7 +116,7 @@ func File(ctx context.Context, set traceset.Set, path string, opt Options) (*Res
 		return nil, err
 	}
 	var size int64
-	err = atomically(path, func(f *os.File) error {
+	err = atomicfile.File(path, func(f *os.File) error {
 		cw := &countingWriter{w: f}
 		err := m.run(ctx, cw)
 		if err == nil && m.disagree() {
@@ -152,42 +152,6 @@ func To(ctx context.Context, set traceset.Set, w io.Writer, opt Options) (*Resul
 	res := m.result()
 	res.BytesOut = cw.n
 	return res, err
-}
-
-func notAnInput(path string, files []traceset.File) error {
-	out, err := os.Stat(path)
-	if err != nil {
-		return nil // it does not exist, or cannot be opened: seen later
-	}
-	if out.IsDir() {
-		return fmt.Errorf("%s: is a directory", path)
-	}
-	for _, f := range files {
-		if in, err := os.Stat(f.Path); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("%s: is one of the inputs, give another -o", path)
-		}
-	}
-	return nil
-}
-
-// atomically lets write fill a file beside path and then gives it the name.
-func atomically(path string, write func(*os.File) error) error {
-	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-	}
-	return err
 }
 
 type countingWriter struct {

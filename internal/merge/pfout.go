@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/pftrace"
 	"github.com/stepscope/stepscope/internal/traceset"
 )
@@ -22,7 +23,7 @@ import (
 // threads, its GPU streams, its counters. Memory stays constant; what a file
 // has more than 8 MB of is sorted in a temporary file beside path.
 func Perfetto(ctx context.Context, set traceset.Set, path string, opt Options) (*Result, error) {
-	if err := notAnInput(path, set.Files); err != nil {
+	if err := set.NotAnInput(path); err != nil {
 		return nil, err
 	}
 	m, err := plan(ctx, set, opt)
@@ -30,7 +31,7 @@ func Perfetto(ctx context.Context, set traceset.Set, path string, opt Options) (
 		return nil, err
 	}
 	var size int64
-	err = atomically(path, func(f *os.File) error {
+	err = atomicfile.File(path, func(f *os.File) error {
 		cw := &countingWriter{w: f}
 		err := m.perfetto(ctx, cw, filepath.Dir(path))
 		if err == nil && m.disagree() {
@@ -99,7 +100,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
 			p.spool = spool{}
 			<-turn
 		}
-		if m.allBroken() && m.kept() == 0 {
+		if m.nothing() {
 			return ErrNothing
 		}
 		for i, lack := range m.result().Missing {

@@ -214,7 +214,7 @@ func (m *merger) run(ctx context.Context, w io.Writer) error {
 		var foot []byte
 		var err error
 		switch {
-		case m.kept() == 0 && m.allBroken():
+		case m.nothing():
 			err = ErrNothing
 		default:
 			foot, err = m.footer()
@@ -243,17 +243,10 @@ func (m *merger) readables() []*part {
 	return parts
 }
 
-// kept counts the events written.
-func (m *merger) kept() (n int64) {
+// nothing tells that no file held a single event.
+func (m *merger) nothing() bool {
 	for _, p := range m.parts {
-		n += p.kept
-	}
-	return n
-}
-
-func (m *merger) allBroken() bool {
-	for _, p := range m.parts {
-		if p.problem == nil {
+		if p.stats.Events > 0 {
 			return false
 		}
 	}

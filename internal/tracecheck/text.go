@@ -13,7 +13,11 @@ import (
 
 // Print writes the report for people.
 func (r *Report) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %d files\n\n", r.ProfileID, len(r.Files))
+	files := "files"
+	if len(r.Files) == 1 {
+		files = "file"
+	}
+	fmt.Fprintf(w, "%s: %d %s\n\n", r.ProfileID, len(r.Files), files)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "rank\tworld\tevents\tJSON MB\tbegins (UTC)\tspan s\tsteps\tstate")
 	for i := range r.Files {

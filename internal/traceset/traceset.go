@@ -163,6 +163,24 @@ func group(found []dated, notes []trace.Note) []Set {
 	return sets
 }
 
+// NotAnInput refuses an output path that is a directory or one of the set's
+// own files.
+func (s *Set) NotAnInput(path string) error {
+	out, err := os.Stat(path)
+	if err != nil {
+		return nil // it does not exist, or cannot be opened: seen later
+	}
+	if out.IsDir() {
+		return fmt.Errorf("%s: is a directory", path)
+	}
+	for _, f := range s.Files {
+		if in, err := os.Stat(f.Path); err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("%s: is one of the inputs, give another -o", path)
+		}
+	}
+	return nil
+}
+
 // Holes lists the ranks that the names promise but no file has: coordinates
 // run from 0 to the largest seen, in each stage that any rank has.
 func (s *Set) Holes() []trace.FileName {
@@ -187,11 +205,23 @@ func (s *Set) Holes() []trace.FileName {
 	if (top.TP+2)*(top.DP+2)*(top.PP+2) > 64*(len(s.Files)+64) || max(top.TP, top.DP, top.PP) > 1<<16 {
 		return nil
 	}
+	// Attention may be data-parallel within the tensor-parallel group: then TP
+	// counts all ranks, and DP follows from it.
+	perDP := 0
+	if top.DP > 0 {
+		perDP = s.ranksPerDP(top.TP)
+		if perDP > 0 {
+			top.TP = perDP*(top.DP+1) - 1
+		}
+	}
 	var holes []trace.FileName
 	for _, stage := range slices.Sorted(maps.Keys(stages)) {
 		for dp := min(top.DP, 0); dp <= top.DP; dp++ {
 			for pp := min(top.PP, 0); pp <= top.PP; pp++ {
 				for tp := min(top.TP, 0); tp <= top.TP; tp++ {
+					if perDP > 0 && tp/perDP != dp {
+						continue
+					}
 					n := trace.FileName{ID: s.ID, Rank: trace.Rank{TP: tp, DP: dp, PP: pp, EP: -1}, Stage: stage}
 					if !have[n] {
 						holes = append(holes, n)
@@ -201,4 +231,15 @@ func (s *Set) Holes() []trace.FileName {
 		}
 	}
 	return holes
+}
+
+// ranksPerDP is the number of TP ranks with one DP coordinate, if DP is the
+// same function of TP in all names; 0 if the two are independent.
+func (s *Set) ranksPerDP(most int) int {
+	for n := 1; n <= most+1; n++ {
+		if !slices.ContainsFunc(s.Files, func(f File) bool { return f.Named && !f.Name.Merged && f.Name.Rank.TP/n != f.Name.Rank.DP }) {
+			return n
+		}
+	}
+	return 0
 }

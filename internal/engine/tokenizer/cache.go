@@ -1,0 +1,45 @@
+package tokenizer
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// wordCache remembers the ids of words. Each word has one slot, by its hash; a
+// newcomer takes the slot over. So the cache is bounded without bookkeeping,
+// frequent words come back at once after they were pushed out, and goroutines
+// share it without a lock: a slot changes by one pointer.
+type wordCache struct {
+	seed  maphash.Seed
+	slots []atomic.Pointer[cachedWord]
+}
+
+type cachedWord struct {
+	word string
+	ids  []int32
+}
+
+// cacheSlots bounds the cache: 2^15 words of at most [shortWord] bytes and ids,
+// 10 MB at the very worst, about 4 MB for English.
+const cacheSlots = 1 << 15
+
+func newWordCache() *wordCache {
+	return &wordCache{maphash.MakeSeed(), make([]atomic.Pointer[cachedWord], cacheSlots)}
+}
+
+func (c *wordCache) hash(word string) uint64 { return maphash.String(c.seed, word) }
+
+func (c *wordCache) get(hash uint64, word string) ([]int32, bool) {
+	e := c.slots[hash%cacheSlots].Load()
+	if e == nil || e.word != word {
+		return nil, false
+	}
+	return e.ids, true
+}
+
+// put copies word, lest the cache keep the whole text that it is a part of.
+func (c *wordCache) put(hash uint64, word string, ids []int32) {
+	c.slots[hash%cacheSlots].Store(&cachedWord{strings.Clone(word), slices.Clone(ids)})
+}

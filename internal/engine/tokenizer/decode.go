@@ -1,0 +1,98 @@
+package tokenizer
+
+import "unicode/utf8"
+
+// replacement stands for what is no UTF-8.
+const replacement = "\uFFFD"
+
+// Decode returns the text of ids. Ids that are no token count for nothing, nor
+// do special tokens with skipSpecial. What is no UTF-8 becomes U+FFFD, one for
+// each maximal part of a character (Unicode 3.9, table 3-8), as in the
+// reference.
+//
+// It is the text of the tokens and no more: clean_up_tokenization_spaces, which
+// would take the space out of "it 's", is not applied, as no server applies it
+// to a stream.
+func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
+	b := t.AppendBytes(nil, ids, skipSpecial)
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	text, rest := repair(nil, b)
+	if len(rest) > 0 {
+		text = append(text, replacement...)
+	}
+	return string(text)
+}
+
+// AppendBytes is Decode without the mending.
+func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, skipSpecial bool) []byte {
+	for _, id := range ids {
+		if skipSpecial && t.IsSpecial(id) {
+			continue
+		}
+		dst = append(dst, t.Bytes(id)...)
+	}
+	return dst
+}
+
+// A Decoder turns ids into text as they come. What [Decoder.Push] returned is
+// final: a character whose bytes are spread over several tokens is held back
+// until it is whole, or until a byte comes that it cannot go on with. All that
+// Push and [Decoder.Flush] return, joined, is what [Tokenizer.Decode] returns.
+type Decoder struct {
+	t    *Tokenizer
+	skip bool
+	held []byte // the beginning of a character: 0 to 3 bytes
+	text []byte // scratch
+}
+
+// NewDecoder returns a decoder at the beginning of a text.
+func (t *Tokenizer) NewDecoder(skipSpecial bool) *Decoder {
+	return &Decoder{t: t, skip: skipSpecial}
+}
+
+// Push takes the next id and returns the text that is now certain, often "".
+func (d *Decoder) Push(id int32) string {
+	if d.skip && d.t.IsSpecial(id) {
+		return ""
+	}
+	b := d.t.Bytes(id)
+	if len(d.held) == 0 && utf8.Valid(b) {
+		return string(b)
+	}
+	var rest []byte
+	d.text, rest = repair(d.text[:0], append(d.held, b...))
+	d.held = append(d.held[:0], rest...)
+	return string(d.text)
+}
+
+// Flush ends the text: a character that is still not whole becomes U+FFFD.
+func (d *Decoder) Flush() string {
+	if len(d.held) == 0 {
+		return ""
+	}
+	d.held = d.held[:0]
+	return replacement
+}
+
+// repair appends b to dst with U+FFFD for what is no UTF-8. It leaves a last
+// character that is not whole but may become so to the caller.
+func repair(dst, b []byte) (text, rest []byte) {
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r != utf8.RuneError || n != 1 {
+			dst = append(dst, b[:n]...)
+		} else if !utf8.FullRune(b) {
+			return dst, b
+		} else {
+			// The longest beginning of a character; FullRune is false for those.
+			for n < len(b) && !utf8.FullRune(b[:n]) && !utf8.FullRune(b[:n+1]) {
+				n++
+			}
+			dst = append(dst, replacement...)
+		}
+		b = b[n:]
+	}
+	return dst, nil
+}

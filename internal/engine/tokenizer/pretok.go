@@ -1,0 +1,153 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2"
+)
+
+// A step of the pre-tokeniser appends the words that it cuts s into.
+type step interface {
+	cut(words []string, s string) []string
+}
+
+// prefixSpace puts a space in front of what has none (add_prefix_space).
+type prefixSpace struct{}
+
+func (prefixSpace) cut(words []string, s string) []string {
+	if !strings.HasPrefix(s, " ") {
+		s = " " + s
+	}
+	return append(words, s)
+}
+
+// digits cuts numbers from the rest, each alone or in runs.
+type digits struct{ each bool }
+
+func (d digits) cut(words []string, s string) []string {
+	from, was := 0, false // s[from:i] is a word so far, of numbers if was
+	for i := 0; i < len(s); {
+		c, n := at(s, i)
+		is := c == number
+		if i > from && (is != was || is && d.each) {
+			words = append(words, s[from:i])
+			from = i
+		}
+		was = is
+		i += n
+	}
+	if from < len(s) {
+		words = append(words, s[from:])
+	}
+	return words
+}
+
+// split cuts at the matches of a regular expression.
+type split struct {
+	re     *regexp2.Regexp
+	how    string // Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext
+	invert bool   // take the matches for the gaps and the gaps for the matches
+}
+
+// span is a stretch of a text, in bytes.
+type span struct {
+	from, to int
+	match    bool
+}
+
+func (p split) cut(words []string, s string) []string {
+	if s == "" {
+		return words
+	}
+	spans := p.spans(s)
+	var kept []span
+	switch p.how {
+	case "Removed":
+		for _, x := range spans {
+			if !x.match {
+				kept = append(kept, x)
+			}
+		}
+	case "Contiguous":
+		for _, x := range spans {
+			if n := len(kept); n > 0 && kept[n-1].match == x.match {
+				kept[n-1].to = x.to
+			} else {
+				kept = append(kept, x)
+			}
+		}
+	case "MergedWithPrevious":
+		was := false
+		for _, x := range spans {
+			if n := len(kept); n > 0 && x.match && !was {
+				kept[n-1].to = x.to
+			} else {
+				kept = append(kept, x)
+			}
+			was = x.match
+		}
+	case "MergedWithNext":
+		for i, x := range spans {
+			if n := len(kept); n > 0 && !x.match && spans[i-1].match {
+				kept[n-1].to = x.to
+			} else {
+				kept = append(kept, x)
+			}
+		}
+	default: // Isolated
+		kept = spans
+	}
+	for _, x := range kept {
+		if x.from < x.to {
+			words = append(words, s[x.from:x.to])
+		}
+	}
+	return words
+}
+
+// spans returns s as matches and the gaps between them.
+func (p split) spans(s string) []span {
+	// The engine counts in runes, and a byte that is no UTF-8 is one of them.
+	runes := []rune(s)
+	var spans []span
+	done, last := 0, -1 // bytes handed out; end of the last match
+	pos, posRune := 0, 0
+	bytesAt := func(r int) int {
+		for ; posRune < r; posRune++ {
+			_, n := utf8.DecodeRuneInString(s[pos:])
+			pos += n
+		}
+		return pos
+	}
+	m, err := p.re.FindRunesMatch(runes)
+	for ; m != nil && err == nil; m, err = p.re.FindNextMatch(m) {
+		from, to := bytesAt(m.Index), bytesAt(m.Index+m.Length)
+		if from == to && from == last {
+			continue // an empty match right behind another does not count
+		}
+		last = to
+		if done < from {
+			spans = append(spans, span{done, from, p.invert})
+		}
+		spans = append(spans, span{from, to, !p.invert})
+		done = to
+	}
+	if done < len(s) {
+		spans = append(spans, span{done, len(s), p.invert})
+	}
+	return spans
+}
+
+// newSplit returns a scanner where the pattern is one that has one.
+func newSplit(pattern, how string, invert bool) (step, error) {
+	if next, ok := scanners[pattern]; ok && (how == "Isolated" || how == "Removed" && invert) {
+		return next, nil
+	}
+	// In Oniguruma ^ and $ match at every line.
+	re, err := regexp2.Compile(pattern, regexp2.Multiline)
+	if err != nil {
+		return nil, err
+	}
+	return split{re, how, invert}, nil
+}

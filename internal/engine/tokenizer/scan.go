@@ -1,0 +1,213 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The patterns that are recognised by their text. In all three some alternative
+// matches at every place, so the matches follow one another without a gap.
+const (
+	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	patternQwen2  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	patternGPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+)
+
+// scanners do by hand what the patterns say.
+var scanners = map[string]scanner{
+	patternLlama3: func(s string, i int) int { return scanCL100K(s, i, 3) },
+	patternQwen2:  func(s string, i int) int { return scanCL100K(s, i, 1) },
+	patternGPT2:   scanGPT2,
+}
+
+// A scanner returns where the word that begins at s[i] ends, i < len(s).
+type scanner func(s string, i int) int
+
+func (next scanner) cut(words []string, s string) []string {
+	for i := 0; i < len(s); {
+		j := next(s, i)
+		words = append(words, s[i:j])
+		i = j
+	}
+	return words
+}
+
+// A class is what the patterns ask about a character.
+type class uint8
+
+const (
+	other  class = iota // [^\s\p{L}\p{N}], also a byte that is no UTF-8
+	letter              // \p{L}
+	number              // \p{N}
+	space               // \s but these two:
+	newline             // [\r\n]
+)
+
+var asciiClass = func() (t [utf8.RuneSelf]class) {
+	for r := range t {
+		t[r] = classOf(rune(r))
+	}
+	return t
+}()
+
+func classOf(r rune) class {
+	switch {
+	case r == '\r' || r == '\n':
+		return newline
+	case unicode.IsLetter(r) || unicode.Is(newLetters, r):
+		return letter
+	case unicode.IsNumber(r) || unicode.Is(newNumbers, r):
+		return number
+	case unicode.IsSpace(r):
+		return space
+	}
+	return other
+}
+
+// at returns the class of the character at s[i], i < len(s), and its length.
+func at(s string, i int) (class, int) {
+	if b := s[i]; b < utf8.RuneSelf {
+		return asciiClass[b], 1
+	}
+	r, n := utf8.DecodeRuneInString(s[i:])
+	return classOf(r), n
+}
+
+// run returns where the characters of class c from s[i] on end.
+func run(s string, i int, c class) int {
+	for i < len(s) {
+		k, n := at(s, i)
+		if k != c {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// scanCL100K is the pattern of Llama 3 and Qwen 2, which OpenAI's cl100k_base
+// began; digits is the longest run of numbers that stays one word.
+func scanCL100K(s string, i, digits int) int {
+	c, n := at(s, i)
+	if s[i] == '\'' {
+		if m := contraction(s[i+1:], true); m > 0 {
+			return i + 1 + m
+		}
+	}
+	next, after := newline, i+n // of the second character; newline fits no rule
+	if after < len(s) {
+		next, _ = at(s, after)
+	}
+	switch {
+	case c == letter:
+		return run(s, after, letter)
+	case c == number:
+		for k := 1; k < digits && after < len(s); k++ {
+			c, n := at(s, after)
+			if c != number {
+				break
+			}
+			after += n
+		}
+		return after
+	case c != newline && next == letter:
+		return run(s, after, letter)
+	case c == other || s[i] == ' ' && next == other:
+		return run(s, run(s, after, other), newline)
+	}
+	return scanSpace(s, i, true)
+}
+
+func scanGPT2(s string, i int) int {
+	if s[i] == '\'' {
+		if m := contraction(s[i+1:], false); m > 0 {
+			return i + 1 + m
+		}
+	}
+	c, n := at(s, i)
+	if s[i] == ' ' && i+1 < len(s) {
+		if next, n := at(s, i+1); next != space && next != newline {
+			return run(s, i+1+n, next)
+		}
+	}
+	if c != space && c != newline {
+		return run(s, i+n, c)
+	}
+	return scanSpace(s, i, false)
+}
+
+// scanSpace is \s*[\r\n]+|\s+(?!\S)|\s+, without lines no first alternative: up
+// to the last line end of the run; else all but the last character, which is
+// left for the next word; that too at the end of the text or if there is no
+// other.
+func scanSpace(s string, i int, lines bool) int {
+	end, lineEnd, last := i, 0, i
+	for end < len(s) {
+		c, n := at(s, end)
+		if c != space && c != newline {
+			break
+		}
+		last = end
+		end += n
+		if c == newline {
+			lineEnd = end
+		}
+	}
+	switch {
+	case lines && lineEnd > 0:
+		return lineEnd
+	case end < len(s) && last > i:
+		return last
+	}
+	return end
+}
+
+// contraction returns the length of what follows an apostrophe in 's, 't, 're,
+// 've, 'm, 'll and 'd, or 0. With fold in any case, which for the s takes in the
+// long ſ: it is U+017F and folds to s.
+func contraction(s string, fold bool) int {
+	if s == "" {
+		return 0
+	}
+	if fold && strings.HasPrefix(s, "ſ") {
+		return len("ſ")
+	}
+	lower := func(i int) byte {
+		if i >= len(s) {
+			return 0
+		}
+		if b := s[i]; fold && 'A' <= b && b <= 'Z' {
+			return b + 'a' - 'A'
+		}
+		return s[i]
+	}
+	switch a, b := lower(0), lower(1); {
+	case a == 's' || a == 't' || a == 'm' || a == 'd':
+		return 1
+	case a == 'r' && b == 'e' || a == 'v' && b == 'e' || a == 'l' && b == 'l':
+		return 2
+	}
+	return 0
+}
+
+// Go's unicode package is of Unicode 15.0, the reference's Oniguruma of 16.0.
+// These are the letters and numbers that came between; \s did not change.
+var (
+	newLetters = &unicode.RangeTable{
+		R16: []unicode.Range16{{0x1C89, 0x1C8A, 1}, {0xA7CB, 0xA7CD, 1}, {0xA7DA, 0xA7DC, 1}},
+		R32: []unicode.Range32{
+			{0x105C0, 0x105F3, 1}, {0x10D4A, 0x10D65, 1}, {0x10D6F, 0x10D85, 1}, {0x10EC2, 0x10EC4, 1},
+			{0x11380, 0x11389, 1}, {0x1138B, 0x1138B, 1}, {0x1138E, 0x1138E, 1}, {0x11390, 0x113B5, 1},
+			{0x113B7, 0x113B7, 1}, {0x113D1, 0x113D1, 1}, {0x113D3, 0x113D3, 1}, {0x11BC0, 0x11BE0, 1},
+			{0x13460, 0x143FA, 1}, {0x16100, 0x1611D, 1}, {0x16D40, 0x16D6C, 1}, {0x18CFF, 0x18CFF, 1},
+			{0x1E5D0, 0x1E5ED, 1}, {0x1E5F0, 0x1E5F0, 1}, {0x2EBF0, 0x2EE5D, 1},
+		},
+	}
+	newNumbers = &unicode.RangeTable{
+		R32: []unicode.Range32{
+			{0x10D40, 0x10D49, 1}, {0x116D0, 0x116E3, 1}, {0x11BF0, 0x11BF9, 1}, {0x16130, 0x16139, 1},
+			{0x16D70, 0x16D79, 1}, {0x1CCF0, 0x1CCF9, 1}, {0x1E5F1, 0x1E5FA, 1},
+		},
+	}
+)

@@ -1,0 +1,146 @@
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// BlockLen is the number of positions in one block of a paged KV cache.
+const BlockLen = PanelRows
+
+// attendRows is how many query rows share one pass over the blocks: four
+// tiles, so that a block is read from the first level cache three times of
+// four.
+const attendRows = 4 * tileRows
+
+// StoreK writes the key of one position, hd = len(k) elements, into column pos
+// (0 … 63) of a block [hd][64].
+func StoreK(block []float32, pos int, k []float32) {
+	if uint(pos) >= BlockLen {
+		panic(fmt.Sprintf("tensor: position %d in a block of %d", pos, BlockLen))
+	}
+	block = block[:len(k)*BlockLen]
+	for d, v := range k {
+		block[d*BlockLen+pos] = v
+	}
+}
+
+// StoreV writes the value of one position, hd = len(v) elements, into row pos
+// (0 … 63) of a block [64][hd].
+func StoreV(block []float32, pos int, v []float32) {
+	copy(block[pos*len(v):(pos+1)*len(v)], v)
+}
+
+// AttendScratch returns the length of the scratch that [AttendRows] wants for
+// n rows of at most length positions.
+func AttendScratch(n, length int) int {
+	return min(n, attendRows) * roundUp(length)
+}
+
+// Attend computes one query head over the first length positions:
+//
+//	out = Σ_t softmax_t(q·K[t] · scale) · V[t]
+//
+// out and q have hd elements. Position t lies in block t/64: column t%64 of the
+// key block [hd][64], row t%64 of the value block [64][hd]. What a block holds
+// past length does not matter. scratch has at least AttendScratch(1, length)
+// elements.
+func Attend(out, q []float32, hd int, kblocks, vblocks [][]float32, length int, scale float32, scratch []float32) {
+	lengths := [1]int{length}
+	AttendRows(out, hd, q, hd, hd, kblocks, vblocks, lengths[:], scale, scratch)
+}
+
+// AttendRows is [Attend] for n = len(lengths) query rows that share keys and
+// values: row i is q[i*ldq:], looks at the first lengths[i] ≥ 1 positions and
+// goes to out[i*ldo:]. The rows may be the query heads of one KV head (ldq =
+// hd) or the tokens of a prefill (lengths rising by one, ldq = heads·hd). The
+// values of all positions below the largest length must be finite. scratch has
+// at least AttendScratch(n, the largest length) elements. A row's result does
+// not depend on the rows beside it.
+func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vblocks [][]float32, lengths []int, scale float32, scratch []float32) {
+	n := len(lengths)
+	if n == 0 {
+		return
+	}
+	if hd < 1 {
+		panic(fmt.Sprintf("tensor: attention heads of %d elements", hd))
+	}
+	checkRows("out", len(out), ldo, n, hd)
+	checkRows("q", len(q), ldq, n, hd)
+	level := Current()
+	for i := 0; i < n; i += attendRows {
+		ls := lengths[i:min(i+attendRows, n)]
+		longest := checkLengths(ls, hd, kblocks, vblocks)
+		ld := roundUp(longest)
+		if len(scratch) < len(ls)*ld {
+			panic(fmt.Sprintf("tensor: attention scratch of %d, need %d", len(scratch), len(ls)*ld))
+		}
+		s := scratch[:len(ls)*ld]
+		scores(level, s, ld, q[i*ldq:], ldq, hd, kblocks[:ld/BlockLen], len(ls))
+		for j, l := range ls {
+			row := s[j*ld : j*ld+longest]
+			softmax(level, row[:l], scale)
+			clear(row[l:])
+		}
+		mix(level, out[i*ldo:], ldo, s, ld, hd, vblocks, len(ls), longest)
+	}
+}
+
+// checkLengths returns the largest length, having seen that the blocks cover it.
+func checkLengths(lengths []int, hd int, kblocks, vblocks [][]float32) int {
+	longest := 0
+	for _, l := range lengths {
+		if l < 1 {
+			panic(fmt.Sprintf("tensor: attention over %d positions", l))
+		}
+		longest = max(longest, l)
+	}
+	blocks := roundUp(longest) / BlockLen
+	for b := range blocks {
+		if len(kblocks[b]) < hd*BlockLen || len(vblocks[b]) < hd*BlockLen {
+			panic(fmt.Sprintf("tensor: KV block %d has %d and %d elements, not %d", b, len(kblocks[b]), len(vblocks[b]), hd*BlockLen))
+		}
+	}
+	return longest
+}
+
+// scores sets s[i][t] = q[i]·K[t] for the positions of whole blocks.
+func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks [][]float32, n int) {
+	for b, kb := range kblocks {
+		tile{
+			y: &s[b*BlockLen], ldy: ld,
+			x: unsafe.SliceData(q), ldx: ldq, n: n,
+			w: &kb[0], ldw: BlockLen, k: hd,
+		}.run(level, F32)
+	}
+}
+
+// mix sets out[i] = Σ_t p[i][t]·V[t] over length positions.
+func mix(level Level, out []float32, ldo int, p []float32, ld, hd int, vblocks [][]float32, n, length int) {
+	whole := hd / PanelRows * PanelRows
+	for i := range n {
+		clear(out[i*ldo+whole : i*ldo+hd])
+	}
+	for t := 0; t < length; t += BlockLen {
+		vb := vblocks[t/BlockLen]
+		k := min(BlockLen, length-t)
+		for c := 0; c < whole; c += PanelRows {
+			tile{
+				y: &out[c], ldy: ldo,
+				x: &p[t], ldx: ld, n: n,
+				w: &vb[c], ldw: hd, k: k, add: t > 0,
+			}.run(level, F32)
+		}
+		if whole == hd {
+			continue
+		}
+		for i := range n { // the columns that fill no tile
+			dst := out[i*ldo+whole : i*ldo+hd]
+			for j, pt := range p[i*ld+t : i*ld+t+k] {
+				axpy(level, dst, vb[j*hd+whole:(j+1)*hd], pt)
+			}
+		}
+	}
+}
+
+func roundUp(n int) int { return (n + BlockLen - 1) / BlockLen * BlockLen }

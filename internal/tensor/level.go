@@ -1,0 +1,91 @@
+package tensor
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// Level names an instruction set that the kernels exist for. Higher is faster
+// and includes all lower ones.
+type Level uint8
+
+// The levels, in rising order.
+const (
+	Generic    Level = iota // plain Go, on any CPU
+	AVX2                    // AVX2, FMA: 8 floats a vector
+	AVX512                  // AVX-512 F, BW, DQ, VL: 16 floats a vector
+	AVX512BF16              // AVX512 and VDPBF16PS, the dot product of bf16 pairs
+	numLevels  int   = iota
+)
+
+// EnvLevel is the environment variable that forces a level. A level that the
+// CPU lacks, or a name that is none, is ignored and told by [LevelNote].
+const EnvLevel = "STEPSCOPE_CPU"
+
+var levelNames = [numLevels]string{"generic", "avx2", "avx512", "avx512bf16"}
+
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return fmt.Sprintf("level(%d)", uint8(l))
+}
+
+// ParseLevel is the inverse of [Level.String]; case does not matter.
+func ParseLevel(s string) (Level, error) {
+	for i, name := range levelNames {
+		if strings.EqualFold(s, name) {
+			return Level(i), nil
+		}
+	}
+	return 0, fmt.Errorf("no CPU level %q: want one of %s", s, strings.Join(levelNames[:], ", "))
+}
+
+var (
+	current   atomic.Uint32 // the Level in use
+	levelNote string
+)
+
+func init() {
+	var l Level
+	l, levelNote = startLevel(os.Getenv(EnvLevel), Best())
+	Use(l)
+}
+
+// startLevel picks the level to start with from the environment's wish and
+// the best the CPU has, with a note when the wish cannot be met.
+func startLevel(wish string, best Level) (Level, string) {
+	if wish == "" {
+		return best, ""
+	}
+	l, err := ParseLevel(wish)
+	switch {
+	case err != nil:
+		return best, fmt.Sprintf("%s: %v; using %s", EnvLevel, err, best)
+	case l > best:
+		return best, fmt.Sprintf("%s=%s: this CPU or build has no more than %s; using that", EnvLevel, l, best)
+	}
+	return l, ""
+}
+
+// Best returns the highest level that this CPU, operating system and build
+// can run.
+func Best() Level { return bestLevel }
+
+// Current returns the level in use.
+func Current() Level { return Level(current.Load()) }
+
+// Use makes all later calls run at level l. It is for tests and comparisons;
+// a call that is under way keeps its level. Use panics if l is above [Best].
+func Use(l Level) {
+	if l > Best() {
+		panic(fmt.Sprintf("tensor: level %s on a CPU or build that has no more than %s", l, Best()))
+	}
+	current.Store(uint32(l))
+}
+
+// LevelNote says why the level that [EnvLevel] asked for is not in use, for a
+// log line; empty if it is.
+func LevelNote() string { return levelNote }

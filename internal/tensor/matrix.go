@@ -1,0 +1,150 @@
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Format says how a [Matrix] keeps its weights and in which arithmetic it
+// multiplies.
+type Format uint8
+
+const (
+	F32     Format = iota // float32 weights and arithmetic
+	BF16                  // bf16 weights, widened; float32 activations and arithmetic
+	BF16Dot               // bf16 weights, activations rounded to bf16, float32 sums
+)
+
+func (f Format) String() string {
+	switch f {
+	case F32:
+		return "f32"
+	case BF16:
+		return "bf16"
+	case BF16Dot:
+		return "bf16dot"
+	}
+	return fmt.Sprintf("format(%d)", uint8(f))
+}
+
+// PanelRows is the number of output rows in one panel of a packed [Matrix],
+// the number of positions in one block of keys or values.
+const PanelRows = 64
+
+// Matrix is a weight matrix of Rows outputs by Cols inputs, packed in panels
+// of 64 output rows; the last panel is padded with zeros. A panel is the
+// stream that the tile reads: for F32 it is [Cols][64] float32; for both bf16
+// formats [(Cols+1)/2][64] pairs, the even column in the low half of a uint32,
+// the odd one in the high half. So Format may be changed between BF16 and
+// BF16Dot without packing again. It must not change while Mul runs.
+type Matrix struct {
+	Rows, Cols int
+	Format     Format
+
+	f32   []float32
+	pairs []uint32
+}
+
+// Pack builds a matrix of rows × cols in format f. row fills dst, which has
+// cols elements, with the weights of output r; it is called once for each row
+// in rising order and keeps nothing of dst. For the bf16 formats the weights
+// are rounded to nearest even.
+func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
+	if rows < 1 || cols < 1 || f > BF16Dot {
+		panic(fmt.Sprintf("tensor: pack %d×%d as %s", rows, cols, f))
+	}
+	m := &Matrix{Rows: rows, Cols: cols, Format: f}
+	size := m.Panels() * m.panelSize()
+	if f == F32 {
+		m.f32 = aligned[float32](size)
+	} else {
+		m.pairs = aligned[uint32](size)
+	}
+	// 16 rows at a time fill whole cache lines of the panel.
+	const group = 16
+	buf := make([]float32, group*cols)
+	for r := 0; r < rows; r += group {
+		n := min(group, rows-r)
+		for i := range n {
+			row(r+i, buf[i*cols:(i+1)*cols:(i+1)*cols])
+		}
+		clear(buf[n*cols:])
+		at := r/PanelRows*m.panelSize() + r%PanelRows
+		if f == F32 {
+			packF32(m.f32[at:], buf, cols)
+		} else {
+			packPairs(m.pairs[at:], buf, cols)
+		}
+	}
+	return m
+}
+
+// packF32 writes 16 rows of src as 16 neighbouring columns of a panel.
+func packF32(dst, src []float32, cols int) {
+	for k := range cols {
+		d := (*[16]float32)(dst[k*PanelRows:])
+		s := src[k:]
+		for i := range d {
+			d[i] = s[i*cols]
+		}
+	}
+}
+
+// packPairs is packF32 for pairs of bf16.
+func packPairs(dst []uint32, src []float32, cols int) {
+	for k := 0; k < cols; k += 2 {
+		d := (*[16]uint32)(dst[k/2*PanelRows:])
+		s := src[k:]
+		for i := range d {
+			d[i] = uint32(ToBF16(s[i*cols]))
+		}
+		if k+1 < cols {
+			s = src[k+1:]
+			for i := range d {
+				d[i] |= uint32(ToBF16(s[i*cols])) << 16
+			}
+		}
+	}
+}
+
+// Panels returns the number of panels, Rows/64 rounded up.
+func (m *Matrix) Panels() int { return (m.Rows + PanelRows - 1) / PanelRows }
+
+// Bytes returns the memory that the packed weights take.
+func (m *Matrix) Bytes() int { return 4 * m.Panels() * m.panelSize() }
+
+// Row writes the weights of output r, as they are stored, to dst, which has at
+// least Cols elements. It serves tied embeddings: look up in the packed head.
+func (m *Matrix) Row(r int, dst []float32) {
+	if uint(r) >= uint(m.Rows) {
+		panic(fmt.Sprintf("tensor: row %d of %d", r, m.Rows))
+	}
+	dst = dst[:m.Cols]
+	at := r/PanelRows*m.panelSize() + r%PanelRows
+	if m.Format == F32 {
+		for k := range dst {
+			dst[k] = m.f32[at+k*PanelRows]
+		}
+		return
+	}
+	for k := range dst {
+		dst[k] = FromBF16(uint16(m.pairs[at+k/2*PanelRows] >> (k % 2 * 16)))
+	}
+}
+
+// panelSize returns the 4-byte words of one panel.
+func (m *Matrix) panelSize() int {
+	if m.Format == F32 {
+		return m.Cols * PanelRows
+	}
+	return (m.Cols + 1) / 2 * PanelRows
+}
+
+// aligned returns n zeroed elements that start on a cache line, so that no
+// vector load of a panel crosses one.
+func aligned[T float32 | uint32](n int) []T {
+	const line = 64
+	s := make([]T, n+line/4)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line / 4)
+	return s[off : off+n : off+n]
+}

@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Limits of sampling parameters, as SGLang has them.
+const (
+	DefaultMaxNewTokens = 128
+	maxStops            = 32
+	maxStopTokens       = 1024
+	maxSamples          = 128
+)
+
+// SamplingParams are the sampling parameters of the native API. Nil pointers
+// stand for the default of SGLang.
+type SamplingParams struct {
+	MaxNewTokens      *int               `json:"max_new_tokens"` // nil (null): up to the context length; absent in a body: 128
+	MinNewTokens      int                `json:"min_new_tokens,omitzero"`
+	Temperature       *float64           `json:"temperature,omitempty"` // 1; 0 is greedy
+	TopP              *float64           `json:"top_p,omitempty"`       // 1
+	TopK              *int               `json:"top_k,omitempty"`       // -1: the whole vocabulary
+	MinP              float64            `json:"min_p,omitzero"`
+	FrequencyPenalty  float64            `json:"frequency_penalty,omitzero"`
+	PresencePenalty   float64            `json:"presence_penalty,omitzero"`
+	RepetitionPenalty *float64           `json:"repetition_penalty,omitempty"` // 1
+	Stop              []string           `json:"stop,omitempty"`
+	StopTokenIDs      []int32            `json:"stop_token_ids,omitempty"`
+	N                 *int               `json:"n,omitempty"` // 1
+	IgnoreEOS         bool               `json:"ignore_eos,omitzero"`
+	NoStopTrim        bool               `json:"no_stop_trim,omitzero"`
+	SkipSpecialTokens *bool              `json:"skip_special_tokens,omitempty"` // true
+	Seed              *int64             `json:"sampling_seed,omitempty"`
+	LogitBias         map[string]float64 `json:"logit_bias,omitempty"`      // by token id
+	StreamInterval    *int               `json:"stream_interval,omitempty"` // tokens between events
+	JSONSchema        string             `json:"json_schema,omitempty"`
+	Regex             string             `json:"regex,omitempty"`
+	EBNF              string             `json:"ebnf,omitempty"`
+	StructuralTag     string             `json:"structural_tag,omitempty"`
+	StopRegex         []string           `json:"stop_regex,omitempty"`
+	BeamWidth         *int               `json:"beam_width,omitempty"`
+}
+
+// UnmarshalJSON decodes leniently and checks the ranges.
+func (p *SamplingParams) UnmarshalJSON(data []byte) error {
+	f := openObject(data)
+	*p = SamplingParams{}
+	if _, given := f.raw["max_new_tokens"]; !given {
+		n := DefaultMaxNewTokens
+		p.MaxNewTokens = &n
+	}
+	optional(f, "max_new_tokens", &p.MaxNewTokens, parseCount)
+	p.common(f)
+	value(f, "min_new_tokens", &p.MinNewTokens, parseCount)
+	optional(f, "temperature", &p.Temperature, parseFloat)
+	optional(f, "sampling_seed", &p.Seed, parseInt)
+	optional(f, "stream_interval", &p.StreamInterval, parseCount)
+	value(f, "structural_tag", &p.StructuralTag, parseString)
+	value(f, "json_schema", &p.JSONSchema, parseSchema)
+	optional(f, "beam_width", &p.BeamWidth, parseCount)
+	if f.err != nil {
+		return f.err
+	}
+	return p.Check()
+}
+
+// common reads the fields whose names all three APIs share.
+func (p *SamplingParams) common(f *fields) {
+	optional(f, "top_p", &p.TopP, parseFloat)
+	optional(f, "top_k", &p.TopK, parseCount)
+	value(f, "min_p", &p.MinP, parseFloat)
+	value(f, "frequency_penalty", &p.FrequencyPenalty, parseFloat)
+	value(f, "presence_penalty", &p.PresencePenalty, parseFloat)
+	optional(f, "repetition_penalty", &p.RepetitionPenalty, parseFloat)
+	value(f, "stop", &p.Stop, parseStrings)
+	value(f, "stop_token_ids", &p.StopTokenIDs, parseTokens)
+	optional(f, "n", &p.N, parseCount)
+	value(f, "ignore_eos", &p.IgnoreEOS, parseBool)
+	value(f, "no_stop_trim", &p.NoStopTrim, parseBool)
+	optional(f, "skip_special_tokens", &p.SkipSpecialTokens, parseBool)
+	value(f, "logit_bias", &p.LogitBias, parseBias)
+	value(f, "regex", &p.Regex, parseString)
+	value(f, "ebnf", &p.EBNF, parseString)
+	value(f, "stop_regex", &p.StopRegex, parseStrings)
+}
+
+// Check reports the first value outside its range, as SGLang's verify does.
+func (p *SamplingParams) Check() error {
+	at := func(v *float64, absent float64) float64 {
+		if v == nil {
+			return absent
+		}
+		return *v
+	}
+	n, k, interval := 1, -1, 1
+	for dst, v := range map[*int]*int{&n: p.N, &k: p.TopK, &interval: p.StreamInterval} {
+		if v != nil {
+			*dst = *v
+		}
+	}
+	topP, rep := at(p.TopP, 1), at(p.RepetitionPenalty, 1)
+	switch t := at(p.Temperature, 1); {
+	case t < 0:
+		return Refuse("temperature", "must be at least 0, got %v", t)
+	case topP <= 0 || topP > 1:
+		return Refuse("top_p", "must be in (0, 1], got %v", topP)
+	case k != -1 && k < 1:
+		return Refuse("top_k", "must be -1 (off) or at least 1, got %d", k)
+	case p.MinP < 0 || p.MinP > 1:
+		return Refuse("min_p", "must be in [0, 1], got %v", p.MinP)
+	case math.Abs(p.FrequencyPenalty) > 2:
+		return Refuse("frequency_penalty", "must be in [-2, 2], got %v", p.FrequencyPenalty)
+	case math.Abs(p.PresencePenalty) > 2:
+		return Refuse("presence_penalty", "must be in [-2, 2], got %v", p.PresencePenalty)
+	case rep <= 0 || rep > 2:
+		return Refuse("repetition_penalty", "must be in (0, 2], got %v", rep)
+	case p.MaxNewTokens != nil && *p.MaxNewTokens < 0:
+		return Refuse("max_new_tokens", "must be at least 0, got %d", *p.MaxNewTokens)
+	case p.MinNewTokens < 0:
+		return Refuse("min_new_tokens", "must be at least 0, got %d", p.MinNewTokens)
+	case p.MaxNewTokens != nil && p.MinNewTokens > *p.MaxNewTokens:
+		return Refuse("min_new_tokens", "must be in [0, max_new_tokens(%d)], got %d", *p.MaxNewTokens, p.MinNewTokens)
+	case n < 1 || n > maxSamples:
+		return Refuse("n", "must be in [1, %d], got %d", maxSamples, n)
+	case interval < 1:
+		return Refuse("stream_interval", "must be at least 1, got %d", interval)
+	case len(p.Stop) > maxStops:
+		return Refuse("stop", "at most %d stop strings are allowed, got %d", maxStops, len(p.Stop))
+	case len(p.StopTokenIDs) > maxStopTokens:
+		return Refuse("stop_token_ids", "at most %d are allowed, got %d", maxStopTokens, len(p.StopTokenIDs))
+	}
+	return nil
+}
+
+// parseBias parses {"token id": bias}.
+func parseBias(raw json.RawMessage) (map[string]float64, error) {
+	f := openObject(raw)
+	if f.err != nil {
+		return nil, f.err
+	}
+	out := make(map[string]float64, len(f.raw))
+	for key, v := range f.raw {
+		if _, err := strconv.ParseInt(key, 10, 32); err != nil {
+			return nil, Refuse(key, "want a token id as the key")
+		}
+		x, err := parseFloat(v)
+		if err != nil {
+			return nil, Within(key, err)
+		}
+		out[key] = x
+	}
+	return out, nil
+}
+
+// parseSchema takes a JSON schema as text or as an object.
+func parseSchema(raw json.RawMessage) (string, error) {
+	if raw[0] == '"' {
+		return parseString(raw)
+	}
+	return string(raw), nil
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// OneOrMany is a field that holds one value, or a list with one value for each
+// request of a batch. The zero value is an absent field.
+type OneOrMany[T any] struct {
+	Many   bool
+	Values []T
+}
+
+// One is a field that holds v.
+func One[T any](v T) OneOrMany[T] { return OneOrMany[T]{Values: []T{v}} }
+
+// Many is a field that holds a list.
+func Many[T any](v ...T) OneOrMany[T] {
+	if v == nil {
+		v = []T{}
+	}
+	return OneOrMany[T]{Many: true, Values: v}
+}
+
+// IsZero reports whether the field is absent; encoding/json asks for omitzero.
+func (o OneOrMany[T]) IsZero() bool { return o.Values == nil }
+
+// At returns the value of request i of a batch: a single value counts for all.
+func (o OneOrMany[T]) At(i int, absent T) T {
+	switch {
+	case o.Values == nil:
+		return absent
+	case !o.Many:
+		return o.Values[0]
+	case i < len(o.Values):
+		return o.Values[i]
+	}
+	return absent
+}
+
+// MarshalJSON writes one value bare and many as a list.
+func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
+	if o.Values == nil {
+		return []byte("null"), nil
+	}
+	if !o.Many {
+		return json.Marshal(o.Values[0])
+	}
+	return json.Marshal(o.Values)
+}
+
+// parseList parses a JSON list with parse for each element.
+func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) ([]T, error) {
+	return func(raw json.RawMessage) ([]T, error) {
+		if raw[0] != '[' {
+			return nil, Refuse("", "want a list, got %s", kind(raw))
+		}
+		var items []json.RawMessage
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, Refuse("", "want a list: %v", err)
+		}
+		out := make([]T, 0, len(items))
+		for i, item := range items {
+			v, err := parse(item)
+			if err != nil {
+				return nil, Within(fmt.Sprintf("[%d]", i), err)
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	}
+}
+
+// parseOneOrMany parses a value that is a list when it starts with '['.
+func parseOneOrMany[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) (OneOrMany[T], error) {
+	list := parseList(parse)
+	return func(raw json.RawMessage) (OneOrMany[T], error) {
+		if raw[0] == '[' {
+			v, err := list(raw)
+			return OneOrMany[T]{Many: true, Values: v}, err
+		}
+		v, err := parse(raw)
+		return One(v), err
+	}
+}
+
+// parseStrings parses a string or a list of strings, nulls in the list skipped.
+func parseStrings(raw json.RawMessage) ([]string, error) {
+	if raw[0] != '[' {
+		s, err := parseString(raw)
+		return []string{s}, err
+	}
+	return parseList(parseString)(raw)
+}
+
+// parseTokens parses a list of token ids. Prompts are long, so plain digits take
+// a path of their own; anything else goes through parseInt.
+func parseTokens(raw json.RawMessage) ([]int32, error) {
+	if raw[0] != '[' {
+		return nil, Refuse("", "want a list of token ids, got %s", kind(raw))
+	}
+	out := make([]int32, 0, bytes.Count(raw, []byte{','})+1)
+	n, digits := int64(0), 0
+	for _, c := range raw[1:] {
+		switch {
+		case c >= '0' && c <= '9' && digits < 10:
+			n = n*10 + int64(c-'0')
+			digits++
+		case c == ',' || c == ']':
+			if digits > 0 {
+				if n > math.MaxInt32 {
+					return nil, Refuse(fmt.Sprintf("[%d]", len(out)), "%d is no token id", n)
+				}
+				out = append(out, int32(n))
+			}
+			n, digits = 0, 0
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+		default:
+			return parseOddTokens(raw)
+		}
+	}
+	return out, nil
+}
+
+func parseOddTokens(raw json.RawMessage) ([]int32, error) {
+	return parseList(func(raw json.RawMessage) (int32, error) {
+		n, err := parseInt(raw)
+		if err != nil {
+			return 0, err
+		}
+		if n < 0 || n > math.MaxInt32 {
+			return 0, Refuse("", "%d is no token id", n)
+		}
+		return int32(n), nil
+	})(raw)
+}
+
+// parseTokenLists parses one list of token ids, or a list of them.
+func parseTokenLists(raw json.RawMessage) (OneOrMany[[]int32], error) {
+	if raw[0] == '[' {
+		if inner := bytes.TrimSpace(raw[1:]); len(inner) > 0 && inner[0] == '[' {
+			lists, err := parseList(parseTokens)(raw)
+			return OneOrMany[[]int32]{Many: true, Values: lists}, err
+		}
+	}
+	ids, err := parseTokens(raw)
+	return One(ids), err
+}
