@@ -6,16 +6,28 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
 
 // File lets fill write a file, and gives it the name path when that is done.
 // If fill fails nothing is left behind, and a file that was there before stays
-// as it was. fill may seek in the file, or open it again by its name.
+// as it was. A symbolic link is followed; what is no regular file (a device, a
+// pipe) is refused, for renaming would replace it. fill may seek in the file,
+// or open it again by its name.
 func File(path string, fill func(*os.File) error) error {
-	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
-	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	mode := os.FileMode(0o666)
+	if st, err := os.Stat(path); err == nil {
+		if !st.Mode().IsRegular() {
+			return fmt.Errorf("%s: is not a regular file, it cannot be replaced", path)
+		}
+		mode = st.Mode().Perm()
+	}
+	f, err := create(path, mode)
 	if err != nil {
 		return err
 	}
@@ -24,12 +36,25 @@ func File(path string, fill func(*os.File) error) error {
 		err = closeErr
 	}
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(tmp)
+		os.Remove(f.Name())
 	}
 	return err
+}
+
+// create makes the file beside path. Unlike os.CreateTemp it leaves the
+// permissions to the umask.
+func create(path string, mode os.FileMode) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if os.IsExist(err) && try < 100 {
+			continue
+		}
+		return f, err
+	}
 }
 
 // Write is File for those who write front to back.

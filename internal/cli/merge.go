@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/chromejson"
@@ -53,7 +54,10 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		ProfileID: set.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
 		Plain: strings.HasSuffix(out, ".json"), Meter: meter,
 	}
-	c.filter(&opt)
+	if err := c.filter(&opt); err != nil {
+		meter.Close()
+		return err
+	}
 	res, err := c.write(ctx, e, set, out, opt)
 	meter.Close()
 	if res != nil && ctx.Err() == nil {
@@ -125,14 +129,23 @@ func (c *mergeCmd) write(ctx context.Context, e *env, set traceset.Set, out stri
 	return merge.File(ctx, set, out, opt)
 }
 
+// categories are those of Kineto's files.
+var categories = []string{
+	"cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime", "cuda_driver", "hip_runtime",
+	"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_event", "cpu_instant_event", "overhead", "ac2g", "fwdbwd", "Trace",
+}
+
 // filter chooses events by category. Arrows between launches and GPU work are
 // kept with their two ends.
-func (c *mergeCmd) filter(opt *merge.Options) {
+func (c *mergeCmd) filter(opt *merge.Options) error {
 	if len(c.Cats) == 0 && !c.NoPython {
-		return
+		return nil
 	}
 	keep := map[string]bool{"": true}
 	for _, cat := range c.Cats {
+		if !slices.Contains(categories, cat) {
+			return usagef("--cats %s: no such category, there are: %s", cat, strings.Join(categories, ", "))
+		}
 		keep[cat] = true
 	}
 	if keep["kernel"] && keep["cuda_runtime"] {
@@ -149,6 +162,7 @@ func (c *mergeCmd) filter(opt *merge.Options) {
 	} else {
 		opt.Filter = "without events of category python_function"
 	}
+	return nil
 }
 
 func (c *mergeCmd) print(e *env, res *merge.Result, seconds float64) {

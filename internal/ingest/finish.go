@@ -77,7 +77,11 @@ func (b *builder) finish(base int64) *trace.Trace {
 		return cmp.Compare(b.Dur, a.Dur)
 	})
 	for _, reason := range slices.Sorted(maps.Keys(b.odd)) {
-		t.Notes = append(t.Notes, trace.Note{Severity: trace.Warning, Text: reason, Count: b.odd[reason]})
+		severity := trace.Warning
+		if strings.HasPrefix(reason, "spans without") || strings.HasSuffix(reason, "dropped") {
+			severity = trace.Loss
+		}
+		t.Notes = append(t.Notes, trace.Note{Severity: severity, Text: reason, Count: b.odd[reason]})
 	}
 	return t
 }

@@ -157,7 +157,7 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 		add(trace.Loss, 1, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost",
 			stats.End.Reason, stats.End.Offset, src.Consumed(), stats.End.Lost)
 	}
-	add(trace.Warning, stats.Skipped, "broken events skipped (%d bytes), the first at byte %d of the text", stats.SkippedBytes, stats.FirstSkip)
+	add(trace.Loss, stats.Skipped, "broken events skipped (%d bytes), the first at byte %d of the text", stats.SkippedBytes, stats.FirstSkip)
 	add(trace.Info, stats.Repaired, "events with unescaped quotes repaired")
 	add(trace.Info, stats.Cleaned, "values with NaN, control characters or broken UTF-8 replaced")
 	if src.Garbage() {

@@ -251,7 +251,11 @@ func FindMissing(set traceset.Set, heads []*Head) []Missing {
 	}
 	seen := map[world]map[int]bool{}
 	var order []world
+	unread := map[string]int{} // named files that say nothing: named elsewhere
 	for _, h := range heads {
+		if h.Problem != nil && h.File.Named && !h.World.Known {
+			unread[h.File.Name.Stage]++
+		}
 		if h.Merged != nil {
 			out = append(out, h.Merged.Missing...)
 		}
@@ -272,7 +276,7 @@ func FindMissing(set traceset.Set, heads []*Head) []Missing {
 		if w.dp >= 0 || w.size > 1<<20 {
 			continue
 		}
-		lacking := w.size - len(seen[w]) - holes[w.stage]
+		lacking := w.size - len(seen[w]) - holes[w.stage] - unread[w.stage]
 		if lacking <= 0 {
 			continue
 		}
