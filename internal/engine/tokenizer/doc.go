@@ -15,7 +15,9 @@
 // of merge rank. The template puts BOS in front when it is asked for.
 //
 // The reference is the Rust library tokenizers, version 0.23: ids are the same
-// for all valid UTF-8. That library cannot be given other text; here bytes that
+// for all valid UTF-8, with one exception: its NFC is of Unicode 13, this one of
+// 15, so marks that came between and stand beside another mark may be put in
+// another order. That library cannot be given other text; here bytes that
 // are no UTF-8 are kept, count as punctuation for the pre-tokeniser, and come
 // back unchanged from [Tokenizer.AppendBytes].
 //
@@ -27,7 +29,7 @@
 // Unicode forms, post-processors but TemplateProcessing and ByteLevel, and
 // decoders but ByteLevel. Regular expressions use the syntax that is common to
 // Oniguruma and .NET; the classes of unrecognised patterns are of the Unicode
-// version of Go's unicode package. Pairs of texts, truncation and padding are
+// version of Go's unicode package, and \w takes in two joiners. Pairs of texts, truncation and padding are
 // not done.
 //
 // All methods are safe for concurrent use, but those of a [Decoder].

@@ -15,19 +15,21 @@ var normalForms = map[string]func(string) string{
 	"NFKD": func(s string) string { return normalise(norm.NFKD, norm.NFKD, s) },
 }
 
-// normalise brings s into a form; apart is the form's decomposition.
-//
-// x/text keeps to the stream-safe format: it breaks a run of more than 30
-// combining marks by a U+034F, which the reference does not. Such runs take the
-// long way.
+// normalise brings s into a form; apart is the form's decomposition. It goes the
+// long way round where x/text departs from the standard, which is in rare texts.
 func normalise(form, apart norm.Form, s string) string {
 	if i := form.QuickSpanString(s); i == len(s) {
 		return s
 	}
-	if longestMarks(s) < 20 { // a single character becomes four marks at most
+	if !departs(s) {
 		return form.String(s)
 	}
-	// Each rune by itself has few marks. Bytes that are no UTF-8 begin anew.
+	return normaliseByRune(form, apart, s)
+}
+
+// normaliseByRune takes s apart rune by rune, and so with few marks at a time.
+// Bytes that are no UTF-8 stay and begin anew.
+func normaliseByRune(form, apart norm.Form, s string) string {
 	var out []byte
 	var runes []rune
 	flush := func() {
@@ -52,25 +54,37 @@ func normalise(form, apart norm.Form, s string) string {
 	return string(out)
 }
 
-// longestMarks counts the longest run of characters but starters.
-func longestMarks(s string) int {
-	longest, run := 0, 0
+// departs says whether x/text may normalise s otherwise than the standard:
+//
+//   - It keeps to the stream-safe format, which breaks a run of more than 30
+//     combining marks by a U+034F. One character becomes three marks at most.
+//   - It looks pairs up by the low 16 bits of each, so U+2004B and a cedilla
+//     (U+0327) make the Ķ of U+004B.
+//   - Behind a byte that is no UTF-8 it leaves some characters as they are.
+func departs(s string) bool {
+	marks, beyond := 0, false // in a row; whether one of them or their base is beyond U+FFFF
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
-			run = 0
+			marks, beyond = 0, false
 			i++
 			continue
 		}
-		if p := norm.NFD.PropertiesString(s[i:]); p.LeadCCC() == 0 && p.TrailCCC() == 0 {
-			run = 0
-		} else {
-			run++
-			longest = max(longest, run)
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			return true
 		}
-		_, n := utf8.DecodeRuneInString(s[i:])
+		p := norm.NFC.PropertiesString(s[i:])
+		if starts := p.BoundaryBefore(); starts && p.TrailCCC() == 0 {
+			marks, beyond = 0, r > 0xFFFF
+		} else {
+			beyond = beyond && !starts || r > 0xFFFF
+			if marks++; marks >= 10 || beyond {
+				return true
+			}
+		}
 		i += n
 	}
-	return longest
+	return false
 }
 
 func combining(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
@@ -90,12 +104,13 @@ func order(runes []rune) {
 // compose is the canonical composition of Unicode 3.11, D117.
 func compose(runes []rune) []rune {
 	out := runes[:0]
-	starter, lastCCC := -1, 0 // the starter's index in out; the class before r, 0 right behind the starter
+	starter, lastCCC := -1, 0 // the starter's index in out; the class before r, 0 for the starter itself
 	for _, r := range runes {
 		ccc := int(combining(r))
-		if starter >= 0 && (lastCCC < ccc || lastCCC == 0 && starter == len(out)-1) {
+		if starter >= 0 && (lastCCC == 0 || lastCCC < ccc) {
 			pair := string([]rune{out[starter], r})
-			if c := norm.NFC.String(pair); utf8.RuneCountInString(c) == 1 {
+			c := norm.NFC.String(pair)
+			if utf8.RuneCountInString(c) == 1 && norm.NFD.String(c) == norm.NFD.String(pair) {
 				out[starter], _ = utf8.DecodeRuneInString(c)
 				continue
 			}

@@ -37,11 +37,11 @@ func (next scanner) cut(words []string, s string) []string {
 type class uint8
 
 const (
-	other  class = iota // [^\s\p{L}\p{N}], also a byte that is no UTF-8
-	letter              // \p{L}
-	number              // \p{N}
-	space               // \s but these two:
-	newline             // [\r\n]
+	other   class = iota // [^\s\p{L}\p{N}], also a byte that is no UTF-8
+	letter               // \p{L}
+	number               // \p{N}
+	space                // \s but these two:
+	newline              // [\r\n]
 )
 
 var asciiClass = func() (t [utf8.RuneSelf]class) {

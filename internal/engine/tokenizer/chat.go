@@ -1,0 +1,181 @@
+package tokenizer
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Chat templates are Jinja programs. The four families here are written in Go
+// and recognised by what their templates contain; that covers Llama 3 to 3.3
+// and Qwen 2 to 3 without tools. Any other template is rendered as plain ChatML,
+// and a note says so.
+//
+// Sources: chat_template in tokenizer_config.json of Meta-Llama-3-8B-Instruct,
+// Llama-3.1-8B-Instruct, Llama-3.2-1B-Instruct, Qwen2-7B-Instruct,
+// Qwen2.5-7B-Instruct, Qwen3-8B, Qwen3-30B-A3B-Thinking-2507.
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role      string // system, user, assistant or what else the model knows
+	Content   string
+	Reasoning string // of an assistant, if apart from Content; only Qwen 3 has a place for it
+}
+
+// ChatOptions are what a request can say about rendering.
+type ChatOptions struct {
+	NoPrompt   bool   // do not open the assistant's turn at the end
+	NoThinking bool   // enable_thinking=false: Qwen 3 gets an empty thought
+	Date       string // for Llama 3.1's header; "" is the template's own "26 Jul 2024"
+}
+
+// Chat renders conversations.
+type Chat struct {
+	family string
+	bos    string
+	system string // ChatML: what stands in for a missing system message
+	opened bool   // Qwen 3, thinking only: the prompt opens the thought
+	note   string
+}
+
+// The families, by the names that [Chat.Family] returns.
+const (
+	llama3  = "llama3"
+	llama31 = "llama3.1"
+	chatML  = "chatml"
+	qwen3   = "qwen3"
+)
+
+// defaultSystem finds the system message that a Qwen 2 template puts in.
+var defaultSystem = regexp.MustCompile(`<\|im_start\|>system(?:\\n|\n)([^'"{}<|]+)<\|im_end\|>`)
+
+func newChat(template, bos string) *Chat {
+	has := func(s string) bool { return strings.Contains(template, s) }
+	switch {
+	case template == "":
+		return &Chat{family: chatML, note: "the model has no chat template: chats are rendered as ChatML"}
+	case has("<|start_header_id|>") && has("<|eot_id|>"):
+		if has("Cutting Knowledge Date") {
+			return &Chat{family: llama31, bos: bos}
+		}
+		return &Chat{family: llama3, bos: bos}
+	case has("<|im_start|>") && has("<|im_end|>"):
+		c := &Chat{family: chatML}
+		if has("</think>") {
+			c.family = qwen3
+			c.opened = has(`<|im_start|>assistant\n<think>\n'`) && !has("enable_thinking")
+		}
+		if m := defaultSystem.FindStringSubmatch(template); m != nil {
+			c.system = m[1]
+		}
+		return c
+	}
+	return &Chat{family: chatML, note: "the model's chat template is not one of Llama 3 or Qwen: chats are rendered as ChatML"}
+}
+
+// Family names the rules in use: llama3, llama3.1, chatml or qwen3.
+func (c *Chat) Family() string { return c.family }
+
+// Render returns the text of a conversation up to where the assistant is to go
+// on. It has its BOS: encode it without special tokens. As with the templates,
+// a message can forge turns by writing the special tokens out.
+func (c *Chat) Render(messages []Message, opts ChatOptions) (string, error) {
+	if len(messages) == 0 {
+		return "", fmt.Errorf("chat: no messages: give at least one")
+	}
+	for i, m := range messages {
+		switch m.Role {
+		case "":
+			return "", fmt.Errorf("chat: messages[%d] has no role", i)
+		case "tool", "ipython", "function":
+			return "", fmt.Errorf("chat: messages[%d]: role %q is not supported: tools are not rendered", i, m.Role)
+		}
+	}
+	var b strings.Builder
+	switch c.family {
+	case llama3, llama31:
+		c.llama(&b, messages, opts)
+	default:
+		c.chatML(&b, messages, opts)
+	}
+	return b.String(), nil
+}
+
+func (c *Chat) llama(b *strings.Builder, messages []Message, opts ChatOptions) {
+	turn := func(role, content string) {
+		b.WriteString("<|start_header_id|>" + role + "<|end_header_id|>\n\n" + content + "<|eot_id|>")
+	}
+	b.WriteString(c.bos)
+	if c.family == llama31 {
+		system := ""
+		if messages[0].Role == "system" {
+			system = strings.TrimSpace(messages[0].Content)
+			messages = messages[1:]
+		}
+		date := opts.Date
+		if date == "" {
+			date = "26 Jul 2024"
+		}
+		turn("system", "Cutting Knowledge Date: December 2023\nToday Date: "+date+"\n\n"+system)
+	}
+	for _, m := range messages {
+		turn(m.Role, strings.TrimSpace(m.Content))
+	}
+	if !opts.NoPrompt {
+		b.WriteString("<|start_header_id|>assistant<|end_header_id|>\n\n")
+	}
+}
+
+func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) {
+	turn := func(role, content string) {
+		b.WriteString("<|im_start|>" + role + "\n" + content + "<|im_end|>\n")
+	}
+	if c.system != "" && messages[0].Role != "system" {
+		turn("system", c.system)
+	}
+	// Qwen 3 shows the thoughts since the last question only.
+	question := len(messages) - 1
+	for i, m := range messages {
+		answer := strings.HasPrefix(m.Content, "<tool_response>") && strings.HasSuffix(m.Content, "</tool_response>")
+		if m.Role == "user" && !answer {
+			question = i
+		}
+	}
+	for i, m := range messages {
+		content := m.Content
+		if c.family == qwen3 && m.Role == "assistant" {
+			thought := m.Reasoning
+			if thought == "" {
+				thought, content = splitThought(content)
+			}
+			if i > question && (thought != "" || i == len(messages)-1) {
+				content = "<think>\n" + strings.Trim(thought, "\n") + "\n</think>\n\n" + strings.TrimLeft(content, "\n")
+			}
+		}
+		turn(m.Role, content)
+	}
+	if opts.NoPrompt {
+		return
+	}
+	b.WriteString("<|im_start|>assistant\n")
+	switch {
+	case c.opened:
+		b.WriteString("<think>\n")
+	case c.family == qwen3 && opts.NoThinking:
+		b.WriteString("<think>\n\n</think>\n\n")
+	}
+}
+
+// splitThought takes an assistant's thought out of its message.
+func splitThought(content string) (thought, rest string) {
+	first := strings.Index(content, "</think>")
+	if first < 0 {
+		return "", content
+	}
+	thought = strings.TrimRight(content[:first], "\n")
+	if i := strings.LastIndex(thought, "<think>"); i >= 0 {
+		thought = thought[i+len("<think>"):]
+	}
+	rest = content[strings.LastIndex(content, "</think>")+len("</think>"):]
+	return strings.TrimLeft(thought, "\n"), strings.TrimLeft(rest, "\n")
+}

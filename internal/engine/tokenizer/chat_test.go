@@ -1,0 +1,84 @@
+package tokenizer
+
+import (
+	"strings"
+	"testing"
+)
+
+// The marks of the families' templates; what else they hold does not matter.
+const (
+	markLlama3  = `<|start_header_id|> <|eot_id|>`
+	markLlama31 = markLlama3 + ` Cutting Knowledge Date`
+	markQwen2   = `{{- '<|im_start|>system\nYou are Qwen.<|im_end|>\n' }}`
+	markQwen3   = `'<|im_start|>assistant\n' <|im_end|> '</think>' enable_thinking`
+	markThink   = `{{- '<|im_start|>assistant\n<think>\n' }} <|im_end|> '</think>'`
+)
+
+func TestChat(t *testing.T) {
+	system, hi, hello := Message{Role: "system", Content: "Be brief. "}, Message{Role: "user", Content: " Hi\n"}, Message{Role: "assistant", Content: "Hello"}
+	thought := Message{Role: "assistant", Content: "<think>\nhm\n</think>\n\nHello"}
+	tests := []struct {
+		name, template string
+		messages       []Message
+		opts           ChatOptions
+		want           string
+	}{
+		{"llama 3", markLlama3, []Message{system, hi, hello, hi}, ChatOptions{},
+			"<B><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>" +
+				"<|start_header_id|>assistant<|end_header_id|>\n\nHello<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>" +
+				"<|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{"llama 3, no prompt", markLlama3, []Message{hi}, ChatOptions{NoPrompt: true},
+			"<B><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"},
+		{"llama 3.1", markLlama31, []Message{system, hi}, ChatOptions{},
+			"<B><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\nBe brief.<|eot_id|>" +
+				"<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{"llama 3.1, date", markLlama31, []Message{hi}, ChatOptions{Date: "01 Feb 2025", NoPrompt: true},
+			"<B><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 01 Feb 2025\n\n<|eot_id|>" +
+				"<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"},
+		{"qwen 2, its system message", markQwen2, []Message{hi}, ChatOptions{},
+			"<|im_start|>system\nYou are Qwen.<|im_end|>\n<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen 2, the user's", markQwen2, []Message{system, hi}, ChatOptions{},
+			"<|im_start|>system\nBe brief. <|im_end|>\n<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen 3, thoughts of old turns go", markQwen3, []Message{hi, thought, hi}, ChatOptions{},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen 3, the last one's stays", markQwen3, []Message{hi, thought}, ChatOptions{NoPrompt: true},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\nhm\n</think>\n\nHello<|im_end|>\n"},
+		{"qwen 3, thought apart", markQwen3, []Message{hi, {Role: "assistant", Content: "Hello", Reasoning: "hm"}}, ChatOptions{NoPrompt: true},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\nhm\n</think>\n\nHello<|im_end|>\n"},
+		{"qwen 3, not thinking", markQwen3, []Message{hi}, ChatOptions{NoThinking: true},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"},
+		{"qwen 3, thinking only", markThink, []Message{hi}, ChatOptions{},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\n"},
+		{"no template", "", []Message{hi}, ChatOptions{NoThinking: true},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
+	}
+	for _, tt := range tests {
+		got, err := newChat(tt.template, "<B>").Render(tt.messages, tt.opts)
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %v\n got %q\nwant %q", tt.name, err, got, tt.want)
+		}
+	}
+	for want, messages := range map[string][]Message{
+		"no messages":                         nil,
+		"messages[1] has no role":             {hi, {}},
+		`messages[0]: role "tool" is not sup`: {{Role: "tool"}},
+	} {
+		if _, err := newChat("", "").Render(messages, ChatOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want …%s…", err, want)
+		}
+	}
+}
+
+// TestChatIsOneBOS: a rendered chat encodes to tokens of its own, with one BOS.
+func TestChatIsOneBOS(t *testing.T) {
+	tok := load(t, "llama3")
+	text, err := tok.Chat().Render([]Message{{Role: "user", Content: "Hi"}}, ChatOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := tok.Encode(text, false)
+	head, _ := tok.ID("<|start_header_id|>")
+	if ids[0] != tok.BOS() || ids[1] != head {
+		t.Errorf("%q begins %v, want BOS %d and header %d", text, ids[:2], tok.BOS(), head)
+	}
+}

@@ -1,0 +1,182 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Load reads a model directory, or the tokenizer.json in one: that file, and of
+// tokenizer_config.json, generation_config.json, config.json and
+// chat_template.jinja those that there are.
+func Load(path string) (*Tokenizer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		path = filepath.Join(path, "tokenizer.json")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := t.configure(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// namedToken is a token in tokenizer_config.json: a string, an object with the
+// string as its content, or null.
+type namedToken struct {
+	set  bool // the file has it, be it null
+	text string
+}
+
+func (n *namedToken) UnmarshalJSON(data []byte) error {
+	n.set = true
+	if len(data) > 0 && data[0] == '{' {
+		var o struct{ Content string }
+		err := json.Unmarshal(data, &o)
+		n.text = o.Content
+		return err
+	}
+	return json.Unmarshal(data, &n.text)
+}
+
+// idList is an id in generation_config.json or config.json: one, several or null.
+type idList []int32
+
+func (l *idList) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, (*[]int32)(l))
+	}
+	var id *int32
+	err := json.Unmarshal(data, &id)
+	if id != nil {
+		*l = idList{*id}
+	}
+	return err
+}
+
+type tokenizerConfig struct {
+	BOS          namedToken      `json:"bos_token"`
+	EOS          namedToken      `json:"eos_token"`
+	PAD          namedToken      `json:"pad_token"`
+	ChatTemplate json.RawMessage `json:"chat_template"`
+}
+
+type modelConfig struct {
+	BOS idList `json:"bos_token_id"`
+	EOS idList `json:"eos_token_id"`
+	PAD idList `json:"pad_token_id"`
+}
+
+// configure takes BOS and PAD from the first file that names them: the
+// tokenizer's own word counts before the model's, so a tokenizer without BOS
+// (Qwen says null) has none though config.json has an id for it. EOS is the sum
+// of all: chat models list further ones in generation_config.json.
+func (t *Tokenizer) configure(dir string) error {
+	var tc tokenizerConfig
+	var models [2]modelConfig
+	if err := readJSON(filepath.Join(dir, "tokenizer_config.json"), &tc); err != nil {
+		return err
+	}
+	for i, name := range []string{"generation_config.json", "config.json"} {
+		if err := readJSON(filepath.Join(dir, name), &models[i]); err != nil {
+			return err
+		}
+	}
+	named := func(n namedToken, what string) (int32, error) {
+		if n.text == "" {
+			return None, nil
+		}
+		id, ok := t.ids[n.text]
+		if !ok {
+			return None, fmt.Errorf("%s: %s %q is no token of tokenizer.json",
+				filepath.Join(dir, "tokenizer_config.json"), what, n.text)
+		}
+		return id, nil
+	}
+	first := func(n namedToken, what string, a, b idList) (int32, error) {
+		if ids := append(slices.Clone(a), b...); !n.set && len(ids) > 0 {
+			return ids[0], nil
+		}
+		return named(n, what)
+	}
+	var err error
+	if t.bos, err = first(tc.BOS, "bos_token", models[0].BOS, models[1].BOS); err != nil {
+		return err
+	}
+	if t.pad, err = first(tc.PAD, "pad_token", models[0].PAD, models[1].PAD); err != nil {
+		return err
+	}
+	eos, err := named(tc.EOS, "eos_token")
+	if err != nil {
+		return err
+	}
+	for _, id := range append(append([]int32{eos}, models[0].EOS...), models[1].EOS...) {
+		if id != None && !slices.Contains(t.eos, id) {
+			t.eos = append(t.eos, id)
+		}
+	}
+	template, err := chatTemplate(dir, tc.ChatTemplate)
+	if err != nil {
+		return err
+	}
+	t.chat = newChat(template, string(t.Bytes(t.bos)))
+	if t.chat.note != "" {
+		t.notes = append(t.notes, t.chat.note)
+	}
+	return nil
+}
+
+// chatTemplate finds the template's text; "" if there is none. Newer models have
+// it in a file of its own, which counts before the one in tokenizer_config.json.
+func chatTemplate(dir string, raw json.RawMessage) (string, error) {
+	own, err := os.ReadFile(filepath.Join(dir, "chat_template.jinja"))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return string(own), err
+	}
+	if isNull(raw) {
+		return "", nil
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return one, nil
+	}
+	var several []struct{ Name, Template string }
+	if err := json.Unmarshal(raw, &several); err != nil {
+		return "", fmt.Errorf("%s: chat_template is neither a text nor a list of named ones", filepath.Join(dir, "tokenizer_config.json"))
+	}
+	for _, c := range several {
+		if c.Name == "default" {
+			return c.Template, nil
+		}
+	}
+	return "", nil
+}
+
+// readJSON leaves to as it is if there is no such file.
+func readJSON(path string, to any) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("%s: %w", path, jsonError(err))
+	}
+	return nil
+}
