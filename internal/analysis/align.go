@@ -12,20 +12,21 @@ import (
 // later. All ranks leave a collective together, so in the right numbering the
 // ends of the same collectives differ by the same amount everywhere (the
 // clocks' difference), whatever that amount is; steps are never so regular
-// that a wrong numbering does as well.
+// that a wrong numbering does as well. And if the clocks agree, in the right
+// numbering nobody ends before all have begun.
 
 const (
 	maxMoved    = 64   // steps by which windows may open apart
 	movedPairs  = 8    // collectives below which nothing is moved
 	steadyEnds  = 2000 // ns: ends that differ this steadily are of the same collectives
 	movedEnds   = 20_000
-	movedSample = 512  // collectives looked at for one numbering
+	movedSample = 512 // collectives looked at for one numbering
 )
 
-// leave is the end of one collective on one rank.
+// leave is one collective on one rank.
 type leave struct {
-	key int32 // operation and group
-	end int64
+	key        int32 // operation and group
+	start, end int64
 }
 
 // alignSteps numbers the steps of all ranks alike: it sets rank.first.
@@ -72,7 +73,7 @@ func (r *rank) leaves(keys map[string]int32) [][]leave {
 			id = int32(len(keys))
 			keys[op+" "+group] = id
 		}
-		out[o.step] = append(out[o.step], leave{id, o.end})
+		out[o.step] = append(out[o.step], leave{id, o.start, o.end})
 	}
 	for _, l := range out {
 		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.key, b.key) })
@@ -82,46 +83,66 @@ func (r *rank) leaves(keys map[string]int32) [][]leave {
 
 // moved is the place of r's first step among ref's.
 func (ref *rank) moved(r *rank, theirs, mine [][]leave) int {
-	steady, pairs := steadiness(theirs, mine, 0)
-	if pairs >= movedPairs && steady <= steadyEnds && len(theirs) > 0 {
+	plain := tryNumbering(theirs, mine, 0)
+	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
 		return 0
 	}
-	best, least := 0, steady
-	found := pairs >= movedPairs
+	best, where := plain, 0
 	enough := (min(len(theirs), len(mine)) + 1) / 2
 	for at := -min(maxMoved, len(mine)-enough); at <= min(maxMoved, len(theirs)-enough); at++ {
 		if at == 0 {
 			continue
 		}
-		s, n := steadiness(theirs, mine, at)
-		// Another numbering than the plain one must be clearly better.
-		if n >= movedPairs && (!found || 2*s+1000 < least || best != 0 && s < least) {
-			best, least, found = at, s, true
+		n := tryNumbering(theirs, mine, at)
+		if n.pairs < movedPairs || n.deviation > movedEnds && !n.possible {
+			continue
+		}
+		better := n.deviation < best.deviation
+		if where == 0 {
+			// Another numbering than the plain one must be clearly better.
+			better = 2*n.deviation+1000 < best.deviation || best.pairs < movedPairs
+		}
+		if n.possible != best.possible {
+			better = n.possible
+		}
+		if better {
+			best, where = n, at
 		}
 	}
-	if found && least <= movedEnds {
-		return best
+	if where != 0 || plain.pairs >= movedPairs && plain.deviation <= movedEnds {
+		return where
 	}
 	return ref.movedByNames(r)
 }
 
-// steadiness is the median deviation of the differences between the ends of
-// collectives, with mine[i] taken for theirs[i+at], and how many there are.
-func steadiness(theirs, mine [][]leave, at int) (deviation int64, pairs int) {
+// numbering is how well one numbering of steps fits.
+type numbering struct {
+	pairs     int   // collectives that it pairs
+	deviation int64 // of the differences between their ends, ns, the median
+	possible  bool  // with the clocks as they are, hardly any contradicts the times
+}
+
+// tryNumbering takes mine[i] for theirs[i+at].
+func tryNumbering(theirs, mine [][]leave, at int) numbering {
 	var diff []int64
+	broken := 0
 	for i := max(0, -at); i < min(len(mine), len(theirs)-at); i++ {
 		a, b := theirs[i+at], mine[i]
 		if len(a) != len(b) || len(diff) > movedSample {
 			continue
 		}
 		for k := range a {
-			if a[k].key == b[k].key {
-				diff = append(diff, a[k].end-b[k].end)
+			if a[k].key != b[k].key {
+				continue
+			}
+			diff = append(diff, a[k].end-b[k].end)
+			if a[k].end < b[k].start || b[k].end < a[k].start {
+				broken++
 			}
 		}
 	}
 	if len(diff) == 0 {
-		return 0, 0
+		return numbering{}
 	}
 	slices.Sort(diff)
 	mid := diff[len(diff)/2]
@@ -129,7 +150,7 @@ func steadiness(theirs, mine [][]leave, at int) (deviation int64, pairs int) {
 		diff[i] = abs(diff[i] - mid)
 	}
 	slices.Sort(diff)
-	return diff[len(diff)/2], len(diff)
+	return numbering{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
 }
 
 // movedByNames is for ranks that share no collectives: the place where the

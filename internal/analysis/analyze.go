@@ -69,6 +69,7 @@ func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
 	a.label()
 	a.source(opt)
 	a.match()
+	a.span()
 	a.number()
 	a.times()
 	var findings []Finding
@@ -116,7 +117,6 @@ func (a *analyzer) label() {
 func (a *analyzer) source(opt Options) {
 	s := &a.report.Source
 	s.ID, s.Missing, s.Complete = opt.ID, opt.Missing, len(opt.Missing) == 0
-	first, last := int64(1<<63-1), int64(-1<<63)
 	rules := map[string]bool{}
 	for _, r := range a.ranks {
 		src := &r.t.Source
@@ -135,17 +135,27 @@ func (a *analyzer) source(opt Options) {
 			}
 			s.StepRule += rule
 		}
-		for _, o := range r.ops {
-			first, last = min(first, o.start), max(last, o.end)
-		}
-		for _, st := range r.steps {
-			first, last = min(first, st.start), max(last, st.end)
-		}
 	}
 	slices.Sort(s.Files)
 	s.Files = slices.Compact(s.Files)
+}
+
+// span says when the capture begins and how long it is, on the clock of all.
+func (a *analyzer) span() {
+	first, last := int64(1<<63-1), int64(-1<<63)
+	add := func(r *rank, start, end int64) {
+		first, last = min(first, r.wall(start)), max(last, r.wall(end))
+	}
+	for _, r := range a.ranks {
+		for i := range r.ops {
+			add(r, r.ops[i].start, r.ops[i].end)
+		}
+		for i := range r.steps {
+			add(r, r.steps[i].start, r.steps[i].end)
+		}
+	}
 	a.origin = first
-	s.StartNS, s.SpanNS = first, last-first
+	a.report.Source.StartNS, a.report.Source.SpanNS = first, last-first
 }
 
 // match finds the collectives that ranks share, and brings the clocks of
@@ -256,7 +266,7 @@ func (d *domain) alignClocks() bool {
 	moved := false
 	for i, res := range clock.Align(in) {
 		if abs(res.Offset) > max(res.Spread, 1000) && res.Err == nil {
-			d.ranks[i].shift, d.ranks[i].shiftError = res.Offset, res.Spread
+			d.ranks[i].shift = res.Shift
 			moved = true
 		}
 	}
@@ -271,11 +281,23 @@ func (a *analyzer) number() {
 	a.kindOf = make([]trace.StepKind, a.steps)
 	lengths := map[trace.StepKind][]int64{}
 	present := map[trace.StepKind]bool{}
+	for n := range a.kindOf {
+		a.kindOf[n] = trace.IdleStep
+	}
 	for _, r := range a.ranks {
 		for i := range r.steps {
+			// With data-parallel attention ranks do different things in one
+			// step: it is of the kind that takes longest.
 			k := r.steps[i].info.Kind
-			a.kindOf[i+r.first] = k
+			if slices.Index(heaviest, k) < slices.Index(heaviest, a.kindOf[i+r.first]) {
+				a.kindOf[i+r.first] = k
+			}
 			present[k] = true
+		}
+	}
+	for _, r := range a.ranks {
+		for i := range r.steps {
+			k := a.kindOf[i+r.first]
 			if i+r.first == 0 && len(r.steps) > 1 {
 				continue // the profilers' start is in it
 			}
@@ -285,7 +307,7 @@ func (a *analyzer) number() {
 	a.periods = map[int]int64{}
 	for _, r := range a.ranks {
 		if len(r.steps) > 1 {
-			if k := r.steps[0].info.Kind; r.first == 0 && a.only(k, 0) {
+			if k := a.kindOf[0]; r.first == 0 && a.only(k, 0) {
 				lengths[k] = append(lengths[k], r.period(0))
 			}
 		}
@@ -298,6 +320,9 @@ func (a *analyzer) number() {
 	}
 	slices.Sort(a.kinds)
 }
+
+// heaviest orders kinds by the work that a step of them has.
+var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Decode, trace.OtherStep, trace.IdleStep}
 
 // only tells whether no step but n is of a kind.
 func (a *analyzer) only(k trace.StepKind, n int) bool {

@@ -10,8 +10,6 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-func nil2rules() *kernel.Rules { return kernel.Default() }
-
 // realSet reads a set of the repository.
 func realSet(t testing.TB, name string) []*trace.Trace {
 	t.Helper()
@@ -69,6 +67,43 @@ func TestInjected(t *testing.T) {
 	}
 }
 
+// TestInjectedGrid injects every cause in many sizes, at many steps, on the
+// first and the last rank: rank, cause and first step come out each time.
+func TestInjectedGrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
+	base := realSet(t, "graphs")
+	r := newInjector(t, base).ranks[0]
+	last := len(r.steps) - 1
+	period := r.steps[last].start - r.steps[last-1].start
+	for _, late := range []int{0, 3} {
+		for _, first := range []int{1, 2, 5, last - 2} {
+			for _, share := range []float64{0.08, 0.3, 1} {
+				cost := int64(share * float64(period))
+				for cause, inject := range map[string]func(in *injector){
+					CauseHost:          func(in *injector) { in.hostStall(late, first, last, cost) },
+					CauseCommunication: func(in *injector) { in.slowTransfer(late, first, last, cost/12) },
+					CauseDevice: func(in *injector) {
+						in.slowDevice(late, first, last, float64(cost)/float64(r.workBySteps()[last].total), nil)
+					},
+					CauseWork: func(in *injector) {
+						in.slowDevice(late, first, last, float64(cost)/float64(r.workBySteps()[last].total), func(o *trace.Op) { o.Grid[0] *= 2 })
+					},
+				} {
+					in := newInjector(t, base)
+					inject(in)
+					rep := analyzed(t, in.done())
+					want := []string{fmt.Sprintf("rank %d %s %d-%d", late, cause, first, last)}
+					if got := stragglersOf(rep); !slices.Equal(got, want) || cause == CauseCommunication && has(rep, SlowLink) {
+						t.Errorf("%.0f %% of a step: got %q, want %q%s", 100*share, got, want, describe(rep))
+					}
+				}
+			}
+		}
+	}
+}
+
 // shiftClock adds to all times of a trace.
 func shiftClock(t *trace.Trace, ns int64) {
 	for i := range t.Spans {
@@ -82,6 +117,9 @@ func shiftClock(t *trace.Trace, ns int64) {
 // TestShiftedClocks moves the clock of one rank's host: the findings stay,
 // and the shift is reported within its error.
 func TestShiftedClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for _, set := range []string{"graph_work", "compute_skew", "graphs", "balanced"} {
 		base := realSet(t, set)
 		want := analyzed(t, base)
@@ -103,6 +141,9 @@ func TestShiftedClocks(t *testing.T) {
 						}
 						got := analyzed(t, ts)
 						sameFindings(t, got, want, 0.03)
+						if off := got.Source.SpanNS - want.Source.SpanNS; abs(off) > 200_000 {
+							t.Errorf("the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
+						}
 						// Rank 0 is the reference unless it is the one that moved.
 						for i, row := range got.Ranks {
 							truth := int64(0)
@@ -195,6 +236,9 @@ func dropSteps(ts *trace.Trace, drop func(n, of int) bool) *trace.Trace {
 // TestWindows opens and closes the window of one rank at other steps than
 // that of its peers.
 func TestWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for _, set := range []string{"graph_work", "compute_skew"} {
 		base := realSet(t, set)
 		steps := len(newInjector(t, base).ranks[0].steps)

@@ -124,7 +124,7 @@ func (a *analyzer) rankRows(d *domain, late [][]lateness) {
 	for i, r := range d.ranks {
 		row := RankRow{
 			Rank: r.index, Name: r.label, File: r.t.Source.Path, Stage: r.t.Source.Stage, Steps: len(r.steps),
-			ShiftNS: r.shift, ShiftError: r.shiftError,
+			ShiftNS: r.shift.Offset, ShiftError: r.shift.Spread,
 		}
 		var period, work, wait, gap, kernels, caused []int64
 		for n := range a.report.Steps {
@@ -257,15 +257,14 @@ func (a *analyzer) partial(d *domain) bool {
 	return d.ranks[0].t.Source.World.Size > len(a.ranks)
 }
 
-// unexplained leaves out slow transfers that begin with a device's slowness: a
-// device that others use, or that is throttled, slows its collectives as it
-// slows its kernels, and with them the collectives of all. They become
-// evidence of the straggler.
+// unexplained leaves out slow transfers that begin with one rank's slowness: a
+// device that others use, or that is throttled, or a slow link of one rank,
+// slows the collectives of all. They become evidence of the straggler.
 func unexplained(slow, stragglers []Finding) []Finding {
 	return slices.DeleteFunc(slow, func(f Finding) bool {
 		for i := range stragglers {
 			s := &stragglers[i]
-			if s.Cause == CauseDevice && s.FirstStep-1 <= f.FirstStep && f.FirstStep <= s.FirstStep+1 {
+			if (s.Cause == CauseDevice || s.Cause == CauseCommunication) && s.FirstStep-1 <= f.FirstStep && f.FirstStep <= s.FirstStep+1 {
 				e := f.Evidence[0]
 				e.Text = "with it, on all ranks, " + e.Text
 				s.Evidence = append(s.Evidence, e)

@@ -234,6 +234,9 @@ func (a *analyzer) data() []Finding {
 		if !r.t.Source.Complete {
 			add("medium", "data-cut-"+r.label, fmt.Sprintf("the file of %s ends early: its last steps are missing", r.label))
 		}
+		if n := r.devices(); n > 1 {
+			add("low", "data-devices-"+r.label, fmt.Sprintf("the file of %s has work of %d devices: they are looked at as one", r.label, n))
+		}
 		if len(r.ops) == 0 {
 			add("medium", "data-empty-"+r.label, fmt.Sprintf("%s has no GPU work in its file", r.label))
 		}

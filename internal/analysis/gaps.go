@@ -34,7 +34,7 @@ func (a *analyzer) spellGaps() {
 	for _, g := range a.gaps {
 		r := g.rank
 		out := Gap{
-			Rank: r.index, Step: -1, Start: g.from + r.shift - a.origin, Dur: g.dur, Cause: g.cause,
+			Rank: r.index, Step: -1, Start: r.wall(g.from) - a.origin, Dur: g.dur, Cause: g.cause,
 			Before: a.names.list[r.ops[g.before].name], After: a.names.list[g.after.name],
 		}
 		if n := r.ops[g.before].step; n >= 0 {

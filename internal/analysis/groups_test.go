@@ -13,9 +13,10 @@ const allGather = "ncclDevKernel_AllGather_RING_LL"
 
 // layers builds the graph-replayed decode steps of four ranks in two pairs.
 // In each of three layers, a pair all-reduces on its own; then, if joined, all
-// four gather. late adds ns to a rank's first kernel of a layer in a step.
+// four gather. If uneven, the second pair begins its steps now sooner, now
+// later. late adds ns to a rank's first kernel of a layer in a step.
 // Nothing is recorded of groups, as in graphs.
-func layers(steps int, joined bool, late func(rank, step int) int64) []*trace.Trace {
+func layers(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
 	toys := make([]*toy, 4)
 	for i := range toys {
 		toys[i] = newToy()
@@ -27,7 +28,7 @@ func layers(steps int, joined bool, late func(rank, step int) int64) []*trace.Tr
 		for i, y := range toys {
 			at := int64(n)*2_000_000 + int64(n+1)*150_000*int64(i/2)*int64(1-boolInt(joined))/int64(steps)
 			free[i] = max(free[i], at) + 5_000
-			if i >= 2 {
+			if i >= 2 && uneven {
 				free[i] += wander[n%len(wander)]
 			}
 			y.step(at, at+1_900_000)
@@ -89,17 +90,20 @@ func TestGroupsInGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		joined  bool
+		even    bool
 		late    func(int, int) int64
 		want    []string
 		cost    int64 // ns a step
 		matched map[string]int
 	}{
-		{"attention apart, experts together", true, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
-		{"replicas", false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14}},
-		{"replicas, balanced", false, none, nil, 0, map[string]int{"AllReduce": 2 * 3 * 14}},
+		{"attention apart, experts together", true, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
+		{"one pair has more to do, always as much", true, true, func(rank, _ int) int64 { return int64(rank / 2 * 100_000) },
+			[]string{"rank 2 device 0-13", "rank 3 device 0-13"}, 200_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
+		{"replicas", false, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14}},
+		{"replicas, balanced", false, false, none, nil, 0, map[string]int{"AllReduce": 2 * 3 * 14}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, layers(14, c.joined, c.late))
+			r := analyzed(t, layers(14, c.joined, !c.even, c.late))
 			if got := stragglersOf(r); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}

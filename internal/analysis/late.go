@@ -366,7 +366,7 @@ func (d *domain) compare(from int32, p, q *part, mine, theirs *approach, l *late
 	l.refs[q.rank]++
 	mine.against(theirs, l)
 	if from >= 0 {
-		l.excess[byComm] += (a.ops[fp].end + a.shift) - (b.ops[fq].end + b.shift)
+		l.excess[byComm] += a.wall(a.ops[fp].end) - b.wall(b.ops[fq].end)
 	}
 }
 

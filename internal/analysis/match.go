@@ -234,7 +234,7 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 			r := d.ranks[i]
 			at := seqs[i][k][n]
 			o := &r.ops[at]
-			m.at = append(m.at, part{rank: int32(i), op: at, start: o.start + r.shift, end: o.end + r.shift})
+			m.at = append(m.at, part{rank: int32(i), op: at, start: r.wall(o.start), end: r.wall(o.end)})
 			m.inGraph = m.inGraph || isGraphLaunch(r.launchName(o))
 		}
 		if shortest != longest && !possible(m.at) {

@@ -38,10 +38,10 @@ func (a *analyzer) memory() {
 					s.Allocs++
 				}
 			}
-			s.Peak, s.PeakAt = peak.Allocated, peak.Time+r.shift-a.origin
+			s.Peak, s.PeakAt = peak.Allocated, r.wall(peak.Time)-a.origin
 			s.PeakOp = r.opAt(peak.Time)
 			for _, p := range thin(points) {
-				s.Points = append(s.Points, MemoryPoint{At: p.Time + r.shift - a.origin, Allocated: p.Allocated, Reserved: p.Reserved})
+				s.Points = append(s.Points, MemoryPoint{At: r.wall(p.Time) - a.origin, Allocated: p.Allocated, Reserved: p.Reserved})
 			}
 			a.report.Memory = append(a.report.Memory, s)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/clock"
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -11,17 +12,15 @@ import (
 // rank is one trace prepared for analysis: its GPU work in time order, tied to
 // the launches and the steps it belongs to.
 type rank struct {
-	index int
-	label string
-	t     *trace.Trace
-	ops   []op // by start on the device
-	steps []step
-	calls []call // launches that started GPU work, by start
-	rule  string // how steps were cut
-	shift int64  // ns added to this rank's clock to agree with the others
-	// shiftError is the uncertainty of shift, ns.
-	shiftError int64
-	first      int // index of steps[0] in the capture's numbering
+	index      int
+	label      string
+	t          *trace.Trace
+	ops        []op // by start on the device
+	steps      []step
+	calls      []call      // launches that started GPU work, by start
+	rule       string      // how steps were cut
+	shift      clock.Shift // of this rank's clock, to agree with the others
+	first      int         // index of steps[0] in the capture's numbering
 	unlaunched int
 	work       map[int]*approach // by step, filled on demand
 	kernels    []int64           // per step, filled on demand
@@ -43,6 +42,9 @@ type op struct {
 	class      kernel.Class
 	first      bool // the first op of its launch on this device
 }
+
+// wall is a moment of the rank's clock on the clock of all.
+func (r *rank) wall(at int64) int64 { return at + r.shift.At(at) }
 
 func (o *op) comm() bool { return o.class == kernel.Comm }
 
@@ -249,6 +251,17 @@ func isGraphLaunch(name string) bool {
 		return true
 	}
 	return false
+}
+
+// devices counts the devices that have work.
+func (r *rank) devices() int {
+	seen := map[int32]bool{}
+	for i := range r.t.Tracks {
+		if k := &r.t.Tracks[i]; k.GPU {
+			seen[k.Device] = true
+		}
+	}
+	return len(seen)
 }
 
 // launchName is the name of the call that started an op.

@@ -20,6 +20,9 @@ const (
 	// passingShare is the least cost of a lateness that passes, as a share of
 	// the period: a few steps late by less are jitter.
 	passingShare = 0.10
+	// levelShare of its median cost is the least that a lateness costs in the
+	// step in which it is said to begin.
+	levelShare = 0.25
 	// leastSteps is how many more late steps than others a stretch must have.
 	leastSteps = 2
 	// stayingSteps is how many a lateness that stays to the end must have.
@@ -58,6 +61,9 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 			yes[0] = false
 		}
 		for _, s := range stretches(yes, leastSteps) {
+			if c != byWork {
+				s = a.levelled(s, split, c)
+			}
 			if staying(s, len(late)) || a.worthNaming(split, s, c) {
 				all = append(all, found{s, c})
 			}
@@ -93,6 +99,21 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 		out = append(out, a.straggler(d, i, r, late, f.stretch, f.cause, int64(cost)))
 	}
 	return out
+}
+
+// levelled cuts the beginning of a stretch where the cost, as a share of the
+// step, is far below what it is in the middle: natural lateness that happens to
+// come just before a real one.
+func (a *analyzer) levelled(s stretch, split [][numCauses]int64, cause int) stretch {
+	var cost []float64
+	for n := s.first; n <= s.last; n++ {
+		cost = append(cost, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
+	}
+	least := levelShare * metric.Median(cost)
+	for i := 0; s.first < s.last && cost[i] < least; i++ {
+		s.first++
+	}
+	return s
 }
 
 // staying tells a lateness that lasts to the end of the capture, give or take

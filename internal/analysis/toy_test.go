@@ -78,6 +78,7 @@ func prepared(ts ...*trace.Trace) *analyzer {
 	a.label()
 	a.source(Options{})
 	a.match()
+	a.span()
 	a.number()
 	return a
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -61,7 +62,7 @@ type injector struct {
 func newInjector(t testing.TB, set []*trace.Trace) *injector {
 	t.Helper()
 	in := &injector{ts: clone(set), pauses: make([][]pause, len(set))}
-	n := newNames(nil2rules())
+	n := newNames(kernel.Default())
 	for i, tr := range in.ts {
 		r := prepare(i, tr, n)
 		in.ranks = append(in.ranks, r)
