@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/clock"
@@ -30,16 +31,18 @@ var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work (wa
 
 // analyzer holds what the parts of a report share.
 type analyzer struct {
-	names   *names
-	ranks   []*rank
-	domains []*domain
-	origin  int64         // ns since the epoch: Source.StartNS
-	kinds   []string      // step kinds that occur, in order
-	periods map[int]int64 // median period by step kind of the step, see stepPeriod
-	steps   int           // number of steps in the capture's numbering
-	kindOf  []trace.StepKind
-	gaps    []openGap
-	report  *Report
+	names       *names
+	ranks       []*rank
+	domains     []*domain
+	origin      int64          // ns since the epoch: Source.StartNS
+	kinds       []string       // step kinds that occur, in order
+	likes       []like         // of every step
+	periods     map[like]int64 // median period of steps that are alike, see stepPeriod
+	kindPeriods map[trace.StepKind]int64
+	steps       int // number of steps in the capture's numbering
+	kindOf      []trace.StepKind
+	gaps        []openGap
+	report      *Report
 }
 
 // Analyze explains the traces of one window, one trace per rank (and stage).
@@ -162,6 +165,7 @@ func (a *analyzer) span() {
 // hosts together if the collectives say that they differ.
 func (a *analyzer) match() {
 	for _, d := range domains(a.ranks) {
+		d.names = a.names
 		d.alignSteps()
 		d.pair()
 		parts := d.parts()
@@ -171,11 +175,13 @@ func (a *analyzer) match() {
 		}
 		d.reset()
 		for _, p := range parts {
+			p.names = a.names
 			p.alignSteps()
 			p.pair()
 			a.domains = append(a.domains, p)
 		}
 	}
+	a.domains = apart(a.domains)
 	matched, broken, shifted := 0, 0, 0
 	for _, d := range a.domains {
 		if n := d.impossible(); n*50 > len(d.matches) && n > 2 {
@@ -184,6 +190,11 @@ func (a *analyzer) match() {
 				d.reset()
 				d.find()
 			}
+		}
+		if d.steadyShifts() {
+			shifted++
+			d.reset()
+			d.find()
 		}
 		d.reindex()
 		matched += len(d.matches)
@@ -203,6 +214,45 @@ func (a *analyzer) match() {
 	if broken > 0 {
 		a.note("warning", "collectives whose times contradict each other over ranks were left out of waits", int64(broken))
 	}
+}
+
+// apart divides domains whose collectives are mostly impossible, whatever the
+// clocks: the ranks of different DP coordinates then were replicas that share
+// no collectives, though they are one world.
+func apart(domains []*domain) []*domain {
+	var out []*domain
+	for _, d := range domains {
+		byDP := map[int]*domain{}
+		var order []*domain
+		for _, r := range d.ranks {
+			p := byDP[r.t.Source.Rank.DP]
+			if p == nil {
+				p = &domain{names: d.names}
+				byDP[r.t.Source.Rank.DP] = p
+				order = append(order, p)
+			}
+			p.ranks = append(p.ranks, r)
+		}
+		if len(order) == 1 || 2*d.impossible() <= len(d.matches) || len(d.matches) == 0 {
+			out = append(out, d)
+			continue
+		}
+		d.reset()
+		better := 0
+		for _, p := range order {
+			p.alignSteps()
+			p.pair()
+			better += len(p.matches) - p.impossible()
+		}
+		if better > 0 {
+			out = append(out, order...)
+			continue
+		}
+		d.alignSteps()
+		d.pair()
+		out = append(out, d)
+	}
+	return out
 }
 
 // pair finds the domain's collectives.
@@ -304,7 +354,27 @@ func (a *analyzer) number() {
 			lengths[k] = append(lengths[k], r.period(i))
 		}
 	}
-	a.periods = map[int]int64{}
+	a.likes = make([]like, a.steps)
+	byLike := map[like][]int64{}
+	for n := range a.likes {
+		a.likes[n].kind = a.kindOf[n]
+	}
+	for _, r := range a.ranks {
+		for i := range r.steps {
+			n := i + r.first
+			if st := &r.steps[i].info; st.Kind == a.kindOf[n] {
+				a.likes[n] = like{st.Kind, bits.Len(uint(max(st.Batch, 0))), bits.Len(uint(max(st.Tokens, 0)))}
+			}
+		}
+	}
+	for _, r := range a.ranks {
+		for i := range r.steps {
+			n := i + r.first
+			if n > 0 || len(r.steps) == 1 {
+				byLike[a.likes[n]] = append(byLike[a.likes[n]], r.period(i))
+			}
+		}
+	}
 	for _, r := range a.ranks {
 		if len(r.steps) > 1 {
 			if k := a.kindOf[0]; r.first == 0 && a.only(k, 0) {
@@ -312,9 +382,14 @@ func (a *analyzer) number() {
 			}
 		}
 	}
+	a.periods = map[like]int64{}
+	for k, p := range byLike {
+		a.periods[k] = int64(metric.MedianInPlace(p))
+	}
+	a.kindPeriods = map[trace.StepKind]int64{}
 	for k := range present {
 		if len(lengths[k]) > 0 {
-			a.periods[int(k)] = int64(metric.MedianInPlace(lengths[k]))
+			a.kindPeriods[k] = int64(metric.MedianInPlace(lengths[k]))
 		}
 		a.kinds = append(a.kinds, k.String())
 	}
@@ -347,5 +422,17 @@ func (r *rank) period(i int) int64 {
 	return end - r.steps[i].start
 }
 
-// stepPeriod is the median period of steps of the kind that step n has, ns.
-func (a *analyzer) stepPeriod(n int) int64 { return a.periods[int(a.kindOf[n])] }
+// like is what steps have in common whose lengths compare: the kind, and the
+// powers of two of their batch size and new tokens.
+type like struct {
+	kind          trace.StepKind
+	batch, tokens int
+}
+
+// stepPeriod is the median period of steps like step n, ns.
+func (a *analyzer) stepPeriod(n int) int64 {
+	if p, ok := a.periods[a.likes[n]]; ok {
+		return p
+	}
+	return a.kindPeriods[a.kindOf[n]]
+}

@@ -12,11 +12,11 @@ import (
 )
 
 // evidence proves a straggler: where it was last, and what differs.
-func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s stretch, cause int) []Evidence {
+func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int, cause int) []Evidence {
 	var out []Evidence
-	steps := float64(s.last - s.first + 1)
+	steps := float64(len(s))
 	last, of := 0, 0
-	for n := s.first; n <= s.last; n++ {
+	for _, n := range s {
 		last += late[n].last
 		of += late[n].of
 	}
@@ -52,7 +52,7 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s stretc
 		out = append(out, a.hostEvidence(r, late, s)...)
 	case byComm:
 		var sum int64
-		for n := s.first; n <= s.last; n++ {
+		for _, n := range s {
 			sum += late[n].excess[byComm]
 		}
 		out = append(out, Evidence{
@@ -65,9 +65,9 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s stretc
 
 // perStep is the median of a figure over a stretch, for one rank and for the
 // median of its peers.
-func (d *domain) perStep(i int, s stretch, figure func(*rank, int) float64) (mine, peers float64) {
+func (d *domain) perStep(i int, s []int, figure func(*rank, int) float64) (mine, peers float64) {
 	var own, others []float64
-	for n := s.first; n <= s.last; n++ {
+	for _, n := range s {
 		for j, r := range d.ranks {
 			if v := figure(r, n); j == i {
 				own = append(own, v)
@@ -96,13 +96,13 @@ func (r *rank) kernelCount(n int) int64 {
 }
 
 // topKernels lists the kernels that explain most of an excess.
-func (a *analyzer) topKernels(late []lateness, s stretch, steps float64, of func(extra) int64, what string) []Evidence {
+func (a *analyzer) topKernels(late []lateness, s []int, steps float64, of func(extra) int64, what string) []Evidence {
 	type sum struct {
 		ns, count int64
 	}
 	byName := map[int32]sum{}
 	var total int64
-	for n := s.first; n <= s.last; n++ {
+	for _, n := range s {
 		for key, e := range late[n].extra {
 			ns := of(e)
 			v := byName[a.names.keyName[key]]
@@ -132,9 +132,9 @@ func (a *analyzer) topKernels(late []lateness, s stretch, steps float64, of func
 
 // hostEvidence says which launches took the late host longer than its peer's,
 // and what the launching thread did before the longest of them.
-func (a *analyzer) hostEvidence(r *rank, late []lateness, s stretch) []Evidence {
+func (a *analyzer) hostEvidence(r *rank, late []lateness, s []int) []Evidence {
 	sum := map[int32]int64{}
-	for n := s.first; n <= s.last; n++ {
+	for _, n := range s {
 		for key, ns := range late[n].host {
 			sum[key] += ns
 		}
@@ -142,15 +142,15 @@ func (a *analyzer) hostEvidence(r *rank, late []lateness, s stretch) []Evidence 
 	keys := slices.SortedFunc(maps.Keys(sum), func(x, y int32) int {
 		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
 	})
-	steps := float64(s.last - s.first + 1)
+	steps := float64(len(s))
 	var out []Evidence
 	for _, key := range keys[:min(3, len(keys))] {
 		if sum[key] <= 0 || sum[key]*10 < sum[keys[0]] {
 			break
 		}
 		// The step in which this launch was latest, and the launch.
-		worst := s.first
-		for n := s.first; n <= s.last; n++ {
+		worst := s[0]
+		for _, n := range s {
 			if late[n].host[key] > late[worst].host[key] {
 				worst = n
 			}

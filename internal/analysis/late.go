@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/kernel"
 )
 
 // Who is late at a collective, and why.
@@ -80,6 +82,9 @@ func (l *lateness) split() (c [numCauses]int64) {
 	if sum == 0 {
 		return c
 	}
+	// What explains less than half of the cost does not explain the rest:
+	// lateness can be carried over from steps before.
+	sum = max(sum, l.cost/2)
 	for i, x := range l.excess {
 		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
 	}
@@ -307,12 +312,68 @@ func (d *domain) judge(steps int) [][]lateness {
 			// Where streams overlap, an op may fall between other collectives
 			// than on its peer. Over the whole step such ops cancel out: if no
 			// work is left then, there was none.
-			if extra[n] < noExtraWork {
+			if extra[n].share < noExtraWork {
 				l.excess[byWork] = 0
 			}
+			d.settle(l, &extra[n])
 		}
 	}
 	return late
+}
+
+// dependent are the classes of kernels whose time depends on the data and not
+// only on the grid: grouped matrix products run persistent grids, attention
+// takes as long as the contexts are.
+func dependent(c kernel.Class) bool {
+	switch c {
+	case kernel.MoEGEMM, kernel.MoERouting, kernel.Attention, kernel.LinearAttention:
+		return true
+	}
+	return false
+}
+
+// otherSlow is how much longer the kernels whose time does not depend on data
+// may take, as a share of their time, on a device that is not slow.
+const otherSlow = 0.02
+
+// settle corrects what the approaches say of slow kernels by the whole step.
+// An op that overlaps a collective counts there with what is left of it after
+// that: only whole kernels tell whether they are slower. And if only kernels
+// are slower whose time depends on data, they have more to do.
+func (d *domain) settle(l *lateness, own *ownExcess) {
+	var near, whole, data, others, otherTime int64
+	for _, e := range l.extra {
+		near += e.slow
+	}
+	for key, ns := range own.slow {
+		whole += ns
+		if dependent(d.names.class[d.names.keyName[key]]) {
+			data += ns
+		} else {
+			others += ns
+		}
+	}
+	for key, ns := range own.peer {
+		if !dependent(d.names.class[d.names.keyName[key]]) {
+			otherTime += ns
+		}
+	}
+	if over := near - max(whole, 0); over > 0 && near > 0 {
+		l.excess[byDevice] -= over
+		near -= over
+	}
+	if data <= 0 || near <= 0 || otherTime == 0 || float64(max(others, 0)) > otherSlow*float64(otherTime) {
+		return
+	}
+	moved := min(near, data)
+	l.excess[byDevice] -= moved
+	l.excess[byWork] += moved
+	for key, e := range l.extra {
+		if dependent(d.names.class[d.names.keyName[key]]) && e.slow > 0 {
+			e.ns, e.slow = e.ns+e.slow, 0
+			l.extra[key] = e
+		}
+	}
 }
 
 // meanWait is what the other ranks of the domain waited in a collective, on

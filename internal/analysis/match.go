@@ -15,6 +15,7 @@ import (
 // of their own, and are compared within, never with each other.
 type domain struct {
 	ranks   []*rank
+	names   *names
 	matches []match // by time of the last arrival
 	// divided are the operations without recorded arguments that ranks of one
 	// DP coordinate run among themselves, see divide.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,6 +26,8 @@ const (
 	levelShare = 0.25
 	// leastSteps is how many more late steps than others a stretch must have.
 	leastSteps = 2
+	// leastRecurring is how many single late steps make a pattern.
+	leastRecurring = 3
 	// stayingSteps is how many a lateness that stays to the end must have.
 	stayingSteps = 3
 )
@@ -39,54 +42,52 @@ func (a *analyzer) stragglers(d *domain, late [][]lateness) []Finding {
 	return out
 }
 
+// lateRun is the steps over which one cause keeps a rank late.
+type lateRun struct {
+	steps     []int
+	cause     int
+	kind      string // all of one kind, with steps of other kinds between them; "" else
+	stays     bool   // to the end of the capture
+	recurring bool   // now and then, with steps in time between them
+}
+
 func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Finding {
-	type found struct {
-		stretch
-		cause int
-	}
 	split := make([][numCauses]int64, len(late))
 	for n := range late {
 		split[n] = late[n].split()
 	}
 	extra := d.extraWork(i, len(late))
-	var all []found
+	var all []lateRun
 	for c := range numCauses {
 		yes := make([]bool, len(late))
 		for n := range late {
-			yes[n] = split[n][c] > a.lateLimit(n) || c == byWork && extra[n] > workShare
+			yes[n] = split[n][c] > a.lateLimit(n) || c == byWork && extra[n].share > workShare
 		}
 		// Hosts and devices start the first step unevenly, as the profilers
 		// start: alone it proves nothing.
 		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
 			yes[0] = false
 		}
-		for _, s := range stretches(yes, leastSteps) {
-			if c != byWork {
-				s = a.levelled(s, split, c)
-			}
-			if staying(s, len(late)) || a.worthNaming(split, s, c) {
-				all = append(all, found{s, c})
-			}
-		}
+		all = append(all, a.runs(yes, split, c)...)
 	}
 	// What causes without a finding of their own cost in a step is part of the
 	// lateness that was found: it goes to the step's findings in proportion.
 	costs := make([][]int64, len(all))
 	for n := range late {
 		var own, sum int64
-		for _, f := range all {
-			if n >= f.first && n <= f.last {
-				own += split[n][f.cause]
+		for k := range all {
+			if slices.Contains(all[k].steps, n) {
+				own += split[n][all[k].cause]
 			}
 		}
 		for _, c := range split[n] {
 			sum += c
 		}
-		for k, f := range all {
-			if n < f.first || n > f.last {
+		for k := range all {
+			if !slices.Contains(all[k].steps, n) {
 				continue
 			}
-			cost := split[n][f.cause]
+			cost := split[n][all[k].cause]
 			if own > 0 {
 				cost = int64(float64(cost) * float64(sum) / float64(own))
 			}
@@ -94,9 +95,64 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 		}
 	}
 	var out []Finding
-	for k, f := range all {
+	for k := range all {
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
-		out = append(out, a.straggler(d, i, r, late, f.stretch, f.cause, int64(cost)))
+		out = append(out, a.straggler(d, i, r, late, all[k], int64(cost)))
+	}
+	return out
+}
+
+// runs finds over which steps a rank is late by one cause: over stretches of
+// all steps; over stretches of the steps of one kind, where those of other
+// kinds are in time; and now and then.
+func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateRun {
+	var out []lateRun
+	covered := make([]bool, len(yes))
+	add := func(steps []int, kind string) {
+		sub := make([]bool, len(steps))
+		for i, n := range steps {
+			sub[i] = yes[n]
+		}
+		for _, s := range stretches(sub, leastSteps) {
+			if cause != byWork {
+				s = a.levelled(s, steps, split, cause)
+			}
+			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
+			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
+				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
+			})
+			if kind != "" && overlaps || !run.stays && !a.worthNaming(split, run.steps, cause) {
+				continue
+			}
+			out = append(out, run)
+		}
+	}
+	every := make([]int, len(yes))
+	byKind := map[string][]int{}
+	for n := range every {
+		every[n] = n
+		k := a.kindOf[n].String()
+		byKind[k] = append(byKind[k], n)
+	}
+	add(every, "")
+	if len(a.kinds) > 1 {
+		for _, k := range a.kinds {
+			add(byKind[k], k)
+		}
+	}
+	for _, run := range out {
+		for _, n := range run.steps {
+			covered[n] = true
+		}
+	}
+	var now []int
+	for n := range yes {
+		if yes[n] && !covered[n] && a.worthNaming(split, []int{n}, cause) {
+			now = append(now, n)
+		}
+	}
+	if len(now) >= max(leastRecurring, len(yes)/10) {
+		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
 	return out
 }
@@ -104,9 +160,9 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 // levelled cuts the beginning of a stretch where the cost, as a share of the
 // step, is far below what it is in the middle: natural lateness that happens to
 // come just before a real one.
-func (a *analyzer) levelled(s stretch, split [][numCauses]int64, cause int) stretch {
+func (a *analyzer) levelled(s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
 	var cost []float64
-	for n := s.first; n <= s.last; n++ {
+	for _, n := range steps[s.first : s.last+1] {
 		cost = append(cost, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
 	}
 	least := levelShare * metric.Median(cost)
@@ -124,12 +180,12 @@ func staying(s stretch, steps int) bool {
 }
 
 // worthNaming tells a passing lateness from jitter.
-func (a *analyzer) worthNaming(split [][numCauses]int64, s stretch, cause int) bool {
-	var cost []int64
-	for n := s.first; n <= s.last; n++ {
-		cost = append(cost, split[n][cause])
+func (a *analyzer) worthNaming(split [][numCauses]int64, steps []int, cause int) bool {
+	var share []float64
+	for _, n := range steps {
+		share = append(share, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
 	}
-	return metric.MedianInPlace(cost) > passingShare*float64(a.stepPeriod((s.first+s.last)/2))
+	return metric.Median(share) > passingShare
 }
 
 // lateLimit is the cost above which a rank is late in a step, ns.
@@ -137,26 +193,32 @@ func (a *analyzer) lateLimit(n int) int64 {
 	return max(lateFloor, int64(lateShare*float64(a.stepPeriod(n))))
 }
 
-func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, s stretch, cause int, cost int64) Finding {
-	stays := staying(s, len(late))
-	name := causeNames[cause]
+func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lateRun, cost int64) Finding {
+	cause, name := run.cause, causeNames[run.cause]
+	first, last := run.steps[0], run.steps[len(run.steps)-1]
 	f := Finding{
-		Kind: Straggler, Cause: name, Ranks: []int{r.index}, FirstStep: s.first, LastStep: s.last,
-		Passing: !stays, CostNSPerStep: cost,
-		ID: fmt.Sprintf("straggler-%s-%s-%d", r.label, name, s.first),
+		Kind: Straggler, Cause: name, Ranks: []int{r.index}, FirstStep: first, LastStep: last,
+		Passing: !run.stays, CostNSPerStep: cost,
+		ID: fmt.Sprintf("straggler-%s-%s-%d", r.label, name, first),
 	}
-	share := float64(cost) / float64(max(a.stepPeriod((s.first+s.last)/2), 1))
+	share := float64(cost) / float64(max(a.stepPeriod(run.steps[len(run.steps)/2]), 1))
 	switch {
-	case share >= 0.10 && stays:
+	case share >= 0.10 && run.stays:
 		f.Severity = "high"
 	case share >= lateShare:
 		f.Severity = "medium"
 	default:
 		f.Severity = "low"
 	}
-	when := fmt.Sprintf("since step %d", s.first)
-	if !stays {
-		when = fmt.Sprintf("in steps %d-%d, passing", s.first, s.last)
+	when := fmt.Sprintf("since step %d", first)
+	switch {
+	case run.recurring:
+		when = fmt.Sprintf("now and then, in %d of %d steps (%s)", len(run.steps), len(late), listed(run.steps))
+	case !run.stays:
+		when = fmt.Sprintf("in steps %d-%d, passing", first, last)
+	}
+	if run.kind != "" {
+		when = fmt.Sprintf("in %s steps, %s", run.kind, when)
 	}
 	why := map[int]string{
 		byWork:   "it runs more or larger kernels than its peers",
@@ -169,19 +231,42 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, s stret
 		part = fmt.Sprintf("%.1f times its usual length", share)
 	}
 	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
-	if cost <= a.lateLimit(s.first) {
+	if cost <= a.lateLimit(first) {
 		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
 	}
 	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.label, when, why, costText)
-	f.Evidence = a.evidence(d, i, r, late, s, cause)
+	f.Evidence = a.evidence(d, i, r, late, run.steps, cause)
 	return f
 }
 
-// extraWork is, per step, how much more a rank computes than a typical peer
-// because it runs other or larger kernels, as a share of the peer's compute.
-// It compares work alone, so lateness of hosts cannot hide it.
-func (d *domain) extraWork(i int, steps int) []float64 {
-	out := make([]float64, steps)
+// listed names a few steps.
+func listed(steps []int) string {
+	text := ""
+	for i, n := range steps {
+		if i == 5 {
+			return text + ", …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}
+
+// ownExcess is what a rank computes more in a step than a typical peer.
+type ownExcess struct {
+	share float64         // by other or larger kernels, over the peer's compute
+	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
+	peer  map[int32]int64 // ns of the peer's kernels, by key
+}
+
+// extraWork compares the own work of a rank with that of the peer that has the
+// median amount, per step. It compares work alone, whole kernels over whole
+// steps, so neither lateness of hosts nor overlap with communication hides or
+// feigns it.
+func (d *domain) extraWork(i int, steps int) []ownExcess {
+	out := make([]ownExcess, steps)
 	if len(d.ranks) < 2 {
 		return out
 	}
@@ -194,7 +279,6 @@ func (d *domain) extraWork(i int, steps int) []float64 {
 		if mine == nil {
 			continue
 		}
-		// The peer with the median amount of work.
 		var peers []*approach
 		for j := range d.ranks {
 			if p := work[j][n]; j != i && p != nil {
@@ -204,14 +288,22 @@ func (d *domain) extraWork(i int, steps int) []float64 {
 		if len(peers) == 0 {
 			continue
 		}
-		slices.SortStableFunc(peers, func(a, b *approach) int { return int(min(max(a.total-b.total, -1), 1)) })
+		slices.SortStableFunc(peers, func(a, b *approach) int { return cmp.Compare(a.total, b.total) })
 		ref := peers[(len(peers)-1)/2]
 		l := lateness{extra: map[int32]extra{}}
 		a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
 		a.against(&b, &l)
-		if ref.total > 0 {
-			out[n] = float64(l.excess[byWork]) / float64(ref.total)
+		if ref.total == 0 {
+			continue
 		}
+		e := ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}}
+		for key, x := range l.extra {
+			e.slow[key] = x.slow
+		}
+		for _, k := range ref.keys {
+			e.peer[k.key] = k.busy
+		}
+		out[n] = e
 	}
 	return out
 }
