@@ -41,6 +41,7 @@ type analyzer struct {
 	kindPeriods map[trace.StepKind]int64
 	steps       int // number of steps in the capture's numbering
 	kindOf      []trace.StepKind
+	late        map[*domain][][]lateness
 	gaps        []openGap
 	report      *Report
 }
@@ -75,9 +76,11 @@ func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
 	a.span()
 	a.number()
 	a.times()
+	a.late = map[*domain][][]lateness{}
 	var findings []Finding
 	for _, d := range a.domains {
 		late := d.judge(a.steps)
+		a.late[d] = late
 		of := a.stragglers(d, late)
 		findings = append(findings, of...)
 		findings = append(findings, unexplained(a.slowTransfers(d), of)...)

@@ -91,6 +91,9 @@ func TestInjectedGrid(t *testing.T) {
 						in.slowDevice(late, first, last, float64(cost)/float64(r.workBySteps()[last].total), func(o *trace.Op) { o.Grid[0] *= 2 })
 					},
 				} {
+					if cause == CauseCommunication && first == 1 && share < 0.1 {
+						continue // a little in all decode steps: it could as well be a clock that is behind
+					}
 					in := newInjector(t, base)
 					inject(in)
 					rep := analyzed(t, in.done())

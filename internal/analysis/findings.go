@@ -32,8 +32,10 @@ func (a *analyzer) finish(findings []Finding) {
 	}
 	findings = append(findings, a.common()...)
 	findings = append(findings, a.slowSteps(findings)...)
+	findings = append(findings, a.slower(findings)...)
 	findings = append(findings, a.data()...)
-	if stragglers == 0 {
+	blamed := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
+	if stragglers == 0 && !blamed {
 		findings = append(findings, a.balanced()...)
 	}
 	for i := range findings {
@@ -148,7 +150,7 @@ func (a *analyzer) common() []Finding {
 			}
 			out = append(out, f)
 		}
-		move := t.ExposedComm - t.ExposedWait
+		move := t.ExposedComm - t.ExposedWait - a.unpaired(kind)
 		if s := share(move, t.Total); s > commShare {
 			counted := "waiting not counted"
 			if slices.ContainsFunc(a.domains, a.partial) {
@@ -182,10 +184,48 @@ func (a *analyzer) common() []Finding {
 	return out
 }
 
+// unpaired is the time of collectives that could not be compared over ranks:
+// how much of it was waiting is unknown.
+func (a *analyzer) unpaired(kind string) (sum int64) {
+	for _, d := range a.domains {
+		if len(d.ranks) < 2 {
+			continue
+		}
+		for _, r := range d.ranks {
+			for i := range r.ops {
+				o := &r.ops[i]
+				if !o.comm() || o.step < 0 || r.steps[o.step].info.Kind.String() != kind {
+					continue
+				}
+				op, _ := d.collective(r, o)
+				if kernel.Synchronising(op) && (o.match < 0 || !possible(d.matches[o.match].at)) {
+					sum += o.end - o.start
+				}
+			}
+		}
+	}
+	return sum
+}
+
 // hostIsLate tells whether hosts keep devices waiting over the whole capture.
 func (a *analyzer) hostIsLate() bool {
 	t := a.timeOf("all")
 	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total) > hostShare
+}
+
+// culprit is the rank that cost the others most in a step, and why.
+func (a *analyzer) culprit(step int) (who *rank, cause int, cost int64) {
+	for _, d := range a.domains {
+		for i, steps := range a.late[d] {
+			l := &steps[step]
+			split := l.split()
+			most := slices.Max(split[:])
+			if l.cost > cost && most > 0 {
+				who, cause, cost = d.ranks[i], slices.Index(split[:], most), l.cost
+			}
+		}
+	}
+	return who, cause, cost
 }
 
 // slowSteps reports steps that no straggler explains.
@@ -207,12 +247,17 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 		}) {
 			continue
 		}
-		out = append(out, Finding{
+		f := Finding{
 			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
 			CostNSPerStep: int64(excess), ID: fmt.Sprintf("slow_step-%d", s.Step),
 			Title: fmt.Sprintf("step %d (%s) took %s, %s more than its like: %s",
 				s.Step, s.Name, metric.Duration(took), metric.Percent(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
-		})
+		}
+		if r, cause, cost := a.culprit(s.Step); r != nil && 2*float64(cost) > excess {
+			f.Ranks, f.Cause = []int{r.index}, causeNames[cause]
+			f.Title += fmt.Sprintf("; %s made the others wait %s (cause: %s)", r.label, metric.Duration(cost), f.Cause)
+		}
+		out = append(out, f)
 	}
 	// A capture in which many steps are slow has no typical step; the few
 	// worst say as much.
@@ -266,14 +311,28 @@ func (a *analyzer) data() []Finding {
 // balanced says that no rank is late, and by which measure.
 func (a *analyzer) balanced() []Finding {
 	compared, collectives := 0, 0
+	in := map[int]bool{} // steps in which ranks were compared
 	for _, d := range a.domains {
-		if len(d.matches) > 0 {
+		n := 0
+		for i := range d.matches {
+			if m := &d.matches[i]; !m.first && possible(m.at) {
+				n++
+				in[m.step] = true
+			}
+		}
+		if n > 0 {
 			compared += len(d.ranks)
-			collectives += len(d.matches)
+			collectives += n
 		}
 	}
 	if compared < 2 || a.steps <= leastSteps {
 		return nil
+	}
+	if 2*len(in) < a.steps {
+		return []Finding{{
+			Kind: Data, Severity: "low", FirstStep: -1, LastStep: -1, ID: "data-compared",
+			Title: fmt.Sprintf("whether a rank is late cannot be told: only %d of %d steps have collectives that could be compared over ranks", len(in), a.steps),
+		}}
 	}
 	var worst *RankRow
 	for i := range a.report.Ranks {

@@ -42,6 +42,7 @@ type Source struct {
 const (
 	Straggler   = "straggler"    // one rank makes the others wait
 	SlowLink    = "slow_link"    // transfers became slower for all ranks of a group alike
+	SlowSince   = "slow_since"   // steps take longer on all ranks alike, from some step on
 	SlowStep    = "slow_step"    // steps that took much longer than their like
 	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
 	CommBound   = "comm_bound"   // communication that no compute hides

@@ -1,6 +1,13 @@
 package analysis
 
-import "github.com/stepscope/stepscope/internal/metric"
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/metric"
+)
 
 // Slow steps take slowFactor of the median of their like and more than
 // slowSpread times its spread.
@@ -13,8 +20,9 @@ const (
 // markSlow marks the steps that took much longer than their like.
 func (a *analyzer) markSlow() {
 	type bucket struct {
-		kind  string
-		batch int
+		kind   string
+		batch  int
+		tokens int
 	}
 	like := map[bucket][]int64{}
 	length := func(s *Step) int64 {
@@ -30,12 +38,12 @@ func (a *analyzer) markSlow() {
 	for i := range a.report.Steps {
 		s := &a.report.Steps[i]
 		if s.Step > 0 && len(s.Ranks) > 0 {
-			like[bucket{s.Kind, s.Batch}] = append(like[bucket{s.Kind, s.Batch}], length(s))
+			like[bucket{s.Kind, s.Batch, bits.Len(uint(max(s.Tokens, 0)))}] = append(like[bucket{s.Kind, s.Batch, bits.Len(uint(max(s.Tokens, 0)))}], length(s))
 		}
 	}
 	for i := range a.report.Steps {
 		s := &a.report.Steps[i]
-		all := like[bucket{s.Kind, s.Batch}]
+		all := like[bucket{s.Kind, s.Batch, bits.Len(uint(max(s.Tokens, 0)))}]
 		if s.Step == 0 || len(all) < slowLeast || len(s.Ranks) == 0 {
 			continue
 		}
@@ -48,42 +56,110 @@ func (a *analyzer) markSlow() {
 	}
 }
 
-// whySlow names the part of a slow step that grew most against its like.
-func (a *analyzer) whySlow(s *Step) string {
-	part := []struct {
-		name string
-		of   func(*StepRank) int64
-	}{
-		{"compute", func(t *StepRank) int64 { return t.Compute }},
-		{"waiting in collectives", func(t *StepRank) int64 { return t.ExposedWait }},
-		{"transfers", func(t *StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
-		{"copies", func(t *StepRank) int64 { return t.ExposedCopy }},
-		{"host-bound idle", func(t *StepRank) int64 { return t.HostGap }},
-		{"idle on the device", func(t *StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
-		{"the profiler", func(t *StepRank) int64 { return t.IdleBy.Profiler }},
-	}
+// timeParts are the parts of a step that can grow, for people.
+var timeParts = []struct {
+	name string
+	of   func(*StepRank) int64
+}{
+	{"compute", func(t *StepRank) int64 { return t.Compute }},
+	{"waiting in collectives", func(t *StepRank) int64 { return t.ExposedWait }},
+	{"transfers", func(t *StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
+	{"copies", func(t *StepRank) int64 { return t.ExposedCopy }},
+	{"host-bound idle", func(t *StepRank) int64 { return t.HostGap }},
+	{"idle on the device", func(t *StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
+	{"the profiler", func(t *StepRank) int64 { return t.IdleBy.Profiler }},
+}
+
+// grew names the part that is most larger in some steps than in others, by
+// medians over steps and ranks.
+func (a *analyzer) grew(these, others []int) string {
 	best, most := "", 0.0
-	for _, p := range part {
-		var mine, like []int64
-		for i := range a.report.Steps {
-			o := &a.report.Steps[i]
-			if o.Kind != s.Kind {
-				continue
-			}
-			for j := range o.Ranks {
-				if o.Step == s.Step {
-					mine = append(mine, p.of(&o.Ranks[j]))
-				} else {
-					like = append(like, p.of(&o.Ranks[j]))
+	for _, p := range timeParts {
+		of := func(steps []int) float64 {
+			var all []int64
+			for _, n := range steps {
+				for j := range a.report.Steps[n].Ranks {
+					all = append(all, p.of(&a.report.Steps[n].Ranks[j]))
 				}
 			}
+			return metric.MedianInPlace(all)
 		}
-		if grew := metric.Median(mine) - metric.Median(like); grew > most {
-			best, most = p.name, grew
+		if g := of(these) - of(others); g > most {
+			best, most = p.name, g
 		}
 	}
 	if best == "" {
 		return ""
 	}
 	return best + " grew by " + metric.Duration(most)
+}
+
+// whySlow names the part of a slow step that grew most against its kind.
+func (a *analyzer) whySlow(s *Step) string {
+	var others []int
+	for i := range a.report.Steps {
+		if o := &a.report.Steps[i]; o.Kind == s.Kind && o.Step != s.Step {
+			others = append(others, i)
+		}
+	}
+	return a.grew([]int{s.Step}, others)
+}
+
+// slowerRise is the growth of steps from some step on that is worth a finding.
+const slowerRise = 0.15
+
+// slower finds steps that take longer on all ranks from some step on. What a
+// straggler explains, or slower transfers, is left to them.
+func (a *analyzer) slower(known []Finding) []Finding {
+	by := map[like][]int{}
+	total := make([]int64, a.steps)
+	var order []like
+	for n := 1; n < a.steps; n++ {
+		var t []int64
+		for j := range a.report.Steps[n].Ranks {
+			t = append(t, a.report.Steps[n].Ranks[j].Total)
+		}
+		if len(t) == 0 {
+			continue
+		}
+		total[n] = int64(metric.MedianInPlace(t))
+		if by[a.likes[n]] == nil {
+			order = append(order, a.likes[n])
+		}
+		by[a.likes[n]] = append(by[a.likes[n]], n)
+	}
+	var out []Finding
+	for _, k := range order {
+		steps := by[k]
+		s := changePoint(steps, total)
+		if s < 0 {
+			continue
+		}
+		before, after := pick(total, steps[:s]), pick(total, steps[s:])
+		slices.Sort(before)
+		slices.Sort(after)
+		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
+		first := steps[s]
+		if is < (1+slowerRise)*was || metric.Quantile(after, 0.1) <= metric.Quantile(before, 0.9) ||
+			slices.ContainsFunc(known, func(f Finding) bool {
+				return (f.Kind == Straggler || f.Kind == SlowLink) && f.FirstStep <= first+1 && f.LastStep >= first
+			}) {
+			continue
+		}
+		f := Finding{
+			Kind: SlowSince, Severity: "medium", FirstStep: first, LastStep: steps[len(steps)-1],
+			CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", SlowSince, k.kind, first),
+			Title: fmt.Sprintf("%s steps take %s longer on all ranks since step %d: %s", k.kind, metric.Percent(is/was-1), first,
+				cmp.Or(a.grew(steps[s:], steps[:s]), "no part of them stands out")),
+			Evidence: []Evidence{{
+				Text:  fmt.Sprintf("%s a step, %s before", metric.Duration(is), metric.Duration(was)),
+				Value: is, Peers: was, Unit: "ns", Step: -1,
+			}},
+		}
+		for _, r := range a.ranks {
+			f.Ranks = append(f.Ranks, r.index)
+		}
+		out = append(out, f)
+	}
+	return out
 }

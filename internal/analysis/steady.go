@@ -5,18 +5,23 @@ import (
 
 	"github.com/stepscope/stepscope/internal/clock"
 	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Clocks of hosts that differ by less than a collective takes contradict
 // nothing, yet they would be taken for lateness: a rank whose clock is behind
 // seems to leave every collective a little later. A clock's difference is the
-// same from the first collective on, whatever the step is doing; a slow link
-// begins somewhere.
+// same in all steps of a kind; a slow link begins somewhere. (Large transfers
+// end unevenly by nature, so kinds are not compared with each other. A link
+// that is slow from the first step on cannot be told from a clock at all.)
 
 const (
 	steadyLeast = 1500 // ns: smaller differences are the ends' own
-	steadySteps = 3    // steps that must agree
-	steadyPairs = 4    // collectives for a step to count
+	// steadyMost is the largest difference taken for a clock's that contradicts
+	// nothing: collectives of decode steps hardly take longer, ns.
+	steadyMost  = 20_000
+	steadySteps = 3 // steps that must agree
+	steadyPairs = 4 // collectives for a step to count
 )
 
 // steadyShifts moves the clocks of ranks whose collectives end later or sooner
@@ -56,21 +61,28 @@ func (d *domain) steadyShift(i int32) (clock.Shift, bool) {
 			by[d.matches[m].step] = append(by[d.matches[m].step], ref.end-own.end)
 		}
 	}
-	var medians []int64
-	n := 0
-	for _, ends := range by {
-		if len(ends) >= steadyPairs {
-			medians = append(medians, int64(metric.MedianInPlace(ends)))
-			n += len(ends)
+	byKind := map[trace.StepKind][]int64{}
+	first := d.ranks[0]
+	for step, ends := range by {
+		if at := step - first.first; len(ends) >= steadyPairs && at > 0 && at < len(first.steps) {
+			kind := first.steps[at].info.Kind
+			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
 		}
 	}
-	if len(medians) < steadySteps {
+	var medians []int64 // of the kind that has the most steps
+	for _, kind := range []trace.StepKind{trace.Decode, trace.Prefill, trace.Mixed, trace.OtherStep} {
+		if len(byKind[kind]) > len(medians) {
+			medians = byKind[kind]
+		}
+	}
+	n := len(medians)
+	if n < steadySteps {
 		return clock.Shift{}, false
 	}
 	slices.Sort(medians)
 	off := medians[len(medians)/2]
 	near := max(1000, abs(off)/4)
-	if abs(off) < steadyLeast || off-medians[0] > near || medians[len(medians)-1]-off > near {
+	if abs(off) < steadyLeast || abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
 		return clock.Shift{}, false
 	}
 	return clock.Shift{Offset: off, Spread: max(off-medians[0], medians[len(medians)-1]-off), N: n}, true
