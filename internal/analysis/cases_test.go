@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/kernel"
@@ -282,5 +283,34 @@ func TestWindows(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSmallClockShift: a clock that is off by less than a collective takes
+// contradicts nothing, and is no lateness.
+func TestSmallClockShift(t *testing.T) {
+	for _, ns := range []int64{-15_000, -6_000, 8_000, 15_000} {
+		ts := clone(realSet(t, "graphs"))
+		shiftClock(ts[2], ns)
+		rep := analyzed(t, ts)
+		if got := stragglersOf(rep); len(got) > 0 {
+			t.Errorf("clock of rank 2 off by %d ns: %q, want nobody late%s", ns, got, describe(rep))
+		}
+		if off := rep.Ranks[2].ShiftNS + ns; abs(off) > 1000 {
+			t.Errorf("clock of rank 2 off by %d ns: shifted by %d", ns, rep.Ranks[2].ShiftNS)
+		}
+	}
+}
+
+// TestRecurring: a host that stalls every third step is late now and then.
+func TestRecurring(t *testing.T) {
+	in := newInjector(t, realSet(t, "graphs"))
+	for n := 2; n <= 8; n += 3 {
+		in.hostStall(1, n, n, 900_000)
+	}
+	rep := analyzed(t, in.done())
+	want := []string{"rank 1 host 2-8 passing"}
+	if got := stragglersOf(rep); !slices.Equal(got, want) || !strings.Contains(rep.Findings[0].Title, "now and then") || has(rep, Balanced) {
+		t.Errorf("got %q, want %q now and then%s", got, want, describe(rep))
 	}
 }

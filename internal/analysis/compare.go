@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
@@ -74,6 +75,8 @@ type StepDiff struct {
 // kind: its summed time a step.
 type KernelDiff struct {
 	Kind    string   `json:"kind"`
+	Mode    string   `json:"mode"`
+	Batch   int      `json:"batch"` // -1: not said
 	Name    string   `json:"name"`
 	Short   string   `json:"short"`
 	Class   string   `json:"class"`
@@ -122,7 +125,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*Comparison, error) {
 	}
 	c.steps(ha, hb)
 	c.kernels(ha, hb)
-	c.judge(opt.FailOn)
+	c.judge(opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
 	if ha.a.report.Source.Device != hb.a.report.Source.Device {
 		c.Notes = append(c.Notes, fmt.Sprintf("the devices differ: %s against %s", ha.a.report.Source.Device, hb.a.report.Source.Device))
 	}
@@ -224,7 +227,7 @@ func (c *Comparison) kernels(a, b *half) {
 			continue
 		}
 		ka, kb := a.kern[k], b.kern[k]
-		d := KernelDiff{Kind: k.kind, Grid: k.grid}
+		d := KernelDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Grid: k.grid}
 		for _, s := range []*kernelSamples{ka, kb} {
 			if s != nil {
 				d.Name, d.Class = s.full, string(s.class.Group())
@@ -248,7 +251,7 @@ func (c *Comparison) kernels(a, b *half) {
 	}
 	slices.SortFunc(c.Kernels, func(x, y KernelDiff) int {
 		return cmp.Or(cmp.Compare(math.Abs(y.Effect), math.Abs(x.Effect)), cmp.Compare(x.Kind, y.Kind),
-			cmp.Compare(x.Name, y.Name), slices.Compare(x.Grid[:], y.Grid[:]))
+			cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Name, y.Name), slices.Compare(x.Grid[:], y.Grid[:]))
 	})
 	rows := make([]*Change, len(c.Kernels))
 	for i := range c.Kernels {
@@ -269,8 +272,9 @@ func orZero(x float64) float64 {
 
 // judge lists what got slower by more than limit. A kernel also has to matter
 // to the step. A kernel that appeared counts if it makes the step longer by
-// more than limit.
-func (c *Comparison) judge(limit float64) {
+// more than limit. Ranks of one capture end their steps together, so there the
+// figures of their own are judged.
+func (c *Comparison) judge(limit float64, ranks bool) {
 	clean := func(ch *Change) {
 		for _, f := range []*float64{&ch.A, &ch.B, &ch.Change, &ch.Lo, &ch.Hi, &ch.P, &ch.PAdj} {
 			if math.IsNaN(*f) || math.IsInf(*f, 0) {
@@ -281,8 +285,13 @@ func (c *Comparison) judge(limit float64) {
 	for i := range c.Steps {
 		d := &c.Steps[i]
 		clean(&d.Change)
-		if limit > 0 && d.Figure == "step" && d.Verdict == Slower && d.Change.Change > limit {
-			c.Regressions = append(c.Regressions, fmt.Sprintf("%s steps, batch %d: %s", d.Kind, d.Batch, metric.PercentChange(d.Change.Change)))
+		judged := d.Figure == "step"
+		if ranks {
+			judged = d.Figure == "compute" || d.Figure == "host_gap"
+		}
+		if limit > 0 && judged && d.Verdict == Slower && d.Change.Change > limit {
+			c.Regressions = append(c.Regressions, fmt.Sprintf("%s of %s steps, batch %d: %s",
+				strings.ReplaceAll(d.Figure, "_", " "), d.Kind, d.Batch, metric.PercentChange(d.Change.Change)))
 		}
 	}
 	for i := range c.Kernels {

@@ -106,12 +106,13 @@ func compareVerdict(c *analysis.Comparison) string {
 	return verdict
 }
 
-func stepName(d *analysis.StepDiff) string {
-	name := d.Kind
-	if d.Batch >= 0 {
-		name += fmt.Sprintf(" bs=%d", d.Batch)
+func stepName(d *analysis.StepDiff) string { return bucketName(d.Kind, d.Batch) }
+
+func bucketName(kind string, batch int) string {
+	if batch < 0 {
+		return kind
 	}
-	return name
+	return fmt.Sprintf("%s bs=%d", kind, batch)
 }
 
 func compareTables(c *analysis.Comparison, limit int) []*table {
@@ -147,7 +148,7 @@ func compareTables(c *analysis.Comparison, limit int) []*table {
 			count = fmt.Sprintf("%.3g → %.3g", d.CountA, d.CountB)
 		}
 		row := []cell{
-			textCell(d.Kind), nameCell(d.Short, d.Name), textCell(gridText(d.Grid)),
+			textCell(bucketName(d.Kind, d.Batch)), nameCell(d.Short, d.Name), textCell(gridText(d.Grid)),
 			textCell(metric.PercentChange(d.Effect)), textCell(count),
 		}
 		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))

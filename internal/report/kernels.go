@@ -29,7 +29,7 @@ func collectivesTable(r *analysis.Report, limit int) *table {
 			{name: "in graphs", right: true, drop: 5, help: "of these, replayed inside CUDA graphs"},
 			{name: "", bar: true, drop: 9}, {name: "wait", right: true}, {name: "transfer", right: true},
 			{name: "median", right: true, drop: 1, help: "median transfer of one collective"},
-			{name: "alg GB/s", right: true, drop: 2, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 6, help: "times the share of it that a link carries"},
+			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "times the share of it that a link carries"},
 		},
 	}
 	for i := range rows {

@@ -62,19 +62,25 @@ func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	}
 	// 16 rows at a time fill whole cache lines of the panel.
 	const group = 16
-	buf := make([]float32, group*cols)
+	even := cols + cols&1
+	buf, half := make([]float32, group*cols), []uint16(nil)
+	if f != F32 {
+		half = make([]uint16, group*even)
+	}
 	for r := 0; r < rows; r += group {
-		n := min(group, rows-r)
-		for i := range n {
+		clear(buf)
+		for i := range min(group, rows-r) {
 			row(r+i, buf[i*cols:(i+1)*cols:(i+1)*cols])
 		}
-		clear(buf[n*cols:])
 		at := r/PanelRows*m.panelSize() + r%PanelRows
 		if f == F32 {
 			packF32(m.f32[at:], buf, cols)
-		} else {
-			packPairs(m.pairs[at:], buf, cols)
+			continue
 		}
+		for i := range group {
+			EncodeBF16(half[i*even:], buf[i*cols:(i+1)*cols])
+		}
+		packPairs(m.pairs[at:], half, even)
 	}
 	return m
 }
@@ -91,18 +97,13 @@ func packF32(dst, src []float32, cols int) {
 }
 
 // packPairs is packF32 for pairs of bf16.
-func packPairs(dst []uint32, src []float32, cols int) {
+func packPairs(dst []uint32, src []uint16, cols int) {
 	for k := 0; k < cols; k += 2 {
 		d := (*[16]uint32)(dst[k/2*PanelRows:])
 		s := src[k:]
 		for i := range d {
-			d[i] = uint32(ToBF16(s[i*cols]))
-		}
-		if k+1 < cols {
-			s = src[k+1:]
-			for i := range d {
-				d[i] |= uint32(ToBF16(s[i*cols])) << 16
-			}
+			p := s[i*cols:]
+			d[i] = uint32(p[0]) | uint32(p[1])<<16
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // rowBlock rows of activations stay in the second level meanwhile.
 const (
 	tileRows   = 6
-	kBlock     = 256
+	kBlock     = 128
 	rowBlock   = 192
 	scratchLen = rowBlock * 512 // words for the rounded activations of a row block
 )
@@ -93,8 +93,11 @@ func (m *Matrix) mulRows(level Level, y []float32, ldy int, x []float32, ldx, n,
 // pairs and ldx counts them.
 func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32, ldx, n, lo, hi, k0, kn int) {
 	step := kBlock
-	if n <= tileRows && level != AVX2 {
+	switch {
+	case n <= tileRows && level != AVX2:
 		step = kn // one pass over the weights: nothing to keep in a cache
+	case n > 3*tileRows && f == BF16Dot:
+		step = 2 * kBlock // few rows gain more from fetching the next block early
 	}
 	for p := lo; p < hi; p++ {
 		rows := min(PanelRows, m.Rows-p*PanelRows)

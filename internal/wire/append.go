@@ -195,7 +195,7 @@ func (f *FinishReason) append(dst []byte) []byte {
 	if f.Matched != nil {
 		dst = append(append(dst, `,"matched":`...), f.Matched...)
 	}
-	if f.Length > 0 {
+	if f.Type == "length" {
 		dst = strconv.AppendInt(append(dst, `,"length":`...), int64(f.Length), 10)
 	}
 	if f.Message != "" {

@@ -1,0 +1,62 @@
+package device
+
+import (
+	"strings"
+	"time"
+)
+
+// Faults make a device misbehave in a known way, from one step on, so that
+// what explains traces can be held against the truth. Steps are counted from
+// 0 by the annotations "step[…]" of the host.
+type Faults struct {
+	From int // first step
+	To   int // the step after the last; 0: no end
+
+	KernelSleep  time.Duration // slower device: every kernel sleeps that long at its end
+	KernelFactor float64       // slower device: every kernel lasts that many times as long, busy; 0: 1
+
+	HostStall time.Duration // stalled host: it sleeps at the beginning of each step
+
+	ExtraKernels int           // extra work: that many more kernels before each collective
+	ExtraTime    time.Duration // that each of them sleeps
+}
+
+// extraName is the kernel that Faults add.
+const extraName = "extra_gemm_kernel"
+
+func (f *Faults) on(step int) bool { return step >= f.From && (f.To == 0 || step < f.To) }
+
+func (f *Faults) extra() node {
+	return node{
+		kind: kernelNode, name: extraName, grid: [3]int32{1, 1, 1}, block: [3]int32{32, 1, 1},
+		run: func(int) { time.Sleep(f.ExtraTime) },
+	}
+}
+
+// slow runs a kernel and what the faults add to it.
+func (f *Faults) slow(kernel func()) {
+	start := time.Now()
+	kernel()
+	if f.KernelFactor > 1 {
+		until := time.Duration(float64(time.Since(start)) * f.KernelFactor)
+		for time.Since(start) < until {
+		}
+	}
+	if f.KernelSleep > 0 {
+		time.Sleep(f.KernelSleep)
+	}
+}
+
+// step counts the annotations of steps and stalls the host at those that the
+// faults are for.
+func (h *Host) countStep(name string) {
+	if !strings.HasPrefix(name, "step[") {
+		return
+	}
+	f := h.d.opt.Faults
+	h.fault = f.on(h.steps)
+	h.steps++
+	if h.fault && f.HostStall > 0 {
+		time.Sleep(f.HostStall)
+	}
+}

@@ -1,0 +1,140 @@
+package record
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// chunkLen is the number of records that are allocated at once.
+const chunkLen = 512
+
+type chunk[T any] struct {
+	rec  [chunkLen]T
+	next atomic.Pointer[chunk[T]]
+}
+
+// buffer is an append-only list with one writer. Readers see what has been
+// published, so a recording can be read while its last writer still has a
+// record in hand. T has no pointers: the garbage collector passes chunks by.
+type buffer[T any] struct {
+	budget *budget
+	first  atomic.Pointer[chunk[T]]
+	last   *chunk[T] // the writer's
+	n      int       // the writer's count, published by done
+	done   atomic.Int64
+	lost   atomic.Int64
+}
+
+// budget bounds the memory of all buffers of a recording, bytes.
+type budget struct {
+	used, limit atomic.Int64
+}
+
+// add gives room for one record, to be filled in and then published; nil when
+// the recording is full, which is counted.
+func (b *buffer[T]) add() *T {
+	at := b.n % chunkLen
+	if at == 0 && !b.grow() {
+		b.lost.Add(1)
+		return nil
+	}
+	b.n++
+	return &b.last.rec[at]
+}
+
+func (b *buffer[T]) publish() { b.done.Store(int64(b.n)) }
+
+func (b *buffer[T]) put(x T) bool {
+	r := b.add()
+	if r == nil {
+		return false
+	}
+	*r = x
+	b.publish()
+	return true
+}
+
+func (b *buffer[T]) grow() bool {
+	size := int64(unsafe.Sizeof(chunk[T]{}))
+	if b.budget.used.Add(size) > b.budget.limit.Load() {
+		b.budget.used.Add(-size)
+		return false
+	}
+	c := &chunk[T]{}
+	if b.last == nil {
+		b.first.Store(c)
+	} else {
+		b.last.next.Store(c)
+	}
+	b.last = c
+	return true
+}
+
+// all walks over what is published.
+func (b *buffer[T]) all(yield func(int, *T) bool) {
+	n := int(b.done.Load())
+	c := b.first.Load()
+	for i := 0; i < n; i++ {
+		if i > 0 && i%chunkLen == 0 {
+			c = c.next.Load()
+		}
+		if !yield(i, &c.rec[i%chunkLen]) {
+			return
+		}
+	}
+}
+
+func (b *buffer[T]) len() int { return int(b.done.Load()) }
+
+// flat copies what is published into one slice.
+func (b *buffer[T]) flat() []T {
+	out := make([]T, 0, b.len())
+	n := b.len()
+	for c := b.first.Load(); c != nil && len(out) < n; c = c.next.Load() {
+		out = append(out, c.rec[:min(chunkLen, n-len(out))]...)
+	}
+	return out
+}
+
+// names is the string table of a recording. One goroutine interns; readers
+// see what is published. Strings that come again and again from the same
+// place in memory, as constants do, are found without hashing.
+type names struct {
+	recent [256]named
+	ids    map[string]uint32
+	mu     sync.RWMutex // guards list against readers
+	list   []string
+}
+
+type named struct {
+	s  string
+	id uint32
+}
+
+func (t *names) intern(s string) uint32 {
+	if len(s) == 0 {
+		return 0
+	}
+	at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+	slot := &t.recent[byte(at>>4)^byte(at>>12)^byte(len(s))]
+	if slot.s == s { // compares addresses before contents
+		return slot.id
+	}
+	id, ok := t.ids[s]
+	if !ok {
+		t.mu.Lock()
+		id = uint32(len(t.list))
+		t.list = append(t.list, s)
+		t.mu.Unlock()
+		t.ids[s] = id
+	}
+	*slot = named{s, id}
+	return id
+}
+
+func (t *names) all() []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.list[:len(t.list):len(t.list)]
+}

@@ -1,0 +1,105 @@
+package record
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// text is JSON on its way to a writer.
+type text struct {
+	w   io.Writer
+	buf []byte
+	err error
+
+	gentle  bool
+	resumed time.Time
+}
+
+// shift is how long gentle writing goes on before it rests.
+const shift = 500 * time.Microsecond
+
+// flushAt is how much is gathered for one write. After each the goroutine
+// steps aside: a serving thread waits for no more than that much export.
+const flushAt = 32 << 10
+
+func (t *text) str(s string) *text {
+	t.buf = append(t.buf, s...)
+	return t
+}
+
+func (t *text) int(n int64) *text {
+	t.buf = strconv.AppendInt(t.buf, n, 10)
+	return t
+}
+
+func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
+
+// micros writes ns as microseconds with three decimals.
+func (t *text) micros(ns int64) *text {
+	if ns < 0 { // Kineto clamps what is before the base
+		ns = 0
+	}
+	t.buf = strconv.AppendInt(t.buf, ns/1000, 10)
+	f := ns % 1000
+	t.buf = append(t.buf, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
+	return t
+}
+
+// fixed writes a number with six decimals, as C++ streams do.
+func (t *text) fixed(x float64) *text {
+	t.buf = strconv.AppendFloat(t.buf, x, 'f', 6, 64)
+	return t
+}
+
+// member writes one member of the metadata.
+func (t *text) member(key string, value any) {
+	b, err := json.Marshal(value)
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.str("  \"").str(escape(key)).str("\": ")
+	t.spaced(b)
+	t.str(",\n")
+}
+
+// spaced writes JSON with blanks behind commas and colons, as Python's json
+// does and so most metadata of Kineto files has them.
+func (t *text) spaced(b []byte) {
+	quoted, escaped := false, false
+	for _, c := range b {
+		t.buf = append(t.buf, c)
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == ':'):
+			t.buf = append(t.buf, ' ')
+		}
+	}
+}
+
+func (t *text) flush() {
+	if t.err == nil && len(t.buf) > 0 {
+		_, t.err = t.w.Write(t.buf)
+	}
+	t.buf = t.buf[:0]
+	if !t.gentle {
+		runtime.Gosched()
+		return
+	}
+	if worked := time.Since(t.resumed); worked >= shift {
+		time.Sleep(min(worked, 10*shift))
+		t.resumed = time.Now()
+	}
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

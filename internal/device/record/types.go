@@ -1,0 +1,149 @@
+package record
+
+// Kind of a host operation.
+type Kind uint8
+
+// The kinds of host operations.
+const (
+	CPUOp      Kind = iota // cpu_op
+	Annotation             // user_annotation
+	commOp                 // record_param_comms: a cpu_op with the arguments of a collective
+)
+
+// Op is one host operation. Ext numbers operations in the order they begin.
+type Op struct {
+	Start, End int64  // ns on Now's clock
+	Ext        uint32 // External id
+	Name       uint32
+	Args       uint32 // place of the first tensor; see NArgs
+	Comm       int32  // commOp: index of the collective
+	Stack      int32  // -1: none
+	From, To   uint32 // correlations of the calls inside: [From, To)
+	NArgs      uint8
+	Kind       Kind
+}
+
+// API is a call of the runtime that is recorded.
+type API uint8
+
+// The runtime calls.
+const (
+	LaunchKernel API = iota
+	GraphLaunch
+	MemcpyAsync
+	MemsetAsync
+	StreamSynchronize
+	EventSynchronize
+	DeviceSynchronize
+	EventRecord
+	StreamWaitEvent
+	numAPIs
+)
+
+// apis are the names and the callback ids (cbid) that CUPTI gives the calls.
+var apis = [numAPIs]struct {
+	name string
+	cbid int64
+}{
+	{"cudaLaunchKernel", 211}, {"cudaGraphLaunch", 311}, {"cudaMemcpyAsync", 41}, {"cudaMemsetAsync", 51},
+	{"cudaStreamSynchronize", 131}, {"cudaEventSynchronize", 137}, {"cudaDeviceSynchronize", 165},
+	{"cudaEventRecord", 135}, {"cudaStreamWaitEvent", 147},
+}
+
+// Call is one call of the runtime.
+type Call struct {
+	Start, End int64
+	Corr, Ext  uint32
+	Stack      int32
+	API        API
+	Launches   bool // it starts work on the device
+}
+
+// WorkKind is what a device did.
+type WorkKind uint8
+
+// Kinds of device work.
+const (
+	KernelWork WorkKind = iota
+	Memcpy
+	Memset
+)
+
+// Work is one operation of the device.
+type Work struct {
+	Start, End  int64
+	Corr, Ext   uint32
+	Name        uint32
+	Comm        int32 // collective launched by itself: index into Comms; -1
+	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes
+	Grid, Block [3]int32
+	Kind        WorkKind
+}
+
+// Comm is what a collective carried.
+type Comm struct {
+	Name    uint32 // Kineto's "Collective name"
+	Group   uint32 // index into the recording's groups
+	In, Out int64  // elements per rank
+	Seq     int64  // number of the operation in its group
+	Peer    int32  // rank of the job that is the root or the other side; -1
+	DType   DType
+	ToPeer  bool // a send
+}
+
+// Memory is one allocation (Bytes > 0) or free, with the totals after it.
+type Memory struct {
+	Time                int64
+	Addr                uint64
+	Bytes               int64
+	Allocated, Reserved int64
+	Ext                 uint32
+	GPU                 bool
+}
+
+// DType is an element type.
+type DType uint8
+
+// The element types.
+const (
+	Float32 DType = iota
+	BFloat16
+	Int32
+	Int64
+	Uint8
+	numDTypes
+)
+
+// dtypes are PyTorch's names: of record_param_comms, and of "Input type".
+var dtypes = [numDTypes]struct{ comm, input string }{
+	{"Float", "float"}, {"BFloat16", "c10::BFloat16"}, {"Int", "int"}, {"Long", "long int"}, {"Byte", "unsigned char"},
+}
+
+// Arg is an input of an operation: a tensor of up to four dimensions, or a
+// number.
+type Arg struct {
+	Dims  [4]int32
+	Value int64
+	DType DType
+	NDims uint8 // 255: a number
+}
+
+const isScalar = 255
+
+// Tensor is an input with its shape.
+func Tensor(t DType, dims ...int) Arg {
+	a := Arg{DType: t, NDims: uint8(min(len(dims), 4))}
+	for i, d := range dims[:a.NDims] {
+		a.Dims[i] = int32(d)
+	}
+	return a
+}
+
+// Scalar is a number among the inputs.
+func Scalar(v int64) Arg { return Arg{Value: v, NDims: isScalar} }
+
+// Group is a process group, as distributedInfo and collectives name it.
+type Group struct {
+	Name, Desc string
+	Ranks      []int
+}

@@ -1,0 +1,74 @@
+package kvcache
+
+// key is the tokens of one block. As an array it compares and hashes by value,
+// so a lookup is exact.
+type key [BlockSize]int32
+
+// node is one block of the tree: its tokens follow those on the way from the root.
+type node struct {
+	up       *node
+	children map[key]*node
+	key      key
+	block    int32
+
+	older, newer *node // in the order of idle nodes; nil when held
+}
+
+// child finds the node of the i-th block of tokens below n.
+func (n *node) child(tokens []int32, i int) *node {
+	if n.children == nil {
+		return nil
+	}
+	return n.children[key(tokens[i*BlockSize:(i+1)*BlockSize])]
+}
+
+// grow puts a node for the i-th block of tokens below n.
+func (n *node) grow(tokens []int32, i int, block int32) *node {
+	c := &node{up: n, key: key(tokens[i*BlockSize : (i+1)*BlockSize]), block: block}
+	if n.children == nil {
+		n.children = map[key]*node{}
+	}
+	n.children[c.key] = c
+	return c
+}
+
+// detach removes a leaf.
+func (n *node) detach() {
+	if len(n.children) != 0 {
+		panic("kvcache: a node is evicted before those below it")
+	}
+	delete(n.up.children, n.key)
+	if len(n.up.children) == 0 {
+		n.up.children = nil
+	}
+	n.up = nil
+}
+
+// order is the idle nodes by the time since when they are idle, a ring with a
+// sentinel.
+//
+// A table releases its nodes from the leaf up, and who holds a node holds those
+// above it. So every node stands before the one above it, and the oldest is
+// always a leaf: eviction needs no search.
+type order struct {
+	ring node
+	len  int
+}
+
+func (o *order) init() { o.ring.older, o.ring.newer = &o.ring, &o.ring }
+
+func (o *order) oldest() *node { return o.ring.newer }
+
+// add puts n at the new end.
+func (o *order) add(n *node) {
+	last := o.ring.older
+	n.older, n.newer = last, &o.ring
+	last.newer, o.ring.older = n, n
+	o.len++
+}
+
+func (o *order) remove(n *node) {
+	n.older.newer, n.newer.older = n.newer, n.older
+	n.older, n.newer = nil, nil
+	o.len--
+}

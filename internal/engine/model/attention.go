@@ -1,0 +1,149 @@
+package model
+
+import (
+	"math"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// attend launches what lies between the projections of a layer: norms of the heads if the model has them, rotation,
+// storing keys and values, attention. qkv is [n][heads+2·kvHeads][head_dim], out [n][heads][head_dim].
+func (p *pass) attend(y *layer, cache *kvCache) {
+	if y.qNorm != nil {
+		p.headNorm(y)
+	}
+	p.rotate()
+	p.store(cache)
+	p.attention(cache)
+}
+
+// headNorm normalizes each query and key head.
+func (p *pass) headNorm(y *layer) {
+	r, hd := p.r, p.r.cfg.HeadDim
+	heads, kv, qkv, ld := r.geo.heads.len(), r.geo.kv.len(), r.buf.qkv, r.qkvWidth
+	s := r.byRows(p.n, 4*(heads+kv)*hd)
+	eps := float32(r.cfg.NormEps)
+	r.launch(device.Kernel{
+		Name: "qk_rmsnorm_kernel", Op: "sgl_kernel::rmsnorm", Grid: grid(p.n, 1),
+		Args: []device.Arg{floats(p.n, heads+kv, hd), floats(hd)},
+	}, s.chunks(), func(chunk int) {
+		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+			for h := range heads + kv {
+				weight := y.qNorm
+				if h >= heads {
+					weight = y.kNorm
+				}
+				head := qkv[i*ld+h*hd:][:hd]
+				tensor.RMSNorm(head, head, weight, eps)
+			}
+		}
+	})
+}
+
+// rotate turns each query and key head by its position.
+func (p *pass) rotate() {
+	r, hd := p.r, p.r.cfg.HeadDim
+	heads := r.geo.heads.len() + r.geo.kv.len()
+	qkv, ld, pos := r.buf.qkv, r.qkvWidth, p.in.pos
+	s := r.byRows(p.n, 2*heads*hd)
+	r.launch(device.Kernel{
+		Name: "rotary_embedding_kernel", Op: "sgl_kernel::apply_rope_pos_ids_cos_sin_cache", Grid: grid(p.n, 1),
+		Args: []device.Arg{floats(p.n, heads, hd), ints(p.n)},
+	}, s.chunks(), func(chunk int) {
+		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+			cos, sin := r.rope.at(int(pos[i]))
+			for h := range heads {
+				tensor.Rope(qkv[i*ld+h*hd:][:hd], cos, sin)
+			}
+		}
+	})
+}
+
+// store writes keys and values to the cache; padding, slot -1, is left out.
+func (p *pass) store(cache *kvCache) {
+	r, hd := p.r, p.r.cfg.HeadDim
+	kv, qkv, ld, slot := r.geo.kv.len(), r.buf.qkv, r.qkvWidth, p.in.slot
+	keys := r.geo.heads.len() * hd
+	s := r.byRows(p.n, 4*kv*hd)
+	r.launch(device.Kernel{
+		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: grid(p.n, 1),
+		Args: []device.Arg{floats(p.n, kv, hd), floats(p.n, kv, hd), ints(p.n)},
+	}, s.chunks(), func(chunk int) {
+		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+			if slot[i] < 0 {
+				continue
+			}
+			block, at := slot[i]/BlockLen, int(slot[i]%BlockLen)
+			for h := range kv {
+				k := qkv[i*ld+keys+h*hd:][:hd]
+				tensor.StoreK(cache.key(block, h), at, k)
+				tensor.StoreV(cache.value(block, h), at, qkv[i*ld+keys+(kv+h)*hd:][:hd])
+			}
+		}
+	})
+}
+
+// attention launches softmax attention over the cache: one chunk for each tile of tokens and KV head.
+func (p *pass) attention(cache *kvCache) {
+	r, hd := p.r, p.r.cfg.HeadDim
+	name, op := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
+	if p.mode == Decode {
+		name, op = "paged_attention_decode_kernel", "sgl_kernel::paged_attention_decode"
+	}
+	r.launch(device.Kernel{
+		Name: name, Op: op, Grid: grid(len(p.in.tile)/3, cache.heads),
+		Args: []device.Arg{floats(p.n, r.geo.heads.len(), hd), ints(p.in.seqs, p.in.width), ints(p.n)},
+	}, len(p.in.tile)/3*cache.heads, func(chunk int) {
+		p.attendTile(cache, p.in.tile[chunk/cache.heads*3:][:3], chunk%cache.heads)
+	})
+}
+
+// attendScratch is the working memory of one tile.
+type attendScratch struct {
+	floats  []float32
+	k, v    [][]float32
+	lengths []int
+}
+
+var attendScratches = sync.Pool{New: func() any { return new(attendScratch) }}
+
+// attendTile computes the query heads that share KV head kv, for the tokens of one tile.
+func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
+	r, hd := p.r, p.r.cfg.HeadDim
+	seq, row, n := int(tile[0]), int(tile[1]), int(tile[2])
+	group := r.geo.heads.len() / cache.heads
+	length := int(p.in.pos[row+n-1]) + 1
+	s := attendScratches.Get().(*attendScratch)
+	defer attendScratches.Put(s)
+	s.k, s.v, s.lengths = s.k[:0], s.v[:0], s.lengths[:0]
+	for _, block := range p.in.table[seq*p.in.width:][:blocksFor(length)] {
+		s.k, s.v = append(s.k, cache.key(block, kv)), append(s.v, cache.value(block, kv))
+	}
+	scale := float32(1 / math.Sqrt(float64(hd)))
+	q := r.buf.qkv[row*r.qkvWidth+kv*group*hd:]
+	out := r.buf.attn[row*r.headsWidth+kv*group*hd:]
+	if n == 1 { // the heads of the group are the rows
+		for range group {
+			s.lengths = append(s.lengths, length)
+		}
+		tensor.AttendRows(out, hd, q, hd, hd, s.k, s.v, s.lengths, scale, s.grow(group, length))
+		return
+	}
+	for i := range n {
+		s.lengths = append(s.lengths, int(p.in.pos[row+i])+1)
+	}
+	floats := s.grow(n, length)
+	for h := range group {
+		tensor.AttendRows(out[h*hd:], r.headsWidth, q[h*hd:], r.qkvWidth, hd, s.k, s.v, s.lengths, scale, floats)
+	}
+}
+
+// grow returns scratch for n rows of length positions.
+func (s *attendScratch) grow(n, length int) []float32 {
+	if want := tensor.AttendScratch(n, length); len(s.floats) < want {
+		s.floats = make([]float32, want+want/2)
+	}
+	return s.floats
+}

@@ -1,0 +1,52 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// BuiltinPrefix marks a model path that names a built-in configuration.
+const BuiltinPrefix = "builtin:"
+
+// The built-in configurations: small enough for any machine, of the real architectures, and divisible for TP 1, 2, 4
+// and EP 2. Their vocabulary holds 256 bytes and some special tokens; 0 is the end of a text.
+var builtins = map[string]string{
+	"llama-tiny": `{
+		"architectures": ["LlamaForCausalLM"], "model_type": "llama", "dtype": "bfloat16",
+		"vocab_size": 512, "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8,
+		"num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 768, "max_position_embeddings": 8192,
+		"rms_norm_eps": 1e-5, "tie_word_embeddings": false, "bos_token_id": null, "eos_token_id": 0,
+		"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}`,
+	"qwen3-moe-tiny": `{
+		"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "dtype": "bfloat16",
+		"vocab_size": 512, "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8,
+		"num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 768, "moe_intermediate_size": 128,
+		"num_experts": 8, "num_experts_per_tok": 2, "norm_topk_prob": true, "decoder_sparse_step": 1,
+		"mlp_only_layers": [], "max_position_embeddings": 8192, "rms_norm_eps": 1e-6, "tie_word_embeddings": false,
+		"bos_token_id": null, "eos_token_id": 0, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0}}`,
+}
+
+// Builtins lists the names of the built-in configurations, sorted.
+func Builtins() []string {
+	var names []string
+	for name := range builtins {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// BuiltinConfig returns a built-in configuration by its name, with or without BuiltinPrefix. Its weights are
+// [Dummy]'s.
+func BuiltinConfig(name string, overrides []byte) (*Config, error) {
+	text, ok := builtins[strings.TrimPrefix(name, BuiltinPrefix)]
+	if !ok {
+		return nil, fmt.Errorf("no built-in model %q; there are %s", name, strings.Join(Builtins(), ", "))
+	}
+	c, err := ParseConfig([]byte(text), overrides)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	return c, nil
+}

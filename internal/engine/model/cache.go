@@ -1,0 +1,32 @@
+package model
+
+// kvCache is the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
+// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.Attend reads them. Block NumBlocks is always zero.
+type kvCache struct {
+	heads, size int // size: elements of a block of one head
+	k, v        []float32
+}
+
+func newKVCache(heads, headDim, blocks int) *kvCache {
+	size := headDim * BlockLen
+	n := (blocks + 1) * heads * size
+	return &kvCache{heads, size, make([]float32, n), make([]float32, n)}
+}
+
+func (c *kvCache) key(block int32, head int) []float32 {
+	return c.k[(int(block)*c.heads+head)*c.size:][:c.size:c.size]
+}
+
+func (c *kvCache) value(block int32, head int) []float32 {
+	return c.v[(int(block)*c.heads+head)*c.size:][:c.size:c.size]
+}
+
+// KVBytesPerBlock returns the memory that one block of BlockLen positions takes on a rank, over all its layers.
+func (c *Config) KVBytesPerBlock(s Shard) (int64, error) {
+	g, err := c.cut(s)
+	if err != nil {
+		return 0, err
+	}
+	const keyAndValue, float32Bytes = 2, 4
+	return int64(g.layers.len()) * int64(g.kv.len()) * int64(c.HeadDim) * BlockLen * keyAndValue * float32Bytes, nil
+}

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Checkpoint is the weights of a Hugging Face directory: model.safetensors, or the files that
+// model.safetensors.index.json names.
+type Checkpoint struct {
+	dir   string
+	files []*File
+	where map[string]*File
+}
+
+// OpenCheckpoint opens the weights in dir; they must be closed.
+func OpenCheckpoint(dir string) (*Checkpoint, error) {
+	c := &Checkpoint{dir: dir, where: map[string]*File{}}
+	names, index, err := checkpointFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := OpenFile(filepath.Join(dir, name))
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.files = append(c.files, f)
+		for t := range f.tensors {
+			if c.where[t] != nil {
+				c.Close()
+				return nil, fmt.Errorf("tensor %q is in %s and in %s", t, c.where[t].path, f.path)
+			}
+			c.where[t] = f
+		}
+	}
+	for t, name := range index {
+		if f := c.where[t]; f == nil || filepath.Base(f.path) != name {
+			c.Close()
+			return nil, fmt.Errorf("%s: %s has no tensor %q, which the index says", dir, name, t)
+		}
+	}
+	return c, nil
+}
+
+// checkpointFiles returns the files of a directory, and where each tensor is if there is an index.
+func checkpointFiles(dir string) (names []string, index map[string]string, err error) {
+	path := filepath.Join(dir, "model.safetensors.index.json")
+	data, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err != nil {
+			return nil, nil, fmt.Errorf("%s: no model.safetensors and no model.safetensors.index.json; want one, or dummy weights", dir)
+		}
+		return []string{"model.safetensors"}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := newKeys(data)
+	if err == nil {
+		r.get("weight_map", &index, "an object of file names")
+		err = r.err
+	}
+	if err == nil && len(index) == 0 {
+		err = errors.New("weight_map names no tensor")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, name := range index {
+		// A name with a path would let a downloaded index open any file of this machine.
+		if name != filepath.Base(name) || !strings.HasSuffix(name, ".safetensors") {
+			return nil, nil, fmt.Errorf("%s: %q is no plain name of a safetensors file", path, name)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), index, nil
+}
+
+// Close closes all files.
+func (c *Checkpoint) Close() error {
+	var errs []error
+	for _, f := range c.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Names lists the tensors of all files, sorted.
+func (c *Checkpoint) Names() []string {
+	names := make([]string, 0, len(c.where))
+	for name := range c.where {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Shape returns the sizes of a tensor, outermost first.
+func (c *Checkpoint) Shape(name string) ([]int, bool) {
+	f := c.where[name]
+	if f == nil {
+		return nil, false
+	}
+	return f.Shape(name)
+}
+
+// Read fills dst with the elements from off on, widened to float32.
+func (c *Checkpoint) Read(name string, off int, dst []float32) error {
+	f := c.where[name]
+	if f == nil {
+		return fmt.Errorf("%s: no tensor %q", c.dir, name)
+	}
+	return f.Read(name, off, dst)
+}

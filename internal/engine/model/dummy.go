@@ -1,0 +1,74 @@
+package model
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Dummy is random weights for a configuration. An element depends on the seed, its tensor's name and its place there
+// and on nothing else, so every way to cut the model over ranks has the same weights. Matrices are uniform with
+// variance 1/columns, which keeps activations of ordinary size through any number of layers; norms are 1 and biases 0.
+type Dummy struct {
+	seed   uint64
+	shapes map[string][]int
+}
+
+// NewDummy returns random weights for c.
+func NewDummy(c *Config, seed uint64) *Dummy {
+	return &Dummy{seed, c.Tensors()}
+}
+
+// Names lists the tensors, sorted.
+func (d *Dummy) Names() []string {
+	names := make([]string, 0, len(d.shapes))
+	for name := range d.shapes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Shape returns the sizes of a tensor, outermost first.
+func (d *Dummy) Shape(name string) ([]int, bool) {
+	shape, ok := d.shapes[name]
+	return shape, ok
+}
+
+// Read fills dst with the elements from off on.
+func (d *Dummy) Read(name string, off int, dst []float32) error {
+	shape, ok := d.shapes[name]
+	if !ok {
+		return fmt.Errorf("dummy weights: no tensor %q", name)
+	}
+	if len(shape) == 1 {
+		v := float32(0)
+		if strings.HasSuffix(name, "norm.weight") {
+			v = 1
+		}
+		for i := range dst {
+			dst[i] = v
+		}
+		return nil
+	}
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	base := mix(d.seed ^ h.Sum64())
+	// A uniform number of -a to a has variance a²/3.
+	scale := float32(math.Sqrt(3/float64(shape[1]))) / (1 << 23)
+	for i := range dst {
+		bits := mix(base + uint64(off+i)) // 24 bits: exact as float32
+		dst[i] = float32(int32(bits>>40)-1<<23) * scale
+	}
+	return nil
+}
+
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,165 @@
+package model
+
+import "github.com/stepscope/stepscope/internal/device"
+
+// pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
+// capture and then replayed.
+type pass struct {
+	r    *Runner
+	in   *inputs
+	mode Mode
+	n    int // rows, padding included
+}
+
+// Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
+// the sequences: one row after a sequence's last token, or one after each of its tokens, or none, as it asked. They
+// are valid until the next Forward. A rank of an earlier pipeline stage returns none. All ranks must be given equal
+// batches in the same order. After an error of a collective the rank is of no further use.
+func (r *Runner) Forward(b *Batch) ([][]float32, error) {
+	if err := r.check(b); err != nil {
+		return nil, err
+	}
+	if b.Mode == Decode {
+		if size := r.graphSize(b); size > 0 {
+			return r.replay(b, size)
+		}
+	}
+	width := 0
+	for i := range b.Seqs {
+		width = max(width, blocksFor(b.Seqs[i].Start+len(b.Seqs[i].Tokens)))
+	}
+	// Two buffers: the host's, and the device's that kernels read.
+	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
+	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
+	picked := host.fill(b, r.opt.NumBlocks)
+	p := &pass{r: r, in: in, mode: b.Mode, n: tokens}
+	if err := r.upload(in, host); err != nil {
+		return nil, err
+	}
+	p.body()
+	return p.logits(picked)
+}
+
+// body runs the stage's layers. What it leaves is in x, normalized in h for the last stage.
+func (p *pass) body() {
+	r := p.r
+	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
+	if r.geo.first() {
+		r.push("model.embed_tokens")
+		p.embed(x)
+		p.reduce(x)
+		r.pop()
+	} else {
+		r.stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
+	}
+	var pending []float32 // what the last block adds to the residual stream, fused into the next norm
+	for i := range r.w.layers {
+		p.layer(i, x, h, pending)
+		pending = h
+	}
+	if !r.geo.last() {
+		p.add(x, h)
+		r.stream.Send(r.groups.PP, r.geo.PPRank+1, x)
+		return
+	}
+	r.push("model.norm")
+	p.norm(h, x, pending, r.w.norm)
+	r.pop()
+}
+
+// layer runs one decoder layer: x is the residual stream, to which pending is still to be added; what the layer adds
+// last is left in h.
+func (p *pass) layer(i int, x, h, pending []float32) {
+	r := p.r
+	y, c, name := &r.w.layers[i], r.cfg, &r.names[i]
+	r.push(name.layer)
+	defer r.pop()
+
+	r.push(name.inputNorm)
+	p.norm(h, x, pending, y.inputNorm)
+	r.pop()
+
+	r.push(name.attn)
+	r.linear(r.buf.qkv, r.qkvWidth, y.qkv, h, c.Hidden, p.n)
+	p.attend(y, r.kv[i])
+	r.linear(h, c.Hidden, y.o, r.buf.attn, r.headsWidth, p.n)
+	p.reduce(h)
+	r.pop()
+
+	r.push(name.postNorm)
+	p.norm(h, x, h, y.postNorm)
+	r.pop()
+
+	r.push(name.mlp)
+	if y.experts != nil {
+		p.experts(y, h)
+	} else {
+		width := r.geo.ffn.len()
+		r.linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, c.Hidden, p.n)
+		r.siluMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
+		r.linear(h, c.Hidden, y.ffn.down, r.buf.act, width, p.n)
+	}
+	p.reduce(h)
+	r.pop()
+}
+
+// reduce sums a buffer over the tensor-parallel group.
+func (p *pass) reduce(buf []float32) {
+	if p.r.geo.TPSize > 1 {
+		p.r.stream.AllReduce(p.r.groups.TP, buf)
+	}
+}
+
+// logits runs the head for the picked rows, as many at once as there is memory for, and waits.
+func (p *pass) logits(picked int) ([][]float32, error) {
+	r := p.r
+	out := r.buf.results[:0]
+	if !r.geo.last() || picked == 0 {
+		return nil, r.stream.Synchronize()
+	}
+	room, vocab := r.opt.MaxSeqs, r.cfg.Vocab
+	for at := 0; at < picked; at += room {
+		n := min(room, picked-at)
+		p.head(p.in.pick[at:], n)
+		if err := r.stream.Synchronize(); err != nil {
+			return nil, err
+		}
+		from := r.buf.logits
+		if picked > room { // prompts whose every logit is asked for: the buffer serves several times
+			from = append([]float32(nil), from[:n*vocab]...)
+		}
+		for i := range n {
+			out = append(out, from[i*vocab:][:vocab:vocab])
+		}
+	}
+	r.buf.results = out
+	return out, nil
+}
+
+// head launches the logits of n ≤ MaxSeqs rows of h, [n][vocab], on every rank of the group.
+func (p *pass) head(pick []int32, n int) {
+	r, c, g := p.r, p.r.cfg, p.r.geo
+	r.push("lm_head")
+	defer r.pop()
+	p.gather(r.buf.picked, r.buf.h, pick, n)
+	part := r.buf.part[:n*g.vocabWidth]
+	r.linear(part, g.vocabWidth, r.w.head, r.buf.picked, c.Hidden, n)
+	if g.TPSize == 1 {
+		return
+	}
+	parts := r.buf.parts[:n*g.vocabWidth*g.TPSize]
+	r.stream.AllGather(r.groups.TP, parts, part)
+	s := r.byRows(n, c.Vocab)
+	r.launch(device.Kernel{
+		Name: "CatArrayBatchedCopy", Op: "aten::cat", Grid: grid(n, 1),
+		Args: []device.Arg{floats(g.TPSize, n, g.vocabWidth)},
+	}, s.chunks(), func(chunk int) {
+		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+			row := r.buf.logits[i*c.Vocab:][:c.Vocab]
+			for rank := range g.TPSize {
+				// What pads the last ranks' parts falls off the end of the row.
+				copy(row[min(rank*g.vocabWidth, c.Vocab):], parts[(rank*n+i)*g.vocabWidth:][:g.vocabWidth])
+			}
+		}
+	})
+}

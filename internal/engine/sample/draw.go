@@ -1,0 +1,166 @@
+package sample
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// draw picks a token from the probabilities s.p, whose largest is most, by the
+// number u in [0, 1): the token at which the cumulative probability passes u.
+func (s *Sampler) draw(p *Params, u float64, most float32) int32 {
+	if p.TopK == 0 && p.topP() >= 1 && p.MinP == 0 {
+		return pick(s.p, u)
+	}
+	return s.drawCut(p, u, most)
+}
+
+// pick goes through the vocabulary in order.
+func pick(probs []float32, u float64) int32 {
+	var sum float64
+	for _, v := range probs {
+		sum += float64(v)
+	}
+	target := u * sum
+	var at float64
+	last := 0
+	for i, v := range probs {
+		if v == 0 {
+			continue
+		}
+		last = i
+		if at += float64(v); at > target {
+			break
+		}
+	}
+	return int32(last)
+}
+
+// drawCut finds where top-k, top-p or min-p ends the list of tokens, most
+// probable first, and picks among those before. Sorting them would be most of the
+// work; instead they are counted in buckets of nearly equal probability, and only
+// the bucket where the list ends is sorted.
+func (s *Sampler) drawCut(p *Params, u float64, most float32) int32 {
+	least := float32(p.MinP) * most
+	for i := range s.buckets {
+		s.buckets[i] = bucket{}
+	}
+	for _, v := range s.p {
+		if v >= least && v > 0 {
+			b := &s.buckets[bucketOf(v)]
+			b.n++
+			b.mass += float64(v)
+		}
+	}
+	lowest, last, sum := s.cut(p, least)
+	target, at := u*sum, 0.0
+	var token int32
+	for i, v := range s.p {
+		if v > lowest || (v == lowest && int32(i) <= last) {
+			token = int32(i)
+			if at += float64(v); at > target {
+				break
+			}
+		}
+	}
+	return token
+}
+
+// cut says which tokens are in the list, those above the probability lowest and
+// of those that have it the ones up to last, and the sum of their probabilities.
+func (s *Sampler) cut(p *Params, least float32) (lowest float32, last int32, sum float64) {
+	topP, rank := p.topP(), 0
+	for i := len(s.buckets) - 1; i >= 0; i-- {
+		b := s.buckets[i]
+		if b.n == 0 {
+			continue
+		}
+		whole := (p.TopK == 0 || rank+b.n <= p.TopK) && sum+b.mass <= topP
+		if whole {
+			rank += b.n
+			sum += b.mass
+			lowest, last = max(least, math.Float32frombits(uint32(i)<<bucketShift)), math.MaxInt32
+			continue
+		}
+		s.order = s.order[:0]
+		for token, v := range s.p {
+			if v >= least && v > 0 && bucketOf(v) == i {
+				s.order = append(s.order, int32(token))
+			}
+		}
+		slices.SortFunc(s.order, func(a, b int32) int {
+			if s.p[a] != s.p[b] {
+				return cmp.Compare(s.p[b], s.p[a])
+			}
+			return cmp.Compare(a, b)
+		})
+		for _, token := range s.order {
+			if (p.TopK > 0 && rank >= p.TopK) || sum > topP {
+				return lowest, last, sum
+			}
+			lowest, last = s.p[token], token
+			rank++
+			sum += float64(lowest)
+		}
+	}
+	return lowest, last, sum
+}
+
+// bucket is the tokens of nearly equal probability.
+type bucket struct {
+	n    int
+	mass float64
+}
+
+// A bucket is a power of two and 5 bits of what follows: 32 to an octave.
+const bucketShift = 23 - 5
+
+func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }
+
+// numBuckets covers probabilities up to 2, more than rounding can make of 1.
+const numBuckets = 0x40000000 >> bucketShift
+
+// top returns the n largest of x, less norm, largest first.
+func top(x []float32, norm float32, n int) []Logprob {
+	n = min(n, len(x))
+	if n == 0 {
+		return nil
+	}
+	out := make([]Logprob, 0, n)
+	for i, v := range x {
+		if len(out) == n {
+			if v <= out[n-1].Logprob {
+				continue
+			}
+			out = out[:n-1]
+		}
+		at, _ := slices.BinarySearchFunc(out, v, func(l Logprob, v float32) int {
+			if l.Logprob >= v {
+				return -1
+			}
+			return 1
+		})
+		out = slices.Insert(out, at, Logprob{Token: int32(i), Logprob: v})
+	}
+	for i := range out {
+		out[i].Logprob -= norm
+	}
+	return out
+}
+
+// uniform is the n-th random number of a seed, in [0, 1). It is a hash, not a
+// stream, so that nothing has to be kept or replayed: splitmix64 (Steele, Lea and
+// Flood, "Fast splittable pseudorandom number generators", 2014) started at the
+// hash of the seed.
+func uniform(seed uint64, n int) float64 {
+	z := mix(mix(seed+gamma) + uint64(n+1)*gamma)
+	return float64(z>>11) / (1 << 53)
+}
+
+const gamma = 0x9e3779b97f4a7c15
+
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,123 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/sample"
+)
+
+// retractSteps is how many more decode steps the sequences that stay must have
+// room for once others are retracted (SGLANG_RETRACT_DECODE_STEPS), so that the
+// next step does not retract again.
+const retractSteps = 20
+
+// planDecode fills the batch with one token of each running sequence.
+func (s *Scheduler) planDecode() {
+	s.makeRoom()
+	for _, q := range s.running {
+		if !s.cache.Grow(&q.table, len(q.tokens)) {
+			panic("sched: no block for a sequence that was counted")
+		}
+		s.seqs = append(s.seqs, model.Seq{
+			Tokens: q.tokens[q.computed:], Start: q.computed, Blocks: q.table.Blocks,
+		})
+		s.acts = append(s.acts, part{seq: q})
+	}
+}
+
+// growth is the number of blocks that running sequences need for n more tokens.
+func (s *Scheduler) growth(n int) int {
+	need := 0
+	for _, q := range s.running {
+		// No more than it will ever generate.
+		need += max(0, kvcache.Blocks(len(q.tokens)+min(n, q.left())-1)-len(q.table.Blocks))
+	}
+	return need
+}
+
+// makeRoom retracts sequences until the others can go on. One alone always can:
+// its length was checked, and what others left behind can be evicted.
+func (s *Scheduler) makeRoom() {
+	if s.cache.Fits(s.growth(1)) {
+		return
+	}
+	var back []*seq
+	for len(s.running) > 1 && !(len(back) > 0 && s.cache.Fits(s.growth(retractSteps))) {
+		// The one with the least to lose: fewest generated, then the longest prompt.
+		worst := slices.MinFunc(s.running, func(a, b *seq) int {
+			if a.generated() != b.generated() {
+				return a.generated() - b.generated()
+			}
+			return len(b.Input) - len(a.Input)
+		})
+		remove(&s.running, worst)
+		s.letGo(worst)
+		worst.retractions++
+		s.meter.retract(worst)
+		back = append(back, worst)
+	}
+	s.waiting = append(s.waiting, back...)
+	slices.SortFunc(s.waiting, func(a, b *seq) int {
+		if a.arrival < b.arrival {
+			return -1
+		}
+		return 1
+	})
+	s.ratio.retracted(s.running)
+}
+
+// absorb takes what the step computed: it samples, tells the requests, and lets
+// those that ended go.
+func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
+	if mode == model.Decode {
+		s.running = s.running[:0] // those that go on are added again
+	}
+	for i := range s.acts {
+		q, b := s.acts[i].seq, &s.seqs[i]
+		n := wanted(s.seqs[i : i+1])
+		mine := rows[:n]
+		rows = rows[n:]
+		q.computed += len(b.Tokens)
+		if mode == model.Extend {
+			s.cache.Publish(&q.table, q.tokens[:q.computed])
+			s.meter.prompt += int64(len(b.Tokens))
+			if b.WantAll {
+				q.score(&s.sampler, b.Start, mine)
+			}
+			if q.computed < len(q.tokens) {
+				continue // cut; it goes on as s.chunked
+			}
+			s.meter.admitted(q)
+		}
+		if s.next(q, mine[len(mine)-1]) {
+			s.letGo(q)
+		} else {
+			s.running = append(s.running, q)
+		}
+	}
+}
+
+// next generates one token of a sequence and reports whether that was the last.
+func (s *Scheduler) next(q *seq, logits []float32) bool {
+	if q.left() <= 0 {
+		q.finish(Finish{Type: FinishLength})
+		s.meter.finished++
+		return true
+	}
+	c, err := s.sampler.Choose(q.state, logits, sample.Want{Logprob: q.Logprobs, Top: q.Top})
+	if err != nil {
+		q.finish(Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
+		s.meter.aborted++
+		return true
+	}
+	s.meter.generated++
+	s.meter.sinceLine++
+	end := q.accept(c.Token)
+	q.emit(Event{Token: c.Token, Logprob: c.Logprob.Logprob, Top: c.Top, Finish: end})
+	if end != nil {
+		s.meter.finished++
+	}
+	return end != nil
+}

@@ -1,0 +1,119 @@
+package sched
+
+import "context"
+
+// Handle is a request that was submitted.
+type Handle struct {
+	s *Scheduler
+	q *seq
+}
+
+// Submit queues a request. Any goroutine may call it. The request's Emit is
+// called by the loop until it has been given an event with a Finish.
+func (s *Scheduler) Submit(r *Request) (*Handle, error) {
+	q := newSeq(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopped:
+		return nil, ErrStopped
+	case s.opt.MaxQueued > 0 && s.queued >= s.opt.MaxQueued:
+		return nil, ErrQueueFull
+	}
+	s.arrival++
+	q.arrival = s.arrival
+	s.queued++
+	s.adds = append(s.adds, q)
+	s.busyNow()
+	s.signal()
+	return &Handle{s, q}, nil
+}
+
+// Abort ends the request soon, unless it has ended. Any goroutine may call it.
+func (h *Handle) Abort(f Finish) {
+	h.s.Do(func() {
+		if h.q.done {
+			return
+		}
+		h.s.drop(h.q)
+		h.q.finish(f)
+		h.s.meter.aborted++
+	})
+}
+
+// Do has the loop call f between two steps. It reports false, and f is never
+// called, after Stop. Any goroutine may call it.
+func (s *Scheduler) Do(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.inbox = append(s.inbox, f)
+	s.signal()
+	return true
+}
+
+// Stop makes Run end after the step that runs. What was asked with Do before is
+// still done, requests are aborted. Any goroutine may call it.
+func (s *Scheduler) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	s.signal()
+}
+
+// busyNow marks the scheduler as having work; s.mu is held.
+func (s *Scheduler) busyNow() {
+	if s.isIdle {
+		s.isIdle = false
+		s.idle = make(chan struct{})
+	}
+}
+
+// nowIdle marks the scheduler as having none; s.mu is held.
+func (s *Scheduler) nowIdle() {
+	if !s.isIdle {
+		s.isIdle = true
+		close(s.idle)
+	}
+}
+
+// Idle waits until no request is queued or running, or ctx ends. Any goroutine
+// may call it.
+func (s *Scheduler) Idle(ctx context.Context) error {
+	s.mu.Lock()
+	idle := s.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	default:
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Count is the number of forward steps so far. It is for calls made with Do.
+func (s *Scheduler) Count() int64 { return s.count }
+
+// Flush forgets all cached prefixes if no request is queued or running, and
+// reports whether that was so. Any goroutine may call it.
+func (s *Scheduler) Flush() bool {
+	done := make(chan bool, 1)
+	if !s.Do(func() {
+		if s.busy() {
+			done <- false
+			return
+		}
+		s.cache.Flush()
+		done <- true
+	}) {
+		return false
+	}
+	return <-done
+}

@@ -1,0 +1,201 @@
+package sched
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/engine/sample"
+)
+
+// alone is what the fake model gives a request by itself, worked out without a
+// scheduler or a cache.
+func alone(r *Request) ([]int32, []float32, string) {
+	tokens := slices.Clone(r.Input)
+	st := sample.NewState(r.Params)
+	var s sample.Sampler
+	var out []int32
+	var probs []float32
+	for len(out) < r.MaxNewTokens {
+		c, err := s.Choose(st, fakeLogits(tokens), sample.Want{Logprob: true})
+		if err != nil {
+			panic(err)
+		}
+		st.Accept(c.Token)
+		tokens, out, probs = append(tokens, c.Token), append(out, c.Token), append(probs, c.Logprob.Logprob)
+		if len(out) < r.MaxNewTokens && !r.IgnoreEOS && len(out) >= r.Params.MinNewTokens && slices.Contains(r.Params.Ends, c.Token) {
+			return out, probs, FinishStop
+		}
+	}
+	return out, probs, FinishLength
+}
+
+// randomRequest has one of few beginnings, so that prefixes meet.
+func randomRequest(rng *rand.Rand, capacity int) Request {
+	n := 1 + rng.IntN(min(capacity-1, 300))
+	input := slices.Concat(prompt(rng.IntN(3), n/2), prompt(rng.IntN(2), n-n/2))
+	r := Request{
+		Input: input, MaxNewTokens: rng.IntN(min(capacity-n, 150) + 1), LogprobStart: -1,
+		Params: sample.Params{Seed: rng.Uint64(), Ends: []int32{1, 2}}, IgnoreEOS: rng.IntN(2) == 0,
+	}
+	switch rng.IntN(4) {
+	case 0: // greedy
+	case 1:
+		r.Params.Temperature, r.Params.TopP = 1, 0.9
+	case 2:
+		r.Params.Temperature, r.Params.TopK, r.Params.FrequencyPenalty = 0.7, 5, 0.5
+	case 3:
+		r.Params.RepetitionPenalty, r.Params.MinNewTokens = 1.3, r.MaxNewTokens/2
+	}
+	if rng.IntN(4) == 0 {
+		r.Logprobs, r.LogprobStart, r.Top = true, rng.IntN(n), rng.IntN(3)
+	}
+	return r
+}
+
+// TestEveryRequestGetsItsOwnTokens submits random requests at random times, lets
+// some go again, and compares every request with what it gets alone. Caches are so
+// small that sequences are evicted and retracted.
+func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
+	retracted := int64(0)
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	for seed := range uint64(rounds) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		opt := Options{
+			DisableRadix:   rng.IntN(3) == 0,
+			ChunkedPrefill: []int{0, 1, 30, 64, 100, 2048}[rng.IntN(6)],
+			MaxPrefill:     []int{0, 50, 4096}[rng.IntN(3)],
+			MaxRunning:     1 + rng.IntN(20),
+			// Far too hopeful, so that sequences must be retracted.
+			Conservativeness: []float64{1, 0.01}[rng.IntN(2)],
+		}
+		t.Run(fmt.Sprintf("%d/%+v", seed, opt), func(t *testing.T) {
+			f := newFake(t, 6+rng.IntN(12))
+			s := start(t, f, opt)
+			var wg sync.WaitGroup
+			for range 40 {
+				r := randomRequest(rng, s.Capacity())
+				leave := 0 // after so many events
+				if rng.IntN(5) == 0 {
+					leave = 1 + rng.IntN(5)
+				}
+				l := newLog()
+				events := 0
+				var h *Handle
+				ready := make(chan struct{})
+				r.Emit = func(e Event) {
+					l.emit(e)
+					if events++; events == leave && e.Finish == nil {
+						<-ready
+						h.Abort(Finish{Type: FinishAbort})
+					}
+				}
+				var err error
+				if h, err = s.Submit(&r); err != nil {
+					t.Fatal(err)
+				}
+				close(ready)
+				wg.Go(func() {
+					tokens, last := l.wait()
+					if err := judge(&r, l.events, tokens, last, leave > 0); err != nil {
+						t.Error(err)
+					}
+				})
+				for range rng.IntN(3) {
+					s.Stats()
+					check := make(chan error, 1)
+					s.Do(func() { check <- s.checkBlocks() })
+					if err := <-check; err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			wg.Wait()
+			if opt.ChunkedPrefill > 0 && f.maxTokens > max(opt.ChunkedPrefill, opt.MaxRunning) {
+				t.Errorf("a batch had %d tokens", f.maxTokens)
+			}
+			if f.maxSeqs > opt.MaxRunning {
+				t.Errorf("a batch had %d sequences", f.maxSeqs)
+			}
+			retracted += s.Stats().RetractedRequests
+		})
+	}
+	if retracted == 0 {
+		t.Error("nothing was ever retracted: the test does not reach it")
+	}
+}
+
+// checkBlocks holds the cache against all sequences.
+func (s *Scheduler) checkBlocks() error {
+	var tables []*kvcache.Table
+	for _, q := range slices.Concat(s.running, s.waiting) {
+		tables = append(tables, &q.table)
+	}
+	if s.chunked != nil {
+		tables = append(tables, &s.chunked.table)
+	}
+	return s.cache.Check(tables...)
+}
+
+// judge compares what a request got with what it gets alone.
+func judge(r *Request, events []Event, tokens []int32, last Event, left bool) error {
+	want, probs, reason := alone(r)
+	if last.Finish.Type == FinishAbort {
+		if !left || last.Finish.Message != "" {
+			return fmt.Errorf("aborted: %q", last.Finish.Message)
+		}
+		if len(tokens) > len(want) || !slices.Equal(tokens, want[:len(tokens)]) {
+			return fmt.Errorf("before it was aborted: got %v, want a beginning of %v", tokens, want)
+		}
+		return nil
+	}
+	if !slices.Equal(tokens, want) || last.Finish.Type != reason {
+		return fmt.Errorf("%d+%d tokens, %d retractions: got %v (%s), want %v (%s)",
+			len(r.Input), r.MaxNewTokens, last.Retractions, tokens, last.Finish.Type, want, reason)
+	}
+	if reason == FinishStop && last.Finish.Matched != want[len(want)-1] {
+		return fmt.Errorf("stopped by token %d, want %d", last.Finish.Matched, want[len(want)-1])
+	}
+	for i, e := range events {
+		if r.Logprobs && e.Token != NoToken && e.Logprob != probs[i] {
+			return fmt.Errorf("logprob %v of token %d, want %v", e.Logprob, i, probs[i])
+		}
+		if i > 0 && e.Prompt != nil {
+			return fmt.Errorf("event %d has logprobs of the prompt", i)
+		}
+	}
+	if r.LogprobStart < 0 {
+		return nil
+	}
+	return judgePrompt(r, events[0])
+}
+
+func judgePrompt(r *Request, first Event) error {
+	if n := len(r.Input) - r.LogprobStart; len(first.Prompt) != n || (r.Top > 0 && len(first.PromptTop) != n) {
+		return fmt.Errorf("%d logprobs and %d lists for %d tokens of the prompt", len(first.Prompt), len(first.PromptTop), n)
+	}
+	var s sample.Sampler
+	for i, p := range first.Prompt {
+		at := r.LogprobStart + i
+		if p.Token != r.Input[at] {
+			return fmt.Errorf("logprob %d is of token %d, want %d", i, p.Token, r.Input[at])
+		}
+		if at == 0 {
+			if p.Logprob == p.Logprob {
+				return fmt.Errorf("the first token has logprob %v", p.Logprob)
+			}
+			continue
+		}
+		want, top := s.Score(fakeLogits(r.Input[:at]), r.Input[at], r.Top)
+		if p.Logprob != want || (r.Top > 0 && !slices.Equal(first.PromptTop[i], top)) {
+			return fmt.Errorf("position %d has logprob %v, want %v", at, p.Logprob, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package sched
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/engine/sample"
+)
+
+// Request is one sequence to generate. The scheduler takes it as it is: lengths
+// are for the caller to check, see Scheduler.Capacity.
+type Request struct {
+	ID           string
+	Input        []int32 // at least one token
+	Params       sample.Params
+	MaxNewTokens int
+	IgnoreEOS    bool // none of Params.Ends ends the sequence
+	Logprobs     bool
+	Top          int         // top log probabilities of each token; with Logprobs
+	LogprobStart int         // first prompt position to score; -1: none
+	Emit         func(Event) // called by the scheduler's loop, must not block
+}
+
+// NoToken stands for an event without a token.
+const NoToken int32 = -1
+
+// Event is what one step made of a request.
+type Event struct {
+	Token   int32 // NoToken: none
+	Logprob float32
+	Top     []sample.Logprob
+
+	// Log probabilities of the prompt come once, with the first event: of each
+	// token from Request.LogprobStart on. The first token of all has none (NaN).
+	Prompt    []sample.Logprob
+	PromptTop [][]sample.Logprob
+
+	Cached      int // prompt tokens found in the prefix cache when it was first admitted
+	Retractions int
+	Finish      *Finish
+}
+
+// Reasons for which a request ends.
+const (
+	FinishStop   = "stop"
+	FinishLength = "length"
+	FinishAbort  = "abort"
+)
+
+// Finish says why a request ended.
+type Finish struct {
+	Type    string
+	Matched int32  // stop: the token that ended it
+	Message string // abort: the reason
+	Status  int    // abort: an HTTP status; 0: it was asked for
+}
+
+// seq is a request on its way.
+type seq struct {
+	*Request
+	arrival     uint64
+	state       *sample.State
+	tokens      []int32 // the input, then what was generated
+	table       kvcache.Table
+	computed    int // positions whose keys and values are in table
+	cached      int // as told in events; -1: never admitted
+	retractions int
+	done        bool
+
+	scores    []sample.Logprob
+	scoresTop [][]sample.Logprob
+	scored    bool // scores are complete and were told
+}
+
+func newSeq(r *Request) *seq {
+	return &seq{
+		Request: r,
+		state:   sample.NewState(r.Params),
+		tokens:  slices.Clone(r.Input),
+		cached:  -1,
+		scored:  r.LogprobStart < 0 || r.LogprobStart >= len(r.Input),
+	}
+}
+
+func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
+func (q *seq) left() int      { return q.MaxNewTokens - q.generated() }
+
+// lookup is how many positions may be taken from the cache: the last token has to
+// be computed for its logits, and so has every one before a token to be scored.
+func (q *seq) lookup() int {
+	n := len(q.tokens) - 1
+	if !q.scored {
+		n = min(n, max(q.LogprobStart-1, 0))
+	}
+	return n
+}
+
+// emit sends an event.
+func (q *seq) emit(e Event) {
+	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
+	if !q.scored && len(q.scores) == len(q.Input)-q.LogprobStart {
+		e.Prompt, e.PromptTop, q.scored = q.scores, q.scoresTop, true
+		q.scores, q.scoresTop = nil, nil
+	}
+	if e.Finish != nil {
+		q.done = true
+	}
+	q.Emit(e)
+}
+
+// finish ends the request without a token.
+func (q *seq) finish(f Finish) { q.emit(Event{Token: NoToken, Finish: &f}) }
+
+// accept adds a generated token and tells whether the request ends with it. The
+// length is looked at first, as SGLang does.
+func (q *seq) accept(token int32) *Finish {
+	q.tokens = append(q.tokens, token)
+	q.state.Accept(token)
+	switch {
+	case q.left() <= 0:
+		return &Finish{Type: FinishLength}
+	case !q.IgnoreEOS && q.generated() >= q.Params.MinNewTokens && slices.Contains(q.Params.Ends, token):
+		return &Finish{Type: FinishStop, Matched: token}
+	}
+	return nil
+}
+
+// score adds the log probabilities that rows tell: the logits after each of the
+// prompt's positions from start on.
+func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
+	if q.scores == nil {
+		q.scores = make([]sample.Logprob, 0, len(q.Input)-q.LogprobStart)
+		if q.Top > 0 {
+			q.scoresTop = make([][]sample.Logprob, 0, len(q.Input)-q.LogprobStart)
+		}
+		if q.LogprobStart == 0 {
+			q.addScore(q.Input[0], float32(math.NaN()), nil)
+		}
+	}
+	for i, row := range rows {
+		next := start + i + 1
+		if next < max(q.LogprobStart, 1) || next >= len(q.Input) {
+			continue
+		}
+		logprob, top := s.Score(row, q.Input[next], q.Top)
+		q.addScore(q.Input[next], logprob, top)
+	}
+}
+
+func (q *seq) addScore(token int32, logprob float32, top []sample.Logprob) {
+	q.scores = append(q.scores, sample.Logprob{Token: token, Logprob: logprob})
+	if q.Top > 0 {
+		q.scoresTop = append(q.scoresTop, top)
+	}
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Step is one forward step of one scheduler, for the batch log.
+type Step struct {
+	Time    time.Time // of its end
+	Ranks   string    // "", " DP0 TP1 EP0": between the time and the bracket
+	Prefill bool      // else decode
+	Iter    int64     // forward count
+
+	NewSeqs      int // prefill
+	NewTokens    int // prefill: computed; decode: generated
+	CachedTokens int // prefill: found in the prefix cache
+	Pending      int // prefill: prompt tokens of started prompts still to compute
+
+	Running    int
+	Queued     int
+	UsedTokens int
+	Usage      float64 // fraction of the KV cache
+	Graph      bool    // a replayed graph
+}
+
+// BatchLog writes SGLang's batch lines: one for every prefill batch, one for
+// every Interval-th decode batch of a scheduler. Throughputs are tokens since the
+// scheduler's previous line of the kind over the time since then, so the first
+// after a pause is too low, as SGLang's is.
+//
+// Writing happens on a goroutine of its own: a slow terminal must not hold up a
+// forward step. When it falls behind, lines are left out and counted.
+type BatchLog struct {
+	interval int
+	iters    bool
+	lines    chan []byte
+	done     chan struct{}
+
+	mu      sync.Mutex
+	ranks   map[string]*rankLog
+	dropped int
+	closed  bool
+}
+
+type rankLog struct {
+	prefill, decode time.Time // of the last lines
+	decodes         int       // steps since the last line
+	tokens          int       // generated since the last line
+}
+
+// NewBatchLog writes to w. interval is in decode steps, 0 means 40. iters puts
+// the forward count into each line (SGLANG_LOG_FORWARD_ITERS).
+func NewBatchLog(w io.Writer, interval int, iters bool) *BatchLog {
+	if interval <= 0 {
+		interval = 40
+	}
+	l := &BatchLog{interval: interval, iters: iters, lines: make(chan []byte, 256), done: make(chan struct{}), ranks: map[string]*rankLog{}}
+	go func() {
+		defer close(l.done)
+		for line := range l.lines {
+			w.Write(line) // nobody to tell when the log cannot be written
+		}
+	}()
+	return l
+}
+
+// Close writes what is left.
+func (l *BatchLog) Close() {
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.lines)
+	}
+	l.mu.Unlock()
+	<-l.done
+}
+
+// Add takes one step. It never waits for the writer.
+func (l *BatchLog) Add(st Step) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	r := l.ranks[st.Ranks]
+	if r == nil {
+		r = &rankLog{prefill: st.Time, decode: st.Time}
+		l.ranks[st.Ranks] = r
+	}
+	var line []byte
+	if st.Prefill {
+		line = l.prefill(r, &st)
+	} else {
+		r.decodes++
+		r.tokens += st.NewTokens
+		if r.decodes < l.interval {
+			return
+		}
+		line = l.decode(r, &st)
+	}
+	if l.dropped > 0 {
+		line = fmt.Appendf(line, "%s%d batch lines left out: the log is written too slowly\n", head(&st), l.dropped)
+	}
+	select {
+	case l.lines <- line:
+		l.dropped = 0
+	default:
+		l.dropped++
+	}
+}
+
+func head(st *Step) string {
+	return "[" + st.Time.Format(time.DateTime) + st.Ranks + "] "
+}
+
+func (l *BatchLog) iter(st *Step) string {
+	if !l.iters {
+		return ""
+	}
+	return fmt.Sprintf(" [%d]", st.Iter)
+}
+
+func (l *BatchLog) prefill(r *rankLog, st *Step) []byte {
+	rate := perSecond(st.NewTokens, st.Time.Sub(r.prefill))
+	r.prefill = st.Time
+	return fmt.Appendf(nil, "%sPrefill batch%s, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, #pending-token: %d, cuda graph: %s, input throughput (token/s): %.2f\n",
+		head(st), l.iter(st), st.NewSeqs, st.NewTokens, st.CachedTokens, st.Usage, st.Running, st.Queued, st.Pending, pyBool(st.Graph), rate)
+}
+
+func (l *BatchLog) decode(r *rankLog, st *Step) []byte {
+	rate := perSecond(r.tokens, st.Time.Sub(r.decode))
+	r.decode, r.decodes, r.tokens = st.Time, 0, 0
+	return fmt.Appendf(nil, "%sDecode batch%s, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d\n",
+		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, pyBool(st.Graph), rate, st.Queued)
+}
+
+func perSecond(n int, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+func pyBool(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}

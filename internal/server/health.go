@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// health is GET /health and /health_generate: an empty body, 200 or 503.
+// /health_generate, and /health when SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION is
+// true, generate one token. Unlike SGLang's the variable is off by default: a
+// probe is a forward step, and would show up in every profile.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	probe := r.URL.Path == "/health_generate" ||
+		r.URL.Path == "/health" && envBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
+	err := s.engine.Healthy()
+	switch {
+	case s.draining.Load():
+		err = errShutdown
+	case err == nil && probe:
+		err = s.probe(r.Context())
+	}
+	if err != nil {
+		s.o.Log.Warn("health check failed", "path", r.URL.Path, "err", err)
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.draining.Load() || s.engine.Healthy() != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+var errProbe = errors.New("no token and no forward step within the limit")
+
+// probe generates one token. Any forward step meanwhile proves the same, so a
+// full server is healthy too.
+func (s *Server) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.HealthTimeout)
+	defer cancel()
+	before := s.forwardCt()
+	req := &Request{
+		ID: "HEALTH_CHECK_" + s.o.NewID(), Input: []int32{0}, LogprobStart: -1, DPRank: -1, Probe: true,
+		Params: Sampling{MaxNewTokens: 1, TopP: 1, RepetitionPenalty: 1},
+	}
+	b, err := s.launch(ctx, []*spec{{req: req, skipSpecial: true}}, false)
+	done := make(<-chan struct{})
+	switch {
+	case err == nil:
+		defer b.cancel(errClientGone)
+		done = b.wake
+	case !errors.Is(err, ErrQueueFull) && asAPI(err).status != http.StatusServiceUnavailable:
+		return err
+	}
+	t := time.NewTicker(50 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case <-done:
+			b.mu.Lock()
+			f := b.seqs[0].finish
+			b.mu.Unlock()
+			if f.Type == FinishAbort {
+				return errors.New(f.Message)
+			}
+			return nil
+		case <-t.C:
+			if s.forwardCt() != before {
+				return nil
+			}
+		case <-ctx.Done():
+			return errProbe
+		}
+	}
+}
+
+func (s *Server) forwardCt() (sum int64) {
+	for _, st := range s.engine.Stats() {
+		sum += st.ForwardCt
+	}
+	return sum
+}
+
+// envBool reads a boolean as SGLang does: true and 1, in any case.
+func envBool(v string, absent bool) bool {
+	if v == "" {
+		return absent
+	}
+	return strings.EqualFold(v, "true") || v == "1"
+}

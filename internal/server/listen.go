@@ -1,0 +1,28 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// DefaultPort is SGLang's.
+const DefaultPort = 30000
+
+// Listen opens the port. An empty host is loopback. It refuses a host beyond
+// loopback when there is no API key, before the model is loaded for nothing;
+// [Server.Serve] looks again.
+func Listen(host string, port int, apiKey string) (net.Listener, error) {
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s port %d: %w", host, port, err)
+	}
+	if apiKey == "" && !isLoopback(ln.Addr()) {
+		ln.Close()
+		return nil, fmt.Errorf("%s: %w", host, errNeedKey)
+	}
+	return ln, nil
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// Options configure a Server. The zero value serves on loopback without a key,
+// without metrics and without logs.
+type Options struct {
+	ServedModelName string // default: the engine's model path
+	Version         string
+	Args            map[string]any // launch arguments, shown by /server_info
+
+	APIKey      string // wanted as "Authorization: Bearer KEY" when set
+	AdminAPIKey string // wanted by profile, flush and abort routes when set
+
+	// AllowedHosts are names, besides those of loopback, by which a server that
+	// listens on loopback without a key may be addressed.
+	AllowedHosts []string
+
+	EnableMetrics     bool
+	IncrementalOutput bool // events carry only what is new
+	CacheReport       bool // usage tells cached tokens
+	LogRequests       bool
+	LogRequestsLevel  int // 0: metadata, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts
+
+	MaxBodyBytes  int64         // default 32 MiB
+	MaxInFlight   int           // sequences; default 4096
+	StreamBuffer  int           // tokens a streaming client may lag behind; default 4096
+	BodyTimeout   time.Duration // to read a body; default 60 s
+	WriteTimeout  time.Duration // for one write of a stream; default 60 s
+	HealthTimeout time.Duration // of the probe; default 20 s
+	DrainTimeout  time.Duration // running requests may take so long at shutdown; default 30 s
+
+	// ProfileRoot must hold every output_dir when listening beyond loopback.
+	// Default: SGLANG_TORCH_PROFILER_DIR, else /tmp.
+	ProfileRoot string
+
+	// Doors to the outside; nil means the real one.
+	Log    *slog.Logger
+	Getenv func(string) string
+	Now    func() time.Time
+	NewID  func() string // request ids
+}
+
+func (o Options) withDefaults() Options {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&o.BodyTimeout, time.Minute)
+	def(&o.WriteTimeout, time.Minute)
+	def(&o.HealthTimeout, 20*time.Second)
+	def(&o.DrainTimeout, 30*time.Second)
+	if o.MaxBodyBytes <= 0 {
+		o.MaxBodyBytes = 32 << 20
+	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = 4096
+	}
+	if o.StreamBuffer <= 0 {
+		o.StreamBuffer = 4096
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	return o
+}
+
+// newID returns 32 hex digits, as Python's uuid4().hex.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

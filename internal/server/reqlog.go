@@ -1,0 +1,54 @@
+package server
+
+import (
+	"log/slog"
+	"unicode/utf8"
+)
+
+// logReceived notes a request at its start, with as much of it as the level asks
+// for: see Options.LogRequestsLevel.
+func (s *Server) logReceived(q *sequence) {
+	if !s.o.LogRequests {
+		return
+	}
+	attrs := []any{"rid", q.req.ID, "prompt_tokens", len(q.req.Input), "stream", q.b.stream}
+	if s.o.LogRequestsLevel >= 1 {
+		p := q.req.Params
+		attrs = append(attrs, slog.Group("sampling",
+			"max_new_tokens", p.MaxNewTokens, "temperature", p.Temperature, "top_p", p.TopP, "top_k", p.TopK, "ignore_eos", p.IgnoreEOS, "stop", q.stops))
+	}
+	if s.o.LogRequestsLevel >= 2 {
+		attrs = append(attrs, "text", s.logText(s.tok.Decode(q.req.Input, false)))
+	}
+	s.o.Log.Info("receive request", attrs...)
+}
+
+// logFinished notes its end; q.b.mu is held.
+func (s *Server) logFinished(q *sequence) {
+	if !s.o.LogRequests {
+		return
+	}
+	attrs := []any{
+		"rid", q.req.ID, "finish", q.finish.Type, "prompt_tokens", len(q.req.Input), "completion_tokens", q.n, "cached_tokens", q.cached, "dur", q.e2e,
+	}
+	if q.finish.Message != "" {
+		attrs = append(attrs, "reason", q.finish.Message)
+	}
+	if s.o.LogRequestsLevel >= 2 {
+		attrs = append(attrs, "text", s.logText(unescape(q.text)))
+	}
+	s.o.Log.Info("finish request", attrs...)
+}
+
+// logText cuts a text for the log, unless the level asks for all of it.
+func (s *Server) logText(text string) string {
+	const most = 2 << 10
+	if s.o.LogRequestsLevel >= 3 || len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

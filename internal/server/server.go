@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server serves one engine over HTTP.
+type Server struct {
+	o       Options
+	engine  Engine
+	tok     Tokenizer
+	info    Info
+	name    string // served model name
+	created time.Time
+	metrics *metrics
+	mux     http.Handler
+
+	public   atomic.Bool // listening beyond loopback
+	draining atomic.Bool
+	abortAll context.CancelCauseFunc // ends what still runs after the drain
+	base     context.Context
+
+	mu     sync.Mutex
+	active map[string]*sequence // by request id
+	idle   chan struct{}        // closed and replaced when active gets empty
+	work   sync.WaitGroup       // collectors
+}
+
+// New returns a server in front of e.
+func New(e Engine, o Options) *Server {
+	s := &Server{
+		o:      o.withDefaults(),
+		engine: e,
+		tok:    e.Tokenizer(),
+		info:   e.Info(),
+		active: map[string]*sequence{},
+	}
+	s.name = s.o.ServedModelName
+	if s.name == "" {
+		s.name = s.info.ModelPath
+	}
+	s.created = s.o.Now()
+	s.metrics = newMetrics(s.name)
+	s.base, s.abortAll = context.WithCancelCause(context.Background())
+	s.mux = s.routes()
+	return s
+}
+
+// Handler returns the HTTP handler, for a server on loopback.
+func (s *Server) Handler() http.Handler { return s.mux }
+
+// errNeedKey is returned when an open server would be reachable from elsewhere.
+var errNeedKey = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
+
+// Serve answers requests on ln until ctx ends. Then it refuses new requests,
+// lets running ones finish for at most Options.DrainTimeout, aborts the rest with
+// an error event, and returns. Beyond loopback it wants an API key.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if !isLoopback(ln.Addr()) {
+		if s.o.APIKey == "" {
+			return fmt.Errorf("%s: %w", ln.Addr(), errNeedKey)
+		}
+		s.public.Store(true)
+	}
+	hs := &http.Server{
+		Handler:           s.mux,
+		ReadHeaderTimeout: 20 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          newErrorLog(s.o.Log),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(ln) }()
+	select {
+	case err := <-failed:
+		s.abortAll(errShutdown)
+		s.work.Wait()
+		return err
+	case <-ctx.Done():
+	}
+	s.Drain()
+	// What is left are replies on their way out.
+	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := hs.Shutdown(last); err != nil {
+		hs.Close()
+	}
+	<-failed
+	s.work.Wait()
+	return nil
+}
+
+// Drain refuses new requests, waits for the running ones, and aborts those that
+// are left after Options.DrainTimeout.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	n := s.running()
+	s.o.Log.Info("shutting down", "running", n, "limit", s.o.DrainTimeout)
+	t := time.NewTimer(s.o.DrainTimeout)
+	defer t.Stop()
+	select {
+	case <-s.whenIdle():
+	case <-t.C:
+		s.o.Log.Warn("aborting requests at shutdown", "n", s.running())
+	}
+	s.abortAll(errShutdown)
+}
+
+// whenIdle returns a channel that is closed once no sequence runs.
+func (s *Server) whenIdle() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.active) == 0 {
+		c := make(chan struct{})
+		close(c)
+		return c
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	return s.idle
+}
+
+// running returns the number of sequences in flight.
+func (s *Server) running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.active)
+}
+
+// admit registers the sequences of one request, all or none.
+func (s *Server) admit(seqs []*sequence) *apiError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return unavailable("the server is shutting down")
+	}
+	if len(s.active)+len(seqs) > s.o.MaxInFlight {
+		return unavailable(fmt.Sprintf("too many requests in flight (%d, limit %d)", len(s.active), s.o.MaxInFlight))
+	}
+	for i, q := range seqs {
+		if s.active[q.req.ID] != nil {
+			for _, r := range seqs[:i] {
+				delete(s.active, r.req.ID)
+			}
+			return badRequest(fmt.Sprintf("rid: %q is already in use", q.req.ID))
+		}
+		s.active[q.req.ID] = q
+	}
+	return nil
+}
+
+// forget ends the registration of a sequence.
+func (s *Server) forget(q *sequence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[q.req.ID] == q {
+		delete(s.active, q.req.ID)
+	}
+	if len(s.active) == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
+}
+
+func isLoopback(a net.Addr) bool {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}
