@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"github.com/stepscope/stepscope/trace"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/kernel"
@@ -83,7 +84,7 @@ func (a *analyzer) collectives() {
 			}
 			c := row(key{name, r.label + " alone", kind, size, r.bytesOf(o, name)})
 			c.Count++
-			if isGraphLaunch(r.launchName(o)) {
+			if trace.IsGraphLaunch(r.launchName(o)) {
 				c.InGraphs++
 			}
 			c.Transfer += o.end - o.start

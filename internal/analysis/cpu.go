@@ -33,7 +33,7 @@ func (a *analyzer) cpu() {
 			l.Calls++
 			l.Total += c.end - c.start
 			calls = append(calls, c.end-c.start)
-			if isGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
+			if trace.IsGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
 				l.GraphCalls++
 				l.GraphOps += int(c.ops)
 			}

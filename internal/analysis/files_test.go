@@ -185,7 +185,7 @@ func TestNoAnnotations(t *testing.T) {
 	}
 	// Steps are graph launches now; the prefill before them is outside.
 	r := analyzed(t, strip(realSet(t, "graph_work")))
-	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != ruleGraphs {
+	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != trace.ByGraphs {
 		t.Errorf("graph launches: got %q by %s%s", got, r.Source.StepRule, describe(r))
 	}
 	if r := analyzed(t, strip(realSet(t, "graphs"))); !has(r, Balanced) || len(stragglersOf(r)) > 0 {

@@ -236,7 +236,7 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 			at := seqs[i][k][n]
 			o := &r.ops[at]
 			m.at = append(m.at, part{rank: int32(i), op: at, start: r.wall(o.start), end: r.wall(o.end)})
-			m.inGraph = m.inGraph || isGraphLaunch(r.launchName(o))
+			m.inGraph = m.inGraph || trace.IsGraphLaunch(r.launchName(o))
 		}
 		if shortest != longest && !possible(m.at) {
 			d.unmatched += (shortest - n) * len(members)

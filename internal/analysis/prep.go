@@ -184,7 +184,7 @@ func (r *rank) link(n *names) {
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		if s.Cat.Launch() && isGraphLaunch(t.Strings.Get(s.Name)) {
+		if s.Cat.Launch() && trace.IsGraphLaunch(t.Strings.Get(s.Name)) {
 			if at, ok := callOf[s.Corr]; !ok || callAt[at] == 0 {
 				r.empty++
 			}
@@ -243,14 +243,6 @@ func (r *rank) stepAt(at int64) int32 {
 		return -1
 	}
 	return int32(i)
-}
-
-func isGraphLaunch(name string) bool {
-	switch name {
-	case "cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_ptsz", "cuGraphLaunch_ptsz":
-		return true
-	}
-	return false
 }
 
 // devices counts the devices that have work.

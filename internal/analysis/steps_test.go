@@ -63,24 +63,24 @@ func TestFindSteps(t *testing.T) {
 		rule string
 		want []interval
 	}{
-		{"annotations", func(y *toy) { y.step(0, 10).step(12, 20) }, ruleAnnotations, []interval{{0, 10}, {12, 20}}},
+		{"annotations", func(y *toy) { y.step(0, 10).step(12, 20) }, trace.ByAnnotations, []interval{{0, 10}, {12, 20}}},
 		{"nested: the outermost counts", func(y *toy) {
 			note(note(note(y, "step[DECODE bs=1]", 0, 10), "draft step[DECODE bs=1]", 2, 4), "step[TARGET_VERIFY bs=1]", 20, 30)
-		}, ruleAnnotations, []interval{{0, 10}, {20, 30}}},
-		{"begins where the last ends", func(y *toy) { y.step(0, 10).step(10, 20) }, ruleAnnotations, []interval{{0, 10}, {10, 20}}},
-		{"in disorder", func(y *toy) { y.step(12, 20).step(0, 10) }, ruleAnnotations, []interval{{0, 10}, {12, 20}}},
-		{"scheduler spans are no steps", func(y *toy) { note(y, "scheduler.run_batch", 0, 100).step(10, 20) }, ruleAnnotations, []interval{{10, 20}}},
-		{"forward before ProfilerStep", func(y *toy) { note(y, "ProfilerStep#1", 0, 100).step(10, 20) }, ruleAnnotations, []interval{{10, 20}}},
-		{"ProfilerStep alone", func(y *toy) { note(note(y, "ProfilerStep#1", 0, 100), "ProfilerStep#2", 100, 150) }, ruleProfiler, []interval{{0, 100}, {100, 150}}},
+		}, trace.ByAnnotations, []interval{{0, 10}, {20, 30}}},
+		{"begins where the last ends", func(y *toy) { y.step(0, 10).step(10, 20) }, trace.ByAnnotations, []interval{{0, 10}, {10, 20}}},
+		{"in disorder", func(y *toy) { y.step(12, 20).step(0, 10) }, trace.ByAnnotations, []interval{{0, 10}, {12, 20}}},
+		{"scheduler spans are no steps", func(y *toy) { note(y, "scheduler.run_batch", 0, 100).step(10, 20) }, trace.ByAnnotations, []interval{{10, 20}}},
+		{"forward before ProfilerStep", func(y *toy) { note(y, "ProfilerStep#1", 0, 100).step(10, 20) }, trace.ByAnnotations, []interval{{10, 20}}},
+		{"ProfilerStep alone", func(y *toy) { note(note(y, "ProfilerStep#1", 0, 100), "ProfilerStep#2", 100, 150) }, trace.ByProfiler, []interval{{0, 100}, {100, 150}}},
 		{"graph launches", func(y *toy) {
 			y.launch("cudaLaunchKernel", 0, 5)
 			y.launch("cudaGraphLaunch", 10, 20)
 			y.launch("cudaLaunchKernel", 30, 35)
 			y.launch("cudaGraphLaunch", 50, 60)
 			y.launch("cudaMemcpyAsync", 70, 90)
-		}, ruleGraphs, []interval{{10, 50}, {50, 90}}},
-		{"one graph launch is no rhythm", func(y *toy) { y.launch("cudaGraphLaunch", 10, 20) }, ruleNone, nil},
-		{"nothing", func(*toy) {}, ruleNone, nil},
+		}, trace.ByGraphs, []interval{{10, 50}, {50, 90}}},
+		{"one graph launch is no rhythm", func(y *toy) { y.launch("cudaGraphLaunch", 10, 20) }, trace.Uncut, nil},
+		{"nothing", func(*toy) {}, trace.Uncut, nil},
 	} {
 		y := newToy()
 		c.make(y)

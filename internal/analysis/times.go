@@ -186,7 +186,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 	for i := range r.calls {
 		if c := &r.calls[i]; c.step >= 0 {
 			parts[c.step].Launches++
-			if isGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
+			if trace.IsGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
 				parts[c.step].Graphs++
 			}
 		}

@@ -15,6 +15,7 @@ type rank struct {
 	label    string
 	steps    []step
 	rule     string
+	passes   []trace.Pass
 	step     []int32 // of each span, in steps; -1: outside all of them
 	class    []kernel.Class
 	known    []bool // class is filled in for this name
@@ -52,7 +53,7 @@ func (n *namer) label(s *trace.Source) string {
 
 func prepare(t *trace.Trace, names *namer) *rank {
 	r := &rank{t: t, label: names.label(&t.Source)}
-	r.steps, r.rule = findSteps(t)
+	r.passes, r.steps, r.rule = findSteps(t)
 	r.assignSteps()
 	at := t.Source.Rank
 	r.at.tp, r.at.dp, r.at.pp, r.at.ep = said(at.TP), said(at.DP), said(at.PP), said(at.EP)
@@ -122,7 +123,7 @@ func (r *rank) assignSteps() {
 			}
 			at = start
 		}
-		r.step[i] = stepAt(r.steps, at)
+		r.step[i] = trace.PassAt(r.passes, at)
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *rank) fill(row *Row, i int) {
 	}
 	if n := r.step[i]; n >= 0 {
 		st := &r.steps[n]
-		row.Step, row.StepKind, row.StepMode = st.number, st.info.Kind.String(), st.info.Mode
+		row.Step, row.StepKind, row.StepMode = st.number, st.Step.Kind.String(), st.Step.Mode
 		row.StepBatch, row.StepTokens = st.batch, st.tokens
 	}
 	switch {

@@ -117,8 +117,8 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 	}
 	for i := range r.steps {
 		st := &r.steps[i]
-		if err := s.steps.add(firstStep+int64(i), id, int64(i), st.info.Kind.String(), text(st.info.Mode),
-			t.Strings.Get(st.name), opt32(st.batch), opt32(st.tokens), st.start, st.end-st.start, st.end); err != nil {
+		if err := s.steps.add(firstStep+int64(i), id, int64(i), st.Step.Kind.String(), text(st.Step.Mode),
+			t.Strings.Get(st.Name), opt32(st.batch), opt32(st.tokens), st.Start, st.End-st.Start, st.End); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"github.com/stepscope/stepscope/trace"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,7 @@ func TestRows(t *testing.T) {
 	if len(lines)-1 != len(want) {
 		t.Errorf("%d rows, want %d", len(lines)-1, len(want))
 	}
-	if r := res.Ranks[0]; r.Steps != 2 || r.StepRule != ruleAnnotations || r.Device != "GPU" || !r.Complete {
+	if r := res.Ranks[0]; r.Steps != 2 || r.StepRule != trace.ByAnnotations || r.Device != "GPU" || !r.Complete {
 		t.Errorf("rank: %+v", r)
 	}
 }
@@ -90,11 +91,11 @@ func TestStepRules(t *testing.T) {
 		rule   string
 		steps  []string // of the events in order
 	}{
-		{"none", []string{event("cpu_op", "a", "1")}, ruleNone, []string{""}},
-		{"profiler steps", []string{event("user_annotation", "ProfilerStep#4", "1"), event("cpu_op", "a", "2"), event("user_annotation", "ProfilerStep#5", "4")}, ruleProfiler, []string{"0 other", "0 other", "1 other"}},
-		{"one graph is not steps", []string{event("cuda_runtime", "cudaGraphLaunch", "1")}, ruleNone, []string{""}},
-		{"graphs", []string{event("cuda_runtime", "cudaGraphLaunch", "1"), event("cpu_op", "between", "4"), event("cuda_runtime", "cudaGraphLaunch", "8"), event("cpu_op", "after", "20")}, ruleGraphs, []string{"0 decode", "0 decode", "1 decode", ""}},
-		{"annotations go first", []string{event("user_annotation", "ProfilerStep#1", "1"), event("user_annotation", "step[IDLE]", "2"), event("cpu_op", "a", "9")}, ruleAnnotations, []string{"", "0 idle", ""}},
+		{"none", []string{event("cpu_op", "a", "1")}, trace.Uncut, []string{""}},
+		{"profiler steps", []string{event("user_annotation", "ProfilerStep#4", "1"), event("cpu_op", "a", "2"), event("user_annotation", "ProfilerStep#5", "4")}, trace.ByProfiler, []string{"0 other", "0 other", "1 other"}},
+		{"one graph is not steps", []string{event("cuda_runtime", "cudaGraphLaunch", "1")}, trace.Uncut, []string{""}},
+		{"graphs", []string{event("cuda_runtime", "cudaGraphLaunch", "1"), event("cpu_op", "between", "4"), event("cuda_runtime", "cudaGraphLaunch", "8"), event("cpu_op", "after", "20")}, trace.ByGraphs, []string{"0 decode", "0 decode", "1 decode", ""}},
+		{"annotations go first", []string{event("user_annotation", "ProfilerStep#1", "1"), event("user_annotation", "step[IDLE]", "2"), event("cpu_op", "a", "9")}, trace.ByAnnotations, []string{"", "0 idle", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := writeSet(t, map[string]string{"w-TP-0.trace.json": `{"traceEvents":[` + strings.Join(c.events, ",") + `]}`})

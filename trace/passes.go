@@ -1,0 +1,128 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The rules that cut steps, in the order tried.
+const (
+	ByAnnotations = "forward annotations"
+	ByProfiler    = "ProfilerStep annotations"
+	ByGraphs      = "CUDA graph launches"
+	Uncut         = "none: the whole window is one step"
+)
+
+// Pass is one forward pass as the launching thread saw it. Its number is its
+// place in the list that Passes gives, from 0.
+type Pass struct {
+	Start, End int64 // ns since the epoch
+	Step       Step
+	Name       StringID
+	Track      TrackID
+}
+
+// Passes cuts a trace into forward passes, in time order, and says by which
+// rule. Nested ones keep the outermost: a draft model's step is part of the
+// target's. Without any it gives none, by the rule Uncut.
+func Passes(t *Trace) ([]Pass, string) {
+	var forward, profiler []Pass
+	known := map[StringID]*Step{}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat != UserAnnotation {
+			continue
+		}
+		step, seen := known[s.Name]
+		if !seen {
+			if p, ok := ParseStep(t.Strings.Get(s.Name)); ok {
+				step = &p
+			}
+			known[s.Name] = step
+		}
+		if step == nil {
+			continue
+		}
+		p := Pass{Start: s.Start, End: s.End(), Step: *step, Name: s.Name, Track: s.Track}
+		if step.Mode == "ProfilerStep" {
+			profiler = append(profiler, p)
+		} else {
+			forward = append(forward, p)
+		}
+	}
+	if len(forward) > 0 {
+		return outermost(forward), ByAnnotations
+	}
+	if len(profiler) > 0 {
+		return outermost(profiler), ByProfiler
+	}
+	if replays := graphPasses(t); len(replays) > 1 {
+		return replays, ByGraphs
+	}
+	return nil, Uncut
+}
+
+// PassAt is the pass that holds a moment of the host, -1 for none. Passes do
+// not overlap.
+func PassAt(passes []Pass, at int64) int32 {
+	i, ok := slices.BinarySearchFunc(passes, at, func(p Pass, at int64) int { return cmp.Compare(p.Start, at) })
+	if !ok {
+		i--
+	}
+	if i < 0 || at >= passes[i].End {
+		return -1
+	}
+	return int32(i)
+}
+
+// outermost orders passes by start and drops those that begin inside another.
+func outermost(passes []Pass) []Pass {
+	slices.SortFunc(passes, func(a, b Pass) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	})
+	kept := passes[:0]
+	for _, p := range passes {
+		if n := len(kept); n > 0 && p.Start < kept[n-1].End {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// IsGraphLaunch tells the API calls that replay a graph.
+func IsGraphLaunch(name string) bool {
+	switch name {
+	case "cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_ptsz", "cuGraphLaunch_ptsz":
+		return true
+	}
+	return false
+}
+
+// graphPasses takes each graph launch as the beginning of a decode pass; what
+// is launched until the next belongs to it.
+func graphPasses(t *Trace) []Pass {
+	var passes []Pass
+	last := int64(0)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() {
+			continue
+		}
+		last = max(last, s.End())
+		if IsGraphLaunch(t.Strings.Get(s.Name)) {
+			passes = append(passes, Pass{
+				Start: s.Start, Track: s.Track, Name: s.Name,
+				Step: Step{Kind: Decode, Mode: "graph", Batch: -1, Tokens: -1},
+			})
+		}
+	}
+	slices.SortFunc(passes, func(a, b Pass) int { return cmp.Compare(a.Start, b.Start) })
+	for i := range passes {
+		passes[i].End = last
+		if i+1 < len(passes) {
+			passes[i].End = passes[i+1].Start
+		}
+	}
+	return passes
+}
