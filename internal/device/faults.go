@@ -47,7 +47,7 @@ func (f *Faults) slow(kernel func()) {
 	}
 }
 
-// step counts the annotations of steps and stalls the host at those that the
+// countStep counts the annotations of steps and stalls the host at those that the
 // faults are for.
 func (h *Host) countStep(name string) {
 	if !strings.HasPrefix(name, "step[") {

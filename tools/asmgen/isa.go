@@ -1,0 +1,147 @@
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const rodata = attr.RODATA | attr.NOPTR
+
+// isa is what the vector operations see of an instruction set. The names of
+// most instructions are the same in both; the registers say which is meant.
+type isa struct {
+	suffix string
+	lanes  int // floats in a vector
+	regs   []reg.VecPhysical
+}
+
+var (
+	avx2   = isa{"AVX2", 8, ymm}
+	avx512 = isa{"AVX512", 16, zmm}
+)
+
+// vec emits the vector operations of one instruction set.
+type vec struct {
+	*gen
+	isa
+	consts map[string]operand.Mem
+}
+
+func (v *vec) bytes() int { return 4 * v.lanes }
+
+// constant returns 16 copies of bits in memory.
+func (v *vec) constant(name string, bits uint32) operand.Mem {
+	if m, ok := v.consts[name]; ok {
+		return m
+	}
+	m := v.StaticGlobal(name)
+	v.DataAttributes(rodata)
+	for range 16 {
+		v.AppendDatum(operand.U32(bits))
+	}
+	v.consts[name] = m
+	return m
+}
+
+func (v *vec) float(name string, x float32) operand.Mem {
+	return v.constant(name, math.Float32bits(x))
+}
+
+// slidingMask returns eight words of ones followed by eight of zeros: read at
+// 8-n words, it is the AVX2 mask of n lanes.
+func (v *vec) slidingMask() operand.Mem {
+	const name = "slidingMask"
+	if m, ok := v.consts[name]; ok {
+		return m
+	}
+	m := v.StaticGlobal(name)
+	v.DataAttributes(rodata)
+	for i := range 16 {
+		bits := uint32(0xffffffff)
+		if i >= 8 {
+			bits = 0
+		}
+		v.AppendDatum(operand.U32(bits))
+	}
+	v.consts[name] = m
+	return m
+}
+
+// tailMask is where AVX2 keeps the mask of the last, partial vector; AVX-512
+// has it in K1.
+var tailMask = reg.Y15
+
+// setTail makes the mask of n lanes, 0 < n < lanes; n is clobbered, and RAX
+// and RCX too.
+func (v *vec) setTail(n reg.GPPhysical) {
+	if v.lanes == 16 {
+		v.MOVQ(n, reg.RCX)
+		v.MOVL(operand.U32(1), reg.EAX)
+		v.SHLL(reg.CL, reg.EAX)
+		v.DECL(reg.EAX)
+		v.KMOVW(reg.EAX, reg.K1)
+		return
+	}
+	v.LEAQ(v.slidingMask(), reg.RAX)
+	v.NEGQ(n)
+	v.VMOVUPS(operand.Mem{Base: reg.RAX, Disp: 32, Index: n, Scale: 4}, tailMask)
+}
+
+// load reads a vector; with tail, only the lanes of the mask, zeros else.
+func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
+	switch {
+	case !tail:
+		v.VMOVUPS(from, to)
+	case v.lanes == 16:
+		v.VMOVUPS_Z(from, reg.K1, to)
+	default:
+		v.VMASKMOVPS(from, tailMask, to)
+	}
+}
+
+// store writes a vector; with tail, only the lanes of the mask.
+func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
+	switch {
+	case !tail:
+		v.VMOVUPS(from, to)
+	case v.lanes == 16:
+		v.VMOVUPS(from, reg.K1, to)
+	default:
+		v.VMASKMOVPS(from, tailMask, to)
+	}
+}
+
+// keep replaces the lanes of x outside the mask by those of other.
+func (v *vec) keep(x, other reg.VecPhysical) {
+	if v.lanes == 16 {
+		v.VBLENDMPS(x, other, reg.K1, x)
+	} else {
+		v.VBLENDVPS(tailMask, x, other, x)
+	}
+}
+
+// zero clears the lanes of x outside the mask.
+func (v *vec) zero(x reg.VecPhysical) {
+	if v.lanes == 16 {
+		v.VMOVAPS_Z(x, reg.K1, x)
+	} else {
+		v.VANDPS(tailMask, x, x)
+	}
+}
+
+// fold reduces acc to one float in the lowest lane, by op; tmp is clobbered.
+func (v *vec) fold(acc, tmp reg.VecPhysical, op func(a, b, dst operand.Op)) {
+	if v.lanes == 16 {
+		v.VEXTRACTF64X4(operand.Imm(1), acc, tmp.AsY())
+		op(tmp.AsY(), acc.AsY(), acc.AsY())
+	}
+	v.VEXTRACTF128(operand.Imm(1), acc.AsY(), tmp.AsX())
+	op(tmp.AsX(), acc.AsX(), acc.AsX())
+	v.VPERMILPS(operand.Imm(0x4e), acc.AsX(), tmp.AsX())
+	op(tmp.AsX(), acc.AsX(), acc.AsX())
+	v.VPERMILPS(operand.Imm(0xb1), acc.AsX(), tmp.AsX())
+	op(tmp.AsX(), acc.AsX(), acc.AsX())
+}

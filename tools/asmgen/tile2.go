@@ -1,0 +1,118 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+var ymm = []reg.VecPhysical{
+	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+}
+
+// stripVecs is how many vectors of eight outputs a tile of m rows works on at
+// once: at least eight sums to cover the latency of an addition, at most
+// twelve. The other strips of the panel follow.
+var stripVecs = [maxRows + 1]int{1: 8, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2}
+
+// tiles2 emits the AVX2 tiles: up to twelve sums in Y0…Y11, activations and
+// weights in the rest.
+func tiles2(g *gen) {
+	const width = 32
+	mask := g.StaticGlobal("upperHalves")
+	g.DataAttributes(rodata)
+	for range 8 {
+		g.AppendDatum(operand.U32(0xffff0000))
+	}
+
+	tile := func(name, doc string, pairs bool) {
+		g.tileFunc(name, doc, func(m int, label func(string) string) {
+			vecs := stripVecs[m]
+			acc := func(i, v int) reg.VecPhysical { return ymm[vecs*i+v] }
+			x := ymm[12:15] // broadcast activations
+			w := ymm[15]
+			if vecs == 8 {
+				x = ymm[8:9]
+			}
+			at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
+			// rank1 adds the outer product of one activation a row with the
+			// weights that load brings.
+			rank1 := func(disp int, load func(v int, r reg.VecPhysical)) {
+				if m <= 3 { // keep the activations, fetch the weights one by one
+					for i := range m {
+						g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), x[i])
+					}
+					for v := range vecs {
+						load(v, w)
+						for i := range m {
+							g.VFMADD231PS(w, x[i], acc(i, v))
+						}
+					}
+					return
+				}
+				ws := [2]reg.VecPhysical{ymm[14], ymm[15]}
+				for v := range vecs {
+					load(v, ws[v])
+				}
+				for i := range m {
+					b := ymm[12+i%2]
+					g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), b)
+					for v := range vecs {
+						g.VFMADD231PS(ws[v], b, acc(i, v))
+					}
+				}
+			}
+			whole := func(v int, r reg.VecPhysical) { g.VMOVUPS(at(v), r) }
+			even := func(v int, r reg.VecPhysical) {
+				g.VMOVUPS(at(v), r)
+				g.VPSLLD(operand.Imm(16), r, r)
+			}
+			odd := func(v int, r reg.VecPhysical) {
+				g.VMOVUPS(at(v), r)
+				g.VANDPS(mask, r, r)
+			}
+
+			// As strips of a step leave the rest of its cache lines for later,
+			// the CPU sees no stream to fetch: each strip asks for its lines of
+			// the next block of columns.
+			prefetch := func() {
+				for v := 0; v < vecs && m > 1; v += 2 {
+					g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: v * width})
+				}
+			}
+			setAhead := func() {
+				g.MOVQ(count, ahead)
+				g.IMULQ(ldw, ahead)
+			}
+			g.MOVQ(operand.U32(8/vecs), strip)
+			g.Label(label("strip"))
+			g.accumulators(m, vecs, width, acc, label)
+			if pairs {
+				g.SHRQ(operand.Imm(1), count)
+				setAhead()
+				g.loop(m, 2, 8, label, func(u int) {
+					rank1(8*u, even)
+					rank1(8*u+4, odd)
+					prefetch()
+					g.ADDQ(ldw, wAt)
+				})
+				g.oddColumn(label, func() { rank1(0, even) })
+			} else {
+				setAhead()
+				g.loop(m, 4, 4, label, func(u int) {
+					rank1(4*u, whole)
+					prefetch()
+					g.ADDQ(ldw, wAt)
+				})
+			}
+			g.store(m, vecs, width, acc)
+			g.ADDQ(operand.U32(vecs*width), yPtr)
+			g.ADDQ(operand.U32(vecs*width), wPtr)
+			g.DECQ(strip)
+			g.JNE(operand.LabelRef(label("strip")))
+			g.SUBQ(operand.U32(panelBytes), yPtr)
+			g.SUBQ(operand.U32(panelBytes), wPtr)
+		})
+	}
+	tile("tileF32AVX2", "is the tile of float32 weights.", false)
+	tile("tileBF16AVX2", "is the tile of bf16 pairs, widened; k counts columns.", true)
+}
