@@ -314,3 +314,31 @@ func TestRecurring(t *testing.T) {
 		t.Errorf("got %q, want %q now and then%s", got, want, describe(rep))
 	}
 }
+
+// TestCutFile: a rank whose file ends early is compared while it lasts, and
+// the rest of the capture is not taken for a rank without work.
+func TestCutFile(t *testing.T) {
+	whole := realSet(t, "compute_skew")
+	cut := clone(whole)
+	late := cut[2]
+	late.Source.Complete = false
+	passes, _ := trace.Passes(late)
+	until := passes[11].Start
+	late.Spans = slices.DeleteFunc(late.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() && s.Start > until })
+	rep := analyzed(t, cut)
+	want := []string{"rank 2 work 7-9"}
+	if got := stragglersOf(rep, CauseWork, CauseDevice, CauseCommunication); !slices.Equal(got, want) || has(rep, SlowLink) || has(rep, SlowSince) {
+		t.Errorf("got %q, want %q alone%s", got, want, describe(rep))
+	}
+	for _, pair := range [][2][]*trace.Trace{{whole, cut}, {cut, whole}} {
+		c := compared(t, pair[0], pair[1], CompareOptions{FailOn: 0.05})
+		for _, r := range c.Regressions {
+			if !strings.Contains(r, "step") {
+				t.Errorf("a capture against itself without the end of a rank: %s", r)
+			}
+		}
+		if stepVerdict(c, "compute").Verdict == Slower {
+			t.Error("compute is slower than in the same capture")
+		}
+	}
+}

@@ -246,6 +246,11 @@ func (a *analyzer) partial(d *domain) bool {
 	if len(a.report.Source.Missing) > 0 {
 		return true
 	}
+	for _, r := range d.ranks {
+		if r.cut > 0 {
+			return true
+		}
+	}
 	size := int32(0)
 	for _, r := range d.ranks {
 		for i := range r.t.Comms {

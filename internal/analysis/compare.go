@@ -55,7 +55,8 @@ type Change struct {
 const (
 	Slower   = "slower"
 	Faster   = "faster"
-	Same     = "same" // no difference that chance could not make
+	Same     = "same"      // the whole interval lies within 5 %
+	NotClear = "not clear" // chance could have made the difference, or hidden one
 	Unclear  = "not enough samples"
 	Appeared = "appeared"
 	Vanished = "vanished"
@@ -103,6 +104,7 @@ type CompareOptions struct {
 
 const (
 	significant = 0.05
+	sameWithin  = 0.05
 	// effectFloor is the least effect on a step for which a kernel's change
 	// counts as a regression of its own.
 	effectFloor = 0.005
@@ -128,6 +130,13 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*Comparison, error) {
 	c.judge(opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
 	if ha.a.report.Source.Device != hb.a.report.Source.Device {
 		c.Notes = append(c.Notes, fmt.Sprintf("the devices differ: %s against %s", ha.a.report.Source.Device, hb.a.report.Source.Device))
+	}
+	for _, h := range []*half{ha, hb} {
+		for _, r := range h.a.ranks {
+			if r.cut > 0 {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s: the file of %s ends early, so steps from %d on are left out", h.a.report.Source.ID, r.label, r.first+len(r.steps)))
+			}
+		}
 	}
 	if len(ha.ranks) != len(hb.ranks) {
 		c.Notes = append(c.Notes, fmt.Sprintf("the numbers of ranks differ: %d against %d; samples are means over ranks", len(ha.ranks), len(hb.ranks)))
@@ -168,7 +177,10 @@ func (c *Change) verdict() string {
 	case !c.Enough:
 		return Unclear
 	case c.PAdj > significant || c.Lo <= 0 && c.Hi >= 0:
-		return Same
+		if c.Lo > -sameWithin && c.Hi < sameWithin {
+			return Same
+		}
+		return NotClear
 	case c.Change > 0:
 		return Slower
 	}
@@ -236,11 +248,11 @@ func (c *Comparison) kernels(a, b *half) {
 		d.Short = kernel.Short(d.Name)
 		var sa, sb []float64
 		if ka != nil {
-			sa, d.CountA = ka.sums, float64(ka.count)/float64(len(ka.sums)*len(a.ranks))
+			sa, d.CountA = ka.sums, float64(ka.count)/float64(a.rankSteps[k.bucket])
 			d.EachA = int64(metric.MedianInPlace(ka.each))
 		}
 		if kb != nil {
-			sb, d.CountB = kb.sums, float64(kb.count)/float64(len(kb.sums)*len(b.ranks))
+			sb, d.CountB = kb.sums, float64(kb.count)/float64(b.rankSteps[k.bucket])
 			d.EachB = int64(metric.MedianInPlace(kb.each))
 		}
 		d.Change = change(sa, sb)

@@ -16,6 +16,8 @@ type half struct {
 	steps map[bucket]*figures
 	total map[bucket]float64 // median step time
 	kern  map[kernelKey]*kernelSamples
+	// rankSteps is how many steps of a bucket all ranks have together.
+	rankSteps map[bucket]int
 }
 
 type bucket struct {
@@ -61,7 +63,7 @@ func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half
 	a.match()
 	a.number()
 	a.times()
-	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}}
+	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, rankSteps: map[bucket]int{}}
 	for _, r := range a.ranks {
 		if only == "" || r.label == only {
 			h.ranks = append(h.ranks, r)
@@ -88,13 +90,18 @@ func (h *half) sample() {
 	for _, r := range h.ranks {
 		in[r.index] = true
 	}
+	whole := h.a.steps
+	for _, d := range h.a.domains {
+		whole = min(whole, d.whole(h.a.steps))
+	}
 	of := make([]bucket, h.a.steps) // of each sampled step
 	nth := make([]int, h.a.steps)   // its place among its like; -1: not sampled
 	count := map[bucket]int{}
+	have := make([]int, h.a.steps) // ranks that have the step
 	for n := range h.a.report.Steps {
 		s := &h.a.report.Steps[n]
 		nth[n] = -1
-		if n == 0 && h.a.steps > 1 {
+		if n == 0 && h.a.steps > 1 || n >= whole {
 			continue
 		}
 		var sum [6]float64
@@ -113,6 +120,8 @@ func (h *half) sample() {
 			continue
 		}
 		b := bucket{s.Kind, s.Mode, s.Batch}
+		have[n] = ranks
+		h.rankSteps[b] += ranks
 		of[n], nth[n] = b, count[b]
 		count[b]++
 		if h.steps[b] == nil {
@@ -149,7 +158,7 @@ func (h *half) sample() {
 			}
 			// A rank that waits for another is no slower at communicating.
 			took := o.end - o.start - o.wait
-			k.sums[nth[n]] += float64(took) / float64(len(h.ranks))
+			k.sums[nth[n]] += float64(took) / float64(have[n])
 			k.each = append(k.each, took)
 			k.count++
 		}

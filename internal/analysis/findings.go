@@ -277,7 +277,11 @@ func (a *analyzer) data() []Finding {
 	}
 	for _, r := range a.ranks {
 		if !r.t.Source.Complete {
-			add("medium", "data-cut-"+r.label, fmt.Sprintf("the file of %s ends early: its last steps are missing", r.label))
+			text := fmt.Sprintf("the file of %s ends early: it has GPU work of %d whole steps; from step %d on no rank is compared with others", r.label, len(r.steps), r.first+len(r.steps))
+			if len(r.steps) < leastSteps {
+				text = fmt.Sprintf("the file of %s ends early: it has hardly any GPU work, so the rank is taken as missing", r.label)
+			}
+			add("medium", "data-cut-"+r.label, text)
 		}
 		if n := r.devices(); n > 1 {
 			add("low", "data-devices-"+r.label, fmt.Sprintf("the file of %s has work of %d devices: they are looked at as one", r.label, n))

@@ -207,6 +207,23 @@ func (d *domain) find() {
 	slices.SortStableFunc(d.matches, func(a, b match) int { return cmp.Compare(a.last, b.last) })
 }
 
+// cutAt tells whether a file that ends early lacks a rank's part of a step:
+// whom the others waited for is then unknown.
+func (d *domain) cutAt(step int) bool {
+	return step >= d.whole(step+1)
+}
+
+// whole is how many of the capture's steps no file that ends early lacks. One
+// that has hardly any is as good as missing, and does not count.
+func (d *domain) whole(steps int) int {
+	for _, r := range d.ranks {
+		if r.cut > 0 && len(r.steps) >= leastSteps {
+			steps = min(steps, r.first+len(r.steps))
+		}
+	}
+	return max(steps, 0)
+}
+
 // matchSequence pairs the n-th kernels of one sequence. Only ranks that have
 // the sequence are members; when their counts differ, the beginnings are
 // paired as far as their times allow it.
@@ -222,7 +239,7 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 			longest = max(longest, n)
 		}
 	}
-	if len(members) < 2 {
+	if len(members) < 2 || d.cutAt(k.step) {
 		d.unmatched += longest
 		return
 	}

@@ -21,6 +21,7 @@ type rank struct {
 	rule       string      // how steps were cut
 	shift      clock.Shift // of this rank's clock, to agree with the others
 	first      int         // index of steps[0] in the capture's numbering
+	cut        int         // steps at the end that a file cut off does not have whole
 	unlaunched int
 	work       map[int]*approach // by step, filled on demand
 	kernels    []int64           // per step, filled on demand
@@ -114,10 +115,35 @@ func prepare(index int, t *trace.Trace, n *names) *rank {
 	r := &rank{index: index, t: t}
 	r.steps, r.rule = findSteps(t)
 	r.link(n)
-	if len(r.steps) == 0 {
+	switch {
+	case len(r.steps) == 0:
 		r.wholeWindow()
+	case !t.Source.Complete:
+		r.dropCutSteps()
 	}
 	return r
+}
+
+// dropCutSteps takes away the steps whose GPU work a file that ends early has
+// not, or not all of: it is written after the CPU's, so such a step would look
+// like one without work.
+func (r *rank) dropCutSteps() {
+	whole := int32(0) // steps before the last one with GPU work are whole
+	for i := range r.ops {
+		whole = max(whole, r.ops[i].step)
+	}
+	r.cut = len(r.steps) - int(whole)
+	r.steps = r.steps[:whole]
+	for i := range r.ops {
+		if o := &r.ops[i]; o.step >= whole {
+			o.step = -1
+		}
+	}
+	for i := range r.calls {
+		if c := &r.calls[i]; c.step >= whole {
+			c.step = -1
+		}
+	}
 }
 
 // link ties GPU work to its launches by correlation, and launches to steps by

@@ -52,6 +52,7 @@ type lateRun struct {
 }
 
 func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Finding {
+	late = late[:d.whole(len(late))]
 	split := make([][numCauses]int64, len(late))
 	for n := range late {
 		split[n] = late[n].split()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/analysis"
@@ -83,7 +84,7 @@ func sideText(s analysis.Side) string {
 // compareVerdict is the answer in a line.
 func compareVerdict(c *analysis.Comparison) string {
 	if n := len(c.Regressions); n > 0 {
-		return fmt.Sprintf("REGRESSION: %d figures got slower by more than %s", n, metric.Percent(c.Limit))
+		return fmt.Sprintf("REGRESSION: %s got slower by more than %s", plural(n, "figure"), metric.Percent(c.Limit))
 	}
 	var parts []string
 	for i := range c.Steps {
@@ -135,7 +136,7 @@ func compareTables(c *analysis.Comparison, limit int) []*table {
 	same := 0
 	for i := range c.Kernels {
 		d := &c.Kernels[i]
-		if d.Verdict == analysis.Same {
+		if d.Verdict == analysis.Same || d.Verdict == analysis.NotClear && math.Abs(d.Effect) < 0.01 {
 			same++
 			continue
 		}
@@ -154,7 +155,7 @@ func compareTables(c *analysis.Comparison, limit int) []*table {
 		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))
 	}
 	if same > 0 {
-		more := fmt.Sprintf("%s the same are not shown", metric.Count(same))
+		more := fmt.Sprintf("%s the same or hardly of effect are not shown", metric.Count(same))
 		if kernels.omitted != "" {
 			more = kernels.omitted + ", " + more
 		}

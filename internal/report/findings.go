@@ -95,7 +95,7 @@ func caveat(s *analysis.Source) string {
 		}
 		return text + ": the figures are of the ranks that are there"
 	case !s.Complete:
-		return "not complete: see the notes"
+		return "a file ends early: see the findings and notes"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/wire"
 )
@@ -24,8 +25,9 @@ type batch struct {
 	open  int         // sequences that have not ended
 }
 
-// launch submits the sequences, all or none. The batch ends when ctx does.
-func (s *Server) launch(ctx context.Context, specs []*spec, stream bool) (*batch, error) {
+// launch submits the sequences, all or none. The batch ends when ctx does;
+// latencies count from received.
+func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, stream bool) (*batch, error) {
 	if s.draining.Load() {
 		return nil, unavailable("the server is shutting down")
 	}
@@ -36,9 +38,8 @@ func (s *Server) launch(ctx context.Context, specs []*spec, stream bool) (*batch
 	b.cancel = cancel
 	context.AfterFunc(ctx, func() { cancel(errClientGone) })
 
-	now := s.o.Now()
 	for i, sp := range specs {
-		q := &sequence{spec: sp, b: b, index: i, start: now, dec: s.tok.Stream(sp.skipSpecial), stop: newStopper(sp.stops)}
+		q := &sequence{spec: sp, b: b, index: i, start: received, dec: s.tok.Stream(sp.skipSpecial), stop: newStopper(sp.stops)}
 		q.ctx, q.cancel = context.WithCancelCause(parent)
 		b.seqs = append(b.seqs, q)
 	}

@@ -10,7 +10,8 @@ import (
 // chat is POST /v1/chat/completions.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	var req wire.ChatRequest
-	if err := s.decode(w, r, &req); err != nil {
+	received, err := s.decode(w, r, &req)
+	if err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}
@@ -19,7 +20,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}
-	b, err := s.launch(r.Context(), specs, req.Stream)
+	b, err := s.launch(r.Context(), received, specs, req.Stream)
 	if err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
@@ -52,6 +53,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	if err := checkExtra(req.Extra); err != nil {
+		return nil, err
+	}
+	n := pick(req.Sampling.N, 1)
+	if err := s.checkTotal(1, n); err != nil {
 		return nil, err
 	}
 	if err := s.checkTop("top_logprobs", req.TopLogprobs); err != nil {
@@ -90,7 +95,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 		req: &Request{
 			Input: ids, ReturnLogprob: req.Logprobs, TopLogprobs: req.TopLogprobs, LogprobStart: -1, DPRank: dp, Priority: req.Priority,
 		},
-	}, &p, id, pick(p.N, 1))
+	}, &p, id, n)
 }
 
 // chatInput renders and encodes a chat. The template writes the special tokens

@@ -33,7 +33,7 @@ func TestSGLangClients(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(python, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+stubs, "SGLANG_TORCH_PROFILER_DIR="+filepath.Join(dir, "traces"), "HF_HUB_OFFLINE=1")
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+stubs+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"), "SGLANG_TORCH_PROFILER_DIR="+filepath.Join(dir, "traces"), "HF_HUB_OFFLINE=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)

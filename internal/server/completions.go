@@ -10,7 +10,8 @@ import (
 // completions is POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	var req wire.CompletionRequest
-	if err := s.decode(w, r, &req); err != nil {
+	received, err := s.decode(w, r, &req)
+	if err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}
@@ -19,7 +20,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}
-	b, err := s.launch(r.Context(), specs, req.Stream)
+	b, err := s.launch(r.Context(), received, specs, req.Stream)
 	if err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
@@ -67,8 +68,8 @@ func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
 	}
 	prompts := max(len(req.Text.Values), len(req.IDs.Values))
 	n := pick(req.Sampling.N, 1)
-	if prompts*n > s.o.MaxInFlight {
-		return nil, wire.Refuse("prompt", "the batch has %d sequences, at most %d are allowed", prompts*n, s.o.MaxInFlight)
+	if err := s.checkTotal(prompts, n); err != nil {
+		return nil, err
 	}
 	id := req.RID
 	if id == "" {

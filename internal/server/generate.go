@@ -10,7 +10,8 @@ import (
 // generate is POST and PUT /generate.
 func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	var req wire.GenerateRequest
-	if err := s.decode(w, r, &req); err != nil {
+	received, err := s.decode(w, r, &req)
+	if err != nil {
 		s.refuse(w, dialectNative, err)
 		return
 	}
@@ -19,7 +20,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, dialectNative, err)
 		return
 	}
-	b, err := s.launch(r.Context(), specs, req.Stream)
+	b, err := s.launch(r.Context(), received, specs, req.Stream)
 	if err != nil {
 		s.refuse(w, dialectNative, err)
 		return
@@ -77,8 +78,8 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 		case k != n:
 			return nil, wire.Refuse("sampling_params", "n must be the same for the whole batch, got %d and %d", n, k)
 		}
-		if total := n * req.Batch(); total > s.o.MaxInFlight {
-			return nil, wire.Refuse("", "the batch has %d sequences, at most %d are allowed", total, s.o.MaxInFlight)
+		if err := s.checkTotal(req.Batch(), n); err != nil {
+			return nil, err
 		}
 		ids, field, err := s.generateInput(req, i)
 		if err != nil {

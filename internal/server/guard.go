@@ -29,8 +29,13 @@ func (s *Server) authorized(level auth, r *http.Request) bool {
 // may point a name of its own at 127.0.0.1) and to no foreign origin.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
 		// The deadline of an earlier reply on this connection is no longer meant.
-		http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		rc.SetWriteDeadline(time.Time{})
+		if r.Body != http.NoBody {
+			// net/http reads what a handler leaves of the body; that must end too.
+			rc.SetReadDeadline(time.Now().Add(s.o.BodyTimeout))
+		}
 		if s.o.APIKey == "" && !s.public.Load() {
 			if !s.localName(r.Host) {
 				s.refuse(w, dialectGeneral, &apiError{status: http.StatusForbidden,

@@ -97,16 +97,18 @@ func TestBodyLimits(t *testing.T) {
 			t.Errorf("got %d %s", a.status, a.body)
 		}
 	}
-	// A body that never comes.
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	io.WriteString(conn, "POST /generate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
-	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") {
-		t.Errorf("got %q, %v", answer, err)
+	// Bodies that never come: refused by who reads them, and no connection is held.
+	for path, want := range map[string]string{"/generate": "400", "/health": "405", "/nowhere": "404", "/flush_cache": "400"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want) {
+			t.Errorf("%s: got %q, %v", path, answer, err)
+		}
+		conn.Close()
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Server) probe(ctx context.Context) error {
 		ID: "HEALTH_CHECK_" + s.o.NewID(), Input: []int32{0}, LogprobStart: -1, DPRank: -1, Probe: true,
 		Params: Sampling{MaxNewTokens: 1, TopP: 1, RepetitionPenalty: 1},
 	}
-	b, err := s.launch(ctx, []*spec{{req: req, skipSpecial: true}}, false)
+	b, err := s.launch(ctx, s.o.Now(), []*spec{{req: req, skipSpecial: true}}, false)
 	done := make(<-chan struct{})
 	switch {
 	case err == nil:

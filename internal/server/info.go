@@ -106,6 +106,10 @@ func gib(bytes int64) float64 {
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.body(w, r); err != nil {
+		s.refuse(w, dialectGeneral, err)
+		return
+	}
 	wait := 0.0
 	if v := r.URL.Query().Get("timeout"); v != "" {
 		var err error
@@ -137,7 +141,7 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 // every request whose id begins with it.
 func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 	var req wire.AbortRequest
-	if err := s.decode(w, r, &req); err != nil {
+	if _, err := s.decode(w, r, &req); err != nil {
 		s.refuse(w, dialectNative, err)
 		return
 	}

@@ -184,3 +184,11 @@ func (s *Server) dpRank(rank *int) (int, error) {
 	}
 	return dp, nil
 }
+
+// checkTotal refuses a request whose sequences could never be in flight at once.
+func (s *Server) checkTotal(prompts, n int) error {
+	if total := prompts * n; total > s.o.MaxInFlight {
+		return wire.Refuse("", "the request asks for %d sequences, at most %d are allowed", total, s.o.MaxInFlight)
+	}
+	return nil
+}

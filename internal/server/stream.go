@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -67,24 +68,29 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dial
 	rc.SetWriteDeadline(time.Time{})
 }
 
-// decode reads and decodes the body, within the limits of size and time.
-func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst interface{ UnmarshalJSON([]byte) error }) error {
+// decode reads and decodes the body, within the limits of size and time. It
+// returns when the request was there, from which its latencies count.
+func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (time.Time, error) {
 	body, err := s.body(w, r)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	return wire.Decode(body, dst)
+	return s.o.Now(), wire.Decode(body, dst)
 }
 
+// body reads the whole body; guard has set the time for it.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Now().Add(s.o.BodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes))
-	// Without a deadline again: net/http goes on reading to see the client leave.
-	rc.SetReadDeadline(time.Time{})
-	var big *http.MaxBytesError
-	if err != nil && !errors.As(err, &big) {
-		return nil, &apiError{status: http.StatusBadRequest, message: "the body could not be read: " + err.Error()}
+	if err == nil {
+		// Without a deadline again: net/http goes on reading to see the client leave.
+		http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return body, nil
 	}
-	return body, err
+	// The deadline stays, else net/http would wait for the rest of the body.
+	w.Header().Set("Connection", "close")
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return nil, err
+	}
+	return nil, badRequest("the body could not be read: " + err.Error())
 }

@@ -8,7 +8,7 @@ import (
 
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var req wire.TokenizeRequest
-	if err := s.decode(w, r, &req); err != nil {
+	if _, err := s.decode(w, r, &req); err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}
@@ -44,7 +44,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 	var req wire.DetokenizeRequest
-	if err := s.decode(w, r, &req); err != nil {
+	if _, err := s.decode(w, r, &req); err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}

@@ -69,7 +69,7 @@ func Find(paths []string) ([]Set, error) {
 		notes = append(notes, left...)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w (looked for *.trace.json[.gz], *.pt.trace.json[.gz], *.json[.gz])",
+		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz or .json.zst)",
 			strings.Join(paths, ", "), ErrNone)
 	}
 	return group(found, notes), nil

@@ -92,11 +92,13 @@ func (p *pass) attention(cache *kvCache) {
 	if p.mode == Decode {
 		name, op = "paged_attention_decode_kernel", "sgl_kernel::paged_attention_decode"
 	}
+	tiles := len(p.in.tile) / 3
 	r.launch(device.Kernel{
-		Name: name, Op: op, Grid: grid(len(p.in.tile)/3, cache.heads),
+		Name: name, Op: op, Grid: grid(tiles, cache.heads),
 		Args: []device.Arg{floats(p.n, r.geo.heads.len(), hd), ints(p.in.seqs, p.in.width), ints(p.n)},
-	}, len(p.in.tile)/3*cache.heads, func(chunk int) {
-		p.attendTile(cache, p.in.tile[chunk/cache.heads*3:][:3], chunk%cache.heads)
+	}, tiles*cache.heads, func(chunk int) {
+		tile := tiles - 1 - chunk/cache.heads // the last tiles of a prompt see the most positions: begin with them
+		p.attendTile(cache, p.in.tile[3*tile:][:3], chunk%cache.heads)
 	})
 }
 

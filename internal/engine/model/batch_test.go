@@ -122,3 +122,31 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestPadding: rows that pad a graph keep no expert busy and look at the block of zeros, whatever ran before.
+func TestPadding(t *testing.T) {
+	cfg := mustConfig(t, "qwen3-moe-tiny", `{"num_hidden_layers": 1}`)
+	j := newJob(t, cfg, NewDummy(cfg, 1), layout{}, Options{NumBlocks: 4, MaxSeqs: 3, GraphSizes: []int{3}}, device.Options{})
+	r := j.ranks[0]
+	for _, seqs := range []int{3, 1, 2} {
+		b := &Batch{Mode: Decode}
+		for i := range seqs {
+			b.Seqs = append(b.Seqs, Seq{Tokens: []int32{int32(i)}, Start: i, Blocks: []int32{int32(i)}})
+		}
+		j.forward(t, b)
+		if got, want := r.moe.pairs(), seqs*cfg.ExpertsPerToken; got != want {
+			t.Errorf("%d sequences: %d pairs of token and expert, want %d", seqs, got, want)
+		}
+		in := r.graphs[3].in
+		for pad := seqs; pad < 3; pad++ {
+			if block := in.table[pad*in.width]; block != 4 || in.pos[pad] != 0 || in.slot[pad] != -1 {
+				t.Errorf("%d sequences: row %d has block %d, position %d, slot %d", seqs, pad, block, in.pos[pad], in.slot[pad])
+			}
+		}
+		for h := range r.kv[0].heads {
+			if slices.ContainsFunc(r.kv[0].key(4, h), func(v float32) bool { return v != 0 }) {
+				t.Errorf("%d sequences: the block of zeros was written", seqs)
+			}
+		}
+	}
+}

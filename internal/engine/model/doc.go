@@ -7,6 +7,7 @@
 //
 //	config.go hf.go keys.go rope.go builtin.go      what the model is
 //	safetensors.go checkpoint.go dummy.go names.go  where its weights come from
+//	open.go                                         both, for a model path
 //	shard.go weights.go                             which part of them a rank holds
 //	batch.go cache.go runner.go                     what is asked of a forward pass, and the memory it works in
 //	forward.go ops.go attention.go moe.go launch.go the pass: one launch for each operation

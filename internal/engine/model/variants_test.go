@@ -106,7 +106,7 @@ func TestVariants(t *testing.T) {
 func TestSameBits(t *testing.T) {
 	for _, name := range Builtins() {
 		t.Run(name, func(t *testing.T) {
-			cfg := mustConfig(t, name, `{`+small+`}`)
+			cfg := mustConfig(t, name, `{"num_hidden_layers": 1}`)
 			src := NewDummy(cfg, 1)
 			prompts := somePrompts(cfg.Vocab, 67, 5, 30)
 			run := func(opt Options, workers, chunk int, which ...int) []float32 {

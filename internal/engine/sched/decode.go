@@ -40,6 +40,7 @@ func (s *Scheduler) growth(n int) int {
 // makeRoom retracts sequences until the others can go on. One alone always can:
 // its length was checked, and what others left behind can be evicted.
 func (s *Scheduler) makeRoom() {
+	s.meter.lastRetracted = 0
 	if s.cache.Fits(s.growth(1)) {
 		return
 	}

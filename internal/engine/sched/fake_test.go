@@ -102,7 +102,10 @@ func fakeLogits(tokens []int32) []float32 {
 // start runs a scheduler on a fake and stops it when the test ends.
 func start(t *testing.T, f *fake, opt Options) *Scheduler {
 	t.Helper()
-	opt.Blocks, opt.Vocab = len(f.kv), fakeVocab
+	opt.Blocks = len(f.kv)
+	if opt.Vocab == 0 {
+		opt.Vocab = fakeVocab
+	}
 	s := New(f, opt)
 	var wg sync.WaitGroup
 	wg.Go(s.Run)

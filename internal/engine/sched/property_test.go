@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -107,7 +108,7 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				for range rng.IntN(3) {
+				for range rng.IntN(4) {
 					s.Stats()
 					check := make(chan error, 1)
 					s.Do(func() { check <- s.checkBlocks() })
@@ -131,8 +132,11 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 	}
 }
 
-// checkBlocks holds the cache against all sequences.
+// checkBlocks holds the cache against all sequences, and the queue's order.
 func (s *Scheduler) checkBlocks() error {
+	if !slices.IsSortedFunc(s.waiting, func(a, b *seq) int { return int(a.arrival) - int(b.arrival) }) {
+		return errors.New("the queue is not in the order of arrival")
+	}
 	var tables []*kvcache.Table
 	for _, q := range slices.Concat(s.running, s.waiting) {
 		tables = append(tables, &q.table)

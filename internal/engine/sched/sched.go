@@ -70,9 +70,9 @@ type Options struct {
 	// default 1.
 	Conservativeness float64
 	Graphs           bool // decode steps are replayed graphs: for reports alone
-	DecodeInterval   int  // decode steps between two reports; default 40
+	DecodeInterval   int  // decode steps that the throughput is measured over; default 40
 	Hooks            Hooks
-	Report           func(Report) // of batches; called by the loop
+	Report           func(Report) // of each step; called by the loop, must not block
 }
 
 func (o Options) withDefaults() Options {
@@ -141,7 +141,7 @@ func New(m Model, opt Options) *Scheduler {
 		isIdle: true,
 	}
 	close(s.idle)
-	s.meter.start()
+	s.meter.lastDecode = time.Now()
 	s.note()
 	return s
 }
@@ -173,8 +173,12 @@ func (s *Scheduler) take() bool {
 		s.mu.Lock()
 		calls, adds, stopped := s.inbox, s.adds, s.stopped
 		s.inbox, s.adds = nil, nil
-		s.waiting = append(s.waiting, adds...)
+		for _, q := range adds { // they are in no report until the next note
+			s.stats.Waiting++
+			s.stats.WaitingTokens += len(q.tokens)
+		}
 		s.mu.Unlock()
+		s.waiting = append(s.waiting, adds...)
 		for _, call := range calls {
 			call()
 		}
@@ -253,7 +257,7 @@ func (s *Scheduler) step() {
 		s.failed(err)
 		return
 	}
-	s.meter.ran(mode, st.Batch.Tokens(), len(s.acts), time.Since(start))
+	s.meter.ran(mode, time.Since(start))
 	s.absorb(mode, rows)
 	s.report(mode)
 	if mode == model.Decode {

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
@@ -23,11 +22,11 @@ type Stats struct {
 	WaitingTokens   int // prompt tokens that wait to be computed, the cut prompt's rest included
 	SumSeqLens      int // tokens of the running sequences
 
-	GenThroughput float64 // generated tokens/s, up to the last decode report or the last idleness
+	GenThroughput float64 // generated tokens/s, over the last so many decode steps, or up to the last idleness
 	CacheHitRate  float64 // part of the last prefill batch's prompt tokens
 	NewTokenRatio float64
 	Graph         bool // the last decode step was a replayed graph
-	Retracted     int  // waiting requests that were retracted
+	Retracted     int  // requests, by the last decode step
 
 	PromptTokens    int64 // of requests whose prompt is computed
 	CachedTokens    int64 // of those, found in the cache
@@ -73,7 +72,7 @@ func (s *Scheduler) note() {
 		UsedTokens:      u.Used() * kvcache.BlockSize,
 		EvictableTokens: u.Evictable * kvcache.BlockSize,
 		FreeTokens:      u.Free * kvcache.BlockSize,
-		GenThroughput:   m.genThroughput, CacheHitRate: m.hitRate, NewTokenRatio: s.ratio.now, Graph: m.graph,
+		GenThroughput:   m.genThroughput, CacheHitRate: m.hitRate, NewTokenRatio: s.ratio.now, Graph: m.graph, Retracted: m.lastRetracted,
 		PromptTokens: m.prompts, CachedTokens: m.cached, ComputedTokens: m.prompt, GeneratedTokens: m.generated,
 		Finished: m.finished, Aborted: m.aborted,
 		RetractedRequests: m.retracted, RetractedInput: m.retractedIn, RetractedOutput: m.retractedOut,
@@ -81,9 +80,6 @@ func (s *Scheduler) note() {
 	}
 	for _, q := range s.waiting {
 		st.WaitingTokens += len(q.tokens)
-		if q.retractions > 0 {
-			st.Retracted++
-		}
 	}
 	for _, q := range s.running {
 		st.SumSeqLens += len(q.tokens)
@@ -98,65 +94,43 @@ func (s *Scheduler) note() {
 	s.mu.Unlock()
 }
 
-// Report is a batch as SGLang's log tells it: of every prefill batch, and of every
-// few decode batches.
+// Report is one forward step as a log tells it, with SGLang's figures.
 type Report struct {
-	Time    time.Time
-	Step    int64
-	Prefill bool
-	Running int // sequences that decode
+	Time    time.Time // of the step's end
+	Step    int64     // forward_ct
+	Prefill bool      // else decode
+	Running int       // sequences that decode; of a prefill batch: that would have
 	Queued  int
-	Tokens  int     // held in the KV cache
+	Tokens  int     // positions held in the KV cache
 	Usage   float64 // the part of the KV cache that is
-	Graph   bool
-	// Throughput since the last report of the kind, tokens/s: of prompts or of
-	// generated tokens.
-	Throughput float64
+	Graph   bool    // a replayed graph
+
+	NewTokens int // prefill: computed; decode: generated
 
 	// Of prefill batches.
-	NewSeqs, NewTokens, CachedTokens, PendingTokens int
-}
-
-// String is the text of SGLang's log line, without its prefix.
-func (r Report) String() string {
-	graph := "False"
-	if r.Graph {
-		graph = "True"
-	}
-	if r.Prefill {
-		return fmt.Sprintf("Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, "+
-			"#running-req: %d, #queue-req: %d, #pending-token: %d, cuda graph: %s, input throughput (token/s): %.2f",
-			r.NewSeqs, r.NewTokens, r.CachedTokens, r.Usage, r.Running, r.Queued, r.PendingTokens, graph, r.Throughput)
-	}
-	return fmt.Sprintf("Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, "+
-		"gen throughput (token/s): %.2f, #queue-req: %d",
-		r.Running, r.Tokens, r.Usage, graph, r.Throughput, r.Queued)
+	NewSeqs       int // sequences in the batch
+	CachedTokens  int // found in the prefix cache
+	PendingTokens int // prompt tokens that wait to be computed
 }
 
 // meter counts for statistics and reports.
 type meter struct {
 	prompts, cached, prompt, generated, finished, aborted int64
 	retracted, retractedIn, retractedOut                  int64
+	lastRetracted                                         int // by the last decode step
 	busy                                                  [2]time.Duration
 	graph                                                 bool
 	hitRate, genThroughput                                float64
 
-	sinceLine  int64 // tokens generated since the last decode report
+	sinceLine  int64 // tokens generated since genThroughput was worked out
 	lastDecode time.Time
 	steps      int // decode steps since
-
-	input       int64 // prompt tokens since the last prefill report
-	lastPrefill time.Time
 }
 
-func (m *meter) start() { m.lastDecode = time.Now(); m.lastPrefill = m.lastDecode }
-
 // ran counts one forward pass.
-func (m *meter) ran(mode model.Mode, tokens, seqs int, took time.Duration) {
+func (m *meter) ran(mode model.Mode, took time.Duration) {
 	m.busy[mode&1] += took
-	if mode == model.Extend {
-		m.input += int64(tokens)
-	} else {
+	if mode == model.Decode {
 		m.steps++
 	}
 }
@@ -172,6 +146,7 @@ func (m *meter) admitted(q *seq) {
 
 func (m *meter) retract(q *seq) {
 	m.retracted++
+	m.lastRetracted++
 	m.retractedIn += int64(len(q.Input))
 	m.retractedOut += int64(q.generated())
 }
@@ -207,11 +182,10 @@ func (s *Scheduler) report(mode model.Mode) {
 		s.reportPrefill(&r)
 	} else {
 		m.graph = s.opt.Graphs
-		if m.steps < s.opt.DecodeInterval {
-			return
+		if m.steps >= s.opt.DecodeInterval {
+			m.lineDecode(r.Time)
 		}
-		m.lineDecode(r.Time)
-		r.Running, r.Throughput, r.Graph = len(s.acts), m.genThroughput, m.graph
+		r.Running, r.NewTokens, r.Graph = len(s.acts), len(s.acts), m.graph
 	}
 	if s.opt.Report != nil {
 		s.opt.Report(r)
@@ -232,6 +206,4 @@ func (s *Scheduler) reportPrefill(r *Report) {
 		r.PendingTokens += len(q.tokens) - q.computed
 	}
 	m.hitRate = float64(r.CachedTokens) / float64(max(r.CachedTokens+r.NewTokens, 1))
-	r.Throughput = rate(m.input, r.Time.Sub(m.lastPrefill))
-	m.input, m.lastPrefill = 0, r.Time
 }

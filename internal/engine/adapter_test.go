@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/sample"
+	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/server"
+	"github.com/stepscope/stepscope/internal/wire"
+)
+
+// adapter is an engine as the server wants it: other names, the same things.
+type adapter struct {
+	e    *engine.Engine
+	tok  server.Tokenizer
+	info server.Info
+}
+
+var _ server.Engine = (*adapter)(nil)
+
+func (a *adapter) Info() server.Info           { return a.info }
+func (a *adapter) Tokenizer() server.Tokenizer { return a.tok }
+func (a *adapter) Healthy() error              { return refusal(a.e.Healthy()) }
+
+func (a *adapter) FlushCache(ctx context.Context) error { return refusal(a.e.FlushCache(ctx)) }
+
+// refusal gives errors the server's sentinels.
+func refusal(err error) error {
+	for from, to := range map[error]error{
+		engine.ErrQueueFull: server.ErrQueueFull, engine.ErrTooLong: server.ErrTooLong, engine.ErrClosed: server.ErrUnavailable,
+		engine.ErrNotIdle: server.ErrNotIdle, engine.ErrProfileRunning: server.ErrProfileRunning, engine.ErrProfileIdle: server.ErrProfileIdle,
+	} {
+		if errors.Is(err, from) {
+			return &refused{err, to}
+		}
+	}
+	if errors.Is(err, engine.ErrInvalid) {
+		return wire.Refuse("", "%v", err)
+	}
+	return err
+}
+
+// refused has the text of one error and is another.
+type refused struct {
+	error
+	as error
+}
+
+func (r *refused) Error() string { return r.error.Error() }
+func (r *refused) Unwrap() error { return r.as }
+
+func (a *adapter) Submit(ctx context.Context, r *server.Request) (<-chan server.Event, error) {
+	events, err := engine.Stream(ctx, a.e, &engine.Request{
+		ID: r.ID, Input: r.Input, Params: engine.Sampling(r.Params), ReturnLogprob: r.ReturnLogprob, TopLogprobs: r.TopLogprobs,
+		LogprobStart: r.LogprobStart, DPRank: r.DPRank,
+	}, event)
+	return events, refusal(err)
+}
+
+func event(e engine.Event) server.Event {
+	out := server.Event{
+		Token: e.Token, Logprob: float64(e.Logprob), Top: logprobs(e.Top), Prompt: logprobs(e.Prompt),
+		Cached: e.Cached, Retractions: e.Retractions, DPRank: e.DPRank,
+	}
+	for _, list := range e.PromptTop {
+		out.PromptTop = append(out.PromptTop, logprobs(list))
+	}
+	if f := e.Finish; f != nil {
+		out.Finish = &server.Finish{Type: f.Type, Matched: f.Matched, Message: f.Message, Status: f.Status}
+		if f.Type != sched.FinishStop {
+			out.Finish.Matched = server.NoToken
+		}
+	}
+	return out
+}
+
+func logprobs(list []sample.Logprob) []server.Logprob {
+	if list == nil {
+		return nil
+	}
+	out := make([]server.Logprob, len(list))
+	for i, l := range list {
+		out[i] = server.Logprob{ID: l.Token, Logprob: float64(l.Logprob)}
+	}
+	return out
+}
+
+func (a *adapter) Stats() []server.Stats {
+	var out []server.Stats
+	for dp, s := range a.e.Stats() {
+		out = append(out, server.Stats{
+			DPRank: dp, Running: s.Running, Waiting: s.Waiting, ForwardCt: s.ForwardCt,
+			WaitingTokens: s.WaitingTokens, UsedTokens: s.UsedTokens, EvictableTokens: s.EvictableTokens, FreeTokens: s.FreeTokens,
+			SumSeqLens: s.SumSeqLens, GenThroughput: s.GenThroughput, CacheHitRate: s.CacheHitRate, NewTokenRatio: s.NewTokenRatio,
+			Utilization: float64(s.Running) / float64(max(a.info.MaxRunningRequests, 1)), GraphReplayed: s.Graph, Retracted: s.Retracted,
+			PrefillUncached: s.ComputedTokens, PrefillBusy: s.PrefillBusy,
+			RetractedTotal: s.RetractedRequests, RetractedInputTotal: s.RetractedInput, RetractedOutputTotal: s.RetractedOutput,
+		})
+	}
+	return out
+}
+
+func (a *adapter) StartProfile(ctx context.Context, r server.ProfileRequest) error {
+	return refusal(a.e.StartProfile(ctx, engine.ProfileRequest{
+		ID: r.ID, OutputDir: r.OutputDir, Prefix: r.Prefix, StartStep: r.StartStep, NumSteps: r.NumSteps,
+		Activities: engine.Activity(r.Activities), ByStage: r.ByStage, StageNames: r.StageNames, Prefill: r.Prefill, Decode: r.Decode,
+		WithStack: r.WithStack, RecordShapes: r.RecordShapes, Merge: r.Merge, DecodeMinBS: r.DecodeMinBS,
+	}))
+}
+
+func (a *adapter) StopProfile(ctx context.Context) (server.ProfileResult, error) {
+	r, err := a.e.StopProfile(ctx)
+	return server.ProfileResult{Dir: r.Dir, ID: r.ID, Files: r.Files, Merged: r.Merged, Message: r.Message}, refusal(err)
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/merge"
+	"github.com/stepscope/stepscope/internal/traceset"
+)
+
+// Rank is one rank of a group as profiling sees it.
+type Rank struct {
+	TP, DP, PP, EP int // its place
+	Recorder       Recorder
+	Meta           device.Meta // what a trace says of it; Name is filled in
+}
+
+// Recorder records what a rank does. It is called between steps.
+type Recorder interface {
+	StartRecording(device.RecordOptions) error
+	// StopRecording returns at once; nil: nothing was recorded.
+	StopRecording() Recording
+}
+
+// Recording is what a rank did in a window.
+type Recording interface {
+	WriteKineto(io.Writer, device.Meta) error
+	// Lost counts what found no room in memory, after WriteKineto.
+	Lost() int64
+}
+
+// rankFile is a trace to be written.
+type rankFile struct {
+	rank  Rank
+	rec   Recording
+	stage string
+}
+
+// traceLevel of gzip: files are written beside serving, so cheaply.
+const traceLevel = gzip.BestSpeed
+
+// export writes files beside serving.
+func (s *session) export(files []rankFile) {
+	s.writing.Add(1)
+	s.e.exports.Go(func() {
+		defer s.writing.Done()
+		for _, f := range files {
+			s.write(f)
+		}
+	})
+}
+
+// write writes one file. Files take turns.
+func (s *session) write(f rankFile) {
+	s.e.writing.Lock()
+	defer s.e.writing.Unlock()
+	path := filepath.Join(s.req.OutputDir, s.fileName(f.rank, f.stage))
+	meta := f.rank.Meta
+	meta.Name = path
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		z, err := gzip.NewWriterLevel(w, traceLevel)
+		if err != nil {
+			return err
+		}
+		if err := f.rec.WriteKineto(z, meta); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+	if err != nil {
+		s.problem(fmt.Sprintf("write the trace of %s: %v", s.place(f.rank), err))
+		return
+	}
+	if n := f.rec.Lost(); n > 0 {
+		s.problem(fmt.Sprintf("%s: %d records found no room, record fewer steps", filepath.Base(path), n))
+	}
+	s.mu.Lock()
+	s.files = append(s.files, path)
+	s.mu.Unlock()
+}
+
+// fileName is the name SGLang gives the trace of a rank (section 1.6 of the
+// contract): coordinates of dimensions of size 1 are left out, but for TP.
+func (s *session) fileName(r Rank, stage string) string {
+	name := s.req.ID + "-" + s.place(r)
+	if s.req.Prefix != "" {
+		name = s.req.Prefix + "-" + name
+	}
+	if stage != "" {
+		name += "-" + stage
+	}
+	return name + traceSuffix
+}
+
+const traceSuffix = ".trace.json.gz"
+
+// place names a rank as its file is: "TP-0-DP-1".
+func (s *session) place(r Rank) string {
+	z := s.e.opt.Sizes
+	name := fmt.Sprintf("TP-%d", r.TP)
+	for _, c := range []struct {
+		key      string
+		at, size int
+	}{{"DP", r.DP, z.DP}, {"PP", r.PP, z.PP}, {"EP", r.EP, z.EP}} {
+		if c.size > 1 {
+			name += fmt.Sprintf("-%s-%d", c.key, c.at)
+		}
+	}
+	return name
+}
+
+// conclude merges the files if that was asked for, and sets the result.
+func (s *session) conclude() {
+	slices.Sort(s.files)
+	res := ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
+	for _, f := range s.files {
+		res.Files = append(res.Files, filepath.Base(f))
+	}
+	messages := s.problems
+	if s.req.Merge && len(s.files) > 0 {
+		merged, text := s.merge()
+		res.Merged = merged
+		messages = append([]string{text}, messages...)
+	}
+	if len(s.files) == 0 && s.traces() && len(messages) == 0 {
+		messages = append(messages, "Nothing was recorded: the window ended before its first step.")
+	}
+	res.Message = strings.Join(messages, "; ")
+	s.result = res
+	text := "Profiling done. Traces are saved to: " + s.req.OutputDir
+	if res.Message != "" {
+		text += " " + res.Message
+	}
+	s.e.opt.Log(text)
+}
+
+// merge joins the files of the session and of nothing else.
+func (s *session) merge() (path, message string) {
+	s.e.writing.Lock()
+	defer s.e.writing.Unlock()
+	sets, err := traceset.Find(s.files)
+	if err == nil && len(sets) != 1 {
+		err = fmt.Errorf("the files form %d sets", len(sets))
+	}
+	if err != nil {
+		return "", "Merge failed: " + err.Error()
+	}
+	path = filepath.Join(s.req.OutputDir, merge.OutputName(sets[0].ID, traceSuffix))
+	// Closing the engine waits for the merge: it must not be lost.
+	res, err := merge.File(context.Background(), sets[0], path, merge.Options{ProfileID: s.req.ID})
+	if err != nil {
+		return "", "Merge failed: " + err.Error()
+	}
+	message = fmt.Sprintf("Merged trace: %s (Events: %d, Files: %d)", path, res.Events, len(res.Files))
+	if res.Incomplete() {
+		message += ", which is incomplete: run trace check on the directory"
+	}
+	return path, message
+}
+
+// log writes a line about one data-parallel rank.
+func (s *session) log(r *dpRank, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(s.e.ranks) > 1 {
+		text = fmt.Sprintf("DP%d: %s", slices.Index(s.e.ranks, r), text)
+	}
+	s.e.opt.Log(text)
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/engine/sched"
+)
+
+// outbox holds the events of one request between the scheduler, which must never
+// wait, and the reader, who may be slow.
+type outbox struct {
+	mu     sync.Mutex
+	events []sched.Event
+	wake   chan struct{} // 1 deep
+}
+
+func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
+
+// put adds an event.
+func (o *outbox) put(e sched.Event) {
+	o.mu.Lock()
+	o.events = append(o.events, e)
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what there is, waiting for something. It returns nil when ctx ends
+// or dead is closed.
+func (o *outbox) take(ctx context.Context, dead <-chan struct{}) []sched.Event {
+	for {
+		o.mu.Lock()
+		batch := o.events
+		o.events = nil
+		o.mu.Unlock()
+		if batch != nil {
+			return batch
+		}
+		select {
+		case <-o.wake:
+		case <-ctx.Done():
+			return nil
+		case <-dead:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/device"
+)
+
+// Activity is a set of things a profile records.
+type Activity uint8
+
+// Activities of SGLang's profiler.
+const (
+	ActivityCPU Activity = 1 << iota
+	ActivityGPU
+	ActivityMem
+	ActivityCUDAProfiler
+)
+
+// ProfileRequest asks for a window on all ranks.
+type ProfileRequest struct {
+	ID           string // profile id, the same for all ranks
+	OutputDir    string // made when it does not exist
+	Prefix       string // before the id in file names; may be empty
+	StartStep    int64  // absolute forward count of the first step; 0: now. Not with ByStage
+	NumSteps     int    // exactly so many steps; 0: until StopProfile
+	Activities   Activity
+	ByStage      bool // a window for prefill and one for decode, NumSteps each
+	StageNames   bool // stages are named prefill and decode in file names, not EXTEND and DECODE
+	Prefill      bool // by stage: record prefill
+	Decode       bool // by stage: record decode
+	WithStack    bool
+	RecordShapes bool
+	Merge        bool
+	DecodeMinBS  int // by stage: the decode window waits for so many requests
+}
+
+// ProfileResult tells what a window left behind.
+type ProfileResult struct {
+	Dir     string
+	ID      string
+	Files   []string // base names
+	Steps   int      // recorded, of all data-parallel ranks and stages together
+	Merged  string   // path; empty: there is none
+	Message string   // "Merged trace: PATH (Events: N, Files: M)", what went wrong, or nothing
+}
+
+// Reasons for which a profile request is refused; the texts are SGLang's.
+var (
+	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.")
+	ErrProfileIdle    = errors.New("Profiling is not in progress. Call /start_profile first.")
+)
+
+// session is one window over all ranks, from StartProfile until its files are
+// written.
+type session struct {
+	e    *Engine
+	req  ProfileRequest
+	opts device.RecordOptions
+	done chan struct{} // closed when result is there
+
+	mu       sync.Mutex
+	open     int // data-parallel ranks whose part is not over
+	stopping bool
+	steps    int
+	last     time.Time // of the last recorded step
+	idle     *time.Timer
+	files    []string // paths
+	problems []string
+
+	writing sync.WaitGroup
+	result  ProfileResult
+}
+
+// StartProfile arms or starts a window on all ranks and returns; it waits for
+// neither steps nor files.
+func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
+	e.life.RLock()
+	defer e.life.RUnlock()
+	if e.draining.Load() {
+		return ErrClosed
+	}
+	if err := req.check(); err != nil {
+		return err
+	}
+	s := &session{e: e, req: req, open: len(e.ranks), done: make(chan struct{})}
+	s.opts = device.RecordOptions{
+		CPU: req.Activities&(ActivityCPU|ActivityMem) != 0, GPU: req.Activities&ActivityGPU != 0,
+		Memory: req.Activities&ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
+	}
+	if !e.session.CompareAndSwap(nil, s) {
+		return ErrProfileRunning
+	}
+	if err := os.MkdirAll(req.OutputDir, 0o777); err != nil {
+		e.session.Store(nil)
+		return fmt.Errorf("make the directory for traces: %w", err)
+	}
+	armed := make(chan error, len(e.ranks))
+	for _, r := range e.ranks {
+		if !r.Do(func() { armed <- r.arm(s) }) {
+			armed <- ErrClosed
+			s.over()
+		}
+	}
+	var err error
+	for range e.ranks {
+		select {
+		case one := <-armed:
+			err = errors.Join(err, one)
+		case <-ctx.Done():
+			s.end()
+			return context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		s.end()
+		return err
+	}
+	if req.NumSteps > 0 {
+		s.mu.Lock()
+		s.idle = time.AfterFunc(e.opt.ProfileIdle, s.timeout)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// StopProfile ends the window, armed or open, and waits for its files or for ctx;
+// they are written in either case.
+func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
+	s := e.session.Load()
+	if s == nil {
+		return ProfileResult{}, ErrProfileIdle
+	}
+	s.end()
+	select {
+	case <-s.done:
+		return s.result, nil
+	case <-ctx.Done():
+		return ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID}, context.Cause(ctx)
+	}
+}
+
+// Profiling tells whether a window is armed or open.
+func (e *Engine) Profiling() bool { return e.session.Load() != nil }
+
+// check refuses what can leave no trace.
+func (r *ProfileRequest) check() error {
+	for name, part := range map[string]string{"profile_id": r.ID, "profile_prefix": r.Prefix} {
+		if strings.ContainsAny(part, `/\`) || part != filepath.Base(part) && part != "" {
+			return fmt.Errorf("%w: %s %q cannot be part of a file name", ErrInvalid, name, part)
+		}
+	}
+	switch {
+	case r.ID == "":
+		return fmt.Errorf("%w: a profile needs an id", ErrInvalid)
+	case r.Activities == 0:
+		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", ErrInvalid)
+	case r.NumSteps < 0 || r.StartStep < 0:
+		return fmt.Errorf("%w: num_steps %d and start_step %d must not be negative", ErrInvalid, r.NumSteps, r.StartStep)
+	case r.ByStage && r.NumSteps == 0:
+		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", ErrInvalid)
+	case r.ByStage && !r.Prefill && !r.Decode:
+		return fmt.Errorf("%w: profile_by_stage without a stage: choose of prefill and decode", ErrInvalid)
+	}
+	return nil
+}
+
+// traces tells whether there is anything to write.
+func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
+
+// end closes the parts of all ranks, now or when their step is over.
+func (s *session) end() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	for _, r := range s.e.ranks {
+		// After Stop of the scheduler nothing is called any more, but a window that
+		// was open then was closed before.
+		r.Do(func() {
+			if r.window != nil && r.window.s == s {
+				r.window.finish()
+			}
+		})
+	}
+}
+
+// timeout closes a window that has begun and has seen no step for long.
+func (s *session) timeout() {
+	s.mu.Lock()
+	quiet := time.Since(s.last)
+	begun := s.steps > 0
+	if s.open == 0 {
+		s.mu.Unlock()
+		return
+	}
+	wait := s.e.opt.ProfileIdle
+	if begun {
+		wait -= quiet
+	}
+	if !begun || wait > 0 {
+		s.idle.Reset(wait)
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.e.opt.Log(fmt.Sprintf("no step for %v: the profiling window is closed before its last", s.e.opt.ProfileIdle))
+	s.problem(fmt.Sprintf("closed after %v without a step", s.e.opt.ProfileIdle))
+	s.end()
+}
+
+// step counts a recorded step.
+func (s *session) step() {
+	s.mu.Lock()
+	s.steps++
+	s.last = time.Now()
+	s.mu.Unlock()
+}
+
+func (s *session) problem(text string) {
+	s.mu.Lock()
+	s.problems = append(s.problems, text)
+	s.mu.Unlock()
+}
+
+// over says that the part of one data-parallel rank is. After the last one the
+// engine can record again, and what is left to do goes on beside.
+func (s *session) over() {
+	s.mu.Lock()
+	s.open--
+	last := s.open == 0
+	if last && s.idle != nil {
+		s.idle.Stop()
+	}
+	s.mu.Unlock()
+	if !last {
+		return
+	}
+	s.e.session.CompareAndSwap(s, nil)
+	s.e.exports.Go(func() {
+		s.writing.Wait()
+		s.conclude()
+		close(s.done)
+	})
+}

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// RanksOptions describe the ranks of one data-parallel rank.
+type RanksOptions struct {
+	Config *model.Config
+	Source model.Source
+	Sizes  Sizes // of the whole layout
+	DP     int   // which data-parallel rank this is
+	Model  model.Options
+	Host   string // host_name of traces
+	// Device gives the options of the device of a rank, numbered over the whole
+	// layout; nil: the defaults.
+	Device func(rank int) device.Options
+}
+
+// Ranks is a Group of model runners: one device and one thread for each rank,
+// TP × PP of them. All are given the same batches.
+type Ranks struct {
+	list    []Rank
+	devices []*device.Device
+	jobs    []chan job // of each rank
+	threads sync.WaitGroup
+	weights int64 // bytes, of the largest rank
+	logits  int   // index of the rank whose logits are taken
+	close   sync.Once
+}
+
+// job is one thing for a rank's thread to do.
+type job struct {
+	do   func(*model.Runner, *device.Host) ([][]float32, error)
+	done chan<- outcome
+}
+
+type outcome struct {
+	rank   int
+	logits [][]float32
+	err    error
+}
+
+// NewRanks loads the model onto new devices, all ranks side by side, and captures
+// decode graphs unless Model.NoGraphs is set.
+func NewRanks(opt RanksOptions) (*Ranks, error) {
+	z := opt.Sizes.normal()
+	if err := opt.Config.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
+		return nil, err
+	}
+	n := z.TP * z.PP
+	r := &Ranks{jobs: make([]chan job, n), logits: (z.PP - 1) * z.TP}
+	first := opt.DP * n
+	locked := opt.Device != nil && opt.Device(first).LockThreads
+	// A group's name is its own in the whole layout.
+	tp := make([][]device.Comm, z.PP)
+	for p := range tp {
+		tp[p] = join("tp", opt.DP*z.PP+p, z.TP, first+p*z.TP, 1, locked)
+	}
+	pp := make([][]device.Comm, z.TP)
+	for t := range pp {
+		pp[t] = join("pp", opt.DP*z.TP+t, z.PP, first+t, z.TP, locked)
+	}
+	ready := make(chan outcome, n)
+	for i := range n {
+		t, p := i%z.TP, i/z.TP
+		do := device.Options{}
+		if opt.Device != nil {
+			do = opt.Device(first + i)
+		}
+		do.Index = first + i
+		d := device.New(do)
+		r.devices = append(r.devices, d)
+		ep := t / (z.TP / z.EP)
+		r.list = append(r.list, Rank{
+			TP: t, DP: opt.DP, PP: p, EP: ep, Recorder: recorder{d},
+			Meta: device.Meta{
+				Rank: first + i, World: n * z.DP, Host: opt.Host, Device: d.Info(),
+				TP: device.Place{Rank: t, Size: z.TP}, DP: device.Place{Rank: opt.DP, Size: z.DP},
+				PP: device.Place{Rank: p, Size: z.PP}, EP: device.Place{Rank: ep, Size: z.EP},
+				Process: fmt.Sprintf("stepscope rank %d", first+i),
+			},
+		})
+		r.jobs[i] = make(chan job)
+		shard := model.Shard{TPRank: t, TPSize: z.TP, PPRank: p, PPSize: z.PP, EPSize: z.EP}
+		groups := model.Groups{}
+		if z.TP > 1 {
+			groups.TP = tp[p][t]
+		}
+		if z.PP > 1 {
+			groups.PP = pp[t][p]
+		}
+		r.threads.Go(func() {
+			d.Host().Bind(fmt.Sprintf("scheduler TP%d DP%d PP%d", t, opt.DP, p))
+			defer d.Host().Release()
+			run, err := model.NewRunner(opt.Config, opt.Source, shard, d, groups, opt.Model)
+			if err == nil && !opt.Model.NoGraphs {
+				err = run.CaptureGraphs()
+			}
+			if err != nil {
+				err = fmt.Errorf("rank %d: %w", first+i, err)
+			}
+			ready <- outcome{rank: i, err: err}
+			for j := range r.jobs[i] {
+				logits, err := j.do(run, d.Host())
+				j.done <- outcome{i, logits, err}
+			}
+		})
+	}
+	var err error
+	for range n {
+		err = errors.Join(err, (<-ready).err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.weights = r.measure()
+	return r, nil
+}
+
+func (z Sizes) normal() Sizes {
+	return Sizes{max(z.TP, 1), max(z.DP, 1), max(z.PP, 1), max(z.EP, 1)}
+}
+
+// join makes a group of n ranks of the layout, from first on, step apart; nothing
+// for a rank alone.
+func join(kind string, index, n, first, step int, locked bool) []device.Comm {
+	if n == 1 {
+		return nil
+	}
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = first + i*step
+	}
+	return device.NewGroup(fmt.Sprintf("%s:%d", kind, index), kind, ranks, device.GroupOptions{Add: tensor.Add, Locked: locked})
+}
+
+// each has every rank do f at the same time and waits for all.
+func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) ([]outcome, error) {
+	done := make(chan outcome, len(r.jobs))
+	for _, jobs := range r.jobs {
+		jobs <- job{f, done}
+	}
+	out := make([]outcome, len(r.jobs))
+	var err error
+	for range r.jobs {
+		o := <-done
+		out[o.rank] = o
+		if o.err != nil {
+			err = errors.Join(err, fmt.Errorf("rank %d: %w", r.list[o.rank].Meta.Rank, o.err))
+		}
+	}
+	return out, err
+}
+
+// Forward runs one step on all ranks.
+func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
+	name := s.Name()
+	out, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
+		h.Annotate(name)
+		defer h.End()
+		return run.Forward(s.Batch)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out[r.logits].logits, nil
+}
+
+// measure returns the weight bytes of the largest rank.
+func (r *Ranks) measure() int64 {
+	sizes := make(chan int64, len(r.jobs))
+	r.each(func(run *model.Runner, _ *device.Host) ([][]float32, error) {
+		sizes <- run.WeightBytes()
+		return nil, nil
+	})
+	var most int64
+	for range r.jobs {
+		most = max(most, <-sizes)
+	}
+	return most
+}
+
+// WeightBytes is the memory of the weights of the rank that has the most.
+func (r *Ranks) WeightBytes() int64 { return r.weights }
+
+// Err is the error that stopped a device, or nil.
+func (r *Ranks) Err() error {
+	for i, d := range r.devices {
+		if err := d.Err(); err != nil {
+			return fmt.Errorf("rank %d: %w", r.list[i].Meta.Rank, err)
+		}
+	}
+	return nil
+}
+
+// Ranks lists the ranks.
+func (r *Ranks) Ranks() []Rank { return r.list }
+
+// Close ends the threads and the devices. No step may be running.
+func (r *Ranks) Close() error {
+	var err error
+	r.close.Do(func() {
+		for _, jobs := range r.jobs {
+			close(jobs)
+		}
+		r.threads.Wait()
+		for _, d := range r.devices {
+			err = errors.Join(err, d.Close())
+		}
+	})
+	return err
+}
+
+// recorder is a device's.
+type recorder struct{ d *device.Device }
+
+func (r recorder) StartRecording(opt device.RecordOptions) error { return r.d.StartRecording(opt) }
+
+func (r recorder) StopRecording() Recording {
+	if rec := r.d.StopRecording(); rec != nil {
+		return recording{rec}
+	}
+	return nil
+}
+
+// recording is one window of a device.
+type recording struct{ *device.Recording }
+
+func (r recording) Lost() int64 { return r.Recording.Lost().Total() }

@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/sched"
+)
+
+// window is the part that one data-parallel rank has in a session: which of its
+// steps are recorded. It belongs to the goroutine of the rank's scheduler.
+//
+// Not by stage, steps from … from+NumSteps-1 are recorded, from being the next
+// step or StartStep, whichever is later. The window closes with its last step;
+// SGLang closes it when the next one comes, which records the same but may write
+// the files much later.
+//
+// By stage, each stage has one window of NumSteps of its own kind. The first
+// prefill step opens that of prefill, which a decode step closes before its time.
+// The first decode step (of enough requests) opens that of decode. Prefill steps
+// that come while it is open are recorded with it, but not counted.
+type window struct {
+	s *session
+	r *dpRank
+
+	from int64 // step that opens it; 0: it opens at once, or by stage
+
+	open  bool
+	stage stage // by stage: which is open
+	count int   // recorded steps of the open window
+	done  [2]bool
+}
+
+// stage is a kind of step.
+type stage = model.Mode
+
+// arm begins the rank's part of a session.
+func (r *dpRank) arm(s *session) error {
+	s.mu.Lock()
+	stopping := s.stopping
+	s.mu.Unlock()
+	w := &window{s: s, r: r, done: [2]bool{model.Extend: !s.req.Prefill, model.Decode: !s.req.Decode}}
+	if stopping {
+		s.over()
+		return nil
+	}
+	r.window = w
+	switch {
+	case s.req.ByStage:
+	case s.req.StartStep > 0:
+		w.from = max(s.req.StartStep, r.Count()+1)
+	default:
+		if err := w.start(); err != nil {
+			w.finish()
+			return err
+		}
+	}
+	return nil
+}
+
+// BeforeStep opens windows, see sched.Hooks.
+func (r *dpRank) BeforeStep(st sched.Step) {
+	if r.window != nil {
+		r.window.before(st)
+	}
+}
+
+// AfterStep closes windows, see sched.Hooks.
+func (r *dpRank) AfterStep(st sched.Step) {
+	if r.window != nil {
+		r.window.after(st)
+	}
+}
+
+func (w *window) before(st sched.Step) {
+	mode := st.Batch.Mode
+	req := &w.s.req
+	if !req.ByStage {
+		if !w.open && st.Count == w.from {
+			w.startLate()
+		}
+		return
+	}
+	if w.open && w.stage == model.Extend && mode == model.Decode {
+		w.closeStage()
+	}
+	few := mode == model.Decode && len(st.Batch.Seqs) < req.DecodeMinBS
+	if w.r.window == w && !w.open && !w.done[mode] && !few {
+		w.stage = mode
+		w.startLate()
+	}
+}
+
+func (w *window) after(st sched.Step) {
+	req := &w.s.req
+	if !w.open {
+		return
+	}
+	if req.ByStage && st.Batch.Mode != w.stage {
+		return
+	}
+	w.s.step()
+	w.count++
+	switch {
+	case w.count != req.NumSteps:
+	case req.ByStage:
+		w.closeStage()
+	default:
+		w.finish()
+	}
+}
+
+// start has all ranks of the group record.
+func (w *window) start() error {
+	ranks := w.r.group.Ranks()
+	if w.s.traces() {
+		for i, rank := range ranks {
+			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
+				for _, begun := range ranks[:i] {
+					begun.Recorder.StopRecording()
+				}
+				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
+			}
+		}
+	}
+	if f := w.s.e.opt.CUDAProfiler; f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 {
+		f(true)
+	}
+	w.open, w.count = true, 0
+	w.s.log(w.r, "Profiling starts%s. Traces will be saved to: %s (with profile id: %s)", w.suffix(" for "), w.s.req.OutputDir, w.s.req.ID)
+	return nil
+}
+
+// startLate is start when nobody waits for the answer any more.
+func (w *window) startLate() {
+	if err := w.start(); err != nil {
+		w.s.problem(err.Error())
+		w.s.log(w.r, "Profiling could not start: %v", err)
+		w.finish()
+	}
+}
+
+// stop ends the recording and hands it over to be written.
+func (w *window) stop() {
+	w.open = false
+	w.s.log(w.r, "Stop profiling%s...", w.suffix("-"))
+	if f := w.s.e.opt.CUDAProfiler; f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 {
+		f(false)
+	}
+	if !w.s.traces() {
+		return
+	}
+	var files []rankFile
+	for _, rank := range w.r.group.Ranks() {
+		if rec := rank.Recorder.StopRecording(); rec != nil {
+			files = append(files, rankFile{rank: rank, rec: rec, stage: w.suffix("")})
+		}
+	}
+	w.s.export(files)
+}
+
+// closeStage ends the window of a stage, and the whole when there is no other.
+func (w *window) closeStage() {
+	w.done[w.stage] = true
+	w.stop()
+	if w.done[model.Extend] && w.done[model.Decode] {
+		w.finish()
+	}
+}
+
+// finish ends the rank's part.
+func (w *window) finish() {
+	if w.open {
+		w.stop()
+	}
+	w.r.window = nil
+	w.s.over()
+}
+
+// suffix is the name of the open stage after sep; nothing when not by stage.
+func (w *window) suffix(sep string) string {
+	switch {
+	case !w.s.req.ByStage:
+		return ""
+	case !w.s.req.StageNames:
+		return sep + w.stage.String()
+	case w.stage == model.Extend:
+		return sep + "prefill"
+	}
+	return sep + "decode"
+}
