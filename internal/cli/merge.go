@@ -48,6 +48,9 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasSuffix(out, ".zst") {
+		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
+	}
 	start := e.now()
 	meter := e.meter("merge", inputBytes(set))
 	opt := merge.Options{

@@ -61,6 +61,9 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	path := set.Files[0].Path
+	if err := looksLikeTrace(path); err != nil {
+		return err
+	}
 	var traces []*trace.Trace
 	whole := true
 	if len(set.Files) == 1 {
@@ -119,6 +122,26 @@ func (e *env) mergeInto(ctx context.Context, set traceset.Set, dir string) (stri
 	}
 	e.warnMissing(res.Missing)
 	return out, nil
+}
+
+// looksLikeTrace refuses files that Perfetto would not know either. They are
+// told by their first bytes: gzip, zstd, JSON, or a protobuf whose first field
+// is a packet.
+func looksLikeTrace(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var head [1]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return nil // empty: said later
+	}
+	switch head[0] {
+	case 0x1f, 0x28, '{', '[', 0x0a, ' ', '\t', '\r', 0xef:
+		return nil
+	}
+	return fmt.Errorf("%s: not a trace: it begins with %q, neither JSON nor gzip nor zstd nor Perfetto's protobuf", path, head[:])
 }
 
 // packed tells a zstd file, which Perfetto does not read, by its magic number

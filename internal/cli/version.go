@@ -8,5 +8,11 @@ func version() string {
 	if !ok || info.Main.Version == "" {
 		return "stepscope (unknown version)"
 	}
-	return "stepscope " + info.Main.Version
+	v := "stepscope " + info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && info.Main.Version == "(devel)" {
+			v += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v
 }
