@@ -65,9 +65,6 @@ type Options struct {
 	ProfileIdle time.Duration
 }
 
-// Sizes are the sizes of the parallel dimensions; 0 counts as 1.
-type Sizes struct{ TP, DP, PP, EP int }
-
 // Reasons for which Submit refuses; texts say more.
 var (
 	ErrQueueFull = sched.ErrQueueFull

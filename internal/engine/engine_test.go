@@ -88,21 +88,26 @@ func TestOutputIsCutToTheCache(t *testing.T) {
 }
 
 func TestLeavingClient(t *testing.T) {
-	r := newRig(t, 1, 1, Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	events, err := r.Submit(ctx, &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 1000}, LogprobStart: -1, DPRank: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-events
-	cancel()
-	drain(events) // it is closed
-	if err := r.ranks[0].Idle(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	if st := r.Stats()[0]; st.UsedTokens != 0 || st.GeneratedTokens == 1000 && st.Aborted == 0 {
-		t.Errorf("%+v", st)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1, Options{})
+		r.groups[0].hold = func(sched.Step) { time.Sleep(time.Second) }
+		ctx, cancel := context.WithCancel(t.Context())
+		events, err := r.Submit(ctx, &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 1000}, LogprobStart: -1, DPRank: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-events
+		<-events
+		cancel()
+		drain(events) // it is closed
+		if err := r.ranks[0].Idle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.Stats()[0]; st.UsedTokens != 0 || st.Aborted != 1 || st.ForwardCt > 3 {
+			t.Errorf("%+v", st)
+		}
+		r.Close()
+	})
 }
 
 // A reader that takes nothing holds nobody up.

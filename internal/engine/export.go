@@ -65,6 +65,7 @@ func (s *session) write(f rankFile) {
 	path := filepath.Join(s.req.OutputDir, s.fileName(f.rank, f.stage))
 	meta := f.rank.Meta
 	meta.Name = path
+	meta.Gentle = !s.e.draining.Load() // beside serving it rests in between
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, traceLevel)
 		if err != nil {
@@ -155,7 +156,7 @@ func (s *session) merge() (path, message string) {
 	}
 	path = filepath.Join(s.req.OutputDir, merge.OutputName(sets[0].ID, traceSuffix))
 	// Closing the engine waits for the merge: it must not be lost.
-	res, err := merge.File(context.Background(), sets[0], path, merge.Options{ProfileID: s.req.ID})
+	res, err := merge.File(context.Background(), sets[0], path, merge.Options{ProfileID: s.req.ID, Level: traceLevel})
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}

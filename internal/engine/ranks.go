@@ -125,10 +125,6 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	return r, nil
 }
 
-func (z Sizes) normal() Sizes {
-	return Sizes{max(z.TP, 1), max(z.DP, 1), max(z.PP, 1), max(z.EP, 1)}
-}
-
 // join makes a group of n ranks of the layout, from first on, step apart; nothing
 // for a rank alone.
 func join(kind string, index, n, first, step int, locked bool) []device.Comm {

@@ -75,7 +75,8 @@ type Options struct {
 	Report           func(Report) // of each step; called by the loop, must not block
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults fills in what is zero.
+func (o Options) WithDefaults() Options {
 	def := func(v *int, d int) {
 		if *v <= 0 {
 			*v = d
@@ -130,7 +131,7 @@ type Scheduler struct {
 
 // New returns a scheduler; the caller starts Run.
 func New(m Model, opt Options) *Scheduler {
-	opt = opt.withDefaults()
+	opt = opt.WithDefaults()
 	s := &Scheduler{
 		opt:    opt,
 		model:  m,
