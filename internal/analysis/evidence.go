@@ -13,41 +13,30 @@ import (
 
 // evidence proves a straggler: where it was last, and what differs.
 func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int, cause int) []Evidence {
-	var out []Evidence
-	steps := float64(len(s))
 	last, of := 0, 0
 	for _, n := range s {
 		last += late[n].last
 		of += late[n].of
 	}
-	out = append(out, Evidence{
+	out := []Evidence{excessEvidence(late, s)}
+	arrivals := Evidence{
 		Text:  fmt.Sprintf("last to arrive in %d of %d collectives of these steps", last, of),
 		Value: float64(last), Peers: float64(of), Unit: "count", Step: -1,
-	})
-	kernels, peerKernels := d.perStep(i, s, func(r *rank, n int) float64 { return float64(r.kernelCount(n)) })
-	work, peerWork := d.perStep(i, s, func(r *rank, n int) float64 {
-		if w := r.workBySteps()[n]; w != nil {
-			return float64(w.total)
-		}
-		return 0
-	})
-	same := "the same"
-	if kernels != peerKernels {
-		same = fmt.Sprintf("against %.0f", peerKernels)
 	}
-	out = append(out, Evidence{
-		Text:  fmt.Sprintf("%.0f kernels a step, %s on its peers", kernels, same),
-		Value: kernels, Peers: peerKernels, Unit: "count", Step: -1,
-	}, Evidence{
-		Text:  fmt.Sprintf("%s of own work on the device a step against %s", metric.Duration(work), metric.Duration(peerWork)),
-		Value: work, Peers: peerWork, Unit: "ns", Step: -1,
-	})
+	work := d.workEvidence(i, s)
+	// What shows the cause comes first, what is the same as elsewhere last.
+	steps := float64(len(s))
 	switch cause {
 	case byWork:
+		out = append(out, work...)
 		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.ns }, "more work in")...)
+		return append(out, arrivals)
 	case byDevice:
-		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
 		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.late }, "starts late though launched in time:")...)
+		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
+		slices.SortStableFunc(out[1:], func(x, y Evidence) int { return cmp.Compare(y.Value, x.Value) })
+		most := out[min(1, len(out)-1)].Value
+		out = append(out[:1], slices.DeleteFunc(out[1:], func(e Evidence) bool { return e.Value < 0.05*most })...)
 	case byHost:
 		out = append(out, a.hostEvidence(r, late, s)...)
 	case byComm:
@@ -60,7 +49,55 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int,
 			Value: float64(sum) / steps, Unit: "ns", Step: -1,
 		})
 	}
-	return out
+	return append(append(out, arrivals), work...)
+}
+
+// workEvidence compares the kernels of a rank with its peers'.
+func (d *domain) workEvidence(i int, s []int) []Evidence {
+	kernels, peerKernels := d.perStep(i, s, func(r *rank, n int) float64 { return float64(r.kernelCount(n)) })
+	work, peerWork := d.perStep(i, s, func(r *rank, n int) float64 {
+		if w := r.workBySteps()[n]; w != nil {
+			return float64(w.total)
+		}
+		return 0
+	})
+	same := "the same"
+	if kernels != peerKernels {
+		same = fmt.Sprintf("against %.0f", peerKernels)
+	}
+	return []Evidence{{
+		Text:  fmt.Sprintf("%.0f kernels a step, %s on its peers", kernels, same),
+		Value: kernels, Peers: peerKernels, Unit: "count", Step: -1,
+	}, {
+		Text:  fmt.Sprintf("%s of own work on the device a step against %s", metric.Duration(work), metric.Duration(peerWork)),
+		Value: work, Peers: peerWork, Unit: "ns", Step: -1,
+	}}
+}
+
+// excessEvidence says of what the late rank has more than a rank in good time.
+func excessEvidence(late []lateness, s []int) Evidence {
+	var sum [numCauses]int64
+	var total int64
+	for _, n := range s {
+		for c, ns := range late[n].excess {
+			sum[c] += ns
+			total += max(ns, 0)
+		}
+	}
+	text := "from collective to collective it takes longer than a rank in good time, a step, by"
+	sep := " "
+	for c, ns := range sum {
+		if ns*50 > total && ns > 0 { // above 2 %
+			text += fmt.Sprintf("%s%s (%s)", sep, metric.Duration(float64(ns)/float64(len(s))), excessNames[c])
+			sep = ", "
+		}
+	}
+	return Evidence{Text: text, Value: float64(total) / float64(len(s)), Unit: "ns", Step: -1}
+}
+
+// excessNames say what the causes stand for in excessEvidence.
+var excessNames = [numCauses]string{
+	"more or larger kernels, with their launching", "the same kernels on its device", "its host", "leaving collectives",
 }
 
 // perStep is the median of a figure over a stretch, for one rank and for the
