@@ -72,7 +72,7 @@ func (r *rank) hostDid(c *call, from, to int64) string {
 	}
 	switch {
 	case cover != nil && (inner*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):
-		if inner*2 < length && cover.End() > to && cover.Cat != trace.PythonFunction {
+		if inner*2 < length && cover.End() > to && cover.Cat == trace.UserAnnotation {
 			return fmt.Sprintf("nothing recorded for %s (inside %s)", metric.Duration(length-inner), name(cover))
 		}
 		return name(cover)
