@@ -157,10 +157,10 @@ func TestBrowserClick(t *testing.T) {
 	}
 }
 
-// failed waits until the page shows a failure with text.
+// failed waits until the page shows a failure with text, and has reported it.
 func (b *tab) failed(text string) {
 	b.t.Helper()
-	b.wait(`document.getElementById("status").className === "failed" && document.getElementById("status").textContent.includes(` + "`" + text + "`)")
+	b.wait(`document.getElementById("status").className === "failed" && document.getElementById("status").textContent.includes(` + "`" + text + "`) && document.body.dataset.reported === \"failed\"")
 }
 
 func TestBrowserNoAnswer(t *testing.T) {

@@ -46,6 +46,7 @@
   function fail(step, text) {
     stopTimers();
     phase = "failed";
+    delete document.body.dataset.reported;
     for (const id of ["open", "give"]) { // reading goes on by itself
       if ($(id).className === "active") mark(id, "");
     }
@@ -53,7 +54,7 @@
     say(text, "failed");
     offer("Try again");
     $("help").hidden = step === "read"; // what cannot be read cannot be saved either
-    report({state: "failed", reason: text});
+    report({state: "failed", reason: text}).then(() => { document.body.dataset.reported = "failed"; });
   }
 
   // read fetches the trace into one buffer of its exact size: growing one would need the memory twice.
