@@ -2,7 +2,8 @@ package server
 
 import (
 	"bytes"
-	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +64,13 @@ func TestBatchLogNeverWaits(t *testing.T) {
 	l.Add(Step{})
 	l.Close()
 	lines := strings.Count(w.String(), "Decode batch")
-	if want := fmt.Sprintf("%d batch lines left out", 401-lines); lines >= 400 || !strings.Contains(w.String(), want) {
-		t.Errorf("%d lines and no %q in\n%s", lines, want, w.String()[max(0, w.Len()-300):])
+	out := 0 // over all notes: there is one for each time the writer caught up
+	for _, note := range regexp.MustCompile(`(\d+) batch lines left out`).FindAllStringSubmatch(w.String(), -1) {
+		n, _ := strconv.Atoi(note[1])
+		out += n
+	}
+	if lines >= 400 || lines+out != 401 {
+		t.Errorf("%d lines written and %d said to be left out of 401:\n%s", lines, out, w.String()[max(0, w.Len()-300):])
 	}
 }
 
