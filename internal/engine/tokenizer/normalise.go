@@ -60,6 +60,8 @@ func normaliseByRune(form, apart norm.Form, s string) string {
 //     combining marks by a U+034F. One character becomes three marks at most.
 //   - It looks pairs up by the low 16 bits of each, so U+2004B and a cedilla
 //     (U+0327) make the Ķ of U+004B.
+//   - It composes across characters that are no marks but may join the one
+//     before them, such as Indic vowel signs and the compatibility letters of Hangul.
 //   - Behind a byte that is no UTF-8 it leaves some characters as they are.
 func departs(s string) bool {
 	marks, beyond := 0, false // in a row; whether one of them or their base is beyond U+FFFF
@@ -74,6 +76,9 @@ func departs(s string) bool {
 			return true
 		}
 		p := norm.NFC.PropertiesString(s[i:])
+		if p.LeadCCC() == 0 && !p.BoundaryBefore() || r >= 0x3131 && r <= 0x3163 || r >= 0xFF9E && r <= 0xFFDC {
+			return true
+		}
 		if starts := p.BoundaryBefore(); starts && p.TrailCCC() == 0 {
 			marks, beyond = 0, r > 0xFFFF
 		} else {
