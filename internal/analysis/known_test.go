@@ -68,7 +68,7 @@ func checkIdentities(t testing.TB, r *Report) {
 			s = &Time{}
 			sums[[2]string{rank, kind}] = s
 		}
-		s.add(x)
+		s.Add(x)
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]

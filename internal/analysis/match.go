@@ -22,9 +22,6 @@ type domain struct {
 	divided map[string]bool
 	// unmatched counts communication kernels without partners on all ranks.
 	unmatched int
-	// broken counts collectives whose times contradict each other: one rank
-	// would have ended before another began.
-	broken int
 }
 
 // match is one collective with its kernel on each rank of its group.

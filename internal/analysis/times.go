@@ -76,7 +76,7 @@ func (a *analyzer) times() {
 			order = append(order, key)
 		}
 		row.Steps++
-		row.Time.add(t)
+		row.Time.Add(t)
 	}
 	for _, r := range a.ranks {
 		parts := a.sweep(r)
@@ -120,7 +120,8 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-func (t *Time) add(o *Time) {
+// Add adds the parts of o.
+func (t *Time) Add(o *Time) {
 	t.Total += o.Total
 	t.Compute += o.Compute
 	t.ExposedComm += o.ExposedComm

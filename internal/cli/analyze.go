@@ -88,7 +88,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := notInput(c.HTML, capture.set.Files); err != nil {
+	if err := capture.set.NotAnInput(c.HTML); err != nil {
 		return err
 	}
 	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})

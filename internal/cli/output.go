@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/stepscope/stepscope/internal/progress"
-	"github.com/stepscope/stepscope/internal/traceset"
 )
 
 // target is the file to write: what -o says (given), the usual name in a
@@ -51,20 +50,6 @@ func writing(out string, err error) error {
 		err = fmt.Errorf("%w; say with -o where to write", err)
 	}
 	return err
-}
-
-// notInput refuses to write over what is read.
-func notInput(out string, files []traceset.File) error {
-	to, err := os.Stat(out)
-	if err != nil {
-		return nil // it does not exist yet
-	}
-	for _, f := range files {
-		if st, err := os.Stat(f.Path); err == nil && os.SameFile(st, to) {
-			return fmt.Errorf("%s: is one of the inputs, give another name", out)
-		}
-	}
-	return nil
 }
 
 // oneStdout refuses two results on stdout.

@@ -23,7 +23,6 @@ type reader struct {
 	order    []*builder
 	lastPID  []byte // label lookup of the last event: they come in long runs
 	last     *builder
-	base     int64
 	metaText map[string]json.RawMessage
 	merged   mergedInfo
 }

@@ -14,7 +14,6 @@ import (
 type packet struct {
 	ts, track, kind uint64
 	flows           []uint64
-	counter         bool
 }
 
 // fields calls f for each field of a protobuf message.

@@ -118,21 +118,7 @@ func overall(r *analysis.Report) *analysis.Time {
 		if t.Rank == allRanks {
 			return &t.Time
 		}
-		sum.Total += t.Total
-		sum.Compute += t.Compute
-		sum.ExposedComm += t.ExposedComm
-		sum.ExposedCopy += t.ExposedCopy
-		sum.Idle += t.Idle
-		sum.CommWait += t.CommWait
-		for _, p := range []struct {
-			to   *int64
-			from int64
-		}{
-			{&sum.IdleBy.Host, t.IdleBy.Host}, {&sum.IdleBy.Sync, t.IdleBy.Sync}, {&sum.IdleBy.Launch, t.IdleBy.Launch},
-			{&sum.IdleBy.Device, t.IdleBy.Device}, {&sum.IdleBy.Profiler, t.IdleBy.Profiler}, {&sum.IdleBy.Unknown, t.IdleBy.Unknown},
-		} {
-			*p.to += p.from
-		}
+		sum.Add(&t.Time)
 	}
 	if sum.Total == 0 {
 		return nil

@@ -175,7 +175,7 @@ func (s *Set) NotAnInput(path string) error {
 	}
 	for _, f := range s.Files {
 		if in, err := os.Stat(f.Path); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("%s: is one of the inputs, give another -o", path)
+			return fmt.Errorf("%s: is one of the inputs, give another name", path)
 		}
 	}
 	return nil
