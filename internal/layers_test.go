@@ -24,9 +24,14 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli"}},
 	{"internal/cli", []string{
+		"internal/launch", "internal/server", "internal/engine/sched",
 		"internal/report", "internal/analysis", "internal/export", "internal/cut", "internal/tracecheck", "internal/ingest",
 		"internal/merge", "internal/web/handover", "internal/chromejson", "internal/kernel", "internal/progress",
 		"internal/traceset", "internal/atomicfile", "trace",
+	}},
+	{"internal/launch", []string{
+		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
+		"internal/engine/sample", "internal/device", "internal/tensor",
 	}},
 	{"internal/report", []string{"internal/analysis", "internal/metric"}},
 	{"internal/analysis", []string{"internal/clock", "internal/kernel", "internal/metric", "trace"}},
@@ -45,7 +50,7 @@ var arrows = []struct {
 	{"internal/engine/model", []string{"internal/device", "internal/device/comm", "internal/tensor"}},
 	{"internal/engine/sample", []string{"internal/tensor"}},
 	{"internal/engine/kvcache", nil},
-	{"internal/engine/tokenizer", nil},
+	{"internal/engine/tokenizer", []string{"internal/atomicfile"}},
 	{"internal/device", []string{"internal/device/comm", "internal/device/park", "internal/device/record"}},
 	{"internal/device/comm/commtest", []string{"internal/device/comm"}},
 	{"internal/device/comm", []string{"internal/device/park"}},

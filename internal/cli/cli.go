@@ -57,6 +57,7 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
+	Serve   serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM on the embedded engine, with SGLang's HTTP API and profile endpoints."`
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
 	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, or two ranks of one."`
 	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`

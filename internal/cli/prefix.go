@@ -46,7 +46,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				continue
 			}
 		case !node.Leaf():
-			child := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == a })
+			child := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == a || slices.Contains(c.Aliases, a) })
 			if child < 0 {
 				return nil, verb, noVerb(root, node, a)
 			}
@@ -59,6 +59,11 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			// Its value, whatever it looks like: kong judges that.
 			i++
 			out = append(out, args[i])
+			// More values, as in Python: --cuda-graph-bs 1 2 4.
+			for flag.IsSlice() && len(node.Positional) == 0 && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				out = append(out, a, args[i])
+			}
 		}
 	}
 	if !node.Leaf() && !asks {
@@ -81,10 +86,12 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	var found, all []string
 	var last *kong.Flag
 	for _, f := range flagsOf(n) {
-		if f.Name == name {
+		if f.Name == name || slices.Contains(f.Aliases, name) {
 			return f, nil
 		}
-		all = append(all, "--"+f.Name)
+		if !f.Hidden {
+			all = append(all, "--"+f.Name)
+		}
 		if strings.HasPrefix(f.Name, name) {
 			found, last = append(found, "--"+f.Name), f
 		}

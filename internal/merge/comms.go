@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/clock"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Comms gathers the collectives of one file that can compare clocks: kernels
@@ -14,6 +15,7 @@ import (
 // ranks at the same moment. It keeps the first Limit of them.
 type Comms struct {
 	Limit  int
+	place  string // see NewComms
 	events []clock.Event
 	key    []byte
 	ops    map[string]int // kernel name to operation, see operation
@@ -22,8 +24,16 @@ type Comms struct {
 // maxComms bounds the collectives kept of all files together: 24 bytes each.
 const maxComms = 1 << 19
 
-// NewComms shares the room for collectives among so many files.
-func NewComms(files int) *Comms { return &Comms{Limit: max(1024, maxComms/max(files, 1))} }
+// NewComms shares the room for collectives among so many files. rank is the
+// file's: ranks of different data-parallel replicas or pipeline stages replay
+// graphs of their own, so what has no arguments is common to one place alone.
+func NewComms(files int, rank trace.Rank) *Comms {
+	place := trace.Rank{TP: -1, DP: rank.DP, PP: rank.PP, EP: -1}
+	return &Comms{Limit: max(1024, maxComms/max(files, 1)), place: place.String()}
+}
+
+// Place names the ranks that work on the same batches.
+func (c *Comms) Place() string { return c.place }
 
 // symmetric are the operations, as the kernels of NCCL, RCCL and of SGLang's
 // and vLLM's own all-reduce spell them.
@@ -52,6 +62,8 @@ func (c *Comms) Event(e *chromejson.Event) {
 	c.key = append(c.key[:0], byte(op))
 	if at, ok := e.Arg(chromejson.ArgGroupRanks); ok {
 		c.key = append(c.key, e.Value(at)...)
+	} else {
+		c.key = append(c.key, c.place...)
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(c.key)

@@ -129,7 +129,7 @@ func (m *merger) align(ctx context.Context) error {
 		return nil
 	case m.opt.Align == Always, hosts > 1:
 		err := m.each(ctx, (*part).readable, func(p *part) error {
-			p.comms = NewComms(len(m.parts))
+			p.comms = NewComms(len(m.parts), p.File.Name.Rank)
 			return p.prescan(ctx, p.comms, false)
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func (m *merger) align(ctx context.Context) error {
 		m.compare()
 	case unnamed:
 		for _, p := range m.parts {
-			p.comms = NewComms(len(m.parts))
+			p.comms = NewComms(len(m.parts), p.File.Name.Rank)
 		}
 	}
 	return nil
@@ -178,14 +178,15 @@ func (m *merger) clockRanks() []clock.Rank {
 // disagree tells whether the collectives gathered on the way prove that the
 // clocks differ.
 func (m *merger) disagree() bool {
-	var ref []clock.Event
+	refs := map[string][]clock.Event{} // by place
 	for _, p := range m.parts {
 		if p.comms == nil || len(p.comms.events) == 0 {
 			continue
 		}
 		events := p.comms.Sorted(p.moved)
+		ref := refs[p.comms.place]
 		if ref == nil {
-			ref = events
+			refs[p.comms.place] = events
 			continue
 		}
 		if clock.Plausible(ref, events) {

@@ -60,6 +60,7 @@ type File struct {
 // Clock compares one file's clock with the first's by common collectives.
 type Clock struct {
 	Label    string `json:"label"`
+	Against  string `json:"against"`
 	Verdict  string `json:"verdict"` // agree, disagree, unknown
 	OffsetNS int64  `json:"offset_ns"`
 	SpreadNS int64  `json:"spread_ns"`
@@ -84,7 +85,7 @@ func Check(ctx context.Context, set traceset.Set, missing []string, meter merge.
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))
 	for i, f := range set.Files {
 		g.Go(func() (err error) {
-			comms[i] = merge.NewComms(len(set.Files))
+			comms[i] = merge.NewComms(len(set.Files), f.Name.Rank)
 			heads[i], r.Files[i], err = read(gctx, f, comms[i], meter)
 			return err
 		})
@@ -199,22 +200,33 @@ func (r *Report) bases() {
 	}
 }
 
-// clocks compares every file that has collectives with the first that has.
+// clocks compares every file that has collectives with the first that has and
+// works on the same batches.
 func (r *Report) clocks(heads []*merge.Head, comms []*merge.Comms) {
-	var ref []clock.Event
+	type reference struct {
+		label  string
+		events []clock.Event
+	}
+	refs := map[string]reference{}
 	for i, f := range r.Files {
 		events := comms[i].Sorted(heads[i].BaseNS)
 		if len(events) == 0 {
 			continue
 		}
-		if ref == nil {
-			ref = events
+		place := comms[i].Place()
+		ref, ok := refs[place]
+		if !ok {
+			refs[place] = reference{f.Label, events}
 			continue
 		}
-		c := Clock{Label: f.Label, Verdict: "agree"}
-		s, err := clock.Estimate(ref, events)
+		c := Clock{Label: f.Label, Against: ref.label, Verdict: "agree"}
+		s, err := clock.Estimate(ref.events, events)
 		c.OffsetNS, c.SpreadNS, c.N = s.Offset, s.Spread, s.N
 		switch {
+		case err != nil && clock.Plausible(ref.events, events):
+			// Each collective overlaps on both, though when they leave it varies too
+			// much to say more.
+			c.N = len(events)
 		case err != nil:
 			c.Verdict, c.Why = "unknown", err.Error()
 		case s.Disagree() && s.Significant():

@@ -149,9 +149,13 @@ func (r *Report) printClocks(w io.Writer) {
 		fmt.Fprintf(w, "\nclock base  %s\n", strings.Join(bases, ", "))
 	}
 	for _, c := range r.Clocks {
-		fmt.Fprintf(w, "clock of %s against %s: %s", c.Label, r.Files[0].Label, c.Verdict)
+		fmt.Fprintf(w, "clock of %s against %s: %s", c.Label, c.Against, c.Verdict)
 		if c.Why != "" {
 			fmt.Fprintf(w, " (%s)\n", c.Why)
+			continue
+		}
+		if c.SpreadNS == 0 {
+			fmt.Fprintf(w, " as far as %d collectives tell\n", c.N)
 			continue
 		}
 		fmt.Fprintf(w, ", %+.1f µs ± %.1f µs by %d collectives\n", float64(c.OffsetNS)/1e3, float64(c.SpreadNS)/1e3, c.N)

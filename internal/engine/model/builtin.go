@@ -10,13 +10,13 @@ import (
 const BuiltinPrefix = "builtin:"
 
 // The built-in configurations: small enough for any machine, of the real architectures, and divisible for TP 1, 2, 4
-// and EP 2. Their vocabulary holds 256 bytes and some special tokens; 0 is the end of a text.
+// and EP 2. Their vocabulary is that of the built-in tokenizer: 256 bytes, special tokens (256 begins a text, 257 ends it) and made-up words.
 var builtins = map[string]string{
 	"llama-tiny": `{
 		"architectures": ["LlamaForCausalLM"], "model_type": "llama", "dtype": "bfloat16",
 		"vocab_size": 512, "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8,
 		"num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 768, "max_position_embeddings": 8192,
-		"rms_norm_eps": 1e-5, "tie_word_embeddings": false, "bos_token_id": null, "eos_token_id": 0,
+		"rms_norm_eps": 1e-5, "tie_word_embeddings": false, "bos_token_id": 256, "eos_token_id": 257,
 		"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}`,
 	"qwen3-moe-tiny": `{
 		"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "dtype": "bfloat16",
@@ -24,7 +24,7 @@ var builtins = map[string]string{
 		"num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 768, "moe_intermediate_size": 128,
 		"num_experts": 8, "num_experts_per_tok": 2, "norm_topk_prob": true, "decoder_sparse_step": 1,
 		"mlp_only_layers": [], "max_position_embeddings": 8192, "rms_norm_eps": 1e-6, "tie_word_embeddings": false,
-		"bos_token_id": null, "eos_token_id": 0, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0}}`,
+		"bos_token_id": 256, "eos_token_id": 257, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0}}`,
 }
 
 // Builtins lists the names of the built-in configurations, sorted.

@@ -1,31 +1,80 @@
 package tokenizer
 
-// ByteLevel is a tokenizer without files: ids 0 to 255 are the bytes, then come
-// five special tokens. For models with random weights, whose directory has no
-// tokenizer.json.
-func ByteLevel() *Tokenizer {
-	t := &Tokenizer{ids: map[string]int32{}}
+import "fmt"
+
+// specials are the built-in tokenizer's special tokens, from firstSpecial on.
+var specials = []string{bosToken, eosToken, padToken, "<|im_start|>", "<|im_end|>"}
+
+const (
+	bosToken, eosToken, padToken = "<|bos|>", "<|eos|>", "<|pad|>"
+
+	firstSpecial = 256 // the id behind the bytes
+	firstWord    = firstSpecial + 5
+)
+
+// ByteLevel is a tokenizer without files, for models with random weights, whose
+// directory has no tokenizer.json. vocab is the model's vocab_size: each id below
+// it is a token. Ids 0 to 255 are the bytes, then come five special tokens, then
+// made-up words (" ba", " suko"), so that whatever id a random model draws is
+// text that a client sees. There are no merges: a text is encoded to its bytes
+// and never to words.
+func ByteLevel(vocab int) (*Tokenizer, error) {
+	if vocab < firstWord || vocab > maxID {
+		return nil, fmt.Errorf("the built-in tokenizer needs a vocab_size from %d (bytes and special tokens) to %d, not %d: "+
+			"give the model another vocab_size, or a tokenizer.json", firstWord, maxID, vocab)
+	}
+	t := &Tokenizer{
+		ids:   make(map[string]int32, vocab),
+		bytes: make([][]byte, 0, vocab), special: make([]bool, 0, vocab),
+	}
 	for b, r := range byteToRune {
 		t.model.byteID[b] = int32(b)
 		t.mustAdd(string(r), int32(b), false)
 	}
 	t.model.merges = newPairTable(0)
 	t.model.cache = newWordCache()
-	special := []string{"<|bos|>", "<|eos|>", "<|pad|>", "<|im_start|>", "<|im_end|>"}
-	for i, token := range special {
-		id := int32(256 + i)
+	for i, token := range specials {
+		id := int32(firstSpecial + i)
 		t.mustAdd(token, id, true)
 		t.raw.add(token, &addedToken{ID: id, Content: token, Special: true})
 	}
-	t.bos, t.pad = 256, 258
-	t.eos = []int32{257, 260}
+	t.addWords(vocab - firstWord)
+	t.bos, t.pad = t.ids[bosToken], t.ids[padToken]
+	t.eos = []int32{t.ids[eosToken], t.ids["<|im_end|>"]}
 	t.prefix = []int32{t.bos}
 	t.chat = newChat("", "")
-	return t
+	return t, nil
 }
 
 func (t *Tokenizer) mustAdd(token string, id int32, special bool) {
 	if err := t.add(token, id, special); err != nil {
 		panic(err) // two of our own tokens clash
+	}
+}
+
+// addWords appends the n first words: those of one syllable, then of two and so
+// on, a syllable being a consonant and a vowel. In bijective numeration, one
+// digit to a syllable, no two words are the same. A vocabulary of 150,000 is made
+// with each start of a server, so all words share one buffer and go past
+// [Tokenizer.add].
+func (t *Tokenizer) addWords(n int) {
+	const consonants, vowels = "bdfghjklmnprstvz", "aeiou"
+	const base = len(consonants) * len(vowels)
+	written := make([]byte, 0, 12*n) // as a vocabulary has them, where a space is Ġ, two bytes
+	ends := make([]int, n)
+	for i := range n {
+		written = append(written, "Ġ"...)
+		for k := i + 1; k > 0; k = (k - 1) / base {
+			s := (k - 1) % base
+			written = append(written, consonants[s/len(vowels)], vowels[s%len(vowels)])
+		}
+		ends[i] = len(written)
+	}
+	names, from := string(written), 0
+	for _, end := range ends {
+		t.ids[names[from:end]] = int32(len(t.bytes))
+		written[from+1] = ' '
+		t.bytes, t.special = append(t.bytes, written[from+1:end:end]), append(t.special, false)
+		from = end
 	}
 }

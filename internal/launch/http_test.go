@@ -1,4 +1,4 @@
-package engine_test
+package launch_test
 
 import (
 	"fmt"
@@ -10,46 +10,60 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/launch"
 	"github.com/stepscope/stepscope/internal/server"
-	"github.com/stepscope/stepscope/internal/server/fakeengine"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/server/enginetest"
 )
 
-// serveHTTP is a server in front of real ranks.
-func serveHTTP(t *testing.T, z engine.Sizes, maxQueued int) (*engine.Engine, string) {
+// args are small ones for tests; change alters them.
+func args(change func(*launch.ModelArgs)) launch.ModelArgs {
+	a := launch.ModelArgs{
+		ModelPath: "builtin:llama-tiny", LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1,
+		MaxRunningRequests: 8, MaxQueuedRequests: 1024, MaxTotalTokens: 2048, ChunkedPrefill: 256, MaxPrefillTokens: 16384,
+		Conservativeness: 1, LoadBalance: "round_robin", GraphBS: []int{8},
+	}
+	if change != nil {
+		change(&a)
+	}
+	return a
+}
+
+func load(t *testing.T, change func(*launch.ModelArgs)) *launch.Engine {
 	t.Helper()
-	cfg, err := model.BuiltinConfig("llama-tiny", nil)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	e, err := launch.Load(t.Context(), args(change), launch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var groups []engine.Group
-	for dp := range max(z.DP, 1) {
-		g, err := engine.NewRanks(engine.RanksOptions{
-			Config: cfg, Source: model.NewDummy(cfg, 1), Sizes: z, DP: dp,
-			Model: model.Options{Format: tensor.F32, NumBlocks: 32, MaxSeqs: 8, MaxTokens: 256, GraphSizes: []int{8}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		groups = append(groups, g)
-	}
-	e := engine.New(groups, engine.Options{
-		Sched:      sched.Options{Blocks: 32, Vocab: cfg.Vocab, MaxRunning: 8, ChunkedPrefill: 256, MaxQueued: maxQueued, Graphs: true},
-		ContextLen: cfg.ContextLen(), EOS: cfg.EOS, Sizes: z,
-	})
-	hs := httptest.NewServer(server.New(&adapter{e: e, tok: fakeengine.Tokenizer{}, info: server.Info{
-		ModelPath: "builtin:llama-tiny", ContextLen: cfg.ContextLen(), VocabSize: cfg.Vocab, DP: z.DP, TP: z.TP,
-		MaxRunningRequests: 8, TokenCapacity: e.Capacity(),
-	}}, server.Options{}).Handler())
 	t.Cleanup(func() {
-		hs.Close()
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return e
+}
+
+// TestEngine holds the real engine against what the server relies on.
+func TestEngine(t *testing.T) {
+	for name, change := range map[string]func(*launch.ModelArgs){
+		"llama": nil,
+		"moe TP2 DP2 EP2 op by op": func(a *launch.ModelArgs) {
+			a.ModelPath, a.TP, a.DP, a.EP, a.DisableGraph, a.GraphBS = "builtin:qwen3-moe-tiny", 2, 2, 2, true, nil
+		},
+		"PP2": func(a *launch.ModelArgs) { a.PP = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T) server.Engine { return load(t, change).API() })
+		})
+	}
+}
+
+// serveHTTP is a server in front of real ranks.
+func serveHTTP(t *testing.T, change func(*launch.ModelArgs)) (*launch.Engine, string) {
+	t.Helper()
+	e := load(t, change)
+	hs := httptest.NewServer(server.New(e.API(), server.Options{}).Handler())
+	t.Cleanup(hs.Close)
 	return e, hs.URL
 }
 
@@ -68,7 +82,7 @@ func post(t *testing.T, url, body string) (int, string) {
 }
 
 func TestOverHTTP(t *testing.T) {
-	e, url := serveHTTP(t, engine.Sizes{TP: 2, DP: 2}, 0)
+	e, url := serveHTTP(t, func(a *launch.ModelArgs) { a.TP, a.DP = 2, 2 })
 	dir := t.TempDir()
 	for _, tt := range []struct {
 		path, body string
@@ -108,7 +122,7 @@ func TestOverHTTP(t *testing.T) {
 
 // Many clients, some of which leave: afterwards no block of the cache is held.
 func TestManyClients(t *testing.T) {
-	e, url := serveHTTP(t, engine.Sizes{DP: 2}, 20)
+	e, url := serveHTTP(t, func(a *launch.ModelArgs) { a.DP, a.MaxQueuedRequests = 2, 20 })
 	var wg sync.WaitGroup
 	for i := range 60 {
 		wg.Go(func() {

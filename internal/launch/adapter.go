@@ -1,4 +1,4 @@
-package engine_test
+package launch
 
 import (
 	"context"
@@ -11,20 +11,17 @@ import (
 	"github.com/stepscope/stepscope/internal/wire"
 )
 
-// adapter is an engine as the server wants it: other names, the same things.
-type adapter struct {
-	e    *engine.Engine
-	tok  server.Tokenizer
-	info server.Info
-}
+// served is an engine as the server wants it: other names, the same things.
+type served struct{ e *Engine }
 
-var _ server.Engine = (*adapter)(nil)
+// API is the engine for package server.
+func (e *Engine) API() server.Engine { return served{e} }
 
-func (a *adapter) Info() server.Info           { return a.info }
-func (a *adapter) Tokenizer() server.Tokenizer { return a.tok }
-func (a *adapter) Healthy() error              { return refusal(a.e.Healthy()) }
+func (s served) Info() server.Info           { return s.e.info }
+func (s served) Tokenizer() server.Tokenizer { return s.e.tok }
+func (s served) Healthy() error              { return refusal(s.e.Healthy()) }
 
-func (a *adapter) FlushCache(ctx context.Context) error { return refusal(a.e.FlushCache(ctx)) }
+func (s served) FlushCache(ctx context.Context) error { return refusal(s.e.FlushCache(ctx)) }
 
 // refusal gives errors the server's sentinels.
 func refusal(err error) error {
@@ -51,8 +48,8 @@ type refused struct {
 func (r *refused) Error() string { return r.error.Error() }
 func (r *refused) Unwrap() error { return r.as }
 
-func (a *adapter) Submit(ctx context.Context, r *server.Request) (<-chan server.Event, error) {
-	events, err := engine.Stream(ctx, a.e, &engine.Request{
+func (s served) Submit(ctx context.Context, r *server.Request) (<-chan server.Event, error) {
+	events, err := engine.Stream(ctx, s.e.Engine, &engine.Request{
 		ID: r.ID, Input: r.Input, Params: engine.Sampling(r.Params), ReturnLogprob: r.ReturnLogprob, TopLogprobs: r.TopLogprobs,
 		LogprobStart: r.LogprobStart, DPRank: r.DPRank,
 	}, event)
@@ -87,30 +84,30 @@ func logprobs(list []sample.Logprob) []server.Logprob {
 	return out
 }
 
-func (a *adapter) Stats() []server.Stats {
+func (s served) Stats() []server.Stats {
 	var out []server.Stats
-	for dp, s := range a.e.Stats() {
+	for dp, st := range s.e.Stats() {
 		out = append(out, server.Stats{
-			DPRank: dp, Running: s.Running, Waiting: s.Waiting, ForwardCt: s.ForwardCt,
-			WaitingTokens: s.WaitingTokens, UsedTokens: s.UsedTokens, EvictableTokens: s.EvictableTokens, FreeTokens: s.FreeTokens,
-			SumSeqLens: s.SumSeqLens, GenThroughput: s.GenThroughput, CacheHitRate: s.CacheHitRate, NewTokenRatio: s.NewTokenRatio,
-			Utilization: float64(s.Running) / float64(max(a.info.MaxRunningRequests, 1)), GraphReplayed: s.Graph, Retracted: s.Retracted,
-			PrefillUncached: s.ComputedTokens, PrefillBusy: s.PrefillBusy,
-			RetractedTotal: s.RetractedRequests, RetractedInputTotal: s.RetractedInput, RetractedOutputTotal: s.RetractedOutput,
+			DPRank: dp, Running: st.Running, Waiting: st.Waiting, ForwardCt: st.ForwardCt,
+			WaitingTokens: st.WaitingTokens, UsedTokens: st.UsedTokens, EvictableTokens: st.EvictableTokens, FreeTokens: st.FreeTokens,
+			SumSeqLens: st.SumSeqLens, GenThroughput: st.GenThroughput, CacheHitRate: st.CacheHitRate, NewTokenRatio: st.NewTokenRatio,
+			Utilization: float64(st.Running) / float64(max(s.e.info.MaxRunningRequests, 1)), GraphReplayed: st.Graph, Retracted: st.Retracted,
+			PrefillUncached: st.ComputedTokens, PrefillBusy: st.PrefillBusy,
+			RetractedTotal: st.RetractedRequests, RetractedInputTotal: st.RetractedInput, RetractedOutputTotal: st.RetractedOutput,
 		})
 	}
 	return out
 }
 
-func (a *adapter) StartProfile(ctx context.Context, r server.ProfileRequest) error {
-	return refusal(a.e.StartProfile(ctx, engine.ProfileRequest{
+func (s served) StartProfile(ctx context.Context, r server.ProfileRequest) error {
+	return refusal(s.e.StartProfile(ctx, engine.ProfileRequest{
 		ID: r.ID, OutputDir: r.OutputDir, Prefix: r.Prefix, StartStep: r.StartStep, NumSteps: r.NumSteps,
 		Activities: engine.Activity(r.Activities), ByStage: r.ByStage, StageNames: r.StageNames, Prefill: r.Prefill, Decode: r.Decode,
 		WithStack: r.WithStack, RecordShapes: r.RecordShapes, Merge: r.Merge, DecodeMinBS: r.DecodeMinBS,
 	}))
 }
 
-func (a *adapter) StopProfile(ctx context.Context) (server.ProfileResult, error) {
-	r, err := a.e.StopProfile(ctx)
+func (s served) StopProfile(ctx context.Context) (server.ProfileResult, error) {
+	r, err := s.e.StopProfile(ctx)
 	return server.ProfileResult{Dir: r.Dir, ID: r.ID, Files: r.Files, Merged: r.Merged, Message: r.Message}, refusal(err)
 }

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/launch"
+	"github.com/stepscope/stepscope/internal/server"
+)
+
+// serveCmd is "serve", SGLang's launch_server on the embedded engine.
+type serveCmd struct {
+	launch.ModelArgs
+	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
+	Port            int    `name:"port" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
+	APIKey          string `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
+	AdminAPIKey     string `name:"admin-api-key" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
+	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
+
+	EnableMetrics     bool   `name:"enable-metrics" help:"Serve Prometheus metrics at /metrics."`
+	EnableCacheReport bool   `name:"enable-cache-report" help:"Usage of OpenAI replies tells cached tokens."`
+	Incremental       bool   `name:"incremental-streaming-output" aliases:"stream-output" help:"Events of /generate carry only new text."`
+	LogRequests       bool   `name:"log-requests" help:"Log each request at its start and end."`
+	LogRequestsLevel  int    `name:"log-requests-level" default:"2" placeholder:"N" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`
+	LogLevel          string `name:"log-level" enum:"debug,info,warning,error" default:"info" help:"debug, info, warning or error."`
+	DecodeLogInterval int    `name:"decode-log-interval" default:"40" placeholder:"N" help:"Decode steps from one line of the batch log to the next."`
+
+	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written below it alone; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	DrainTimeout time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
+
+	// What SGLang's command lines bring along and this engine has no use for.
+	TrustRemoteCode  bool   `name:"trust-remote-code" hidden:""`
+	DisableOverlap   bool   `name:"disable-overlap-schedule" hidden:""`
+	SkipWarmup       bool   `name:"skip-server-warmup" hidden:""`
+	Device           string `name:"device" hidden:""`
+	AttentionBackend string `name:"attention-backend" hidden:""`
+}
+
+// Help is the end of the verb's help text.
+func (c *serveCmd) Help() string {
+	return `An LLM server with SGLang's HTTP API and profile endpoints, its model computed on the CPU as on a GPU: streams, graphs and collectives
+that a profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish.
+
+Examples:
+  stepscope serve --model-path builtin:llama-tiny
+  stepscope serve --model-path ~/models/Qwen3-0.6B --tp-size 2 --enable-metrics
+  stepscope serve --model-path DIR_WITH_CONFIG --load-format dummy --json-model-override-args '{"num_hidden_layers": 2}'
+  curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile`
+}
+
+// Run serves until it is told to end.
+func (c *serveCmd) Run(ctx context.Context, e *env) error {
+	if c.Port < 0 || c.Port > 65535 {
+		return usagef("--port %d: give 0 to 65535", c.Port)
+	}
+	if err := c.Check(); err != nil {
+		return usagef("%v", err)
+	}
+	ln, err := server.Listen(c.Host, c.Port, c.APIKey)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	started := server.Starting(ln)
+	defer started()
+
+	log := launch.NewLog(e.stderr)
+	iters, _ := strconv.ParseBool(strings.ToLower(os.Getenv("SGLANG_LOG_FORWARD_ITERS")))
+	batches := server.NewBatchLog(log.Raw(), c.DecodeLogInterval, iters)
+	defer batches.Close()
+	opt := launch.Options{Log: log.Line, DecodeInterval: c.DecodeLogInterval}
+	if c.level() <= slog.LevelInfo {
+		opt.OnStep = func(ranks string, r sched.Report) { batches.Add(launch.Step(ranks, r)) }
+	}
+	engine, err := launch.Load(ctx, c.ModelArgs, opt)
+	if err != nil {
+		return err
+	}
+	s := server.New(engine.API(), server.Options{
+		ServedModelName: c.ServedModelName, Version: strings.TrimPrefix(version(), "stepscope "), Args: c.args(),
+		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
+		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
+		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
+	})
+	started()
+	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
+	err = s.Serve(ctx, ln)
+	if closeErr := engine.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (c *serveCmd) level() slog.Level {
+	switch c.LogLevel {
+	case "debug":
+		return slog.LevelDebug
+	case "warning":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// args are the launch arguments that /server_info shows.
+func (c *serveCmd) args() map[string]any {
+	out := c.Map()
+	maps.Copy(out, map[string]any{
+		"host": c.Host, "port": c.Port, "log_requests": c.LogRequests, "log_requests_level": c.LogRequestsLevel, "log_level": c.LogLevel,
+		"decode_log_interval": c.DecodeLogInterval, "enable_cache_report": c.EnableCacheReport, "device": "cpu",
+	})
+	return out
+}

@@ -1,0 +1,70 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// Without --max-total-tokens and --mem-fraction-static the KV cache takes what
+// the fraction leaves, but not more than any test of a server needs.
+const (
+	defaultFraction = 0.5
+	defaultMostKV   = 1 << 30 // bytes for each rank
+)
+
+// unknownMemory is assumed where the system does not tell.
+const unknownMemory = 8 << 30
+
+// freeMemory is what this process may still take, in bytes: what Linux says is
+// available, less where a control group has a lower limit.
+func freeMemory() int64 {
+	free := int64(unknownMemory)
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range bytes.Lines(text) {
+			if rest, ok := bytes.CutPrefix(line, []byte("MemAvailable:")); ok {
+				kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(string(rest)), " kB"), 10, 64)
+				if err == nil {
+					free = kib << 10
+				}
+			}
+		}
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max"
+			free = min(free, limit)
+		}
+	}
+	return free
+}
+
+// blocks is the number of blocks in the KV cache of each rank.
+func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) (int, error) {
+	shard := model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP}
+	if a.MaxTotalTokens > 0 {
+		return (a.MaxTotalTokens + model.BlockLen - 1) / model.BlockLen, nil
+	}
+	perBlock, err := c.KVBytesPerBlock(shard)
+	if err != nil {
+		return 0, err
+	}
+	bytesPerWeight := int64(2)
+	if format == tensor.F32 {
+		bytesPerWeight = 4
+	}
+	fraction, most := a.MemFraction, int64(1)<<62
+	if fraction == 0 {
+		fraction, most = defaultFraction, max(defaultMostKV, perBlock)
+	}
+	n, err := engine.KVBlocks(memory, c.Params()*bytesPerWeight/int64(a.TP*a.PP), perBlock, fraction)
+	if err != nil {
+		return 0, fmt.Errorf("%w or give --max-total-tokens", err)
+	}
+	return int(min(int64(n), most/perBlock)), nil
+}
