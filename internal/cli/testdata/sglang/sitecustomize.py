@@ -1,7 +1,8 @@
 """Stands in for the GPU parts that SGLang's benchmark clients import but never call.
 
-Put this directory on PYTHONPATH. A module of STUBBED becomes an empty shell: its capitalised attributes are classes, the others modules, and calling one returns what
-it was given, so that decorators and base classes work.
+Put this directory on PYTHONPATH. A module of STUBBED becomes an empty shell: its
+capitalised attributes are classes, the others modules, and calling one returns
+what it was given, so that decorators and base classes work.
 """
 
 import importlib.abc
@@ -48,6 +49,7 @@ class Shell(types.ModuleType):
         return object
 
     __ror__ = __or__
+
     def __getitem__(self, key):
         return self
 
