@@ -77,13 +77,17 @@ const (
 	Sync
 	Overhead // the profiler's own stalls
 	Window   // the "Trace" span: what the profiler recorded
+	NoCore   // a software device could have gone on, but no core of its host ran it
 	numCategories
 )
 
 var categoryNames = [numCategories]string{
 	"other", "cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime",
-	"cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "overhead", "Trace",
+	"cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "overhead", "Trace", "no_core",
 }
+
+// NoCoreName is the name by which a file tells NoCore from other overhead.
+const NoCoreName = "Waiting for a core"
 
 // String is the category's name in a Kineto file.
 func (c Category) String() string {

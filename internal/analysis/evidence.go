@@ -38,6 +38,16 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int,
 		most := out[min(1, len(out)-1)].Value
 		out = append(out[:1], slices.DeleteFunc(out[1:], func(e Evidence) bool { return e.Value < 0.05*most })...)
 	case byHost:
+		var starved int64
+		for _, n := range s {
+			starved += late[n].starved
+		}
+		if starved > 0 {
+			out = append(out, Evidence{
+				Text:  fmt.Sprintf("its device waits %s a step longer for a core than its peers'", metric.Duration(float64(starved)/steps)),
+				Value: float64(starved) / steps, Unit: "ns", Step: -1,
+			})
+		}
 		out = append(out, a.hostEvidence(r, late, s)...)
 	case byComm:
 		var sum int64

@@ -21,7 +21,8 @@ import (
 //
 //	work           ops the other rank does not have, or has with smaller grids
 //	device         the same ops taking longer, or starting late though launched
-//	host           idle before ops that were launched late
+//	host           idle before ops that were launched late, and idle of a software
+//	               device that no core of its host ran
 //	communication  leaving the previous collective later than the other rank
 //
 // A host that is late may be so because it has more to launch, which is work
@@ -53,13 +54,14 @@ const noExtraWork = 0.005
 
 // lateness is what one rank cost the others in one step.
 type lateness struct {
-	cost   int64            // ns the other ranks waited for it, on average
-	excess [numCauses]int64 // ns by which it was behind, by cause; may be negative
-	last   int              // collectives in which it was the last
-	of     int              // collectives of the step it took part in
-	extra  map[int32]extra  // per kernel key: what it had more of
-	idle   int64            // excess of idle that the host caused, not yet divided
-	refs   map[int32]int    // ranks it was compared with
+	cost    int64            // ns the other ranks waited for it, on average
+	excess  [numCauses]int64 // ns by which it was behind, by cause; may be negative
+	last    int              // collectives in which it was the last
+	of      int              // collectives of the step it took part in
+	extra   map[int32]extra  // per kernel key: what it had more of
+	idle    int64            // excess of idle that the host caused, not yet divided
+	refs    map[int32]int    // ranks it was compared with
+	starved int64            // excess of time without a core, part of excess[byHost]
 	// host is, per kernel key, how much longer its host needed for launches
 	// that both ranks have.
 	host map[int32]int64
@@ -102,6 +104,7 @@ type approachKey struct {
 	key, name         int32
 	count             int64
 	busy, host, queue int64 // ns
+	starved           int64 // no core ran the device
 }
 
 // walk sums up the ops of r that start after op from (a collective) and up to
@@ -131,8 +134,10 @@ func (r *rank) walk(from, to int32, a *approach) {
 			if o.call >= 0 {
 				host = min(idle, max(0, r.calls[o.call].end-cursor))
 			}
+			starved := min(idle-host, overlap(r.noCore, cursor, o.start))
 			k.host += host
-			k.queue += idle - host
+			k.starved += starved
+			k.queue += idle - host - starved
 		}
 		if i == to {
 			break
@@ -142,7 +147,7 @@ func (r *rank) walk(from, to int32, a *approach) {
 		cursor = max(cursor, o.end)
 	}
 	for i := range a.keys {
-		a.total += a.keys[i].busy + a.keys[i].host + a.keys[i].queue
+		a.total += a.keys[i].busy + a.keys[i].host + a.keys[i].queue + a.keys[i].starved
 	}
 }
 
@@ -216,10 +221,10 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 		return k, approachKey{key: k.key, name: k.name}
 	}
 	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
-	p = approachKey{key: k.key, name: k.name, count: n, busy: share(k.busy), host: share(k.host), queue: share(k.queue)}
+	p = approachKey{key: k.key, name: k.name, count: n, busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved)}
 	rest = approachKey{
 		key: k.key, name: k.name, count: k.count - n,
-		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue,
+		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved,
 	}
 	return p, rest
 }
@@ -227,6 +232,7 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 // same compares equally many ops of one kernel.
 func (l *lateness) same(x, y approachKey, otherGrid bool) {
 	l.idle += x.host - y.host
+	l.starve(x.starved - y.starved)
 	l.excess[byDevice] += x.queue - y.queue
 	e := l.extra[x.key]
 	e.late += x.queue - y.queue
@@ -240,9 +246,15 @@ func (l *lateness) same(x, y approachKey, otherGrid bool) {
 	l.extra[x.key] = e
 }
 
+func (l *lateness) starve(ns int64) {
+	l.starved += ns
+	l.excess[byHost] += ns
+}
+
 // more takes ops that only one side has; sign is -1 if it is the other side.
 func (l *lateness) more(x approachKey, sign int64) {
 	l.idle += sign * x.host
+	l.starve(sign * x.starved)
 	if x.count == 0 {
 		l.excess[byDevice] += sign * x.queue
 		return

@@ -26,6 +26,7 @@ type rank struct {
 	work       map[int]*approach // by step, filled on demand
 	kernels    []int64           // per step, filled on demand
 	rows       []interval        // of tracks in Spans, filled on demand
+	noCore     []interval        // when no core ran the device (trace.NoCore), in time order
 	empty      int               // graph launches without any GPU work
 	colls      map[collKey]collName
 }
@@ -113,6 +114,7 @@ func (n *names) key(name int32, grid [3]int32) int32 {
 // prepare builds the rank of a trace.
 func prepare(index int, t *trace.Trace, n *names) *rank {
 	r := &rank{index: index, t: t}
+	r.noCore = r.intervals(trace.NoCore)
 	r.steps, r.rule = findSteps(t)
 	r.link(n)
 	switch {

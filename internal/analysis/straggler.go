@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Thresholds of lateness. A rank is late in a step if what one cause costs
@@ -158,18 +159,34 @@ func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateR
 	return out
 }
 
-// levelled cuts the beginning of a stretch where the cost, as a share of the
-// step, is far below what it is in the middle: natural lateness that happens to
-// come just before a real one.
+// levelled cuts the beginning of a stretch where the cost is far below what it
+// is later: natural lateness that comes before a real one. A step is compared
+// with those of its kind in the second half, or with all of them when there are
+// none; the beginning ends where such low steps no longer prevail.
 func (a *analyzer) levelled(s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
-	var cost []float64
-	for _, n := range steps[s.first : s.last+1] {
-		cost = append(cost, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
+	steps = steps[s.first : s.last+1]
+	var all []int64
+	ofKind := map[trace.StepKind][]int64{}
+	for _, n := range steps[len(steps)/2:] {
+		all = append(all, split[n][cause])
+		ofKind[a.kindOf[n]] = append(ofKind[a.kindOf[n]], split[n][cause])
 	}
-	least := levelShare * metric.Median(cost)
-	for i := 0; s.first < s.last && cost[i] < least; i++ {
-		s.first++
+	best, sum, cut := 0, 0, 0
+	for i, n := range steps[:len(steps)-1] {
+		later := ofKind[a.kindOf[n]]
+		if later == nil {
+			later = all
+		}
+		if float64(split[n][cause]) < levelShare*metric.Median(later) {
+			sum++
+		} else {
+			sum--
+		}
+		if sum > best {
+			best, cut = sum, i+1
+		}
 	}
+	s.first += cut
 	return s
 }
 
@@ -224,7 +241,7 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 	why := map[int]string{
 		byWork:   "it runs more or larger kernels than its peers",
 		byDevice: "the same kernels run longer or start late on its device",
-		byHost:   "its host launches the same kernels late",
+		byHost:   hostWhy(late, run.steps),
 		byComm:   "its transfers take longer",
 	}[cause]
 	part := metric.Percent(share) + " of its length"
@@ -238,6 +255,20 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.label, when, why, costText)
 	f.Evidence = a.evidence(d, i, r, late, run.steps, cause)
 	return f
+}
+
+// hostWhy says what a late host does: launching late, or, where devices are
+// software, not running its own.
+func hostWhy(late []lateness, steps []int) string {
+	var starved, all int64
+	for _, n := range steps {
+		starved += late[n].starved
+		all += late[n].excess[byHost]
+	}
+	if 2*starved > all {
+		return "its host has no core free to run its device"
+	}
+	return "its host launches the same kernels late"
 }
 
 // listed names a few steps.

@@ -178,7 +178,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 		return parts
 	}
 	bounds := r.deviceWindows()
-	blocked, profiler := r.blockedSpans(), r.overheads()
+	blocked, profiler := r.blockedSpans(), r.intervals(trace.Overhead)
 	for i := range r.ops {
 		if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
 			parts[o.step].Kernels++
@@ -280,11 +280,12 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 	return parts
 }
 
-// overheads lists the profiler's own stalls, in time order.
-func (r *rank) overheads() []interval {
+// intervals lists the spans of a category, such as the profiler's own stalls,
+// in time order.
+func (r *rank) intervals(cat trace.Category) []interval {
 	var out []interval
 	for i := range r.t.Spans {
-		if s := &r.t.Spans[i]; s.Cat == trace.Overhead {
+		if s := &r.t.Spans[i]; s.Cat == cat {
 			out = append(out, interval{s.Start, s.End()})
 		}
 	}
@@ -309,6 +310,11 @@ func union(in []interval) []interval {
 // o, by what kept it waiting. The parts sum up to the gap.
 func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profiler []interval) (idle Idle, cause string) {
 	gap := o.start - a
+	if starved := overlap(r.noCore, a, o.start); 2*starved > gap {
+		// A core is the host's to give.
+		idle.Host = gap
+		return idle, "host"
+	}
 	if o.call < 0 {
 		idle.Unknown = gap
 		return idle, "unknown"

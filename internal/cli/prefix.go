@@ -74,7 +74,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 
 // flagsOf lists the flags that count for a verb.
 func flagsOf(n *kong.Node) (flags []*kong.Flag) {
-	for _, group := range n.AllFlags(true) {
+	for _, group := range n.AllFlags(false) {
 		flags = append(flags, group...)
 	}
 	return flags

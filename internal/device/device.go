@@ -63,6 +63,7 @@ func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }
 // NewGroup joins ranks of this process, whose goroutines meet in its
 // operations: one end for each, in the order of ranks.
 func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {
+	opt.Now = record.Now
 	return comm.NewGroup(name, desc, ranks, opt)
 }
 

@@ -21,7 +21,9 @@ func (s *Stream) run() {
 		s.done.Wake()
 	}()
 	for head := uint64(0); ; head++ {
+		s.asleep = false
 		if s.tail.Load() == head {
+			s.asleep = true
 			s.work.Wait(func() bool { return s.tail.Load() != head || s.closed.Load() }, s.d.opt.Spin)
 			if s.tail.Load() == head {
 				return // closed, and nothing left
@@ -106,8 +108,35 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		return
 	}
 	start := record.Now()
+	if s.asleep {
+		s.noCore(t, t.since, start)
+		s.asleep = false
+	}
+	// A kernel without helpers is on this thread from start to end, so the thread's
+	// own time tells when it was not run. Faults sleep on purpose.
+	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault
+	var ran int64
+	if alone {
+		runtime.LockOSThread()
+		ran = threadTime()
+	}
 	s.do(t, n)
-	end := record.Now()
+	end, woken := record.Now(), int64(0)
+	if alone {
+		if end-start >= longKernel && ran > 0 {
+			if off := end - start - (threadTime() - ran); off >= longKernel/2 {
+				end, woken = end-off, end
+			}
+		}
+		runtime.UnlockOSThread()
+	}
+	if n.kind == collectiveNode {
+		// All members leave a collective together, as those of a GPU do, whose
+		// kernels need not be woken.
+		if at := n.coll.c.Ended(); at > start && at < end {
+			end, woken = at, end
+		}
+	}
 	w := record.Work{
 		Start: start, End: end, Corr: t.corr, Ext: t.ext, Name: label, Comm: -1, In: -1, Grid: n.grid, Block: n.block,
 	}
@@ -122,6 +151,27 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 			w.In, w.Out = n.coll.moved()
 		}
 	}
+	s.note(t, w)
+	s.noCore(t, end, woken)
+}
+
+// longKernel is the time, in ns, from which on a kernel may have been held up:
+// to ask costs as much as a short kernel takes.
+const longKernel = 100_000
+
+// shortest is the time without a core, in ns, below which it is not worth an
+// event: to be woken takes that long with a core free.
+const shortest = 2000
+
+// noCore notes that the device was not run from one time to another.
+func (s *Stream) noCore(t *task, from, to int64) {
+	if to-from >= shortest {
+		s.note(t, record.Work{Start: from, End: to, Kind: record.NoCore, Corr: t.corr, Ext: t.ext, Comm: -1, In: -1})
+	}
+}
+
+// note records what the executor did.
+func (s *Stream) note(t *task, w record.Work) {
 	if s.logged != t.rec {
 		s.log, s.logged = t.rec.Stream(s.id), t.rec
 	}

@@ -55,7 +55,7 @@ func (g *Graph) Launch(s *Stream) {
 		g.names = append(g.names, r.Intern(extraName))
 	}
 	// The nodes have no External id: nor do they have one in CUPTI's records.
-	*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault, rec: r, names: g.names, corr: h.correlation()}
+	*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault, rec: r, names: g.names, corr: h.correlation(), since: start}
 	s.commit()
 	h.call(r, record.GraphLaunch, start, true)
 }

@@ -43,6 +43,7 @@ type Stream struct {
 	gone   atomic.Bool    // it has
 	log    *record.Stream // of logged, the executor's
 	logged *record.Recording
+	asleep bool // the executor waited for the task at hand
 }
 
 // The streams are numbered as PyTorch's are in traces: the default one is 7.
@@ -109,7 +110,8 @@ type task struct {
 	ext   uint32
 	label uint32 // of the name
 	comm  int32
-	fault bool // launched in a step that Faults are for
+	fault bool  // launched in a step that Faults are for
+	since int64 // when it was launched; with rec
 }
 
 // Launch queues a kernel. It returns at once, unless the queue is full.
@@ -142,7 +144,7 @@ func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	start := record.Now()
 	t := s.slot()
 	*t = task{
-		node: *n, fault: h.fault, rec: r, corr: h.correlation(), ext: h.ext(r), label: r.Intern(n.name), comm: comm,
+		node: *n, fault: h.fault, rec: r, corr: h.correlation(), ext: h.ext(r), label: r.Intern(n.name), comm: comm, since: start,
 	}
 	s.commit()
 	h.call(r, api, start, true)

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/memsnap"
 	"github.com/stepscope/stepscope/internal/merge"
 	"github.com/stepscope/stepscope/internal/traceset"
 )
@@ -33,15 +35,20 @@ type Recorder interface {
 // Recording is what a rank did in a window.
 type Recording interface {
 	WriteKineto(io.Writer, device.Meta) error
+	// DeviceMemory hands out allocations (bytes > 0) and frees of device memory,
+	// by time: ns since 1970.
+	DeviceMemory(f func(at int64, addr uint64, bytes int64))
 	// Lost counts what found no room in memory, after WriteKineto.
 	Lost() int64
 }
 
-// rankFile is a trace to be written.
+// rankFile is what a rank did in a window, to be written.
 type rankFile struct {
-	rank  Rank
-	rec   Recording
-	stage string
+	rank     Rank
+	rec      Recording
+	stage    string
+	stopped  time.Time
+	reserved []memsnap.Block
 }
 
 // traceLevel of gzip: files are written beside serving, so cheaply.
@@ -53,20 +60,36 @@ func (s *session) export(files []rankFile) {
 	s.e.exports.Go(func() {
 		defer s.writing.Done()
 		for _, f := range files {
-			s.write(f)
+			if s.traces() {
+				s.writeTrace(f)
+			}
+			if s.opts.Memory {
+				s.writeMemory(f)
+			}
+			if n := f.rec.Lost(); n > 0 {
+				s.problem(fmt.Sprintf("%s: %d records found no room, record fewer steps", s.place(f.rank), n))
+			}
 		}
 	})
 }
 
-// write writes one file. Files take turns.
-func (s *session) write(f rankFile) {
+// writeFile writes a file, whole or not at all. Files take turns.
+func (s *session) writeFile(path, what string, fill func(io.Writer) error) bool {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
+	if err := atomicfile.Write(path, fill); err != nil {
+		s.fail(fmt.Errorf("write the %s: %w", what, err))
+		return false
+	}
+	return true
+}
+
+func (s *session) writeTrace(f rankFile) {
 	path := filepath.Join(s.req.OutputDir, s.fileName(f.rank, f.stage))
 	meta := f.rank.Meta
 	meta.Name = path
-	meta.Gentle = !s.e.draining.Load() // beside serving it rests in between
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	meta.Rest = s.pace.rest
+	ok := s.writeFile(path, "trace of "+s.place(f.rank), func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, traceLevel)
 		if err != nil {
 			return err
@@ -76,16 +99,11 @@ func (s *session) write(f rankFile) {
 		}
 		return z.Close()
 	})
-	if err != nil {
-		s.problem(fmt.Sprintf("write the trace of %s: %v", s.place(f.rank), err))
-		return
+	if ok {
+		s.mu.Lock()
+		s.files = append(s.files, path)
+		s.mu.Unlock()
 	}
-	if n := f.rec.Lost(); n > 0 {
-		s.problem(fmt.Sprintf("%s: %d records found no room, record fewer steps", filepath.Base(path), n))
-	}
-	s.mu.Lock()
-	s.files = append(s.files, path)
-	s.mu.Unlock()
 }
 
 // fileName is the name SGLang gives the trace of a rank (section 1.6 of the
@@ -122,7 +140,7 @@ func (s *session) place(r Rank) string {
 func (s *session) conclude() {
 	slices.Sort(s.files)
 	res := ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
-	for _, f := range s.files {
+	for _, f := range slices.Sorted(slices.Values(slices.Concat(s.files, s.snapshots))) {
 		res.Files = append(res.Files, filepath.Base(f))
 	}
 	messages := s.problems
@@ -131,7 +149,7 @@ func (s *session) conclude() {
 		res.Merged = merged
 		messages = append([]string{text}, messages...)
 	}
-	if len(s.files) == 0 && s.traces() && len(messages) == 0 {
+	if len(res.Files) == 0 && s.records() && len(messages) == 0 {
 		messages = append(messages, "Nothing was recorded: the window ended before its first step.")
 	}
 	res.Message = strings.Join(messages, "; ")
@@ -156,7 +174,9 @@ func (s *session) merge() (path, message string) {
 	}
 	path = filepath.Join(s.req.OutputDir, merge.OutputName(sets[0].ID, traceSuffix))
 	// Closing the engine waits for the merge: it must not be lost.
-	res, err := merge.File(context.Background(), sets[0], path, merge.Options{ProfileID: s.req.ID, Level: traceLevel})
+	res, err := merge.File(context.Background(), sets[0], path, merge.Options{
+		ProfileID: s.req.ID, Level: traceLevel, Rest: s.pace.rest,
+	})
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}

@@ -3,13 +3,17 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -99,27 +103,65 @@ func TestDataParallelProfile(t *testing.T) {
 	}
 }
 
-// Both stages of one window, and nothing else of the directory, are merged.
-func TestMergeOfStages(t *testing.T) {
-	r := newRig(t, 1, 1, Options{})
-	dir := t.TempDir()
-	for _, id := range []string{"1", "2"} {
-		req := profileIn(dir)
-		req.ID, req.NumSteps, req.Merge, req.ByStage, req.Prefill, req.Decode = id, 1, true, true, true, true
-		if err := r.StartProfile(t.Context(), req); err != nil {
-			t.Fatal(err)
-		}
-		s := r.session.Load()
-		r.generate(t, 0, 3)
-		if res := waitOver(t, s); res.Merged != filepath.Join(dir, "merged-"+id+".trace.json.gz") || !strings.HasSuffix(res.Message, "Files: 2)") {
-			t.Errorf("%+v", res)
-		}
+// One merged trace comes of each window: of all its ranks, of the last pipeline
+// stage too, and of both its stages, which do not lie over each other. Files of an
+// earlier window in the same directory are left out.
+func TestMerge(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		sizes  Sizes
+		bend   func(*ProfileRequest)
+		merged string
+		labels []string
+	}{
+		{"one rank", Sizes{}, func(*ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00"}},
+		{"prefix", Sizes{}, func(p *ProfileRequest) { p.Prefix = "run" }, "merged-run-7.trace.json.gz", []string{"TP00"}},
+		{"by stage", Sizes{}, func(p *ProfileRequest) { p.ByStage, p.Prefill, p.Decode = true, true, true }, "merged-7.trace.json.gz",
+			[]string{"TP00 DECODE", "TP00 EXTEND"}},
+		{"by stage, one alone", Sizes{TP: 2}, func(p *ProfileRequest) { p.ByStage, p.Decode = true, true }, "merged-7.trace.json.gz",
+			[]string{"TP00", "TP01"}},
+		{"pipeline", Sizes{PP: 2}, func(*ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00-PP00", "TP00-PP01"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := serve(t, "llama-tiny", tt.sizes, false, sched.Options{})
+			dir := t.TempDir()
+			for _, id := range []string{"6", "7"} {
+				req := profileIn(dir)
+				req.ID, req.NumSteps, req.Merge = id, 1, true
+				tt.bend(&req)
+				if err := e.StartProfile(t.Context(), req); err != nil {
+					t.Fatal(err)
+				}
+				s := e.session.Load()
+				ask(t, e, prompts()[:1], 3)
+				res := waitOver(t, s)
+				if id != "7" {
+					continue
+				}
+				if res.Merged != filepath.Join(dir, tt.merged) || !strings.HasSuffix(res.Message, fmt.Sprintf("Files: %d)", len(tt.labels))) {
+					t.Errorf("%+v", res)
+				}
+				if got := labels(t, res.Merged); !slices.Equal(got, tt.labels) {
+					t.Errorf("labels %q, want %q", got, tt.labels)
+				}
+			}
+		})
 	}
+}
+
+// labels are the ranks that a merged trace has events of.
+func labels(t *testing.T, path string) []string {
+	t.Helper()
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"pid": ?"\[([^]]*)\] `).FindAllSubmatch(unzip(t, path), -1) {
+		found[string(m[1])] = true
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 func TestExportProblems(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
-	run := func() ProfileResult {
+	run := func() (ProfileResult, error) {
 		t.Helper()
 		req := profileIn(t.TempDir())
 		req.Merge = true
@@ -127,19 +169,16 @@ func TestExportProblems(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.generate(t, 0, 2)
-		res, err := r.StopProfile(soon(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
+		return r.StopProfile(soon(t))
 	}
 	r.groups[0].lost = 12
-	if res := run(); !strings.Contains(res.Message, "12 records found no room") || len(res.Files) != 1 {
-		t.Errorf("%+v", res)
+	if res, err := run(); err != nil || !strings.Contains(res.Message, "12 records found no room") || len(res.Files) != 1 {
+		t.Errorf("%v, %+v", err, res)
 	}
-	r.groups[0].write = func() error { return errors.New("disk full") }
-	if res := run(); !strings.Contains(res.Message, "write the trace of TP-0: disk full") || len(res.Files) != 0 || res.Merged != "" {
-		t.Errorf("%+v", res)
+	full := errors.New("disk full")
+	r.groups[0].write = func() error { return full }
+	if res, err := run(); !errors.Is(err, full) || !strings.Contains(res.Message, "write the trace of TP-0: disk full") || len(res.Files) != 0 || res.Merged != "" {
+		t.Errorf("%v, %+v", err, res)
 	}
 }
 
@@ -169,6 +208,30 @@ func TestIdleWindow(t *testing.T) {
 		}
 		<-s.done
 		if len(s.result.Files) != 2 || s.result.Steps != 4 || !strings.Contains(s.result.Message, "without a step") {
+			t.Errorf("%+v", s.result)
+		}
+		r.Close()
+	})
+}
+
+// A stage that does not come does not keep the window open either.
+func TestIdleStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1, Options{})
+		req := profileIn(t.TempDir())
+		req.NumSteps, req.ByStage, req.Prefill, req.Decode = 1, true, true, true
+		if err := r.StartProfile(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		s := r.session.Load()
+		r.generate(t, 0, 1)
+		time.Sleep(59 * time.Second)
+		if !r.Profiling() {
+			t.Fatal("closed too early")
+		}
+		time.Sleep(2 * time.Second)
+		<-s.done
+		if len(s.result.Files) != 1 || !strings.Contains(s.result.Message, "without a step") {
 			t.Errorf("%+v", s.result)
 		}
 		r.Close()

@@ -124,6 +124,12 @@ type fakeRecording struct {
 
 func (r *fakeRecording) Lost() int64 { return r.g.lost }
 
+// DeviceMemory has one block, freed after as long as it was held.
+func (r *fakeRecording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) {
+	f(1e9, 512, 16)
+	f(2e9, 512, -16)
+}
+
 // WriteKineto writes a small trace whose events are the steps.
 func (r *fakeRecording) WriteKineto(w io.Writer, m device.Meta) error {
 	if r.g.write != nil {
@@ -144,8 +150,8 @@ func (r *fakeRecording) WriteKineto(w io.Writer, m device.Meta) error {
 	})
 }
 
-// readSteps returns the steps of a written trace.
-func readSteps(t *testing.T, path string) []string {
+// unzip returns the text of a written trace.
+func unzip(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -155,10 +161,20 @@ func readSteps(t *testing.T, path string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// readSteps returns the steps of a written trace.
+func readSteps(t *testing.T, path string) []string {
+	t.Helper()
 	var tr struct {
 		TraceEvents []struct{ Args struct{ Step string } }
 	}
-	if err := json.NewDecoder(z).Decode(&tr); err != nil {
+	if err := json.Unmarshal(unzip(t, path), &tr); err != nil {
 		t.Fatal(err)
 	}
 	var steps []string

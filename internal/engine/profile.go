@@ -39,6 +39,7 @@ type ProfileRequest struct {
 	WithStack    bool
 	RecordShapes bool
 	Merge        bool
+	MemEntries   int // ActivityMem: entries of the memory's history that are kept, the last; 0: all
 	DecodeMinBS  int // by stage: the decode window waits for so many requests
 }
 
@@ -72,11 +73,15 @@ type session struct {
 	steps    int
 	last     time.Time // of the last recorded step
 	idle     *time.Timer
-	files    []string // paths
+	files    []string // traces, paths
 	problems []string
 
+	snapshots []string // of memory, paths
+
 	writing sync.WaitGroup
+	pace    pace
 	result  ProfileResult
+	err     error // why files are missing
 }
 
 // StartProfile arms or starts a window on all ranks and returns; it waits for
@@ -90,17 +95,17 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 	if err := req.check(); err != nil {
 		return err
 	}
-	s := &session{e: e, req: req, open: len(e.ranks), done: make(chan struct{})}
+	s := &session{e: e, req: req, open: len(e.ranks), done: make(chan struct{}), pace: pace{busy: e.serving}}
 	s.opts = device.RecordOptions{
-		CPU: req.Activities&(ActivityCPU|ActivityMem) != 0, GPU: req.Activities&ActivityGPU != 0,
+		CPU: req.Activities&ActivityCPU != 0, GPU: req.Activities&ActivityGPU != 0,
 		Memory: req.Activities&ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
 	if !e.session.CompareAndSwap(nil, s) {
 		return ErrProfileRunning
 	}
-	if err := os.MkdirAll(req.OutputDir, 0o777); err != nil {
+	if err := writable(req.OutputDir); err != nil {
 		e.session.Store(nil)
-		return fmt.Errorf("make the directory for traces: %w", err)
+		return fmt.Errorf("%w: no trace can be written to output_dir: %v", ErrInvalid, err)
 	}
 	armed := make(chan error, len(e.ranks))
 	for _, r := range e.ranks {
@@ -132,7 +137,8 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 }
 
 // StopProfile ends the window, armed or open, and waits for its files or for ctx;
-// they are written in either case.
+// they are written in either case. It returns an error, with the result, when one
+// of them could not be.
 func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
@@ -141,7 +147,7 @@ func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
 	s.end()
 	select {
 	case <-s.done:
-		return s.result, nil
+		return s.result, s.err
 	case <-ctx.Done():
 		return ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID}, context.Cause(ctx)
 	}
@@ -149,6 +155,20 @@ func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
 
 // Profiling tells whether a window is armed or open.
 func (e *Engine) Profiling() bool { return e.session.Load() != nil }
+
+// writable makes the directory and tries it: a window whose files find no place is
+// refused before it is recorded.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".stepscope-*.tmp")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
 
 // check refuses what can leave no trace.
 func (r *ProfileRequest) check() error {
@@ -162,8 +182,9 @@ func (r *ProfileRequest) check() error {
 		return fmt.Errorf("%w: a profile needs an id", ErrInvalid)
 	case r.Activities == 0:
 		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", ErrInvalid)
-	case r.NumSteps < 0 || r.StartStep < 0:
-		return fmt.Errorf("%w: num_steps %d and start_step %d must not be negative", ErrInvalid, r.NumSteps, r.StartStep)
+	case r.NumSteps < 0 || r.StartStep < 0 || r.MemEntries < 0:
+		return fmt.Errorf("%w: num_steps %d, start_step %d and the depth of the memory's history %d must not be negative",
+			ErrInvalid, r.NumSteps, r.StartStep, r.MemEntries)
 	case r.ByStage && r.NumSteps == 0:
 		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", ErrInvalid)
 	case r.ByStage && !r.Prefill && !r.Decode:
@@ -172,8 +193,12 @@ func (r *ProfileRequest) check() error {
 	return nil
 }
 
-// traces tells whether there is anything to write.
+// traces tells whether there are traces to write. As in SGLang, ActivityMem alone
+// leaves none but its snapshots.
 func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
+
+// records tells whether there is anything to write.
+func (s *session) records() bool { return s.traces() || s.opts.Memory }
 
 // end closes the parts of all ranks, now or when their step is over.
 func (s *session) end() {
@@ -223,9 +248,18 @@ func (s *session) step() {
 	s.mu.Unlock()
 }
 
+// problem is something that the result must tell.
 func (s *session) problem(text string) {
 	s.mu.Lock()
 	s.problems = append(s.problems, text)
+	s.mu.Unlock()
+}
+
+// fail is a problem for which files are missing.
+func (s *session) fail(err error) {
+	s.problem(err.Error())
+	s.mu.Lock()
+	s.err = errors.Join(s.err, err)
 	s.mu.Unlock()
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,7 +132,9 @@ func TestProfileRefusals(t *testing.T) {
 		{"negative", func(p *ProfileRequest) { p.NumSteps = -1 }},
 		{"needs num_steps", func(p *ProfileRequest) { p.ByStage, p.Prefill = true, true }},
 		{"without a stage", func(p *ProfileRequest) { p.ByStage, p.NumSteps = true, 3 }},
-		{"directory", func(p *ProfileRequest) { p.OutputDir = "profile_test.go/x" }},
+		{"output_dir: mkdir profile_test.go", func(p *ProfileRequest) { p.OutputDir = "profile_test.go/x" }},
+		{"output_dir: open " + readOnly(t), func(p *ProfileRequest) { p.OutputDir = readOnly(t) }},
+		{"depth of the memory's history -1", func(p *ProfileRequest) { p.MemEntries = -1 }},
 	} {
 		req := profileIn(dir)
 		tt.bend(&req)
@@ -165,6 +168,23 @@ func TestProfileRefusals(t *testing.T) {
 	}
 }
 
+// readOnly is a directory in which nobody can write, not even root.
+func readOnly(t *testing.T) string {
+	t.Helper()
+	const dir = "/proc/self/task"
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if os.Getuid() <= 0 { // no such user, or one for whom permissions do not count
+		t.Skip("no directory is read-only here")
+	}
+	ro := t.TempDir()
+	if err := os.Chmod(ro, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	return ro
+}
+
 // A window that cannot start when its step comes ends, and says why.
 func TestRecorderFailsLate(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
@@ -192,11 +212,13 @@ func TestRecordOptions(t *testing.T) {
 		{ActivityCPU | ActivityGPU, true, true, device.RecordOptions{CPU: true, GPU: true, Stack: true, Shapes: true}, 0},
 		{ActivityGPU, false, false, device.RecordOptions{GPU: true}, 0},
 		{ActivityCPU | ActivityMem, false, true, device.RecordOptions{CPU: true, Memory: true, Shapes: true}, 0},
+		{ActivityGPU | ActivityMem, false, true, device.RecordOptions{GPU: true, Memory: true, Shapes: true}, 0},
+		{ActivityMem, false, false, device.RecordOptions{Memory: true}, 0},
 		{ActivityCUDAProfiler | ActivityCPU, false, false, device.RecordOptions{CPU: true}, 2},
 		{ActivityCUDAProfiler, false, false, device.RecordOptions{}, 2},
 	} {
 		var switched []bool
-		r := newRig(t, 1, 1, Options{CUDAProfiler: func(on bool) { switched = append(switched, on) }})
+		r := newRig(t, 2, 1, Options{CUDAProfiler: func(on bool) { switched = append(switched, on) }})
 		req := profileIn(t.TempDir())
 		req.Activities, req.WithStack, req.RecordShapes = tt.activities, tt.stack, tt.shapes
 		if err := r.StartProfile(t.Context(), req); err != nil {
@@ -213,7 +235,14 @@ func TestRecordOptions(t *testing.T) {
 		if len(switched) != tt.cudaProfiler || (len(switched) == 2 && (!switched[0] || switched[1])) {
 			t.Errorf("%b: the outer profiler was switched %v", tt.activities, switched)
 		}
-		if want := tt.want.CPU || tt.want.GPU; (len(res.Files) == 1) != want || res.Message != "" || res.Steps != 2 {
+		want := 0 // a trace and a snapshot of each rank
+		if tt.want.CPU || tt.want.GPU {
+			want += 2
+		}
+		if tt.want.Memory {
+			want += 2
+		}
+		if len(res.Files) != want || res.Message != "" || res.Steps != 2 {
 			t.Errorf("%b: %+v", tt.activities, res)
 		}
 	}

@@ -59,14 +59,15 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	r := &Ranks{jobs: make([]chan job, n), logits: (z.PP - 1) * z.TP}
 	first := opt.DP * n
 	locked := opt.Device != nil && opt.Device(first).LockThreads
-	// A group's name is its own in the whole layout.
+	// A group's name is its own in the whole layout. Its ranks are numbered within
+	// the replica, which is a job of its own, as SGLang's are.
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
-		tp[p] = join("tp", opt.DP*z.PP+p, z.TP, first+p*z.TP, 1, locked)
+		tp[p] = join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1, locked)
 	}
 	pp := make([][]device.Comm, z.TP)
 	for t := range pp {
-		pp[t] = join("pp", opt.DP*z.TP+t, z.PP, first+t, z.TP, locked)
+		pp[t] = join("pp", opt.DP*z.TP+t, z.PP, t, z.TP, locked)
 	}
 	ready := make(chan outcome, n)
 	for i := range n {
@@ -82,7 +83,7 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 		r.list = append(r.list, Rank{
 			TP: t, DP: opt.DP, PP: p, EP: ep, Recorder: recorder{d},
 			Meta: device.Meta{
-				Rank: first + i, World: n * z.DP, Host: opt.Host, Device: d.Info(),
+				Rank: i, World: n, Host: opt.Host, Device: d.Info(),
 				TP: device.Place{Rank: t, Size: z.TP}, DP: device.Place{Rank: opt.DP, Size: z.DP},
 				PP: device.Place{Rank: p, Size: z.PP}, EP: device.Place{Rank: ep, Size: z.EP},
 				Process: fmt.Sprintf("stepscope rank %d", first+i),
@@ -150,7 +151,7 @@ func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) (
 		o := <-done
 		out[o.rank] = o
 		if o.err != nil {
-			err = errors.Join(err, fmt.Errorf("rank %d: %w", r.list[o.rank].Meta.Rank, o.err))
+			err = errors.Join(err, fmt.Errorf("rank %d: %w", o.rank, o.err))
 		}
 	}
 	return out, err

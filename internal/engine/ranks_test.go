@@ -128,7 +128,7 @@ func TestProfileOfRealRanks(t *testing.T) {
 	s := e.session.Load()
 	ask(t, e, prompts(), 20)
 	res := waitOver(t, s)
-	if len(res.Files) != 8 || res.Merged == "" || strings.Contains(res.Message, "incomplete") {
+	if len(res.Files) != 16 || res.Merged == "" || strings.Contains(res.Message, "incomplete") {
 		t.Fatalf("%+v", res)
 	}
 	sets, err := traceset.Find([]string{dir})

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/stepscope/stepscope/internal/engine/memsnap"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
@@ -29,6 +31,8 @@ type window struct {
 	stage stage // by stage: which is open
 	count int   // recorded steps of the open window
 	done  [2]bool
+
+	reserved [][]memsnap.Block // ActivityMem: of each rank
 }
 
 // stage is a kind of step.
@@ -113,7 +117,13 @@ func (w *window) after(st sched.Step) {
 // start has all ranks of the group record.
 func (w *window) start() error {
 	ranks := w.r.group.Ranks()
-	if w.s.traces() {
+	if w.s.opts.Memory && w.reserved == nil {
+		var err error
+		if w.reserved, err = reserved(w.r.group, w.s.e.opt.Sched.Blocks); err != nil {
+			return fmt.Errorf("ask for the memory in use: %w", err)
+		}
+	}
+	if w.s.records() {
 		for i, rank := range ranks {
 			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
 				for _, begun := range ranks[:i] {
@@ -123,9 +133,7 @@ func (w *window) start() error {
 			}
 		}
 	}
-	if f := w.s.e.opt.CUDAProfiler; f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 {
-		f(true)
-	}
+	w.outerProfiler(true)
 	w.open, w.count = true, 0
 	w.s.log(w.r, "Profiling starts%s. Traces will be saved to: %s (with profile id: %s)", w.suffix(" for "), w.s.req.OutputDir, w.s.req.ID)
 	return nil
@@ -134,7 +142,7 @@ func (w *window) start() error {
 // startLate is start when nobody waits for the answer any more.
 func (w *window) startLate() {
 	if err := w.start(); err != nil {
-		w.s.problem(err.Error())
+		w.s.fail(err)
 		w.s.log(w.r, "Profiling could not start: %v", err)
 		w.finish()
 	}
@@ -144,19 +152,31 @@ func (w *window) startLate() {
 func (w *window) stop() {
 	w.open = false
 	w.s.log(w.r, "Stop profiling%s...", w.suffix("-"))
-	if f := w.s.e.opt.CUDAProfiler; f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 {
-		f(false)
-	}
-	if !w.s.traces() {
+	w.outerProfiler(false)
+	if !w.s.records() {
 		return
 	}
+	now := time.Now()
 	var files []rankFile
-	for _, rank := range w.r.group.Ranks() {
+	for i, rank := range w.r.group.Ranks() {
 		if rec := rank.Recorder.StopRecording(); rec != nil {
-			files = append(files, rankFile{rank: rank, rec: rec, stage: w.suffix("")})
+			f := rankFile{rank: rank, rec: rec, stage: w.suffix(""), stopped: now}
+			if w.s.opts.Memory {
+				f.reserved = w.reserved[i]
+			}
+			files = append(files, f)
 		}
 	}
 	w.s.export(files)
+}
+
+// outerProfiler switches the profiler of an outer tool. That is one for the whole
+// process, so only the first rank does, as in SGLang.
+func (w *window) outerProfiler(on bool) {
+	f := w.s.e.opt.CUDAProfiler
+	if f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 && w.r == w.s.e.ranks[0] {
+		f(on)
+	}
 }
 
 // closeStage ends the window of a stage, and the whole when there is no other.

@@ -147,6 +147,10 @@ func (b *builder) span(e *chromejson.Event) bool {
 		Track: b.track(e), Name: b.t.Strings.Intern(e.Text(e.Name)),
 	}
 	switch cat {
+	case trace.Overhead:
+		if string(e.Text(e.Name)) == trace.NoCoreName {
+			s.Cat = trace.NoCore
+		}
 	case trace.Kernel:
 		// ROCm before 7.2 calls copies kernels.
 		name := b.t.Strings.Get(s.Name)

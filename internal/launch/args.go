@@ -46,6 +46,9 @@ type ModelArgs struct {
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }
 
+// What one process is for: threads and memory of each rank are bounded by it.
+const mostRanks, mostCores = 1024, 1024
+
 // Check looks at the values alone; the model is not known yet.
 func (a *ModelArgs) Check() error {
 	for _, v := range []struct {
@@ -61,11 +64,20 @@ func (a *ModelArgs) Check() error {
 			return fmt.Errorf("%s %d: give %d or more", v.name, v.v, v.lowest)
 		}
 	}
+	ranks := 1
+	for _, n := range []int{a.TP, a.DP, a.PP} {
+		if ranks > mostRanks/n {
+			return fmt.Errorf("--tp-size %d, --dp-size %d, --pp-size %d: give at most %d ranks in all", a.TP, a.DP, a.PP, mostRanks)
+		}
+		ranks *= n
+	}
 	switch {
+	case a.Cores > mostCores:
+		return fmt.Errorf("--device-cores %d: give at most %d", a.Cores, mostCores)
 	case a.MemFraction < 0 || a.MemFraction > 1 || math.IsNaN(a.MemFraction):
 		return fmt.Errorf("--mem-fraction-static %v: give a fraction of the memory, such as 0.5", a.MemFraction)
-	case !(a.Conservativeness > 0):
-		return fmt.Errorf("--schedule-conservativeness %v: give more than 0", a.Conservativeness)
+	case !(a.Conservativeness > 0) || math.IsInf(a.Conservativeness, 0):
+		return fmt.Errorf("--schedule-conservativeness %v: give a number above 0", a.Conservativeness)
 	case !json.Valid([]byte(a.Overrides)):
 		return errors.New("--json-model-override-args: no JSON; give an object such as '{\"num_hidden_layers\": 4}'")
 	case slices.ContainsFunc(a.GraphBS, func(n int) bool { return n < 1 }):
@@ -99,11 +111,12 @@ func (a *ModelArgs) graphSizes() []int {
 	if a.GraphBS != nil || a.GraphMaxBS == 0 {
 		return a.GraphBS
 	}
+	most := min(a.GraphMaxBS, a.MaxRunningRequests) // no batch is larger
 	var out []int
-	for n := 1; n < a.GraphMaxBS; n *= 2 {
+	for n := 1; n < most; n *= 2 {
 		out = append(out, n)
 	}
-	return append(out, a.GraphMaxBS)
+	return append(out, most)
 }
 
 // Map gives the arguments by SGLang's names, for /server_info.

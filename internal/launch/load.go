@@ -76,6 +76,8 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Each running request holds a block or more.
+	a.MaxRunningRequests = min(a.MaxRunningRequests, blocks)
 	context := cfg.ContextLen()
 	if a.ContextLength > 0 {
 		if a.ContextLength > context {
@@ -96,7 +98,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 		g, err := engine.NewRanks(engine.RanksOptions{
 			Config: cfg, Source: src, Sizes: z, DP: dp, Host: host,
 			Model: model.Options{
-				Format: format, NumBlocks: blocks, MaxSeqs: a.MaxRunningRequests, MaxTokens: engine.BatchTokens(so, context),
+				Format: format, NumBlocks: blocks, MaxSeqs: a.MaxRunningRequests, MaxTokens: min(engine.BatchTokens(so, context), blocks*model.BlockLen),
 				NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(),
 			},
 			Device: func(rank int) device.Options {

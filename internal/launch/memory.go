@@ -46,11 +46,7 @@ func freeMemory() int64 {
 
 // blocks is the number of blocks in the KV cache of each rank.
 func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) (int, error) {
-	shard := model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP}
-	if a.MaxTotalTokens > 0 {
-		return (a.MaxTotalTokens + model.BlockLen - 1) / model.BlockLen, nil
-	}
-	perBlock, err := c.KVBytesPerBlock(shard)
+	perBlock, err := c.KVBytesPerBlock(model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP})
 	if err != nil {
 		return 0, err
 	}
@@ -58,11 +54,20 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 	if format == tensor.F32 {
 		bytesPerWeight = 4
 	}
+	weights := c.Params() * bytesPerWeight / int64(a.TP*a.PP)
+	if a.MaxTotalTokens > 0 {
+		n := (a.MaxTotalTokens-1)/model.BlockLen + 1
+		if most := (memory - weights) / perBlock; int64(n) > most {
+			return 0, fmt.Errorf("--max-total-tokens %d: beside weights of %d MiB, the %d MiB of a rank hold at most %d tokens",
+				a.MaxTotalTokens, weights>>20, memory>>20, max(most, 0)*model.BlockLen)
+		}
+		return n, nil
+	}
 	fraction, most := a.MemFraction, int64(1)<<62
 	if fraction == 0 {
 		fraction, most = defaultFraction, max(defaultMostKV, perBlock)
 	}
-	n, err := engine.KVBlocks(memory, c.Params()*bytesPerWeight/int64(a.TP*a.PP), perBlock, fraction)
+	n, err := engine.KVBlocks(memory, weights, perBlock, fraction)
 	if err != nil {
 		return 0, fmt.Errorf("%w or give --max-total-tokens", err)
 	}

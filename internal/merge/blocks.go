@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/sync/errgroup"
@@ -37,6 +38,7 @@ type sink struct {
 	w       io.Writer
 	level   int
 	plain   bool
+	rest    func(worked time.Duration)
 	written int64 // bytes that went to w
 	text    int64 // bytes before compression
 
@@ -61,10 +63,13 @@ func (m *memory) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func newSink(ctx context.Context, w io.Writer, level int, plain bool) *sink {
+func newSink(ctx context.Context, w io.Writer, level int, plain bool, rest func(time.Duration)) *sink {
 	workers := min(runtime.GOMAXPROCS(0), 16)
+	if rest != nil {
+		workers = 1
+	}
 	s := &sink{
-		w: w, level: level, plain: plain,
+		w: w, level: level, plain: plain, rest: rest,
 		jobs: make(chan *job), queue: make(chan *job, workers+1), spare: make(chan *job, workers+3),
 	}
 	for range cap(s.spare) {
@@ -101,7 +106,7 @@ func (s *sink) compress() error {
 		} else {
 			z.Reset(&j.out)
 		}
-		_, err := z.Write(j.data)
+		err := inPieces(z, j.data, s.rest)
 		if err == nil {
 			err = z.Close()
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/chromejson"
@@ -40,6 +41,11 @@ type Options struct {
 	Filter string
 	// Extra members are written after the events.
 	Extra []Member
+	// Rest is for merging beside work that must not wait. It is called after
+	// each short piece, a fraction of a millisecond of one core, with the time
+	// that took, and may sleep. Any of the merge's goroutines calls it, and one
+	// of them compresses.
+	Rest func(worked time.Duration)
 }
 
 // DefaultLevel of gzip. Measured on 360 MB of JSON, all steps of the merge

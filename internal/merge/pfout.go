@@ -80,7 +80,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
 		}
 		return nil
 	})
-	s := newSink(ctx, w, cmp.Or(m.opt.Level, DefaultLevel), m.opt.Plain)
+	s := newSink(ctx, w, cmp.Or(m.opt.Level, DefaultLevel), m.opt.Plain, m.opt.Rest)
 	pf := pftrace.NewWriter(&blockWriter{s: s})
 	m.wall(pf)
 	err := func() error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/traceset"
@@ -53,7 +54,9 @@ func (p *Problem) String() string {
 
 // ReadHead reads the beginning of a file. What cannot be read is said in
 // Problem, never by an error.
-func ReadHead(f traceset.File) *Head {
+func ReadHead(f traceset.File) *Head { return readHead(f, nil) }
+
+func readHead(f traceset.File, rest func(time.Duration)) *Head {
 	h := &Head{File: f, World: trace.World{Rank: -1}}
 	src, err := chromejson.Open(f.Path)
 	if err != nil {
@@ -61,7 +64,7 @@ func ReadHead(f traceset.File) *Head {
 		return h
 	}
 	defer src.Close()
-	s := chromejson.NewScanner(src)
+	s := chromejson.NewScanner(resting(src, rest))
 	defer s.Close()
 	for {
 		kind, err := s.Next()

@@ -35,7 +35,7 @@ func (p *part) prescan(ctx context.Context, comms *Comms, meta bool) error {
 		return nil
 	}
 	defer src.Close()
-	s := chromejson.NewScanner(src)
+	s := chromejson.NewScanner(resting(src, p.rest))
 	defer s.Close()
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {

@@ -30,7 +30,7 @@ func plan(ctx context.Context, set traceset.Set, opt Options) (*merger, error) {
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
-		heads[i] = ReadHead(f)
+		heads[i] = readHead(f, opt.Rest)
 	}
 	if opt.Filter != "" {
 		m.note("%s", opt.Filter)
@@ -38,7 +38,7 @@ func plan(ctx context.Context, set traceset.Set, opt Options) (*merger, error) {
 	labels := Labels(heads)
 	m.parts = make([]*part, len(heads))
 	for i, h := range heads {
-		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter}
+		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter, rest: opt.Rest}
 		m.parts[i] = p
 		p.problem = h.Problem
 		p.rw.ids, p.rw.index = IDMap{Stride: len(heads)}, i
@@ -206,7 +206,7 @@ func (m *merger) run(ctx context.Context, w io.Writer) error {
 	if level == 0 {
 		level = DefaultLevel
 	}
-	s := newSink(ctx, w, level, plain)
+	s := newSink(ctx, w, level, plain, m.opt.Rest)
 	ok := s.put(block{data: m.header()})
 	if ok {
 		ok = streamAll(ctx, m.readables(), s)

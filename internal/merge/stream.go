@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/chromejson"
 )
@@ -17,6 +18,7 @@ type part struct {
 	comms *Comms // collectives met on the way; nil: not wanted
 	keep  func(*chromejson.Event) bool
 	meter Meter
+	rest  func(worked time.Duration)
 	moved int64 // ns: by how much baseTimeNanoseconds differs from the output's
 
 	full chan []byte // blocks of whole events, each event led by ",\n"
@@ -42,11 +44,12 @@ func (p *part) stream(ctx context.Context) {
 		return
 	}
 	defer src.Close()
-	s := chromejson.NewScanner(src)
+	s := chromejson.NewScanner(resting(src, p.rest))
 	defer s.Close()
 	defer func() { p.stats = s.Stats }()
 	var buf []byte
 	var read int64
+	pace := startPace(p.rest)
 	for {
 		kind, err := s.Next()
 		if err == io.EOF {
@@ -75,9 +78,12 @@ func (p *part) stream(ctx context.Context) {
 			if cap(buf) == 0 {
 				buf = make([]byte, 0, blockBytes+blockBytes/16)
 			}
+			pace.begin()
 		}
+		before := len(buf)
 		buf = append(buf, ',', '\n')
 		buf = p.rw.event(buf, &s.Event)
+		pace.did(len(buf) - before)
 		if len(buf) >= blockBytes {
 			select {
 			case p.full <- buf:

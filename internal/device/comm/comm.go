@@ -71,6 +71,11 @@ type Comm interface {
 	Recv(ctx context.Context, buf []byte, from int) error
 	Barrier(ctx context.Context) error
 
+	// Ended is when the last collective was complete for all members, by
+	// Options.Now; 0: that is not known. What passes from then until the call
+	// returns, this member took to wake up.
+	Ended() int64
+
 	// Abort ends every wait of every member with an error that wraps cause.
 	Abort(cause error)
 	// Close leaves the group. Peers that still wait for this member get an

@@ -18,6 +18,8 @@ type Options struct {
 	// let other goroutines run between two looks, which would cost such a
 	// member as much as sleeping.
 	Locked bool
+	// Now is the clock of Ended; nil: none.
+	Now func() int64
 	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
 	Add func(dst, a, b []float32)
 }
@@ -64,8 +66,11 @@ type hub struct {
 	round   atomic.Uint64 // collectives begun by all
 	shared  bool          // each moves its share in this round; written by the last to arrive
 	working atomic.Int32  // members that still move their share
-	calls   []call        // of this round, by member
-	gate    park.Gate
+	// complete is when the last round was; a next one cannot be before all
+	// members have come for it.
+	complete atomic.Int64
+	calls    []call // of this round, by member
+	gate     park.Gate
 
 	boxes []mailbox // [from·size + to]
 }
@@ -125,6 +130,7 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 			for i := range size {
 				h.move(i)
 			}
+			h.stamp()
 		}
 		h.round.Add(1)
 		h.mu.Unlock()
@@ -139,6 +145,8 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 		// From here all members are at work and none can be missing, so this
 		// wait needs no way out; an abort takes effect at the next call.
 		h.move(rank)
+		// Stamped before it is said: who is let go may ask at once.
+		h.stamp()
 		if h.working.Add(-1) == 0 {
 			h.gate.Wake()
 		} else {
@@ -146,6 +154,14 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 		}
 	}
 	return nil
+}
+
+// stamp notes that the round is complete, or that another share of it is: the
+// last stamp counts.
+func (h *hub) stamp() {
+	if h.opt.Now != nil {
+		h.complete.Store(h.opt.Now())
+	}
 }
 
 // wait returns when the round has begun, or the group has ended before.

@@ -15,6 +15,7 @@ type member struct {
 func (m *member) Group() *Group { return &m.hub.group }
 func (m *member) Rank() int     { return m.rank }
 func (m *member) Size() int     { return len(m.hub.calls) }
+func (m *member) Ended() int64  { return m.hub.complete.Load() }
 
 func (m *member) AllReduce(ctx context.Context, buf []float32, r Reduction) error {
 	return m.hub.meet(ctx, m.rank, call{kind: allReduce, fdst: buf, reduction: r})

@@ -87,15 +87,22 @@ func (b *buffer[T]) all(yield func(int, *T) bool) {
 
 func (b *buffer[T]) len() int { return int(b.done.Load()) }
 
-// flat copies what is published into one slice.
-func (b *buffer[T]) flat() []T {
-	out := make([]T, 0, b.len())
-	n := b.len()
-	for c := b.first.Load(); c != nil && len(out) < n; c = c.next.Load() {
-		out = append(out, c.rec[:min(chunkLen, n-len(out))]...)
+// view finds records by their number, of those published when it is made. It
+// copies none: a recording that is written must not need its memory twice.
+func (b *buffer[T]) view() view[T] {
+	v := view[T]{n: b.len()}
+	for c := b.first.Load(); c != nil && len(v.chunks)*chunkLen < v.n; c = c.next.Load() {
+		v.chunks = append(v.chunks, c)
 	}
-	return out
+	return v
 }
+
+type view[T any] struct {
+	chunks []*chunk[T]
+	n      int
+}
+
+func (v view[T]) at(i int) *T { return &v.chunks[i/chunkLen].rec[i%chunkLen] }
 
 // names is the string table of a recording. One goroutine interns; readers
 // see what is published. Strings that come again and again from the same

@@ -13,15 +13,17 @@ func (k *kineto) events() {
 	host := k.thread()
 	cpu := string(appendInt(nil, int64(host.PID)))
 	tid := string(appendInt(nil, int64(host.TID)))
-	h := hostRow{k: k, row: "\", \"pid\": " + cpu + ", \"tid\": " + tid, args: r.args.flat(), comms: r.comms.flat()}
-	ops := r.hostOps()
-	for i := range ops {
-		h.op(&ops[i], i)
+	h := hostRow{k: k, row: "\", \"pid\": " + cpu + ", \"tid\": " + tid, args: r.args.view(), comms: r.comms.view()}
+	ops := r.inOrder(k.pause)
+	for i, o := range ops.all {
+		h.op(o, i)
 	}
-	idx := len(ops)
-	for _, m := range r.memory.all {
-		h.memory(m, idx, cpu, tid)
-		idx++
+	idx := ops.len()
+	if r.Options.CPU {
+		for _, m := range r.memory.all {
+			h.memory(m, idx, cpu, tid)
+			idx++
+		}
 	}
 	if r.Options.Stack {
 		h.frames(ops, idx)
@@ -94,18 +96,23 @@ func (k *kineto) flow(ph string, corr uint32, row string, at int64, bind string)
 // shadows writes the gpu_user_annotation of each annotation on one stream: from
 // the first to the last piece of work that was launched inside it. Correlations
 // grow in the order of launches, and a stream keeps that order.
-func (k *kineto) shadows(d *deviceRow, s *Stream, ops []Op) {
+func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 	var corr []uint32
 	var start, end []int64
-	for _, w := range s.work.all {
+	for i, w := range s.work.all {
+		if i%chunkLen == 0 {
+			k.pause()
+		}
 		if n := len(corr); n > 0 && corr[n-1] == w.Corr { // of one graph
 			end[n-1] = max(end[n-1], w.End)
 			continue
 		}
 		corr, start, end = append(corr, w.Corr), append(start, w.Start), append(end, w.End)
 	}
-	for i := range ops {
-		o := &ops[i]
+	for i, o := range ops.all {
+		if i%chunkLen == 0 {
+			k.pause()
+		}
 		if o.Kind != Annotation || o.From == o.To {
 			continue
 		}

@@ -29,9 +29,10 @@ type Meta struct {
 	// process's own. One for all processes of a host gives them one time line.
 	EpochNS int64
 	Extra   map[string]any // further top-level members
-	// Gentle rests as long as it works, every half millisecond, so that
-	// writing takes at most half a core from what is served meanwhile.
-	Gentle bool
+	// Rest is called after each short piece of writing, a fraction of a
+	// millisecond, and told how long that took: whoever serves meanwhile can
+	// have the writer sleep. nil: other goroutines are let run.
+	Rest func(worked time.Duration)
 }
 
 // Place is a rank's coordinate in one dimension of the parallel layout.
@@ -64,8 +65,8 @@ type kineto struct {
 
 // WriteKineto writes the window as Chrome JSON in libkineto's layout, as soon
 // as the device has done what was launched in it. It streams: memory does not
-// depend on the recording. It runs beside execution and lets other goroutines
-// run after every few dozen kilobytes.
+// depend on the recording. It runs beside execution, in short pieces; see
+// Meta.Rest.
 func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	r.Wait()
 	epoch := m.EpochNS
@@ -74,7 +75,7 @@ func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	}
 	base := epoch + r.start
 	base -= base % baseInterval
-	k := &kineto{text: text{w: w, gentle: m.Gentle, resumed: time.Now()}, r: r, meta: m, shift: epoch - base, first: true}
+	k := &kineto{text: text{w: w, rest: m.Rest, resumed: time.Now()}, r: r, meta: m, shift: epoch - base, first: true}
 	k.device = string(appendInt(nil, int64(m.Device.Index)))
 	k.groups = r.allGroups()
 	k.head(base)
@@ -134,7 +135,7 @@ func (k *kineto) head(base int64) {
 		key string
 		on  bool
 	}{
-		{"with_stack", k.r.Options.Stack}, {"profile_memory", k.r.Options.Memory}, {"record_shapes", k.r.Options.Shapes},
+		{"with_stack", k.r.Options.Stack}, {"profile_memory", k.r.Options.Memory && k.r.Options.CPU}, {"record_shapes", k.r.Options.Shapes},
 	} {
 		if f.on {
 			k.member(f.key, 1)

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -198,20 +201,50 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
+// TestFlame: frames 0 to 3 are main, step, layer and idle.
 func TestFlame(t *testing.T) {
-	f := func(names ...string) (out []frame) {
-		for _, n := range names {
-			out = append(out, frame{n})
-		}
-		return out
-	}
-	stacks := [][]frame{f("main", "step"), f("main", "step", "layer"), f("main", "idle"), nil}
-	got := flame([]sample{{10, 0}, {20, 1}, {30, 1}, {35, -1}, {40, 0}, {50, 2}, {60, 0}, {70, 0}}, stacks)
-	want := []span{
-		{"main", 10, 70, 1, 0}, {"step", 10, 40, 2, 1}, {"layer", 20, 30, 3, 2}, {"idle", 50, 50, 4, 1}, {"step", 60, 70, 5, 1},
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
+	stacks := [][]frame{{0, 1}, {0, 1, 2}, {0, 3}, nil}
+	seen := slices.Values([]sample{{10, 0}, {20, 1}, {30, 1}, {35, -1}, {40, 0}, {50, 2}, {60, 0}, {70, 0}})
+	got := flame(seen, stacks, func() {})
+	want := []span{{10, 70, 0, 0}, {10, 40, 1, 1}, {20, 30, 2, 2}, {50, 50, 3, 1}, {60, 70, 1, 1}}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %v; want %v", got, want)
+	}
+}
+
+// TestSamples: operations are kept as they end and calls as they come; samples are
+// in the order of time, what ends before what begins.
+func TestSamples(t *testing.T) {
+	r := New(1, Options{CPU: true, GPU: true})
+	for range 4 {
+		r.NextExt()
+	}
+	for _, o := range []Op{{Start: 20, End: 30, Ext: 2, Stack: 2}, {Start: 30, End: 45, Ext: 3, Stack: 3}, {Start: 10, End: 50, Ext: 1, Stack: 1}} {
+		r.AddOp(o)
+	}
+	for _, c := range []Call{{Start: 5, End: 10, Stack: 10}, {Start: 21, End: 22, Stack: 11}, {Start: 45, End: 60, Stack: 12}} {
+		r.AddCall(c)
+	}
+	got := slices.Collect(samples(r.inOrder(func() {}), r.calls.view()))
+	want := []sample{
+		{5, 10}, {10, 1}, {10, 10}, {20, 2}, {21, 11}, {22, 11}, {30, 2}, {30, 3}, {45, 3}, {45, 12}, {50, 1}, {60, 12}, {math.MaxInt64, -1},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v; want %v", got, want)
+	}
+}
+
+// TestRest: a writer that is asked to rest is told of short pieces of work.
+func TestRest(t *testing.T) {
+	r := New(1, Options{CPU: true})
+	for range 5000 {
+		r.AddOp(Op{Ext: r.NextExt(), Stack: -1})
+	}
+	r.Stop(nil)
+	rests := 0
+	out := written(t, r, Meta{Rest: func(time.Duration) { rests++ }})
+	if rests < len(out)/(2*flushAt) {
+		t.Errorf("%d rests in %d bytes", rests, len(out))
 	}
 }
 

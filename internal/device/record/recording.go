@@ -10,7 +10,6 @@ package record
 
 import (
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -110,6 +109,17 @@ func (r *Recording) AddCall(c Call) { r.calls.put(c) }
 
 // AddMemory keeps an allocation or a free.
 func (r *Recording) AddMemory(m Memory) { r.memory.put(m) }
+
+// DeviceMemory hands out allocations (bytes > 0) and frees of device memory, by
+// time: ns since 1970.
+func (r *Recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) {
+	epoch := Epoch()
+	for _, m := range r.memory.all {
+		if m.GPU {
+			f(epoch+m.Time, m.Addr, m.Bytes)
+		}
+	}
+}
 
 // AddComm keeps the arguments of a collective and numbers them; -1: full.
 func (r *Recording) AddComm(c Comm) int32 {
@@ -227,18 +237,36 @@ func (r *Recording) allStreams() []streamLog {
 	return out
 }
 
-// hostOps gives the operations in the order they began. External ids number
-// them in that order, so each has its place; operations that were open when
-// the window closed leave theirs empty.
-func (r *Recording) hostOps() []Op {
-	place := make([]Op, r.ext.Load())
-	for i, o := range r.ops.all {
-		if o.Ext > 0 && int(o.Ext) <= len(place) {
-			place[o.Ext-1] = *o
+// hostOps are the operations in the order they began.
+type hostOps struct {
+	ops   view[Op]
+	order []int32 // places in ops
+}
+
+// inOrder sorts the operations. External ids number them in the order they
+// began, so each has its place; those that were open when the window closed
+// leave theirs empty. It calls pause now and then.
+func (r *Recording) inOrder(pause func()) hostOps {
+	h := hostOps{ops: r.ops.view(), order: make([]int32, r.ext.Load())}
+	for i := range h.ops.n {
+		if o := h.ops.at(i); o.Ext > 0 && int(o.Ext) <= len(h.order) {
+			h.order[o.Ext-1] = int32(i) + 1
 		}
 		if i%chunkLen == 0 {
-			runtime.Gosched() // export steps aside for what is served
+			pause()
 		}
 	}
-	return slices.DeleteFunc(place, func(o Op) bool { return o.Ext == 0 })
+	h.order = slices.DeleteFunc(h.order, func(i int32) bool { return i == 0 })
+	return h
 }
+
+// all walks over the operations.
+func (h hostOps) all(yield func(int, *Op) bool) {
+	for i, at := range h.order {
+		if !yield(i, h.ops.at(int(at)-1)) {
+			return
+		}
+	}
+}
+
+func (h hostOps) len() int { return len(h.order) }

@@ -1,17 +1,11 @@
 package record
 
-import (
-	"cmp"
-	"slices"
-)
-
 // hostRow writes the events of the launching thread.
 type hostRow struct {
 	k     *kineto
 	row   string
-	args  []Arg
-	comms []Comm
-	text  []byte
+	args  view[Arg]
+	comms view[Comm]
 }
 
 func (h *hostRow) op(o *Op, idx int) {
@@ -22,28 +16,28 @@ func (h *hostRow) op(o *Op, idx int) {
 	}
 	k.span(cat, k.name(o.Name), h.row, o.Start, o.End)
 	k.str(openArgs).str("\"External id\": ").int(int64(o.Ext)).str(",\"Record function id\": 0, ")
-	if o.Kind == commOp && int(o.Comm) < len(h.comms) && o.Comm >= 0 {
-		c := &h.comms[o.Comm]
+	if o.Kind == commOp && int(o.Comm) < h.comms.n && o.Comm >= 0 {
+		c := h.comms.at(int(o.Comm))
 		k.comm(c, c.In, c.Out)
 		k.str(", \"Rank\": ").int(int64(k.meta.Rank)).str(", ")
 	}
-	if n := int(o.NArgs); n > 0 && int(o.Args)+n <= len(h.args) {
-		h.inputs(h.args[o.Args : int(o.Args)+n])
+	if n := int(o.NArgs); n > 0 && int(o.Args)+n <= h.args.n {
+		h.inputs(int(o.Args), n)
 	}
 	k.str("\"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// inputs writes the four lists that record_shapes adds. All tensors are
-// contiguous.
-func (h *hostRow) inputs(args []Arg) {
+// inputs writes the four lists that record_shapes adds, of n inputs. All tensors
+// are contiguous.
+func (h *hostRow) inputs(first, n int) {
 	k := h.k
 	list := func(key string, f func(a *Arg)) {
 		k.str("\"").str(key).str("\": [")
-		for i := range args {
+		for i := range n {
 			if i > 0 {
 				k.str(", ")
 			}
-			f(&args[i])
+			f(h.args.at(first + i))
 		}
 		k.str("], ")
 	}
@@ -139,26 +133,18 @@ func (h *hostRow) memory(m *Memory, idx int, pid, tid string) {
 
 // frames writes the stack frames that operations and calls were seen in, as
 // Python's are: what reads those shows these.
-func (h *hostRow) frames(ops []Op, idx int) {
-	var samples []sample
-	for i := range ops {
-		o := &ops[i]
-		samples = append(samples, sample{o.Start, o.Stack}, sample{o.End, o.Stack})
-	}
-	for _, c := range h.k.r.calls.all {
-		samples = append(samples, sample{c.Start, c.Stack}, sample{c.End, c.Stack})
-	}
-	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
-	for _, s := range flame(samples, h.k.r.stacks.resolve()) {
-		k := h.k
-		k.span("python_function", escape(s.name), h.row, s.start, s.end)
+func (h *hostRow) frames(ops hostOps, idx int) {
+	k := h.k
+	frames, names := k.r.stacks.resolve(k.pause)
+	for i, s := range flame(samples(ops, k.r.calls.view()), frames, k.pause) {
+		k.span("python_function", names[s.frame], h.row, s.start, s.end)
 		k.str(openArgs).str("\"Python parent id\": ")
 		if s.parent > 0 {
 			k.int(int64(s.parent))
 		} else {
 			k.str("null")
 		}
-		k.str(", \"Python id\": ").int(int64(s.id)).str(", \"Ev Idx\": ").int(int64(idx)).str(closeArgs)
+		k.str(", \"Python id\": ").int(int64(i + 1)).str(", \"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 		idx++
 	}
 }
@@ -187,7 +173,7 @@ func (k *kineto) external(ext uint32) {
 // deviceRow writes the events of one stream.
 type deviceRow struct {
 	k      *kineto
-	comms  []Comm
+	comms  view[Comm]
 	id     string
 	row    string
 	shared string // members that all work on the stream has
@@ -201,6 +187,11 @@ func (d *deviceRow) stream(id int) {
 
 func (d *deviceRow) work(w *Work) {
 	k := d.k
+	if w.Kind == NoCore {
+		k.span("overhead", "Waiting for a core", d.row, w.Start, w.End)
+		k.str(openArgs).str("\"correlation\": ").int(int64(w.Corr)).str(closeArgs)
+		return
+	}
 	cat := [...]string{"kernel", "gpu_memcpy", "gpu_memset"}[min(w.Kind, Memset)]
 	k.span(cat, k.name(w.Name), d.row, w.Start, w.End)
 	k.str(openArgs)
@@ -227,8 +218,8 @@ func (d *deviceRow) kernel(w *Work) {
 	k.str(",      \"registers per thread\": 0,      \"shared memory\": 0,      \"blocks per SM\": ").fixed(blocks)
 	k.str(",      \"warps per SM\": ").fixed(warps).str(",      \"grid\": ").triple(w.Grid).str(",      \"block\": ").triple(w.Block)
 	k.str(",      \"est. achieved occupancy %\": 0")
-	if w.Comm >= 0 && int(w.Comm) < len(d.comms) {
-		c := &d.comms[w.Comm]
+	if w.Comm >= 0 && int(w.Comm) < d.comms.n {
+		c := d.comms.at(int(w.Comm))
 		in, out := c.In, c.Out
 		if w.In >= 0 {
 			in, out = w.In, w.Out

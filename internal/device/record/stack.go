@@ -1,7 +1,10 @@
 package record
 
 import (
+	"iter"
+	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,42 +54,47 @@ func (r *Recording) Callers(skip int) int32 {
 
 func (s *stacks) lost() int64 { return s.list.lost.Load() + s.pcs.lost.Load() }
 
-// frame is one function in a stack, as text.
-type frame struct{ name string }
+// frame is one function in a stack: a place in the list of names.
+type frame int32
 
 // resolve gives the frames of all stacks, outermost first, without the
-// runtime's own and without those of this device.
-func (s *stacks) resolve() [][]frame {
-	pcs := s.pcs.flat()
-	first := map[string]string{} // function -> its name; a function has one
-	var out [][]frame
-	for _, st := range s.list.flat() {
+// runtime's own and without those of this device, and the names of frames,
+// escaped. It calls pause after each stack.
+func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
+	all := s.pcs.view()
+	known := map[string]frame{} // by function
+	var pcs []uintptr
+	for _, st := range s.list.all {
+		pause()
+		pcs = pcs[:0]
+		for i := range min(int(st.n), all.n-int(st.at)) {
+			pcs = append(pcs, *all.at(int(st.at) + i))
+		}
 		var list []frame
-		if int(st.at+st.n) > len(pcs) {
+		if len(pcs) == 0 {
 			out = append(out, nil)
 			continue
 		}
-		frames := runtime.CallersFrames(pcs[st.at : st.at+st.n])
+		frames := runtime.CallersFrames(pcs)
 		for {
 			f, more := frames.Next()
 			if f.Function != "" && !hidden(f.Function) {
-				name, ok := first[f.Function]
+				id, ok := known[f.Function]
 				if !ok {
-					name = frameName(f)
-					first[f.Function] = name
+					id = frame(len(names))
+					known[f.Function] = id
+					names = append(names, escape(frameName(f)))
 				}
-				list = append(list, frame{name})
+				list = append(list, id)
 			}
 			if !more {
 				break
 			}
 		}
-		for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-			list[i], list[j] = list[j], list[i]
-		}
+		slices.Reverse(list)
 		out = append(out, list)
 	}
-	return out
+	return out, names
 }
 
 const (
@@ -117,11 +125,12 @@ func frameName(f runtime.Frame) string {
 	return strings.TrimPrefix(pkg, module) + "/" + file + "(" + strconv.Itoa(line) + "): " + function
 }
 
-// span is an interval in which a frame was seen on the stack.
+// span is an interval in which a frame was seen on the stack. Spans have no
+// pointers: there may be as many as operations.
 type span struct {
-	name       string
 	start, end int64
-	id, parent int // from 1; 0: no parent
+	frame      frame
+	parent     int32 // number of the span around it, from 1; 0: none
 }
 
 // sample says that a stack was seen at a moment.
@@ -130,28 +139,76 @@ type sample struct {
 	stack int32
 }
 
-// flame turns samples in time order into nested spans: a frame lasts from the
-// first to the last sample of a run in which it, and all below it, are the same.
-func flame(samples []sample, frames [][]frame) []span {
+// samples are what was seen at the beginning and the end of each operation and
+// each call, in the order of time: operations nest, and calls follow each other.
+func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		next := 0 // sample of the calls, two of each
+		add := func(at int64, stack int32) bool {
+			for ; next < 2*calls.n; next++ {
+				c := calls.at(next / 2)
+				s := sample{c.Start, c.Stack}
+				if next%2 == 1 {
+					s.at = c.End
+				}
+				if s.at >= at {
+					break
+				}
+				if !yield(s) {
+					return false
+				}
+			}
+			return yield(sample{at, stack})
+		}
+		var open []*Op
+		closeUntil := func(at int64) bool {
+			for n := len(open) - 1; n >= 0 && open[n].End <= at; n-- {
+				if !add(open[n].End, open[n].Stack) {
+					return false
+				}
+				open = open[:n]
+			}
+			return true
+		}
+		for _, o := range ops.all {
+			if !closeUntil(o.Start) || !add(o.Start, o.Stack) {
+				return
+			}
+			open = append(open, o)
+		}
+		if closeUntil(math.MaxInt64) {
+			add(math.MaxInt64, -1)
+		}
+	}
+}
+
+// flame turns samples into nested spans: a frame lasts from the first to the last
+// sample of a run in which it, and all below it, are the same. It calls pause now
+// and then.
+func flame(seen iter.Seq[sample], frames [][]frame, pause func()) []span {
 	var out []span
-	var open []int // indices into out, outermost first
-	for _, s := range samples {
+	var open []int32 // places in out, outermost first
+	n := 0
+	for s := range seen {
+		if n++; n%chunkLen == 0 {
+			pause()
+		}
 		if s.stack < 0 || int(s.stack) >= len(frames) {
 			continue
 		}
 		list := frames[s.stack]
 		same := 0
-		for same < len(open) && same < len(list) && out[open[same]].name == list[same].name {
+		for same < len(open) && same < len(list) && out[open[same]].frame == list[same] {
 			same++
 		}
 		open = open[:same]
 		for _, f := range list[same:] {
-			parent := 0
+			parent := int32(0)
 			if len(open) > 0 {
-				parent = out[open[len(open)-1]].id
+				parent = open[len(open)-1] + 1
 			}
-			open = append(open, len(out))
-			out = append(out, span{name: f.name, start: s.at, id: len(out) + 1, parent: parent})
+			open = append(open, int32(len(out)))
+			out = append(out, span{start: s.at, frame: f, parent: parent})
 		}
 		for _, i := range open {
 			out[i].end = s.at

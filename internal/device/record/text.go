@@ -16,12 +16,9 @@ type text struct {
 	buf []byte
 	err error
 
-	gentle  bool
+	rest    func(worked time.Duration) // nil: none
 	resumed time.Time
 }
-
-// shift is how long gentle writing goes on before it rests.
-const shift = 500 * time.Microsecond
 
 // flushAt is how much is gathered for one write. After each the goroutine
 // steps aside: a serving thread waits for no more than that much export.
@@ -92,14 +89,17 @@ func (t *text) flush() {
 		_, t.err = t.w.Write(t.buf)
 	}
 	t.buf = t.buf[:0]
-	if !t.gentle {
+	t.pause()
+}
+
+// pause ends a piece of work.
+func (t *text) pause() {
+	if t.rest == nil {
 		runtime.Gosched()
 		return
 	}
-	if worked := time.Since(t.resumed); worked >= shift {
-		time.Sleep(min(worked, 10*shift))
-		t.resumed = time.Now()
-	}
+	t.rest(time.Since(t.resumed))
+	t.resumed = time.Now()
 }
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

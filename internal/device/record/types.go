@@ -67,6 +67,9 @@ const (
 	KernelWork WorkKind = iota
 	Memcpy
 	Memset
+	// NoCore is the time for which the device could have gone on, and no core of
+	// the machine ran it: a software device has none of its own.
+	NoCore
 )
 
 // Work is one operation of the device.

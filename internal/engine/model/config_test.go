@@ -235,7 +235,7 @@ func TestCheckShard(t *testing.T) {
 		{"llama-tiny", `{"num_attention_heads": 12, "num_key_value_heads": 4}`, Shard{TPSize: 6}, "one must divide the other"},
 		{"llama-tiny", ``, Shard{PPSize: 5}, "pp-size 5 is more than the 4 layers"},
 		{"llama-tiny", ``, Shard{TPSize: 2, EPSize: 2}, "ep-size 2 for a model without experts"},
-		{"llama-tiny", `{"vocab_size": 5, "eos_token_id": 0}`, Shard{TPSize: 4}, "too small for tp-size 4"},
+		{"llama-tiny", `{"vocab_size": 5, "bos_token_id": null, "eos_token_id": 0}`, Shard{TPSize: 4}, "too small for tp-size 4"},
 		{"qwen3-moe-tiny", ``, Shard{EPSize: 2}, "tp-size 1 is not divisible by ep-size 2"},
 		{"qwen3-moe-tiny", `{"num_experts": 3}`, Shard{TPSize: 2, EPSize: 2}, "num_experts 3 is not divisible by ep-size 2"},
 		{"llama-tiny", ``, Shard{TPSize: 2, TPRank: 2}, "does not exist"},

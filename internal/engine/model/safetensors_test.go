@@ -143,7 +143,7 @@ func TestCheckpointIndex(t *testing.T) {
 
 // TestCheckSource: a checkpoint that does not fit its config.json is not run.
 func TestCheckSource(t *testing.T) {
-	base := `"hidden_size": 32, "num_hidden_layers": 1, "vocab_size": 64`
+	base := `"hidden_size": 32, "num_hidden_layers": 1, "vocab_size": 64, "bos_token_id": null, "eos_token_id": 0`
 	src := func(overrides string) Source { return NewDummy(mustConfig(t, "llama-tiny", overrides), 1) }
 	cases := []struct{ config, weights, want string }{
 		{`{` + base + `}`, `{` + base + `}`, ""},

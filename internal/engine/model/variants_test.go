@@ -46,7 +46,7 @@ func mustConfig(t testing.TB, name, overrides string) *Config {
 	return c
 }
 
-const small = `"hidden_size": 64, "intermediate_size": 90, "head_dim": 16, "vocab_size": 77, "num_hidden_layers": 3`
+const small = `"hidden_size": 64, "intermediate_size": 90, "head_dim": 16, "vocab_size": 77, "bos_token_id": null, "eos_token_id": 0, "num_hidden_layers": 3`
 
 // TestVariants holds what the fixtures do not have against the definition: other options of the architectures, other
 // cuts, and batches of several prompts in pieces with the logits of all their tokens.

@@ -1,0 +1,78 @@
+package merge
+
+import (
+	"io"
+	"time"
+)
+
+// pieceBytes is how much text is worked on between two rests (Options.Rest).
+const pieceBytes = 32 << 10
+
+// pace divides the work of one goroutine into pieces. With no rest it does nothing.
+type pace struct {
+	rest  func(worked time.Duration)
+	begun time.Time
+	done  int // bytes of the piece
+}
+
+func startPace(rest func(time.Duration)) pace {
+	p := pace{rest: rest}
+	p.begin()
+	return p
+}
+
+// begin starts a piece: to wait for others is no work.
+func (p *pace) begin() {
+	if p.rest != nil {
+		p.begun, p.done = time.Now(), 0
+	}
+}
+
+// did counts text that was worked on.
+func (p *pace) did(n int) {
+	if p.rest == nil {
+		return
+	}
+	if p.done += n; p.done >= pieceBytes {
+		p.rest(time.Since(p.begun))
+		p.begin()
+	}
+}
+
+// resting reads r in pieces, with a rest after each.
+func resting(r io.Reader, rest func(time.Duration)) io.Reader {
+	if rest == nil {
+		return r
+	}
+	return restingReader{r, rest}
+}
+
+type restingReader struct {
+	r    io.Reader
+	rest func(worked time.Duration)
+}
+
+func (r restingReader) Read(b []byte) (int, error) {
+	p := startPace(r.rest)
+	n, err := r.r.Read(b[:min(len(b), pieceBytes)])
+	p.did(pieceBytes)
+	return n, err
+}
+
+// inPieces writes b in pieces, with a rest after each.
+func inPieces(w io.Writer, b []byte, rest func(time.Duration)) error {
+	if rest == nil {
+		_, err := w.Write(b)
+		return err
+	}
+	for len(b) > 0 {
+		p := startPace(rest)
+		n, err := w.Write(b[:min(len(b), pieceBytes)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		p.did(pieceBytes)
+	}
+	return nil
+}
