@@ -29,7 +29,7 @@ type Options struct {
 // Engine is a loaded model that serves.
 type Engine struct {
 	*engine.Engine
-	tok    text
+	tok    server.Tokenizer
 	info   server.Info
 	config *model.Config
 }
@@ -59,12 +59,9 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 	if err := cfg.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
 		return nil, err
 	}
-	tok, tokPath, err := openTokenizer(a.TokenizerPath, a.ModelPath, cfg.Vocab)
+	tok, tokPath, tokEOS, err := a.openTokenizer(cfg.Vocab, opt.Log)
 	if err != nil {
 		return nil, err
-	}
-	for _, note := range tok.Notes() {
-		opt.Log(note)
 	}
 	dtype := a.DType
 	if dtype == "auto" {
@@ -111,9 +108,9 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 		weights = g.WeightBytes()
 		groups = append(groups, g)
 	}
-	e := &Engine{tok: text{tok}, config: cfg}
+	e := &Engine{tok: tok, config: cfg}
 	eo := engine.Options{
-		Sched: so, ContextLen: context, EOS: append(cfg.EOS[:len(cfg.EOS):len(cfg.EOS)], tok.EOS()...), Balance: engine.Balance(a.LoadBalance),
+		Sched: so, ContextLen: context, EOS: append(cfg.EOS[:len(cfg.EOS):len(cfg.EOS)], tokEOS...), Balance: engine.Balance(a.LoadBalance),
 		Sizes: z, Seed: uint64(a.Seed), Log: opt.Log,
 	}
 	if opt.OnStep != nil {
