@@ -16,8 +16,8 @@ const (
 // directory has no tokenizer.json. vocab is the model's vocab_size: each id below
 // it is a token. Ids 0 to 255 are the bytes, then come five special tokens, then
 // made-up words (" ba", " suko"), so that whatever id a random model draws is
-// text that a client sees. There are no merges: a text is encoded to its bytes
-// and never to words.
+// text that a client sees. There are no merges: such a word in a text becomes its
+// own token, as after Llama 3's ignore_merges, and all else its bytes.
 func ByteLevel(vocab int) (*Tokenizer, error) {
 	if vocab < firstWord || vocab > maxID {
 		return nil, fmt.Errorf("the built-in tokenizer needs a vocab_size from %d (bytes and special tokens) to %d, not %d: "+
@@ -38,6 +38,7 @@ func ByteLevel(vocab int) (*Tokenizer, error) {
 		t.mustAdd(token, id, true)
 		t.raw.add(token, &addedToken{ID: id, Content: token, Special: true})
 	}
+	t.steps = []step{scanners[patternGPT2]}
 	t.addWords(vocab - firstWord)
 	t.bos, t.pad = t.ids[bosToken], t.ids[padToken]
 	t.eos = []int32{t.ids[eosToken], t.ids["<|im_end|>"]}
@@ -70,10 +71,15 @@ func (t *Tokenizer) addWords(n int) {
 		}
 		ends[i] = len(written)
 	}
-	names, from := string(written), 0
-	for _, end := range ends {
-		t.ids[names[from:end]] = int32(len(t.bytes))
+	names := string(written)
+	for from, i := 0, 0; i < n; from, i = ends[i], i+1 {
 		written[from+1] = ' '
+	}
+	words, from := string(written), 0
+	t.model.whole = make(map[string]int32, n)
+	for _, end := range ends {
+		id := int32(len(t.bytes))
+		t.ids[names[from:end]], t.model.whole[words[from+1:end]] = id, id
 		t.bytes, t.special = append(t.bytes, written[from+1:end:end]), append(t.special, false)
 		from = end
 	}

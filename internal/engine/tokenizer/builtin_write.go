@@ -20,7 +20,7 @@ const builtinChat = `{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n'
 // file is whole or absent. Any other tokenizer has a directory already, and is
 // refused.
 func (t *Tokenizer) WriteDir(dir string) error {
-	if t.bos != firstSpecial || t.ids[bosToken] != firstSpecial || t.model.merges.n > 0 || len(t.steps) > 0 {
+	if t.bos != firstSpecial || t.ids[bosToken] != firstSpecial || t.model.merges.n > 0 || len(t.steps) != 1 {
 		return fmt.Errorf("write tokenizer %s: only the built-in one can be written; copy the files of others", dir)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -64,7 +64,7 @@ func (t *Tokenizer) builtinFile() object {
 	}
 	bos := object{"SpecialToken": object{"id": bosToken, "type_id": 0}}
 	text := func(id string, typ int) object { return object{"Sequence": object{"id": id, "type_id": typ}} }
-	byteLevel := object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}
+	byteLevel := object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}
 	return object{
 		"version": "1.0", "truncation": nil, "padding": nil,
 		"added_tokens":  added,
@@ -79,7 +79,7 @@ func (t *Tokenizer) builtinFile() object {
 		"decoder": byteLevel,
 		"model": object{
 			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
-			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+			"fuse_unk": false, "byte_fallback": false, "ignore_merges": true,
 			"vocab": t.ids, "merges": []string{},
 		},
 	}
