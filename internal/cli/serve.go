@@ -28,9 +28,9 @@ type serveCmd struct {
 	EnableCacheReport bool   `name:"enable-cache-report" help:"Usage of OpenAI replies tells cached tokens."`
 	Incremental       bool   `name:"incremental-streaming-output" aliases:"stream-output" help:"Events of /generate carry only new text."`
 	LogRequests       bool   `name:"log-requests" help:"Log each request at its start and end."`
-	LogRequestsLevel  int    `name:"log-requests-level" default:"2" placeholder:"N" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`
+	LogRequestsLevel  int    `name:"log-requests-level" default:"2" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`
 	LogLevel          string `name:"log-level" enum:"debug,info,warning,error" default:"info" help:"debug, info, warning or error."`
-	DecodeLogInterval int    `name:"decode-log-interval" default:"40" placeholder:"N" help:"Decode steps from one line of the batch log to the next."`
+	DecodeLogInterval int    `name:"decode-log-interval" default:"40" help:"Decode steps from one line of the batch log to the next."`
 
 	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written below it alone; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	DrainTimeout time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`

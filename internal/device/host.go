@@ -189,7 +189,7 @@ func (h *Host) Memory(onDevice bool, addr uint64, bytes int64) {
 	}
 	h.allocated[side] += bytes
 	h.reserved[side] = max(h.reserved[side], h.allocated[side])
-	if r := h.d.rec.Load(); r != nil && r.Options.Memory && r.Options.CPU {
+	if r := h.d.rec.Load(); r != nil && r.Options.Memory {
 		r.AddMemory(record.Memory{
 			Time: record.Now(), Addr: addr, Bytes: bytes, Allocated: h.allocated[side], Reserved: h.reserved[side],
 			Ext: h.ext(r), GPU: onDevice,

@@ -103,7 +103,7 @@ func (s served) StartProfile(ctx context.Context, r server.ProfileRequest) error
 	return refusal(s.e.StartProfile(ctx, engine.ProfileRequest{
 		ID: r.ID, OutputDir: r.OutputDir, Prefix: r.Prefix, StartStep: r.StartStep, NumSteps: r.NumSteps,
 		Activities: engine.Activity(r.Activities), ByStage: r.ByStage, StageNames: r.StageNames, Prefill: r.Prefill, Decode: r.Decode,
-		WithStack: r.WithStack, RecordShapes: r.RecordShapes, Merge: r.Merge, DecodeMinBS: r.DecodeMinBS,
+		WithStack: r.WithStack, RecordShapes: r.RecordShapes, Merge: r.Merge, DecodeMinBS: r.DecodeMinBS, MemEntries: r.MemEntries,
 	}))
 }
 

@@ -23,18 +23,18 @@ type ModelArgs struct {
 	ContextLength int    `name:"context-length" placeholder:"N" help:"Most tokens of a sequence; default: the model's." json:"context_length,omitempty"`
 	DType         string `name:"dtype" enum:"auto,bfloat16,half,float16,float32,float" default:"auto" help:"Weights and products; auto: the checkpoint's, with bf16 for 16-bit types." json:"dtype"`
 
-	TP int `name:"tp-size" aliases:"tensor-parallel-size" default:"1" placeholder:"N" help:"Tensor-parallel ranks." json:"tp_size"`
-	DP int `name:"dp-size" aliases:"data-parallel-size" default:"1" placeholder:"N" help:"Data-parallel ranks, each a scheduler with its own model." json:"dp_size"`
-	PP int `name:"pp-size" aliases:"pipeline-parallel-size" default:"1" placeholder:"N" help:"Pipeline stages." json:"pp_size"`
-	EP int `name:"ep-size" aliases:"expert-parallel-size" default:"1" placeholder:"N" help:"Parts that the experts are split into; divides --tp-size." json:"ep_size"`
+	TP int `name:"tp-size" aliases:"tensor-parallel-size" default:"1" help:"Tensor-parallel ranks." json:"tp_size"`
+	DP int `name:"dp-size" aliases:"data-parallel-size" default:"1" help:"Data-parallel ranks, each a scheduler with its own model." json:"dp_size"`
+	PP int `name:"pp-size" aliases:"pipeline-parallel-size" default:"1" help:"Pipeline stages." json:"pp_size"`
+	EP int `name:"ep-size" aliases:"expert-parallel-size" default:"1" help:"Parts that the experts are split into; divides --tp-size." json:"ep_size"`
 
-	MaxRunningRequests int     `name:"max-running-requests" default:"64" placeholder:"N" help:"Requests that run at once, on each data-parallel rank." json:"max_running_requests"`
-	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" placeholder:"N" help:"Requests that may wait; more are refused with 503." json:"max_queued_requests"`
+	MaxRunningRequests int     `name:"max-running-requests" default:"64" help:"Requests that run at once, on each data-parallel rank." json:"max_running_requests"`
+	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" help:"Requests that may wait; more are refused with 503." json:"max_queued_requests"`
 	MaxTotalTokens     int     `name:"max-total-tokens" placeholder:"N" help:"Tokens that the KV cache of a rank holds." json:"max_total_tokens,omitempty"`
 	MemFraction        float64 `name:"mem-fraction-static" placeholder:"F" help:"Part of a rank's memory for weights and KV cache; a rank has its share of what is free. Default: 0.5, with at most 1 GiB of KV cache." json:"mem_fraction_static,omitempty"`
-	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" placeholder:"N" help:"Most prompt tokens of one prefill step; -1: prompts are not cut." json:"chunked_prefill_size"`
-	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" placeholder:"N" help:"Most prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
-	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" placeholder:"F" help:"Higher: fewer requests are admitted, fewer retracted." json:"schedule_conservativeness"`
+	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" help:"Most prompt tokens of one prefill step; -1: prompts are not cut." json:"chunked_prefill_size"`
+	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" help:"Most prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
+	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher: fewer requests are admitted, fewer retracted." json:"schedule_conservativeness"`
 	DisableRadix       bool    `name:"disable-radix-cache" help:"No prefix is shared between requests." json:"disable_radix_cache"`
 	LoadBalance        string  `name:"load-balance-method" enum:"round_robin,shortest_queue,total_tokens" default:"round_robin" help:"How requests are spread over data-parallel ranks: round_robin, shortest_queue, total_tokens." json:"load_balance_method"`
 

@@ -1,0 +1,108 @@
+// Command export measures how long decode steps take while the traces of a
+// profiling window are written and merged beside serving.
+//
+// See scripts/bench/export.sh.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// setup is one engine to measure.
+type setup struct {
+	name      string
+	overrides string // of builtin:llama-tiny
+	tp        int
+}
+
+// wide is a model whose decode steps take several milliseconds.
+const wide = `{"hidden_size": 1024, "num_hidden_layers": 8, "intermediate_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64}`
+
+var setups = []setup{
+	{"llama-tiny TP 1", "", 1},
+	{"llama-tiny TP 2", "", 2},
+	{"wide TP 1", wide, 1},
+	{"wide TP 2", wide, 2},
+}
+
+func main() {
+	o := options{}
+	flag.IntVar(&o.rounds, "rounds", 20, "windows to record for each engine")
+	flag.IntVar(&o.steps, "steps", 200, "steps of a window")
+	flag.IntVar(&o.batch, "batch", 4, "sequences that decode together")
+	flag.BoolVar(&o.merge, "merge", true, "merge the files of a window")
+	flag.BoolVar(&o.stack, "stack", true, "record stacks")
+	flag.BoolVar(&o.mem, "mem", false, "record memory too")
+	only := flag.String("only", "", "measure the engines whose name has this in it")
+	flag.Parse()
+	log.SetFlags(0)
+	const head = "engine\tphase\tsteps\tp50 ms\tp99 ms\tp99.9 ms\tmax ms\tp50 more\tp99 more\tmax more\tover 2 steps\t"
+	for _, s := range setups {
+		if !strings.Contains(s.name, *only) {
+			continue
+		}
+		m, err := measure(context.Background(), s, o)
+		if err != nil {
+			log.Fatalf("export: %s: %v", s.name, err)
+		}
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(w, head)
+		m.print(w, s.name)
+	}
+}
+
+// print writes a line for each phase, and whether the goal is met. "More" is against
+// the quiet steps, before and after the windows, in units of their median.
+func (m *result) print(w *tabwriter.Writer, name string) {
+	quiet := slices.Concat(m.took[beforePhase], m.took[afterPhase])
+	unit := quantile(quiet, 0.5)
+	more := func(took []time.Duration, q float64) float64 {
+		return float64(quantile(took, q)-quantile(quiet, q)) / float64(unit)
+	}
+	for p, took := range m.took {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%+.2f\t%+.2f\t%+.2f\t%.2f%%\t\n", name, phaseNames[p], len(took),
+			ms(quantile(took, 0.5)), ms(quantile(took, 0.99)), ms(quantile(took, 0.999)), ms(quantile(took, 1)),
+			more(took, 0.5), more(took, 0.99), more(took, 1), 100*longer(took, 2*unit))
+	}
+	w.Flush()
+	goal := func(q float64) string {
+		x := more(m.took[writePhase], q)
+		if x > 1 {
+			return fmt.Sprintf("%+.2f, missed", x)
+		}
+		return fmt.Sprintf("%+.2f, met", x)
+	}
+	fmt.Printf("%s: files took %s ms (median of %d). Goal, at most 1 step of %s ms more than quiet: p99 %s; longest %s\n\n",
+		name, ms(quantile(m.exports, 0.5)), len(m.exports), ms(unit), goal(0.99), goal(1))
+}
+
+// longer is the part of the steps that took longer.
+func longer(took []time.Duration, than time.Duration) float64 {
+	n := 0
+	for _, d := range took {
+		if d > than {
+			n++
+		}
+	}
+	return float64(n) / float64(max(len(took), 1))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
+
+// quantile is the smallest value that so many are not above.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	slices.SortFunc(sorted, cmp.Compare[time.Duration])
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
