@@ -75,6 +75,8 @@ type Finding struct {
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
 	Title         string     `json:"title"` // one sentence for people
 	Evidence      []Evidence `json:"evidence"`
+
+	Starved bool `json:"-"` // of a software device: no core ran it
 }
 
 // Evidence is one fact behind a finding.

@@ -16,6 +16,9 @@ import (
 const (
 	lateShare = 0.05
 	lateFloor = 20_000 // ns
+	// softDevice is the floor for the device of a rank whose device is software:
+	// of shorter times without a core its trace does not know.
+	softDevice = 150_000 // ns
 	// workShare of a rank's own compute is more work than its peers have even
 	// if nobody waits for it, because another rank is later still.
 	workShare = 0.05
@@ -40,7 +43,39 @@ func (a *analyzer) stragglers(d *domain, late [][]lateness) []Finding {
 	for i, r := range d.ranks {
 		out = append(out, a.rankFindings(d, i, r, late[i])...)
 	}
-	return out
+	return shareCores(d, out)
+}
+
+// shareCores makes one finding of those that blame ranks for having no core, if
+// that is more than half of them: then nobody is late, the machine is small.
+func shareCores(d *domain, all []Finding) []Finding {
+	starved := func(f Finding) bool { return f.Starved }
+	one := Finding{Kind: Straggler, Cause: CauseHost, Severity: "medium", Passing: true}
+	var costs []int64
+	for _, f := range all {
+		if !f.Starved {
+			continue
+		}
+		if len(costs) == 0 {
+			one.FirstStep, one.LastStep = f.FirstStep, f.LastStep
+		}
+		one.FirstStep, one.LastStep = min(one.FirstStep, f.FirstStep), max(one.LastStep, f.LastStep)
+		one.Passing = one.Passing && f.Passing
+		if !slices.Contains(one.Ranks, f.Ranks[0]) {
+			one.Ranks = append(one.Ranks, f.Ranks[0])
+		}
+		costs = append(costs, f.CostNSPerStep)
+		one.Evidence = append(one.Evidence, Evidence{Text: f.Title, Value: float64(f.CostNSPerStep), Unit: "ns", Step: f.FirstStep})
+	}
+	if 2*len(one.Ranks) <= len(d.ranks) || len(one.Ranks) < 2 {
+		return all
+	}
+	slices.Sort(one.Ranks)
+	one.CostNSPerStep = int64(metric.MedianInPlace(costs))
+	one.ID = fmt.Sprintf("cores-%s-%d", d.ranks[0].label, one.FirstStep)
+	one.Title = fmt.Sprintf("%d of %d ranks wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
+		len(one.Ranks), len(d.ranks), metric.Duration(one.CostNSPerStep))
+	return append(slices.DeleteFunc(all, starved), one)
 }
 
 // lateRun is the steps over which one cause keeps a rank late.
@@ -63,7 +98,11 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 	for c := range numCauses {
 		yes := make([]bool, len(late))
 		for n := range late {
-			yes[n] = split[n][c] > a.lateLimit(n) || c == byWork && extra[n].share > workShare
+			limit := a.lateLimit(n)
+			if c == byDevice && r.noCore != nil {
+				limit = max(limit, softDevice)
+			}
+			yes[n] = split[n][c] > limit || c == byWork && extra[n].share > workShare
 		}
 		// Hosts and devices start the first step unevenly, as the profilers
 		// start: alone it proves nothing.
@@ -219,8 +258,12 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 		Passing: !run.stays, CostNSPerStep: cost,
 		ID: fmt.Sprintf("straggler-%s-%s-%d", r.label, name, first),
 	}
-	share := float64(cost) / float64(max(a.stepPeriod(run.steps[len(run.steps)/2]), 1))
+	middle := run.steps[len(run.steps)/2]
+	share := float64(cost) / float64(max(a.stepPeriod(middle), 1))
+	waited := cost > a.lateLimit(middle)
 	switch {
+	case !waited:
+		f.Severity = "low"
 	case share >= 0.10 && run.stays:
 		f.Severity = "high"
 	case share >= lateShare:
@@ -241,15 +284,19 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 	why := map[int]string{
 		byWork:   "it runs more or larger kernels than its peers",
 		byDevice: "the same kernels run longer or start late on its device",
-		byHost:   hostWhy(late, run.steps),
+		byHost:   "its host launches the same kernels late",
 		byComm:   "its transfers take longer",
 	}[cause]
+	if cause == byHost && coresShort(late, run.steps) {
+		f.Starved = true
+		why = "its host has no core free to run its device"
+	}
 	part := metric.Percent(share) + " of its length"
 	if share >= 1 {
 		part = fmt.Sprintf("%.1f times its usual length", share)
 	}
 	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
-	if cost <= a.lateLimit(first) {
+	if !waited {
 		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
 	}
 	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.label, when, why, costText)
@@ -257,18 +304,15 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 	return f
 }
 
-// hostWhy says what a late host does: launching late, or, where devices are
-// software, not running its own.
-func hostWhy(late []lateness, steps []int) string {
+// coresShort tells a host that does not run its software device from one that
+// launches late.
+func coresShort(late []lateness, steps []int) bool {
 	var starved, all int64
 	for _, n := range steps {
 		starved += late[n].starved
 		all += late[n].excess[byHost]
 	}
-	if 2*starved > all {
-		return "its host has no core free to run its device"
-	}
-	return "its host launches the same kernels late"
+	return 2*starved > all
 }
 
 // listed names a few steps.

@@ -116,8 +116,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	return report.Text(e.stdout, r, opt)
 }
 
-// capture is one profiling window, read.
-type capture struct {
+// captured is one profiling window, read.
+type captured struct {
 	set     traceset.Set
 	traces  []*trace.Trace
 	missing []string // ranks that are promised and absent, or whose file gave nothing
@@ -125,7 +125,7 @@ type capture struct {
 
 // readCapture reads a window for analysis. What is missing or broken is named
 // on stderr and makes the exit status say so.
-func (e *env) readCapture(ctx context.Context, in inputs, label string) (*capture, error) {
+func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captured, error) {
 	set, _, err := e.findSet(in)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captur
 	if err != nil {
 		return nil, err
 	}
-	c := &capture{set: set, traces: traces}
+	c := &captured{set: set, traces: traces}
 	for _, f := range failures {
 		e.warn("%s: %v", f.Path, f.Err)
 		e.incomplete()

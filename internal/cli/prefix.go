@@ -100,6 +100,9 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	case 1:
 		return last, nil
 	case 0:
+		if near := nearest(name, all); near != "" {
+			return nil, usagef("no flag --%s, did you mean %s?", name, near)
+		}
 		return nil, usagef("no flag --%s, there are: %s", name, strings.Join(all, ", "))
 	}
 	return nil, usagef("--%s could be %s", name, strings.Join(found, " or "))
@@ -142,4 +145,28 @@ func verbOf(n *kong.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
+}
+
+// nearest is the flag that was meant perhaps, where there are many: one that name
+// is a part of, or that most of its letters are in, in order. "": none.
+func nearest(name string, all []string) string {
+	if len(all) < 12 {
+		return ""
+	}
+	best, most := "", len(name)*2/3
+	for _, flag := range all {
+		n := 0
+		for _, c := range flag[2:] {
+			if n < len(name) && c == rune(name[n]) {
+				n++
+			}
+		}
+		if strings.Contains(flag, name) {
+			return flag
+		}
+		if n > most && len(name) > 4 {
+			best, most = flag, n
+		}
+	}
+	return best
 }

@@ -60,6 +60,14 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	if c.Port < 0 || c.Port > 65535 {
 		return usagef("--port %d: give 0 to 65535", c.Port)
 	}
+	switch {
+	case c.DecodeLogInterval < 1:
+		return usagef("--decode-log-interval %d: give 1 or more", c.DecodeLogInterval)
+	case c.LogRequestsLevel < 0 || c.LogRequestsLevel > 3:
+		return usagef("--log-requests-level %d: give 0 to 3", c.LogRequestsLevel)
+	case c.DrainTimeout <= 0:
+		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
+	}
 	if err := c.Check(); err != nil {
 		return usagef("%v", err)
 	}

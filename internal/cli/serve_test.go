@@ -59,7 +59,7 @@ func serving(t *testing.T, args ...string) (url string, log *syncBuffer, stop fu
 	return "", nil, nil
 }
 
-func ask(t *testing.T, method, url, body string) (int, string) {
+func call(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -99,7 +99,7 @@ func TestServe(t *testing.T) {
 		{"POST /generate", `{"text":7}`, 400, "text"},
 	} {
 		method, path, _ := strings.Cut(c.what, " ")
-		status, text := ask(t, method, url+path, c.body)
+		status, text := call(t, method, url+path, c.body)
 		if status != c.status || !strings.Contains(text, c.want) {
 			t.Errorf("%s %s: %d %s, want %d with %q", c.what, c.body, status, text, c.status, c.want)
 		}

@@ -92,6 +92,7 @@ type Engine struct {
 	closeErr error
 
 	session atomic.Pointer[session] // the profiling window that is armed or open
+	closed  atomic.Pointer[session] // the one before, whose files may still be written
 	writing sync.Mutex              // one trace file at a time: serving needs the cores
 	exports sync.WaitGroup
 }

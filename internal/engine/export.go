@@ -155,6 +155,9 @@ func (s *session) conclude() {
 	res.Message = strings.Join(messages, "; ")
 	s.result = res
 	text := "Profiling done. Traces are saved to: " + s.req.OutputDir
+	if len(s.files) == 0 {
+		text = "Profiling done. No file was written."
+	}
 	if res.Message != "" {
 		text += " " + res.Message
 	}

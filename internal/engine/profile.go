@@ -103,6 +103,9 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 	if !e.session.CompareAndSwap(nil, s) {
 		return ErrProfileRunning
 	}
+	if req.Activities&ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
+		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch")
+	}
 	if err := writable(req.OutputDir); err != nil {
 		e.session.Store(nil)
 		return fmt.Errorf("%w: no trace can be written to output_dir: %v", ErrInvalid, err)
@@ -142,6 +145,13 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
+		// A client that asks after the last step wants the files there.
+		if was := e.closed.Load(); was != nil {
+			select {
+			case <-was.done:
+			case <-ctx.Done():
+			}
+		}
 		return ProfileResult{}, ErrProfileIdle
 	}
 	s.end()
@@ -272,10 +282,13 @@ func (s *session) over() {
 	if last && s.idle != nil {
 		s.idle.Stop()
 	}
+	left := s.open
 	s.mu.Unlock()
 	if !last {
+		s.e.opt.Log(fmt.Sprintf("The profiling window waits for %d more data-parallel ranks to make their steps; /stop_profile ends it", left))
 		return
 	}
+	s.e.closed.Store(s)
 	s.e.session.CompareAndSwap(s, nil)
 	s.e.exports.Go(func() {
 		s.writing.Wait()

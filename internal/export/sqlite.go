@@ -6,11 +6,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net/url"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/sqlite"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -36,8 +34,7 @@ type nameKey struct {
 func newSQLiteSink(ctx context.Context, path string) (*sqliteSink, error) {
 	s := &sqliteSink{nameIDs: map[nameKey]int64{}, shapeIDs: map[[2]string]int64{}}
 	var err error
-	// As an address, so that a question mark in the path stays part of it.
-	if s.db, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()); err != nil {
+	if s.db, err = sqlite.Open(path); err != nil {
 		return nil, err
 	}
 	if s.conn, err = s.db.Conn(ctx); err != nil {

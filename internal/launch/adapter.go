@@ -20,6 +20,7 @@ func (e *Engine) API() server.Engine { return served{e} }
 func (s served) Info() server.Info           { return s.e.info }
 func (s served) Tokenizer() server.Tokenizer { return s.e.tok }
 func (s served) Healthy() error              { return refusal(s.e.Healthy()) }
+func (s served) Profiling() bool             { return s.e.Profiling() }
 
 func (s served) FlushCache(ctx context.Context) error { return refusal(s.e.FlushCache(ctx)) }
 

@@ -16,7 +16,7 @@ import (
 // of SGLang's ServerArgs; the tags are for the command line and for /server_info.
 type ModelArgs struct {
 	ModelPath     string `name:"model-path" required:"" aliases:"model" placeholder:"PATH" help:"Hugging Face directory, or builtin:llama-tiny, builtin:qwen3-moe-tiny." json:"model_path"`
-	TokenizerPath string `name:"tokenizer-path" placeholder:"PATH" help:"Directory of another tokenizer.json." json:"tokenizer_path,omitempty"`
+	TokenizerPath string `name:"tokenizer-path" placeholder:"PATH" help:"Directory of another tokenizer.json. A model without one gets a built-in one, written to the user's cache directory for clients." json:"tokenizer_path,omitempty"`
 	SkipTokenizer bool   `name:"skip-tokenizer-init" help:"No tokenizer: requests bring input_ids." json:"skip_tokenizer_init"`
 	LoadFormat    string `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only config.json is read." json:"load_format"`
 	Overrides     string `name:"json-model-override-args" default:"{}" placeholder:"JSON" help:"Keys that replace those of config.json." json:"json_model_override_args"`

@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/stepscope/stepscope/internal/device"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 	"github.com/stepscope/stepscope/internal/server"
 	"github.com/stepscope/stepscope/internal/tensor"
 )
@@ -29,107 +28,70 @@ type Options struct {
 // Engine is a loaded model that serves.
 type Engine struct {
 	*engine.Engine
-	tok    server.Tokenizer
-	info   server.Info
-	config *model.Config
+	tok  server.Tokenizer
+	info server.Info
+}
+
+// PlainTokenizer is the model's tokenizer without the server's view of it; nil: it
+// has none.
+func (e *Engine) PlainTokenizer() *tokenizer.Tokenizer { return plain(e.tok) }
+
+func plain(t server.Tokenizer) *tokenizer.Tokenizer {
+	if t, ok := t.(text); ok {
+		return t.Tokenizer
+	}
+	return nil
 }
 
 // Load reads the model and starts its ranks. Close the engine.
 func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
-	if err := a.Check(); err != nil {
-		return nil, err
-	}
 	if opt.Log == nil {
 		opt.Log = func(string) {}
 	}
-	z := a.sizes()
-	perDP := z.TP * z.PP
-	faults, err := parseFaults(a.Faults, perDP*z.DP)
+	m, err := Open(a, opt.Log)
 	if err != nil {
 		return nil, err
 	}
-	cfg, src, closeSource, err := model.Open(a.ModelPath, a.LoadFormat == "dummy", []byte(a.Overrides))
-	if err != nil {
-		return nil, err
-	}
-	defer closeSource()
-	for _, note := range cfg.Notes {
-		opt.Log(note)
-	}
-	if err := cfg.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
-		return nil, err
-	}
-	tok, tokPath, tokEOS, err := a.openTokenizer(cfg.Vocab, opt.Log)
-	if err != nil {
-		return nil, err
-	}
-	dtype := a.DType
-	if dtype == "auto" {
-		dtype = cfg.DType
-	}
-	format := formatOf(dtype)
-	memory := freeMemory() / int64(perDP*z.DP)
-	blocks, err := a.blocks(cfg, format, memory)
-	if err != nil {
-		return nil, err
-	}
+	defer m.Close()
 	// Each running request holds a block or more.
-	a.MaxRunningRequests = min(a.MaxRunningRequests, blocks)
-	context := cfg.ContextLen()
-	if a.ContextLength > 0 {
-		if a.ContextLength > context {
-			return nil, fmt.Errorf("--context-length %d: the model has %d positions", a.ContextLength, context)
-		}
-		context = a.ContextLength
-	}
-	so := a.scheduler(opt.DecodeInterval)
-	so.Blocks, so.Vocab = blocks, cfg.Vocab
-	host, _ := os.Hostname()
+	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
+	so := m.args.scheduler(opt.DecodeInterval)
+	so.Blocks, so.Vocab = m.blocks, m.Vocab
 
 	var groups []engine.Group
 	var weights int64
-	for dp := range z.DP {
+	for dp := range m.z.DP {
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(err, closeAll(groups))
 		}
-		g, err := engine.NewRanks(engine.RanksOptions{
-			Config: cfg, Source: src, Sizes: z, DP: dp, Host: host,
-			Model: model.Options{
-				Format: format, NumBlocks: blocks, MaxSeqs: a.MaxRunningRequests, MaxTokens: min(engine.BatchTokens(so, context), blocks*model.BlockLen),
-				NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(),
-			},
-			Device: func(rank int) device.Options {
-				return device.Options{Name: "software GPU (" + tensor.Current().String() + ")", Memory: memory, Workers: a.cores(), Faults: faults[rank]}
-			},
-		})
+		g, err := m.ranks(dp, m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity))
 		if err != nil {
 			return nil, errors.Join(err, closeAll(groups))
 		}
 		weights = g.WeightBytes()
 		groups = append(groups, g)
 	}
-	e := &Engine{tok: tok, config: cfg}
+	e := &Engine{tok: m.tok}
 	eo := engine.Options{
-		Sched: so, ContextLen: context, EOS: append(cfg.EOS[:len(cfg.EOS):len(cfg.EOS)], tokEOS...), Balance: engine.Balance(a.LoadBalance),
-		Sizes: z, Seed: uint64(a.Seed), Log: opt.Log,
+		Sched: so, ContextLen: m.ContextLen, EOS: append(m.cfg.EOS[:len(m.cfg.EOS):len(m.cfg.EOS)], m.tokEOS...), Balance: engine.Balance(a.LoadBalance),
+		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log,
 	}
 	if opt.OnStep != nil {
-		eo.OnStep = func(dp int, r sched.Report) { opt.OnStep(z.LogPrefix(dp), r) }
+		eo.OnStep = func(dp int, r sched.Report) { opt.OnStep(m.z.LogPrefix(dp), r) }
 	}
 	e.Engine = engine.New(groups, eo)
-	perBlock, err := cfg.KVBytesPerBlock(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP})
+	perBlock, err := m.cfg.KVBytesPerBlock(m.shard())
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.info = server.Info{
-		ModelPath: a.ModelPath, TokenizerPath: tokPath, ModelType: cfg.ModelType, Architectures: []string{cfg.Architecture},
-		LoadFormat: a.LoadFormat, WeightVersion: "default", ContextLen: context, VocabSize: cfg.Vocab,
-		DP: z.DP, TP: z.TP, PP: z.PP, EP: z.EP, MaxRunningRequests: a.MaxRunningRequests, TokenCapacity: e.Capacity(),
-		WeightBytes: weights, KVBytes: int64(blocks) * perBlock, Accelerator: "software GPU (" + tensor.Current().String() + ")",
+		ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
+		LoadFormat: a.LoadFormat, WeightVersion: "default", ContextLen: m.ContextLen, VocabSize: m.Vocab,
+		DP: m.z.DP, TP: m.z.TP, PP: m.z.PP, EP: m.z.EP, MaxRunningRequests: m.args.MaxRunningRequests, TokenCapacity: e.Capacity(),
+		WeightBytes: weights, KVBytes: int64(m.blocks) * perBlock, Accelerator: accelerator(),
 	}
 	e.info.Temperature, e.info.TopP, e.info.TopK = samplingDefaults(a.ModelPath)
-	opt.Log(fmt.Sprintf("Load weight end. type=%s, params=%d, weights=%.1f MiB a rank, KV cache: %d tokens, %.1f MiB a rank, graphs: %v, %s, %d cores a rank",
-		cfg.Architecture, cfg.Params(), mib(weights), e.Capacity(), mib(e.info.KVBytes), !a.DisableGraph, e.info.Accelerator, a.cores()))
+	opt.Log(m.loaded(weights, e.info.KVBytes))
 	return e, nil
 }
 

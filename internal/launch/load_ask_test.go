@@ -193,6 +193,9 @@ func (got *answer) judge(s *site, a *ask) (string, error) {
 	if slices.Contains(got.finish, "abort") {
 		return kindAborted, nil
 	}
+	if a.n > longest { // all of it came before its client could leave
+		return kindLeft, nil
+	}
 	tok := s.engine.API().Tokenizer()
 	for i, text := range a.prompts {
 		want := s.want[prompt{text, a.path == "/v1/chat/completions", a.seed}][:a.n]

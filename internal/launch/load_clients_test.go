@@ -37,8 +37,12 @@ type prompt struct {
 	seed int64 // 0: greedy
 }
 
-// longest is the most tokens that are asked for.
+// longest is the most tokens that clients ask for who stay.
 const longest = 48
+
+// tooMany is what others ask for: were it computed after they have left, the test
+// would wait for it in vain.
+func (s *site) tooMany() int { return s.engine.Capacity() / 8 }
 
 // texts of prompts: many begin alike, some for several blocks of the cache, and the
 // longest are cut into chunks.
@@ -119,14 +123,17 @@ func (s *site) visit(rnd *rand.Rand) (string, error) {
 	case n < 6:
 		return kindHalf, s.half(a, rnd)
 	case n < 10: // leaves, perhaps before the reply
+		a.n = s.tooMany()
 		time.AfterFunc(time.Duration(rnd.IntN(300))*time.Millisecond, cancel)
 		return s.ask(ctx, a, nil)
 	case n < 11:
 		a.logprobs = true
 		return s.ask(ctx, a, nil)
 	case n < 14: // leaves in the middle
+		a.n, a.stream = s.tooMany(), true
 		return s.ask(ctx, a, &reader{pause: pauses(rnd, 2), left: rnd.IntN(4000), leave: cancel})
 	case n < 17: // reads for a while, then waits and leaves
+		a.n, a.stream = s.tooMany(), true
 		return s.ask(ctx, a, &reader{left: rnd.IntN(1000), leave: func() {
 			time.Sleep(pauses(rnd, 500)())
 			cancel()

@@ -140,7 +140,7 @@ func stepsTable(r *analysis.Report, limit int) *table {
 		by := ""
 		if s.Slow {
 			shown++
-			by = "×" + strconv.FormatFloat(finite(s.SlowBy), 'f', 2, 64)
+			by = "×" + strconv.FormatFloat(1+finite(s.SlowBy), 'f', 2, 64)
 		}
 		t.rows = append(t.rows, []cell{
 			{text: strconv.Itoa(s.Step), num: float64(s.Step)}, textCell(s.Stage), textCell(s.Kind),

@@ -38,7 +38,8 @@ func (s *Server) startProfile(w http.ResponseWriter, r *http.Request) {
 		s.refuseProfile(w, "start", err)
 		return
 	}
-	s.o.Log.Info("profiling starts", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
+	s.windows.remember(p, s.o.Now())
+	s.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
 	writeText(w, http.StatusOK, wire.ProfileStarted)
 }
 
@@ -55,7 +56,7 @@ func (s *Server) stopProfile(w http.ResponseWriter, r *http.Request) {
 		s.refuseProfile(w, "stop", err)
 		return
 	}
-	s.o.Log.Info("profiling done", "dir", res.Dir, "id", res.ID, "files", len(res.Files), "merged", res.Merged, "message", res.Message)
+	s.o.Log.Debug("profile stopped", "dir", res.Dir, "id", res.ID, "files", len(res.Files), "merged", res.Merged, "message", res.Message)
 	writeText(w, http.StatusOK, wire.ProfileStopped)
 }
 

@@ -47,6 +47,8 @@ func (s *Server) table() []route {
 		{"GET POST", "/start_profile", authAdmin, s.startProfile},
 		// Guides call it /end_profile; servers only know /stop_profile.
 		{"GET POST", "/stop_profile /end_profile", authAdmin, s.stopProfile},
+		{"GET", "/profile_files", authAdmin, s.profileFiles},
+		{"GET", "/profile_files/{id}/{name}", authAdmin, s.profileFile},
 	}
 }
 

@@ -20,6 +20,7 @@ type Server struct {
 	name    string // served model name
 	created time.Time
 	metrics *metrics
+	windows windows // profile windows
 	mux     http.Handler
 
 	public   atomic.Bool // listening beyond loopback

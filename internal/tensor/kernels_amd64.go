@@ -47,6 +47,25 @@ func (t tile) run(level Level, f Format) {
 	}
 }
 
+// runPanels runs the tile, and along with it those of the next panels, panel
+// words apart, that the kernel takes in one go, at most have of them in all. It
+// returns how many it did.
+func (t tile) runPanels(level Level, f Format, panel, have int) int {
+	const wide = 4
+	switch {
+	case t.n > 1 || t.add || have < wide || level < AVX512 || f == BF16 && t.k%2 == 1:
+		t.run(level, f)
+		return 1
+	case f == F32:
+		wideF32AVX512(t.y, t.x, t.w, panel, t.k)
+	case f == BF16:
+		wideBF16AVX512(t.y, t.x, t.w, panel, t.k/2)
+	default:
+		wideDotAVX512(t.y, t.x, t.w, panel, (t.k+1)/2)
+	}
+	return wide
+}
+
 func add(level Level, dst, a, b []float32) {
 	switch level {
 	case Generic:

@@ -6,6 +6,11 @@ const bestLevel = Generic
 
 func (t tile) run(_ Level, f Format) { t.runGeneric(f) }
 
+func (t tile) runPanels(_ Level, f Format, _, _ int) int {
+	t.runGeneric(f)
+	return 1
+}
+
 func add(_ Level, dst, a, b []float32)                     { addGeneric(dst, a, b) }
 func axpy(_ Level, dst, x []float32, a float32)            { axpyGeneric(dst, x, a) }
 func dot(_ Level, a, b []float32) float32                  { return dotGeneric(a, b) }

@@ -99,8 +99,8 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 	case n > 3*tileRows && f == BF16Dot:
 		step = 2 * kBlock // few rows gain more from fetching the next block early
 	}
-	for p := lo; p < hi; p++ {
-		rows := min(PanelRows, m.Rows-p*PanelRows)
+	for p := lo; p < hi; {
+		rows, took := min(PanelRows, m.Rows-p*PanelRows), 1
 		for k := 0; k < kn; k += step {
 			t := tile{
 				x: x, ldx: ldx, n: n,
@@ -119,11 +119,12 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 			}
 			t.x = ptrAdd(x, xk)
 			if rows == PanelRows {
-				t.run(level, f)
+				took = t.runPanels(level, f, m.panelSize(), min(hi, m.Rows/PanelRows)-p)
 			} else {
 				t.runNarrow(level, f, rows)
 			}
 		}
+		p += took
 	}
 }
 

@@ -59,6 +59,7 @@ func TestMul(t *testing.T) {
 	shapes := []struct{ rows, cols, n int }{
 		{64, 64, 1}, {1, 1, 1}, {63, 7, 2}, {65, 8, 3}, {128, 33, 4}, {200, 255, 5}, {64, 256, 6},
 		{130, 257, 7}, {64, 513, 11}, {100, 40, 70}, {70, 600, 13}, {64, 9, 200}, {5, 1100, 193},
+		{4 * 64, 30, 1}, {9*64 + 7, 31, 1},
 	}
 	r := newRand(1)
 	for range 12 {
@@ -111,8 +112,9 @@ func TestMulPanels(t *testing.T) {
 
 // A row of the product is the same, bit for bit, alone and in any batch.
 func TestMulBatchInvariant(t *testing.T) {
-	const rows, cols, n = 150, 2*kBlock + 37, 40
-	for _, f := range formats {
+	const rows, n = 5*64 + 22, 40
+	for i, f := range append(formats, formats...) {
+		cols := 2*kBlock + 36 + i/len(formats)
 		p := newProduct(newRand(3), f, rows, cols, n, cols)
 		eachLevel(t, func(t *testing.T, _ Level) {
 			whole := make([]float32, n*rows)

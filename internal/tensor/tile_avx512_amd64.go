@@ -18,3 +18,18 @@ func tileBF16AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw in
 //
 //go:noescape
 func tileDotAVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+
+// wideF32AVX512 is one row of tileF32AVX512 for four panels, panel words apart.
+//
+//go:noescape
+func wideF32AVX512(y *float32, x *float32, w *float32, panel int, k int)
+
+// wideBF16AVX512 is one row of tileBF16AVX512 for four panels; k counts pairs.
+//
+//go:noescape
+func wideBF16AVX512(y *float32, x *float32, w *float32, panel int, k int)
+
+// wideDotAVX512 is one row of tileDotAVX512 for four panels; k counts pairs.
+//
+//go:noescape
+func wideDotAVX512(y *float32, x *float32, w *float32, panel int, k int)

@@ -47,14 +47,16 @@ type File struct {
 	BaseNS   *int64           `json:"base_time_ns"` // null: times count from the epoch or from nowhere
 	StartNS  int64            `json:"start_ns"`     // of the earliest span or instant, base added
 	EndNS    int64            `json:"end_ns"`
-	Steps    map[string]int   `json:"steps"` // by kind
+	Steps    map[string]int   `json:"steps"` // by kind, of all parts together
 	Complete bool             `json:"complete"`
 	Problem  *merge.Problem   `json:"problem,omitempty"`
 	Odd      []Odd            `json:"odd"`
 	// Parts are the files of a merged one, as its merger recorded them.
 	Parts []merge.FileResult `json:"parts,omitempty"`
 
-	timed bool
+	timed        bool
+	processes    int // that have steps: the parts of a merged file
+	fewest, most int // steps of one of them
 }
 
 // Clock compares one file's clock with the first's by common collectives.

@@ -12,7 +12,7 @@ import (
 type counter struct {
 	out      *File
 	comms    *merge.Comms
-	steps    Steps
+	steps    map[string]*Steps // by process: a merged file has several
 	odd      oddness
 	lastCat  string // categories come in long runs
 	catCount *int64
@@ -23,7 +23,7 @@ type counter struct {
 }
 
 func newCounter(out *File, comms *merge.Comms) *counter {
-	return &counter{out: out, comms: comms, cats: map[string]*int64{}, flows: map[string]*pairing{}}
+	return &counter{out: out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}}
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -54,7 +54,15 @@ func (c *counter) event(e *chromejson.Event) {
 	case 'X':
 		switch c.lastCat {
 		case "user_annotation":
-			c.steps.Event(e)
+			pid := e.Text(e.PID)
+			s := c.steps[string(pid)]
+			if s == nil {
+				s = &Steps{}
+				if len(c.steps) < 4096 {
+					c.steps[string(pid)] = s
+				}
+			}
+			s.Event(e)
 		case "kernel", "gpu_memcpy", "gpu_memset":
 			c.comms.Event(e)
 			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
@@ -112,8 +120,20 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 			f.Phase[name] = n
 		}
 	}
-	for _, s := range c.steps.List() {
-		f.Steps[s.Kind.String()]++
+	for _, p := range c.steps {
+		list := p.List()
+		if len(list) == 0 {
+			continue
+		}
+		n := f.processes
+		f.processes++
+		for _, s := range list {
+			f.Steps[s.Kind.String()]++
+		}
+		if n == 0 {
+			f.fewest, f.most = len(list), len(list)
+		}
+		f.fewest, f.most = min(f.fewest, len(list)), max(f.most, len(list))
 	}
 	var cats []string
 	for cat := range c.flows {

@@ -63,6 +63,12 @@ func (f *File) row(w io.Writer) {
 	for _, k := range slices.Sorted(maps.Keys(f.Steps)) {
 		steps = append(steps, fmt.Sprintf("%d %s", f.Steps[k], k))
 	}
+	switch {
+	case f.processes > 1 && f.fewest == f.most:
+		steps = []string{fmt.Sprintf("%d in each of %d parts", f.most, f.processes)}
+	case f.processes > 1:
+		steps = []string{fmt.Sprintf("%d to %d in each of %d parts", f.fewest, f.most, f.processes)}
+	}
 	state := "complete"
 	if f.Problem != nil {
 		state = f.Problem.String()

@@ -9,7 +9,7 @@ import (
 // in enough chains to hide its latency, and a sum over memory.
 func limitLoops(g *gen) {
 	const chains = 24
-	count, ptr := reg.RAX, reg.RBX
+	count := reg.RAX
 	registers := func(name, doc string, regs []reg.VecPhysical, n int, op func(i int)) {
 		g.function(name, "(turns int)", doc)
 		g.Load(g.Param("turns"), count)
@@ -33,20 +33,28 @@ func limitLoops(g *gen) {
 	registers("fmaAVX512", "does 24 multiply-adds of 16 floats a turn.", zmm, chains, func(i int) { g.VFMADD231PS(zmm[30], zmm[31], zmm[i]) })
 	registers("dotAVX512", "does 24 dot products of 16 bf16 pairs a turn.", zmm, chains, func(i int) { g.vdpbf16ps(30, 31, i) })
 
+	// Four streams: one alone leaves some of what memory can give to several cores.
+	streams := []reg.GPPhysical{reg.RBX, reg.RCX, reg.RDX, reg.RSI}
 	read := func(name, doc string, width int, regs []reg.VecPhysical, xor func(...operand.Op)) {
 		g.function(name, "(p *byte, n int)", doc)
-		g.Load(g.Param("p"), ptr)
+		g.Load(g.Param("p"), streams[0])
 		g.Load(g.Param("n"), count)
-		g.Label("loop")
-		for i := range 8 {
-			xor(operand.Mem{Base: ptr, Disp: i * width}, regs[i%4], regs[i%4])
+		g.SHRQ(operand.Imm(2), count)
+		for i, s := range streams[1:] {
+			g.LEAQ(operand.Mem{Base: streams[i], Index: count, Scale: 1}, s)
 		}
-		g.ADDQ(operand.U32(8*width), ptr)
-		g.SUBQ(operand.U32(8*width), count)
+		g.Label("loop")
+		for _, s := range streams {
+			for i := range 4 {
+				xor(operand.Mem{Base: s, Disp: i * width}, regs[i], regs[i])
+			}
+			g.ADDQ(operand.U32(4*width), s)
+		}
+		g.SUBQ(operand.U32(4*width), count)
 		g.JG(operand.LabelRef("loop"))
 		g.VZEROUPPER()
 		g.RET()
 	}
-	read("readAVX2", "reads n bytes, a multiple of 256.", 32, ymm, g.VXORPS)
-	read("readAVX512", "reads n bytes, a multiple of 512.", 64, zmm, g.VPXORD)
+	read("readAVX2", "reads n bytes, a multiple of 512, as four streams.", 32, ymm, g.VXORPS)
+	read("readAVX512", "reads n bytes, a multiple of 1024, as four streams.", 64, zmm, g.VPXORD)
 }

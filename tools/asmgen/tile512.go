@@ -18,10 +18,16 @@ func tiles512(g *gen) {
 	weight := func(v int) reg.VecPhysical { return zmm[24+v] }
 	at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
 	// While the tiles of a block of columns compute, they ask for the block
-	// after it, each tile for two cache lines in four of every step.
-	prefetch := func() {
-		g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1})
-		g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: 2 * width})
+	// after it, each tile for two cache lines in four of every step; one of few
+	// rows, which may be the only one, for all four.
+	prefetch := func(m int) {
+		lines := 2
+		if m < maxRows {
+			lines = 4
+		}
+		for i := range lines {
+			g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: i * vecs / lines * width})
+		}
 	}
 	// rank1 adds the outer product of one activation a row with the weights.
 	rank1 := func(m, disp int) {
@@ -41,7 +47,7 @@ func tiles512(g *gen) {
 			for v := range vecs {
 				g.VMOVUPS(at(v), weight(v))
 			}
-			prefetch()
+			prefetch(m)
 			g.ADDQ(ldw, wAt)
 			rank1(m, 4*u)
 		})
@@ -65,7 +71,7 @@ func tiles512(g *gen) {
 			for v := range vecs {
 				g.VPANDD(at(v), zmm[31], weight(v))
 			}
-			prefetch()
+			prefetch(m)
 			g.ADDQ(ldw, wAt)
 			rank1(m, 8*u+4)
 		})
@@ -83,7 +89,7 @@ func tiles512(g *gen) {
 			for v := range vecs {
 				g.VMOVUPS(at(v), weight(v))
 			}
-			prefetch()
+			prefetch(m)
 			g.ADDQ(ldw, wAt)
 			for i := range m {
 				b := 28 + i%3

@@ -159,8 +159,14 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 // stamp notes that the round is complete, or that another share of it is: the
 // last stamp counts.
 func (h *hub) stamp() {
-	if h.opt.Now != nil {
-		h.complete.Store(h.opt.Now())
+	if h.opt.Now == nil {
+		return
+	}
+	for now := h.opt.Now(); ; {
+		was := h.complete.Load()
+		if was >= now || h.complete.CompareAndSwap(was, now) {
+			return
+		}
 	}
 }
 

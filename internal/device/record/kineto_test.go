@@ -204,9 +204,9 @@ func TestWriteError(t *testing.T) {
 // TestFlame: frames 0 to 3 are main, step, layer and idle.
 func TestFlame(t *testing.T) {
 	stacks := [][]frame{{0, 1}, {0, 1, 2}, {0, 3}, nil}
-	seen := slices.Values([]sample{{10, 0}, {20, 1}, {30, 1}, {35, -1}, {40, 0}, {50, 2}, {60, 0}, {70, 0}})
+	seen := slices.Values([]sample{{10, 0, false}, {20, 1, false}, {30, 1, false}, {35, -1, false}, {40, 0, false}, {50, 2, false}, {55, 2, true}, {60, 0, false}, {70, 0, false}})
 	got := flame(seen, stacks, func() {})
-	want := []span{{10, 70, 0, 0}, {10, 40, 1, 1}, {20, 30, 2, 2}, {50, 50, 3, 1}, {60, 70, 1, 1}}
+	want := []span{{10, 70, 0, 0}, {10, 40, 1, 1}, {20, 30, 2, 2}, {50, 50, 3, 1}, {60, 70, 1, 1}} // an annotation at 55 ends frame 3
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v; want %v", got, want)
 	}
@@ -227,7 +227,7 @@ func TestSamples(t *testing.T) {
 	}
 	got := slices.Collect(samples(r.inOrder(func() {}), r.calls.view()))
 	want := []sample{
-		{5, 10}, {10, 1}, {10, 10}, {20, 2}, {21, 11}, {22, 11}, {30, 2}, {30, 3}, {45, 3}, {45, 12}, {50, 1}, {60, 12}, {math.MaxInt64, -1},
+		{5, 10, false}, {10, 1, false}, {10, 10, false}, {20, 2, false}, {21, 11, false}, {22, 11, false}, {30, 2, false}, {30, 3, false}, {45, 3, false}, {45, 12, false}, {50, 1, false}, {60, 12, false}, {math.MaxInt64, -1, true},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v; want %v", got, want)

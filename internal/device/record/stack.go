@@ -137,6 +137,9 @@ type span struct {
 type sample struct {
 	at    int64
 	stack int32
+	// outer leaves the innermost frame out: who begins an annotation need not be
+	// who ends it, and no frame may reach over its bounds.
+	outer bool
 }
 
 // samples are what was seen at the beginning and the end of each operation and
@@ -144,10 +147,10 @@ type sample struct {
 func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		next := 0 // sample of the calls, two of each
-		add := func(at int64, stack int32) bool {
+		add := func(at int64, stack int32, kind Kind) bool {
 			for ; next < 2*calls.n; next++ {
 				c := calls.at(next / 2)
-				s := sample{c.Start, c.Stack}
+				s := sample{at: c.Start, stack: c.Stack}
 				if next%2 == 1 {
 					s.at = c.End
 				}
@@ -158,12 +161,12 @@ func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 					return false
 				}
 			}
-			return yield(sample{at, stack})
+			return yield(sample{at, stack, kind == Annotation})
 		}
 		var open []*Op
 		closeUntil := func(at int64) bool {
 			for n := len(open) - 1; n >= 0 && open[n].End <= at; n-- {
-				if !add(open[n].End, open[n].Stack) {
+				if !add(open[n].End, open[n].Stack, open[n].Kind) {
 					return false
 				}
 				open = open[:n]
@@ -171,13 +174,13 @@ func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 			return true
 		}
 		for _, o := range ops.all {
-			if !closeUntil(o.Start) || !add(o.Start, o.Stack) {
+			if !closeUntil(o.Start) || !add(o.Start, o.Stack, o.Kind) {
 				return
 			}
 			open = append(open, o)
 		}
 		if closeUntil(math.MaxInt64) {
-			add(math.MaxInt64, -1)
+			add(math.MaxInt64, -1, Annotation)
 		}
 	}
 }
@@ -197,6 +200,9 @@ func flame(seen iter.Seq[sample], frames [][]frame, pause func()) []span {
 			continue
 		}
 		list := frames[s.stack]
+		if s.outer && len(list) > 0 {
+			list = list[:len(list)-1]
+		}
 		same := 0
 		for same < len(open) && same < len(list) && out[open[same]].frame == list[same] {
 			same++

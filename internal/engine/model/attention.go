@@ -66,7 +66,7 @@ func (p *pass) store(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	kv, qkv, ld, slot := r.geo.kv.len(), r.buf.qkv, r.qkvWidth, p.in.slot
 	keys := r.geo.heads.len() * hd
-	s := r.byRows(p.n, 4*kv*hd)
+	s := r.byRows(p.n, 16*kv*hd) // each element of a key goes to a cache line of its own
 	r.launch(device.Kernel{
 		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: grid(p.n, 1),
 		Args: []device.Arg{floats(p.n, kv, hd), floats(p.n, kv, hd), ints(p.n)},
@@ -85,7 +85,7 @@ func (p *pass) store(cache *kvCache) {
 	})
 }
 
-// attention launches softmax attention over the cache: one chunk for each tile of tokens and KV head.
+// attention launches softmax attention over the cache: for each KV head in turn, its tiles of tokens.
 func (p *pass) attention(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	name, op := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
@@ -93,12 +93,18 @@ func (p *pass) attention(cache *kvCache) {
 		name, op = "paged_attention_decode_kernel", "sgl_kernel::paged_attention_decode"
 	}
 	tiles := len(p.in.tile) / 3
+	s := split{tiles * cache.heads, max(tiles*cache.heads/(chunksPerWorker*r.workers), 1)}
 	r.launch(device.Kernel{
 		Name: name, Op: op, Grid: grid(tiles, cache.heads),
 		Args: []device.Arg{floats(p.n, r.geo.heads.len(), hd), ints(p.in.seqs, p.in.width), ints(p.n)},
-	}, tiles*cache.heads, func(chunk int) {
-		tile := tiles - 1 - chunk/cache.heads // the last tiles of a prompt see the most positions: begin with them
-		p.attendTile(cache, p.in.tile[3*tile:][:3], chunk%cache.heads)
+	}, s.chunks(), func(chunk int) {
+		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+			tile := i % tiles
+			if p.mode == Extend { // the last tiles of a prompt see the most positions: begin with them
+				tile = tiles - 1 - tile
+			}
+			p.attendTile(cache, p.in.tile[3*tile:][:3], i/tiles)
+		}
 	})
 }
 

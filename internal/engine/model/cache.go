@@ -1,24 +1,25 @@
 package model
 
 // kvCache is the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
-// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.Attend reads them. Block NumBlocks is always zero.
+// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.Attend reads them. Block NumBlocks is always zero. The
+// blocks of a head follow each other, so that one is read ahead while that before it is worked on.
 type kvCache struct {
-	heads, size int // size: elements of a block of one head
-	k, v        []float32
+	heads, blocks, size int // size: elements of a block of one head
+	k, v                []float32
 }
 
 func newKVCache(heads, headDim, blocks int) *kvCache {
 	size := headDim * BlockLen
 	n := (blocks + 1) * heads * size
-	return &kvCache{heads, size, make([]float32, n), make([]float32, n)}
+	return &kvCache{heads, blocks + 1, size, make([]float32, n), make([]float32, n)}
 }
 
 func (c *kvCache) key(block int32, head int) []float32 {
-	return c.k[(int(block)*c.heads+head)*c.size:][:c.size:c.size]
+	return c.k[(head*c.blocks+int(block))*c.size:][:c.size:c.size]
 }
 
 func (c *kvCache) value(block int32, head int) []float32 {
-	return c.v[(int(block)*c.heads+head)*c.size:][:c.size:c.size]
+	return c.v[(head*c.blocks+int(block))*c.size:][:c.size:c.size]
 }
 
 // KVBytesPerBlock returns the memory that one block of BlockLen positions takes on a rank, over all its layers.

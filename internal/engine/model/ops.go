@@ -33,11 +33,16 @@ func (r *Runner) linear(y []float32, ldy int, w linear, x []float32, ldx, n int)
 	if work := n * w.Rows * w.Cols; r.workers == 1 || work < 2*minChunk {
 		want = 1
 	}
-	panels := split{w.Panels(), max(w.Panels()/want, 1)}
+	// Many rows are cut before the panels are, since every chunk rounds the activations of its rows anew.
+	const tile, enough = 6, 128 // rows that share the weights in registers and in a cache
 	rows := split{n, max(n, 1)}
-	if more := want / panels.chunks(); more > 1 { // few panels: cut the rows too, in whole tiles
-		const tile = 6
-		rows.step = max((n/more+tile-1)/tile*tile, 4*tile)
+	cut := func(parts int) { rows.step = max((n/parts+tile-1)/tile*tile, 4*tile) }
+	if parts := min(want, n/enough); parts > 1 {
+		cut(parts)
+	}
+	panels := split{w.Panels(), max(w.Panels()*rows.chunks()/want, 1)}
+	if parts := want / panels.chunks(); parts > rows.chunks() { // few panels
+		cut(parts)
 	}
 	across := panels.chunks()
 	args := []device.Arg{floats(n, w.Cols), matrix(w.Format, w.Rows, w.Cols)}

@@ -19,12 +19,12 @@ func fmaAVX512(turns int)
 //go:noescape
 func dotAVX512(turns int)
 
-// readAVX2 reads n bytes, a multiple of 256.
+// readAVX2 reads n bytes, a multiple of 512, as four streams.
 //
 //go:noescape
 func readAVX2(p *byte, n int)
 
-// readAVX512 reads n bytes, a multiple of 512.
+// readAVX512 reads n bytes, a multiple of 1024, as four streams.
 //
 //go:noescape
 func readAVX512(p *byte, n int)

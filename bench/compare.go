@@ -1,0 +1,259 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// Comparison sets load B against load A, the base. Its JSON form is in
+// docs/formats/bench.md.
+type Comparison struct {
+	Format int    `json:"format"` // 1
+	A      Side   `json:"a"`
+	B      Side   `json:"b"`
+	Rows   []Diff `json:"rows"`
+	// Regressions are the rows that got worse by more than Limit, for people.
+	Regressions []string `json:"regressions"`
+	Limit       float64  `json:"limit"` // 0: none given
+	Notes       []string `json:"notes"`
+}
+
+// Side says what was compared.
+type Side struct {
+	ID       string `json:"id"`
+	Backend  string `json:"backend"`
+	Model    string `json:"model"`
+	Runs     int    `json:"runs"`
+	Requests int    `json:"requests"`
+	Failed   int    `json:"failed"`
+}
+
+// Load is one side of a comparison: a load and, with --repeat, its repetitions.
+type Load struct {
+	ID   string
+	Runs []Measured
+}
+
+// Measured is one run with its records.
+type Measured struct {
+	Run     *Run
+	Records []Record
+}
+
+// Diff is one figure on both sides.
+type Diff struct {
+	Metric string  `json:"metric"` // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
+	Figure string  `json:"figure"` // median, p99, mean
+	Unit   Unit    `json:"unit"`
+	Higher bool    `json:"higher_is_better"`
+	A      float64 `json:"a"`
+	B      float64 `json:"b"`
+	NA     int     `json:"a_n"` // samples
+	NB     int     `json:"b_n"`
+	Per    string  `json:"per"`    // what a sample is: batch (of requests sent after each other), run
+	Change float64 `json:"change"` // B/A − 1; for shares B − A
+	// Lo and Hi are the 95 % interval of Change; both 0: there is none.
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
+	// P is of Mann-Whitney's test, PAdj adjusted over all tested rows (Benjamini
+	// and Hochberg); 1 for p99, which has an interval alone.
+	P       float64 `json:"p"`
+	PAdj    float64 `json:"p_adjusted"`
+	Verdict string  `json:"verdict"`
+}
+
+// Verdicts of a Diff.
+const (
+	Better   = "better"
+	Worse    = "worse"
+	Same     = "same"      // the whole interval lies within 5 %
+	NotClear = "not clear" // chance could have made the difference, or hidden one
+	TooFew   = "too few samples"
+	Missing  = "only one side has it"
+)
+
+// CompareOptions steer Compare.
+type CompareOptions struct {
+	FailOn float64 // the share by which a row may get worse; 0: any
+	SLO    SLO     // compares the share of requests that met it too
+}
+
+const (
+	significant = 0.05
+	sameWithin  = 0.05
+	// enoughRuns a side make the runs the samples: whatever the requests of one
+	// run have in common cannot be taken for a difference then.
+	enoughRuns = 4
+	// Below that, batches of requests are the samples. Neighbouring requests share
+	// the queue they stand in, so as samples of their own they would prove
+	// differences that are none; figures of some twenty batches hardly hang
+	// together (Schmeiser, Operations Research 30(3), 1982).
+	batches = 20
+	// A 99th percentile wants batches of a hundred.
+	tailBatches, tailBatch = 10, 100
+)
+
+type half struct {
+	load      Load
+	summaries []*Summary
+	all       [][]*Record // of each run, by the time of sending
+	ok        [][]*Record // the successes of it
+}
+
+// Compare sets b against a, metric by metric.
+func Compare(a, b Load, o CompareOptions) *Comparison {
+	ha, hb := newHalf(a, o), newHalf(b, o)
+	c := &Comparison{Format: 1, A: ha.side(), B: hb.side(), Rows: []Diff{}, Limit: o.FailOn, Regressions: []string{}, Notes: []string{}}
+	perRun := len(a.Runs) >= enoughRuns && len(b.Runs) >= enoughRuns
+	for _, l := range latencies {
+		if d := compareMedian(l.name, l.of, ha, hb, perRun); d.NA+d.NB > 0 {
+			c.Rows = append(c.Rows, d, compareTail(l.name, l.of, ha, hb))
+		}
+	}
+	c.Rows = append(c.Rows, compareShare("failed", false, func(r *Record) bool { return r == nil }, ha, hb, perRun))
+	if len(o.SLO) > 0 {
+		c.Rows = append(c.Rows, compareShare("good", true, func(r *Record) bool { return r != nil && o.SLO.Meets(r) }, ha, hb, perRun))
+	}
+	for _, f := range rates {
+		if d := compareRate(f, ha, hb); d.NA+d.NB > 0 {
+			c.Rows = append(c.Rows, d)
+		}
+	}
+	c.judge()
+	c.notes(ha, hb, perRun)
+	return c
+}
+
+func newHalf(l Load, o CompareOptions) *half {
+	h := &half{load: l}
+	for _, m := range l.Runs {
+		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
+		all := make([]*Record, len(m.Records))
+		for i := range m.Records {
+			all[i] = &m.Records[i]
+		}
+		ok, _ := successes(m.Records, s.Embedding)
+		bySending := func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) }
+		slices.SortStableFunc(all, bySending)
+		slices.SortStableFunc(ok, bySending)
+		h.summaries, h.all, h.ok = append(h.summaries, s), append(h.all, all), append(h.ok, ok)
+	}
+	return h
+}
+
+func (h *half) side() Side {
+	s := Side{ID: h.load.ID, Runs: len(h.load.Runs)}
+	for i, m := range h.load.Runs {
+		s.Backend, s.Model = m.Run.Backend, m.Run.Model
+		s.Requests += h.summaries[i].Requests
+		s.Failed += h.summaries[i].Requests - h.summaries[i].Completed
+	}
+	return s
+}
+
+// judge gives the verdicts and collects what got worse.
+func (c *Comparison) judge() {
+	var p []float64
+	var tested []*Diff
+	for i := range c.Rows {
+		d := &c.Rows[i]
+		d.PAdj = d.P
+		if d.Verdict == "" && d.Figure != "p99" {
+			p, tested = append(p, d.P), append(tested, d)
+		}
+	}
+	for i, q := range metric.AdjustFDR(p) {
+		tested[i].PAdj = q
+	}
+	for i := range c.Rows {
+		d := &c.Rows[i]
+		d.Verdict = cmp.Or(d.Verdict, d.verdict())
+		worse := d.Change
+		if d.Higher {
+			worse = -worse
+		}
+		if c.Limit > 0 && d.Verdict == Worse && worse > c.Limit {
+			c.Regressions = append(c.Regressions, d.String())
+		}
+	}
+}
+
+// String tells the change: "median of ttft: +12.0 %".
+func (d *Diff) String() string {
+	name, change := strings.ReplaceAll(d.Metric, "_", " "), metric.PercentChange(d.Change)
+	if d.Figure != "mean" {
+		name = d.Figure + " of " + name
+	}
+	if d.Unit == Share {
+		name, change = name+" requests", strings.TrimSuffix(change, " %")+" points"
+	}
+	return name + ": " + change
+}
+
+func (d *Diff) verdict() string {
+	differs := d.PAdj <= significant
+	switch {
+	case d.Figure == "p99":
+		differs = d.Lo > 0 || d.Hi < 0
+	case d.Unit != Share:
+		differs = differs && (d.Lo > 0 || d.Hi < 0)
+	}
+	switch {
+	case differs && d.Change > 0 == d.Higher:
+		return Better
+	case differs:
+		return Worse
+	case d.Unit == Share && d.A == d.B, d.Unit != Share && d.Lo > -sameWithin && d.Hi < sameWithin:
+		return Same
+	}
+	return NotClear
+}
+
+func (c *Comparison) notes(a, b *half, perRun bool) {
+	for _, f := range []struct {
+		name string
+		of   func(*Run) any
+	}{
+		{"backend", func(r *Run) any { return r.Backend }},
+		{"data set", func(r *Run) any { return r.Dataset }},
+		{"request rate", func(r *Run) any { return r.RateText() }},
+		{"maximum concurrency", func(r *Run) any { return r.MaxConcurrency }},
+		{"seed", func(r *Run) any { return r.Seed }},
+	} {
+		if len(a.load.Runs) == 0 || len(b.load.Runs) == 0 {
+			break
+		}
+		if x, y := f.of(a.load.Runs[0].Run), f.of(b.load.Runs[0].Run); x != y {
+			c.Notes = append(c.Notes, fmt.Sprintf("the loads differ in their %s: %v against %v", f.name, x, y))
+		}
+	}
+	mean := func(h *half, of func(*Summary) int) float64 {
+		var sum, n float64
+		for _, s := range h.summaries {
+			sum, n = sum+float64(of(s)), n+float64(s.Completed)
+		}
+		return sum / max(n, 1)
+	}
+	for _, f := range []struct {
+		name string
+		of   func(*Summary) int
+	}{{"prompts", func(s *Summary) int { return s.InputTokens }}, {"replies", func(s *Summary) int { return s.OutputTokens }}} {
+		if x, y := mean(a, f.of), mean(b, f.of); max(x, y) > 1.05*min(x, y) {
+			c.Notes = append(c.Notes, fmt.Sprintf("the loads differ in the mean length of their %s: %.1f against %.1f tokens", f.name, x, y))
+		}
+	}
+	for _, h := range []*half{a, b} {
+		for i, s := range h.summaries {
+			if v := s.Health.Verdict; v != "" && v != "clean" {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: the client's own timing is %s", h.load.ID, i+1, v))
+			}
+		}
+	}
+	if !perRun {
+		c.Notes = append(c.Notes, fmt.Sprintf("samples are batches of requests of these runs; how much two runs of one build differ, only more runs can say: --repeat %d on both sides makes runs the samples", enoughRuns))
+	}
+}

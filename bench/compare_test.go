@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// loadOf makes n requests whose times are those of one build, scaled.
+func loadOf(id string, seed uint64, n, runs int, scale float64) Load {
+	l := Load{ID: id}
+	for run := range runs {
+		r := rand.New(rand.NewPCG(seed, uint64(run)))
+		var records []Record
+		for i := range n {
+			at := int64(i) * 20
+			now := at + int64((50+30*r.ExpFloat64())*scale)
+			var events []int64
+			for range 20 {
+				events = append(events, now, 1)
+				now += int64((10 + 10*r.Float64()) * scale)
+			}
+			records = append(records, reply(at, 10, events...))
+		}
+		l.Runs = append(l.Runs, Measured{&Run{Backend: "sglang", Dataset: "random", Duration: records[n-1].Done, Health: Health{Verdict: "clean"}}, records})
+	}
+	return l
+}
+
+func row(t *testing.T, c *Comparison, name, figure string) Diff {
+	t.Helper()
+	for _, d := range c.Rows {
+		if d.Metric == name && d.Figure == figure {
+			return d
+		}
+	}
+	t.Fatalf("no %s of %s", figure, name)
+	return Diff{}
+}
+
+func TestCompare(t *testing.T) {
+	base := loadOf("a", 1, 1200, 1, 1)
+	tests := []struct {
+		name    string
+		b       Load
+		metric  string
+		figure  string
+		verdict string
+	}{
+		{"slower", loadOf("b", 2, 1200, 1, 1.3), "tpot", "median", Worse},
+		{"slower, in the tail", loadOf("b", 2, 1200, 1, 1.6), "ttft", "p99", Worse},
+		{"faster", loadOf("b", 2, 500, 1, 0.7), "e2e", "median", Better},
+		{"the same build", loadOf("b", 2, 500, 1, 1), "e2e", "median", Same},
+		{"p99 of few requests", loadOf("b", 2, 500, 1, 3), "ttft", "p99", TooFew},
+		{"one run says nothing of throughput", loadOf("b", 2, 500, 1, 3), "output_throughput", "mean", TooFew},
+		{"no failures on either side", loadOf("b", 2, 500, 1, 3), "failed", "mean", Same},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := row(t, Compare(base, tt.b, CompareOptions{}), tt.metric, tt.figure)
+			if d.Verdict != tt.verdict {
+				t.Errorf("%s, want %s: %+v", d.Verdict, tt.verdict, d)
+			}
+		})
+	}
+}
+
+// Neighbouring requests have much in common, here their queue. Two runs of one
+// build must still be the same: taken as samples of their own, the requests
+// would call six in ten of these pairs different.
+func TestCompareCorrelated(t *testing.T) {
+	const trials = 100
+	load := func(seed uint64) Load {
+		r := rand.New(rand.NewPCG(seed, 9))
+		records, queue := make([]Record, 1000), 0.0
+		for i := range records {
+			queue = 0.9*queue + r.NormFloat64()
+			at := int64(i) * 20
+			records[i] = reply(at, 10, at+int64(200+20*queue), 1)
+		}
+		return Load{Runs: []Measured{{&Run{Backend: "sglang", Duration: 20e9}, records}}}
+	}
+	different := map[string]int{}
+	for i := range uint64(trials) {
+		c := Compare(load(2*i), load(2*i+1), CompareOptions{})
+		for _, figure := range []string{"median", "p99"} {
+			if v := row(t, c, "ttft", figure).Verdict; v == Worse || v == Better {
+				different[figure]++
+			}
+		}
+	}
+	for figure, n := range different {
+		if n > trials/8 {
+			t.Errorf("%s: %d of %d pairs of runs of one build differ", figure, n, trials)
+		}
+	}
+}
+
+func TestCompareFailOn(t *testing.T) {
+	a, b := loadOf("a", 1, 500, 1, 1), loadOf("b", 2, 500, 1, 1.3)
+	c := Compare(a, b, CompareOptions{FailOn: 0.1})
+	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "median of tpot: +3") }) {
+		t.Errorf("regressions %q", c.Regressions)
+	}
+	for _, o := range []CompareOptions{{}, {FailOn: 0.9}} {
+		if c := Compare(a, b, o); len(c.Regressions) > 0 {
+			t.Errorf("fail on %v: %q", o.FailOn, c.Regressions)
+		}
+	}
+	if c := Compare(b, a, CompareOptions{FailOn: 0.1}); len(c.Regressions) > 0 {
+		t.Errorf("the other way round: %q", c.Regressions)
+	}
+	// A tenth of the requests fail: that is a regression whatever the others took.
+	for i := 0; i < 500; i += 10 {
+		b.Runs[0].Records[i] = failed(int64(i)*20, Timeout, "no event within 1 s")
+	}
+	if c := Compare(a, b, CompareOptions{FailOn: 0.05}); !slices.Contains(c.Regressions, "failed requests: +10.0 points") {
+		t.Errorf("regressions %q", c.Regressions)
+	}
+}
+
+// With repetitions on both sides the runs are the samples, and throughput has a
+// test.
+func TestCompareRepeats(t *testing.T) {
+	c := Compare(loadOf("a", 1, 100, 5, 1), loadOf("b", 2, 100, 5, 1.5), CompareOptions{FailOn: 0.05})
+	d := row(t, c, "tpot", "median")
+	if d.Per != "run" || d.NA != 5 || d.Verdict != Worse {
+		t.Errorf("%+v", d)
+	}
+	if d := row(t, c, "output_throughput", "mean"); d.Verdict != Worse || d.Change >= 0 || !d.Higher {
+		t.Errorf("%+v", d)
+	}
+	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "output throughput: -") }) {
+		t.Errorf("regressions %q", c.Regressions)
+	}
+}
+
+// Loads that are not alike are compared, but it is said.
+func TestCompareNotes(t *testing.T) {
+	a, b := loadOf("a", 1, 50, 1, 1), loadOf("b", 2, 50, 1, 1)
+	b.Runs[0].Run.Rate, b.Runs[0].Run.Dataset, b.Runs[0].Run.Health.Verdict = 4, "sharegpt", "invalid"
+	for i := range b.Runs[0].Records {
+		b.Runs[0].Records[i].TextLen = 20
+	}
+	notes := strings.Join(Compare(a, b, CompareOptions{}).Notes, "\n")
+	for _, want := range []string{
+		"the loads differ in their data set: random against sharegpt", "the loads differ in their request rate: inf against 4.0",
+		"the loads differ in the mean length of their prompts: 10.0 against 20.0 tokens", "b, run 1: the client's own timing is invalid",
+		"--repeat 4 on both sides",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note %q in\n%s", want, notes)
+		}
+	}
+	if c := Compare(Load{ID: "a"}, Load{ID: "b"}, CompareOptions{FailOn: 0.1}); len(c.Regressions) > 0 {
+		t.Errorf("of nothing: %+v", c)
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	var runs []*Summary
+	for _, rate := range []float64{10, 12, 14} {
+		runs = append(runs, &Summary{RequestRate: rate, Requests: 4, Completed: 3})
+	}
+	for _, e := range Repeated(runs) {
+		switch e.Name {
+		case "request_throughput":
+			if e.Mean != 12 || len(e.Values) != 3 || e.Interval.Lo >= 8 || e.Interval.Lo < 7 {
+				t.Errorf("%+v", e)
+			}
+		case "failed":
+			if e.Mean != 0.25 || e.Interval.Hi != 0.25 {
+				t.Errorf("%+v", e)
+			}
+		case "mean_ttft": // no run has any
+			t.Errorf("%+v", e)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// What is compared of two loads, and by which samples.
+
+// pooled values of all requests.
+func (h *half) pooled(of value) (v []float64) {
+	for _, ok := range h.ok {
+		v = append(v, values(ok, of)...)
+	}
+	slices.Sort(v)
+	return v
+}
+
+// batched gives one figure for each of n batches of neighbouring values of a
+// run; fewer, if they would hold less than least values.
+func batched(v []float64, n, least int, figure func([]float64) float64) (out []float64) {
+	n = min(n, len(v)/least)
+	for i := range n {
+		out = append(out, figure(v[i*len(v)/n:(i+1)*len(v)/n]))
+	}
+	return out
+}
+
+// samples of a figure: of each run, or of batches of each.
+func (h *half) samples(records [][]*Record, of value, perRun bool, figure func([]float64) float64) (v []float64) {
+	n := batches
+	if perRun {
+		n = 1
+	}
+	for _, r := range records {
+		v = append(v, batched(values(r, of), n, 2, figure)...)
+	}
+	return v
+}
+
+func compareMedian(name string, of value, a, b *half, perRun bool) Diff {
+	d := Diff{Metric: name, Figure: "median", Unit: NS, Per: per(perRun)}
+	d.test(a.samples(a.ok, of, perRun, metric.Median[float64]), b.samples(b.ok, of, perRun, metric.Median[float64]))
+	d.A, d.B = metric.Median(a.pooled(of)), metric.Median(b.pooled(of))
+	d.Change = relative(d.A, d.B)
+	return d
+}
+
+func per(run bool) string {
+	if run {
+		return "run"
+	}
+	return "batch"
+}
+
+// test fills d from Mann-Whitney's test and Hodges and Lehmann's interval.
+func (d *Diff) test(a, b []float64) {
+	m := metric.Compare(a, b)
+	d.A, d.B, d.NA, d.NB, d.P = m.MedianA, m.MedianB, m.NA, m.NB, m.P
+	d.Change, d.Lo, d.Hi = m.Change, m.Lo, m.Hi
+	switch {
+	case d.NA == 0 || d.NB == 0:
+		d.Verdict = Missing
+	case !m.Enough:
+		d.Verdict, d.Lo, d.Hi = TooFew, 0, 0
+	}
+}
+
+// compareTail compares 99th percentiles by sectioning: how far those of batches
+// scatter about that of all says how sure it is, whatever neighbouring requests
+// have in common (Asmussen and Glynn, Stochastic Simulation, section III.5).
+func compareTail(name string, of value, a, b *half) Diff {
+	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: "batch", P: 1}
+	p99 := func(v []float64) float64 {
+		s := slices.Clone(v)
+		slices.Sort(s)
+		return metric.Quantile(s, 0.99)
+	}
+	side := func(h *half) (q, variance float64, n int) {
+		all := h.pooled(of)
+		q = metric.Quantile(all, 0.99)
+		var of99 []float64
+		for _, ok := range h.ok {
+			of99 = append(of99, batched(values(ok, of), tailBatches, tailBatch, p99)...)
+		}
+		for _, x := range of99 {
+			variance += (x - q) * (x - q) / float64(len(of99)-1) / float64(len(of99))
+		}
+		return q, variance, len(of99)
+	}
+	var va, vb float64
+	d.A, va, d.NA = side(a)
+	d.B, vb, d.NB = side(b)
+	d.Change = relative(d.A, d.B)
+	if d.NA < tailBatches || d.NB < tailBatches || d.A <= 0 {
+		d.Verdict = TooFew
+		return d
+	}
+	half := studentT(min(d.NA, d.NB)-1) * math.Sqrt(va+vb) / d.A
+	d.Lo, d.Hi = d.Change-half, d.Change+half
+	return d
+}
+
+// compareShare compares the shares of requests of which yes is true; yes gets nil
+// for one that failed.
+func compareShare(name string, higher bool, yes func(*Record) bool, a, b *half, perRun bool) Diff {
+	d := Diff{Metric: name, Figure: "mean", Unit: Share, Higher: higher, Per: per(perRun)}
+	of := func(h *half) (samples []float64, share float64) {
+		requests := 0
+		for i, all := range h.all {
+			good := map[*Record]bool{}
+			for _, r := range h.ok[i] {
+				good[r] = true
+			}
+			one := func(r *Record) (float64, bool) {
+				if !good[r] {
+					r = nil
+				}
+				if yes(r) {
+					share++
+					return 1, true
+				}
+				return 0, true
+			}
+			samples = append(samples, h.samples([][]*Record{all}, one, perRun, metric.Mean[float64])...)
+			requests += len(all)
+		}
+		return samples, share / float64(max(requests, 1))
+	}
+	sa, shareA := of(a)
+	sb, shareB := of(b)
+	d.test(sa, sb)
+	d.A, d.B = shareA, shareB
+	d.Change, d.Lo, d.Hi = d.B-d.A, 0, 0
+	return d
+}
+
+func compareRate(f figure, a, b *half) Diff {
+	d := Diff{Metric: f.name, Figure: "mean", Unit: f.unit, Higher: f.higher, Per: "run"}
+	of := func(h *half) (v []float64) {
+		for _, s := range h.summaries {
+			if x, ok := f.of(s); ok {
+				v = append(v, x)
+			}
+		}
+		return v
+	}
+	va, vb := of(a), of(b)
+	d.test(va, vb)
+	d.A, d.B = metric.Mean(va), metric.Mean(vb)
+	d.Change = relative(d.A, d.B)
+	return d
+}
+
+func relative(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return b/a - 1
+}

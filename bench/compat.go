@@ -1,0 +1,338 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Figure is one number under the name that a tool gives it.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Tools are what Compat knows.
+var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
+
+// Compat gives the numbers that another tool would have printed of the same
+// events, under its names and in its units, so that old results can be set
+// against new ones. What the tools mean by their words is in docs/metrics.md.
+func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
+	if !slices.Contains(Tools, tool) {
+		return nil, fmt.Errorf("unknown tool %q; there are %s", tool, strings.Join(Tools, ", "))
+	}
+	c := compat{run: run, seconds: float64(run.Duration) / 1e9}
+	for i := range records {
+		r := &records[i]
+		why := r.failure(run.Embedding())
+		if why == "" || why == Empty && r.Status == 200 && tool == "sglang" {
+			c.ok = append(c.ok, r)
+		}
+	}
+	c.failed = len(records) - len(c.ok)
+	switch tool {
+	case "sglang":
+		c.sglang()
+	case "vllm":
+		c.vllm(goodput(o.SLO, c.ok, len(records), c.seconds))
+	case "aiperf":
+		c.aiperf()
+	case "guidellm":
+		c.guidellm()
+	}
+	return c.out, nil
+}
+
+type compat struct {
+	run     *Run
+	ok      []*Record
+	failed  int
+	seconds float64
+	out     []Figure
+}
+
+// put leaves out what is no number: rates of a run of no length, latencies of none.
+func (c *compat) put(name string, v float64) {
+	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		c.out = append(c.out, Figure{name, v})
+	}
+}
+
+func (c *compat) totals(f func(*Record) int) (n int) {
+	for _, r := range c.ok {
+		n += f(r)
+	}
+	return n
+}
+
+func outputLen(r *Record) int { return r.OutputLen }
+
+// stats of a sample that numpy is given as «x or 0»: none is one 0.
+func orZero(s sample) Stats {
+	if len(s) == 0 {
+		s = sample{{0, 1}}
+	}
+	return s.stats()
+}
+
+func each(v []float64) sample {
+	s := make(sample, len(v))
+	for i := range v {
+		s[i] = weighted{v[i], 1}
+	}
+	return s
+}
+
+// sglang: a reply without a token is a success with a TTFT of 0, rounds of a
+// conversation have no input, and lists that are empty count as one 0 (but for
+// E2E, of which SGLang has none then).
+func (c *compat) sglang() {
+	var e2e, ttft, tpot []float64
+	input, text, vision := 0, 0, 0
+	turns := slices.ContainsFunc(c.ok, func(r *Record) bool { return r.Turn > 0 })
+	for _, r := range c.ok {
+		first, _ := r.TTFT()
+		last, _ := r.E2E()
+		e2e, ttft = append(e2e, float64(last)), append(ttft, float64(first))
+		if r.OutputLen > 1 {
+			tpot = append(tpot, float64(last-first)/float64(r.OutputLen-1))
+		}
+		if !turns {
+			input += r.inputLen()
+			vision += r.VisionLen
+		}
+	}
+	text = input - vision
+	var s Summary
+	s.AcceptLength = c.run.AcceptLength()
+	s.gaps(c.ok, c.run)
+	output, retokenized := c.totals(outputLen), c.totals(func(r *Record) int { return max(r.Retokenized, 0) })
+	peak, most := buckets(c.ok, c.run.native())
+	c.put("duration", c.seconds)
+	c.put("completed", float64(len(c.ok)))
+	c.put("total_input_tokens", float64(input))
+	c.put("total_input_text_tokens", float64(text))
+	c.put("total_input_vision_tokens", float64(vision))
+	c.put("total_output_tokens", float64(output))
+	c.put("total_output_tokens_retokenized", float64(retokenized))
+	c.put("request_throughput", float64(len(c.ok))/c.seconds)
+	c.put("input_throughput", float64(input)/c.seconds)
+	c.put("output_throughput", float64(output)/c.seconds)
+	c.put("total_throughput", float64(input+output)/c.seconds)
+	all := each(e2e).stats()
+	if all.N == 0 {
+		nan := math.NaN()
+		all.Mean, all.Median, all.Std, all.P90, all.P95, all.P99 = nan, nan, nan, nan, nan, nan
+	}
+	c.ms("e2e_latency", all)
+	c.ms("ttft", orZero(each(ttft)))
+	c.ms("tpot", orZero(each(tpot)))
+	c.ms("itl", s.ITL) // of none all fields are 0 already
+	c.put("max_itl_ms", s.ITL.Max/1e6)
+	c.put("concurrency", all.Mean*float64(all.N)/1e9/c.seconds)
+	if s.AcceptLength > 0 {
+		c.put("accept_length", s.AcceptLength)
+	}
+	c.put("max_output_tokens_per_s", peak)
+	c.put("max_concurrent_requests", float64(most))
+}
+
+func (c *compat) ms(name string, s Stats) {
+	for _, f := range s.six() {
+		c.put(f.Name+"_"+name+"_ms", f.Value/1e6)
+	}
+}
+
+// six are the figures that SGLang gives of each latency, in its order.
+func (s Stats) six() []Figure {
+	return []Figure{{"mean", s.Mean}, {"median", s.Median}, {"std", s.Std}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}}
+}
+
+// vllm (vllm bench serve): the first event counts as the first token even if it
+// is empty or a role, so the first gap holds the prefill; gaps are between
+// events, whatever they hold; a request ends with its last token.
+func (c *compat) vllm(good *Goodput) {
+	var e2e, ttft, tpot []float64
+	var itl sample
+	for _, r := range c.ok {
+		start := r.FirstAny
+		if start == Never {
+			start = r.First
+		}
+		first, _ := since(start, r.Sent)
+		last, _ := since(max(r.Last, start), r.Sent)
+		ttft, e2e = append(ttft, float64(first)), append(e2e, float64(last))
+		if r.OutputLen > 1 {
+			tpot = append(tpot, float64(last-first)/float64(r.OutputLen-1))
+		}
+		if r.First > start {
+			itl.add(float64(r.First-start), 1)
+		}
+		r.gaps(func(_, _ *Chunk, gap int64, _ int) { itl.add(float64(gap), 1) })
+	}
+	input, output := c.totals((*Record).inputLen), c.totals(outputLen)
+	peak, most := buckets(c.ok, false)
+	c.put("duration", c.seconds)
+	c.put("completed", float64(len(c.ok)))
+	c.put("failed", float64(c.failed))
+	c.put("total_input_tokens", float64(input))
+	c.put("total_output_tokens", float64(output))
+	c.put("request_throughput", float64(len(c.ok))/c.seconds)
+	if good != nil {
+		c.put("request_goodput", good.Rate)
+	}
+	c.put("output_throughput", float64(output)/c.seconds)
+	c.put("total_token_throughput", float64(input+output)/c.seconds)
+	c.put("max_output_tokens_per_s", peak)
+	c.put("max_concurrent_requests", float64(most))
+	for _, f := range []struct {
+		name string
+		of   Stats
+	}{{"ttft", orZero(each(ttft))}, {"tpot", orZero(each(tpot))}, {"itl", orZero(itl)}, {"e2el", orZero(each(e2e))}} {
+		c.put("mean_"+f.name+"_ms", f.of.Mean/1e6)
+		c.put("median_"+f.name+"_ms", f.of.Median/1e6)
+		c.put("std_"+f.name+"_ms", f.of.Std/1e6)
+		c.put("p99_"+f.name+"_ms", f.of.P99/1e6)
+	}
+}
+
+// aiperf: inter_token_latency is one value a request, (latency − TTFT)/(n − 1),
+// and a request ends with its last content; gaps between events are
+// inter_chunk_latency. Rates are over the time from the first send to the last
+// response.
+func (c *compat) aiperf() {
+	var latency, ttft, ttfo, second, itl, perUser, in, out []float64
+	var icl sample
+	from, to := int64(math.MaxInt64), int64(0)
+	for _, r := range c.ok {
+		end := r.Last
+		if end == Never {
+			end = r.Done
+		}
+		from, to = min(from, r.Sent), max(to, end)
+		last, _ := since(end, r.Sent)
+		latency = append(latency, float64(last))
+		in, out = append(in, float64(r.PromptLen)), append(out, float64(r.OutputLen))
+		first, ok := r.TTFT()
+		if ok {
+			ttft = append(ttft, float64(first))
+		}
+		if v, ok := since(r.Visible, r.Sent); ok {
+			ttfo = append(ttfo, float64(v))
+		}
+		if ok && r.OutputLen > 1 {
+			v := float64(last-first) / float64(r.OutputLen-1)
+			itl = append(itl, v)
+			if v > 0 {
+				perUser = append(perUser, 1e9/v)
+			}
+		}
+		seen := false
+		r.gaps(func(_, _ *Chunk, gap int64, _ int) {
+			if !seen {
+				second, seen = append(second, float64(gap)), true
+			}
+			icl.add(float64(gap), 1)
+		})
+	}
+	for _, f := range []struct {
+		name string
+		of   sample
+		unit float64
+	}{
+		{"time_to_first_token (ms)", each(ttft), 1e6}, {"time_to_second_token (ms)", each(second), 1e6},
+		{"time_to_first_output_token (ms)", each(ttfo), 1e6}, {"request_latency (ms)", each(latency), 1e6},
+		{"inter_token_latency (ms)", each(itl), 1e6}, {"inter_chunk_latency (ms)", icl, 1e6},
+		{"output_token_throughput_per_user (tokens/s/user)", each(perUser), 1},
+		{"output_sequence_length (tokens)", each(out), 1}, {"input_sequence_length (tokens)", each(in), 1},
+	} {
+		if len(f.of) > 0 {
+			c.spread(f.name, f.of.stats(), f.unit)
+		}
+	}
+	seconds := float64(to-from) / 1e9
+	c.put("output_token_throughput (tokens/s)", float64(c.totals(outputLen))/seconds)
+	c.put("request_throughput (requests/s)", float64(len(c.ok))/seconds)
+	c.put("request_count (requests)", float64(len(c.ok)))
+	c.put("error_request_count (requests)", float64(c.failed))
+	c.put("benchmark_duration (sec)", seconds)
+}
+
+func (c *compat) spread(name string, s Stats, unit float64) {
+	for _, f := range []Figure{{"avg", s.Mean}, {"min", s.Min}, {"max", s.Max}, {"p99", s.P99}, {"p95", s.P95}, {"p90", s.P90}, {"p50", s.Median}, {"std", s.Std}} {
+		c.put(name+" "+f.Name, f.Value/unit)
+	}
+}
+
+// guidellm: time_per_output_token_ms includes the time to the first token; both
+// it and inter_token_latency_ms are one value a request that weighs as many
+// tokens as it stands for; percentiles are values of the sample.
+func (c *compat) guidellm() {
+	var latency, ttft, ttfo, tpot, itl sample
+	from, to := int64(math.MaxInt64), int64(0)
+	var busy float64
+	for _, r := range c.ok {
+		e2e, _ := r.E2E()
+		from, to = min(from, r.Sent), max(to, r.Done)
+		latency.add(float64(e2e), 1)
+		busy += float64(e2e)
+		if v, ok := r.TTFT(); ok {
+			ttft.add(float64(v), 1)
+		}
+		if v, ok := since(r.Visible, r.Sent); ok {
+			ttfo.add(float64(v), 1)
+		}
+		last := r.Last
+		if last == Never {
+			last = r.Done
+		}
+		if r.OutputLen > 0 {
+			tpot.add(float64(last-r.Sent)/float64(r.OutputLen), int64(r.OutputLen))
+		}
+		if r.OutputLen > 1 && r.First != Never {
+			itl.add(float64(last-r.First)/float64(r.OutputLen-1), int64(r.OutputLen-1))
+		}
+	}
+	for _, f := range []struct {
+		name string
+		of   sample
+		unit float64
+	}{
+		{"request_latency", latency, 1e9}, {"time_to_first_token_ms", ttft, 1e6}, {"time_to_first_output_token_ms", ttfo, 1e6},
+		{"time_per_output_token_ms", tpot, 1e6}, {"inter_token_latency_ms", itl, 1e6},
+	} {
+		if len(f.of) == 0 {
+			continue
+		}
+		s := f.of.stats()
+		for _, x := range []Figure{
+			{"mean", s.Mean}, {"median", f.of.inverse(s.N, 0.5)}, {"std_dev", s.Std}, {"p90", f.of.inverse(s.N, 0.9)},
+			{"p95", f.of.inverse(s.N, 0.95)}, {"p99", f.of.inverse(s.N, 0.99)}, {"min", s.Min}, {"max", s.Max},
+		} {
+			c.put(f.name+" "+x.Name, x.Value/f.unit)
+		}
+	}
+	seconds := float64(to-from) / 1e9
+	input, output := c.totals(func(r *Record) int { return r.PromptLen }), c.totals(outputLen)
+	c.put("requests_per_second", float64(len(c.ok))/seconds)
+	c.put("request_concurrency", busy/1e9/seconds)
+	c.put("output_tokens_per_second", float64(output)/seconds)
+	c.put("tokens_per_second", float64(input+output)/seconds)
+	c.put("request_totals successful", float64(len(c.ok)))
+	c.put("request_totals errored", float64(c.failed))
+}
+
+// inverse returns the first value of a sorted sample of n at or below which
+// there is the share p: the inverted distribution, no interpolation.
+func (s sample) inverse(n int64, p float64) float64 {
+	var below int64
+	for _, x := range s {
+		below += x.n
+		if float64(below) >= p*float64(n)-1e-9 {
+			return x.v
+		}
+	}
+	return s[len(s)-1].v
+}

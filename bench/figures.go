@@ -1,0 +1,106 @@
+package bench
+
+// figure is a number of a run that can be set against that of another.
+type figure struct {
+	name   string
+	unit   Unit
+	higher bool // is better
+	of     func(*Summary) (float64, bool)
+}
+
+// Unit is what a figure is counted in.
+type Unit string
+
+// The units.
+const (
+	NS        Unit = "ns"
+	PerSecond Unit = "1/s"
+	Share     Unit = "share"
+)
+
+// rates are of a whole run: there is one value a run.
+var rates = []figure{
+	{"request_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.RequestRate, true }},
+	{"output_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.OutputRate, !s.Embedding }},
+	{"steady_output_throughput", PerSecond, true, func(s *Summary) (float64, bool) {
+		if s.Steady == nil || s.Embedding {
+			return 0, false
+		}
+		return s.Steady.OutputRate, true
+	}},
+	{"goodput", PerSecond, true, func(s *Summary) (float64, bool) {
+		if s.Goodput == nil {
+			return 0, false
+		}
+		return s.Goodput.Rate, true
+	}},
+}
+
+// latencies are one value a request.
+var latencies = []struct {
+	name  string
+	of    value
+	stats func(*Summary) *Stats
+}{
+	{"ttft", ttft, func(s *Summary) *Stats { return &s.TTFT }},
+	{"ttft_scheduled", ttftScheduled, func(s *Summary) *Stats { return &s.TTFTScheduled }},
+	{"tpot", (*Record).TPOT, func(s *Summary) *Stats { return &s.TPOT }},
+	{"longest_gap", longestGap, nil},
+	{"e2e", e2e, func(s *Summary) *Stats { return &s.E2E }},
+}
+
+// Estimate is a figure over the runs of --repeat: their mean, with Student's
+// interval.
+type Estimate struct {
+	Name     string    `json:"name"`
+	Unit     Unit      `json:"unit"`
+	Values   []float64 `json:"values"` // of each run that has one
+	Mean     float64   `json:"mean"`
+	Interval Interval  `json:"interval"`
+}
+
+// Repeated sets the runs of one load beside each other. What differs between
+// them is what chance does from run to run, which no single run can tell.
+func Repeated(runs []*Summary) []Estimate {
+	all := rates[:len(rates):len(rates)]
+	for _, l := range latencies {
+		if l.stats == nil {
+			continue
+		}
+		for _, q := range []struct {
+			name string
+			of   func(*Stats) float64
+		}{
+			{"mean", func(s *Stats) float64 { return s.Mean }},
+			{"median", func(s *Stats) float64 { return s.Median }},
+			{"p99", func(s *Stats) float64 { return s.P99 }},
+		} {
+			all = append(all, figure{q.name + "_" + l.name, NS, false, func(s *Summary) (float64, bool) {
+				x := l.stats(s)
+				return q.of(x), x.N > 0
+			}})
+		}
+	}
+	all = append(all, figure{"failed", Share, false, failedShare})
+	out := []Estimate{}
+	for _, f := range all {
+		e := Estimate{Name: f.name, Unit: f.unit, Values: []float64{}}
+		for _, s := range runs {
+			if v, ok := f.of(s); ok {
+				e.Values = append(e.Values, v)
+			}
+		}
+		if len(e.Values) > 0 {
+			e.Mean, e.Interval = meanInterval(e.Values)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func failedShare(s *Summary) (float64, bool) {
+	if s.Requests == 0 {
+		return 0, false
+	}
+	return float64(s.Requests-s.Completed) / float64(s.Requests), true
+}

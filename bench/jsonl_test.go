@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func oneLine(t *testing.T, o LineOptions) string {
+	t.Helper()
+	records, run := byHand()
+	run.Dataset, run.Args = "random", map[string]any{"random_input_len": 64, "random-output-len": 8}
+	run.ServerInfo = map[string]any{"version": "0.5.23"}
+	records[0].Text, records[0].CachedTokens = `he said "NaN"`, 4
+	records[0].CachedDetails = map[string]any{"device": 3.0, "host": 1.0}
+	for i := range records { // as the plan had them; they ended in another order
+		records[i].Index = i
+	}
+	records[0], records[2] = records[2], records[0]
+	s := Summarize(records, run, Options{SLO: SLO{{"ttft", 110 * ms}, {"e2e", 200 * ms}}})
+	var b bytes.Buffer
+	if err := WriteJSONL(&b, s, run, records, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The whole line, with all that can be in it.
+func TestLine(t *testing.T) {
+	got := oneLine(t, LineOptions{Details: true, Cache: true})
+	if !json.Valid([]byte(got)) {
+		t.Error("no JSON")
+	}
+	if *update {
+		if err := os.WriteFile("testdata/line.jsonl", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/line.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("(go test -update writes testdata/line.jsonl anew)\n got %s\nwant %s", got, want)
+	}
+}
+
+// Keys stand in the order of SGLang's result and result_details.
+func TestLineKeys(t *testing.T) {
+	want := strings.Fields(`tag backend dataset_name request_rate max_concurrency sharegpt_output_len random_input_len random_output_len
+		random_range_ratio server_info duration completed total_input_tokens total_input_text_tokens total_input_vision_tokens
+		total_output_tokens total_output_tokens_retokenized request_throughput input_throughput output_throughput total_throughput
+		mean_e2e_latency_ms median_e2e_latency_ms std_e2e_latency_ms p90_e2e_latency_ms p95_e2e_latency_ms p99_e2e_latency_ms
+		mean_ttft_ms median_ttft_ms std_ttft_ms p90_ttft_ms p95_ttft_ms p99_ttft_ms mean_tpot_ms median_tpot_ms std_tpot_ms p90_tpot_ms
+		p95_tpot_ms p99_tpot_ms mean_itl_ms median_itl_ms std_itl_ms p90_itl_ms p95_itl_ms p99_itl_ms concurrency accept_length
+		max_output_tokens_per_s max_concurrent_requests goodput_slos_ms request_goodput slo_attainment slo_attainment_by_metric
+		cache_report input_lens output_lens ttfts itls generated_texts errors cached_tokens cached_tokens_details`)
+	d := json.NewDecoder(strings.NewReader(oneLine(t, LineOptions{Details: true, Cache: true})))
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; d.More(); i++ {
+		key, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i >= len(want) || key != want[i] {
+			t.Fatalf("key %d is %v", i, key)
+		}
+		var v any
+		if err := d.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Python's words are there when asked for, and read back.
+func TestPythonJSON(t *testing.T) {
+	text := oneLine(t, LineOptions{Python: true, Details: true})
+	if !strings.Contains(text, `"request_rate": Infinity`) || !strings.Contains(text, `"ttfts": [0.1, 0.12, 0.04, NaN]`) {
+		t.Errorf("no words of Python's in %s", text)
+	}
+	lines, err := ReadJSONL(strings.NewReader(text + "\n" + oneLine(t, LineOptions{})))
+	if err != nil || len(lines) != 2 {
+		t.Fatal(len(lines), err)
+	}
+	if lines[0]["request_rate"] != math.Inf(1) || lines[1]["request_rate"] != "inf" {
+		t.Errorf("rates %v and %v", lines[0]["request_rate"], lines[1]["request_rate"])
+	}
+	if got := lines[0]["generated_texts"].([]any)[0]; got != `he said "NaN"` {
+		t.Errorf("a text became %v", got)
+	}
+}
+
+func TestReadJSONL(t *testing.T) {
+	tests := []struct{ name, text, want, err string }{
+		{"infinities", `{"a": Infinity, "b": -Infinity, "c": [NaN, "Infinity \" NaN", 1.5]}`, `map[a:+Inf b:-Inf c:[NaN Infinity " NaN 1.5]]`, ""},
+		{"escape at the end of a string", `{"a": "\\", "b": NaN}`, `map[a:\ b:NaN]`, ""},
+		{"no line end, blank lines", "\n{\"a\": 1}\n\n  \n{\"a\": 2}", `map[a:1] map[a:2]`, ""},
+		{"cut short", "{\"a\": 1}\n{\"a\": 2", `map[a:1]`, "line 2: no benchmark record: unexpected EOF"},
+		{"a list", `[1]`, ``, "line 1: no benchmark record: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+		{"null", `null`, ``, "line 1: no benchmark record: want an object"},
+		{"two objects", `{} {}`, ``, "line 1: more than one value in the line"},
+		{"half a word", `{"a": Inf}`, ``, "line 1: no benchmark record: invalid character 'I' looking for beginning of value"},
+	}
+	for _, tt := range tests {
+		lines, err := ReadJSONL(strings.NewReader(tt.text))
+		var got []string
+		for _, l := range lines {
+			got = append(got, fmt.Sprint(l))
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, text, tt.want)
+		}
+		if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
+		}
+	}
+}
+
+func FuzzReadJSONL(f *testing.F) {
+	f.Add([]byte(`{"a": Infinity, "b": "NaN\"", "c": [-Infinity]}`))
+	f.Add([]byte("{\"a\": \"\\"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if json.Valid(text) && !regexp.MustCompile(`[\n0-9]`).Match(text) {
+			var want map[string]any
+			if json.Unmarshal(text, &want) != nil || want == nil {
+				return
+			}
+			got, err := ReadJSONL(bytes.NewReader(text))
+			if err != nil || len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(want) {
+				t.Errorf("%q: %v, %v", text, got, err)
+			}
+			return
+		}
+		ReadJSONL(bytes.NewReader(text)) // must come back
+	})
+}
+
+func TestFileName(t *testing.T) {
+	now := time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
+	args := map[string]any{"num-prompts": 50, "random_input_len": 256, "random_output_len": 32, "image_count": 2, "image_resolution": "720p"}
+	tests := []struct {
+		dataset string
+		args    map[string]any
+		want    string
+	}{
+		{"random", args, "sglang_0307_50_256_32.jsonl"},
+		{"random-ids", args, "sglang_0307_50_256_32.jsonl"},
+		{"image", args, "sglang_0307_50_256_32_2imgs_720p.jsonl"},
+		{"sharegpt", args, "sglang_0307_50_sharegpt.jsonl"},
+		{"random", nil, "sglang_0307_1000_1024_1024.jsonl"},
+	}
+	for _, tt := range tests {
+		if got := FileName(&Run{Backend: "sglang", Dataset: tt.dataset, Args: tt.args}, now); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.dataset, got, tt.want)
+		}
+	}
+}

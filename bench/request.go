@@ -1,0 +1,209 @@
+package bench
+
+import "strings"
+
+// Latencies of one request, in ns. ok is false where a moment they need never
+// came: a request without a token has no TTFT, not one of 0.
+
+func since(at, from int64) (ns int64, ok bool) {
+	if at == Never || from == Never {
+		return 0, false
+	}
+	return at - from, true
+}
+
+// TTFT is the time from sending to the first event with text, reasoning
+// included.
+func (r *Record) TTFT() (int64, bool) { return since(r.First, r.Sent) }
+
+// E2E is the time from sending to the last byte of the reply, as SGLang's
+// client counts it: what follows the last token is in it, see StreamClose.
+func (r *Record) E2E() (int64, bool) { return since(r.Done, r.Sent) }
+
+// TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It
+// needs two tokens.
+func (r *Record) TPOT() (float64, bool) {
+	ttft, ok := r.TTFT()
+	e2e, done := r.E2E()
+	if !ok || !done || r.OutputLen <= 1 {
+		return 0, false
+	}
+	return float64(e2e-ttft) / float64(r.OutputLen-1), true
+}
+
+// StreamClose is the time from the last event with text to the last byte: usage,
+// [DONE], and the server letting go.
+func (r *Record) StreamClose() (int64, bool) { return since(r.Done, r.Last) }
+
+// value is a figure of one request.
+type value func(*Record) (float64, bool)
+
+func between(to, from func(*Record) int64) value {
+	return func(r *Record) (float64, bool) {
+		ns, ok := since(to(r), from(r))
+		return float64(ns), ok
+	}
+}
+
+func scheduled(r *Record) int64 { return r.Scheduled }
+func released(r *Record) int64  { return r.Released }
+func sent(r *Record) int64      { return r.Sent }
+func firstText(r *Record) int64 { return r.First }
+func lastText(r *Record) int64  { return r.Last }
+func visible(r *Record) int64   { return r.Visible }
+func done(r *Record) int64      { return r.Done }
+
+var (
+	ttft          = between(firstText, sent)
+	ttftScheduled = between(firstText, scheduled)
+	ttftVisible   = between(visible, sent)
+	e2e           = between(done, sent)
+	e2eScheduled  = between(done, scheduled)
+	gate          = between(released, scheduled)
+	late          = between(sent, released)
+	streamClose   = between(done, lastText)
+	headers       = between(func(r *Record) int64 { return r.Headers }, sent)
+	firstEvent    = between(func(r *Record) int64 { return r.FirstAny }, sent)
+)
+
+func longestGap(r *Record) (float64, bool) {
+	ns, ok := r.LongestGap()
+	return float64(ns), ok
+}
+
+// LongestGap is the longest time between two events with text.
+func (r *Record) LongestGap() (int64, bool) {
+	longest, found := int64(0), false
+	r.gaps(func(_, to *Chunk, gap int64, _ int) {
+		longest, found = max(longest, gap), true
+	})
+	return longest, found
+}
+
+// gaps calls f for each two neighbouring events with text: the time between
+// them and the tokens that are new since the first of the two, -1: not known.
+func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
+	var last *Chunk
+	tokens := 0
+	for i := range r.Chunks {
+		c := &r.Chunks[i]
+		if tokens >= 0 && c.Tokens >= 0 {
+			tokens += c.Tokens
+		} else {
+			tokens = -1
+		}
+		if !c.Text {
+			continue // its tokens show with the next text
+		}
+		if last != nil {
+			f(last, c, c.At-last.At, tokens)
+		}
+		last, tokens = c, 0
+	}
+}
+
+// tokenGaps calls f for each time between tokens: n equal gaps of each ns that
+// end at to. Tokens that come in one event are spread evenly over the time since
+// the event before, and an event without a new token is passed over, as SGLang's
+// client does for /generate. An event of unknown size counts as guess tokens; if
+// that is 0, it is left out.
+func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
+	var from int64
+	have := false
+	r.gaps(func(a, b *Chunk, _ int64, tokens int) {
+		if !have {
+			from, have = a.At, true
+		}
+		if tokens < 0 {
+			if tokens = guess; guess == 0 {
+				from = b.At
+			}
+		}
+		if tokens == 0 {
+			return
+		}
+		f(from, b.At, int64(tokens))
+		from = b.At
+	})
+}
+
+// itls are the gaps that SGLang's client keeps of the request, in ns: between
+// tokens for its own API, between events for the others.
+func (r *Record) itls(native bool) []float64 {
+	out := []float64{}
+	if !native {
+		r.gaps(func(_, _ *Chunk, gap int64, _ int) { out = append(out, float64(gap)) })
+		return out
+	}
+	r.tokenGaps(1, func(from, to, n int64) {
+		for range min(n, 1<<16) { // no server makes more at once, but one may say so
+			out = append(out, float64(to-from)/float64(n))
+		}
+	})
+	return out
+}
+
+// failure is why a request counts as failed. A reply of no token is a failure
+// however its status reads, unless none was asked for.
+func (r *Record) failure(embedding bool) Failure {
+	if r.OK() && !embedding && r.First == Never {
+		return Empty
+	}
+	return r.Failure
+}
+
+// inputLen is the prompt as the data set counts it, as in SGLang's totals;
+// PromptLen is the server's count where it gives one.
+func (r *Record) inputLen() int {
+	if n := r.TextLen + r.VisionLen; n > 0 {
+		return n
+	}
+	return r.PromptLen
+}
+
+// Embedding tells a backend that generates nothing.
+func (r *Run) Embedding() bool { return strings.HasSuffix(r.Backend, "-embedding") }
+
+// native tells SGLang's own API, whose events count their tokens.
+func (r *Run) native() bool { return r.Backend == "sglang" || r.Backend == "sglang-native" }
+
+// dividesGaps tells whether SGLang shares the time between events out over their
+// tokens: for its own API, and for OpenAI's where the server speculates.
+func (r *Run) dividesGaps() bool {
+	return r.native() || r.AcceptLength() > 0 && (r.Backend == "sglang-oai" || r.Backend == "sglang-oai-chat")
+}
+
+// AcceptLength is the mean number of tokens a speculative step gained, as the
+// server says; 0: it does not. Only SGLang servers are asked.
+func (r *Run) AcceptLength() float64 {
+	if !strings.Contains(r.Backend, "sglang") {
+		return 0
+	}
+	info := r.ServerInfo
+	if decode, ok := first(info["decode"]); ok { // a PD balancer
+		info = decode
+	}
+	state, _ := first(info["internal_states"])
+	n, _ := state["avg_spec_accept_length"].(float64)
+	return n
+}
+
+func first(v any) (map[string]any, bool) {
+	list, _ := v.([]any)
+	if len(list) == 0 {
+		return nil, false
+	}
+	m, ok := list[0].(map[string]any)
+	return m, ok
+}
+
+// RateText is the request rate as SGLang prints it: "inf", "trace" or a number.
+func (r *Run) RateText() string {
+	switch {
+	case r.Traced:
+		return "trace"
+	case r.Rate <= 0:
+		return "inf"
+	}
+	return pyFloat(r.Rate)
+}

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SLO is a list of objectives that a request must all meet.
+type SLO []Objective
+
+// Objective is the most that one latency of a request may be.
+type Objective struct {
+	Key   string `json:"key"`
+	Limit int64  `json:"limit_ns"`
+}
+
+// objectives are the latencies that can have one. A reply of one token has no
+// time between tokens, which meets every limit, as in SGLang's --goodput; any
+// other latency that a request lacks misses it.
+var objectives = []struct {
+	key string
+	of  value
+}{
+	{"ttft", ttft}, {"ttft_scheduled", ttftScheduled}, {"ttft_visible", ttftVisible}, {"tpot", (*Record).TPOT},
+	{"itl", longestGap}, {"e2e", e2e}, {"e2e_scheduled", e2eScheduled},
+}
+
+// ParseSLO reads objectives such as "ttft:500,tpot:50,e2e:2s": milliseconds, or
+// a number with its unit. e2el is SGLang's name for e2e.
+func ParseSLO(text string) (SLO, error) {
+	var out SLO
+	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		key, value, _ := strings.Cut(pair, ":")
+		if key == "e2el" {
+			key = "e2e"
+		}
+		if _, err := objective(key); err != nil {
+			return nil, err
+		}
+		for _, o := range out {
+			if o.Key == key {
+				return nil, fmt.Errorf("objective %q is given twice", key)
+			}
+		}
+		limit, err := time.ParseDuration(value)
+		if err != nil {
+			ms, err := strconv.ParseFloat(value, 64)
+			if err != nil || !(ms < 1e12) { // NaN, infinite, beyond int64
+				return nil, fmt.Errorf("objective %q: want %s:MILLISECONDS, such as %s:500, or a time such as %s:1.5s", pair, key, key, key)
+			}
+			limit = time.Duration(ms * 1e6)
+		}
+		if limit <= 0 {
+			return nil, fmt.Errorf("objective %q: the limit must be above 0", pair)
+		}
+		out = append(out, Objective{key, int64(limit)})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no objectives in %q; such as ttft:500,tpot:50 in milliseconds", text)
+	}
+	return out, nil
+}
+
+func objective(key string) (value, error) {
+	known := make([]string, len(objectives))
+	for i, o := range objectives {
+		if o.key == key {
+			return o.of, nil
+		}
+		known[i] = o.key
+	}
+	return nil, fmt.Errorf("unknown objective %q; there are %s", key, strings.Join(known, ", "))
+}
+
+// String writes objectives as ParseSLO reads them.
+func (s SLO) String() string {
+	parts := make([]string, len(s))
+	for i, o := range s {
+		parts[i] = o.Key + ":" + strconv.FormatFloat(float64(o.Limit)/1e6, 'f', -1, 64)
+	}
+	return strings.Join(parts, ",")
+}
+
+// Goodput is what the requests that met all objectives come to. Failed requests
+// meet none.
+type Goodput struct {
+	SLO       SLO     `json:"slo"`
+	Good      int     `json:"good"`
+	Share     float64 `json:"share"` // of all requests, failed ones included
+	Rate      float64 `json:"requests_per_s"`
+	TokenRate float64 `json:"output_tokens_per_s"` // of good requests
+	// Met is the share of requests that met each objective, in the order of SLO.
+	Met []float64 `json:"met"`
+}
+
+// Meets tells whether a successful request met all of s.
+func (s SLO) Meets(r *Record) bool {
+	return s.each(r, func(int) {})
+}
+
+func (s SLO) each(r *Record, met func(i int)) bool {
+	all := true
+	for i, o := range s {
+		of, err := objective(o.Key)
+		if err != nil {
+			all = false
+			continue
+		}
+		if v, ok := of(r); ok && v <= float64(o.Limit) || !ok && (o.Key == "tpot" || o.Key == "itl") {
+			met(i)
+		} else {
+			all = false
+		}
+	}
+	return all
+}
+
+func goodput(s SLO, ok []*Record, requests int, seconds float64) *Goodput {
+	if len(s) == 0 || requests == 0 {
+		return nil
+	}
+	g := &Goodput{SLO: s, Met: make([]float64, len(s))}
+	tokens := 0
+	for _, r := range ok {
+		if s.each(r, func(i int) { g.Met[i]++ }) {
+			g.Good++
+			tokens += r.OutputLen
+		}
+	}
+	for i := range g.Met {
+		g.Met[i] /= float64(requests)
+	}
+	g.Share = float64(g.Good) / float64(requests)
+	if seconds > 0 {
+		g.Rate, g.TokenRate = float64(g.Good)/seconds, float64(tokens)/seconds
+	}
+	return g
+}

@@ -1,0 +1,65 @@
+package bench
+
+import "testing"
+
+func TestParseSLO(t *testing.T) {
+	tests := []struct{ text, want, err string }{
+		{text: "ttft:500", want: "ttft:500"},
+		{text: "ttft:500,tpot:50,e2e:2s", want: "ttft:500,tpot:50,e2e:2000"},
+		{text: "ttft:500 tpot:50", want: "ttft:500,tpot:50"}, // SGLang's --goodput
+		{text: "e2el:1000", want: "e2e:1000"},
+		{text: "itl:0.5,ttft_visible:1ms,ttft_scheduled:1", want: "itl:0.5,ttft_visible:1,ttft_scheduled:1"},
+		{text: "", err: `no objectives in ""; such as ttft:500,tpot:50 in milliseconds`},
+		{text: "latency:5", err: `unknown objective "latency"; there are ttft, ttft_scheduled, ttft_visible, tpot, itl, e2e, e2e_scheduled`},
+		{text: "ttft", err: `objective "ttft": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
+		{text: "ttft:fast", err: `objective "ttft:fast": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
+		{text: "ttft:NaN", err: `objective "ttft:NaN": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
+		{text: "ttft:inf", err: `objective "ttft:inf": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
+		{text: "ttft:0", err: `objective "ttft:0": the limit must be above 0`},
+		{text: "ttft:-5", err: `objective "ttft:-5": the limit must be above 0`},
+		{text: "ttft:5,ttft:6", err: `objective "ttft" is given twice`},
+	}
+	for _, tt := range tests {
+		got, err := ParseSLO(tt.text)
+		if err != nil {
+			if err.Error() != tt.err {
+				t.Errorf("%q: error %q, want %q", tt.text, err, tt.err)
+			}
+			continue
+		}
+		if got.String() != tt.want || tt.err != "" {
+			t.Errorf("%q: %q, want %q %s", tt.text, got, tt.want, tt.err)
+		}
+		if again, err := ParseSLO(got.String()); err != nil || again.String() != got.String() {
+			t.Errorf("%q does not read back: %v", got, err)
+		}
+	}
+}
+
+func TestMeets(t *testing.T) {
+	two := reply(0, 1, 100, 1, 150, 1)
+	hidden := reply(0, 1, 100, 1, 150, 1)
+	hidden.Visible = Never // reasoning to its end
+	tests := []struct {
+		name string
+		slo  string
+		r    Record
+		want bool
+	}{
+		{"at the limit", "ttft:100", two, true},
+		{"above it", "ttft:99.9", two, false},
+		{"all of them", "ttft:100,tpot:50", two, false}, // (151 − 100) / 1
+		{"longest gap", "itl:50", two, true},
+		{"one token has no time between tokens", "tpot:1,itl:1", reply(0, 1, 100, 1), true},
+		{"what was never seen is not in time", "ttft_visible:1000", hidden, false},
+	}
+	for _, tt := range tests {
+		slo, err := ParseSLO(tt.slo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slo.Meets(&tt.r); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

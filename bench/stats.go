@@ -1,0 +1,207 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// Stats describe a sample of times, in ns. N 0 means that there was nothing to
+// measure; then no other field means anything, and none is ever shown as 0.
+type Stats struct {
+	N      int64   `json:"n"`
+	Mean   float64 `json:"mean_ns"`
+	Std    float64 `json:"std_ns"` // of the population, as numpy.std
+	Min    float64 `json:"min_ns"`
+	Median float64 `json:"median_ns"`
+	P90    float64 `json:"p90_ns"` // linear interpolation, as numpy.percentile
+	P95    float64 `json:"p95_ns"`
+	P99    float64 `json:"p99_ns"`
+	Max    float64 `json:"max_ns"`
+	// Intervals of the median and of the 99th percentile; Level 0: too few
+	// samples, or samples that hang together (the gaps of one request).
+	MedianIn Interval `json:"median_interval"`
+	P99In    Interval `json:"p99_interval"`
+}
+
+// Interval holds the true value with probability Level; Level 0: not known.
+type Interval struct {
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+	Level float64 `json:"level"`
+}
+
+const level = 0.95 // of all intervals
+
+// sample is a list of values of which each may stand for many: a server that
+// sends 10 tokens in an event makes 10 equal gaps, and a broken one that claims
+// 10⁹ must cost no memory.
+type sample []weighted
+
+type weighted struct {
+	v float64
+	n int64
+}
+
+func (s *sample) add(v float64, n int64) { *s = append(*s, weighted{v, n}) }
+
+func (s sample) sort() {
+	slices.SortFunc(s, func(a, b weighted) int {
+		if a.v < b.v {
+			return -1
+		}
+		if a.v > b.v {
+			return 1
+		}
+		return 0
+	})
+}
+
+// stats sorts s.
+func (s sample) stats() Stats {
+	if len(s) == 0 {
+		return Stats{}
+	}
+	s.sort()
+	var out Stats
+	var sum float64
+	for _, x := range s {
+		out.N += x.n
+		sum += x.v * float64(x.n)
+	}
+	out.Mean = sum / float64(out.N)
+	var square float64
+	for _, x := range s {
+		square += (x.v - out.Mean) * (x.v - out.Mean) * float64(x.n)
+	}
+	out.Std = math.Sqrt(square / float64(out.N))
+	out.Min, out.Max = s[0].v, s[len(s)-1].v
+	q := s.quantiles(out.N, 0.5, 0.9, 0.95, 0.99)
+	out.Median, out.P90, out.P95, out.P99 = q[0], q[1], q[2], q[3]
+	return out
+}
+
+// quantiles of a sorted sample of n values in all, for ascending ps. Type 7 of
+// Hyndman and Fan, as metric.Quantile.
+func (s sample) quantiles(n int64, ps ...float64) []float64 {
+	out := make([]float64, len(ps))
+	i, below := 0, int64(0) // s[i] stands for the values from number below on
+	for k, p := range ps {
+		at := p * float64(n-1)
+		lo := int64(at)
+		for lo >= below+s[i].n {
+			below += s[i].n
+			i++
+		}
+		out[k] = s[i].v
+		if lo+1 == below+s[i].n && i+1 < len(s) {
+			out[k] += (s[i+1].v - s[i].v) * (at - float64(lo))
+		}
+	}
+	return out
+}
+
+// independent is stats with intervals: for samples of which each stands alone,
+// such as one value a request.
+func independent(v []float64) Stats {
+	s := make(sample, len(v))
+	for i, x := range v {
+		s[i] = weighted{x, 1}
+	}
+	out := s.stats()
+	sorted := make([]float64, len(s))
+	for i, x := range s {
+		sorted[i] = x.v
+	}
+	out.MedianIn = quantileInterval(sorted, 0.5)
+	out.P99In = quantileInterval(sorted, 0.99)
+	return out
+}
+
+// quantileInterval bounds the p-quantile of what the sorted sample was drawn
+// from by two order statistics: the number of samples below it is binomial,
+// whatever the distribution (David and Nagaraja, Order Statistics, section
+// 7.1). Unlike a bootstrap it holds its level in the tail, and it can say that
+// the sample is too small: the 99th percentile wants 368.
+func quantileInterval(sorted []float64, p float64) Interval {
+	n := len(sorted)
+	if n == 0 {
+		return Interval{}
+	}
+	tail := (1 - level) / 2
+	// The smallest k for which more than tail of the distribution is at or below
+	// it: fewer samples than that lie below the quantile with less than tail.
+	lo := binomialQuantile(n, p, tail)
+	// By symmetry, for samples above.
+	hi := n - binomialQuantile(n, 1-p, tail)
+	if lo < 1 || hi >= n {
+		return Interval{}
+	}
+	return Interval{Lo: sorted[lo-1], Hi: sorted[hi], Level: level}
+}
+
+// binomialQuantile returns the smallest k with P(X ≤ k) > tail for X of n
+// trials that succeed with probability p.
+func binomialQuantile(n int, p, tail float64) int {
+	logP, logQ := math.Log(p), math.Log1p(-p)
+	all, _ := math.Lgamma(float64(n + 1))
+	mean, sigma := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
+	k := max(int(mean-10*sigma), 0) // below it lies less than 10⁻²²
+	var sum float64
+	for ; k < n; k++ {
+		a, _ := math.Lgamma(float64(k + 1))
+		b, _ := math.Lgamma(float64(n - k + 1))
+		sum += math.Exp(all - a - b + float64(k)*logP + float64(n-k)*logQ)
+		if sum > tail {
+			break
+		}
+	}
+	return k
+}
+
+// meanInterval is Student's interval of the mean of a few values, such as one a
+// run.
+func meanInterval(v []float64) (mean float64, in Interval) {
+	n := float64(len(v))
+	for _, x := range v {
+		mean += x / n
+	}
+	if len(v) < 2 {
+		return mean, Interval{}
+	}
+	var square float64
+	for _, x := range v {
+		square += (x - mean) * (x - mean)
+	}
+	half := studentT(len(v)-1) * math.Sqrt(square/(n-1)/n)
+	return mean, Interval{Lo: mean - half, Hi: mean + half, Level: level}
+}
+
+// studentT returns the t that Student's distribution with df degrees of freedom
+// exceeds, up or down, with probability 1 − level. The share within ±t is a
+// finite series (Abramowitz and Stegun 26.7.3, 26.7.4), and rises with t.
+func studentT(df int) float64 {
+	within := func(t float64) float64 {
+		theta := math.Atan(t / math.Sqrt(float64(df)))
+		s, c := math.Sincos(theta)
+		if df == 1 {
+			return 2 * theta / math.Pi
+		}
+		term, sum := 1.0, 0.0
+		from := 1
+		if df%2 == 1 {
+			term, from = c, 2
+		}
+		for k := from; k < df; k += 2 {
+			sum += term
+			term *= c * c * float64(k) / float64(k+1)
+		}
+		if df%2 == 1 {
+			return 2 / math.Pi * (theta + s*sum)
+		}
+		return s * sum
+	}
+	const steps = 1 << 22 // of 2⁻¹⁷ up to 32
+	i := sort.Search(steps, func(i int) bool { return within(float64(i)*0x1p-17) >= level })
+	return float64(i) * 0x1p-17
+}

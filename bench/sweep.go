@@ -1,0 +1,278 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// Sweeps over time: how many requests run, how many tokens come, and when the
+// run is steady.
+
+// maxBuckets bounds what a broken time can cost: 10⁷ seconds are 115 days.
+const maxBuckets = 10_000_000
+
+// change is where the number of running requests goes to running.
+type change struct {
+	at      int64
+	running int
+}
+
+// running sweeps over stretches of time. Of what ends and begins in one moment
+// the ends come first, and the moment is one change.
+func running(spans []Span) []change {
+	starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
+	for i, s := range spans {
+		starts[i], ends[i] = s.From, s.To
+	}
+	slices.Sort(starts)
+	slices.Sort(ends)
+	out := make([]change, 0, 2*len(spans))
+	n, i, j := 0, 0, 0
+	for j < len(ends) {
+		at := ends[j]
+		if i < len(starts) {
+			at = min(at, starts[i])
+		}
+		for ; j < len(ends) && ends[j] == at; j++ {
+			n--
+		}
+		for ; i < len(starts) && starts[i] == at; i++ {
+			n++
+		}
+		out = append(out, change{at, n})
+	}
+	return out
+}
+
+func peakOf(c []change) int {
+	most := 0
+	for _, x := range c {
+		most = max(most, x.running)
+	}
+	return most
+}
+
+// Steady is the part of a run in which it was at its level: both ends are
+// trimmed, and by moments at which tokens came, not by requests.
+//
+// The level is the number of requests in decode (between their first and their
+// last token) such that half of all decode time was spent at that number or
+// below: request-seconds weigh, so that a long thin end does not pull it down.
+// The window runs from the first moment at which 90 % of the level decode to
+// the last. That is the time of the full batch if all requests come at once, the
+// time at the limit in a closed loop, and the time without the ramps of an open
+// loop. Where hardly any reply has two events (no streaming, embeddings),
+// requests under way stand in for those in decode.
+type Steady struct {
+	Span
+	Level    int     `json:"level"`    // requests in decode
+	Decode   bool    `json:"decode"`   // false: Level counts requests under way
+	Requests int     `json:"requests"` // ended in it
+	Tokens   float64 `json:"tokens"`   // came in it
+
+	RequestRate float64 `json:"requests_per_s"`
+	OutputRate  float64 `json:"output_tokens_per_s"`
+	Running     float64 `json:"running"` // mean number of requests under way
+	// Of the requests that were sent in it: the burst of the start is not among them.
+	TTFT Stats `json:"ttft"`
+	TPOT Stats `json:"tpot"`
+	E2E  Stats `json:"e2e"`
+}
+
+const steadyShare = 0.9
+
+// steadyWindow returns the window and the level that it holds; level 0: there is
+// none.
+func steadyWindow(records []*Record) (w Span, atLevel int, decode bool) {
+	var spans []Span
+	for _, r := range records {
+		if r.First != Never && r.Last > r.First {
+			spans = append(spans, Span{r.First, r.Last})
+		}
+	}
+	decode = 2*len(spans) >= len(records)
+	if !decode {
+		spans = spans[:0]
+		for _, r := range records {
+			if r.Sent != Never && r.Done > r.Sent {
+				spans = append(spans, Span{r.Sent, r.Done})
+			}
+		}
+	}
+	changes := running(spans)
+	byLevel := make([]float64, peakOf(changes)+1) // request-ns at each number of requests
+	var all float64
+	for i := 1; i < len(changes); i++ {
+		n := changes[i-1].running
+		area := float64(n) * float64(changes[i].at-changes[i-1].at)
+		byLevel[n] += area
+		all += area
+	}
+	var sum float64
+	for n, area := range byLevel {
+		if sum += area; area > 0 && 2*sum >= all {
+			atLevel = n
+			break
+		}
+	}
+	if atLevel == 0 {
+		return Span{}, 0, decode
+	}
+	least := int(math.Ceil(steadyShare*float64(atLevel) - 1e-9))
+	found := false
+	for i := 0; i+1 < len(changes); i++ {
+		if changes[i].running >= least {
+			if !found {
+				w.From, found = changes[i].at, true
+			}
+			w.To = changes[i+1].at
+		}
+	}
+	return w, atLevel, decode
+}
+
+// steady measures the steady window; nil: there is none.
+func steady(records []*Record) *Steady {
+	w, atLevel, decode := steadyWindow(records)
+	if atLevel == 0 || w.To <= w.From {
+		return nil
+	}
+	s := &Steady{Span: w, Level: atLevel, Decode: decode}
+	in := func(at int64) bool { return w.From < at && at <= w.To }
+	var inside []*Record
+	var busy float64
+	for _, r := range records {
+		if in(r.Done) {
+			s.Requests++
+		}
+		eachToken(r, func(at int64, n float64) {
+			if in(at) {
+				s.Tokens += n
+			}
+		})
+		busy += float64(max(min(r.Done, w.To)-max(r.Sent, w.From), 0))
+		if w.From <= r.Sent && r.Sent <= w.To {
+			inside = append(inside, r)
+		}
+	}
+	length := float64(w.To - w.From)
+	s.RequestRate, s.OutputRate = float64(s.Requests)/length*1e9, s.Tokens/length*1e9
+	s.Running = busy / length
+	s.TTFT, s.TPOT, s.E2E = independent(values(inside, ttft)), independent(values(inside, (*Record).TPOT)), independent(values(inside, e2e))
+	return s
+}
+
+// eachToken calls f for each event with the tokens it brought. Where events do
+// not say, the request's tokens are spread evenly over them; where there are no
+// events, they come with the last byte.
+func eachToken(r *Record, f func(at int64, n float64)) {
+	known := true
+	for i := range r.Chunks {
+		known = known && r.Chunks[i].Tokens >= 0
+	}
+	switch {
+	case len(r.Chunks) == 0:
+		if r.OutputLen > 0 && r.Done != Never {
+			f(r.Done, float64(r.OutputLen))
+		}
+	case known:
+		for i := range r.Chunks {
+			f(r.Chunks[i].At, float64(r.Chunks[i].Tokens))
+		}
+	default:
+		n := float64(r.OutputLen) / float64(len(r.Chunks))
+		for i := range r.Chunks {
+			f(r.Chunks[i].At, n)
+		}
+	}
+}
+
+// peakRate is the most tokens in any second, wherever it begins, to 10 ms.
+func peakRate(records []*Record, from, to int64) float64 {
+	const width = int64(10_000_000)
+	if to <= from || (to-from)/width >= maxBuckets {
+		return 0
+	}
+	bins := make([]float64, (to-from)/width+1)
+	for _, r := range records {
+		eachToken(r, func(at int64, n float64) {
+			if i := (at - from) / width; at >= from && i < int64(len(bins)) {
+				bins[i] += n
+			}
+		})
+	}
+	var most, sum float64
+	for i := range bins {
+		sum += bins[i]
+		if i >= 100 {
+			sum -= bins[i-100]
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// buckets are SGLang's peaks: token events, and requests that touch it, in each
+// second from the first sending on. A request counts in every second that it
+// touches, so its peak can exceed --max-concurrency.
+func buckets(records []*Record, native bool) (tokens float64, requests int) {
+	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, r := range records {
+		from, to = min(from, r.Sent), max(to, r.Done)
+	}
+	if len(records) == 0 || to < from || (to-from)/1e9 >= maxBuckets {
+		return 0, 0
+	}
+	seconds := (to - from + 1e9 - 1) / 1e9
+	perSecond, open := make([]float64, seconds+1), make([]int, seconds+2)
+	add := func(at float64, n float64) {
+		if i := int(math.Floor(at / 1e9)); i >= 0 && i < len(perSecond) {
+			perSecond[i] += n
+		}
+	}
+	for _, r := range records {
+		open[(r.Sent-from)/1e9]++
+		open[(r.Done-from)/1e9+1]--
+		if r.First == Never { // a reply without a token
+			add(float64(r.Sent-from), 1)
+			continue
+		}
+		add(float64(r.First-from), 1)
+		if !native {
+			r.gaps(func(_, c *Chunk, _ int64, _ int) { add(float64(c.At-from), 1) })
+			continue
+		}
+		r.tokenGaps(1, func(a, b, n int64) {
+			spread(float64(a-from)/1e9, float64(b-from)/1e9, n, func(second int, n float64) {
+				if second >= 0 && second < len(perSecond) {
+					perSecond[second] += n
+				}
+			})
+		})
+	}
+	running := 0
+	for i := range perSecond {
+		tokens = max(tokens, perSecond[i])
+		running += open[i]
+		requests = max(requests, running)
+	}
+	return tokens, requests
+}
+
+// spread shares n tokens out over the seconds: they come at equal distances
+// after a, the last at b.
+func spread(a, b float64, n int64, add func(second int, n float64)) {
+	first, last := int(math.Floor(a)), int(math.Floor(b))
+	if first == last || b <= a {
+		add(last, float64(n))
+		return
+	}
+	var before float64
+	for s := first; s < last; s++ {
+		// Tokens before the end of second s: those k with a + k·(b−a)/n < s + 1.
+		upTo := math.Ceil((float64(s+1)-a)/(b-a)*float64(n)) - 1
+		add(s, upTo-before)
+		before = upTo
+	}
+	add(last, float64(n)-before)
+}

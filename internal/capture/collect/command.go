@@ -1,0 +1,252 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/atomicfile"
+)
+
+// Template is a command line that reads files elsewhere, as --fetch gives it:
+//
+//	ssh {host} cat {path}
+//	kubectl exec {name} -n serving -- cat {path}
+//
+// It is split into words as a shell would, with quotes and backslashes, and run
+// without one. {path} is the file, {dir} its directory, {host} and {port} those of
+// the server's URL, {name} the server's name. The words "cat {path}" at its end
+// become "ls -ln {dir}" to list the directory; a template that ends otherwise
+// needs one of its own for that.
+type Template struct {
+	read, list []string
+}
+
+// ParseTemplate reads the two templates; list may be empty.
+func ParseTemplate(read, list string) (*Template, error) {
+	words, err := Split(read)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{read: words}
+	if err := known(words, "path"); err != nil {
+		return nil, err
+	}
+	if list != "" {
+		if t.list, err = Split(list); err != nil {
+			return nil, err
+		}
+		return t, known(t.list, "dir")
+	}
+	n := len(words)
+	if n < 2 || words[n-2] != "cat" || words[n-1] != "{path}" {
+		return nil, fmt.Errorf("%q does not end in: cat {path}; so say too how a directory is listed, as in: ls -ln {dir}", read)
+	}
+	t.list = append(slices.Clone(words[:n-2]), "ls", "-ln", "{dir}")
+	return t, nil
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}\s]*\}`)
+
+// known tells whether the words have the placeholder they need and no unknown one.
+func known(words []string, needs string) error {
+	has := false
+	for _, w := range words {
+		for _, p := range placeholder.FindAllString(w, -1) {
+			switch p = strings.Trim(p, "{}"); p {
+			case "path", "dir", "host", "port", "name":
+				has = has || p == needs
+			default:
+				return fmt.Errorf("there is no {%s}: use {path}, {dir}, {host}, {port} and {name}", p)
+			}
+		}
+	}
+	if !has {
+		return fmt.Errorf("%q has no {%s}", strings.Join(words, " "), needs)
+	}
+	return nil
+}
+
+// Split splits a command line into words as a POSIX shell does: quotes and
+// backslashes, nothing else. What a shell would act on stays as it stands, for no
+// shell sees it.
+func Split(line string) (words []string, err error) {
+	var word strings.Builder
+	in, quote := false, rune(0)
+	escaped := false
+	for _, c := range line {
+		switch {
+		case escaped:
+			if quote == '"' && c != '"' && c != '\\' {
+				word.WriteByte('\\')
+			}
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			in, escaped = true, true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else {
+				word.WriteRune(c)
+			}
+		case c == '\'' || c == '"':
+			in, quote = true, c
+		case c == ' ' || c == '\t' || c == '\n':
+			if in {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			in = false
+		default:
+			in = true
+			word.WriteRune(c)
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, fmt.Errorf("%q: a quote is not closed", line)
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 {
+		return nil, errors.New("the command is empty")
+	}
+	return words, nil
+}
+
+// Command is a directory of another host, read through a command.
+type Command struct {
+	Template         *Template
+	Host, Port, Name string
+	Dir              string // absolute, with forward slashes
+}
+
+// plainPath and plainHost are what may be put into a command line: ssh hands its
+// words to a shell on the other side.
+var (
+	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._+=@,:/-]*$`)
+	plainHost = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._:%-]*$`)
+)
+
+// Check refuses what could mean more than a path to a shell on the other side.
+func (c *Command) Check() error {
+	if !plainPath.MatchString(c.Dir) {
+		return fmt.Errorf("%q cannot be fetched: give an absolute directory of letters, digits and ._+=@,:/-", c.Dir)
+	}
+	for _, word := range []string{c.Host, c.Name} {
+		if word != "" && !plainHost.MatchString(word) {
+			return fmt.Errorf("%q cannot be part of a command: use letters, digits and ._-", word)
+		}
+	}
+	return nil
+}
+
+func (c *Command) String() string { return strings.Join(c.words(c.Template.list, c.Dir), " ") }
+
+// Here is nowhere: the file must be brought.
+func (c *Command) Here(string) string { return "" }
+
+func (c *Command) words(template []string, file string) []string {
+	r := strings.NewReplacer("{path}", file, "{dir}", c.Dir, "{host}", c.Host, "{port}", c.Port, "{name}", c.Name)
+	out := make([]string, len(template))
+	for i, w := range template {
+		out[i] = r.Replace(w)
+	}
+	return out
+}
+
+// List runs the listing. Lines of "ls -ln" have the size in their fifth field and
+// the name in the last; lines of one word are names.
+func (c *Command) List(ctx context.Context) ([]File, error) {
+	var text bytes.Buffer
+	err := c.run(ctx, c.words(c.Template.list, ""), &text)
+	if err != nil {
+		var failed *commandError
+		if errors.As(err, &failed) && strings.Contains(failed.stderr, "No such file") {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var out []File
+	for line := range strings.Lines(text.String()) {
+		fields := strings.Fields(line)
+		f := File{Size: -1}
+		switch {
+		case len(fields) == 1:
+			f.Name = path.Base(fields[0])
+		case len(fields) >= 9 && fields[0][0] == '-':
+			f.Name = path.Base(fields[len(fields)-1])
+			if n, err := strconv.ParseInt(fields[4], 10, 64); err == nil {
+				f.Size = n
+			}
+		}
+		if plainName.MatchString(f.Name) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// Bring writes what the command prints.
+func (c *Command) Bring(ctx context.Context, name, to string) error {
+	if !plainName.MatchString(name) {
+		return fmt.Errorf("%q cannot be fetched", name)
+	}
+	return atomicfile.Write(to, func(w io.Writer) error { return c.run(ctx, c.words(c.Template.read, path.Join(c.Dir, name)), w) })
+}
+
+// commandError is a command that did not end well.
+type commandError struct {
+	line, stderr string
+	err          error
+}
+
+func (e *commandError) Error() string {
+	if e.stderr != "" {
+		return fmt.Sprintf("%s: %v: %s", e.line, e.err, e.stderr)
+	}
+	return fmt.Sprintf("%s: %v", e.line, e.err)
+}
+
+func (e *commandError) Unwrap() error { return e.err }
+
+func (c *Command) run(ctx context.Context, words []string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	var stderr lastBytes
+	cmd.Stdout, cmd.Stderr = out, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &commandError{strings.Join(words, " "), stderr.line(), err}
+	}
+	return nil
+}
+
+// lastBytes keeps the end of what is written to it.
+type lastBytes struct{ b []byte }
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.b = append(l.b, p...)
+	l.b = l.b[max(0, len(l.b)-2048):]
+	return len(p), nil
+}
+
+// line is the last line that is not empty.
+func (l *lastBytes) line() string {
+	lines := strings.Split(strings.TrimSpace(string(l.b)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

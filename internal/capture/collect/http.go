@@ -1,0 +1,152 @@
+package collect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/wire"
+)
+
+// HTTP is a window of a stepscope server, which gives its files out itself.
+type HTTP struct {
+	Client *http.Client
+	URL    string // of the server
+	Header http.Header
+	Dir    string // of the window, on the server; no other window has it
+
+	listed atomic.Pointer[wire.ProfileWindow] // as the server told it last
+}
+
+// ErrNoRoute means that the server does not give out files.
+var ErrNoRoute = errors.New("no route /profile_files")
+
+// maxListing bounds the reply of a server.
+const maxListing = 16 << 20
+
+func (h *HTTP) String() string { return h.URL + "/profile_files" }
+
+// Closed tells whether the window had had its last step at the last List.
+func (h *HTTP) Closed() bool {
+	w := h.listed.Load()
+	return w != nil && !w.Open
+}
+
+// Here is the file in the server's own directory, if that is visible: the server
+// may be on this host.
+func (h *HTTP) Here(name string) string {
+	w := h.listed.Load()
+	if w == nil {
+		return ""
+	}
+	path := filepath.Join(h.Dir, name)
+	st, err := os.Stat(path)
+	for _, f := range w.Files {
+		if f.Name == name && err == nil && st.Size() == f.Size {
+			return path
+		}
+	}
+	return ""
+}
+
+// List asks for the window. All files that the server lists are whole.
+func (h *HTTP) List(ctx context.Context) ([]File, error) {
+	res, err := h.get(ctx, "/profile_files", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var list wire.ProfileFiles
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxListing)).Decode(&list); err != nil || list.Windows == nil {
+		return nil, ErrNoRoute // something else has this name there
+	}
+	for _, w := range list.Windows {
+		if w.Dir != h.Dir {
+			continue
+		}
+		h.listed.Store(&w)
+		var out []File
+		for _, f := range w.Files {
+			if plainName.MatchString(f.Name) {
+				out = append(out, File{Name: f.Name, Size: f.Size, Done: true})
+			}
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// Bring downloads a file. A connection that breaks is taken up again where it
+// broke.
+func (h *HTTP) Bring(ctx context.Context, name, to string) error {
+	w := h.listed.Load()
+	if w == nil {
+		return fmt.Errorf("%s: list the files first", h)
+	}
+	path := "/profile_files/" + url.PathEscape(w.ID) + "/" + url.PathEscape(name)
+	return atomicfile.File(to, func(f *os.File) error {
+		var at, size int64
+		for try := 0; ; try++ {
+			n, whole, err := h.part(ctx, path, at, f)
+			at += n
+			if size = max(size, whole); err == nil && at == size {
+				return nil
+			}
+			if err == nil {
+				err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.URL, path, at, size)
+			}
+			if ctx.Err() != nil || n == 0 && try >= 3 || try >= 100 {
+				return err
+			}
+		}
+	})
+}
+
+// part copies what is left from the offset; whole is the size of the file.
+func (h *HTTP) part(ctx context.Context, path string, at int64, w io.Writer) (n, whole int64, err error) {
+	res, err := h.get(ctx, path, at)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer res.Body.Close()
+	if at > 0 && res.StatusCode != http.StatusPartialContent || res.ContentLength < 0 {
+		return 0, 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.URL, path, at)
+	}
+	n, err = io.Copy(w, res.Body)
+	return n, at + res.ContentLength, err
+}
+
+func (h *HTTP) get(ctx context.Context, path string, from int64) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	for key, values := range h.Header {
+		req.Header[key] = values
+	}
+	if from > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	// As it lies on disk: a proxy must not unpack it, nor Go's client.
+	req.Header.Set("Accept-Encoding", "identity")
+	res, err := h.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	res.Body.Close()
+	if res.StatusCode == http.StatusNotFound && path == "/profile_files" {
+		return nil, ErrNoRoute
+	}
+	return nil, fmt.Errorf("%s%s: %s", h.URL, path, res.Status)
+}

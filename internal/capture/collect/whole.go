@@ -1,0 +1,77 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// ErrPartial is what Whole says, wrapped, of a file that is not written to its
+// end, or not yet.
+var ErrPartial = errors.New("not whole")
+
+// Whole reads a file to its end: gzip members must have their trailers with the
+// right sums, and JSON must be closed. Files that are no JSON by their name must
+// not be empty.
+func Whole(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var r io.Reader = stopping{ctx, bufio.NewReaderSize(f, 256<<10)}
+	name := strings.ToLower(path)
+	if strings.HasSuffix(name, ".gz") {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return partial(ctx, err, "its gzip header cannot be read")
+		}
+		defer z.Close()
+		r, name = z, strings.TrimSuffix(name, ".gz")
+	}
+	n, tail, err := end(r)
+	if err != nil {
+		return partial(ctx, err, "it is cut off or damaged")
+	}
+	if n == 0 {
+		return fmt.Errorf("%w: it is empty", ErrPartial)
+	}
+	if !strings.HasSuffix(name, ".json") {
+		return nil
+	}
+	if tail = bytes.TrimRight(tail, " \t\r\n"); len(tail) == 0 || tail[len(tail)-1] != '}' && tail[len(tail)-1] != ']' {
+		return fmt.Errorf("%w: its JSON does not end", ErrPartial)
+	}
+	return nil
+}
+
+func partial(ctx context.Context, err error, what string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %s (%v)", ErrPartial, what, err)
+}
+
+// end reads all and keeps the last bytes.
+func end(r io.Reader) (n int64, tail []byte, err error) {
+	buf := make([]byte, 128<<10)
+	for {
+		k, err := r.Read(buf)
+		n += int64(k)
+		tail = append(tail, buf[max(0, k-64):k]...)
+		tail = tail[max(0, len(tail)-64):]
+		if err == io.EOF {
+			return n, tail, nil
+		}
+		if err != nil {
+			return n, tail, err
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	profiler "github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/capture/collect"
+)
+
+// profileCmd is "profile": SGLang's sglang.profiler, and what happens to the files
+// after it.
+type profileCmd struct {
+	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
+	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: what start printed."`
+
+	URL        []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too."`
+	PrefillURL []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
+	DecodeURL  []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
+	PD         bool     `name:"pd-separated" hidden:""`
+	APIKey     string   `name:"api-key" placeholder:"KEY" help:"Sent as bearer token."`
+	AdminKey   string   `name:"admin-api-key" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
+	Header     []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
+
+	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR, else /tmp. For vLLM the one it was started with."`
+	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`
+	StartStep int64    `name:"start-step" placeholder:"N" help:"Forward count since the server's start at which to begin."`
+	ByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
+	Stages    []string `name:"profile-stages" sep:"," placeholder:"STAGE" help:"By stage: only prefill or decode."`
+	Prefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the files."`
+	ProfileID string   `name:"profile-id" hidden:""`
+
+	CPU        bool     `name:"cpu" default:"true" help:"Record the host. --no-cpu: do not; so for all of these."`
+	GPU        bool     `name:"gpu" default:"true" help:"Record the GPU."`
+	Mem        bool     `name:"mem" help:"Snapshots of GPU memory."`
+	RPD        bool     `name:"rpd" help:"ROCm's rpd profiler."`
+	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
+	Stack      bool     `name:"with-stack" xor:"stack" help:"With Python stacks; default: as the server does."`
+	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"With shapes of tensors; default: as the server does."`
+	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Traces are merged here in any case but --no-merge-profiles."`
+
+	Fetch     string        `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
+	FetchList string        `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
+	LocalDir  string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
+	Timeout   time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
+	Stall     time.Duration `default:"60s" help:"A rank whose trace has not come so long after the last is missing."`
+	Probe     bool          `help:"Send tiny requests, so that an idle server makes steps."`
+
+	NoAnalyze bool   `name:"no-analyze" help:"Leave it at the files."`
+	JSON      bool   `name:"json" help:"Print as JSON."`
+	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
+
+	shown
+	profileOff
+}
+
+// profileOff turns off what Python's BooleanOptionalAction can.
+type profileOff struct {
+	NoByStage bool `name:"no-profile-by-stage" hidden:""`
+	NoCPU     bool `name:"no-cpu" hidden:""`
+	NoGPU     bool `name:"no-gpu" hidden:""`
+	NoMem     bool `name:"no-mem" hidden:""`
+	NoRPD     bool `name:"no-rpd" hidden:""`
+	NoMerge   bool `name:"no-merge-profiles" hidden:""`
+	NoStack   bool `name:"no-with-stack" xor:"stack" hidden:""`
+	NoShapes  bool `name:"no-record-shapes" xor:"shapes" hidden:""`
+}
+
+// Help is the end of the verb's help text.
+func (c *profileCmd) Help() string {
+	return `Examples:
+  stepscope profile --num-steps 10
+  stepscope profile --url http://gpu1:30000 --fetch 'ssh {host} cat {path}' -o traces
+  stepscope profile --prefill-url http://p0:30000 --decode-url http://d0:30000 --profile-by-stage
+  stepscope profile stop --url http://localhost:30000`
+}
+
+// Run profiles.
+func (c *profileCmd) Run(ctx context.Context, e *env) error {
+	if c.Action == "" {
+		c.Action = "run"
+	}
+	opt, targets, window, err := c.check(e)
+	if err != nil {
+		return err
+	}
+	switch c.Action {
+	case "start":
+		return c.start(ctx, e, targets, window, opt)
+	case "stop":
+		return c.stop(ctx, e, targets, opt)
+	}
+	s, err := profiler.Start(ctx, targets, window, opt)
+	if err != nil {
+		return err
+	}
+	dir := c.local(window, s)
+	// As SGLang's program says it.
+	fmt.Fprintf(e.stderr, "Dump profiling traces to %s\n", dir)
+	fmt.Fprintf(e.stderr, "Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)\n",
+		window.NumSteps, map[bool]string{true: "True", false: "False"}[window.ByStage])
+	return c.finish(ctx, e, s, dir)
+}
+
+// local is where the files are put.
+func (c *profileCmd) local(w profiler.Window, s *profiler.Session) string {
+	if c.LocalDir != "" {
+		return c.LocalDir
+	}
+	return filepath.Join(w.OutputDir, s.ID)
+}
+
+func (c *profileCmd) start(ctx context.Context, e *env, targets []profiler.Target, w profiler.Window, opt profiler.Options) error {
+	s, err := profiler.Start(ctx, targets, w, opt)
+	if err != nil {
+		return err
+	}
+	dir := c.local(w, s)
+	if err := s.Save(dir); err != nil {
+		// Nobody could stop it later.
+		if stopErr := s.Stop(ctx); stopErr != nil {
+			e.warn("%v", stopErr)
+		}
+		return err
+	}
+	fmt.Fprintf(e.stderr, "started; end it with: stepscope profile stop %s\n", dir)
+	_, err = fmt.Fprintln(e.stdout, dir)
+	return err
+}
+
+func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target, opt profiler.Options) error {
+	if c.Dir == "" {
+		open, err := profiler.StopAll(ctx, targets, opt)
+		for _, t := range targets {
+			switch was, known := open[strings.TrimRight(t.URL, "/")]; {
+			case was:
+				fmt.Fprintf(e.stdout, "%s: stopped\n", t.URL)
+			case known && err == nil:
+				fmt.Fprintf(e.stdout, "%s: nothing was being recorded\n", t.URL)
+			}
+		}
+		return err
+	}
+	s, err := profiler.Resume(c.Dir, targets[0], opt)
+	if err != nil {
+		return err
+	}
+	if err := s.Stop(ctx); err != nil {
+		return err
+	}
+	dir := c.Dir
+	if c.LocalDir != "" {
+		dir = c.LocalDir
+	}
+	if err := c.finish(ctx, e, s, dir); err != nil {
+		return err
+	}
+	return profiler.Finished(c.Dir)
+}
+
+// finish brings the files home and explains them.
+func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, dir string) error {
+	res, err := s.Collect(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if res.Incomplete() {
+		e.incomplete()
+	}
+	reports := make([]json.RawMessage, len(res.Servers))
+	for i, r := range res.Servers {
+		name := r.URL
+		if r.Role != "" {
+			name = r.Role + " " + name
+		}
+		if !c.JSON {
+			fmt.Fprintf(e.stdout, "%s\n  %s\n", name, strings.Join(r.Lines(), "\n  "))
+		}
+		if c.NoAnalyze || len(r.Traces) == 0 {
+			continue
+		}
+		report, err := c.analyze(ctx, e, r, len(res.Servers) > 1)
+		if err != nil && (len(res.Servers) == 1 || ctx.Err() != nil) {
+			return err
+		}
+		if err != nil { // the others have theirs
+			e.warn("%s: %v", name, err)
+			e.incomplete()
+			continue
+		}
+		reports[i] = report
+	}
+	if !c.JSON {
+		return nil
+	}
+	return e.printJSON(struct {
+		Format int `json:"format"`
+		*profiler.Result
+		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
+	}{1, res, reports})
+}
+
+// analyze prints the findings of one server, or gives them as JSON.
+func (c *profileCmd) analyze(ctx context.Context, e *env, r profiler.ServerResult, several bool) (json.RawMessage, error) {
+	a := analyzeCmd{inputs: inputs{Paths: r.Traces}, JSON: c.JSON, HTML: c.HTML, shown: c.shown}
+	if several && c.HTML != "" {
+		ext := filepath.Ext(c.HTML)
+		a.HTML = strings.TrimSuffix(c.HTML, ext) + "-" + r.Name + ext
+	}
+	if !c.JSON {
+		fmt.Fprintln(e.stdout)
+		return nil, a.Run(ctx, e)
+	}
+	var out bytes.Buffer
+	inner := *e
+	inner.stdout = &out
+	err := a.Run(ctx, &inner)
+	e.status = max(e.status, inner.status)
+	return out.Bytes(), err
+}
+
+// check looks at the values and makes of them what package capture wants.
+func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Target, w profiler.Window, err error) {
+	fail := func(err error) (profiler.Options, []profiler.Target, profiler.Window, error) {
+		return o, nil, w, usageError{err}
+	}
+	if !slices.Contains([]string{"run", "start", "stop"}, c.Action) {
+		return fail(fmt.Errorf("profile %q: give run, start or stop", c.Action))
+	}
+	if c.Dir != "" && c.Action != "stop" {
+		return fail(fmt.Errorf("profile %s takes no directory: say with -o where to put the files", c.Action))
+	}
+	if err := c.shown.check(); err != nil {
+		return o, nil, w, err
+	}
+	if c.HTML == "-" {
+		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
+	}
+	if c.PD && len(c.PrefillURL)+len(c.DecodeURL) == 0 {
+		return fail(fmt.Errorf("--pd-separated: give the servers with --prefill-url and --decode-url"))
+	}
+	if c.Timeout <= 0 || c.Stall <= 0 {
+		return fail(fmt.Errorf("--timeout %v, --stall %v: give times above 0, as 90s or 5m", c.Timeout, c.Stall))
+	}
+	if c.NumSteps == 0 && c.Action == "run" {
+		return fail(fmt.Errorf("--num-steps 0 records without end: use profile start and profile stop for that"))
+	}
+	header, err := c.header()
+	if err != nil {
+		return fail(err)
+	}
+	if targets, err = c.targets(header); err != nil {
+		return fail(err)
+	}
+	o = profiler.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: func(line string) { fmt.Fprintln(e.stderr, line) }}
+	if c.FetchList != "" && c.Fetch == "" {
+		return fail(fmt.Errorf("--fetch-list needs --fetch"))
+	}
+	if c.Fetch != "" {
+		if o.Fetch, err = collect.ParseTemplate(c.Fetch, c.FetchList); err != nil {
+			return fail(fmt.Errorf("--fetch: %w", err))
+		}
+	}
+	if w, err = c.window(); err == nil {
+		err = w.Check()
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return o, targets, w, nil
+}
+
+func (c *profileCmd) header() (http.Header, error) {
+	h := http.Header{}
+	if c.APIKey != "" {
+		h.Set("Authorization", "Bearer "+c.APIKey)
+	}
+	for _, pair := range c.Header {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || strings.ContainsAny(pair, "\r\n") {
+			return nil, fmt.Errorf("--header %q: give NAME=VALUE", pair)
+		}
+		h.Set(name, value)
+	}
+	return h, nil
+}
+
+// targetName is a name before a URL, as in pod-0=http://10.0.0.7:30000.
+var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
+
+func (c *profileCmd) targets(header http.Header) (out []profiler.Target, err error) {
+	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) == 0 {
+		c.URL = []string{"http://localhost:30000"}
+	}
+	for _, group := range []struct {
+		role string
+		urls []string
+	}{{"", c.URL}, {profiler.Prefill, c.PrefillURL}, {profiler.Decode, c.DecodeURL}} {
+		for _, url := range group.urls {
+			t := profiler.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
+			if m := targetName.FindStringSubmatch(url); m != nil {
+				t.Name, t.URL = m[1], m[2]
+			}
+			out = append(out, t)
+		}
+	}
+	return out, profiler.CheckTargets(out)
+}
+
+func (c *profileCmd) window() (profiler.Window, error) {
+	w := profiler.Window{
+		OutputDir: c.OutputDir, Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
+		ByStage: c.ByStage && !c.NoByStage, Stages: c.Stages, Merge: c.Merge && !c.NoMerge, Activities: c.Activities,
+	}
+	if w.OutputDir == "" {
+		w.OutputDir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")
+	}
+	if w.OutputDir == "" {
+		w.OutputDir = "/tmp"
+	}
+	var err error
+	if w.OutputDir, err = filepath.Abs(w.OutputDir); err != nil {
+		return w, err
+	}
+	if w.Activities == nil {
+		w.Activities = []string{}
+		for _, a := range []struct {
+			name string
+			on   bool
+		}{{"CPU", c.CPU && !c.NoCPU}, {"GPU", c.GPU && !c.NoGPU}, {"MEM", c.Mem && !c.NoMem}, {"RPD", c.RPD && !c.NoRPD}} {
+			if a.on {
+				w.Activities = append(w.Activities, a.name)
+			}
+		}
+	}
+	flag := func(on, off bool) *bool {
+		if !on && !off {
+			return nil
+		}
+		return &on
+	}
+	w.WithStack, w.RecordShapes = flag(c.Stack, c.NoStack), flag(c.Shapes, c.NoShapes)
+	return w, nil
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stepscope runs a command line and gives its outputs.
+func stepscope(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	e := &env{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now}
+	status = e.main(t.Context(), args)
+	return status, stdout.String(), stderr.String()
+}
+
+// TestProfile profiles a server as a user does: a window from start to findings,
+// one that is started and stopped apart, and what is said of a server that is busy.
+func TestProfile(t *testing.T) {
+	url, _, end := serving(t, "serve", "--model-path", "builtin:llama-tiny", "--port", "0", "--tp", "2", "--max-total-tokens", "4096")
+	defer end()
+	root := t.TempDir()
+
+	local := filepath.Join(t.TempDir(), "local")
+	page := filepath.Join(t.TempDir(), "page.html")
+	status, out, errs := stepscope(t, "profile", "--url", url, "--output-dir", root, "-o", local, "--probe", "--num-steps", "4", "--html", page)
+	if status != exitOK {
+		t.Fatalf("status %d:\n%s%s", status, out, errs)
+	}
+	for _, want := range []string{"  2 traces in " + local, "  merged: " + local, "2 ranks · 4 steps", "Where the time goes"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("stdout lacks %q:\n%s", want, out)
+		}
+	}
+	for _, want := range []string{"Dump profiling traces to " + local, "Waiting for 4 steps and the trace to be flushed.... (profile_by_stage=False)", "stepscope ", "TP 2"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, errs)
+		}
+	}
+	for _, path := range []string{page, filepath.Join(local, "server_args.json")} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+
+	status, out, errs = stepscope(t, "profile", "--url", url, "--output-dir", root, "--probe", "--profile-by-stage", "--no-merge-profiles", "--json")
+	var doc struct {
+		Servers []struct {
+			Kind   string
+			Traces []string
+			Merged string
+		}
+		Reports []json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(out), &doc); status != exitOK || err != nil || len(doc.Servers) != 1 || len(doc.Servers[0].Traces) != 4 ||
+		doc.Servers[0].Kind != "stepscope" || doc.Servers[0].Merged != "" || len(doc.Reports) != 1 || len(doc.Reports[0]) < 100 {
+		t.Errorf("status %d, %v:\n%s%s", status, err, out, errs)
+	}
+
+	status, out, _ = stepscope(t, "profile", "start", "--url", url, "--output-dir", root, "--num-steps", "0")
+	dir := strings.TrimSpace(out)
+	if status != exitOK || filepath.Dir(dir) != root {
+		t.Fatalf("start: status %d, %q", status, out)
+	}
+	status, _, errs = stepscope(t, "profile", "--url", url, "--output-dir", root)
+	if status != exitFailed || !strings.Contains(errs, "a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url "+url) {
+		t.Errorf("a busy server: status %d, %s", status, errs)
+	}
+	res, err := http.Post(url+"/generate", "application/json", strings.NewReader(`{"text":"hello","sampling_params":{"max_new_tokens":8,"ignore_eos":true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	status, out, errs = stepscope(t, "profile", "stop", dir)
+	if status != exitOK || !strings.Contains(out, "2 traces in "+dir) || !strings.Contains(out, "2 ranks · 8 steps") {
+		t.Errorf("stop: status %d\n%s%s", status, out, errs)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "session.json")); left != nil {
+		t.Error("the session is over, its file is not")
+	}
+	if status, out, _ = stepscope(t, "profile", "stop", "--url", url); status != exitOK || out != url+": nothing was being recorded\n" {
+		t.Errorf("stop: status %d, %s", status, out)
+	}
+}

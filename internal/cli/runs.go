@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/store"
+)
+
+// runsCmd is "runs".
+type runsCmd struct {
+	List runsListCmd `cmd:"" help:"List the runs, newest first."`
+	Show runsShowCmd `cmd:"" help:"Show what a run holds and what it came to."`
+	Rm   runsRmCmd   `cmd:"" help:"Remove runs with all their files."`
+}
+
+// runPlace is where runs are kept; verbs that make runs have it too.
+type runPlace struct {
+	RunDir string `name:"run-dir" placeholder:"DIR" help:"The directory that holds the runs (default: stepscope/runs in the user's data directory)."`
+}
+
+func (p *runPlace) root() (string, error) {
+	if p.RunDir != "" {
+		return filepath.Abs(p.RunDir)
+	}
+	return store.DefaultRoot()
+}
+
+type runsListCmd struct {
+	Kind  string `placeholder:"KIND" help:"Only runs of this kind: bench, profile, generate, demo."`
+	Tag   string `placeholder:"TAG" help:"Only runs with this tag."`
+	Limit int    `default:"20" help:"List no more than this; 0: all."`
+	JSON  bool   `name:"json" help:"Print as JSON."`
+	runPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *runsListCmd) Help() string {
+	return `Examples:
+  stepscope runs list
+  stepscope runs list --kind bench --limit 5
+  stepscope runs list --tag baseline --json`
+}
+
+// Run lists.
+func (c *runsListCmd) Run(e *env) error {
+	if c.Limit < 0 {
+		return usagef("--limit %d: give 0 (all) or more", c.Limit)
+	}
+	root, err := c.root()
+	if err != nil {
+		return err
+	}
+	list, err := store.List(root)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(r store.Entry) bool {
+		return c.Kind != "" && r.Kind != c.Kind || c.Tag != "" && !slices.Contains(r.Tags, c.Tag)
+	})
+	total := len(list)
+	if c.Limit > 0 {
+		list = list[:min(c.Limit, total)]
+	}
+	if c.JSON {
+		return e.printJSON(struct {
+			Format int           `json:"format"`
+			Dir    string        `json:"dir"`
+			Total  int           `json:"total"` // with those beyond the limit
+			Runs   []store.Entry `json:"runs"`
+		}{1, root, total, append([]store.Entry{}, list...)})
+	}
+	if total == 0 {
+		e.warn("no such runs in %s", root)
+		return nil
+	}
+	var rows [][]string
+	for _, r := range list {
+		what := r.Tool
+		if what == "" {
+			what = r.Kind
+		}
+		if len(r.Tags) > 0 {
+			what += " [" + strings.Join(r.Tags, ", ") + "]"
+		}
+		var numbers []string
+		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
+			numbers = append(numbers, n.Name+" "+figure(n))
+		}
+		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), strings.Join(numbers, ", ")})
+	}
+	if err := e.columns([]string{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}, rows); err != nil {
+		return err
+	}
+	if older := total - len(list); older > 0 {
+		_, err = fmt.Fprintf(e.stdout, "%d older: --limit 0 lists all\n", older)
+	}
+	return err
+}
+
+type runsRmCmd struct {
+	Runs   []string `arg:"" name:"run" help:"Ids, or a start or the last part that no other run has."`
+	DryRun bool     `name:"dry-run" help:"Say what would be removed, and remove nothing."`
+	Force  bool     `help:"Remove runs that are being written, too."`
+	runPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *runsRmCmd) Help() string {
+	return `Removes all of them or, if one cannot be found, none.
+
+Examples:
+  stepscope runs rm a1b2 --dry-run
+  stepscope runs rm a1b2 c3d4`
+}
+
+// Run removes.
+func (c *runsRmCmd) Run(e *env) error {
+	root, err := c.root()
+	if err != nil {
+		return err
+	}
+	list, err := store.List(root)
+	if err != nil {
+		return err
+	}
+	var rm []store.Entry
+	for _, ref := range c.Runs {
+		dir, err := store.Find(root, ref)
+		if err != nil {
+			if ref == "last" {
+				err = errors.New(`rm takes no "last": say which by its id`)
+			}
+			return notFound(err)
+		}
+		at := slices.IndexFunc(list, func(r store.Entry) bool { return r.ID == filepath.Base(dir) })
+		if at < 0 || slices.ContainsFunc(rm, func(r store.Entry) bool { return r.ID == list[at].ID }) {
+			continue
+		}
+		if list[at].Status == store.Running && !c.Force {
+			return fmt.Errorf("run %s: %w; --force removes it all the same", list[at].ID, store.ErrRunning)
+		}
+		rm = append(rm, list[at])
+	}
+	for _, r := range rm {
+		did := "removed"
+		if c.DryRun {
+			did = "would remove"
+		} else if err := store.Remove(filepath.Join(root, r.ID), c.Force); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(e.stdout, "%s %s (%s)\n", did, r.ID, metric.Bytes(r.Size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w; see: stepscope runs list", err)
+	}
+	return err
+}
+
+// columns prints rows below each other.
+func (e *env) columns(head []string, rows [][]string) error {
+	if head != nil {
+		rows = slices.Insert(rows, 0, head)
+	}
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		for i := range r {
+			r[i] = oneLine(r[i])
+		}
+		fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	w.Flush()
+	for line := range strings.Lines(out.String()) {
+		if _, err := fmt.Fprintln(e.stdout, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *env) section(title string, head []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintf(e.stdout, "\n%s\n", title); err != nil {
+		return err
+	}
+	return e.columns(head, rows)
+}
+
+// oneLine keeps what would move the cursor out of texts that come from files.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// tail shortens a text from its start: paths tell more by their end.
+func tail(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return s
+}
+
+func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// figure is a number with its unit, about four digits of it.
+func figure(n store.Number) string {
+	decimals := 3
+	for v := max(n.Value, -n.Value); v >= 10 && decimals > 0; v /= 10 {
+		decimals--
+	}
+	return strings.TrimSpace(strconv.FormatFloat(n.Value, 'f', decimals, 64) + " " + n.Unit)
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/stepscope/stepscope/internal/ask"
+)
+
+// serverFlags say which server a client talks to, as SGLang's clients do.
+type serverFlags struct {
+	Host    string `name:"host" default:"localhost" help:"Host of the server."`
+	Port    int    `name:"port" default:"30000" help:"Its port."`
+	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
+	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+}
+
+func (f *serverFlags) server() (*ask.Server, error) {
+	base := f.BaseURL
+	if base == "" {
+		host := f.Host
+		if host == "0.0.0.0" { // where a server listens, not where one calls
+			host = "127.0.0.1"
+		}
+		base = fmt.Sprintf("http://%s:%d", host, f.Port)
+	}
+	s, err := ask.New(base, ask.KeyHeader(f.APIKey))
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return s, nil
+}
+
+// sendCmd is "send", SGLang's test.send_one.
+type sendCmd struct {
+	serverFlags
+	BatchSize        int      `name:"batch-size" default:"1" help:"Sequences of the one request."`
+	DifferentPrompts bool     `name:"different-prompts" help:"Each sequence of a batch gets a prompt of its own."`
+	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
+	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
+	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"Ids are below it."`
+	Temperature      float64  `name:"temperature" default:"0"`
+	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Most tokens to generate."`
+	MinNewTokens     int      `name:"min-new-tokens" help:"Fewest tokens to generate."`
+	FrequencyPenalty float64  `name:"frequency-penalty" default:"0"`
+	PresencePenalty  float64  `name:"presence-penalty" default:"0"`
+	IgnoreEOS        bool     `name:"ignore-eos" help:"Go on behind the end of the text."`
+	Stop             []string `name:"stop" sep:"none" placeholder:"TEXT" help:"End at any of these texts."`
+	Seed             *int64   `name:"seed" placeholder:"N" help:"Of the sampling, and of random prompts."`
+	JSON             bool     `name:"json" help:"Ask for a JSON object (json_schema)."`
+	ReturnLogprob    bool     `name:"return-logprob" help:"Ask for log probabilities."`
+	Stream           bool     `name:"stream" help:"Print the text as it comes."`
+}
+
+// Help is the end of the verb's help text.
+func (c *sendCmd) Help() string {
+	return `Examples:
+  stepscope send --max-new-tokens 64 --stream
+  stepscope send --url http://host:30000 --prompt "Why is the sky blue?" --temperature 0.7
+  stepscope send --batch-size 4 --random-input-len 1024 --ignore-eos`
+}
+
+// Run sends.
+func (c *sendCmd) Run(ctx context.Context, e *env) error {
+	if c.BatchSize < 1 {
+		return usagef("--batch-size %d: give 1 or more", c.BatchSize)
+	}
+	if c.RandomInputLen < 0 || c.RandomVocab < 1 {
+		return usagef("--random-input-len and --random-input-vocab-size are 1 or more")
+	}
+	if c.JSON && (c.BatchSize > 1 || c.RandomInputLen > 0) {
+		return usagef("--json asks one question: leave out --batch-size and --random-input-len")
+	}
+	s, err := c.server()
+	if err != nil {
+		return err
+	}
+	var last ask.Event
+	shown := 0
+	err = s.Generate(ctx, c.body(), func(ev *ask.Event) {
+		if ev.Index != 0 {
+			return // the first of a batch stands for all
+		}
+		last = *ev
+		if c.Stream && len(ev.Text) >= shown {
+			io.WriteString(e.stdout, ev.Text[shown:])
+			shown = len(ev.Text)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if c.Stream {
+		fmt.Fprintln(e.stdout)
+	} else {
+		fmt.Fprintln(e.stdout, last.Text)
+	}
+	fmt.Fprintln(e.stdout)
+	return c.print(e.stdout, &last.Meta)
+}
+
+// body is the request, in the shape that SGLang's client sends.
+func (c *sendCmd) body() map[string]any {
+	sampling := map[string]any{
+		"temperature": c.Temperature, "max_new_tokens": c.MaxNewTokens, "frequency_penalty": c.FrequencyPenalty,
+		"presence_penalty": c.PresencePenalty, "json_schema": nil, "stop": c.Stop,
+	}
+	if c.Seed != nil {
+		sampling["sampling_seed"] = *c.Seed
+	}
+	if c.MinNewTokens > 0 {
+		sampling["min_new_tokens"] = c.MinNewTokens
+	}
+	if c.IgnoreEOS {
+		sampling["ignore_eos"] = true
+	}
+	body := map[string]any{"sampling_params": sampling, "return_logprob": c.ReturnLogprob, "stream": c.Stream}
+	prompts := make([]string, c.BatchSize)
+	for i := range prompts {
+		prompts[i] = c.Prompt
+		if c.DifferentPrompts {
+			prompts[i] = fmt.Sprintf("Test case %d: %s", i+1, c.Prompt)
+		}
+	}
+	switch {
+	case c.RandomInputLen > 0:
+		ids := c.randomIDs()
+		if body["input_ids"] = ids; c.BatchSize == 1 {
+			body["input_ids"] = ids[0]
+		}
+	case c.JSON:
+		sampling["json_schema"] = "$$ANY$$"
+		body["text"] = "Human: What is the capital of France? Give three facts about it, as JSON.\nAssistant:"
+	case c.BatchSize == 1:
+		body["text"] = c.Prompt
+	default:
+		body["text"] = prompts
+	}
+	return body
+}
+
+func (c *sendCmd) randomIDs() [][]int32 {
+	var seed uint64 = rand.Uint64()
+	if c.Seed != nil {
+		seed = uint64(*c.Seed)
+	}
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	out := make([][]int32, c.BatchSize)
+	for i := range out {
+		if i > 0 && !c.DifferentPrompts {
+			out[i] = out[0]
+			continue
+		}
+		for range c.RandomInputLen {
+			out[i] = append(out[i], rnd.Int32N(int32(c.RandomVocab)))
+		}
+	}
+	return out
+}
+
+// print writes the table of SGLang's client.
+func (c *sendCmd) print(w io.Writer, m *ask.Meta) error {
+	accept, speed := 1.0, 0.0
+	if m.SpecVerifyCt > 0 {
+		accept = float64(m.CompletionTokens) / float64(m.SpecVerifyCt)
+	}
+	if m.E2ELatency > 0 {
+		speed = float64(m.CompletionTokens) / m.E2ELatency
+	}
+	t := table.NewWriter()
+	t.SetStyle(table.StyleDefault)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"Latency (s)", "Tokens", "Acc Length", "Speed (token/s)"})
+	t.AppendRow(table.Row{fmt.Sprintf("%.3f", m.E2ELatency), m.CompletionTokens, fmt.Sprintf("%.3f", accept), fmt.Sprintf("%.2f", speed)})
+	var align []table.ColumnConfig
+	for n := 1; n <= 4; n++ {
+		align = append(align, table.ColumnConfig{Number: n, Align: text.AlignCenter, AlignHeader: text.AlignCenter})
+	}
+	t.SetColumnConfigs(align)
+	_, err := fmt.Fprintln(w, strings.TrimRight(t.Render(), "\n"))
+	return err
+}

@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// keep writes what was measured into the store. Evidence of several runs of one
+// plan lies in one directory: the records of all, one after the other, are told
+// apart by their run.
+func (s *Serving) keep(ctx context.Context, out *Outcome) error {
+	r := s.Store
+	if r == nil {
+		return nil
+	}
+	w, err := r.WriteRecords()
+	if err != nil {
+		return err
+	}
+	for _, m := range out.Runs {
+		for i := range m.Records {
+			if err := w.Add(&m.Records[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	var runs []*bench.Run
+	var summaries []*bench.Summary
+	for _, m := range out.Runs {
+		runs, summaries = append(runs, m.Run), append(summaries, m.Summary)
+	}
+	if err := r.WriteJSON(store.File{Path: "run.json", Kind: store.KindRun, Format: "json"}, runs); err != nil {
+		return err
+	}
+	if err := r.WriteJSON(store.File{Path: "summary.json", Kind: store.KindSummary, Format: "json"}, summaries); err != nil {
+		return err
+	}
+	if out.Capture != nil && out.Capture.Result != nil {
+		if err := KeepCapture(r, out.Capture.Result); err != nil {
+			return err
+		}
+	}
+	sum := out.Last().Summary
+	return r.Update(func(m *store.Manifest) {
+		m.PlanHash, m.Model, m.URL, m.Backend = out.PlanHash, s.Run.Model, s.Run.URL, s.Run.Backend
+		number := func(name string, v float64, unit string) {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				m.Numbers = append(m.Numbers, store.Number{Name: name, Value: v, Unit: unit})
+			}
+		}
+		number("request throughput", sum.RequestRate, "req/s")
+		number("output throughput", sum.OutputRate, "tok/s")
+		number("failed", float64(sum.Requests-sum.Completed), "")
+		if sum.TTFT.N > 0 {
+			number("TTFT p50", sum.TTFT.Median/1e6, "ms")
+			number("TTFT p99", sum.TTFT.P99/1e6, "ms")
+		}
+		if sum.ITL.N > 0 {
+			number("ITL p50", sum.ITL.Median/1e6, "ms")
+			number("ITL p99", sum.ITL.P99/1e6, "ms")
+		}
+	})
+}
+
+// KeepCapture names the files of a capture, which lie in the run's directory.
+func KeepCapture(r *store.Run, c *capture.Result) error {
+	for _, sr := range c.Servers {
+		add := func(kind store.Kind, path string) error {
+			rel, err := filepath.Rel(r.Dir(), path)
+			if err != nil {
+				return err
+			}
+			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: "kineto.json.gz", Role: sr.Role, Host: sr.URL, Source: sr.From}
+			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == store.KindTrace {
+				f.Rank, f.Stage = store.At(name.Rank), name.Stage
+			}
+			return r.AddFile(f, "")
+		}
+		for _, p := range sr.Traces {
+			if err := add(store.KindTrace, p); err != nil {
+				return err
+			}
+		}
+		if sr.Merged != "" {
+			if err := add(store.KindMerged, sr.Merged); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

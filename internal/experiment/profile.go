@@ -1,0 +1,67 @@
+package experiment
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture"
+)
+
+// Profile is a window that is taken while a load runs.
+type Profile struct {
+	Targets []capture.Target
+	Window  capture.Window
+	Options capture.Options
+	Dir     string // where the files are brought
+}
+
+// Captured is what came of a profile.
+type Captured struct {
+	*capture.Result
+	Err error // why there is nothing
+}
+
+// window is a profile under way.
+type window struct {
+	p       *Profile
+	session *capture.Session
+	begun   time.Time
+}
+
+func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) {
+	log("Starting profiler...")
+	if p.Options.Log == nil {
+		p.Options.Log = log
+	}
+	s, err := capture.Start(ctx, p.Targets, p.Window, p.Options)
+	if err != nil {
+		return nil, err
+	}
+	log("Profiler started")
+	return &window{p: p, session: s, begun: time.Now()}, nil
+}
+
+// stopLimit is how long a server may take to write its traces.
+const stopLimit = 5 * time.Minute
+
+// finish ends the window, if it is still open, and brings the files home. The
+// run's own context may have ended: profilers are not left running.
+func (w *window) finish(log func(string)) (*Captured, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	log("Stopping profiler...")
+	if err := w.session.Stop(ctx); err != nil {
+		return nil, err
+	}
+	log("Profiler stopped")
+	dir, err := filepath.Abs(w.p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	res, err := w.session.Collect(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Captured{Result: res}, nil
+}

@@ -1,0 +1,296 @@
+// Package experiment conducts: it joins a server, a load, a capture and the store
+// into one run, in the order of SGLang's bench_serving (section 4.3 of its
+// contract), and leaves a run that explains itself.
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/workload"
+)
+
+// Serving is a benchmark of a server that runs.
+type Serving struct {
+	Server    *ask.Server
+	Tokenizer string // --tokenizer
+	Spec      workload.Spec
+	Arrivals  workload.Arrivals
+	Load      load.Options // without the schedule
+	Run       bench.Run    // what is known before: tool, backend, data set, tag, args
+
+	Ready        time.Duration // how long to wait for the server; 0: not at all
+	Warmup       int           // requests before; 0: none
+	Flush        bool
+	FlushTimeout time.Duration
+	Pause        time.Duration // between the warm-up and the load
+	Repeat       int           // runs of the same plan; 0: one
+	SLO          bench.SLO
+	Profile      *Profile // nil: none
+	Store        *store.Run
+
+	Log  func(line string)            // what is going on, for people
+	Show func(*load.Live, int) func() // shows a run of so many requests while it lasts, until the result is called; may be nil
+}
+
+// Measured is one run of the plan.
+type Measured struct {
+	Run     *bench.Run
+	Records []bench.Record
+	Summary *bench.Summary
+}
+
+// Outcome is what came of a benchmark.
+type Outcome struct {
+	Runs     []Measured
+	PlanHash string
+	Capture  *Captured // nil: none
+	// Interrupted: the user ended it; what there is, is whole.
+	Interrupted bool
+}
+
+// Last is the run that counts when one is shown.
+func (o *Outcome) Last() *Measured { return &o.Runs[len(o.Runs)-1] }
+
+// Do runs the benchmark. An outcome comes with an error when the load was
+// measured but what follows it failed.
+func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
+	if s.Log == nil {
+		s.Log = func(string) {}
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.model(ctx); err != nil {
+		return nil, err
+	}
+	plan, times, err := s.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{PlanHash: workload.Hash(plan, times)}
+	for n := range max(s.Repeat, 1) {
+		if n > 0 {
+			s.Log(fmt.Sprintf("Run %d of %d", n+1, s.Repeat))
+		}
+		if err := s.before(ctx, plan); err != nil {
+			return nil, err
+		}
+		m, err := s.once(ctx, plan, times, out, n == 0)
+		if err != nil {
+			return nil, err
+		}
+		out.Runs = append(out.Runs, *m)
+		if ctx.Err() != nil {
+			out.Interrupted = true
+			break
+		}
+	}
+	return out, s.keep(ctx, out)
+}
+
+// ready waits until the server answers.
+func (s *Serving) ready(ctx context.Context) error {
+	if s.Ready <= 0 {
+		return nil
+	}
+	path := "/v1/models"
+	if s.Load.Backend == "trt" {
+		path = "/"
+	}
+	until := time.Now().Add(s.Ready)
+	for said := false; ; {
+		_, err := s.Server.Text(ctx, http.MethodGet, path)
+		var refused *ask.Refused
+		switch {
+		case err == nil, errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+			return nil
+		case errors.As(err, &refused) && refused.Status/100 == 4, ctx.Err() != nil:
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("the server is not ready after %v: %w", s.Ready, err)
+		case !said:
+			s.Log(fmt.Sprintf("Waiting for %s to become ready…", s.Server.URL))
+			said = true
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// model asks the server for its model's name when none was given.
+func (s *Serving) model(ctx context.Context) error {
+	if s.Run.Model != "" {
+		return nil
+	}
+	list, err := s.Server.Get(ctx, "/v1/models")
+	if err == nil {
+		if data, ok := list["data"].([]any); ok && len(data) > 0 {
+			if first, ok := data[0].(map[string]any); ok {
+				s.Run.Model, _ = first["id"].(string)
+			}
+		}
+	}
+	if s.Run.Model == "" {
+		return fmt.Errorf("the server does not name its model: give --model (%v)", err)
+	}
+	if s.Load.Model == "" {
+		s.Load.Model = s.Run.Model
+	}
+	return nil
+}
+
+// plan makes the requests and their times.
+func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration, error) {
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: s.Tokenizer, URL: s.Server.URL, Model: s.Run.Model, Header: s.Server.Header})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Log(why)
+	if s.Spec.Note == nil {
+		s.Spec.Note = s.Log
+	}
+	plan, err := workload.Build(ctx, s.Spec, tok)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
+		ids, err := tok.Encode(ctx, texts, false)
+		lens := make([]int, len(ids))
+		for i := range ids {
+			lens[i] = len(ids[i])
+		}
+		return lens, err
+	}
+	if _, estimated := tok.(workload.Estimate); estimated {
+		s.Load.Retokenize = nil // an estimate is no count
+	}
+	if s.Arrivals.Process == workload.Trace {
+		s.Arrivals.Trace = workload.Times(plan)
+		s.Run.Traced = true
+	}
+	times, err := workload.Schedule(len(plan), s.Arrivals)
+	return plan, times, err
+}
+
+// before warms up and empties the cache.
+func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
+	if s.Warmup > 0 {
+		first := plan[0]
+		first.Rounds = nil
+		first.OutputLen = min(first.OutputLen, 32)
+		if first.System != "" {
+			first.Prompt, first.Tokens = first.System, nil
+		}
+		reqs := make([]workload.Request, s.Warmup)
+		for i := range reqs {
+			reqs[i] = first
+		}
+		opt := s.Load
+		opt.Live, opt.Schedule, opt.KeepText, opt.Retokenize = nil, nil, false, nil
+		opt.RequestID = nil
+		s.Log(fmt.Sprintf("Warming up with %d request(s)…", s.Warmup))
+		res, err := load.Run(ctx, reqs, opt)
+		if err != nil {
+			return err
+		}
+		failed := 0
+		for i := range res.Records {
+			if !res.Records[i].OK() {
+				failed++
+			}
+		}
+		if failed == len(res.Records) {
+			r := &res.Records[0]
+			return fmt.Errorf("the warm-up failed, so would the load: %s: %s", r.Failure, r.Error)
+		}
+	}
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(s.Pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Serving) flush(ctx context.Context) error {
+	if !s.Flush {
+		return nil
+	}
+	path := "/flush_cache"
+	switch s.Load.Backend {
+	case "sglang", "sglang-native", "sglang-oai", "sglang-oai-chat", "sglang-embedding":
+		path = fmt.Sprintf("/flush_cache?timeout=%.1f", s.FlushTimeout.Seconds())
+	case "vllm", "vllm-chat", "vllm-embedding":
+		path = "/reset_prefix_cache"
+	}
+	if _, err := s.Server.Text(ctx, http.MethodPost, path); err != nil {
+		return fmt.Errorf("empty the cache: %w", err)
+	}
+	return nil
+}
+
+// once sends the plan. With capture the profile is taken meanwhile.
+func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, capture bool) (*Measured, error) {
+	opt := s.Load
+	opt.Schedule = times
+	opt.Live = &load.Live{}
+	var win *window
+	if s.Profile != nil && capture {
+		var err error
+		if win, err = s.Profile.start(ctx, s.Log); err != nil {
+			return nil, err
+		}
+	}
+	done := func() {}
+	if s.Show != nil {
+		done = s.Show(opt.Live, len(plan))
+	}
+	begun := time.Now()
+	res, err := load.Run(ctx, plan, opt)
+	done()
+	// The profiler is stopped whatever happened, and after the clock.
+	if win != nil {
+		captured, stopErr := win.finish(s.Log)
+		out.Capture = captured
+		if err == nil && stopErr != nil {
+			s.Log("The profile failed: " + stopErr.Error())
+			out.Capture = &Captured{Err: stopErr}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	run := s.Run
+	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health
+	if win != nil {
+		from := win.begun.Sub(begun)
+		run.Profiled = []bench.Span{{From: max(0, int64(from)), To: run.Duration}}
+	}
+	run.ServerInfo = s.info(ctx)
+	return &Measured{Run: &run, Records: res.Records, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+}
+
+// info is what the server says of itself afterwards; only SGLang's have it.
+func (s *Serving) info(ctx context.Context) map[string]any {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	info, err := s.Server.Info(ctx)
+	if err != nil {
+		return nil
+	}
+	return info
+}

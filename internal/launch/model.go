@@ -1,0 +1,127 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/server"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// Model is a model that was read so far that its sizes are known: no rank has its
+// weights yet. Close it when its ranks are made.
+type Model struct {
+	ContextLen int // most tokens of a sequence
+	Vocab      int
+	Capacity   int // tokens that the KV cache of a rank holds, SGLang's max_total_num_tokens
+
+	args    ModelArgs
+	z       engine.Sizes
+	faults  map[int]*device.Faults
+	cfg     *model.Config
+	src     model.Source
+	close   func() error
+	tok     server.Tokenizer
+	tokPath string
+	tokEOS  []int32
+	format  tensor.Format
+	memory  int64 // bytes of each rank
+	blocks  int
+}
+
+// Open reads what the arguments name and decides how large everything is. log
+// takes lines about it.
+func Open(a ModelArgs, log func(line string)) (_ *Model, err error) {
+	if err := a.Check(); err != nil {
+		return nil, err
+	}
+	m := &Model{args: a, z: a.sizes()}
+	ranks := m.z.TP * m.z.PP * m.z.DP
+	if m.faults, err = parseFaults(a.Faults, ranks); err != nil {
+		return nil, err
+	}
+	if m.cfg, m.src, m.close, err = model.Open(a.ModelPath, a.LoadFormat == "dummy", []byte(a.Overrides)); err != nil {
+		return nil, err
+	}
+	if err := m.size(log, ranks); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Model) size(log func(string), ranks int) (err error) {
+	a, cfg := &m.args, m.cfg
+	for _, note := range cfg.Notes {
+		log(note)
+	}
+	if err := cfg.CheckShard(m.shard()); err != nil {
+		return err
+	}
+	if m.tok, m.tokPath, m.tokEOS, err = a.openTokenizer(cfg.Vocab, log); err != nil {
+		return err
+	}
+	dtype := a.DType
+	if dtype == "auto" {
+		dtype = cfg.DType
+	}
+	m.format = formatOf(dtype)
+	m.memory = freeMemory() / int64(ranks)
+	if m.blocks, err = a.blocks(cfg, m.format, m.memory); err != nil {
+		return err
+	}
+	m.Capacity, m.Vocab, m.ContextLen = m.blocks*model.BlockLen, cfg.Vocab, cfg.ContextLen()
+	if a.ContextLength > 0 {
+		if a.ContextLength > m.ContextLen {
+			return fmt.Errorf("--context-length %d: the model has %d positions", a.ContextLength, m.ContextLen)
+		}
+		m.ContextLen = a.ContextLength
+	}
+	return nil
+}
+
+func (m *Model) shard() model.Shard {
+	return model.Shard{TPSize: m.z.TP, PPSize: m.z.PP, EPSize: m.z.EP}
+}
+
+// Close lets go of the model's files.
+func (m *Model) Close() error { return m.close() }
+
+// PlainTokenizer is the model's; nil: it has none.
+func (m *Model) PlainTokenizer() *tokenizer.Tokenizer { return plain(m.tok) }
+
+// Ranks loads the ranks of one replica, for batches of so many sequences and new
+// tokens at most. There is no scheduler: whoever runs batches hands out the blocks
+// of the cache. Close them.
+func (m *Model) Ranks(seqs, tokens int) (*engine.Ranks, error) {
+	m.args.MaxRunningRequests = seqs // bounds the sizes of graphs
+	return m.ranks(0, seqs, min(tokens, m.Capacity))
+}
+
+func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
+	a := &m.args
+	host, _ := os.Hostname()
+	return engine.NewRanks(engine.RanksOptions{
+		Config: m.cfg, Source: m.src, Sizes: m.z, DP: dp, Host: host,
+		Model: model.Options{
+			Format: m.format, NumBlocks: m.blocks, MaxSeqs: seqs, MaxTokens: tokens,
+			NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(),
+		},
+		Device: func(rank int) device.Options {
+			return device.Options{Name: accelerator(), Memory: m.memory, Workers: a.cores(), Faults: m.faults[rank]}
+		},
+	})
+}
+
+// accelerator names the device in traces and reports.
+func accelerator() string { return "software GPU (" + tensor.Current().String() + ")" }
+
+// loaded is the line that says what was made: bytes are those of a rank.
+func (m *Model) loaded(weights, kv int64) string {
+	return fmt.Sprintf("Load weight end. type=%s, params=%d, weights=%.1f MiB a rank, KV cache: %d tokens, %.1f MiB a rank, graphs: %v, %s, %d cores a rank",
+		m.cfg.Architecture, m.cfg.Params(), mib(weights), m.Capacity, mib(kv), !m.args.DisableGraph, accelerator(), m.args.cores())
+}

@@ -1,0 +1,59 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Backend is a kind of server: where its requests go and what they look like.
+type Backend struct {
+	Name string
+	Path string
+	Port int // by default
+
+	family family
+	// Request ids: in the body as rid, or in a header.
+	rid, idHeader bool
+	// loose: its streams end without a finish reason and without [DONE].
+	loose bool
+	// fixed: a body of SGLang's client without LoRA, images and logprobs.
+	fixed bool
+}
+
+// Backends are those of SGLang's bench_serving, by name. gserver is left out:
+// there it is not implemented either.
+var Backends = func() map[string]Backend {
+	const (
+		text  = "/v1/completions"
+		chats = "/v1/chat/completions"
+		embed = "/v1/embeddings"
+	)
+	all := map[string]Backend{}
+	for _, b := range []Backend{
+		{Name: "sglang", Path: "/generate", Port: 30000, family: native, rid: true},
+		{Name: "sglang-native", Path: "/generate", Port: 30000, family: native, rid: true},
+		{Name: "sglang-oai", Path: text, Port: 30000, family: completions, rid: true},
+		{Name: "sglang-oai-chat", Path: chats, Port: 30000, family: chat, rid: true},
+		{Name: "sglang-embedding", Path: embed, Port: 30000, family: embeddings, rid: true},
+		{Name: "vllm", Path: text, Port: 8000, family: completions, idHeader: true},
+		{Name: "vllm-chat", Path: chats, Port: 30000, family: chat, idHeader: true},
+		{Name: "vllm-embedding", Path: embed, Port: 8000, family: embeddings, idHeader: true},
+		{Name: "lmdeploy", Path: text, Port: 23333, family: completions},
+		{Name: "lmdeploy-chat", Path: chats, Port: 30000, family: chat},
+		{Name: "trt", Path: "/v2/models/ensemble/generate_stream", Port: 8000, family: trt, loose: true, fixed: true},
+		{Name: "truss", Path: "/v1/models/model:predict", Port: 8080, family: completions, loose: true, fixed: true},
+	} {
+		all[b.Name] = b
+	}
+	return all
+}()
+
+func backend(name string) (Backend, error) {
+	b, ok := Backends[name]
+	if !ok {
+		return b, fmt.Errorf("load: no backend %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(Backends)), ", "))
+	}
+	return b, nil
+}

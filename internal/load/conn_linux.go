@@ -1,0 +1,244 @@
+package load
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+const stampFlags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+
+// setup asks the kernel for receive times, and for how much is left after a
+// read. It may have neither.
+func (c *conn) setup(t *net.TCPConn, stamps bool) {
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return
+	}
+	err = raw.Control(func(fd uintptr) {
+		c.kernel = stamps && unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPING, stampFlags) == nil
+		c.inq = unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_INQ, 1) == nil
+	})
+	if err == nil {
+		c.raw = raw
+	}
+}
+
+// open tells whether an idle connection still stands and is silent.
+func (c *conn) open() bool {
+	if c.raw == nil {
+		return true
+	}
+	silent := false
+	err := c.raw.Control(func(fd uintptr) {
+		var b [1]byte
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		silent = errors.Is(err, unix.EAGAIN)
+	})
+	return err == nil && silent
+}
+
+// growFiles makes room for n more open files. The kernel doubles the table of a
+// process with several threads when it is full, and lets it wait some 10 ms
+// meanwhile: not when the clock runs.
+func growFiles(n int) {
+	var limit unix.Rlimit
+	f, err := os.Open(os.DevNull)
+	if err != nil || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return
+	}
+	defer f.Close()
+	const others = 64
+	if last := min(uint64(n)+others, limit.Cur-1); last > others {
+		if fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, int(last)); err == nil {
+			unix.Close(fd)
+		}
+	}
+}
+
+// A scratch is what one read needs. It belongs to nobody between reads, so ten
+// thousand silent streams hold no buffers.
+type scratch struct {
+	hdr  unix.Msghdr
+	iov  unix.Iovec
+	oob  [128]byte
+	data [64 << 10]byte
+}
+
+var scratches = sync.Pool{New: func() any {
+	s := &scratch{}
+	s.iov.Base = &s.data[0]
+	s.iov.SetLen(len(s.data))
+	s.hdr.Iov = &s.iov
+	s.hdr.SetIovlen(1)
+	s.hdr.Control = &s.oob[0]
+	return s
+}}
+
+// read receives what there is without waiting: n bytes, 0 at the end; when the
+// kernel got the last of them, as wall time, 0 if it does not say; and what is
+// left to read, -1 if it does not say.
+func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
+	s.hdr.SetControllen(len(s.oob))
+	// Raw: the call does not wait, so the scheduler need not know of it.
+	r, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_DONTWAIT)
+	if errno != 0 {
+		return 0, 0, -1, errno
+	}
+	left = -1
+	const head = unix.SizeofCmsghdr
+	for b := s.oob[:s.hdr.Controllen]; len(b) >= head; {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
+		size := int(h.Len)
+		if size < head || size > len(b) {
+			break
+		}
+		value := b[head:size]
+		switch {
+		case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING && len(value) >= int(unsafe.Sizeof(unix.Timespec{})):
+			stamp = (*unix.Timespec)(unsafe.Pointer(&value[0])).Nano()
+		case h.Level == unix.SOL_TCP && h.Type == unix.TCP_INQ && len(value) >= 4:
+			left = int(*(*int32)(unsafe.Pointer(&value[0])))
+		}
+		const word = int(unsafe.Sizeof(uintptr(0)))
+		size = (size + word - 1) &^ (word - 1)
+		if size >= len(b) {
+			break
+		}
+		b = b[size:]
+	}
+	return int(r), stamp, left, nil
+}
+
+// receiveRaw is receive on a socket that is read here. The whole stream is read
+// inside one Read of the raw connection: that waits for the poller's next edge
+// when the function returns false, and an edge that comes meanwhile is kept. So a
+// read that left nothing behind needs no second one to learn that, and an event
+// costs one system call.
+func (f *flight) receiveRaw(c *conn) error {
+	var ended error
+	read := func(fd uintptr) bool {
+		for {
+			s := scratches.Get().(*scratch)
+			n, wall, left, err := s.read(int(fd))
+			switch {
+			case err == unix.EINTR:
+				scratches.Put(s)
+				continue
+			case err == unix.EAGAIN:
+				scratches.Put(s)
+				return false
+			case err != nil || n == 0:
+				if ended = err; err == nil {
+					ended = io.EOF
+				}
+				scratches.Put(s)
+				return true
+			}
+			f.user = f.run.clock.now()
+			f.feed(s.data[:n], f.stamp(c, wall))
+			scratches.Put(s)
+			if f.over {
+				return true
+			}
+			if left == 0 {
+				return false
+			}
+		}
+	}
+	for {
+		ended = nil
+		err := c.raw.Read(read)
+		if err == nil && ended == nil {
+			return nil
+		}
+		if err == nil {
+			return ended
+		}
+		if err = f.woken(c, err); err != nil {
+			return err
+		}
+	}
+}
+
+// stamp is when the bytes of a read came: by the kernel, where that is sound.
+func (f *flight) stamp(c *conn, wall int64) int64 {
+	if !c.kernel {
+		return f.user
+	}
+	h := &f.run.health
+	if wall == 0 {
+		h.unstamped.Add(1)
+		return f.user
+	}
+	at := f.run.clock.fromWall(wall)
+	// The clocks are read one after the other, so they may disagree by a little.
+	const slack = 20 * int64(time.Microsecond)
+	floor := f.rec.Sent
+	if f.rec.Done != bench.Never {
+		floor = f.rec.Done
+	}
+	if at > f.user+slack || at < floor-slack {
+		h.unsound.Add(1)
+		return f.user
+	}
+	at = min(max(at, floor), f.user)
+	h.lag.Add(f.user - at)
+	return at
+}
+
+// kernelStamps tells whether this kernel stamps what TCP receives: some accept
+// the option and never do. It also waits until stamping is on, which the kernel
+// does in its own time when the first socket asks, and keeps it on until stop.
+func kernelStamps() (ok bool, stop func()) {
+	none := func() {}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return false, none
+	}
+	defer l.Close()
+	out, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return false, none
+	}
+	in, err := l.Accept()
+	if err != nil {
+		out.Close()
+		return false, none
+	}
+	stop = func() { out.Close(); in.Close() }
+	c := &conn{Conn: in}
+	c.setup(in.(*net.TCPConn), true)
+	if !c.kernel || c.raw == nil {
+		stop()
+		return false, none
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	for range 50 {
+		if _, err := out.Write([]byte{1}); err != nil {
+			break
+		}
+		in.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		var stamp int64
+		c.raw.Read(func(fd uintptr) bool {
+			var err error
+			_, stamp, _, err = s.read(int(fd))
+			return err != unix.EAGAIN
+		})
+		if stamp != 0 {
+			return true, stop
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	return false, none
+}

@@ -1,0 +1,166 @@
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// errKilled is how a read ends that the guard ended.
+var errKilled = errors.New("ended by the guard")
+
+// land says what became of the round, once nothing more comes: err is why, nil
+// when the reply was whole.
+func (f *flight) land(err error) {
+	r := f.rec
+	switch f.kill.Load() {
+	case killedUser:
+		f.fail(bench.Interrupted, "the run was interrupted")
+	case killedTotal:
+		f.fail(bench.Timeout, fmt.Sprintf("not finished within %v", f.run.opt.Timeout))
+	case killedIdle:
+		switch {
+		case r.Sent == bench.Never:
+			f.fail(bench.Timeout, "the server does not take the request in")
+		case r.Headers == bench.Never:
+			f.fail(bench.Timeout, fmt.Sprintf("no reply within %v", f.run.opt.HeaderTimeout))
+		default:
+			f.fail(bench.Timeout, fmt.Sprintf("nothing for %v in the middle of the reply", f.run.opt.EventTimeout))
+		}
+	}
+	if r.Failure == "" {
+		f.judge(err)
+	}
+	f.lengths()
+	if f.keep() {
+		r.Text = unquote(f.text)
+	}
+	if f.run.opt.ChunkTokens {
+		f.raw, f.marks = append(f.raw, f.text), append(f.marks, f.ends)
+	}
+	if f.cache != nil {
+		// An odd object is no reason to fail the request.
+		_ = json.Unmarshal(f.cache, &r.CachedDetails)
+	}
+}
+
+// judge finds what is wrong with a round that ended by itself.
+func (f *flight) judge(err error) {
+	r, re := f.rec, &f.reply
+	if r.Status == 0 {
+		why := "the server closed the connection without a reply"
+		if err != nil && !errors.Is(err, io.EOF) {
+			why = "no reply: " + err.Error()
+		}
+		f.fail(bench.Reset, why)
+		return
+	}
+	if r.Status != 200 {
+		f.fail(bench.Failure(fmt.Sprintf("http_%d", r.Status)), fmt.Sprintf("%d %s: %s", r.Status, re.reason, errorText(f.body)))
+		return
+	}
+	whole := re.state == replyDone || re.state == inClose && errors.Is(err, io.EOF)
+	if !re.sse {
+		if !whole {
+			f.fail(bench.Cut, "the connection ended in the middle of the reply")
+			return
+		}
+		f.single()
+		return
+	}
+	done, half := f.find.end()
+	f.done = f.done || done
+	switch enough := f.known >= 0 && f.known >= r.AskedLen; {
+	case half && !f.done:
+		f.fail(bench.Cut, "the stream ended inside an event")
+	case !whole && !f.done:
+		f.fail(bench.Cut, "the connection ended in the middle of the stream")
+	case len(r.Chunks) == 0 && f.known <= 0:
+		f.fail(bench.Empty, "the stream had no token")
+	case r.Finish == "" && !enough && !f.run.target.loose:
+		f.fail(bench.Cut, fmt.Sprintf("the stream ended without a finish reason after %d events", len(r.Chunks)))
+	}
+}
+
+// single takes a reply that is no stream: one chunk, when its last byte came.
+func (f *flight) single() {
+	r, e := f.rec, &f.ev
+	if err := e.parse(f.run.target.family, f.body); err != nil {
+		f.fail(bench.Malformed, "the reply is neither an event stream nor a JSON object: "+string(cutShort(f.body, 120)))
+		return
+	}
+	if e.fault {
+		f.fail(bench.ServerError, unquote(e.message))
+		return
+	}
+	if f.run.target.family == embeddings {
+		f.facts(e)
+		if !e.data {
+			f.fail(bench.Empty, "the reply has no embedding")
+		}
+		return
+	}
+	tokens, worth := f.count(e)
+	f.facts(e)
+	if !worth {
+		f.fail(bench.Empty, "the reply has no token")
+		return
+	}
+	visible := len(e.text) > 0 || e.ids || e.tool
+	text := visible || len(e.reasoning) > 0
+	r.Chunks = append(r.Chunks[:0], bench.Chunk{At: r.Done, Tokens: tokens, Text: text})
+	r.FirstAny = r.Done
+	if text {
+		r.First, r.Last = r.Done, r.Done
+		f.run.opt.Live.TTFT.Add(r.Done - r.Sent)
+	}
+	if visible {
+		r.Visible = r.Done
+	}
+	f.run.opt.Live.Chunks.Add(1)
+	f.run.opt.Live.Tokens.Add(int64(max(tokens, 0)))
+	if f.keep() {
+		f.keepText(e)
+	}
+}
+
+// lengths says how long the output is, as far as that is known without a
+// tokenizer.
+func (f *flight) lengths() {
+	r := f.rec
+	switch {
+	case f.run.target.family == embeddings:
+		r.OutputLen, r.OutputFrom = 0, bench.FromServer
+	case f.known >= 0:
+		r.OutputLen, r.OutputFrom = f.known, bench.FromServer
+	default:
+		r.OutputFrom = bench.FromChunks
+		for _, c := range r.Chunks {
+			if c.Text {
+				r.OutputLen++
+			}
+		}
+	}
+}
+
+// errorText finds the message in the body of an error, else gives the body.
+func errorText(body []byte) string {
+	var e event
+	if e.parse(native, body) == nil && len(e.message) > 0 {
+		return unquote(e.message)
+	}
+	return string(cutShort(body, 400))
+}
+
+// oneLine makes a line for people of a text that may be anything.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
+	if r := []rune(s); len(r) > 400 {
+		s = string(r[:400]) + "…"
+	}
+	return s
+}

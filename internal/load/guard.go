@@ -1,0 +1,118 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// air holds the flights that are in the air.
+type air struct {
+	mu      sync.Mutex
+	flights []*flight
+}
+
+func (a *air) add(f *flight, c *conn) {
+	f.mu.Lock()
+	f.conn = c
+	f.mu.Unlock()
+	a.mu.Lock()
+	f.slot = len(a.flights)
+	a.flights = append(a.flights, f)
+	a.mu.Unlock()
+}
+
+func (a *air) remove(f *flight) {
+	a.mu.Lock()
+	last := len(a.flights) - 1
+	a.flights[f.slot] = a.flights[last]
+	a.flights[f.slot].slot = f.slot
+	a.flights[last] = nil
+	a.flights = a.flights[:last]
+	a.mu.Unlock()
+	// After this the guard does not touch the connection, which may serve another.
+	f.mu.Lock()
+	f.conn = nil
+	f.mu.Unlock()
+}
+
+// wake ends what f waits for; with a reason, f ends.
+func (f *flight) wake(why int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.conn == nil {
+		return
+	}
+	if why != alive {
+		f.kill.CompareAndSwap(alive, why)
+		f.conn.SetDeadline(time.Unix(1, 0))
+		return
+	}
+	if f.conn.raw != nil {
+		f.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+const guardTick = 50 * time.Millisecond
+
+// guard holds all flights to their limits, so that none needs a timer of its own
+// and none can hang. When ctx ends it ends them all.
+func (r *run) guard(ctx, watch context.Context) {
+	tick := time.NewTicker(guardTick)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	var flights []*flight
+	for {
+		select {
+		case <-watch.Done():
+			return
+		case <-cancelled:
+			// The flights that are still connecting look at ctx themselves; those
+			// that add themselves from now on are met by the next tick.
+			cancelled = nil
+		case <-tick.C:
+		}
+		r.clock.watch()
+		r.air.mu.Lock()
+		flights = append(flights[:0], r.air.flights...)
+		r.air.mu.Unlock()
+		now := r.clock.now()
+		for _, f := range flights {
+			if ctx.Err() != nil {
+				f.wake(killedUser)
+			} else if why, poke := f.overdue(now); why != alive || poke {
+				f.wake(why)
+			}
+		}
+	}
+}
+
+// overdue tells whether f broke a limit, or has been silent so long that it
+// should look itself whether there is anything to read: the poller tells of a
+// reset that follows data only once.
+func (f *flight) overdue(now int64) (why int32, poke bool) {
+	o := f.run.opt
+	silent := time.Duration(now - f.last.Load())
+	limit := o.EventTimeout
+	switch f.phase.Load() {
+	case waiting:
+		limit = o.HeaderTimeout
+	case closing:
+		if silent > time.Second {
+			return killedLinger, false
+		}
+	}
+	if silent > limit {
+		return killedIdle, false
+	}
+	if began := f.airborne.Load(); time.Duration(now-began) > o.Timeout {
+		return killedTotal, false
+	}
+	if next := time.Duration(f.poked.Load()); silent >= max(time.Second, 2*next) {
+		f.poked.Store(int64(silent))
+		return alive, true
+	} else if silent < next {
+		f.poked.Store(0)
+	}
+	return alive, false
+}

@@ -1,0 +1,262 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// run is one Run.
+type run struct {
+	opt     *Options
+	target  *target
+	clock   *clock
+	flights []*flight
+	records []bench.Record
+	kernel  bool // the kernel stamps
+	idle    idle
+	gate    chan int64 // slots of MaxConcurrency, each with the time it became free
+	air     air
+	health  health
+	wg      sync.WaitGroup
+}
+
+// do flies the plan.
+func (r *run) do(ctx context.Context) (*Result, error) {
+	stop := func() {}
+	if r.target.tls == nil && !r.opt.UserStamps {
+		r.kernel, stop = kernelStamps()
+	}
+	defer stop()
+	defer r.idle.close()
+	if !r.opt.KeepGC {
+		defer restCollector()()
+	}
+	if n := r.opt.MaxConcurrency; n > 0 && n < len(r.flights) {
+		r.gate = make(chan int64, n)
+	}
+	air := len(r.flights)
+	if r.gate != nil {
+		air = cap(r.gate)
+	}
+	growFiles(air)
+	r.health.late = make([]int64, len(r.records))
+	for i := range r.health.late {
+		r.health.late[i] = bench.Never
+	}
+	before := pauses()
+	r.clock = newClock()
+	if r.opt.began != nil {
+		r.opt.began(r.clock)
+	}
+	for range cap(r.gate) {
+		r.gate <- 0
+	}
+	watch, done := context.WithCancel(context.Background())
+	var watchers sync.WaitGroup
+	watchers.Go(func() { r.guard(ctx, watch) })
+	watchers.Go(func() { r.canary(watch) })
+	r.launch(ctx)
+	r.wg.Wait()
+	done()
+	watchers.Wait()
+	r.clock.watch()
+	after := pauses()
+
+	res := &Result{Records: r.records, Stamps: bench.UserStamps, StartWall: r.clock.wall, Drift: r.clock.drift()}
+	if r.kernel {
+		res.Stamps = bench.KernelStamps
+	}
+	first, last := int64(math.MaxInt64), int64(0)
+	for i := range r.records {
+		if rec := &r.records[i]; rec.Sent != bench.Never {
+			first, last = min(first, rec.Sent), max(last, rec.Done)
+		}
+	}
+	res.Duration = max(last-first, 0)
+	res.Health = r.health.report(r, after.since(before))
+	return res, r.texts(ctx)
+}
+
+// restCollector keeps the garbage collector from running until memory is short:
+// its mark phase alone makes a busy client read milliseconds late.
+func restCollector() (restore func()) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, int64(2*m.Sys)+1<<30))
+	percent := debug.SetGCPercent(-1)
+	runtime.GC() // also ends a cycle that runs
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// launch lets each flight go at its time, whatever the others do.
+func (r *run) launch(ctx context.Context) {
+	t, err := newTimer()
+	if err == nil {
+		defer t.close()
+	}
+	for i, f := range r.flights {
+		rec := &f.recs[0]
+		// Sleeping costs some 20 µs itself: what is due by then goes at once.
+		const soon = int64(10 * time.Microsecond)
+		released := rec.Scheduled
+		ok := err == nil
+		if wait := rec.Scheduled - r.clock.now(); ok && wait > soon {
+			ok = t.wait(ctx, time.Duration(wait))
+		}
+		if ok && r.gate != nil {
+			select {
+			case free := <-r.gate:
+				released = max(released, free)
+			case <-ctx.Done():
+				ok = false
+			}
+		}
+		if !ok || ctx.Err() != nil {
+			r.strand(i, cmp.Or(ctx.Err(), err))
+			return
+		}
+		rec.Released = released
+		r.opt.Live.Released.Add(1)
+		r.wg.Go(func() { f.fly(ctx) })
+	}
+}
+
+// strand ends what was never sent.
+func (r *run) strand(from int, err error) {
+	for _, f := range r.flights[from:] {
+		for i := range f.recs {
+			f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: "+err.Error()
+		}
+	}
+}
+
+// fly flies all rounds of a flight.
+func (f *flight) fly(ctx context.Context) {
+	r := f.run
+	if r.gate != nil {
+		defer func() { r.gate <- r.clock.now() }()
+	}
+	for turn := range f.recs {
+		if turn > 0 {
+			if !f.next(ctx, turn) {
+				break
+			}
+		}
+		f.open(turn)
+		f.round(ctx)
+		if f.rec.OK() {
+			r.opt.Live.Done.Add(1)
+		} else {
+			r.opt.Live.Failed.Add(1)
+			for i := turn + 1; i < len(f.recs); i++ {
+				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: a round before it failed"
+			}
+			break
+		}
+	}
+	f.wire, f.chat = nil, nil
+}
+
+// next readies the round that follows the reply before it.
+func (f *flight) next(ctx context.Context, turn int) bool {
+	r, rec := f.run, &f.recs[turn]
+	f.answered()
+	var err error
+	if f.wire, err = r.target.request(f, turn); err != nil {
+		rec.Failure, rec.Error = bench.Malformed, oneLine(err.Error())
+		return false
+	}
+	rec.Scheduled = f.recs[turn-1].Done + int64(f.req.Rounds[turn].Delay)
+	rec.Released = rec.Scheduled
+	if wait := rec.Scheduled - r.clock.now(); wait > 0 {
+		t, err := newTimer()
+		if err == nil {
+			defer t.close()
+		}
+		if err != nil || !t.wait(ctx, time.Duration(wait)) {
+			r.strandRounds(f, turn)
+			return false
+		}
+	}
+	r.opt.Live.Released.Add(1)
+	return true
+}
+
+func (r *run) strandRounds(f *flight, from int) {
+	for i := from; i < len(f.recs); i++ {
+		f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: the run was interrupted"
+	}
+}
+
+// round sends one request and reads its reply. A connection that was used before
+// may have been closed by the server in the same moment: then once more, on a new
+// one.
+func (f *flight) round(ctx context.Context) {
+	r := f.run
+	f.began = r.clock.now()
+	f.airborne.Store(f.began)
+	for again := true; ; again = false {
+		c, err := r.connect(ctx, again)
+		if err != nil {
+			f.rec.Done = r.clock.now()
+			if ctx.Err() != nil {
+				f.fail(bench.Interrupted, "the run was interrupted")
+			} else {
+				f.fail(dialFailure(err), err.Error())
+			}
+			return
+		}
+		f.rec.Connected = r.clock.now()
+		f.last.Store(f.rec.Connected)
+		r.air.add(f, c)
+		r.opt.Live.Sent.Add(1)
+		err = f.send(c)
+		if f.rec.Sent != bench.Never {
+			// Not the time to connect: that is the network's and the server's.
+			r.health.late[f.first+f.turn] = f.began - max(f.rec.Scheduled, f.rec.Released) + f.rec.Sent - f.rec.Connected
+		}
+		if readErr := f.receive(c); readErr != nil || err == nil {
+			err = readErr
+		}
+		r.air.remove(f)
+		if f.rec.Done == bench.Never || err != nil && !f.done {
+			f.rec.Done = max(r.clock.now(), f.rec.Done)
+		}
+		if err == nil && f.rec.Failure == "" && f.reply.keep && f.reply.state == replyDone && !r.opt.NewConnPerRequest {
+			c.SetDeadline(time.Time{})
+			r.idle.put(c)
+		} else {
+			c.Close()
+		}
+		if err != nil && again && c.used && f.rec.Status == 0 && f.rec.Failure == "" && f.kill.Load() == alive && !errors.Is(err, errKilled) {
+			r.opt.Live.Sent.Add(-1)
+			f.restart()
+			f.rec.Done = bench.Never
+			continue
+		}
+		f.land(err)
+		return
+	}
+}
+
+// connect takes an idle connection, or opens one.
+func (r *run) connect(ctx context.Context, mayBeUsed bool) (*conn, error) {
+	if mayBeUsed && !r.opt.NewConnPerRequest {
+		if c := r.idle.take(); c != nil {
+			return c, nil
+		}
+	}
+	return r.target.dial(ctx, r.kernel)
+}

@@ -1,0 +1,82 @@
+package load
+
+import "bytes"
+
+// A finder finds the events of a text/event-stream in bytes as they come. An
+// event that lies whole in one read is given as it lies there, not copied.
+type finder struct {
+	carry   []byte // the start of a line
+	buf     []byte // the data of an event that spans reads or lines
+	pending []byte // data lines so far: in the read, in carry, or buf
+	has     bool
+	max     int
+}
+
+// next gives the data of the next event in b and what follows it. ok is false
+// when b has no more; then all of b is taken. The data is valid until the next
+// call. Too long is an event of more than max bytes.
+func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
+	for {
+		n := bytes.IndexByte(b, '\n')
+		if n < 0 {
+			if d.has {
+				d.buf = append(d.buf[:0], d.pending...)
+				d.pending = d.buf
+			}
+			d.carry = append(d.carry, b...)
+			return nil, nil, false, len(d.carry)+len(d.pending) > d.max
+		}
+		line := b[:n]
+		b = b[n+1:]
+		if len(d.carry) > 0 {
+			d.carry = append(d.carry, line...)
+			line = d.carry
+			d.carry = d.carry[:0]
+		}
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if len(line) == 0 {
+			if d.has {
+				d.has = false
+				return d.pending, b, true, len(d.pending) > d.max
+			}
+			continue
+		}
+		content, isData := dataLine(line)
+		if !isData {
+			continue // a comment, an event name, an id
+		}
+		if !d.has {
+			d.pending, d.has = content, true
+			continue
+		}
+		d.buf = append(append(append(d.buf[:0], d.pending...), '\n'), content...)
+		d.pending = d.buf
+	}
+}
+
+// end tells what is left when the body ends: nothing, [DONE] without its blank
+// line, or half an event.
+func (d *finder) end() (done, half bool) {
+	rest := d.pending
+	if !d.has {
+		if len(bytes.TrimSpace(d.carry)) == 0 {
+			return false, false
+		}
+		var isData bool
+		if rest, isData = dataLine(d.carry); !isData {
+			return false, d.carry[0] != ':'
+		}
+	}
+	if string(bytes.TrimSpace(rest)) == "[DONE]" {
+		return true, false
+	}
+	return false, true
+}
+
+func dataLine(line []byte) ([]byte, bool) {
+	content, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok {
+		return nil, false
+	}
+	return bytes.TrimPrefix(content, []byte{' '}), true
+}

@@ -1,0 +1,51 @@
+package load
+
+import (
+	"context"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// texts does what can wait until the run is over: it reads the texts and counts
+// their tokens.
+func (r *run) texts(ctx context.Context) error {
+	o := r.opt
+	if o.Retokenize == nil {
+		return nil
+	}
+	var texts []string
+	var to []*int
+	for _, f := range r.flights {
+		for i := range f.recs {
+			rec := &f.recs[i]
+			if len(rec.Chunks) == 0 {
+				continue
+			}
+			texts, to = append(texts, rec.Text), append(to, &rec.Retokenized)
+			from := int32(0)
+			for j, end := range f.marks[i] {
+				if c := &rec.Chunks[j]; c.Tokens < 0 {
+					texts, to = append(texts, unquote(f.raw[i][from:end])), append(to, &c.Tokens)
+				}
+				from = end
+			}
+		}
+	}
+	counts, err := o.Retokenize(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for i, n := range counts {
+		*to[i] = n
+	}
+	for i := range r.records {
+		rec := &r.records[i]
+		if rec.OutputFrom == bench.FromChunks && rec.Retokenized >= 0 {
+			rec.OutputLen, rec.OutputFrom = rec.Retokenized, bench.FromTokenizer
+		}
+		if !o.KeepText {
+			rec.Text = ""
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+func benchPageOf(t *testing.T, b *Bench) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := BenchHTML(&out, b); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// Apart from scripts and styles the page nests, holds each id once, and needs no
+// network.
+func TestBenchHTML(t *testing.T) {
+	for name, b := range benchSamples() {
+		t.Run(name, func(t *testing.T) {
+			d := xml.NewDecoder(strings.NewReader(inline.ReplaceAllString(benchPageOf(t, b), "<$1$2></$1>")))
+			d.Entity, d.AutoClose, d.Strict = xml.HTMLEntity, xml.HTMLAutoClose, false
+			ids, wanted := map[string]bool{}, map[string]bool{}
+			depth := 0
+			for {
+				tok, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				switch tok := tok.(type) {
+				case xml.StartElement:
+					depth++
+					for _, a := range tok.Attr {
+						switch {
+						case a.Name.Local == "id" && ids[a.Value]:
+							t.Errorf("id %q stands twice", a.Value)
+						case a.Name.Local == "id":
+							ids[a.Value] = true
+						case (a.Name.Local == "href" || a.Name.Local == "src") && !strings.HasPrefix(a.Value, "#"):
+							t.Errorf("<%s> loads %q", tok.Name.Local, a.Value)
+						case a.Name.Local == "href":
+							wanted[a.Value[1:]] = true
+						}
+					}
+				case xml.EndElement:
+					depth--
+				}
+			}
+			if depth != 0 {
+				t.Errorf("%d elements never end", depth)
+			}
+			for id := range wanted {
+				if !ids[id] {
+					t.Errorf("a link to #%s, which is not there", id)
+				}
+			}
+		})
+	}
+}
+
+// What a server says is data.
+func TestBenchHTMLEscapes(t *testing.T) {
+	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)>`
+	b := benchSample()
+	b.Run.Model, b.Run.URL, b.Summary.Failures[0].Example, b.Summary.Health.Evidence = evil, evil, evil, []string{evil}
+	b.Records[0].Error = evil
+	page := benchPageOf(t, b)
+	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img") {
+		t.Error("a text became an element")
+	}
+	if n := strings.Count(page, "&lt;img src=x onerror=alert(2)&gt;"); n < 4 {
+		t.Errorf("the text is shown %d times", n)
+	}
+}
+
+// A long run stays a page that one can send; the slowest and the failed requests
+// are among those shown.
+func TestBenchHTMLBounded(t *testing.T) {
+	one := benchSample()
+	b := &Bench{Run: one.Run}
+	for len(b.Records) < 60_000 {
+		b.Records = append(b.Records, one.Records...)
+	}
+	b.Summary = bench.Summarize(b.Records, b.Run, bench.Options{})
+	page := benchPageOf(t, b)
+	if len(page) > 1<<20 || !strings.Contains(page, "the latency plot shows 4,000 of 60,000 requests") {
+		t.Errorf("%d bytes", len(page))
+	}
+	failed := 0
+	for _, i := range benchPick(b.Records[:6000]) {
+		if !b.Records[i].OK() {
+			failed++
+		}
+	}
+	if want := 20 * 8; failed != want {
+		t.Errorf("%d failures shown of %d", failed, want)
+	}
+}
+
+const benchProbe = `<script>
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement.dataset, out = {error: root.error ?? "", ready: root.ready ?? "", colors: {}, tips: {}};
+  for (const c of document.querySelectorAll("canvas")) {
+    const d = c.getContext("2d").getImageData(0, 0, c.width, c.height - 28 * devicePixelRatio).data, seen = new Set();
+    for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+    out.colors[c.id] = seen.size;
+    for (const k of c.id.startsWith("spread") ? ["End"] : ["Home", "+", "+", "ArrowRight", "ArrowRight"]) c.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
+    out.tips[c.id] = document.getElementById("tip").textContent;
+    c.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
+  }
+  document.getElementById("latency-log").click();
+  const pre = document.createElement("pre");
+  pre.id = "probe";
+  pre.textContent = JSON.stringify(out);
+  document.body.append(pre);
+}, 300));
+</script>`
+
+func TestBenchChromium(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no browser")
+	}
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium found; install the package chromium to run this test")
+	}
+	home, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) }) // its helpers may still write there: not worth a failure
+	for name, b := range benchSamples() {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "bench.html")
+			if err := os.WriteFile(file, []byte(strings.Replace(benchPageOf(t, b), "</body>", benchProbe+"</body>", 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+				"--disable-background-networking", "--user-data-dir="+home, "--window-size=1400,1000", "--virtual-time-budget=10000", "--dump-dom", "file://"+file)
+			cmd.Env, cmd.WaitDelay = append(os.Environ(), "HOME="+home), 5*time.Second
+			dom, err := cmd.Output()
+			m := regexp.MustCompile(`(?s)<pre id="probe">(.*?)</pre>`).FindSubmatch(dom)
+			if m == nil {
+				t.Fatalf("the probe did not run: %v", err)
+			}
+			var p struct {
+				Error, Ready string
+				Colors       map[string]int
+				Tips         map[string]string
+			}
+			if err := json.Unmarshal(bytes.ReplaceAll(m[1], []byte("&amp;"), []byte("&")), &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Error != "" || p.Ready != "1" {
+				t.Errorf("ready %q, script error %q", p.Ready, p.Error)
+			}
+			if name != "bench" {
+				return
+			}
+			for id, least := range map[string]int{"latency": 10, "tokens": 4, "running": 6, "spread-ttft": 3, "spread-itl": 2, "spread-tpot": 3, "spread-e2e": 3} {
+				if p.Colors[id] < least {
+					t.Errorf("canvas %s holds %d colours, want at least %d", id, p.Colors[id], least)
+				}
+			}
+			if got := p.Tips["spread-e2e"]; !strings.Contains(got, "longest") || !strings.Contains(got, "1.98 s") {
+				t.Errorf("the end of E2E says %q", got)
+			}
+			if got := p.Tips["running"]; !strings.HasPrefix(got, "100 ms – 150 ms") || !strings.Contains(got, "under way") {
+				t.Errorf("the keys lead to %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,357 @@
+// @ts-check
+"use strict";
+// The plots of a benchmark: latencies, tokens and requests over one time axis
+// that they share, and the distributions of latencies.
+
+/**
+ * @typedef {{from: number, to: number}} Stretch
+ * @typedef {{name: string, title: string, n: number, shares: number[], values: number[], limit: number}} Spread
+ * @typedef {{bin_ns: number, tokens: number[], running: number[], decode: number[], ended: number[], failed: number[], steady: Stretch[], profiled: Stretch[],
+ *   at: number[], ttft: number[], e2e: number[], limits: Record<string, number>, embedding: boolean, spreads: Spread[]}} BenchData
+ */
+
+class TimePlot extends StepPlot {
+  /** @param {string} id @param {number} height @param {BenchData} data @param {StepView} view */
+  constructor(id, height, data, view) {
+    // A bin of time is what a step is to the plots over steps.
+    super(id, height, /** @type {any} */ ({ kinds: [], grid: { cols: data.running.length } }), view, 64);
+    this.bench = data;
+  }
+
+  /** @param {number} ns @param {Area} area */
+  at(ns, area) {
+    return this.x(ns / this.bench.bin_ns, area);
+  }
+
+  /** The steady window and what profilers saw, behind everything. @param {Pen} pen */
+  shade({ ctx, area, color }) {
+    for (const [list, name, alpha] of /** @type {[Stretch[], string, number][]} */ ([[this.bench.steady, "info", 0.1], [this.bench.profiled, "k3", 0.22]])) {
+      ctx.fillStyle = color(name);
+      ctx.globalAlpha = alpha;
+      for (const s of list) {
+        const x0 = Math.max(this.at(s.from, area), area.x), x1 = Math.min(this.at(s.to, area), area.x + area.w);
+        if (x1 > x0) ctx.fillRect(x0, area.y, x1 - x0, area.h);
+      }
+      ctx.globalAlpha = 1;
+    }
+  }
+
+  /** @param {Pen} pen */
+  xAxis({ ctx, area, color }) {
+    const bin = this.bench.bin_ns, lo = this.view.lo * bin, hi = this.view.hi * bin;
+    const all = ticks(hi - lo, Math.max(area.w / 110, 2)), step = all.length > 1 ? all[1] : hi - lo || 1;
+    ctx.fillStyle = color("soft");
+    ctx.textBaseline = "top";
+    ctx.textAlign = "center";
+    for (let t = Math.ceil(lo / step) * step; t <= hi; t += step) {
+      ctx.fillText(t === 0 ? "0" : duration(Math.round(t)), Math.min(this.at(t, area), area.x + area.w - 14), area.y + area.h + 5);
+    }
+  }
+
+  /** Draws only inside the area. @param {Pen} pen @param {() => void} draw */
+  inside({ ctx, area }, draw) {
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(area.x, area.y, area.w, area.h);
+    ctx.clip();
+    draw();
+    ctx.restore();
+  }
+
+  /** A staircase over bins. @param {Pen} pen @param {number[]} values @param {number} max @param {string} name @param {boolean} fill */
+  stairs({ ctx, area, color }, values, max, name, fill) {
+    const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
+    ctx.beginPath();
+    values.forEach((v, c) => {
+      ctx.lineTo(this.x(c, area), y(v));
+      ctx.lineTo(this.x(c + 1, area), y(v));
+    });
+    ctx.strokeStyle = ctx.fillStyle = color(name);
+    ctx.lineWidth = 1.5;
+    ctx.stroke();
+    if (!fill) return;
+    ctx.lineTo(this.x(values.length, area), area.y + area.h);
+    ctx.lineTo(this.x(0, area), area.y + area.h);
+    ctx.globalAlpha = 0.18;
+    ctx.fill();
+    ctx.globalAlpha = 1;
+  }
+
+  /** The largest value in sight. @param {number[]} values */
+  top(values) {
+    let max = 0;
+    for (let c = Math.max(Math.floor(this.view.lo), 0); c < Math.min(Math.ceil(this.view.hi), values.length); c++) max = Math.max(max, values[c]);
+    return max * 1.06 || 1;
+  }
+
+  /** @param {number} c @returns {Tip | null} */
+  tip(c) {
+    const d = this.bench;
+    if (c < 0 || c >= d.running.length) return null;
+    /** @type {[string, string][]} */
+    const rows = [];
+    const sent = indices(d.at, (t) => t >= c * d.bin_ns && t < (c + 1) * d.bin_ns);
+    if (sent.length) {
+      rows.push(["requests sent", String(sent.length)]);
+      for (const [name, of] of /** @type {[string, number[]][]} */ ([["TTFT", d.ttft], ["E2E", d.e2e]])) {
+        const v = sent.map((i) => of[i]).filter((x) => x >= 0).sort((a, b) => a - b);
+        if (v.length) rows.push(["longest " + name, duration(v[v.length - 1])]);
+      }
+    }
+    if (!d.embedding) rows.push(["output tokens/s", count(d.tokens[c] / (d.bin_ns / 1e9))]);
+    rows.push(["under way", d.running[c].toFixed(1)]);
+    if (!d.embedding) rows.push(["in decode", d.decode[c].toFixed(1)]);
+    rows.push(["ended", String(d.ended[c])]);
+    if (d.failed[c]) rows.push(["failed", String(d.failed[c])]);
+    return { title: `${c ? duration(c * d.bin_ns) : "0"} – ${duration((c + 1) * d.bin_ns)}`, rows };
+  }
+}
+
+/** @template T @param {T[]} list @param {(v: T) => boolean} yes */
+function indices(list, yes) {
+  /** @type {number[]} */
+  const out = [];
+  list.forEach((v, i) => yes(v) && out.push(i));
+  return out;
+}
+
+/** @param {number} v */
+function count(v) {
+  return v === 0 ? "0" : v >= 99.95 ? groupDigits(String(Math.round(v))) : v.toFixed(1);
+}
+
+/** Ticks at 1, 2 and 5 times powers of ten. @param {number} lo @param {number} hi */
+function logTicks(lo, hi) {
+  const out = [];
+  for (let p = Math.pow(10, Math.floor(Math.log10(lo))); p <= hi; p *= 10) for (const u of [1, 2, 5]) if (u * p >= lo && u * p <= hi) out.push(u * p);
+  return out.length > 7 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs((Math.log10(v) % 1) - 1) < 1e-6) : out;
+}
+
+class LatencyPlot extends TimePlot {
+  /** @param {BenchData} data @param {StepView} view */
+  constructor(data, view) {
+    super("latency", 300, data, view);
+    this.log = true;
+  }
+
+  /** @param {Pen} pen */
+  paint(pen) {
+    const { ctx, area, color } = pen, d = this.bench;
+    this.shade(pen);
+    const shown = indices(d.at, (t) => t >= this.view.lo * d.bin_ns && t <= this.view.hi * d.bin_ns);
+    let lo = Infinity, hi = 0;
+    for (const i of shown) {
+      for (const v of [d.ttft[i], d.e2e[i]]) if (v > 0) (lo = Math.min(lo, v)), (hi = Math.max(hi, v));
+    }
+    if (hi === 0) (lo = 1e6), (hi = 1e9);
+    (hi *= 1.1), (lo *= 0.9);
+    if (this.log && hi / lo < 10) lo = hi / 10;
+    const y = (/** @type {number} */ v) => area.y + area.h * (this.log ? 1 - Math.log(v / lo) / Math.log(hi / lo) : 1 - v / hi);
+    if (this.log) {
+      ctx.textAlign = "right";
+      ctx.textBaseline = "middle";
+      for (const v of logTicks(lo, hi)) {
+        ctx.fillStyle = color("line");
+        ctx.fillRect(area.x, Math.round(y(v)), area.w, 1);
+        ctx.fillStyle = color("soft");
+        ctx.fillText(duration(v), area.x - 6, y(v));
+      }
+    } else this.yAxis(pen, hi, duration);
+    this.inside(pen, () => {
+      for (const [name, of] of /** @type {[string, number[]][]} */ ([["ttft", d.ttft], ["e2e", d.e2e]])) {
+        ctx.strokeStyle = ctx.fillStyle = color(name === "ttft" ? "k0" : "k1");
+        const limit = d.limits[name];
+        if (limit && (!this.log || limit > lo)) {
+          ctx.setLineDash([6, 4]);
+          ctx.beginPath();
+          ctx.moveTo(area.x, y(limit));
+          ctx.lineTo(area.x + area.w, y(limit));
+          ctx.stroke();
+          ctx.setLineDash([]);
+        }
+        ctx.globalAlpha = 0.75;
+        for (const i of shown) {
+          if (!(of[i] > 0)) continue;
+          ctx.beginPath();
+          ctx.arc(this.at(d.at[i], area), y(of[i]), 2, 0, 7);
+          ctx.fill();
+        }
+        ctx.globalAlpha = 1;
+      }
+      ctx.fillStyle = color("high"); // failed: at the foot, with neither latency
+      for (const i of shown) if (d.ttft[i] < 0 && d.e2e[i] < 0) ctx.fillRect(this.at(d.at[i], area) - 1, area.y + area.h - 10, 2, 10);
+    });
+    this.xAxis(pen);
+    this.cursor(pen);
+  }
+}
+
+class TokensPlot extends TimePlot {
+  /** @param {Pen} pen */
+  paint(pen) {
+    const rate = this.bench.tokens.map((n) => n / (this.bench.bin_ns / 1e9)), max = this.top(rate);
+    this.shade(pen);
+    this.yAxis(pen, max, count);
+    this.inside(pen, () => this.stairs(pen, rate, max, "compute", true));
+    this.xAxis(pen);
+    this.cursor(pen);
+  }
+}
+
+class RunningPlot extends TimePlot {
+  /** @param {Pen} pen */
+  paint(pen) {
+    const { ctx, area, color } = pen, d = this.bench, max = this.top(d.running);
+    this.shade(pen);
+    this.yAxis(pen, max, (v) => groupDigits(String(v)));
+    this.inside(pen, () => {
+      this.stairs(pen, d.running, max, "host", true);
+      if (!d.embedding) this.stairs(pen, d.decode, max, "k0", false);
+      ctx.fillStyle = color("high");
+      d.failed.forEach((n, c) => {
+        if (n) ctx.fillRect(this.x(c, area), area.y + area.h - 10, Math.max(this.x(c + 1, area) - this.x(c, area), 2), 10);
+      });
+    });
+    this.xAxis(pen);
+    this.cursor(pen);
+  }
+}
+
+class SpreadPlot extends Plot {
+  /** @param {Spread} spread */
+  constructor(spread) {
+    super("spread-" + spread.name, 220, { left: 64, bottom: 26 });
+    this.spread = spread;
+    this.i = -1;
+    this.nines = Math.max(Math.log10(spread.n), 0.31);
+    this.canvas.addEventListener("pointermove", (e) => {
+      const a = this.area(), share = 1 - Math.pow(10, (-(e.offsetX - a.x) / a.w) * this.nines);
+      let best = 0;
+      spread.shares.forEach((p, i) => p <= share && (best = i));
+      this.point(best, e.offsetX, e.offsetY);
+    });
+    this.canvas.addEventListener("pointerleave", () => this.point(-1));
+    this.canvas.addEventListener("blur", () => this.point(-1));
+    this.canvas.addEventListener("keydown", (e) => {
+      const last = spread.shares.length - 1, by = e.shiftKey ? 10 : 1;
+      if (e.key === "ArrowRight") this.point(Math.min(this.i + by, last));
+      else if (e.key === "ArrowLeft") this.point(Math.max(this.i - by, 0));
+      else if (e.key === "Home") this.point(0);
+      else if (e.key === "End") this.point(last);
+      else if (e.key === "Escape") this.point(-1);
+      else return;
+      e.preventDefault();
+    });
+  }
+
+  /** @param {number} share @param {Area} area */
+  x(share, area) {
+    return area.x + area.w * Math.min(-Math.log10(Math.max(1 - share, 1e-12)) / this.nines, 1);
+  }
+
+  /** @param {number} i @param {number} [px] @param {number} [py] */
+  point(i, px, py) {
+    this.i = i;
+    this.draw();
+    if (i < 0) return hideTip();
+    const s = this.spread;
+    showTip(this.canvas, px ?? this.x(s.shares[i], this.area()), py ?? 20, {
+      title: s.title,
+      rows: [["percentile", s.shares[i] === 1 ? "longest" : "p" + Number((s.shares[i] * 100).toPrecision(6))], ["value", duration(s.values[i])]],
+    });
+  }
+
+  /** @param {Pen} pen */
+  paint(pen) {
+    const { ctx, area, color } = pen, s = this.spread;
+    const max = s.values[s.values.length - 1] * 1.06 || 1;
+    const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
+    this.yAxis(pen, max, duration);
+    ctx.textBaseline = "top";
+    ctx.textAlign = "center";
+    for (const [p, text] of /** @type {[number, string][]} */ ([[0, "min"], [0.5, "p50"], [0.9, "p90"], [0.99, "p99"], [0.999, "p99.9"], [0.9999, "p99.99"], [0.99999, "p99.999"]])) {
+      if (-Math.log10(1 - p) > this.nines) break;
+      const x = this.x(p, area);
+      ctx.fillStyle = color("line");
+      ctx.fillRect(Math.round(x), area.y, 1, area.h);
+      ctx.fillStyle = color("soft");
+      ctx.fillText(text, x, area.y + area.h + 6);
+    }
+    if (s.limit > 0 && s.limit < max) {
+      ctx.strokeStyle = color("high");
+      ctx.setLineDash([6, 4]);
+      ctx.beginPath();
+      ctx.moveTo(area.x, y(s.limit));
+      ctx.lineTo(area.x + area.w, y(s.limit));
+      ctx.stroke();
+      ctx.setLineDash([]);
+    }
+    ctx.beginPath();
+    s.values.forEach((v, i) => ctx.lineTo(this.x(s.shares[i], area), y(v)));
+    ctx.strokeStyle = color("k0");
+    ctx.lineWidth = 2;
+    ctx.stroke();
+    if (this.i >= 0) {
+      ctx.fillStyle = color("mark");
+      ctx.beginPath();
+      ctx.arc(this.x(s.shares[this.i], area), y(s.values[this.i]), 3.5, 0, 7);
+      ctx.fill();
+    }
+  }
+}
+
+/** What the colours of a plot mean. @param {string} id @param {[string, string][]} keys */
+function legend(id, keys) {
+  const p = document.getElementById(id);
+  for (const [name, text] of keys) {
+    const span = document.createElement("span"), i = document.createElement("i");
+    span.className = "key";
+    i.style.background = `var(--${name})`;
+    span.append(i, text);
+    p?.append(span);
+  }
+}
+
+(() => {
+  const root = document.documentElement;
+  /** @param {unknown} what */
+  const broken = (what) => {
+    root.dataset.error ??= String(what);
+  };
+  addEventListener("error", (e) => broken(e.message));
+  /** @type {BenchData} */
+  const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
+  const view = new StepView(data.running.length);
+  try {
+    const latency = new LatencyPlot(data, view);
+    const log = /** @type {HTMLInputElement} */ (document.getElementById("latency-log"));
+    log.addEventListener("change", () => {
+      latency.log = log.checked;
+      latency.draw();
+    });
+    if (!data.embedding) new TokensPlot("tokens", 170, data, view);
+    new RunningPlot("running", 170, data, view);
+    /** @type {[string, string][]} */
+    const both = [["high", "failed"]];
+    if (data.steady.length) both.push(["info", "steady window (shaded)"]);
+    if (data.profiled.length) both.push(["k3", "profiled (shaded)"]);
+    legend("latency-keys", [...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "TTFT"]])), ["k1", "E2E"], ...both]);
+    legend("running-keys", [["host", "under way"], ...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "in decode"]])), ...both]);
+    data.spreads.forEach((s) => new SpreadPlot(s));
+    document.querySelectorAll("main .scroll table").forEach((t) => enhance(/** @type {HTMLTableElement} */ (t)));
+  } catch (e) {
+    broken(e);
+  }
+  const redraw = () => plots.forEach((p) => p.draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", () => {
+    root.dataset.theme = "light";
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    delete root.dataset.theme;
+    redraw();
+  });
+  redraw();
+  root.dataset.ready = "1";
+})();

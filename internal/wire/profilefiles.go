@@ -1,0 +1,22 @@
+package wire
+
+// ProfileFiles is the reply of GET /profile_files: the profile windows of a
+// server, the newest first. The route is stepscope's own; SGLang has none.
+type ProfileFiles struct {
+	Windows []ProfileWindow `json:"windows"`
+}
+
+// ProfileWindow is one window and what it has written so far.
+type ProfileWindow struct {
+	ID    string        `json:"id"`
+	Dir   string        `json:"dir"`  // on the server
+	Open  bool          `json:"open"` // its last step is still to come
+	Files []ProfileFile `json:"files"`
+}
+
+// ProfileFile is a file that is written to its end: GET
+// /profile_files/{id}/{name} gives its bytes.
+type ProfileFile struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // bytes
+}

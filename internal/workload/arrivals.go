@@ -1,0 +1,183 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// All arrivals at a rate are made in two steps. First come gaps with mean 1: all
+// 1 (constant), exponential (Poisson) or gamma (bursty). Their sums are times on a
+// clock that runs as fast as the rate: at time t it shows R(t), the number of
+// requests expected until then, which is the integral of the rate. Turning R
+// around gives the times. For a steady rate that is a division; for a ramp it is
+// the exact process, not one whose gaps follow the rate from behind.
+
+// Arrivals say when requests come.
+type Arrivals struct {
+	Rate float64 // --request-rate, requests/s; +Inf: all at once. After a ramp, Ramp.To instead
+	// Process is how regular: Poisson ("", as SGLang), Constant, Gamma, or Trace.
+	Process    Process
+	Burstiness float64 // Gamma: the shape, as vLLM's --burstiness: 1 is Poisson, less is burstier
+	Ramp       *Ramp   // nil: a steady rate
+	Seed       int64
+
+	Trace    []time.Duration // Trace: see Times
+	Slowdown float64         // Trace: factor of all times; 0: 1
+}
+
+// Process is a kind of arrivals.
+type Process string
+
+// The processes.
+const (
+	Poisson  Process = "poisson"
+	Constant Process = "constant"
+	Gamma    Process = "gamma"
+	Trace    Process = "trace"
+)
+
+// Ramp is a rate that goes from From to To, and stays there. It lasts Over or,
+// if that is 0, for as long as Requests are expected to take.
+type Ramp struct {
+	From, To    float64 // requests/s
+	Exponential bool    // equal factors in equal times, not equal steps
+	Over        time.Duration
+	Requests    int
+}
+
+// Times are the At of requests, for [Arrivals].
+func Times(requests []Request) []time.Duration {
+	at := make([]time.Duration, len(requests))
+	for i := range requests {
+		at[i] = requests[i].At
+	}
+	return at
+}
+
+// Schedule returns when each of n requests is to be sent, since the start, never
+// falling. The first is sent at once; a trace may say otherwise.
+func Schedule(n int, a Arrivals) ([]time.Duration, error) {
+	if a.Process == Trace {
+		return a.trace(n)
+	}
+	out := make([]time.Duration, n)
+	if a.Ramp == nil && math.IsInf(a.Rate, 1) {
+		return out, nil
+	}
+	expected, err := a.inverse()
+	if err != nil {
+		return nil, err
+	}
+	gap, err := a.gaps()
+	if err != nil {
+		return nil, err
+	}
+	sum := 0.0
+	for i := 1; i < n; i++ {
+		sum += gap()
+		if out[i], err = duration(expected(sum)); err != nil {
+			return nil, fmt.Errorf("request %d of %d: %w", i+1, n, err)
+		}
+	}
+	return out, nil
+}
+
+// gaps draws times between requests at rate 1.
+func (a *Arrivals) gaps() (func() float64, error) {
+	src := source(a.Seed, streamArrivals)
+	switch a.Process {
+	case Poisson, "":
+		return rand.New(src).ExpFloat64, nil
+	case Constant:
+		return func() float64 { return 1 }, nil
+	case Gamma:
+		if math.IsInf(a.Burstiness, 1) {
+			return func() float64 { return 1 }, nil
+		}
+		if !(a.Burstiness > 0) {
+			return nil, fmt.Errorf("--burstiness %g must be greater than 0", a.Burstiness)
+		}
+		return distuv.Gamma{Alpha: a.Burstiness, Beta: a.Burstiness, Src: src}.Rand, nil
+	}
+	return nil, fmt.Errorf("arrivals %q are not known: give poisson, constant, gamma or trace", a.Process)
+}
+
+// inverse returns the time in seconds until which x requests are expected.
+func (a *Arrivals) inverse() (func(x float64) float64, error) {
+	rate := func(r float64, zero bool) bool { return r > 0 && !math.IsInf(r, 1) || zero && r == 0 }
+	if a.Ramp == nil {
+		if !rate(a.Rate, false) {
+			return nil, fmt.Errorf("--request-rate %g must be greater than 0 (inf sends all at once)", a.Rate)
+		}
+		return func(x float64) float64 { return x / a.Rate }, nil
+	}
+	p := *a.Ramp
+	if !rate(p.To, false) || !rate(p.From, !p.Exponential) {
+		return nil, fmt.Errorf("a ramp from %g to %g requests/s: rates must be greater than 0 (a linear one may begin at 0)", p.From, p.To)
+	}
+	over := p.Over.Seconds()
+	if p.Over == 0 {
+		over = float64(p.Requests) / p.mean()
+	}
+	if !(over > 0) {
+		return nil, fmt.Errorf("a ramp needs a duration or a number of requests greater than 0")
+	}
+	total, growth := p.mean()*over, math.Log(p.To/p.From)
+	return func(x float64) float64 {
+		switch {
+		case x >= total:
+			return over + (x-total)/p.To
+		case p.From == p.To:
+			return x / p.From
+		case p.Exponential: // R(t) = From·over/growth·(e^(growth·t/over) − 1)
+			return over / growth * math.Log1p(x*growth/(p.From*over))
+		}
+		// R(t) = From·t + slope/2·t², solved in the form that loses no digits
+		slope := (p.To - p.From) / over
+		return 2 * x / (p.From + math.Sqrt(math.Max(p.From*p.From+2*slope*x, 0)))
+	}, nil
+}
+
+// mean is the rate over the whole ramp.
+func (p *Ramp) mean() float64 {
+	if p.Exponential && p.From != p.To {
+		return (p.To - p.From) / math.Log(p.To/p.From)
+	}
+	return (p.From + p.To) / 2
+}
+
+func (a *Arrivals) trace(n int) ([]time.Duration, error) {
+	if len(a.Trace) != n {
+		return nil, fmt.Errorf("the trace has %d times for %d requests", len(a.Trace), n)
+	}
+	slow := a.Slowdown
+	if slow == 0 {
+		slow = 1
+	}
+	if !(slow > 0) || math.IsInf(slow, 1) {
+		return nil, fmt.Errorf("--mooncake-slowdown-factor %g must be greater than 0", slow)
+	}
+	out := make([]time.Duration, n)
+	for i, at := range a.Trace {
+		var err error
+		if out[i], err = duration(at.Seconds() * slow); err != nil {
+			return nil, fmt.Errorf("request %d of %d: %w", i+1, n, err)
+		}
+		if at < 0 || i > 0 && at < a.Trace[i-1] {
+			return nil, fmt.Errorf("request %d of %d: the times of the trace are not in order", i+1, n)
+		}
+	}
+	return out, nil
+}
+
+// duration refuses times that a schedule cannot hold.
+func duration(seconds float64) (time.Duration, error) {
+	if !(seconds < float64(math.MaxInt64/time.Second)) {
+		return 0, fmt.Errorf("would be sent after %g s: give a higher rate", seconds)
+	}
+	return time.Duration(math.Round(seconds * float64(time.Second))), nil
+}

@@ -1,0 +1,109 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// longbenchOutputLen is enough for a letter and a short word.
+const longbenchOutputLen = 10
+
+// longbench takes LongBench v2: long documents with questions of four choices.
+func (b *builder) longbench(ctx context.Context) ([]Request, error) {
+	rows, err := b.open("", "data.json of the Hugging Face data set THUDM/LongBench-v2, or its rows as JSON lines (Parquet is not read)")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	output := longbenchOutputLen
+	if b.FixedOutputLen > 0 {
+		output = b.FixedOutputLen
+	}
+	var out []Request
+	for _, i := range b.stream(streamOrder).Perm(len(rows.at)) {
+		if len(out) == b.limit(len(rows.at)) {
+			break
+		}
+		var row struct {
+			Context, Question *string
+			A                 string `json:"choice_A"`
+			B                 string `json:"choice_B"`
+			C                 string `json:"choice_C"`
+			D                 string `json:"choice_D"`
+		}
+		if ok, err := rows.read(i, &row); err != nil {
+			return nil, err
+		} else if !ok {
+			continue
+		}
+		if row.Context == nil || row.Question == nil {
+			rows.skip(i, "there is no context or no question")
+			continue
+		}
+		prompt := fmt.Sprintf("%s\n\nQuestion: %s\nA. %s\nB. %s\nC. %s\nD. %s\nAnswer:", *row.Context, *row.Question, row.A, row.B, row.C, row.D)
+		ids, err := b.tok.Encode(ctx, []string{prompt}, true)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(ids[0]); b.ContextLen == 0 || n+output <= b.ContextLen {
+			out = append(out, textRequest(prompt, n, output))
+		}
+	}
+	b.shorter(len(out))
+	return out, rows.finish(b, len(out))
+}
+
+// speedBench takes SPEED-Bench: prompts by how predictable their replies are.
+func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
+	if c := b.SpeedBenchCategory; c != "" && !slices.Contains([]string{"low_entropy", "mixed", "high_entropy"}, c) {
+		return nil, fmt.Errorf("--speed-bench-category %q is not known: give low_entropy, mixed or high_entropy", c)
+	}
+	if err := count("--speed-bench-output-len", b.SpeedBenchOutputLen); err != nil {
+		return nil, err
+	}
+	rows, err := b.open("", "a split of the Hugging Face data set nvidia/SPEED-Bench as JSON lines")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var prompts []string
+	for i := range rows.at {
+		var row struct {
+			Category string
+			Turns    []string
+		}
+		if ok, err := rows.read(i, &row); err != nil {
+			return nil, err
+		} else if ok && len(row.Turns) > 0 && (b.SpeedBenchCategory == "" || row.Category == b.SpeedBenchCategory) {
+			prompts = append(prompts, row.Turns[0])
+		}
+	}
+	if len(prompts) == 0 && rows.bad == 0 {
+		return nil, fmt.Errorf("%s: no row has the category %q", b.Path, b.SpeedBenchCategory)
+	}
+	if _, ok := b.tok.(ChatTokenizer); ok {
+		if prompts, err = b.templated(ctx, prompts); err != nil {
+			return nil, err
+		}
+	}
+	rng, out := b.stream(streamOrder), make([]Request, 0, b.limit(len(prompts)))
+	rng.Shuffle(len(prompts), func(i, j int) { prompts[i], prompts[j] = prompts[j], prompts[i] })
+	n := b.N
+	if n == 0 {
+		n = len(prompts)
+	}
+	for i := range n {
+		if len(prompts) > 0 { // asked for more than there are: all of them again
+			out = append(out, textRequest(prompts[i%len(prompts)], 0, b.SpeedBenchOutputLen))
+		}
+	}
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	if n > len(prompts) && len(prompts) > 0 {
+		b.note("%s has %d prompts: they are repeated to make %d requests", b.Path, len(prompts), n)
+	}
+	if err := b.measure(ctx, out); err != nil {
+		return nil, err
+	}
+	return out, rows.finish(b, len(out))
+}

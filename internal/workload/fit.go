@@ -1,0 +1,157 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// Random ids sent as ids have the length they were drawn with. As text they
+// seldom do: what two tokens decode to, the tokenizer may cut into one, or three.
+// So each text is encoded again, and one of a wrong length is mended: the ids
+// that the tokenizer itself found are cut or filled up to the length wanted and
+// made text once more. A text's own ids encode to themselves nearly always, and
+// words with a space in front stay whole behind anything, so a round or two will
+// do. Should the end of a text not come to rest, each round replaces twice as
+// much of it by such words.
+
+const (
+	fitRounds = 10
+	fitBatch  = 512 // texts at a time, which bounds the memory
+)
+
+// fitter makes texts of exact length.
+type fitter struct {
+	tok    Tokenizer
+	vocab  *Vocabulary
+	rng    *rand.Rand
+	around int // special tokens that encoding puts around a text
+
+	missed int // texts whose length could not be mended
+}
+
+func (b *builder) fitter(ctx context.Context) (*fitter, error) {
+	vocab, err := b.tok.Vocabulary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(vocab.Text) == 0 || len(vocab.Words) == 0 {
+		return nil, fmt.Errorf("%s has no tokens that random prompts can be made of", b.tok)
+	}
+	around, err := specials(ctx, b.tok)
+	if err != nil {
+		return nil, err
+	}
+	return &fitter{tok: b.tok, vocab: vocab, rng: b.stream(streamText), around: len(around.before) + len(around.after)}, nil
+}
+
+// around are the special tokens that encoding puts before and after a text.
+type around struct{ before, after []int32 }
+
+func specials(ctx context.Context, tok Tokenizer) (around, error) {
+	const text = "a"
+	with, err := tok.Encode(ctx, []string{text}, true)
+	if err != nil {
+		return around{}, err
+	}
+	bare, err := tok.Encode(ctx, []string{text}, false)
+	if err != nil {
+		return around{}, err
+	}
+	w, n := with[0], len(bare[0])
+	for i := 0; i+n <= len(w); i++ {
+		if slices.Equal(w[i:i+n], bare[0]) {
+			return around{w[:i], w[i+n:]}, nil
+		}
+	}
+	return around{}, nil
+}
+
+// draw returns n random ids that are text.
+func (f *fitter) draw(n int) []int32 {
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = f.vocab.Text[f.rng.IntN(len(f.vocab.Text))]
+	}
+	return ids
+}
+
+// texts makes one text of each row of ids, mended until it encodes to as many
+// ids as the row has. With special, the text's length as a server counts it is
+// that of the row, the special tokens around it included. It returns the lengths
+// that the texts have in the end.
+func (f *fitter) texts(ctx context.Context, rows [][]int32, special bool) (texts []string, lens []int, err error) {
+	texts, lens = make([]string, len(rows)), make([]int, len(rows))
+	for from := 0; from < len(rows); from += fitBatch {
+		to := min(from+fitBatch, len(rows))
+		if err := f.batch(ctx, rows[from:to], special, texts[from:to], lens[from:to]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return texts, lens, nil
+}
+
+func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts []string, lens []int) error {
+	around := 0
+	if special {
+		around = f.around
+	}
+	want := func(i int) int { return max(len(rows[i])-around, min(len(rows[i]), 1)) }
+	left, ids := make([]int, len(rows)), make([][]int32, len(rows))
+	for i, row := range rows {
+		left[i], ids[i] = i, row[:want(i)]
+	}
+	for round := 0; len(left) > 0; round++ {
+		made, err := f.tok.Decode(ctx, ids, false)
+		if err != nil {
+			return err
+		}
+		// Without special tokens, so that what comes back can be cut and filled up.
+		again, err := f.tok.Encode(ctx, made, false)
+		if err != nil {
+			return err
+		}
+		wrong := 0
+		for k, i := range left {
+			off := len(again[k]) - want(i)
+			if round == 0 || abs(off) < abs(lens[i]-around-want(i)) {
+				texts[i], lens[i] = made[k], len(again[k])+around
+			}
+			if off != 0 && round < fitRounds {
+				left[wrong], ids[wrong] = i, f.mend(again[k], want(i), round)
+				wrong++
+			}
+		}
+		left, ids = left[:wrong], ids[:wrong]
+	}
+	for i := range rows {
+		if lens[i] != len(rows[i]) {
+			f.missed++
+		}
+	}
+	return nil
+}
+
+// mend cuts ids or fills them up; from the second round on, more and more of
+// their end becomes words.
+func (f *fitter) mend(ids []int32, want, round int) []int32 {
+	keep := min(len(ids), want)
+	if round > 0 {
+		keep = max(keep-1<<(round-1), 0)
+	}
+	ids = slices.Clone(ids[:keep])
+	for len(ids) < want {
+		ids = append(ids, f.vocab.Words[f.rng.IntN(len(f.vocab.Words))])
+	}
+	return ids
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// report says how many of the n texts are not as long as they should be.
+func (f *fitter) report(b *builder, n int) {
+	if f.missed > 0 {
+		b.note("%d of %d prompts have another length than was drawn for them: their text encodes to more or fewer tokens; the lengths given are those of the text", f.missed, n)
+	}
+}

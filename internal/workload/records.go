@@ -1,0 +1,353 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// A data set's file may be far larger than what is drawn from it: ShareGPT has
+// 600 MB for a thousand prompts. So only the places of its records are kept; one
+// pass finds them without decoding anything, and a record is read and decoded
+// when it is drawn. What is no JSON inside a record is noticed then, and what
+// breaks the list itself at once.
+
+// records are the rows of a file: the items of a JSON list, or the lines of JSONL.
+type records struct {
+	path string
+	file *os.File
+	at   []place
+
+	looked   int // rows read
+	bad      int // of them those that could not be used
+	badLine  int // the first of them
+	badCause string
+}
+
+type place struct {
+	off  int64
+	n    int32
+	line int32 // from 1
+}
+
+// maxRecord bounds the memory of one row.
+const maxRecord = 1 << 28
+
+// open finds the rows of the data set's file. key names the list in it if the
+// file is an object; "": the file is a list or JSONL. wanted says what file this
+// is and where it comes from.
+func (b *builder) open(key, wanted string) (*records, error) {
+	if b.Path == "" {
+		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded)", wanted)
+	}
+	file, err := os.Open(b.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--dataset-path %s: no such file: give %s (nothing is downloaded)", b.Path, wanted)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &records{path: b.Path, file: file}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("is a directory: give %s in it", wanted)
+	case !info.Mode().IsRegular():
+		err = errors.New("is no regular file: rows are read in an order of their own")
+	default:
+		err = r.index(io.NewSectionReader(file, 0, info.Size()), key)
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", b.Path, err)
+	}
+	return r, nil
+}
+
+func (r *records) Close() error { return r.file.Close() }
+
+// index fills r.at.
+func (r *records) index(in io.ReadSeeker, key string) error {
+	s := &placer{in: bufio.NewReaderSize(in, 1<<18), line: 1}
+	c, err := s.firstByte()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c == 0:
+		return errors.New("is empty")
+	case key != "":
+		if s, err = listUnder(in, key); err != nil {
+			return err
+		}
+		return s.items(r)
+	case c == '[':
+		s.next()
+		return s.items(r)
+	case c == '{':
+		return s.lines(r)
+	}
+	return fmt.Errorf("is neither a JSON list nor JSON lines: it begins with %q", c)
+}
+
+// listUnder goes to the list that a top-level key of an object has.
+func listUnder(in io.ReadSeeker, key string) (*placer, error) {
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(in)
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("is no JSON object with the list %q", key)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("is no JSON: byte %d: %w", dec.InputOffset(), err)
+		}
+		if name == key {
+			if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+				return nil, fmt.Errorf("%q is no list", key)
+			}
+			at := dec.InputOffset()
+			if _, err := in.Seek(0, io.SeekStart); err != nil {
+				return nil, err
+			}
+			s := &placer{in: bufio.NewReaderSize(in, 1<<18), line: 1}
+			for s.off < at {
+				if _, err := s.next(); err != nil {
+					return nil, err
+				}
+			}
+			return s, nil
+		}
+		var skipped json.RawMessage
+		if err := dec.Decode(&skipped); err != nil {
+			return nil, fmt.Errorf("is no JSON: byte %d: %w", dec.InputOffset(), err)
+		}
+	}
+	return nil, fmt.Errorf("has no %q", key)
+}
+
+// placer goes through a file byte by byte.
+type placer struct {
+	in   *bufio.Reader
+	off  int64
+	line int32
+}
+
+func (s *placer) next() (byte, error) {
+	c, err := s.in.ReadByte()
+	if err == nil {
+		s.off++
+		if c == '\n' {
+			s.line++
+		}
+	}
+	return c, err
+}
+
+// firstByte skips white space and a byte order mark; 0 is the end.
+func (s *placer) firstByte() (byte, error) {
+	if mark, _ := s.in.Peek(3); string(mark) == "\uFEFF" {
+		s.in.Discard(3)
+		s.off += 3
+	}
+	for {
+		c, err := s.in.Peek(1)
+		switch {
+		case err == io.EOF:
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case !isSpace(c[0]):
+			return c[0], nil
+		}
+		s.next()
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// items finds the items of a list whose '[' has been read.
+func (s *placer) items(r *records) error {
+	depth, inString := 0, false
+	var start int64 = -1
+	var line int32
+	end := func(at int64) error {
+		err := r.add(start, at, line)
+		start = -1
+		return err
+	}
+	for {
+		c, err := s.next()
+		if err == io.EOF {
+			return fmt.Errorf("the list is not closed: the file ends at line %d", s.line)
+		}
+		if err != nil {
+			return err
+		}
+		if inString {
+			switch c {
+			case '\\':
+				s.next()
+			case '"':
+				inString = false
+			}
+			continue
+		}
+		if start < 0 && !isSpace(c) && c != ',' && c != ']' && c != '}' {
+			start, line = s.off-1, s.line
+		}
+		switch c {
+		case '"':
+			inString = true
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				if c == '}' {
+					return fmt.Errorf("line %d: '}' where an item or ']' is expected", s.line)
+				}
+				if start >= 0 {
+					return end(s.off - 1)
+				}
+				return nil
+			}
+			if depth--; depth == 0 {
+				if err := end(s.off); err != nil {
+					return err
+				}
+			}
+		case ',':
+			if depth == 0 && start >= 0 {
+				if err := end(s.off - 1); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// lines finds the lines that are not blank.
+func (s *placer) lines(r *records) error {
+	for {
+		start, blank, ended := s.off, true, false
+		for !ended {
+			part, err := s.in.ReadSlice('\n')
+			blank = blank && len(bytes.TrimSpace(part)) == 0
+			s.off += int64(len(part))
+			switch {
+			case err == nil:
+				ended = true
+			case err == io.EOF:
+				if !blank {
+					return r.add(start, s.off, s.line)
+				}
+				return nil
+			case err != bufio.ErrBufferFull:
+				return err
+			}
+		}
+		if !blank {
+			if err := r.add(start, s.off, s.line); err != nil {
+				return err
+			}
+		}
+		s.line++
+	}
+}
+
+func (r *records) add(from, to int64, line int32) error {
+	if to-from > maxRecord {
+		return fmt.Errorf("line %d: one row of %d MiB: at most %d MiB are read", line, (to-from)>>20, maxRecord>>20)
+	}
+	r.at = append(r.at, place{from, int32(to - from), line})
+	return nil
+}
+
+// read decodes row i. A row that is not what it should be is counted, and false.
+func (r *records) read(i int, into any) (bool, error) {
+	r.looked++
+	p := r.at[i]
+	raw := make([]byte, p.n)
+	if _, err := r.file.ReadAt(raw, p.off); err != nil {
+		return false, fmt.Errorf("%s: line %d: %w", r.path, p.line, err)
+	}
+	if err := json.Unmarshal(bytes.TrimSpace(raw), into); err != nil {
+		r.skip(i, "%s", jsonCause(err))
+		return false, nil
+	}
+	return true, nil
+}
+
+// skip counts row i among the bad ones.
+func (r *records) skip(i int, format string, args ...any) {
+	if line := int(r.at[i].line); r.bad == 0 || line < r.badLine {
+		r.badLine, r.badCause = line, fmt.Sprintf(format, args...)
+	}
+	r.bad++
+}
+
+// finish says what was skipped; if that was all there is, it is an error.
+func (r *records) finish(b *builder, got int) error {
+	if r.bad == 0 {
+		return nil
+	}
+	if got == 0 {
+		return fmt.Errorf("%s: no row can be used: line %d: %s", r.path, r.badLine, r.badCause)
+	}
+	b.note("%s: %d of the %d rows looked at cannot be used and were skipped, first line %d: %s", r.path, r.bad, r.looked, r.badLine, r.badCause)
+	return nil
+}
+
+// jsonCause drops the package's name from an error.
+func jsonCause(err error) string {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		cause := fmt.Sprintf("got %s, want %s", typ.Value, typeName(typ))
+		if typ.Field != "" {
+			cause = typ.Field + ": " + cause
+		}
+		return cause
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("no JSON: byte %d: %s", syntax.Offset, syntax.Error())
+	}
+	return err.Error()
+}
+
+func typeName(e *json.UnmarshalTypeError) string {
+	switch e.Type.Kind().String() {
+	case "struct", "map":
+		return "object"
+	case "slice", "array":
+		return "list"
+	case "string":
+		return "string"
+	case "bool":
+		return "bool"
+	}
+	return "a number that fits"
+}
+
+// shorter says that a file had fewer rows than were asked for.
+func (b *builder) shorter(got int) {
+	if got > 0 && got < b.N {
+		b.note("%s has rows for %d requests only, not for %d", b.Path, got, b.N)
+	}
+}
+
+// limit is how many rows to take of n.
+func (b *builder) limit(n int) int {
+	if b.N == 0 {
+		return n
+	}
+	return min(b.N, n)
+}

@@ -1,0 +1,97 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Sources say where a tokenizer may come from.
+type Sources struct {
+	Flag   string // --tokenizer: a model directory or a tokenizer.json
+	URL    string // the server's base URL; "": none
+	Model  string // its name on the server
+	Header http.Header
+	Client *http.Client
+	// Need refuses an estimate.
+	Need bool
+}
+
+// Resolve finds a tokenizer as bench_serving does: the flag, then the directory
+// that /model_info names as tokenizer_path or model_path, if it is on this
+// machine. Where that one would download from Hugging Face, this one asks the
+// server's /tokenize, and estimates if there is none. why says, in one line, what
+// was found and what was not.
+func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err error) {
+	if s.Flag != "" {
+		local, err := OpenLocal(s.Flag)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, "", fmt.Errorf("--tokenizer %s: no such directory or no tokenizer.json in it: give a directory on this machine (nothing is downloaded), or leave --tokenizer out to use the server's /tokenize", s.Flag)
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("--tokenizer %s: %w", s.Flag, err)
+		}
+		return local, local.String(), nil
+	}
+	tried := "no --tokenizer"
+	if s.URL != "" {
+		served := NewServed(s.URL, s.Model, s.Header, s.Client)
+		for _, path := range served.modelPaths(ctx) {
+			if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err != nil {
+				continue // on the server's machine only, or a name at Hugging Face
+			}
+			local, err := OpenLocal(path)
+			if err == nil {
+				return local, local.String() + ", which the server names", nil
+			}
+			tried += fmt.Sprintf("; %v", err)
+		}
+		err := served.probe(ctx)
+		if err == nil {
+			return served, fmt.Sprintf("%s (%s)", served, tried), nil
+		}
+		if ctx.Err() != nil {
+			return nil, "", ctx.Err()
+		}
+		tried += fmt.Sprintf("; %v", err)
+	}
+	if s.Need {
+		return nil, "", fmt.Errorf("no tokenizer: %s: give --tokenizer a model directory with a tokenizer.json", tried)
+	}
+	return Estimate{}, fmt.Sprintf("%s (%s)", Estimate{}, tried), nil
+}
+
+// probe sees whether the server has both routes.
+func (s *Served) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := specials(ctx, s); err != nil {
+		return err
+	}
+	_, err := s.Decode(ctx, [][]int32{{0}}, false)
+	return err
+}
+
+// modelPaths asks a server where its tokenizer is; vLLM does not say.
+func (s *Served) modelPaths(ctx context.Context) []string {
+	var info struct {
+		Tokenizer string `json:"tokenizer_path"`
+		Model     string `json:"model_path"`
+	}
+	for _, route := range []string{"/model_info", "/get_model_info"} { // new name, old name
+		if s.call(ctx, http.MethodGet, route, nil, 5*time.Second, &info) == nil {
+			break
+		}
+	}
+	var paths []string
+	for _, p := range []string{info.Tokenizer, info.Model} {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

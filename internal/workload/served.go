@@ -1,0 +1,205 @@
+package workload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Served is the tokenizer of a server, over its /tokenize and /detokenize.
+// SGLang and vLLM have both; vLLM calls the text of a reply "prompt".
+type Served struct {
+	url    string
+	model  string
+	header http.Header
+	client *http.Client
+
+	mu    sync.Mutex
+	known map[string][]int32 // by text; 's' or ' ' in front: with or without special tokens
+	held  int                // bytes in known
+	vocab *Vocabulary
+}
+
+const (
+	servedAtOnce = 16       // requests under way
+	servedCache  = 64 << 20 // bytes of texts and ids that are kept
+	servedReply  = 256 << 20
+	servedWait   = 60 * time.Second // for one reply
+)
+
+// NewServed uses the server at a base URL; model may be empty where the server
+// has only one. header goes with each request; a nil client is the default one.
+func NewServed(base, model string, header http.Header, client *http.Client) *Served {
+	if client == nil {
+		client = http.DefaultClient
+	}
+	return &Served{url: strings.TrimRight(base, "/"), model: model, header: header, client: client, known: map[string][]int32{}}
+}
+
+func (s *Served) String() string { return "the tokenizer of " + s.url }
+
+// Encode implements [Tokenizer].
+func (s *Served) Encode(ctx context.Context, texts []string, special bool) ([][]int32, error) {
+	mark := " "
+	if special {
+		mark = "s"
+	}
+	return each(ctx, servedAtOnce, texts, func(ctx context.Context, text string) ([]int32, error) {
+		s.mu.Lock()
+		ids, ok := s.known[mark+text]
+		s.mu.Unlock()
+		if ok {
+			return slices.Clone(ids), nil
+		}
+		ids, err := s.tokenize(ctx, map[string]any{"prompt": text, "add_special_tokens": special})
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if size := len(text) + 4*len(ids); s.held+size <= servedCache {
+			s.known[mark+text], s.held = slices.Clone(ids), s.held+size
+		}
+		return ids, nil
+	})
+}
+
+func (s *Served) tokenize(ctx context.Context, body map[string]any) ([]int32, error) {
+	var reply struct {
+		Tokens []int32 `json:"tokens"`
+	}
+	if err := s.post(ctx, "/tokenize", body, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Tokens == nil {
+		return nil, fmt.Errorf("%s/tokenize: the reply has no list of tokens", s.url)
+	}
+	return reply.Tokens, nil
+}
+
+// Decode implements [Tokenizer]. vLLM keeps special tokens whatever is asked.
+func (s *Served) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
+	return each(ctx, servedAtOnce, ids, func(ctx context.Context, ids []int32) (string, error) {
+		if len(ids) == 0 {
+			return "", nil
+		}
+		var reply struct{ Text, Prompt *string }
+		if err := s.post(ctx, "/detokenize", map[string]any{"tokens": ids, "skip_special_tokens": skipSpecial}, &reply); err != nil {
+			return "", err
+		}
+		switch {
+		case reply.Text != nil:
+			return *reply.Text, nil
+		case reply.Prompt != nil:
+			return *reply.Prompt, nil
+		}
+		return "", fmt.Errorf("%s/detokenize: the reply has no text", s.url)
+	})
+}
+
+// Vocabulary implements [Tokenizer]. No server lists its tokens, so it is those
+// of some common words.
+func (s *Served) Vocabulary(ctx context.Context) (*Vocabulary, error) {
+	s.mu.Lock()
+	vocab := s.vocab
+	s.mu.Unlock()
+	if vocab != nil {
+		return vocab, nil
+	}
+	ids, err := s.Encode(ctx, []string{" " + strings.Join(estimateWords(), " ")}, false)
+	if err != nil {
+		return nil, err
+	}
+	words := slices.Clone(ids[0])
+	slices.Sort(words)
+	words = slices.Compact(words)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vocab = &Vocabulary{IDs: words, Text: words, Words: words}
+	return s.vocab, nil
+}
+
+// Chats implements [ChatTokenizer].
+func (s *Served) Chats(ctx context.Context, chats []json.RawMessage, text bool) ([]RenderedChat, error) {
+	return each(ctx, servedAtOnce, chats, func(ctx context.Context, chat json.RawMessage) (RenderedChat, error) {
+		ids, err := s.tokenize(ctx, map[string]any{"messages": chat, "add_generation_prompt": true, "add_special_tokens": false})
+		if err != nil || !text {
+			return RenderedChat{Len: len(ids)}, err
+		}
+		made, err := s.Decode(ctx, [][]int32{ids}, false)
+		if err != nil {
+			return RenderedChat{}, err
+		}
+		return RenderedChat{made[0], len(ids)}, nil
+	})
+}
+
+func (s *Served) post(ctx context.Context, route string, body map[string]any, into any) error {
+	if s.model != "" {
+		body["model"] = s.model
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.call(ctx, http.MethodPost, route, data, servedWait, into)
+}
+
+// call sends one request and decodes its reply.
+func (s *Served) call(ctx context.Context, method, route string, body []byte, wait time.Duration, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, s.url+route, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for name, values := range s.header {
+		req.Header[name] = values
+	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, servedReply))
+	if err != nil {
+		return fmt.Errorf("%s%s: %w", s.url, route, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return &statusError{s.url + route, resp.StatusCode, firstLine(data)}
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s%s: the reply is not what it should be: %s", s.url, route, jsonCause(err))
+	}
+	return nil
+}
+
+// statusError is a reply that is no success.
+type statusError struct {
+	url    string
+	status int
+	text   string
+}
+
+func (e *statusError) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s: status %d: %s", e.url, e.status, e.text), ": ")
+}
+
+// firstLine keeps an error to one line of a sensible length.
+func firstLine(data []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if r := []rune(line); len(r) > 200 {
+		line = string(r[:200]) + "…"
+	}
+	return line
+}

@@ -1,0 +1,182 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const shareGPT = "ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
+
+// assistantSuffix is kept at the end of a prompt that gets a suffix.
+const assistantSuffix = "Assistant:"
+
+// dialogue is a row of sharegpt and custom, its texts under either name.
+type dialogue struct {
+	Conversations []turn `json:"conversations"`
+	Conversation  []turn `json:"conversation"`
+	Image         any    `json:"image"`
+}
+
+type turn struct {
+	Content *string `json:"content"`
+	Value   *string `json:"value"`
+}
+
+func (t turn) text() string {
+	switch {
+	case t.Content != nil:
+		return *t.Content
+	case t.Value != nil:
+		return *t.Value
+	}
+	return ""
+}
+
+// turns are the first two texts; ok is false if there are fewer.
+func (d *dialogue) turns() (prompt, reply string, ok bool) {
+	list := d.Conversations
+	if list == nil {
+		list = d.Conversation
+	}
+	if len(list) < 2 {
+		return "", "", false
+	}
+	return list[0].text(), list[1].text(), true
+}
+
+// sharegpt takes the first two turns of conversations, in random order: the
+// first is the prompt, the second says how long the output is.
+func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
+	wanted := shareGPT
+	if b.Dataset == "custom" {
+		wanted = `a file of yours with one {"conversations":[{"content":…},{"content":…}]} in each line`
+	}
+	rows, err := b.open("", wanted)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Request
+	order := b.stream(streamOrder).Perm(len(rows.at))
+	images, n := 0, b.limit(len(order))
+	for len(order) > 0 && len(out) < n {
+		var prompts, replies []string
+		for len(order) > 0 && len(prompts) < min(n-len(out), fitBatch) {
+			var d dialogue
+			ok, err := rows.read(order[0], &d)
+			if err != nil {
+				return nil, err
+			}
+			order = order[1:]
+			if prompt, reply, enough := d.turns(); ok && enough {
+				if d.Image != nil {
+					images++
+				}
+				prompts, replies = append(prompts, b.withSuffix(prompt)), append(replies, reply)
+			}
+		}
+		made, err := b.dialogues(ctx, prompts, replies)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
+	}
+	if images > 0 {
+		b.note("%s: %d rows have an image, which is not sent", b.Path, images)
+	}
+	b.shorter(len(out))
+	return out, rows.finish(b, len(out))
+}
+
+// dialogues makes requests of prompts and the replies to them, and drops those
+// that are too short or too long.
+func (b *builder) dialogues(ctx context.Context, prompts, replies []string) ([]Request, error) {
+	var err error
+	if b.ChatTemplate {
+		if prompts, err = b.templated(ctx, prompts); err != nil {
+			return nil, err
+		}
+	}
+	in, err := b.tok.Encode(ctx, prompts, true)
+	if err != nil {
+		return nil, err
+	}
+	// SGLang counts BOS in the reply's length too.
+	reply := make([][]int32, len(replies))
+	if b.FixedOutputLen == 0 {
+		if reply, err = b.tok.Encode(ctx, replies, true); err != nil {
+			return nil, err
+		}
+	}
+	var out []Request
+	for i, prompt := range prompts {
+		n, m := len(in[i]), b.FixedOutputLen
+		if m == 0 {
+			m = len(reply[i])
+		}
+		if n < 2 || m < 2 || b.ContextLen > 0 && n+m > b.ContextLen {
+			continue
+		}
+		out = append(out, textRequest(prompt, n, m))
+	}
+	return out, nil
+}
+
+func textRequest(prompt string, n, output int) Request {
+	return Request{Prompt: prompt, PromptLen: n, TextLen: n, OutputLen: output}
+}
+
+func (b *builder) withSuffix(prompt string) string {
+	if b.Suffix == "" {
+		return prompt
+	}
+	return strings.TrimSuffix(prompt, assistantSuffix) + b.Suffix + assistantSuffix
+}
+
+// message is one turn of a conversation that is made here.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// templated renders each prompt as a conversation of one turn.
+func (b *builder) templated(ctx context.Context, prompts []string) ([]string, error) {
+	chats := make([][]message, len(prompts))
+	for i, p := range prompts {
+		chats[i] = []message{{"user", p}}
+	}
+	return b.rendered(ctx, chats)
+}
+
+var errNoTemplate = errors.New("there is no chat template: give --tokenizer a model directory")
+
+// rendered is the text of conversations without their BOS, which the server puts
+// there again.
+func (b *builder) rendered(ctx context.Context, chats [][]message) ([]string, error) {
+	tok, ok := b.tok.(ChatTokenizer)
+	if !ok {
+		return nil, errNoTemplate
+	}
+	made, err := tok.Chats(ctx, marshalled(chats), true)
+	if err != nil {
+		return nil, fmt.Errorf("chat template: %w", err)
+	}
+	around, err := specials(ctx, tok)
+	if err != nil {
+		return nil, err
+	}
+	bos, err := tok.Decode(ctx, [][]int32{around.before}, false)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(made))
+	for i, m := range made {
+		out[i] = m.Text
+		if bos[0] != "" {
+			out[i] = strings.ReplaceAll(m.Text, bos[0], "")
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,179 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Spec says what data set to take and how. Its fields are flags of SGLang's
+// bench_serving; [Default] has their defaults.
+type Spec struct {
+	Dataset string // --dataset-name, one of Datasets
+	Path    string // --dataset-path
+	Offset  int    // --dataset-offset: conversations to leave out at first; agentic-trace
+	N       int    // --num-prompts; 0: all that the file has
+	Seed    int64  // --seed
+	Backend string // --backend: images and conversations need one that takes them; "": not known, not checked
+
+	TokenIDs     bool   // --tokenize-prompt: send ids, not text
+	ChatTemplate bool   // --apply-chat-template
+	Suffix       string // --prompt-suffix
+
+	FixedOutputLen int // --sharegpt-output-len; 0: not set
+	ContextLen     int // --sharegpt-context-len; 0: not set
+
+	InputLen   int     // --random-input-len
+	OutputLen  int     // --random-output-len
+	RangeRatio float64 // --random-range-ratio
+
+	Image  ImageSpec
+	Prefix PrefixSpec
+
+	AgenticMaxTurns int // --agentic-max-turns; 0: not set
+
+	SpeedBenchCategory  string // --speed-bench-category; "": all
+	SpeedBenchOutputLen int    // --speed-bench-output-len
+
+	MooncakeWorkload string // --mooncake-workload: names the file wanted
+	MooncakeRounds   int    // --mooncake-num-rounds
+
+	LoRANames        []string // --lora-name
+	LoRADistribution string   // --lora-request-distribution: uniform, distinct, skewed
+	LoRAAlpha        float64  // --lora-zipf-alpha
+
+	// Start is the time in routing keys; zero: now.
+	Start time.Time
+	// Note is told, in one line each, what a user should know about the result:
+	// rows skipped, lengths that are not what was asked for. nil: nobody is.
+	Note func(string)
+}
+
+// ImageSpec are the flags of the image data set.
+type ImageSpec struct {
+	Count       int    // --image-count
+	RandomCount bool   // --random-image-count: 1 to Count in each request
+	Resolution  string // --image-resolution: 4k, 1080p, 720p, 360p, HxW or random:HxW-HxW
+	Format      string // --image-format: jpeg or png
+	Content     string // --image-content: random or blank
+}
+
+// PrefixSpec are the flags of the generated-shared-prefix data set.
+type PrefixSpec struct {
+	Groups         int     // --gsp-num-groups
+	PerGroup       int     // --gsp-prompts-per-group
+	SystemLen      int     // --gsp-system-prompt-len
+	QuestionLen    int     // --gsp-question-len
+	OutputLen      int     // --gsp-output-len
+	RangeRatio     float64 // --gsp-range-ratio
+	Fast           bool    // --gsp-fast-prepare: lengths are not verified, and said to be 1
+	SendRoutingKey bool    // --gsp-send-routing-key
+	Turns          int     // --gsp-num-turns
+	Ordered        bool    // --gsp-ordered
+	Distribution   string  // --gsp-group-distribution: uniform or zipf
+	ZipfAlpha      float64 // --gsp-zipf-alpha; 0: not set
+}
+
+// Default has the defaults of bench_serving's flags.
+func Default() Spec {
+	return Spec{
+		Dataset: "sharegpt", N: 1000, Seed: 42,
+		InputLen: 1024, OutputLen: 1024,
+		Image: ImageSpec{Count: 1, Resolution: "1080p", Format: "jpeg", Content: "random"},
+		Prefix: PrefixSpec{
+			Groups: 64, PerGroup: 16, SystemLen: 2048, QuestionLen: 128, OutputLen: 256,
+			RangeRatio: 1, Turns: 1, Distribution: "uniform",
+		},
+		SpeedBenchOutputLen: 512,
+		MooncakeWorkload:    "conversation", MooncakeRounds: 1,
+		LoRADistribution: "uniform", LoRAAlpha: 1.5,
+	}
+}
+
+// Datasets are the names that Build takes.
+var Datasets = []string{
+	"sharegpt", "custom", "openai", "random", "random-ids", "generated-shared-prefix", "image",
+	"mooncake", "agentic-trace", "longbench_v2", "speed-bench", "mmmu", "plan",
+}
+
+// check finds what no data set could work with. What only one of them reads is
+// checked by that one.
+func (s *Spec) check() error {
+	if !slices.Contains(Datasets, s.Dataset) {
+		return fmt.Errorf("--dataset-name %q is not known: give one of %s", s.Dataset, strings.Join(Datasets, ", "))
+	}
+	for _, f := range []struct {
+		flag  string
+		value int
+	}{
+		{"--num-prompts", s.N}, {"--dataset-offset", s.Offset}, {"--sharegpt-context-len", s.ContextLen},
+		{"--agentic-max-turns", s.AgenticMaxTurns}, {"--random-output-len", s.OutputLen}, {"--gsp-output-len", s.Prefix.OutputLen},
+	} {
+		if f.value < 0 || f.value > most {
+			return fmt.Errorf("%s %d must be from 0 to %d", f.flag, f.value, most)
+		}
+	}
+	if s.FixedOutputLen != 0 && s.FixedOutputLen < 4 {
+		return fmt.Errorf("--sharegpt-output-len %d is too small: give at least 4", s.FixedOutputLen)
+	}
+	if s.TokenIDs && !slices.Contains([]string{"random", "random-ids", "plan"}, s.Dataset) {
+		return fmt.Errorf("--tokenize-prompt does not go with data set %s: only random and random-ids make token ids", s.Dataset)
+	}
+	return s.checkLoRA()
+}
+
+func (s *Spec) checkLoRA() error {
+	switch s.LoRADistribution {
+	case "", "uniform":
+	case "distinct", "skewed":
+		if len(s.LoRANames) < 2 {
+			return fmt.Errorf("--lora-request-distribution %s needs two or more adapters in --lora-name", s.LoRADistribution)
+		}
+	default:
+		return fmt.Errorf("--lora-request-distribution %q is not known: give uniform, distinct or skewed", s.LoRADistribution)
+	}
+	if len(s.LoRANames) > 0 && !(s.LoRAAlpha > 1) {
+		return fmt.Errorf("--lora-zipf-alpha %g must be greater than 1", s.LoRAAlpha)
+	}
+	return nil
+}
+
+func checkRatio(flag string, ratio float64) error {
+	if math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
+		return fmt.Errorf("%s %g must be from 0 to 1", flag, ratio)
+	}
+	return nil
+}
+
+// most bounds what is asked for, so that a slip of the hand is an error and not
+// the end of the memory: tokens in a text, and requests.
+const most = 1 << 24
+
+// count names the flag whose value is none from 1 to most.
+func count(flag string, value int) error {
+	if value < 1 || value > most {
+		return fmt.Errorf("%s %d must be from 1 to %d", flag, value, most)
+	}
+	return nil
+}
+
+// first is the first error that is one.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Spec) note(format string, args ...any) {
+	if s.Note != nil {
+		s.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// chatBackend says whether the backend takes messages.
+func (s *Spec) chatBackend() bool { return s.Backend == "" || strings.HasSuffix(s.Backend, "-chat") }

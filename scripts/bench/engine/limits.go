@@ -1,0 +1,74 @@
+//go:build amd64 && !noasm
+
+package main
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// machine does on n cores what no program does faster.
+type machine struct {
+	n      int
+	stream []byte // larger than any cache
+	from   int
+}
+
+func newMachine(n int) *machine {
+	m := &machine{n: n, stream: make([]byte, 256<<20)}
+	for i := range m.stream {
+		m.stream[i] = byte(i) // or all pages would be one
+	}
+	return m
+}
+
+// cores hands out parts to n goroutines.
+func cores(n, parts int, f func(part int)) {
+	var next atomic.Int64
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= parts {
+				return
+			}
+			f(i)
+		}
+	}
+	var g sync.WaitGroup
+	for range n - 1 {
+		g.Go(work)
+	}
+	work()
+	g.Wait()
+}
+
+// compute does flops floating-point operations on registers, those that products of bf16 are made of at this level.
+func (m *machine) compute(flops float64) job {
+	loop, each := fmaAVX512, 24*32.
+	switch tensor.Current() {
+	case tensor.AVX512BF16:
+		loop, each = dotAVX512, 24*64.
+	case tensor.AVX2:
+		loop, each = fmaAVX2, 12*16.
+	}
+	parts := 16 * m.n
+	turns := int(flops/each)/parts + 1
+	return timed(func() { cores(m.n, parts, func(int) { loop(turns) }) })
+}
+
+// read reads bytes of memory as one stream a core.
+func (m *machine) read(bytes float64) job {
+	loop := readAVX2
+	if cpu.X86.HasAVX512F {
+		loop = readAVX512
+	}
+	const piece = 1 << 20
+	return timed(func() {
+		cores(m.n, max(int(bytes/piece), 1), func(part int) { loop(&m.stream[(m.from+part*piece)%len(m.stream)], piece) })
+		m.from = (m.from + int(bytes/piece)*piece) % len(m.stream)
+	})
+}

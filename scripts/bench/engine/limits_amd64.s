@@ -1,0 +1,1 @@
+../kernels/limits_amd64.s

@@ -1,0 +1,109 @@
+//go:build amd64 && !noasm
+
+// Command engine measures the engine on a Llama shape of 191 M parameters, in bf16, as fractions of what the machine can
+// do or of what it is to be compared with. The two sides of a line run by turns.
+//
+// See scripts/bench/engine.sh.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"runtime"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("engine: ")
+	budget := flag.Duration("time", 4*time.Second, "how long to sample each line")
+	most := flag.Int("workers", min(2, runtime.NumCPU()), "measure with 1 to so many workers")
+	flag.Parse()
+	if tensor.Current() == tensor.Generic {
+		log.Fatalf("level %s: no kernels of its own to measure", tensor.Current())
+	}
+	cfg := must(model.ParseConfig([]byte(shape), nil))
+	t := &table{budget: *budget}
+	fmt.Printf("level %s, %d processors\n", tensor.Current(), runtime.NumCPU())
+	fmt.Printf(columns, "figure", "workers", "measured", "", "beside it", "", "fraction", "goal", "clean pairs", "")
+	for n := 1; n <= *most; n++ {
+		t.workers = n
+		t.measure(cfg, newMachine(n))
+	}
+}
+
+func (t *table) measure(cfg *model.Config, m *machine) {
+	w := work{cfg}
+
+	a := newProduct()
+	t.row(line{"GEMM 512×4096×4096", "GFLOP/s", a.flops() / 1e9, a.run(m.n), "multiply-adds", a.flops() / 1e9, m.compute(a.flops()), 0.75})
+
+	s := newSubject(cfg, m.n, false)
+	flops, bytes := w.flops(promptLen), w.bytes(before+tokens/2)*tokens
+	t.row(line{"prefill of 512", "GFLOP/s", flops / 1e9, s.prefill(), "multiply-adds", flops / 1e9, m.compute(flops), 0.65})
+	t.row(line{"decode", "GB/s", bytes / 1e9, s.decode(1), "reading memory", bytes / 1e9, m.read(bytes), 0.85})
+	t.row(line{"decode, batch of 16", "tokens/s", many * tokens, s.decode(many), "alone", tokens, s.decode(1), 7})
+	t.row(line{"decode, recorded", "tokens/s", tokens, s.recorded(true), "not recorded", tokens, s.decode(1), 0.97})
+
+	e := newServed(cfg, m.n)
+	t.row(line{"decode, by the engine", "tokens/s", tokens, e.decode(1), "without it", tokens, s.decode(1), 0})
+	t.row(line{"same, batch of 16", "tokens/s", many * tokens, e.decode(many), "without it", many * tokens, s.decode(many), 0})
+	e.close()
+	s.close()
+
+	s = newSubject(cfg, m.n, true)
+	t.row(line{"decode op by op, recorded", "tokens/s", tokens, s.recorded(true), "not recorded", tokens, s.decode(1), 0.97})
+	t.row(line{"same, without stacks", "tokens/s", tokens, s.recorded(false), "not recorded", tokens, s.decode(1), 0.97})
+	s.close()
+}
+
+// line is a figure and what it is held against: jobs, and how much each does in a unit.
+type line struct {
+	what, unit string
+	done       float64
+	job        job
+	beside     string
+	besideDone float64
+	besideJob  job
+	goal       float64 // least fraction; 0: none
+}
+
+const columns = "%-25s %7v %10s %-8s %10s %-14s %8s %5s  %-11s  %s\n"
+
+type table struct {
+	budget  time.Duration
+	workers int
+}
+
+func (t *table) row(l line) {
+	p := alternate(t.workers, t.budget, l.besideJob, l.job)
+	fraction := p.ratio() * l.done / l.besideDone
+	goal, verdict := "", ""
+	if l.goal > 0 {
+		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok"
+		if fraction < l.goal {
+			verdict = "MISSED"
+		}
+	}
+	if p.noisy {
+		verdict += " NOISY"
+	}
+	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/median(ns)*1e9) }
+	fmt.Printf(columns, l.what, t.workers, rate(l.done, p.b), l.unit, rate(l.besideDone, p.a), l.beside,
+		fmt.Sprintf("%.3f", fraction), goal, fmt.Sprintf("%d of %d", p.clean, p.taken), verdict)
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}

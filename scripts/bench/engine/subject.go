@@ -1,0 +1,171 @@
+//go:build amd64 && !noasm
+
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/tensor"
+)
+
+// shape is a Llama of 191 M parameters, of which a decoded token streams 159 M.
+const shape = `{
+	"architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 1024, "num_hidden_layers": 8,
+	"num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "max_position_embeddings": 4096,
+	"dtype": "bfloat16"}`
+
+// Lengths in tokens, and sequences of the large batch.
+const (
+	promptLen = 512 // of the measured prefill
+	before    = 128 // what a decoded token has before it
+	tokens    = 4   // that a sample decodes for each sequence: enough to outweigh the beginning of a recording
+	many      = 16
+	kvBlocks  = 128
+)
+
+var options = model.Options{
+	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + tokens), MaxSeqs: many, GraphSizes: []int{1, many},
+}
+
+// subject is the model on a device, driven by this goroutine as a rank of the engine drives it.
+type subject struct {
+	dev *device.Device
+	run *model.Runner
+}
+
+func newSubject(cfg *model.Config, workers int, noGraphs bool) *subject {
+	s := &subject{dev: device.New(device.Options{Workers: workers})}
+	opt := options
+	opt.NoGraphs = noGraphs
+	s.run = must(model.NewRunner(cfg, model.NewDummy(cfg, 1), model.Shard{}, s.dev, model.Groups{}, opt))
+	s.dev.Host().Bind("scheduler")
+	check(s.run.CaptureGraphs())
+	s.step(model.Extend, many, before+tokens, 0) // memory that was never written is not read from memory
+	return s
+}
+
+func (s *subject) close() {
+	s.dev.Host().Release()
+	check(s.dev.Close())
+}
+
+// step runs a batch of seqs sequences with tokens new tokens each, after start others.
+func (s *subject) step(mode model.Mode, seqs, tokens, start int) {
+	b := &model.Batch{Mode: mode}
+	need := (start + tokens + model.BlockLen - 1) / model.BlockLen
+	for i := range seqs {
+		q := model.Seq{Start: start, Tokens: prompt(tokens)}
+		for k := range need {
+			q.Blocks = append(q.Blocks, int32(i*need+k))
+		}
+		b.Seqs = append(b.Seqs, q)
+	}
+	h := s.dev.Host()
+	h.Annotate(sched.Step{Batch: b}.Name())
+	must(s.run.Forward(b))
+	h.End()
+}
+
+func prompt(n int) []int32 {
+	p := make([]int32, n)
+	for i := range p {
+		p[i] = int32(i*31) % 32000
+	}
+	return p
+}
+
+func (s *subject) prefill() job { return timed(func() { s.step(model.Extend, 1, promptLen, 0) }) }
+
+// decode makes tokens for each of seqs sequences.
+func (s *subject) decode(seqs int) job {
+	return timed(func() {
+		for i := range tokens {
+			s.step(model.Decode, seqs, 1, before+i)
+		}
+	})
+}
+
+// recorded is decode in a window of its own.
+func (s *subject) recorded(stacks bool) job {
+	decode := s.decode(1)
+	return timed(func() {
+		check(s.dev.StartRecording(device.RecordOptions{CPU: true, GPU: true, Shapes: true, Stack: stacks}))
+		decode()
+		if s.dev.StopRecording().Lost().Total() > 0 {
+			check(errors.New("the recording has lost something"))
+		}
+	})
+}
+
+// served is the same model behind the engine: queue, scheduler, sampler and streams.
+type served struct{ e *engine.Engine }
+
+func newServed(cfg *model.Config, workers int) *served {
+	ranks := must(engine.NewRanks(engine.RanksOptions{
+		Config: cfg, Source: model.NewDummy(cfg, 1), Model: options,
+		Device: func(int) device.Options { return device.Options{Workers: workers} },
+	}))
+	return &served{engine.New([]engine.Group{ranks}, engine.Options{
+		Sched:      sched.Options{Blocks: kvBlocks, Vocab: cfg.Vocab, MaxRunning: many, ChunkedPrefill: promptLen, Graphs: true},
+		ContextLen: cfg.ContextLen(),
+	})}
+}
+
+// decode has seqs requests make a token, which is not timed, and then tokens more.
+func (s *served) decode(seqs int) job {
+	return func() time.Duration {
+		var streams []<-chan engine.Event
+		for i := range seqs {
+			p := prompt(before)
+			p[0] = int32(i) // no request finds the prompt of another in the cache
+			streams = append(streams, must(s.e.Submit(context.Background(), &engine.Request{
+				Input: p, Params: engine.Sampling{MaxNewTokens: tokens + 1, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1,
+			})))
+		}
+		for _, events := range streams {
+			<-events
+		}
+		start := time.Now()
+		for _, events := range streams {
+			for ev := range events {
+				if ev.Finish != nil && ev.Finish.Type == sched.FinishAbort {
+					check(errors.New(ev.Finish.Message))
+				}
+			}
+		}
+		return time.Since(start)
+	}
+}
+
+func (s *served) close() { check(s.e.Close()) }
+
+// work counts what a step has to do at least.
+type work struct{ cfg *model.Config }
+
+// weights is the parameters of the layers' matrices, and of the head.
+func (w work) weights() (layers, head float64) {
+	c := w.cfg
+	attention := c.Hidden * c.HeadDim * (2*c.Heads + 2*c.KVHeads)
+	return float64(c.Layers * (attention + 3*c.Hidden*c.Intermediate)), float64(c.Hidden * c.Vocab)
+}
+
+// flops of a prompt of n tokens: two for each weight and token, the head for the last token alone, and four for each
+// element of a query and each position it looks at.
+func (w work) flops(n int) float64 {
+	layers, head := w.weights()
+	looks := float64(n) * float64(n+1) / 2
+	return 2*layers*float64(n) + 2*head + 4*looks*float64(w.cfg.Layers*w.cfg.Heads*w.cfg.HeadDim)
+}
+
+// bytes that decode reads for one token after n others: the weights, two bytes each, and keys and values, four each.
+func (w work) bytes(n int) float64 {
+	c := w.cfg
+	layers, head := w.weights()
+	return 2*(layers+head) + 2*4*float64((n+1)*c.Layers*c.KVHeads*c.HeadDim)
+}
