@@ -24,14 +24,17 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli"}},
 	{"internal/cli", []string{
-		"internal/launch", "internal/server", "internal/engine/sched", "internal/ask", "internal/capture", "internal/capture/collect",
-		"internal/store", "internal/metric",
-		"internal/report", "internal/analysis", "internal/export", "internal/cut", "internal/tracecheck", "internal/ingest",
-		"internal/merge", "internal/web/handover", "internal/chromejson", "internal/kernel", "internal/progress",
-		"internal/traceset", "internal/atomicfile", "trace",
+		"internal/experiment", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
+		"internal/capture", "internal/capture/collect", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
+		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/merge", "internal/web/handover", "internal/chromejson",
+		"internal/kernel", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/experiment", []string{
 		"internal/ask", "internal/capture", "internal/load", "internal/store", "internal/workload", "bench", "trace",
+	}},
+	{"internal/onebatch", []string{
+		"internal/ask", "internal/workload", "internal/engine", "internal/engine/model", "internal/engine/sample", "internal/engine/sched",
+		"internal/device", "internal/ingest", "internal/kernel", "internal/metric", "internal/traceset", "internal/atomicfile", "internal/wire", "trace",
 	}},
 	{"internal/launch", []string{
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/trace"
@@ -19,6 +20,9 @@ const (
 	// softDevice is the floor for the device of a rank whose device is software:
 	// of shorter times without a core its trace does not know.
 	softDevice = 150_000 // ns
+	// softShare of a step is as much: what kernels of a core take longer while
+	// others use its caches and its memory.
+	softShare = 4
 	// workShare of a rank's own compute is more work than its peers have even
 	// if nobody waits for it, because another rank is later still.
 	workShare = 0.05
@@ -73,8 +77,18 @@ func shareCores(d *domain, all []Finding) []Finding {
 	slices.Sort(one.Ranks)
 	one.CostNSPerStep = int64(metric.MedianInPlace(costs))
 	one.ID = fmt.Sprintf("cores-%s-%d", d.ranks[0].label, one.FirstStep)
-	one.Title = fmt.Sprintf("%d of %d ranks wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
-		len(one.Ranks), len(d.ranks), metric.Duration(one.CostNSPerStep))
+	var names []string
+	for _, r := range d.ranks {
+		if slices.Contains(one.Ranks, r.index) {
+			names = append(names, r.label)
+		}
+	}
+	who := strings.Join(names, ", ")
+	if len(names) > 4 {
+		who = fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
+	}
+	one.Title = fmt.Sprintf("%s wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
+		who, metric.Duration(one.CostNSPerStep))
 	return append(slices.DeleteFunc(all, starved), one)
 }
 
@@ -100,7 +114,7 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 		for n := range late {
 			limit := a.lateLimit(n)
 			if c == byDevice && r.noCore != nil {
-				limit = max(limit, softDevice)
+				limit = max(limit, softDevice, a.stepPeriod(n)/softShare)
 			}
 			yes[n] = split[n][c] > limit || c == byWork && extra[n].share > workShare
 		}

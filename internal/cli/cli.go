@@ -34,7 +34,8 @@ type env struct {
 	now            func() time.Time
 	// terminal: stderr is one, so progress may be drawn on it.
 	terminal bool
-	verb     string // "trace merge", for the hint after a wrong use
+	args     []string // the command line, its flags written out
+	verb     string   // "trace merge", for the hint after a wrong use
 	// status is what Main returns when a verb ends without error.
 	status int
 }
@@ -57,7 +58,9 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
+	Demo    demoCmd          `cmd:"" help:"The main job on this machine alone: serve, load, record, merge, explain."`
 	Serve   serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM on the embedded engine, with SGLang's HTTP API and profile endpoints."`
+	Bench   benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send    sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
 	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, bring its traces home, merge and explain them."`
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
@@ -111,6 +114,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	if err != nil {
 		return e.exit(ctx, err)
 	}
+	e.args = args
 	cmd, err := parser.Parse(args)
 	if err != nil {
 		// kong's words for a missing argument are a quoted "<path> ...".

@@ -165,6 +165,9 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return nil, nil, err
 	}
 	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
+		// An interrupted run has texts too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
 		ids, err := tok.Encode(ctx, texts, false)
 		lens := make([]int, len(ids))
 		for i := range ids {
@@ -271,8 +274,11 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 			out.Capture = &Captured{Err: stopErr}
 		}
 	}
-	if err != nil {
+	if res == nil {
 		return nil, err
+	}
+	if err != nil { // what was measured stands
+		s.Log(fmt.Sprintf("The generated texts were not counted: %v", err))
 	}
 	run := s.Run
 	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health

@@ -132,3 +132,12 @@ func (a *ModelArgs) Map() map[string]any {
 	}
 	return out
 }
+
+// DefaultArgs are the arguments of a model path as the command line has them when
+// no other flag is given.
+func DefaultArgs(path string) ModelArgs {
+	return ModelArgs{
+		ModelPath: path, LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1, MaxRunningRequests: 64,
+		MaxQueuedRequests: 1024, ChunkedPrefill: 2048, MaxPrefillTokens: 16384, Conservativeness: 1, LoadBalance: "round_robin",
+	}
+}

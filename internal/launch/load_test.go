@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 			eventually(t, "the connections of other tests are gone", func() bool { return !strings.Contains(stacks(), "net/http") })
 			before := runtime.NumGoroutine()
 			// Time for a body: even a busy machine sends a whole one in it.
-			s := open(t, c.change, 2*time.Second+lasts/10)
+			s := open(t, c.change, min(2*time.Second+lasts/10, 5*time.Second))
 			defer s.close() // when something below is fatal
 			s.learn()
 			s.load(min(lasts, 10*time.Second)/2, 0)

@@ -22,6 +22,9 @@ func (r *run) texts(ctx context.Context) error {
 				continue
 			}
 			texts, to = append(texts, rec.Text), append(to, &rec.Retokenized)
+			if !o.ChunkTokens {
+				continue
+			}
 			from := int32(0)
 			for j, end := range f.marks[i] {
 				if c := &rec.Chunks[j]; c.Tokens < 0 {

@@ -25,6 +25,15 @@ func Text(w io.Writer, r *analysis.Report, o Options) error {
 	return b.Flush()
 }
 
+// Findings writes what was found alone: the head of Text, without its tables.
+func Findings(w io.Writer, r *analysis.Report, o Options) error {
+	b := bufio.NewWriter(w)
+	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
+	t.head(r)
+	t.findings(r)
+	return b.Flush()
+}
+
 type textWriter struct {
 	b     *bufio.Writer
 	width int

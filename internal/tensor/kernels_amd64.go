@@ -51,9 +51,8 @@ func (t tile) run(level Level, f Format) {
 // words apart, that the kernel takes in one go, at most have of them in all. It
 // returns how many it did.
 func (t tile) runPanels(level Level, f Format, panel, have int) int {
-	const wide = 4
 	switch {
-	case t.n > 1 || t.add || have < wide || level < AVX512 || f == BF16 && t.k%2 == 1:
+	case t.n > 1 || t.add || have < Abreast || level < AVX512 || f == BF16 && t.k%2 == 1:
 		t.run(level, f)
 		return 1
 	case f == F32:
@@ -63,7 +62,7 @@ func (t tile) runPanels(level Level, f Format, panel, have int) int {
 	default:
 		wideDotAVX512(t.y, t.x, t.w, panel, (t.k+1)/2)
 	}
-	return wide
+	return Abreast
 }
 
 func add(level Level, dst, a, b []float32) {

@@ -16,6 +16,11 @@ const (
 	scratchLen = rowBlock * 512 // words for the rounded activations of a row block
 )
 
+// Abreast is the number of panels that the product with a single row reads side
+// by side where the CPU has registers for it: what [Matrix.Mul] is given should
+// be a multiple then.
+const Abreast = 4
+
 // scratch holds activations rounded to bf16: pairs where the CPU multiplies
 // pairs, else float32.
 type scratch [scratchLen]float32

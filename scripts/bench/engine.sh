@@ -4,7 +4,7 @@
 # batch beside a single request, recorded steps beside steps that are not. Says
 # for every goal whether it is met; needs 2 GB.
 #
-#   scripts/bench/engine.sh [-time 4s] [-workers 2]
+#   scripts/bench/engine.sh [-time 4s] [-workers 2] [-only NAME]
 set -eu
 cd "$(dirname "$0")/../.."
 exec env CGO_ENABLED=0 go run ./scripts/bench/engine "$@"

@@ -41,6 +41,9 @@ func (r *Runner) linear(y []float32, ldy int, w linear, x []float32, ldx, n int)
 		cut(parts)
 	}
 	panels := split{w.Panels(), max(w.Panels()*rows.chunks()/want, 1)}
+	if n == 1 && w.Panels() >= 2*r.workers*tensor.Abreast {
+		panels.step = (panels.step + tensor.Abreast - 1) / tensor.Abreast * tensor.Abreast
+	}
 	if parts := want / panels.chunks(); parts > rows.chunks() { // few panels
 		cut(parts)
 	}

@@ -108,9 +108,9 @@ func TestSameBits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := mustConfig(t, name, `{"num_hidden_layers": 1}`)
 			src := NewDummy(cfg, 1)
-			prompts := somePrompts(cfg.Vocab, 67, 5, 30)
+			prompts := somePrompts(cfg.Vocab, 270, 5, 30)
 			run := func(opt Options, workers, chunk int, which ...int) []float32 {
-				opt.NumBlocks, opt.MaxSeqs, opt.MaxTokens = 12, 7, 128
+				opt.NumBlocks, opt.MaxSeqs, opt.MaxTokens = 12, 7, 270
 				j := newJob(t, cfg, src, layout{}, opt, device.Options{Workers: workers})
 				var seqs []Seq
 				for _, i := range which {
@@ -131,15 +131,16 @@ func TestSameBits(t *testing.T) {
 				}
 				return last
 			}
-			want := run(Options{NoGraphs: true}, 1, 128, 0)
+			want := run(Options{NoGraphs: true}, 1, 270, 0)
 			for what, got := range map[string][]float32{
-				"a graph":                run(Options{}, 1, 128, 0),
-				"a padded graph":         run(Options{GraphSizes: []int{6}}, 1, 128, 0),
-				"three in a batch":       run(Options{}, 1, 128, 0, 1, 2),
-				"no graph, three":        run(Options{NoGraphs: true}, 1, 128, 0, 1, 2),
+				"a graph":                run(Options{}, 1, 270, 0),
+				"a padded graph":         run(Options{GraphSizes: []int{6}}, 1, 270, 0),
+				"three in a batch":       run(Options{}, 1, 270, 0, 1, 2),
+				"no graph, three":        run(Options{NoGraphs: true}, 1, 270, 0, 1, 2),
+				"workers":                run(Options{}, 3, 270, 0),
 				"workers and chunks":     run(Options{}, 3, 11, 0, 2),
 				"one token at a time":    run(Options{}, 1, 1, 0),
-				"larger than all graphs": run(Options{GraphSizes: []int{1}}, 1, 128, 0, 1),
+				"larger than all graphs": run(Options{GraphSizes: []int{1}}, 1, 270, 0, 1),
 			} {
 				if !slices.Equal(got, want) {
 					t.Errorf("%s: other logits", what)

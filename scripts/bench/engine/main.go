@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine/model"
@@ -22,14 +23,15 @@ func main() {
 	log.SetPrefix("engine: ")
 	budget := flag.Duration("time", 4*time.Second, "how long to sample each line")
 	most := flag.Int("workers", min(2, runtime.NumCPU()), "measure with 1 to so many workers")
+	only := flag.String("only", "", "lines with this in their name, no others")
 	flag.Parse()
 	if tensor.Current() == tensor.Generic {
 		log.Fatalf("level %s: no kernels of its own to measure", tensor.Current())
 	}
 	cfg := must(model.ParseConfig([]byte(shape), nil))
-	t := &table{budget: *budget}
+	t := &table{budget: *budget, only: *only}
 	fmt.Printf("level %s, %d processors\n", tensor.Current(), runtime.NumCPU())
-	fmt.Printf(columns, "figure", "workers", "measured", "", "beside it", "", "fraction", "goal", "clean pairs", "")
+	fmt.Printf(columns, "figure", "workers", "measured", "", "beside it", "", "fraction", "goal", "clean pairs", "all pairs", "")
 	for n := 1; n <= *most; n++ {
 		t.workers = n
 		t.measure(cfg, newMachine(n))
@@ -72,29 +74,35 @@ type line struct {
 	goal       float64 // least fraction; 0: none
 }
 
-const columns = "%-25s %7v %10s %-8s %10s %-14s %8s %5s  %-11s  %s\n"
+const columns = "%-25s %7v %10s %-8s %10s %-14s %8s %5s  %-11s %9s  %s\n"
 
 type table struct {
 	budget  time.Duration
+	only    string
 	workers int
 }
 
 func (t *table) row(l line) {
-	p := alternate(t.workers, t.budget, l.besideJob, l.job)
-	fraction := p.ratio() * l.done / l.besideDone
+	if !strings.Contains(l.what, t.only) {
+		return
+	}
+	all, p := alternate(t.workers, t.budget, l.besideJob, l.job)
+	clean, noisy := fmt.Sprintf("%d of %d", len(p.a), len(all.a)), ""
+	if len(p.a) < fewest {
+		p, noisy = all, "NOISY"
+	}
+	scale := l.done / l.besideDone
 	goal, verdict := "", ""
 	if l.goal > 0 {
-		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok"
-		if fraction < l.goal {
-			verdict = "MISSED"
+		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok "
+		if p.ratio()*scale < l.goal {
+			verdict = "MISSED "
 		}
 	}
-	if p.noisy {
-		verdict += " NOISY"
-	}
 	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/median(ns)*1e9) }
+	fraction := func(p pairs) string { return fmt.Sprintf("%.3f", p.ratio()*scale) }
 	fmt.Printf(columns, l.what, t.workers, rate(l.done, p.b), l.unit, rate(l.besideDone, p.a), l.beside,
-		fmt.Sprintf("%.3f", fraction), goal, fmt.Sprintf("%d of %d", p.clean, p.taken), verdict)
+		fraction(p), goal, clean, fraction(all), verdict+noisy)
 }
 
 func check(err error) {

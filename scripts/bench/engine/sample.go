@@ -23,44 +23,33 @@ func timed(f func()) job {
 	}
 }
 
-// pairs are times of two jobs that ran by turns.
-type pairs struct {
-	a, b         []float64 // ns, of the pairs that count
-	taken, clean int
-	noisy        bool // too few were clean, so all count
-}
+// pairs are times of two jobs that ran by turns, ns.
+type pairs struct{ a, b []float64 }
 
 // fewest is how many clean pairs a median is taken of.
 const fewest = 5
 
-// alternate runs a and b by turns, now one first and now the other. It goes on for the budget, and until fewest pairs
-// are clean, but for no more than three budgets.
-func alternate(cores int, budget time.Duration, a, b job) *pairs {
+// alternate runs a and b by turns, now one first and now the other, and returns all pairs of times and those that are
+// clean. It goes on for the budget, and until fewest pairs are clean, but for no more than three budgets.
+func alternate(cores int, budget time.Duration, a, b job) (all, clean pairs) {
 	a()
 	b()
-	p, all := &pairs{}, &pairs{}
 	for begin := time.Now(); ; {
-		if d := time.Since(begin); d > 3*budget || d > budget && len(p.a) >= fewest {
-			break
+		if d := time.Since(begin); d > 3*budget || d > budget && len(clean.a) >= fewest {
+			return all, clean
 		}
 		start, before := time.Now(), usage()
 		var ta, tb time.Duration
-		if p.taken%2 == 0 {
+		if len(all.a)%2 == 0 {
 			ta, tb = a(), b()
 		} else {
 			tb, ta = b(), a()
 		}
-		p.taken++
-		all.add(ta, tb)
 		if before.clean(cores, time.Since(start)) {
-			p.clean++
-			p.add(ta, tb)
+			clean.add(ta, tb)
 		}
+		all.add(ta, tb)
 	}
-	if p.clean < fewest {
-		p.a, p.b, p.noisy = all.a, all.b, true
-	}
-	return p
 }
 
 func (p *pairs) add(a, b time.Duration) {
@@ -68,7 +57,7 @@ func (p *pairs) add(a, b time.Duration) {
 }
 
 // ratio is the median of a/b: noise that lasts longer than a pair is in both.
-func (p *pairs) ratio() float64 {
+func (p pairs) ratio() float64 {
 	r := make([]float64, len(p.a))
 	for i := range r {
 		r[i] = p.a[i] / p.b[i]

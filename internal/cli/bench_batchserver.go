@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/launch"
+	"github.com/stepscope/stepscope/internal/onebatch"
+	"github.com/stepscope/stepscope/internal/workload"
+)
+
+// batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.
+type batchServerCmd struct {
+	launch.ModelArgs
+	unused
+	caseFlags
+	batchDataFlags
+	batchProfileFlags
+	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server; without it one is started in this process, with the model flags."`
+	Backend string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
+	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+
+	RunName        string  `name:"run-name" default:"default" placeholder:"NAME" help:"Is in each row of the results."`
+	Temperature    float64 `name:"temperature" default:"0" help:"0 is greedy."`
+	ReturnLogprob  bool    `name:"return-logprob" help:"Ask for log probabilities."`
+	StreamInterval int     `name:"client-stream-interval" default:"1" placeholder:"N" help:"Tokens of a chunk."`
+	ParallelBatch  bool    `name:"parallel-batch" help:"Have the server take a batch in parallel."`
+	FakePrefill    bool    `name:"fake-prefill" help:"The server decodes alone (--disaggregation-transfer-backend fake)."`
+	CacheHitRate   float64 `name:"cache-hit-rate" default:"0" placeholder:"F" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
+	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches beyond what the server runs at once: then only the overall throughput means something."`
+	SkipWarmup     bool    `name:"skip-warmup" help:"No warm-up, which is a batch of each size."`
+
+	ResultFilename string   `name:"result-filename" default:"result.jsonl" placeholder:"FILE" help:"Rows are appended to it; empty: to none."`
+	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
+	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, for that list."`
+	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`
+	GPUCost        float64  `name:"gpu-hour-cost" default:"2" placeholder:"USD" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
+	NoSummary      bool     `name:"no-append-to-github-summary" help:"Do not append the table to GITHUB_STEP_SUMMARY (in CI: SGLANG_IS_IN_CI)."`
+
+	limited bool // --max-running-requests is given
+}
+
+// batchDataFlags say what the prompts are.
+type batchDataFlags struct {
+	Dataset       string   `name:"dataset-name" enum:"random,random-ids,generated-shared-prefix,mmmu" default:"random" help:"random, random-ids or generated-shared-prefix."`
+	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT's file, for random; default: random tokens."`
+	Seed          int64    `name:"seed" default:"42" help:"Of the prompts."`
+	LenStep       float64  `name:"input-len-step-percentage" default:"0" placeholder:"F" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
+	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"Its text is the prompt of all."`
+	ChatTemplate  bool     `name:"apply-chat-template" help:"Put it through the model's chat template."`
+	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: what the server names, or its /tokenize."`
+	Groups        int      `name:"gsp-num-groups" default:"1" placeholder:"N" help:"generated-shared-prefix: groups with a prefix of their own."`
+	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" placeholder:"N" help:"Tokens of a prefix."`
+	QuestionLen   int      `name:"gsp-question-len" default:"128" placeholder:"N" help:"Tokens of what follows."`
+	GSPOutput     int      `name:"gsp-output-len" default:"256" placeholder:"N" help:"Tokens to generate, instead of --output-len."`
+	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"Adapters to choose from."`
+	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How: uniform, distinct or skewed."`
+	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" placeholder:"F" help:"skewed: how much more often each is taken than the next."`
+}
+
+// BeforeReset looks at what is given: a server needs no --model-path, and one that
+// is started here runs the largest batch unless it is told to run less.
+func (c *batchServerCmd) BeforeReset(k *kong.Context) error {
+	given := func(name string) bool {
+		return slices.ContainsFunc(k.Args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
+	}
+	c.limited = given("max-running-requests")
+	for _, f := range k.Flags() {
+		if f.Name == "model-path" && given("base-url") {
+			f.Required = false
+		}
+	}
+	return nil
+}
+
+// Help is the end of the verb's help text.
+func (c *batchServerCmd) Help() string {
+	return `Sends one request with a whole batch to a server and measures until the last sequence has its first token, and until all is done.
+The cache is flushed before each batch. With --profile a second pass over all batches is recorded; recording makes it slower, so its
+rows are not appended to the results (SGLang's tool does; --append-profiled).
+
+Examples:
+  stepscope bench one-batch-server --base-url http://localhost:30000 --batch-size 1 16 64 --input-len 1024 --output-len 8
+  stepscope bench one-batch-server --model-path builtin:llama-tiny --tp-size 2 --batch-size 8 --show-report
+  stepscope bench one-batch-server --base-url http://localhost:30000 --batch-size 16 --profile --profile-by-stage`
+}
+
+// Run measures.
+func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	out, err := openResults(c.ResultFilename)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	asked, stop, err := c.server(ctx, e)
+	if err != nil {
+		return err
+	}
+	b := &batchBench{cmd: c, env: e, out: out, server: &onebatch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
+	err = b.run(ctx)
+	return errors.Join(err, stop())
+}
+
+func (c *batchServerCmd) check() error {
+	if c.BaseURL == "" {
+		if c.Backend == "vllm" {
+			return usagef("--backend vllm: give the server with --base-url")
+		}
+		if err := c.Check(); err != nil {
+			return usagef("%v", err)
+		}
+	}
+	if err := c.caseFlags.check(); err != nil {
+		return err
+	}
+	switch {
+	case !(c.CacheHitRate >= 0 && c.CacheHitRate <= 1):
+		return usagef("--cache-hit-rate %v: give 0 to 1", c.CacheHitRate)
+	case c.StreamInterval < 1:
+		return usagef("--client-stream-interval %d: give 1 or more", c.StreamInterval)
+	case !(c.Temperature >= 0):
+		return usagef("--temperature %v: give 0 or more", c.Temperature)
+	case !(c.LenStep >= 0):
+		return usagef("--input-len-step-percentage %v: give 0 or more", c.LenStep)
+	case !(c.GPUCost >= 0):
+		return usagef("--gpu-hour-cost %v: give 0 or more", c.GPUCost)
+	case c.ChatTemplate && c.PromptFile == "":
+		return usagef("--apply-chat-template goes with --fixed-prompt-file: the data sets make token ids")
+	case c.LenStep > 0 && (c.PromptFile != "" || c.Dataset == "generated-shared-prefix"):
+		return usagef("--input-len-step-percentage goes with the data sets random and random-ids")
+	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
+		return usagef("the numbers of --gsp-* are 1 or more")
+	}
+	return c.batchProfileFlags.check()
+}
+
+// server is the one to measure. stop ends what was started for it.
+func (c *batchServerCmd) server(ctx context.Context, e *env) (*ask.Server, func() error, error) {
+	if c.BaseURL != "" {
+		s, err := ask.New(c.BaseURL, ask.KeyHeader(c.APIKey))
+		if err != nil {
+			return nil, nil, usagef("%v", err)
+		}
+		return s, func() error { return nil }, nil
+	}
+	most := slices.Max(c.BatchSize)
+	if !c.limited {
+		c.MaxRunningRequests = max(c.MaxRunningRequests, (most-1)/c.DP+1)
+	}
+	c.MaxQueuedRequests = max(c.MaxQueuedRequests, most)
+	s, err := startEmbedded(ctx, c.ModelArgs, most, e.line)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Server, s.Close, nil
+}
+
+func (c *batchServerCmd) data(ctx context.Context, e *env, s *onebatch.Server) (*onebatch.Data, error) {
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: c.batchDataFlags.TokenizerPath, URL: s.URL, Model: s.Model, Header: s.Header})
+	if err != nil {
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "--tokenizer", "--local-tokenizer-path"))
+	}
+	if _, guess := tok.(workload.Estimate); guess {
+		return nil, fmt.Errorf("prompts need a tokenizer: give --local-tokenizer-path a model directory (%s)", why)
+	}
+	said := map[string]bool{}
+	d := &onebatch.Data{
+		Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Groups: c.Groups, SystemLen: c.SystemLen,
+		QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,
+		LoRANames: c.LoRAName, LoRADistribution: c.LoRADist, LoRAAlpha: c.LoRAAlpha, Tok: tok,
+		Note: func(text string) {
+			if !said[text] {
+				said[text] = true
+				e.line(text)
+			}
+		},
+	}
+	return d, d.Open(ctx)
+}
+
+// batchProfileFlags are those of the second pass.
+type batchProfileFlags struct {
+	Profile           bool     `name:"profile" help:"Measure, and then record a second pass."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" placeholder:"NAME" help:"Of CPU, GPU, XPU."`
+	ProfileStart      int64    `name:"profile-start-step" placeholder:"N" help:"Forward count since the server's start at which recording begins."`
+	ProfileSteps      int      `name:"profile-steps" default:"5" placeholder:"N" help:"Steps to record; by stage, of each stage."`
+	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
+	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
+	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	AppendProfiled    bool     `name:"append-profiled" help:"Append the rows of the recorded pass to the results too."`
+}
+
+func (f *batchProfileFlags) window(c onebatch.Case) (capture.Window, error) {
+	dir, err := filepath.Abs(cmp.Or(f.ProfileOutputDir, os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp"))
+	return capture.Window{
+		OutputDir: dir, Prefix: fmt.Sprintf("%sbs-%d-il-%d", f.ProfilePrefix, c.Batch, c.Input), StartStep: f.ProfileStart, NumSteps: f.ProfileSteps,
+		Activities: f.ProfileActivities, ByStage: f.ProfileByStage,
+	}, err
+}
+
+func (f *batchProfileFlags) check() error {
+	if f.ProfileSteps < 1 {
+		return usagef("--profile-steps %d: give 1 or more", f.ProfileSteps)
+	}
+	w, err := f.window(onebatch.Case{})
+	if err == nil {
+		err = w.Check()
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}

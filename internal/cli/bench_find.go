@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/experiment"
+	"github.com/stepscope/stepscope/internal/store"
+)
+
+// findMax is --find-max-rate.
+func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Serving) error {
+	res, err := x.FindMaxRate(ctx)
+	if res == nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%10s  %8s  %10s  %10s  %s\n", "rate req/s", "good", "TTFT p99", "TPOT p99", "")
+	for _, p := range res.Probes {
+		verdict := "holds"
+		if !p.Holds {
+			verdict = "fails: " + p.Why
+		}
+		fmt.Fprintf(e.stdout, "%10.3g  %7.1f%%  %7.1f ms  %7.2f ms  %s\n", p.Rate, 100*p.Good, p.TTFT99/1e6, p.TPOT99/1e6, verdict)
+	}
+	switch {
+	case res.Best == 0:
+		fmt.Fprintf(e.stdout, "no rate down to %.3g req/s holds %s\n", res.Worst, x.SLO)
+	case res.Worst == 0:
+		fmt.Fprintf(e.stdout, "%.3g req/s hold %s, and that is as fast as the server takes these requests\n", res.Best, x.SLO)
+	default:
+		fmt.Fprintf(e.stdout, "highest rate that holds %s: %.3g req/s (%.3g does not)\n", x.SLO, res.Best, res.Worst)
+	}
+	if x.Store != nil {
+		status := store.Complete
+		if ctx.Err() != nil {
+			status = store.Interrupted
+		}
+		if e := x.Store.WriteJSON(store.File{Path: "search.json", Kind: store.KindSummary, Format: "json"}, res); e != nil {
+			err = errors.Join(err, e)
+		}
+		err = errors.Join(err, x.Store.Finish(status, err))
+	}
+	return err
+}

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/workload"
+)
+
+// datasetFlags are the flags of SGLang's bench_serving that say what is asked.
+type datasetFlags struct {
+	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan, …"`
+	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
+	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
+	NumPrompts    int    `name:"num-prompts" default:"1000" help:"Requests."`
+	Seed          int64  `name:"seed" default:"42" help:"Of everything that is drawn."`
+
+	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
+	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
+	RandomInputLen     int     `name:"random-input-len" default:"1024" help:"Input tokens (random, random-ids)."`
+	RandomOutputLen    int     `name:"random-output-len" default:"1024" help:"Output tokens (random, random-ids, image)."`
+	RandomRangeRatio   float64 `name:"random-range-ratio" default:"0" help:"Lengths are uniform from this share of the full length to all of it."`
+
+	ImageCount       int    `name:"image-count" default:"1"`
+	RandomImageCount bool   `name:"random-image-count"`
+	ImageResolution  string `name:"image-resolution" default:"1080p" help:"4k, 1080p, 720p, 360p, HxW or random:HxW-HxW."`
+	ImageFormat      string `name:"image-format" default:"jpeg" enum:"jpeg,png"`
+	ImageContent     string `name:"image-content" default:"random" enum:"random,blank"`
+
+	GSPNumGroups       int     `name:"gsp-num-groups" default:"64" help:"Groups of generated-shared-prefix."`
+	GSPPromptsPerGroup int     `name:"gsp-prompts-per-group" default:"16"`
+	GSPSystemPromptLen int     `name:"gsp-system-prompt-len" default:"2048"`
+	GSPQuestionLen     int     `name:"gsp-question-len" default:"128"`
+	GSPOutputLen       int     `name:"gsp-output-len" default:"256"`
+	GSPRangeRatio      float64 `name:"gsp-range-ratio" default:"1"`
+	GSPFastPrepare     bool    `name:"gsp-fast-prepare"`
+	GSPSendRoutingKey  bool    `name:"gsp-send-routing-key"`
+	GSPNumTurns        int     `name:"gsp-num-turns" default:"1"`
+	GSPOrdered         bool    `name:"gsp-ordered"`
+	GSPDistribution    string  `name:"gsp-group-distribution" default:"uniform" enum:"uniform,zipf"`
+	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Needed with --gsp-group-distribution zipf."`
+
+	MooncakeSlowdown float64 `name:"mooncake-slowdown-factor" default:"1" help:"Factor of the times in a trace."`
+	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1"`
+	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent"`
+	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N"`
+	SpeedCategory    string  `name:"speed-bench-category" placeholder:"NAME" help:"low_entropy, mixed or high_entropy."`
+	SpeedOutputLen   int     `name:"speed-bench-output-len" default:"512"`
+
+	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT"`
+	ApplyChatTemplate bool     `name:"apply-chat-template"`
+	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids, not text: lengths are exact (backend sglang)."`
+	LoRAName          []string `name:"lora-name" placeholder:"NAME"`
+	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed"`
+	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5"`
+}
+
+func (f *datasetFlags) spec(backend string) workload.Spec {
+	return workload.Spec{
+		Dataset: f.DatasetName, Path: f.DatasetPath, Offset: f.DatasetOffset, N: f.NumPrompts, Seed: f.Seed, Backend: backend,
+		TokenIDs: f.TokenizePrompt, ChatTemplate: f.ApplyChatTemplate, Suffix: f.PromptSuffix,
+		FixedOutputLen: f.ShareGPTOutputLen, ContextLen: f.ShareGPTContextLen,
+		InputLen: f.RandomInputLen, OutputLen: f.RandomOutputLen, RangeRatio: f.RandomRangeRatio,
+		Image: workload.ImageSpec{Count: f.ImageCount, RandomCount: f.RandomImageCount, Resolution: f.ImageResolution, Format: f.ImageFormat, Content: f.ImageContent},
+		Prefix: workload.PrefixSpec{
+			Groups: f.GSPNumGroups, PerGroup: f.GSPPromptsPerGroup, SystemLen: f.GSPSystemPromptLen, QuestionLen: f.GSPQuestionLen,
+			OutputLen: f.GSPOutputLen, RangeRatio: f.GSPRangeRatio, Fast: f.GSPFastPrepare, SendRoutingKey: f.GSPSendRoutingKey, Turns: f.GSPNumTurns,
+			Ordered: f.GSPOrdered, Distribution: f.GSPDistribution, ZipfAlpha: f.GSPZipfAlpha,
+		},
+		AgenticMaxTurns: f.AgenticMaxTurns, SpeedBenchCategory: f.SpeedCategory, SpeedBenchOutputLen: f.SpeedOutputLen,
+		MooncakeWorkload: f.MooncakeWorkload, MooncakeRounds: f.MooncakeRounds,
+		LoRANames: f.LoRAName, LoRADistribution: f.LoRADistribution, LoRAAlpha: f.LoRAZipfAlpha,
+	}
+}
+
+// rate is --request-rate: a number or inf.
+type rate float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *rate) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(v > 0) {
+		return usagef("want requests a second, or inf, not %q", text)
+	}
+	*r = rate(v)
+	return nil
+}
+
+// arrivalFlags say when requests come.
+type arrivalFlags struct {
+	RequestRate        rate          `name:"request-rate" default:"inf" help:"Requests a second; inf: all at once."`
+	Burstiness         float64       `name:"burstiness" default:"1" help:"Shape of gamma arrivals: 1 is Poisson, less comes in bursts."`
+	Arrival            string        `name:"arrival" default:"poisson" enum:"poisson,constant,gamma" help:"How requests come at a rate: poisson, constant, gamma."`
+	RampFrom           float64       `name:"ramp-from" placeholder:"F" help:"Begin at this rate and go up, or down, to --request-rate."`
+	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"How long the ramp takes; default: all requests."`
+	RampExponential    bool          `name:"ramp-exponential" help:"The rate grows by equal factors, not equal steps."`
+	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times that the data set has (mooncake does so always)."`
+	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"At most so many requests in the air."`
+}
+
+func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
+	a := workload.Arrivals{Rate: float64(f.RequestRate), Process: workload.Process(f.Arrival), Burstiness: f.Burstiness, Seed: d.Seed, Slowdown: d.MooncakeSlowdown}
+	if f.Burstiness != 1 {
+		a.Process = workload.Gamma
+	}
+	if f.UseTraceTimestamps || d.DatasetName == "mooncake" {
+		a.Process = workload.Trace
+	}
+	if f.RampFrom > 0 {
+		a.Ramp = &workload.Ramp{From: f.RampFrom, To: float64(f.RequestRate), Exponential: f.RampExponential, Over: f.RampOver}
+		if f.RampOver == 0 {
+			a.Ramp.Requests = d.NumPrompts
+		}
+	}
+	return a
+}
+
+func (f *arrivalFlags) check() error {
+	switch {
+	case f.MaxConcurrency < 0:
+		return usagef("--max-concurrency %d: give 1 or more", f.MaxConcurrency)
+	case !(f.Burstiness > 0):
+		return usagef("--burstiness %v: give more than 0", f.Burstiness)
+	case f.RampFrom < 0 || f.RampFrom > 0 && math.IsInf(float64(f.RequestRate), 1):
+		return usagef("--ramp-from goes with a finite --request-rate to end at")
+	}
+	return nil
+}
+
+// requestFlags say how a request is put.
+type requestFlags struct {
+	DisableStream       bool     `name:"disable-stream" help:"Whole replies, no streams."`
+	ReturnLogprob       bool     `name:"return-logprob"`
+	TopLogprobsNum      int      `name:"top-logprobs-num" default:"0"`
+	TokenIDsLogprob     []int    `name:"token-ids-logprob" placeholder:"ID"`
+	LogprobStartLen     int      `name:"logprob-start-len" default:"-1"`
+	ReturnRoutedExperts bool     `name:"return-routed-experts"`
+	CacheReport         bool     `name:"cache-report" help:"Ask for cached tokens, and report them."`
+	DisableIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Let the model end its replies."`
+	Temperature         float64  `name:"temperature" default:"0"`
+	TopP                float64  `name:"top-p" default:"1"`
+	ExtraRequestBody    string   `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
+	Header              []string `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
+	FakePrefill         bool     `name:"fake-prefill" hidden:""`
+	NewConnections      bool     `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
+	UserStamps          bool     `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
+}
+
+// options are those of a load.
+func (f *requestFlags) options(backend, base, model string, header http.Header) (load.Options, error) {
+	o := load.Options{
+		Backend: backend, BaseURL: base, Model: model, Header: map[string]string{},
+		Stream: !f.DisableStream, Temperature: f.Temperature, TopP: f.TopP, IgnoreEOS: !f.DisableIgnoreEOS, ReturnLogprob: f.ReturnLogprob,
+		TopLogprobs: f.TopLogprobsNum, TokenIDsLogprob: f.TokenIDsLogprob, LogprobStartLen: f.LogprobStartLen, ReturnRoutedExperts: f.ReturnRoutedExperts,
+		CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
+	}
+	for name := range header {
+		o.Header[name] = header.Get(name)
+	}
+	for _, h := range f.Header {
+		name, value, ok := strings.Cut(h, "=")
+		if !ok || name == "" {
+			return o, usagef("--header %s: want KEY=VALUE", h)
+		}
+		o.Header[name] = value
+	}
+	if f.ExtraRequestBody != "" {
+		if err := json.Unmarshal([]byte(f.ExtraRequestBody), &o.ExtraBody); err != nil {
+			return o, usagef("--extra-request-body: want a JSON object: %v", err)
+		}
+	}
+	if f.FakePrefill {
+		return o, usagef("--fake-prefill is not built: run a prefill server")
+	}
+	return o, nil
+}
+
+// profileFlags are bench_serving's.
+type profileFlags struct {
+	Profile           bool     `name:"profile" help:"Take a profiling window while the load runs."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
+	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
+	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default 10, by stage 5."`
+	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
+	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"prefill, decode."`
+	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	ProfilePrefix     string   `name:"profile-prefix" placeholder:"TEXT"`
+	ProfileUnbounded  bool     `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
+	PDSeparated       bool     `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
+	ProfilePrefillURL []string `name:"profile-prefill-url" placeholder:"URL"`
+	ProfileDecodeURL  []string `name:"profile-decode-url" placeholder:"URL"`
+	ProfileFetch      string   `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, see profile --help."`
+}
+
+func (f *profileFlags) check() error {
+	switch {
+	case len(f.ProfilePrefillURL) > 0 && len(f.ProfileDecodeURL) > 0:
+		return usagef("--profile-prefill-url and --profile-decode-url: give one, prefill and decode cannot be profiled at once")
+	case f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0:
+		return usagef("--pd-separated: give --profile-prefill-url or --profile-decode-url")
+	case !f.PDSeparated && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) > 0:
+		return usagef("--profile-prefill-url and --profile-decode-url go with --pd-separated")
+	case f.ProfileUnbounded && (f.ProfileNumSteps > 0 || f.ProfileByStage):
+		return usagef("--profile-unbounded has no --profile-num-steps and no stages")
+	case f.ProfileNumSteps < 0:
+		return usagef("--profile-num-steps %d: give 1 or more", f.ProfileNumSteps)
+	}
+	return nil
+}
+
+// window is what is asked of the profilers.
+func (f *profileFlags) window(dir string) capture.Window {
+	w := capture.Window{
+		OutputDir: dir, Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
+		ByStage: f.ProfileByStage, Stages: f.ProfileStages,
+	}
+	if w.NumSteps == 0 && !f.ProfileUnbounded {
+		if w.NumSteps = 10; w.ByStage {
+			w.NumSteps = 5
+		}
+	}
+	return w
+}
+
+// targets are the servers to profile.
+func (f *profileFlags) targets(base string, header http.Header) []capture.Target {
+	if !f.PDSeparated {
+		return []capture.Target{{URL: base, Header: header}}
+	}
+	role, urls := capture.Prefill, f.ProfilePrefillURL
+	if len(urls) == 0 {
+		role, urls = capture.Decode, f.ProfileDecodeURL
+	}
+	var out []capture.Target
+	for _, u := range urls {
+		out = append(out, capture.Target{URL: u, Role: role, Header: header})
+	}
+	return out
+}
+
+// clientFlags say whom a benchmark talks to.
+type clientFlags struct {
+	Backend   string `name:"backend" default:"sglang" help:"sglang, sglang-oai, sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt, truss, sglang-embedding, …"`
+	BaseURL   string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
+	Host      string `name:"host" default:"0.0.0.0"`
+	Port      int    `name:"port" placeholder:"N" help:"Default: the backend's."`
+	APIKey    string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	Model     string `name:"model" placeholder:"NAME" help:"Default: the first that the server lists."`
+	Served    string `name:"served-model-name" placeholder:"NAME" help:"Name in requests; default: --model."`
+	Tokenizer string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
+	ReadySec  int    `name:"ready-check-timeout-sec" default:"60" help:"Wait so long for the server; 0: not at all."`
+}
+
+func (f *clientFlags) server() (*ask.Server, error) {
+	b, ok := load.Backends[f.Backend]
+	if !ok {
+		return nil, usagef("--backend %s: there are %s", f.Backend, strings.Join(slices.Sorted(maps.Keys(load.Backends)), ", "))
+	}
+	sf := serverFlags{Host: f.Host, Port: f.Port, BaseURL: f.BaseURL, APIKey: f.APIKey}
+	if sf.Port == 0 {
+		sf.Port = b.Port
+	}
+	return sf.server()
+}
+
+var _ = bench.Never

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stepscope/stepscope/internal/load"
+)
+
+// benchSelftestCmd is "bench selftest".
+type benchSelftestCmd struct {
+	Tries int `name:"tries" default:"3" help:"Each shape so often; the best counts, for other work on the machine can only make it worse."`
+}
+
+// Help is the end of the verb's help text.
+func (c *benchSelftestCmd) Help() string {
+	return `Loads a mock server that tells when it sent each event, and says how many streams this machine can time, and how exactly. Linux only.
+
+Examples:
+  stepscope bench selftest
+  stepscope bench selftest --tries 1`
+}
+
+// Run measures this machine as a client.
+func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
+	if c.Tries < 1 {
+		return usagef("--tries %d: give 1 or more", c.Tries)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(load.RowHead, "\t"))
+	rep, err := load.SelfTest(ctx, load.SelfTestOptions{
+		Command: []string{exe, "bench", "mock"}, Tries: c.Tries,
+		Row: func(r load.Row) {
+			fmt.Fprintln(w, strings.Join(r.Cells(), "\t"))
+			fmt.Fprintf(e.stderr, "%s measured\n", r.Cells()[0])
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	streams, rate := rep.Ceiling()
+	fmt.Fprintf(e.stdout, "\nOne core of this machine times %d streams, %.0f events a second, to 1 ms without the kernel's help.\n", streams, rate)
+	if !rep.Cores {
+		fmt.Fprintln(e.stdout, "Server and client shared a core: with two the figures are better.")
+	}
+	if !rep.Realtime {
+		fmt.Fprintln(e.stdout, "Without the right to real-time priority, other work on the machine shows in these figures.")
+	}
+	return nil
+}
+
+// benchMockCmd is the server of the self test, in a process of its own.
+type benchMockCmd struct {
+	Args []string `arg:"" optional:"" passthrough:""`
+}
+
+// Run serves.
+func (c *benchMockCmd) Run() error {
+	os.Exit(load.MockMain(c.Args))
+	return nil
+}

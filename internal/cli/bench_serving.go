@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/internal/experiment"
+	"github.com/stepscope/stepscope/internal/report"
+	"github.com/stepscope/stepscope/internal/store"
+)
+
+// benchServingCmd is "bench serving".
+type benchServingCmd struct {
+	clientFlags
+	datasetFlags
+	arrivalFlags
+	requestFlags
+	profileFlags
+
+	WarmupRequests int     `name:"warmup-requests" default:"1" help:"Requests before, copies of the first."`
+	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before."`
+	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
+
+	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name made of backend, day and load."`
+	OutputDetails bool   `name:"output-details" help:"With a value for each request."`
+	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
+	PrintRequests bool   `name:"print-requests" help:"Print each request as it ends."`
+	DisableTQDM   bool   `name:"disable-tqdm" help:"No progress line."`
+	PlotThrough   bool   `name:"plot-throughput" hidden:""`
+	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
+
+	SLO     string `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
+	Repeat  int    `name:"repeat" default:"1" help:"Run the same load so often, for confidence intervals."`
+	Metrics string `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
+	FindMax bool   `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
+	Strict  bool   `name:"strict" help:"Fail when the client's own timing is not clean."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Also write a page with plots."`
+	JSON    bool   `name:"print-json" help:"Print the summary as JSON."`
+
+	storeFlags
+}
+
+// storeFlags say where a run is kept.
+type storeFlags struct {
+	runPlace
+	NoStore bool `name:"no-store" help:"Keep no run."`
+}
+
+// create begins a run, unless none is wanted.
+func (f *storeFlags) create(about store.About) (*store.Run, error) {
+	if f.NoStore {
+		return nil, nil
+	}
+	root, err := f.root()
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Create(root, about, 64<<20)
+	if err != nil {
+		return nil, fmt.Errorf("%w (--run-dir says where, --no-store keeps none)", err)
+	}
+	return r, nil
+}
+
+// Help is the end of the verb's help text.
+func (c *benchServingCmd) Help() string {
+	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving; flags may be shortened as there. Nothing is downloaded.
+
+Examples:
+  stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
+  stepscope bench serving --backend vllm --dataset-name sharegpt --dataset-path ShareGPT.json --request-rate 8 --slo ttft:500,tpot:50
+  stepscope bench serving --dataset-name random --profile --profile-num-steps 10`
+}
+
+func (c *benchServingCmd) check() error {
+	for _, err := range []error{c.arrivalFlags.check(), c.profileFlags.check()} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.WarmupRequests < 0:
+		return usagef("--warmup-requests %d: give 0 or more", c.WarmupRequests)
+	case c.Repeat < 1:
+		return usagef("--repeat %d: give 1 or more", c.Repeat)
+	case !(c.FlushTimeout > 0) || math.IsInf(c.FlushTimeout, 0):
+		return usagef("--flush-cache-timeout %v: give seconds", c.FlushTimeout)
+	case c.TokenizePrompt && c.Backend != "sglang" && c.Backend != "sglang-native":
+		return usagef("--tokenize-prompt goes with --backend sglang")
+	case c.FindMax && c.SLO == "":
+		return usagef("--find-max-rate searches what meets --slo: give it")
+	}
+	return nil
+}
+
+// Run loads and measures.
+func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	x, err := c.experiment(e)
+	if err != nil {
+		return err
+	}
+	if c.HTML != "" && c.HTML != "-" {
+		if c.HTML, err = target(c.HTML, "", "bench.html"); err != nil {
+			return err
+		}
+	}
+	if c.OutputFile != "" { // said now, not after the load
+		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, e.now())); err != nil {
+			return err
+		}
+	}
+	x.Store, err = c.create(store.About{Kind: "bench", Tool: "bench serving", Args: e.args, Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
+	if err != nil {
+		return err
+	}
+	if x.Store != nil {
+		defer func() { x.Store.Finish(store.Failed, err) }() // if not before
+		if x.Profile != nil {
+			x.Profile.Dir = x.Store.Path("traces")
+		}
+	}
+	if c.FindMax {
+		return c.findMax(ctx, e, x)
+	}
+	out, err := x.Do(ctx)
+	if out == nil {
+		return err
+	}
+	if err := c.show(ctx, e, x, out); err != nil {
+		return err
+	}
+	status := store.Complete
+	if out.Interrupted {
+		status = store.Interrupted
+	}
+	if x.Store != nil {
+		if err := x.Store.Finish(status, err); err != nil {
+			return err
+		}
+		e.warn("run kept: %s", x.Store.Dir())
+	}
+	if err == nil && out.Interrupted {
+		return ctx.Err()
+	}
+	return errors.Join(err, c.judge(e, out))
+}
+
+func tags(t string) []string {
+	if t == "" {
+		return nil
+	}
+	return []string{t}
+}
+
+// judge makes failures and bad timing of the client an exit status.
+func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) error {
+	m := out.Last()
+	if m.Summary.Completed == 0 {
+		return errors.New("no request succeeded")
+	}
+	if m.Summary.Completed < m.Summary.Requests || out.Capture != nil && (out.Capture.Err != nil || out.Capture.Result != nil && out.Capture.Incomplete()) {
+		e.incomplete()
+	}
+	if h := m.Run.Health; c.Strict && h.Verdict != "clean" {
+		return fmt.Errorf("the client's timing is %s: %v", h.Verdict, h.Evidence)
+	}
+	return nil
+}
+
+// experiment makes one of the flags.
+func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
+	server, err := c.server()
+	if err != nil {
+		return nil, err
+	}
+	slo := bench.SLO(nil)
+	if c.SLO != "" {
+		if slo, err = bench.ParseSLO(c.SLO); err != nil {
+			return nil, usagef("--slo: %v", err)
+		}
+	}
+	served := c.Served
+	if served == "" {
+		served = c.Model
+	}
+	opt, err := c.options(c.Backend, server.URL, served, server.Header)
+	if err != nil {
+		return nil, err
+	}
+	opt.KeepText = true
+	opt.RequestID = func(index, turn int) string { return "stepscope-" + strconv.Itoa(index) + "-" + strconv.Itoa(turn) }
+	rate := float64(c.RequestRate)
+	if math.IsInf(rate, 1) {
+		rate = 0
+	}
+	x := &experiment.Serving{
+		Server: server, Tokenizer: c.Tokenizer, Spec: c.spec(c.Backend), Arrivals: c.arrivals(&c.datasetFlags), Load: opt,
+		Run: bench.Run{
+			Tool: "bench serving", Backend: c.Backend, Model: c.Model, URL: server.URL, Dataset: c.DatasetName, Tag: c.Tag, Seed: c.Seed,
+			Rate: rate, MaxConcurrency: c.MaxConcurrency, Args: c.args(),
+		},
+		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
+		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
+		Log: func(line string) { fmt.Fprintln(e.stderr, line) },
+	}
+	if os.Getenv("SGLANG_IS_IN_CI") == "true" {
+		x.Flush = true
+	}
+	x.Load.MaxConcurrency = c.MaxConcurrency
+	if !c.DisableTQDM {
+		x.Show = e.showLoad
+	}
+	if c.Profile {
+		dir := c.ProfileOutputDir
+		if dir == "" {
+			dir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")
+		}
+		if dir == "" {
+			dir = "/tmp"
+		}
+		x.Profile = &experiment.Profile{
+			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", e.now().Unix()),
+		}
+		if c.ProfileFetch != "" {
+			if x.Profile.Options.Fetch, err = collect.ParseTemplate(c.ProfileFetch, ""); err != nil {
+				return nil, usagef("--profile-fetch: %v", err)
+			}
+		}
+	}
+	return x, nil
+}
+
+// args are the flags that SGLang's result has keys for.
+func (c *benchServingCmd) args() map[string]any {
+	none := func(n int) any {
+		if n == 0 {
+			return nil
+		}
+		return n
+	}
+	return map[string]any{
+		"sharegpt_output_len": none(c.ShareGPTOutputLen), "random_input_len": c.RandomInputLen, "random_output_len": c.RandomOutputLen,
+		"random_range_ratio": c.RandomRangeRatio, "num_prompts": c.NumPrompts, "image_count": c.ImageCount, "image_resolution": c.ImageResolution,
+	}
+}
+
+// show prints and writes what came.
+func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
+	m := out.Last()
+	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport}
+	if len(out.Runs) > 1 {
+		var all []*bench.Summary
+		for _, r := range out.Runs {
+			all = append(all, r.Summary)
+		}
+		b.Repeats = bench.Repeated(all)
+	}
+	opt := report.Options{}
+	opt.Width, opt.Color = e.screen()
+	var err error
+	switch {
+	case c.HTML == "-":
+		return report.BenchHTML(e.stdout, b)
+	case c.JSON:
+		err = report.BenchJSON(e.stdout, b)
+	default:
+		if err = report.BenchText(e.stdout, b, opt); err == nil && c.Metrics != "" {
+			var figures []bench.Figure
+			if figures, err = bench.Compat(c.Metrics, m.Records, m.Run, bench.Options{SLO: x.SLO}); err == nil {
+				err = report.BenchCompat(e.stdout, c.Metrics, figures)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.line(e, out); err != nil {
+		return err
+	}
+	if c.HTML != "" {
+		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.BenchHTML(w, b) }); err != nil {
+			return writing(c.HTML, err)
+		}
+		e.warn("page written: %s", c.HTML)
+	}
+	if c.JSON || out.Capture == nil || out.Capture.Result == nil {
+		return nil
+	}
+	return e.explainServers(ctx, out.Capture.Result)
+}
+
+// line appends the result to the file of results.
+func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
+	file := c.OutputFile
+	if file == "" {
+		file = bench.FileName(out.Last().Run, e.now())
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	for _, m := range out.Runs {
+		err = errors.Join(err, bench.WriteJSONL(f, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		e.warn("result appended to %s", file)
+	}
+	return err
+}
+
+// explainServers prints the findings of what was captured, server by server.
+func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
+	for _, r := range res.Servers {
+		fmt.Fprintf(e.stdout, "\n%s %s\n  %s\n\n", r.Role, r.URL, strings.Join(r.Lines(), "\n  "))
+		if len(r.Traces) == 0 {
+			continue
+		}
+		a := analyzeCmd{inputs: inputs{Paths: r.Traces}, shown: shown{Top: 5}}
+		if err := a.Run(ctx, e); err != nil {
+			e.warn("%s: %v", r.URL, err)
+			e.incomplete()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/experiment"
+	"github.com/stepscope/stepscope/internal/ingest"
+	"github.com/stepscope/stepscope/internal/launch"
+	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/report"
+	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/workload"
+)
+
+// demoCmd is "demo": the main job, on the embedded engine.
+type demoCmd struct {
+	SlowRank int    `name:"slow-rank" default:"-1" help:"Make a rank late, 0 to 3, and see it found."`
+	Cause    string `name:"cause" default:"work" enum:"work,device,host" help:"Why it is late: work, device, host."`
+	storeFlags
+}
+
+// The demo's window: ten steps, in the middle of the load. A fault begins four
+// steps into it.
+const (
+	demoStart = 60 // forward count
+	demoSteps = 10
+	demoFault = 4
+)
+
+// Help is the end of the verb's help text.
+func (c *demoCmd) Help() string {
+	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks meanwhile, and explains them.
+
+Examples:
+  stepscope demo
+  stepscope demo --slow-rank 1
+  stepscope demo --slow-rank 2 --cause host`
+}
+
+// Run shows what stepscope does.
+func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
+	if c.SlowRank < -1 || c.SlowRank > 3 {
+		return usagef("--slow-rank %d: there are ranks 0 to 3", c.SlowRank)
+	}
+	if c.NoStore {
+		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\n", args...) }
+	run, err := c.create(store.About{Kind: "demo", Tool: "demo", Args: e.args})
+	if err != nil {
+		return err
+	}
+	defer func() { run.Finish(store.Failed, err) }() // if not before
+
+	a := launch.DefaultArgs("builtin:llama-tiny")
+	a.TP, a.DP, a.MaxTotalTokens = 2, 2, 16384
+	// Large enough that its steps take longer than a busy machine's hiccups.
+	a.Overrides = `{"hidden_size": 512, "num_hidden_layers": 6, "intermediate_size": 1536, "head_dim": 64}`
+	if c.SlowRank >= 0 {
+		fault := map[string]string{
+			"work": "extra_kernels=2,extra_time=1ms", "device": "kernel_sleep=400us", "host": "host_stall=20ms",
+		}[c.Cause]
+		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,%s", c.SlowRank, demoStart-1+demoFault, fault)}
+	}
+	say("Serving %s on 4 ranks (TP 2, DP 2) …", a.ModelPath)
+	logFile, err := os.Create(run.Path("server.log"))
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	srv, err := startEmbedded(ctx, a, 0, launch.NewLog(logFile).Line)
+	if err != nil {
+		return err
+	}
+	out, err := c.measure(ctx, e, srv.Server, run)
+	if stopErr := srv.Close(); err == nil {
+		err = stopErr
+	}
+	if err != nil {
+		return err
+	}
+	if err := run.AddFile(store.File{Path: "server.log", Kind: store.KindLog, Format: "text"}, ""); err != nil {
+		return err
+	}
+	if out.Interrupted {
+		return ctx.Err()
+	}
+	if out.Capture == nil || out.Capture.Result == nil || len(out.Capture.Servers) == 0 {
+		return fmt.Errorf("the load is over, but no window came: see %s", run.Path("server.log"))
+	}
+	if err := c.explain(ctx, e, run, out); err != nil {
+		return err
+	}
+	return run.Finish(store.Complete, nil)
+}
+
+// measure loads the server and takes the window meanwhile.
+func (c *demoCmd) measure(ctx context.Context, e *env, srv *ask.Server, run *store.Run) (*experiment.Outcome, error) {
+	scratch, err := os.MkdirTemp("", "stepscope-demo-") // where the server writes
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	spec := workload.Default()
+	spec.Dataset, spec.N, spec.InputLen, spec.OutputLen, spec.RangeRatio, spec.TokenIDs, spec.Note = "random", 64, 96, 48, 0.5, true, func(string) {}
+	x := &experiment.Serving{
+		Server: srv, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1), Seed: spec.Seed},
+		Load: load.Options{Backend: "sglang", BaseURL: srv.URL, Stream: true, IgnoreEOS: true, MaxConcurrency: 16, RequestID: func(i, _ int) string { return fmt.Sprintf("demo-%d", i) }},
+		Run:  bench.Run{Tool: "demo", Backend: "sglang", URL: srv.URL, Dataset: "random", Seed: spec.Seed, MaxConcurrency: 16},
+		Profile: &experiment.Profile{
+			Targets: []capture.Target{{URL: srv.URL}}, Dir: run.Path("traces"),
+			Window:  capture.Window{OutputDir: scratch, StartStep: demoStart, NumSteps: demoSteps, Activities: []string{"CPU", "GPU"}},
+			Options: capture.Options{Log: func(string) {}},
+		},
+		Store: run, Log: func(string) {},
+	}
+	if e.terminal {
+		x.Show = e.showLoad
+	}
+	fmt.Fprintf(e.stderr, "Sending %d requests, and recording %d forward steps of all ranks meanwhile …\n", spec.N, demoSteps)
+	return x.Do(ctx)
+}
+
+// explain analyses the window, writes the pages and says what to look at.
+func (c *demoCmd) explain(ctx context.Context, e *env, run *store.Run, out *experiment.Outcome) error {
+	sr := out.Capture.Servers[0]
+	sets, err := traceset.Find(sr.Traces)
+	if err != nil {
+		return err
+	}
+	traces, failures, err := ingest.ReadSet(ctx, sets[0], ingest.Options{})
+	if err != nil {
+		return err
+	}
+	for _, f := range failures {
+		e.warn("%s: %v", f.Path, f.Err)
+		e.incomplete()
+	}
+	r, err := analysis.Analyze(traces, analysis.Options{ID: sets[0].ID, Missing: sr.Missing})
+	if err != nil {
+		return err
+	}
+	m := out.Last()
+	pages := map[string]func(io.Writer) error{
+		"derived/findings.html": func(w io.Writer) error { return report.HTML(w, r) },
+		"derived/load.html": func(w io.Writer) error {
+			return report.BenchHTML(w, &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records})
+		},
+	}
+	for path, fill := range pages {
+		if err := run.Write(store.File{Path: path, Kind: store.KindReport, Format: "html"}, fill); err != nil {
+			return err
+		}
+	}
+	s := m.Summary
+	fmt.Fprintf(e.stdout, "%d requests in %s: %.0f tok/s, TTFT p50 %s p99 %s, TPOT p50 %s p99 %s (client timing %s)\n\n", s.Completed, metric.Duration(s.Duration),
+		s.OutputRate, metric.Duration(s.TTFT.Median), metric.Duration(s.TTFT.P99), metric.Duration(s.TPOT.Median), metric.Duration(s.TPOT.P99), s.Health.Verdict)
+	opt := report.Options{Top: 5}
+	opt.Width, opt.Color = e.screen()
+	if err := report.Findings(e.stdout, r, opt); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, `
+Look at it:
+  findings, with plots     %s
+  the load, with plots     %s
+  one merged trace         stepscope trace open %s
+  all tables in text       stepscope analyze %s
+  what the run holds       stepscope runs show %s
+`, run.Path("derived/findings.html"), run.Path("derived/load.html"), sr.Merged, filepath.Dir(sr.Merged), run.ID())
+	if c.SlowRank < 0 {
+		fmt.Fprintln(e.stdout, "  a rank that is late      stepscope demo --slow-rank 1")
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// run runs a verb with a store of its own and gives what it printed.
+func run(t *testing.T, ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, now: time.Now}
+	status = e.main(ctx, args)
+	return status, out.String(), errs.String()
+}
+
+// homes gives a test directories of its own for data and caches.
+func homes(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
+// TestDemo: what the demo finds is true.
+func TestDemo(t *testing.T) {
+	homes(t)
+	blamed := regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)
+	for _, c := range []struct {
+		args, rank, why string
+	}{
+		{"demo", "", ""},
+		{"demo --slow-rank 2", "TP00-DP01", "since step 4: it runs more or larger kernels"},
+		{"demo --slow-rank 1 --cause device", "TP01-DP00", "since step 4: the same kernels run longer"},
+	} {
+		status, out, errs := run(t, t.Context(), strings.Fields(c.args)...)
+		if status != exitOK || !strings.Contains(out, "64 requests in ") {
+			t.Fatalf("%s ended with %d:\n%s%s", c.args, status, errs, out)
+		}
+		found := c.rank == ""
+		for _, m := range blamed.FindAllStringSubmatch(out, -1) {
+			if m[2] == c.rank && strings.HasPrefix(m[3], c.why) {
+				found = true
+			} else if c.rank == "" && (strings.Contains(m[3], "larger kernels") || strings.Contains(m[3], "kernels run longer")) {
+				t.Errorf("%s blames %s", c.args, m[0])
+			}
+		}
+		if !found {
+			t.Errorf("%s does not say that %s is late %s:\n%s", c.args, c.rank, c.why, out)
+		}
+	}
+	dirs, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_DATA_HOME"), "stepscope", "runs", "*-demo-*"))
+	if len(dirs) != 3 {
+		t.Fatalf("runs %q", dirs)
+	}
+	for _, name := range []string{"manifest.json", "records.jsonl.zst", "summary.json", "server.log", "derived/findings.html", "derived/load.html"} {
+		if _, err := os.Stat(filepath.Join(dirs[0], name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if traces, _ := filepath.Glob(filepath.Join(dirs[0], "traces", "*-TP-?-DP-?.trace.json.gz")); len(traces) != 4 {
+		t.Errorf("traces %q", traces)
+	}
+	if status, out, errs := run(t, t.Context(), "demo", "--slow-rank", "4"); status != exitUsage || !strings.Contains(errs, "there are ranks 0 to 3") {
+		t.Error(status, out, errs)
+	}
+}
+
+// TestBenchServing measures a server: table, line of JSON, page, traces and run.
+func TestBenchServing(t *testing.T) {
+	homes(t)
+	t.Chdir(t.TempDir())
+	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "8192", "--enable-metrics")
+	defer func() {
+		if status := stop(); status != exitOK {
+			t.Errorf("the server ended with %d:\n%s", status, log)
+		}
+	}()
+	bench := func(args ...string) (int, string, string) {
+		return run(t, t.Context(), append([]string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "12", "--disable-tqdm"}, args...)...)
+	}
+	status, out, errs := bench("--num-prompt", "24", "--request-rate", "200", "--profile", "--profile-num-steps", "4", "--slo", "ttft:60000", "--html", "b.html", "--repeat", "2", "--metrics", "vllm")
+	if status != exitOK {
+		t.Fatalf("status %d:\n%s%s", status, errs, out)
+	}
+	for _, want := range []string{"Serving Benchmark Result", "Successful requests:                     24", "100.0 % of requests meet all objectives", "4 steps", "Run 2 of 2"} {
+		if !strings.Contains(out+errs, want) {
+			t.Errorf("lacks %q:\n%s%s", want, errs, out)
+		}
+	}
+	lines, err := filepath.Glob("sglang_*_24_40_12.jsonl")
+	if err != nil || len(lines) != 1 {
+		t.Fatal(lines, err)
+	}
+	text, _ := os.ReadFile(lines[0])
+	var rec struct {
+		Completed int     `json:"completed"`
+		TTFT      float64 `json:"mean_ttft_ms"`
+	}
+	if n := bytes.Count(text, []byte("\n")); n != 2 {
+		t.Errorf("%d lines for two runs", n)
+	}
+	if err := json.Unmarshal(text[:bytes.IndexByte(text, '\n')], &rec); err != nil || rec.Completed != 24 || rec.TTFT <= 0 {
+		t.Errorf("%v, %+v", err, rec)
+	}
+	if page, err := os.ReadFile("b.html"); err != nil || !bytes.Contains(page, []byte("</html>")) {
+		t.Error(err)
+	}
+	if _, out, _ := run(t, t.Context(), "runs", "list"); !strings.Contains(out, "bench serving") || !strings.Contains(out, "complete") {
+		t.Error(out)
+	}
+
+	// Interrupted, it prints what it has and leaves a whole run.
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(3*time.Second, cancel)
+	var b bytes.Buffer
+	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard, now: time.Now}
+	status = e.main(ctx, []string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "8", "--random-output", "8", "--num-prompts", "4000", "--request-rate", "20", "--disable-tqdm"})
+	if status != exitInterrupted || !strings.Contains(b.String(), "Serving Benchmark Result") {
+		t.Errorf("status %d:\n%s", status, b.String())
+	}
+	if _, out, _ := run(t, t.Context(), "runs", "list"); !strings.Contains(out, "interrupted") {
+		t.Error(out)
+	}
+
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--backend", "nvllm"}, exitUsage, "--backend nvllm: there are lmdeploy, "},
+		{[]string{"--request-rate=-1"}, exitUsage, "want requests a second, or inf"},
+		{[]string{"--profile", "--pd-separated", "--profile-prefill-url", "http://a:1", "--profile-decode-url", "http://b:1"}, exitUsage, "prefill and decode cannot be profiled at once"},
+		{[]string{"--profile", "--pd-separated"}, exitUsage, "--pd-separated: give --profile-prefill-url or --profile-decode-url"},
+		{[]string{"--slo", "speed:3"}, exitUsage, "--slo: "},
+		{[]string{"--dataset-name", "sharegpt"}, exitFailed, "ShareGPT_V3_unfiltered_cleaned_split.json"},
+		{[]string{"--output-file", "no/such/dir/x.jsonl"}, exitFailed, "there is no directory"},
+		{[]string{"--url", "http://127.0.0.1:9", "--ready-check-timeout-sec", "1"}, exitFailed, "the server is not ready after 1s"},
+	} {
+		status, out, errs := bench(slices.Concat([]string{"--num-prompts", "2"}, c.args)...)
+		if status != c.status || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
+		}
+	}
+}
