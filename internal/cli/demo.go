@@ -71,7 +71,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 		fault := map[string]string{
 			"work": "extra_kernels=2,extra_time=1ms", "device": "kernel_sleep=400us", "host": "host_stall=20ms",
 		}[c.Cause]
-		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,%s", c.SlowRank, demoStart-1+demoFault, fault)}
+		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,to=%d,%s", c.SlowRank, demoStart-1+demoFault, demoStart+demoSteps, fault)}
 	}
 	say("Serving %s on 4 ranks (TP 2, DP 2) …", a.ModelPath)
 	logFile, err := os.Create(run.Path("server.log"))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -109,7 +110,10 @@ func (s *Serving) ready(ctx context.Context) error {
 	for said := false; ; {
 		_, err := s.Server.Text(ctx, http.MethodGet, path)
 		var refused *ask.Refused
+		var unknown *net.DNSError
 		switch {
+		case errors.As(err, &unknown) && unknown.IsNotFound:
+			return err
 		case err == nil, errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 			return nil
 		case errors.As(err, &refused) && refused.Status/100 == 4, ctx.Err() != nil:
