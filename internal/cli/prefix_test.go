@@ -33,7 +33,7 @@ func TestExpand(t *testing.T) {
 		{"help verb", "help trace merge", "trace merge --help", "trace merge", ""},
 		{"group without verb", "trace", "", "trace", "which verb? trace merge, trace check, trace cut"},
 		{"group with help", "trace --he", "trace --help", "trace", ""},
-		{"unknown verb", "anlyze d", "", "", `no verb "anlyze", there are: serve, `},
+		{"unknown verb", "anlyze d", "", "", `no verb "anlyze", there are: demo, serve, `},
 		{"verb without its group", "merge d", "", "", `no verb "merge", did you mean: stepscope trace merge`},
 		{"verb in a group it is not of", "trace analyze d", "", "trace", `no verb "analyze", did you mean: stepscope analyze`},
 		{"path without verb", "../cli", "", "", "to explain a trace: stepscope analyze ../cli"},
