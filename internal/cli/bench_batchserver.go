@@ -30,21 +30,21 @@ type batchServerCmd struct {
 	Backend string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
 	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
 
-	RunName        string  `name:"run-name" default:"default" placeholder:"NAME" help:"Is in each row of the results."`
+	RunName        string  `name:"run-name" default:"default" help:"Is in each row of the results."`
 	Temperature    float64 `name:"temperature" default:"0" help:"0 is greedy."`
 	ReturnLogprob  bool    `name:"return-logprob" help:"Ask for log probabilities."`
-	StreamInterval int     `name:"client-stream-interval" default:"1" placeholder:"N" help:"Tokens of a chunk."`
+	StreamInterval int     `name:"client-stream-interval" default:"1" help:"Tokens of a chunk."`
 	ParallelBatch  bool    `name:"parallel-batch" help:"Have the server take a batch in parallel."`
 	FakePrefill    bool    `name:"fake-prefill" help:"The server decodes alone (--disaggregation-transfer-backend fake)."`
-	CacheHitRate   float64 `name:"cache-hit-rate" default:"0" placeholder:"F" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
+	CacheHitRate   float64 `name:"cache-hit-rate" default:"0" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
 	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches beyond what the server runs at once: then only the overall throughput means something."`
 	SkipWarmup     bool    `name:"skip-warmup" help:"No warm-up, which is a batch of each size."`
 
-	ResultFilename string   `name:"result-filename" default:"result.jsonl" placeholder:"FILE" help:"Rows are appended to it; empty: to none."`
+	ResultFilename string   `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
 	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
 	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, for that list."`
 	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`
-	GPUCost        float64  `name:"gpu-hour-cost" default:"2" placeholder:"USD" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
+	GPUCost        float64  `name:"gpu-hour-cost" default:"2" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
 	NoSummary      bool     `name:"no-append-to-github-summary" help:"Do not append the table to GITHUB_STEP_SUMMARY (in CI: SGLANG_IS_IN_CI)."`
 
 	limited bool // --max-running-requests is given
@@ -55,17 +55,17 @@ type batchDataFlags struct {
 	Dataset       string   `name:"dataset-name" enum:"random,random-ids,generated-shared-prefix,mmmu" default:"random" help:"random, random-ids or generated-shared-prefix."`
 	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT's file, for random; default: random tokens."`
 	Seed          int64    `name:"seed" default:"42" help:"Of the prompts."`
-	LenStep       float64  `name:"input-len-step-percentage" default:"0" placeholder:"F" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
+	LenStep       float64  `name:"input-len-step-percentage" default:"0" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
 	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"Its text is the prompt of all."`
 	ChatTemplate  bool     `name:"apply-chat-template" help:"Put it through the model's chat template."`
 	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: what the server names, or its /tokenize."`
-	Groups        int      `name:"gsp-num-groups" default:"1" placeholder:"N" help:"generated-shared-prefix: groups with a prefix of their own."`
-	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" placeholder:"N" help:"Tokens of a prefix."`
-	QuestionLen   int      `name:"gsp-question-len" default:"128" placeholder:"N" help:"Tokens of what follows."`
-	GSPOutput     int      `name:"gsp-output-len" default:"256" placeholder:"N" help:"Tokens to generate, instead of --output-len."`
+	Groups        int      `name:"gsp-num-groups" default:"1" help:"generated-shared-prefix: groups with a prefix of their own."`
+	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" help:"Tokens of a prefix."`
+	QuestionLen   int      `name:"gsp-question-len" default:"128" help:"Tokens of what follows."`
+	GSPOutput     int      `name:"gsp-output-len" default:"256" help:"Tokens to generate, instead of --output-len."`
 	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"Adapters to choose from."`
 	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How: uniform, distinct or skewed."`
-	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" placeholder:"F" help:"skewed: how much more often each is taken than the next."`
+	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how much more often each is taken than the next."`
 }
 
 // BeforeReset looks at what is given: a server needs no --model-path, and one that
@@ -194,9 +194,9 @@ func (c *batchServerCmd) data(ctx context.Context, e *env, s *onebatch.Server) (
 // batchProfileFlags are those of the second pass.
 type batchProfileFlags struct {
 	Profile           bool     `name:"profile" help:"Measure, and then record a second pass."`
-	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" placeholder:"NAME" help:"Of CPU, GPU, XPU."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, XPU."`
 	ProfileStart      int64    `name:"profile-start-step" placeholder:"N" help:"Forward count since the server's start at which recording begins."`
-	ProfileSteps      int      `name:"profile-steps" default:"5" placeholder:"N" help:"Steps to record; by stage, of each stage."`
+	ProfileSteps      int      `name:"profile-steps" default:"5" help:"Steps to record; by stage, of each stage."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
 	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`

@@ -166,6 +166,9 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 			return nil, "", usagef("--extra-request-body: no JSON object; give one such as '{\"top_p\": 0.9}'")
 		}
 	}
+	if slices.Contains([]string{"image", "mmmu", "openai", "mooncake", "agentic-trace"}, c.DatasetName) {
+		return nil, "", usagef("--dataset-name %s: it has more than prompts; give sharegpt, random, generated-shared-prefix or another of texts", c.DatasetName)
+	}
 	if c.LogprobStart < -1 {
 		return nil, "", usagef("--logprob-start-len %d: give -1 or more", c.LogprobStart)
 	}

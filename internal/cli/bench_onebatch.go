@@ -21,27 +21,27 @@ type oneBatchCmd struct {
 	launch.ModelArgs
 	unused
 	caseFlags
-	RunName        string `name:"run-name" default:"default" placeholder:"NAME" help:"Is in each row of the results."`
+	RunName        string `name:"run-name" default:"default" help:"Is in each row of the results."`
 	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"A prompt a line, instead of random tokens: the first ones of it, or the last one again until the batch is full. --input-len does not count then."`
-	ResultFilename string `name:"result-filename" default:"result.jsonl" placeholder:"FILE" help:"Rows are appended to it; empty: to none."`
+	ResultFilename string `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
 	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, hold three ways to the same tokens against each other: prompts computed in two pieces, at once, and together with their output."`
 	CutLen         int    `name:"cut-len" default:"4" help:"Tokens of the first piece."`
-	LogDecodeStep  int    `name:"log-decode-step" default:"0" placeholder:"N" help:"Print every Nth decode step, beside the first five."`
+	LogDecodeStep  int    `name:"log-decode-step" default:"0" help:"Print every Nth decode step, beside the first five."`
 
 	Profile           bool     `name:"profile" help:"Record rank 0 and print its operators. Traces are below SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	ProfileShapes     bool     `name:"profile-record-shapes" help:"With the shapes of inputs."`
-	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" placeholder:"NAME" help:"CPU, GPU or both."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
 	ProfileStage      string   `name:"profile-stage" enum:"all,prefill,decode" default:"all" help:"all, prefill or decode."`
-	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" placeholder:"NAME" help:"Begins the names of the traces."`
+	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Begins the names of the traces."`
 	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" help:"First decode step to record, from 0; default: half of the output length."`
 	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" help:"Decode steps to record; default: 1."`
 }
 
 // caseFlags are the lengths of batches.
 type caseFlags struct {
-	BatchSize []int `name:"batch-size" default:"1" placeholder:"N" help:"Sequences of a batch; several values make several batches."`
-	InputLen  []int `name:"input-len" default:"1024" placeholder:"N" help:"Prompt tokens of a sequence."`
-	OutputLen []int `name:"output-len" default:"16" placeholder:"N" help:"Tokens to generate."`
+	BatchSize []int `name:"batch-size" default:"1" help:"Sequences of a batch; several values make several batches."`
+	InputLen  []int `name:"input-len" default:"1024" help:"Prompt tokens of a sequence."`
+	OutputLen []int `name:"output-len" default:"16" help:"Tokens to generate."`
 }
 
 func (f *caseFlags) check() error {

@@ -288,6 +288,9 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	if err != nil {
 		return err
 	}
+	if standing := experiment.Standing(m.Server); standing != "" && !c.JSON {
+		fmt.Fprintf(e.stdout, "\nserver meanwhile  %s\n", standing)
+	}
 	if err := c.line(e, out); err != nil {
 		return err
 	}

@@ -3,10 +3,17 @@ package cli
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
+
+// modules are the names of SGLang's programs that are verbs of a group here.
+var modules = map[string]string{
+	"bench_serving": "bench serving", "bench_one_batch": "bench one-batch", "bench_one_batch_server": "bench one-batch-server",
+	"bench_offline_throughput": "bench offline",
+}
 
 // expand prepares a command line for kong: flags may be shortened to what is
 // unambiguous and written with underscores, as in Python's argparse and so in
@@ -18,6 +25,9 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 	}
 	if args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
+	}
+	if verb, ok := modules[args[0]]; ok {
+		args = append(strings.Fields(verb), args[1:]...)
 	}
 	node := root
 	asks := false // for help or the version: no verb needed
@@ -58,6 +68,10 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		if flag != nil && !flag.IsBool() && i+1 < len(args) {
 			// Its value, whatever it looks like: kong judges that.
 			i++
+			if strings.HasPrefix(args[i], "-") && isNumber(args[i]) { // -1 is a value here, as in Python
+				out[len(out)-1] = a + "=" + args[i]
+				continue
+			}
 			out = append(out, args[i])
 			// More values, as in Python: --cuda-graph-bs 1 2 4.
 			for flag.IsSlice() && len(node.Positional) == 0 && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
@@ -145,6 +159,11 @@ func verbOf(n *kong.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
 }
 
 // nearest is the flag that was meant perhaps, where there are many: one that name

@@ -15,6 +15,8 @@ import (
 
 	profiler "github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/internal/experiment"
+	"github.com/stepscope/stepscope/internal/store"
 )
 
 // profileCmd is "profile": SGLang's sglang.profiler, and what happens to the files
@@ -61,6 +63,7 @@ type profileCmd struct {
 
 	shown
 	profileOff
+	storeFlags
 }
 
 // profileOff turns off what Python's BooleanOptionalAction can.
@@ -176,6 +179,9 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, di
 	if res.Incomplete() {
 		e.incomplete()
 	}
+	if err := c.keep(e, res); err != nil {
+		return err
+	}
 	reports := make([]json.RawMessage, len(res.Servers))
 	for i, r := range res.Servers {
 		name := r.URL
@@ -207,6 +213,24 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, di
 		*profiler.Result
 		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
 	}{1, res, reports})
+}
+
+// keep records the window as a run.
+func (c *profileCmd) keep(e *env, res *profiler.Result) error {
+	var urls []string
+	for _, s := range res.Servers {
+		urls = append(urls, s.URL)
+	}
+	r, err := c.create(store.About{Kind: "profile", Tool: "profile", Args: e.args, URL: strings.Join(urls, " ")})
+	if r == nil {
+		return err
+	}
+	err = experiment.KeepCapture(r, res)
+	if finishErr := r.Finish(store.Complete, err); err == nil {
+		err = finishErr
+	}
+	e.warn("run kept: %s", r.Dir())
+	return err
 }
 
 // analyze prints the findings of one server, or gives them as JSON.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -90,6 +91,9 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	engine, err := launch.Load(ctx, c.ModelArgs, opt)
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(engine.GCPercent())
 	}
 	s := server.New(engine.API(), server.Options{
 		ServedModelName: c.ServedModelName, Version: strings.TrimPrefix(version(), "stepscope "), Args: c.args(),

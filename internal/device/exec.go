@@ -104,6 +104,7 @@ func (s *Stream) extra(t *task) {
 // node does one piece of work and records when.
 func (s *Stream) node(t *task, n *node, label uint32) {
 	if t.rec == nil {
+		s.log, s.logged = nil, nil // a recording is not kept longer than its window
 		s.do(t, n)
 		return
 	}

@@ -44,6 +44,11 @@ func (s *Serving) keep(ctx context.Context, out *Outcome) error {
 	if err := r.WriteJSON(store.File{Path: "summary.json", Kind: store.KindSummary, Format: "json"}, summaries); err != nil {
 		return err
 	}
+	if samples := out.Last().Server; len(samples) > 0 {
+		if err := r.WriteJSON(store.File{Path: "server-metrics.json", Kind: "metrics", Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+			return err
+		}
+	}
 	if out.Capture != nil && out.Capture.Result != nil {
 		if err := KeepCapture(r, out.Capture.Result); err != nil {
 			return err
@@ -71,7 +76,8 @@ func (s *Serving) keep(ctx context.Context, out *Outcome) error {
 	})
 }
 
-// KeepCapture names the files of a capture, which lie in the run's directory.
+// KeepCapture names the files of a capture in a run; those that lie elsewhere are
+// linked, or copied.
 func KeepCapture(r *store.Run, c *capture.Result) error {
 	for _, sr := range c.Servers {
 		add := func(kind store.Kind, path string) error {
@@ -79,11 +85,18 @@ func KeepCapture(r *store.Run, c *capture.Result) error {
 			if err != nil {
 				return err
 			}
+			from := ""
+			if !filepath.IsLocal(rel) {
+				from, rel = path, filepath.Join("traces", filepath.Base(path))
+				if len(c.Servers) > 1 {
+					rel = filepath.Join("traces", sr.Name, filepath.Base(path))
+				}
+			}
 			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: "kineto.json.gz", Role: sr.Role, Host: sr.URL, Source: sr.From}
 			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == store.KindTrace {
 				f.Rank, f.Stage = store.At(name.Rank), name.Stage
 			}
-			return r.AddFile(f, "")
+			return r.AddFile(f, from)
 		}
 		for _, p := range sr.Traces {
 			if err := add(store.KindTrace, p); err != nil {

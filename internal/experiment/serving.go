@@ -46,6 +46,7 @@ type Measured struct {
 	Run     *bench.Run
 	Records []bench.Record
 	Summary *bench.Summary
+	Server  []Sample // what the server said of itself meanwhile
 }
 
 // Outcome is what came of a benchmark.
@@ -267,7 +268,9 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		done = s.Show(opt.Live, len(plan))
 	}
 	begun := time.Now()
+	scraped := scrape(ctx, s.Server)
 	res, err := load.Run(ctx, plan, opt)
+	samples := scraped()
 	done()
 	// The profiler is stopped whatever happened, and after the clock.
 	if win != nil {
@@ -291,7 +294,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		run.Profiled = []bench.Span{{From: max(0, int64(from)), To: run.Duration}}
 	}
 	run.ServerInfo = s.info(ctx)
-	return &Measured{Run: &run, Records: res.Records, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 
 // info is what the server says of itself afterwards; only SGLang's have it.

@@ -43,3 +43,12 @@ func TestArgsWithoutLimit(t *testing.T) {
 		t.Errorf("%d: %s", status, text)
 	}
 }
+
+// Garbage is kept small beside a large cache: see Engine.GCPercent.
+func TestGCPercent(t *testing.T) {
+	for tokens, want := range map[int]int{2048: 100, 256 << 10: 24} { // 8 MiB and 1 GiB of KV cache, 7 MiB of weights
+		if got := load(t, func(a *launch.ModelArgs) { a.MaxTotalTokens = tokens }).GCPercent(); got != want {
+			t.Errorf("%d%% for a cache of %d tokens, want %d%%", got, tokens, want)
+		}
+	}
+}

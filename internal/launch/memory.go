@@ -73,3 +73,14 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 	}
 	return int(min(int64(n), most/perBlock)), nil
 }
+
+// mostGarbage is about how much garbage may lie about, in bytes.
+const mostGarbage = 256 << 20
+
+// GCPercent is what GOGC should be while the engine serves. By itself the collector
+// lets garbage grow to the size of what is in use, and of that nearly all is weights
+// and KV cache: a cache of half of the machine's memory would come to take all of it.
+func (e *Engine) GCPercent() int {
+	inUse := (e.info.WeightBytes + e.info.KVBytes) * int64(e.info.TP*e.info.PP*e.info.DP)
+	return int(max(1, min(100, 100*mostGarbage/max(inUse, 1))))
+}

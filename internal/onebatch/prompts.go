@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/workload"
 )
@@ -137,7 +138,7 @@ func (d *Data) requests(ctx context.Context, c Case) ([]workload.Request, error)
 		s.Prefix.Groups, s.Prefix.PerGroup = groups, (c.Batch+groups-1)/groups
 		s.Prefix.SystemLen, s.Prefix.QuestionLen, s.Prefix.OutputLen = d.SystemLen, d.QuestionLen, d.OutputLen
 	default:
-		s.TokenIDs = true
+		s.TokenIDs = strings.HasPrefix(d.Dataset, "random")
 		s.InputLen = max(d.length(c, 0), d.length(c, c.Batch-1))
 	}
 	if _, guess := d.Tok.(workload.Estimate); guess {

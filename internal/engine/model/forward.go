@@ -113,6 +113,7 @@ func (p *pass) reduce(buf []float32) {
 // logits runs the head for the picked rows, as many at once as there is memory for, and waits.
 func (p *pass) logits(picked int) ([][]float32, error) {
 	r := p.r
+	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the step before
 	out := r.buf.results[:0]
 	if !r.geo.last() || picked == 0 {
 		return nil, r.stream.Synchronize()

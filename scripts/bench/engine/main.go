@@ -94,15 +94,15 @@ func (t *table) row(l line) {
 	scale := l.done / l.besideDone
 	goal, verdict := "", ""
 	if l.goal > 0 {
-		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok "
+		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok"
 		if p.ratio()*scale < l.goal {
-			verdict = "MISSED "
+			verdict = "MISSED"
 		}
 	}
 	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/median(ns)*1e9) }
 	fraction := func(p pairs) string { return fmt.Sprintf("%.3f", p.ratio()*scale) }
 	fmt.Printf(columns, l.what, t.workers, rate(l.done, p.b), l.unit, rate(l.besideDone, p.a), l.beside,
-		fraction(p), goal, clean, fraction(all), verdict+noisy)
+		fraction(p), goal, clean, fraction(all), strings.TrimSpace(verdict+" "+noisy))
 }
 
 func check(err error) {

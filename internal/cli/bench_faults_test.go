@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const (
+	faultHead  = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+	faultToken = `data: {"text":"a","meta_info":{"id":"r","prompt_tokens":1,"completion_tokens":%d,"finish_reason":%s}}` + "\n\n"
+	faultDone  = "data: [DONE]\n\n"
+)
+
+// faulty is a server that answers each second request to /generate with the very
+// bytes of reply and then closes, or all of them; the others get three tokens. An
+// empty reply closes at once.
+func faulty(t *testing.T, reply string, all bool) (url string) {
+	t.Helper()
+	whole := faultHead + fmt.Sprintf(faultToken, 1, "null") + fmt.Sprintf(faultToken, 2, "null") + fmt.Sprintf(faultToken, 3, `{"type":"length","length":3}`) + faultDone
+	var n atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+	})
+	mux.HandleFunc("/generate", func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		if !all && n.Add(1)%2 == 0 {
+			io.WriteString(conn, whole)
+			return
+		}
+		io.WriteString(conn, reply)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// benchFaulty sends six requests.
+func benchFaulty(t *testing.T, ctx context.Context, url string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	plan := filepath.Join(t.TempDir(), "plan.jsonl")
+	if err := os.WriteFile(plan, []byte(strings.Repeat(`{"prompt":"a","prompt_len":1,"output_len":3}`+"\n", 6)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return run(t, ctx, append([]string{"bench", "serving", "--url", url, "--dataset-name", "plan", "--dataset-path", plan, "--num-prompts", "6",
+		"--warmup-requests", "0", "--disable-tqdm", "--no-store", "--output-file", filepath.Join(t.TempDir(), "out.jsonl")}, args...)...)
+}
+
+// failureLine is the line of a reason in the table of failures: how many, and one
+// of them in words.
+func failureLine(out, reason string) (count, example string) {
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(reason) + ` +(\d+) +(.*)$`).FindStringSubmatch(out)
+	if m == nil {
+		return "", ""
+	}
+	return m[1], strings.TrimSpace(m[2])
+}
+
+// TestBenchServingFaults: whatever a server does wrong, the benchmark ends, counts
+// it under a name, and says so by its status: 3 if some requests succeeded, 1 if
+// none did.
+func TestBenchServingFaults(t *testing.T) {
+	one := faultHead + fmt.Sprintf(faultToken, 1, "null")
+	chunk := func(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+	for _, c := range []struct{ name, reply, reason, example string }{
+		{"500", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\nboom", "http_500", "500 Internal Server Error: boom"},
+		{"401", "HTTP/1.1 401 Unauthorized\r\nContent-Length: 34\r\n\r\n" + `{"error":{"message":"no API key"}}`, "http_401", "401 Unauthorized: no API key"},
+		{"half an event", one + `data: {"text":"ab","meta_in`, "cut", "the stream ended inside an event"},
+		{"closes mid-stream", strings.Replace(faultHead, "Connection: close", "Transfer-Encoding: chunked", 1) + chunk(fmt.Sprintf(faultToken, 1, "null")), "cut", "the connection ended in the middle of the stream"},
+		{"[DONE] early", one + faultDone, "cut", "the stream ended without a finish reason"},
+		{"an empty stream", faultHead + faultDone, "empty", "the stream had no token"},
+		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "malformed", "the reply is neither an event stream nor a JSON object"},
+		{"no reply", "", "reset", "the server closed the connection without a reply"},
+		{"no HTTP", "SSH-2.0-OpenSSH_9.6\r\n", "malformed", "the reply is not HTTP/1.1"},
+		{"an error in the stream", one + `data: {"error":{"message":"out of memory"}}` + "\n\n", "server_error", "out of memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each run rests for a second before its load
+			for _, all := range []bool{false, true} {
+				status, out, errs := benchFaulty(t, t.Context(), faulty(t, c.reply, all))
+				want, failed, ok := exitIncomplete, "3", "3"
+				if all {
+					want, failed, ok = exitFailed, "6", "0"
+				}
+				count, example := failureLine(out, c.reason)
+				if status != want || count != failed || !strings.HasPrefix(example, c.example) {
+					t.Errorf("all %v: status %d, want %d with %s × %s %q:\n%s%s", all, status, want, failed, c.reason, c.example, errs, out)
+				}
+				if !regexp.MustCompile(`(?m)^Successful requests: +` + ok + ` *$`).MatchString(out) {
+					t.Errorf("all %v: the table does not count %s successes:\n%s", all, ok, out)
+				}
+				if said := strings.Contains(errs, "no request succeeded"); said != all {
+					t.Errorf("all %v: %s", all, errs)
+				}
+			}
+		})
+	}
+
+	t.Run("the warm-up fails", func(t *testing.T) {
+		t.Parallel()
+		status, out, errs := benchFaulty(t, t.Context(), faulty(t, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\nboom", true), "--warmup-requests", "2")
+		if status != exitFailed || !strings.Contains(errs, "500 Internal Server Error: boom") || out != "" {
+			t.Errorf("status %d:\n%s%s", status, errs, out)
+		}
+	})
+
+	t.Run("hangs, and is interrupted", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var hanging atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/generate" {
+				io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			if hanging.Add(1) == 6 {
+				cancel() // as Ctrl-C does
+			}
+			<-r.Context().Done()
+		}))
+		defer s.Close()
+		status, out, errs := benchFaulty(t, ctx, s.URL)
+		if count, _ := failureLine(out, "interrupted"); status != exitInterrupted || count != "6" {
+			t.Errorf("status %d:\n%s%s", status, errs, out)
+		}
+	})
+}
