@@ -24,7 +24,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli"}},
 	{"internal/cli", []string{
-		"internal/experiment", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
+		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
 		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/merge", "internal/web/handover", "internal/chromejson",
 		"internal/kernel", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
@@ -32,6 +32,7 @@ var arrows = []struct {
 	{"internal/experiment", []string{
 		"internal/ask", "internal/capture", "internal/load", "internal/store", "internal/workload", "bench", "trace",
 	}},
+	{"internal/join", []string{"internal/metric", "bench", "trace"}},
 	{"internal/onebatch", []string{
 		"internal/ask", "internal/workload", "internal/engine", "internal/engine/model", "internal/engine/sample", "internal/engine/sched",
 		"internal/device", "internal/ingest", "internal/kernel", "internal/metric", "internal/traceset", "internal/atomicfile", "internal/wire", "trace",

@@ -20,6 +20,9 @@ type Pass struct {
 	Step       Step
 	Name       StringID
 	Track      TrackID
+	// Requests are the ids of the requests in it, separated by commas; "%2C" and
+	// "%25" stand for commas and per cent signs in them. 0: not said.
+	Requests StringID
 }
 
 // Passes cuts a trace into forward passes, in time order, and says by which
@@ -43,7 +46,7 @@ func Passes(t *Trace) ([]Pass, string) {
 		if step == nil {
 			continue
 		}
-		p := Pass{Start: s.Start, End: s.End(), Step: *step, Name: s.Name, Track: s.Track}
+		p := Pass{Start: s.Start, End: s.End(), Step: *step, Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))}
 		if step.Mode == "ProfilerStep" {
 			profiler = append(profiler, p)
 		} else {

@@ -111,8 +111,9 @@ type Span struct {
 	Ext   int64 // External id: the innermost op that was open; 0: none
 	Name  StringID
 	Track TrackID
-	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes);
-	// -1: nothing more is known.
+	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes), or
+	// is the StringID of the requests in a step (user annotations, see
+	// Pass.Requests); -1: nothing more is known.
 	Detail int32
 	Cat    Category
 }

@@ -96,6 +96,7 @@ const (
 	ArgDeviceID
 	ArgName
 	ArgSortIndex
+	ArgRequests
 )
 
 // argKey gives the id of a member's raw key, 0 for one nobody asks for. The
@@ -148,6 +149,8 @@ func argKey(k []byte) ArgKey {
 		return ArgName
 	case "sort_index":
 		return ArgSortIndex
+	case "rids":
+		return ArgRequests
 	}
 	return 0
 }

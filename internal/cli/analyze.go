@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/analysis"
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/ingest"
+	waits "github.com/stepscope/stepscope/internal/join"
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/report"
 	"github.com/stepscope/stepscope/internal/traceset"
@@ -25,6 +26,7 @@ type analyzeCmd struct {
 	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
 	shown
+	runPlace
 }
 
 // shown is what the verbs that explain have in common.
@@ -64,7 +66,10 @@ func (c *analyzeCmd) Help() string {
 	return `Examples:
   stepscope analyze /tmp/profile
   stepscope analyze /tmp/profile --html report.html
-  stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json`
+  stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json
+
+A benchmark run with traces, by its id or "last", also tells what its slow
+requests waited for.`
 }
 
 // Run analyses.
@@ -84,6 +89,10 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 	}
+	run, err := c.run()
+	if err != nil {
+		return err
+	}
 	capture, err := e.readCapture(ctx, c.inputs, "analyze")
 	if err != nil {
 		return err
@@ -94,6 +103,13 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})
 	if err != nil {
 		return err
+	}
+	var joined *waits.Result
+	if run != nil {
+		if joined, err = e.join(run, capture.traces, r); err != nil { // the findings stand
+			e.warn("what the requests waited for is not known: %v", err)
+			e.incomplete()
+		}
 	}
 	switch c.HTML {
 	case "":
@@ -107,13 +123,22 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	opt := report.Options{Top: c.Top, All: c.All}
 	switch {
+	case c.JSON && joined != nil:
+		return joinJSON(e.stdout, r, joined)
 	case c.JSON:
 		return report.JSON(e.stdout, r)
 	case c.Markdown:
 		return report.Markdown(e.stdout, r, opt)
 	}
 	opt.Width, opt.Color = e.screen()
-	return report.Text(e.stdout, r, opt)
+	if err := report.Text(e.stdout, r, opt); err != nil || joined == nil {
+		return err
+	}
+	limit := c.Top
+	if c.All {
+		limit = 0
+	}
+	return e.showJoin(joined, limit)
 }
 
 // captured is one profiling window, read.

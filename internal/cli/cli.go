@@ -64,7 +64,7 @@ type root struct {
 	Send    sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
 	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, bring its traces home, merge and explain them."`
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
-	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, or two ranks of one."`
+	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, or two benchmark runs."`
 	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Runs    runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
 	Version kong.VersionFlag `help:"Print the version and exit."`

@@ -13,7 +13,7 @@ import (
 
 // compareCmd is "compare".
 type compareCmd struct {
-	A         string   `arg:"" help:"The base: a directory of rank files, or one file."`
+	A         string   `arg:"" help:"The base: a directory of rank files, one file, or a benchmark run (see runs list)."`
 	B         string   `arg:"" optional:"" help:"What is set against it; left out to compare two ranks or two windows of A."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
 	FailOn    string   `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
@@ -21,6 +21,7 @@ type compareCmd struct {
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
 	shown
+	runPlace
 }
 
 // Help is the end of the verb's help text.
@@ -29,7 +30,10 @@ func (c *compareCmd) Help() string {
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
   stepscope compare capture/ --ranks TP00,TP01
-  stepscope compare profiles/ --profile-id 1763750000,1763760000`
+  stepscope compare profiles/ --profile-id 1763750000,1763760000
+
+Two benchmark runs are named by their ids, starts of these, "last", or their
+directories: compare a1b2 last --fail-on 10%.`
 }
 
 // Run compares.
@@ -40,6 +44,13 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	}
 	if err := c.check(); err != nil {
 		return err
+	}
+	runA, runB, err := c.loads()
+	if err != nil {
+		return err
+	}
+	if runA != nil {
+		return c.compareLoads(e, runA, runB, limit)
 	}
 	opt := analysis.CompareOptions{FailOn: limit}
 	if c.Ranks != "" {

@@ -177,7 +177,7 @@ Look at it:
   the load, with plots     %s
   one merged trace         stepscope trace open %s
   all tables in text       stepscope analyze %s
-  what the run holds       stepscope runs show %s
+  what slow requests were waiting for   stepscope analyze %s
 `, run.Path("derived/findings.html"), run.Path("derived/load.html"), sr.Merged, filepath.Dir(sr.Merged), run.ID())
 	if c.SlowRank < 0 {
 		fmt.Fprintln(e.stdout, "  a rank that is late      stepscope demo --slow-rank 1")

@@ -71,8 +71,19 @@ func (h *Host) Op(name string, args ...Arg) {
 // Annotate begins a range that its user named (user_annotation): a step, a
 // layer.
 func (h *Host) Annotate(name string) {
+	h.AnnotateStep(name, nil)
+}
+
+// AnnotateStep is Annotate for a forward step. requests tells the ids of the
+// requests in it, separated by commas; it is asked only while something is
+// recorded.
+func (h *Host) AnnotateStep(name string, requests func() string) {
 	if r := h.d.rec.Load(); r != nil {
-		h.begin(r, opFrame{kind: record.Annotation}, name, nil)
+		f := opFrame{kind: record.Annotation}
+		if requests != nil && r.Options.CPU {
+			f.args = r.Intern(requests())
+		}
+		h.begin(r, f, name, nil)
 	} else {
 		h.skip()
 	}

@@ -311,3 +311,32 @@ func TestAllToAllArgs(t *testing.T) {
 		}
 	})
 }
+
+// TestAnnotateStep: a step names its requests, and they are asked for only while
+// a window is open.
+func TestAnnotateStep(t *testing.T) {
+	noLeaks(t)
+	d := open(t, device.Options{})
+	h := d.Host()
+	asked := 0
+	step := func() {
+		h.AnnotateStep("step[DECODE bs=2]", func() string { asked++; return `a,"b"` })
+		h.End()
+	}
+	if n := testing.AllocsPerRun(100, step); n != 0 || asked != 0 {
+		t.Errorf("%v allocations and %d questions a step without a window", n, asked)
+	}
+	for _, opt := range []device.RecordOptions{{GPU: true}, {CPU: true}} {
+		if err := d.StartRecording(opt); err != nil {
+			t.Fatal(err)
+		}
+		step()
+		var out bytes.Buffer
+		if err := d.StopRecording().WriteKineto(&out, device.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), `"rids": "a,\"b\"", "Ev Idx"`); got != asked || opt.CPU != (asked == 1) {
+			t.Errorf("%+v: asked %d times, written %d times:\n%s", opt, asked, got, &out)
+		}
+	}
+}

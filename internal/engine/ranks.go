@@ -161,7 +161,7 @@ func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) (
 func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
 	name := s.Name()
 	out, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
-		h.Annotate(name)
+		h.AnnotateStep(name, s.Requests)
 		defer h.End()
 		return run.Forward(s.Batch)
 	})

@@ -289,7 +289,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run := s.Run
 	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health
-	if win != nil {
+	if w := s.Profile; win != nil && w.Window.NumSteps == 0 && w.Window.StartStep == 0 { // else the traces know when it was
 		from := win.begun.Sub(begun)
 		run.Profiled = []bench.Span{{From: max(0, int64(from)), To: run.Duration}}
 	}

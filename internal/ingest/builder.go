@@ -163,8 +163,13 @@ func (b *builder) span(e *chromejson.Event) bool {
 		b.gpuOp(e, &s)
 	case trace.Memcpy, trace.Memset:
 		b.gpuOp(e, &s)
-	case trace.Runtime, trace.Driver, trace.UserAnnotation, trace.GPUAnnotation, trace.Sync:
+	case trace.Runtime, trace.Driver, trace.GPUAnnotation, trace.Sync:
 		b.links(e, &s)
+	case trace.UserAnnotation:
+		b.links(e, &s)
+		if rids, ok := e.Arg(chromejson.ArgRequests); ok {
+			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
+		}
 	case trace.CPUOp:
 		b.links(e, &s)
 		if dims, ok := e.Arg(chromejson.ArgInputDims); ok && shaped(e.Text(e.Name)) {

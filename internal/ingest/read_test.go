@@ -156,6 +156,20 @@ func TestArguments(t *testing.T) {
 }
 
 // TestMergedFile splits a merged file into its ranks.
+// A step's annotation may name the requests in it.
+func TestRequestsOfSteps(t *testing.T) {
+	tr := one(t, doc("", x("user_annotation", "step[DECODE bs=2]", "1", "2", `"External id": 1, "rids": "a,\"b", "Ev Idx": 0`),
+		x("user_annotation", "step[DECODE bs=1]", "5", "2", ""), x("cpu_op", "op", "8", "1", `"rids": "c"`)))
+	passes, _ := trace.Passes(tr)
+	var got []string
+	for _, p := range passes {
+		got = append(got, tr.Strings.Get(p.Requests))
+	}
+	if !slices.Equal(got, []string{`a,"b`, ""}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestMergedFile(t *testing.T) {
 	at := func(pid, name string) string {
 		return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": %s, "tid": 1, "ts": 1, "dur": 1}`, name, pid)

@@ -25,7 +25,7 @@ async def recorded(*args, **kwargs):
 
 
 serving.get_request = recorded
-serving.cli_main() if hasattr(serving, "cli_main") else serving.main()
+serving.cli_main()
 with open(plan, "w") as out:
     for row, at in rows:
         kept = ("prompt", "prompt_len", "output_len")

@@ -21,6 +21,9 @@ func (h *hostRow) op(o *Op, idx int) {
 		k.comm(c, c.In, c.Out)
 		k.str(", \"Rank\": ").int(int64(k.meta.Rank)).str(", ")
 	}
+	if o.Kind == Annotation && o.Args != 0 {
+		k.str("\"rids\": \"").str(k.name(o.Args)).str("\", ")
+	}
 	if n := int(o.NArgs); n > 0 && int(o.Args)+n <= h.args.n {
 		h.inputs(int(o.Args), n)
 	}

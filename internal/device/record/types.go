@@ -15,7 +15,7 @@ type Op struct {
 	Start, End int64  // ns on Now's clock
 	Ext        uint32 // External id
 	Name       uint32
-	Args       uint32 // place of the first tensor; see NArgs
+	Args       uint32 // place of the first tensor, see NArgs; Annotation: name of the requests in it
 	Comm       int32  // commOp: index of the collective
 	Stack      int32  // -1: none
 	From, To   uint32 // correlations of the calls inside: [From, To)

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,20 @@ type Model interface {
 type Step struct {
 	Count int64 // forward_ct: steps so far, this one included
 	Batch *model.Batch
+	parts []part // of the sequences of the batch; valid as long as the batch
+}
+
+// escapeID keeps the commas of an id apart from those between ids.
+var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
+
+// Requests are the ids of the requests in the step, in their order, separated by
+// commas; "%2C" and "%25" stand for commas and per cent signs in them.
+func (s Step) Requests() string {
+	ids := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		ids[i] = escapeID.Replace(p.seq.ID)
+	}
+	return strings.Join(ids, ",")
 }
 
 // Name is the step's annotation in a trace, as SGLang writes it.
@@ -242,7 +257,7 @@ func (s *Scheduler) step() {
 	}
 	s.decoding = len(s.running)
 	s.count++
-	st := Step{Count: s.count, Batch: &model.Batch{Mode: mode, Seqs: s.seqs}}
+	st := Step{Count: s.count, Batch: &model.Batch{Mode: mode, Seqs: s.seqs}, parts: s.acts}
 	start := time.Now()
 	if s.opt.Hooks != nil {
 		s.opt.Hooks.BeforeStep(st)

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/ingest"
+	waits "github.com/stepscope/stepscope/internal/join"
+	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/traceset"
+)
+
+// TestAnalyzeRun records a window while a load runs and asks what its slow
+// requests waited for.
+func TestAnalyzeRun(t *testing.T) {
+	homes(t)
+	t.Chdir(t.TempDir())
+	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--max-total-tokens", "8192")
+	defer func() {
+		if status := stop(); status != exitOK {
+			t.Errorf("the server ended with %d:\n%s", status, log)
+		}
+	}()
+	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "24", "--disable-tqdm",
+		"--num-prompts", "24", "--profile", "--profile-num-steps", "20", "--repeat", "2")
+	if status != exitOK {
+		t.Fatalf("status %d:\n%s%s", status, errs, out)
+	}
+	status, out, errs = run(t, t.Context(), "analyze", "last")
+	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "What the slow TTFTs waited for (by request id; p99 of 24: ") ||
+		!strings.Contains(out, "What the slow ITLs waited for (by request id; ") || !strings.Contains(out, "WAITED FOR") {
+		t.Errorf("status %d:\n%s%s", status, errs, out)
+	}
+	status, out, errs = run(t, t.Context(), "analyze", "last", "--json")
+	var r struct {
+		analysis.Report
+		Requests waits.Result `json:"requests"`
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
+		t.Fatalf("status %d, %v:\n%s", status, err, errs)
+	}
+	q := &r.Requests
+	if len(r.Steps) == 0 || q.By != waits.ByID || q.Run != 0 || !q.Clock.OneHost || !q.Clock.Bounded || q.Clock.Lo > q.Clock.Hi {
+		t.Errorf("%d steps, %+v", len(r.Steps), q)
+	}
+	if len(q.TTFT.Cases) == 0 || len(q.ITL.Cases) == 0 {
+		t.Errorf("nobody waited: %+v", q)
+	}
+	for _, c := range append(q.TTFT.Cases, q.ITL.Cases...) {
+		if c.Wait.Total() != c.NS || c.DP != 0 && c.DP != 1 || c.DPFrom != "server" || len(c.Steps) == 0 || !strings.HasPrefix(c.Request, "stepscope-") {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, c := range q.TTFT.Cases {
+		if c.Wait.Prefill == 0 && c.Wait.SlowRank == 0 && c.Wait.NotRecorded == 0 {
+			t.Errorf("a first token without a prefill: %+v", c)
+		}
+	}
+
+	// The files alone are analysed as ever; a load without traces says what to do.
+	dirs, err := filepath.Glob(filepath.Join(storeRoot(t), "*", "traces"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatal(dirs, err)
+	}
+	if status, out, errs := run(t, t.Context(), "analyze", dirs[0]); status != exitOK || strings.Contains(out, "WAITED FOR") {
+		t.Errorf("status %d:\n%s%s", status, errs, out)
+	}
+	bare := keepLoad(t, storeRoot(t), 1, 100)
+	if status, _, errs := run(t, t.Context(), "analyze", bare.ID()); status != exitFailed || !strings.Contains(errs, "has no traces: record some with --profile; what it measured is shown by: stepscope runs show") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if status, _, errs := run(t, t.Context(), "analyze", "nowhere"); status != exitFailed || !strings.Contains(errs, "nowhere: no such") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
+// TestLateSteps: in a capture whose second rank does more since step 6, the first
+// waits for it in all steps from there on, by about what the finding says.
+func TestLateSteps(t *testing.T) {
+	sets, err := traceset.Find([]string{filepath.Join(captures, "graph_work")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, _, err := ingest.ReadSet(t.Context(), sets[0], ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := analysis.Analyze(traces, analysis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &r.Findings[0]
+	late := lateSteps(r)
+	if f.Kind != analysis.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
+		t.Fatalf("%d late steps by %+v", len(late), f)
+	}
+	for i, l := range late {
+		start := r.Source.StartNS + r.Steps[f.FirstStep+i].Ranks[1].Start
+		if l.From != start || l.To <= start || l.Title != f.Title || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
+			t.Errorf("step %d: %+v, while the finding has %d ns a step", f.FirstStep+i, l, f.CostNSPerStep)
+		}
+	}
+}
+
+func storeRoot(t *testing.T) string {
+	t.Helper()
+	root, err := store.DefaultRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}

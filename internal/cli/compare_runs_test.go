@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/store"
+)
+
+// keepLoad makes a run of so many repetitions whose requests take about so long,
+// in ms.
+func keepLoad(t *testing.T, root string, repeats int, took int64) *store.Run {
+	t.Helper()
+	r, err := store.Create(root, store.About{Kind: "bench", Tool: "bench serving"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.WriteRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []*bench.Run
+	for n := range repeats {
+		runs = append(runs, &bench.Run{Backend: "sglang", Dataset: "random", Duration: 60e9})
+		for i := range 50 {
+			sent := int64(i) * 1e9
+			done := sent + took*1e6 + int64((7*i+n)%11)*1e5
+			rec := bench.Record{Index: i, Sent: sent, Scheduled: sent, Released: sent, First: done - 1e6, Last: done, Done: done, PromptLen: 9, OutputLen: 2, DPRank: -1,
+				Chunks: []bench.Chunk{{At: done - 1e6, Tokens: 1, Text: true}, {At: done, Tokens: 1, Text: true}}}
+			if err := w.Add(&rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteJSON(store.File{Path: "run.json", Kind: store.KindRun}, runs); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(store.Complete, nil); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestCompareRuns: what got slower between two benchmarks, and what cannot be
+// compared.
+func TestCompareRuns(t *testing.T) {
+	homes(t)
+	root, err := store.DefaultRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := keepLoad(t, root, 4, 100), keepLoad(t, root, 4, 130)
+	status, out, errs := run(t, t.Context(), "compare", a.ID(), b.Dir(), "--fail-on", "10%")
+	if status != exitRegression || !strings.Contains(out, "REGRESSION") || !strings.Contains(out, "4 runs of 200 requests in all") {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
+	if status, out, errs := run(t, t.Context(), "compare", b.ID(), a.ID(), "--fail-on", "10%"); status != exitOK || !strings.Contains(out, "no regression above 10") {
+		t.Errorf("the other way round: status %d:\n%s%s", status, out, errs)
+	}
+	status, out, _ = run(t, t.Context(), "compare", a.ID(), a.ID(), "--json", "--run-dir", root)
+	var c bench.Comparison
+	if err := json.Unmarshal([]byte(out), &c); err != nil || status != exitOK || c.A.Runs != 4 || c.A.Requests != 200 || c.Rows[0].Per != "run" || c.Rows[0].A != 99.5e6 {
+		t.Errorf("status %d, %v, %+v", status, err, c)
+	}
+
+	capture := filepath.Join(captures, "graph_work")
+	traced, err := store.Create(root, store.About{Kind: "profile", Tool: "profile"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank := range 2 {
+		name := fmt.Sprintf("1763750000.graph_work-TP-%d.trace.json.gz", rank)
+		if err := traced.AddFile(store.File{Path: "traces/" + name, Kind: store.KindTrace}, filepath.Join(capture, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := traced.Finish(store.Complete, nil); err != nil {
+		t.Fatal(err)
+	}
+	damaged := keepLoad(t, root, 1, 100)
+	if err := os.WriteFile(damaged.Path("run.json"), []byte("[]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{a.ID() + " " + capture, exitUsage, a.ID() + " is a benchmark run and " + capture + " a capture: give two of a kind (it has no traces)"},
+		{capture + " " + a.ID(), exitUsage, "is a benchmark run and " + capture + " a capture"},
+		{traced.ID() + " " + a.ID(), exitUsage, "give two of a kind"},
+		{a.ID(), exitUsage, "compare with what? give a second run"},
+		{a.ID() + " --ranks TP00,TP01", exitUsage, "is a benchmark run: its ranks are compared by: compare "},
+		{a.ID() + " " + b.ID() + " --markdown", exitUsage, "--markdown is for captures, and these are benchmark runs"},
+		{a.ID() + " nowhere", exitFailed, "nowhere: no such run, file or directory; see: stepscope runs list"},
+		{"last " + a.ID(), exitFailed, "run.json tells of 0 repetitions, and the records of more"},
+		{"20 " + a.ID(), exitFailed, `"20" could be any of`},
+		{traced.ID() + " " + capture, exitOK, ""}, // a run of traces alone is a capture
+		{traced.ID() + " --ranks TP00,TP01", exitOK, ""},
+	} {
+		status, out, errs := run(t, t.Context(), append([]string{"compare"}, strings.Fields(c.args)...)...)
+		if status != c.status || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
+		}
+	}
+}
