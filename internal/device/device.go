@@ -93,6 +93,7 @@ type Device struct {
 	host   Host
 	pool   pool
 	rec    atomic.Pointer[record.Recording] // nil: nothing is recorded
+	paused *record.Recording                // of an open window; guarded by mu
 	failed atomic.Bool                      // err is set
 	wg     sync.WaitGroup                   // executors
 
@@ -217,7 +218,7 @@ func (d *Device) StartRecording(opt RecordOptions) error {
 	if d.closed {
 		return ErrClosed
 	}
-	if d.rec.Load() != nil {
+	if d.rec.Load() != nil || d.paused != nil {
 		return errors.New("a recording is under way: stop it first")
 	}
 	d.windows++
@@ -233,6 +234,9 @@ func (d *Device) StopRecording() *Recording {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.rec.Swap(nil)
+	if r == nil {
+		r, d.paused = d.paused, nil
+	}
 	if r == nil {
 		return nil
 	}
@@ -250,6 +254,20 @@ func (d *Device) StopRecording() *Recording {
 		}
 	})
 	return r
+}
+
+// PauseRecording leaves what is launched from now on out of the window, if one is
+// open, until it is called with false. Any goroutine may call it.
+func (d *Device) PauseRecording(pause bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case pause && d.paused == nil:
+		d.paused = d.rec.Swap(nil)
+	case !pause && d.paused != nil:
+		d.rec.Store(d.paused)
+		d.paused = nil
+	}
 }
 
 // Recording tells whether a window is open. Any goroutine may call it.

@@ -30,6 +30,9 @@ type Recorder interface {
 	StartRecording(device.RecordOptions) error
 	// StopRecording returns at once; nil: nothing was recorded.
 	StopRecording() Recording
+	// PauseRecording leaves what follows out of the window, until it is called
+	// with false.
+	PauseRecording(bool)
 }
 
 // Recording is what a rank did in a window.

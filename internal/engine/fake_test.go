@@ -63,7 +63,8 @@ func (g *fakeGroup) Forward(s sched.Step) ([][]float32, error) {
 		g.hold(s)
 	}
 	for _, r := range g.ranks {
-		if rec := r.Recorder.(*fakeRecorder).rec; rec != nil {
+		if fr := r.Recorder.(*fakeRecorder); fr.rec != nil && !fr.paused {
+			rec := fr.rec
 			rec.steps = append(rec.steps, fmt.Sprintf("%d:%s", s.Count, s.Batch.Mode))
 			rec.names = append(rec.names, s.Name())
 		}
@@ -92,9 +93,10 @@ func fakeTokens(input []int32, n int) []int32 {
 }
 
 type fakeRecorder struct {
-	g   *fakeGroup
-	rec *fakeRecording
-	opt device.RecordOptions
+	g      *fakeGroup
+	rec    *fakeRecording
+	opt    device.RecordOptions
+	paused bool
 }
 
 func (r *fakeRecorder) StartRecording(opt device.RecordOptions) error {
@@ -107,6 +109,8 @@ func (r *fakeRecorder) StartRecording(opt device.RecordOptions) error {
 	r.rec, r.opt = &fakeRecording{g: r.g}, opt
 	return nil
 }
+
+func (r *fakeRecorder) PauseRecording(pause bool) { r.paused = pause }
 
 func (r *fakeRecorder) StopRecording() Recording {
 	rec := r.rec

@@ -221,6 +221,8 @@ type recorder struct{ d *device.Device }
 
 func (r recorder) StartRecording(opt device.RecordOptions) error { return r.d.StartRecording(opt) }
 
+func (r recorder) PauseRecording(pause bool) { r.d.PauseRecording(pause) }
+
 func (r recorder) StopRecording() Recording {
 	if rec := r.d.StopRecording(); rec != nil {
 		return recording{rec}

@@ -20,7 +20,7 @@ import (
 // By stage, each stage has one window of NumSteps of its own kind. The first
 // prefill step opens that of prefill, which a decode step closes before its time.
 // The first decode step (of enough requests) opens that of decode. Prefill steps
-// that come while it is open are recorded with it, but not counted.
+// that come while it is open are left out.
 type window struct {
 	s *session
 	r *dpRank
@@ -88,6 +88,9 @@ func (w *window) before(st sched.Step) {
 	if w.open && w.stage == model.Extend && mode == model.Decode {
 		w.closeStage()
 	}
+	if w.open && mode != w.stage { // prefill while the window of decode is open
+		w.pause(true)
+	}
 	few := mode == model.Decode && len(st.Batch.Seqs) < req.DecodeMinBS
 	if w.r.window == w && !w.open && !w.done[mode] && !few {
 		w.stage = mode
@@ -101,6 +104,7 @@ func (w *window) after(st sched.Step) {
 		return
 	}
 	if req.ByStage && st.Batch.Mode != w.stage {
+		w.pause(false)
 		return
 	}
 	w.s.step()
@@ -111,6 +115,12 @@ func (w *window) after(st sched.Step) {
 		w.closeStage()
 	default:
 		w.finish()
+	}
+}
+
+func (w *window) pause(on bool) {
+	for _, rank := range w.r.group.Ranks() {
+		rank.Recorder.PauseRecording(on)
 	}
 }
 

@@ -32,7 +32,7 @@ class Load:
 
 LOADS = [
     # A model of 48 layers, so that a step takes milliseconds.
-    Load("low", ["--json-model-override-args", '{"num_hidden_layers": 48}'], ["--num-prompts", "40", "--request-rate", "4"],
+    Load("low", ["--json-model-override-args", '{"num_hidden_layers": 48}'], ["--num-prompts", "24", "--request-rate", "4"],
          ["--random-input-len", "64", "--random-output-len", "64", "--random-range-ratio", "0.5"], ["--use-trace-timestamps"]),
     # Short steps, each with an event for 256 streams.
     Load("high", ["--max-running-requests", "256", "--cuda-graph-max-bs", "256", "--max-total-tokens", "65536"], ["--num-prompts", "512", "--max-concurrency", "256"],
@@ -53,17 +53,14 @@ def interval(values):
 
 
 class Bench:
-    def __init__(self, a, load, work, cores):
-        self.a, self.load, self.work, self.cores = a, load, work, cores
+    def __init__(self, a, load, work):
+        self.a, self.load, self.work = a, load, work
         self.plan = os.path.join(work, load.name + ".plan.jsonl")
 
-    def pinned(self, core):
-        return (lambda: os.sched_setaffinity(0, {core})) if len(self.cores) > 1 else None
-
     def __enter__(self):
-        command = [self.a.stepscope, "serve", "--model-path", "builtin:llama-tiny", "--port", "0", "--enable-metrics"] + self.load.serve
+        command = [self.a.stepscope, "serve", "--model-path", "builtin:llama-tiny", "--port", "0", "--enable-metrics", "--device-cores", "1"] + self.load.serve
         env = dict(os.environ, XDG_CACHE_HOME=self.work)
-        self.server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=self.pinned(self.cores[0]))
+        self.server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
         for line in self.server.stderr:
             if found := re.search(r"Listening on (http://\S+)", line):
                 self.url = found[1]
@@ -92,7 +89,7 @@ class Bench:
         urllib.request.urlopen(urllib.request.Request(self.url + "/flush_cache", method="POST"), timeout=60).read()
         before = self.histograms()
         env = dict(os.environ, PYTHONPATH=STUBS, HF_HUB_OFFLINE="1")
-        done = subprocess.run(args, env=env, cwd=self.work, capture_output=True, text=True, timeout=300, preexec_fn=self.pinned(self.cores[-1]))
+        done = subprocess.run(args, env=env, cwd=self.work, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             raise Failed(f"{' '.join(args)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         after = self.histograms()
@@ -174,12 +171,11 @@ def main():
     if a.rounds < 2:
         p.error("--rounds: give 2 or more")
     a.stepscope = os.path.abspath(a.stepscope)
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     ok = True
     for load in LOADS:
         if a.only not in (None, load.name):
             continue
-        with tempfile.TemporaryDirectory() as work, Bench(a, load, work, cores) as bench:
+        with tempfile.TemporaryDirectory() as work, Bench(a, load, work) as bench:
             bench.run(ours=False, record=True)
             bench.run(ours=True)
             runs = [], []
