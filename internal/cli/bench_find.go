@@ -24,10 +24,12 @@ func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Ser
 		fmt.Fprintf(e.stdout, "%10.3g  %7.1f%%  %7.1f ms  %7.2f ms  %s\n", p.Rate, 100*p.Good, p.TTFT99/1e6, p.TPOT99/1e6, verdict)
 	}
 	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(e.stdout, "interrupted: no verdict")
 	case res.Best == 0:
 		fmt.Fprintf(e.stdout, "no rate down to %.3g req/s holds %s\n", res.Worst, x.SLO)
 	case res.Worst == 0:
-		fmt.Fprintf(e.stdout, "%.3g req/s hold %s, and that is as fast as the server takes these requests\n", res.Best, x.SLO)
+		fmt.Fprintf(e.stdout, "%.3g req/s hold %s; no higher rate that does not was found\n", res.Best, x.SLO)
 	default:
 		fmt.Fprintf(e.stdout, "highest rate that holds %s: %.3g req/s (%.3g does not)\n", x.SLO, res.Best, res.Worst)
 	}

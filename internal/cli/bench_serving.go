@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepscope/stepscope/internal/experiment"
 	"github.com/stepscope/stepscope/internal/report"
 	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/workload"
 )
 
 // benchServingCmd is "bench serving".
@@ -35,7 +37,7 @@ type benchServingCmd struct {
 	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name made of backend, day and load."`
 	OutputDetails bool   `name:"output-details" help:"With a value for each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
-	PrintRequests bool   `name:"print-requests" help:"Print each request as it ends."`
+	PrintRequests bool   `name:"print-requests" hidden:""`
 	DisableTQDM   bool   `name:"disable-tqdm" help:"No progress line."`
 	PlotThrough   bool   `name:"plot-throughput" hidden:""`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
@@ -49,6 +51,8 @@ type benchServingCmd struct {
 	JSON    bool   `name:"print-json" help:"Print the summary as JSON."`
 
 	storeFlags
+
+	out *os.File // results are appended to it
 }
 
 // storeFlags say where a run is kept.
@@ -98,6 +102,22 @@ func (c *benchServingCmd) check() error {
 		return usagef("--flush-cache-timeout %v: give seconds", c.FlushTimeout)
 	case c.TokenizePrompt && c.Backend != "sglang" && c.Backend != "sglang-native":
 		return usagef("--tokenize-prompt goes with --backend sglang")
+	case c.Metrics != "" && !slices.Contains(bench.Tools, c.Metrics):
+		return usagef("--metrics %s: there are %s", c.Metrics, strings.Join(bench.Tools, ", "))
+	case !slices.Contains(workload.Datasets, c.DatasetName):
+		return usagef("--dataset-name %s: there are %s", c.DatasetName, strings.Join(workload.Datasets, ", "))
+	case c.NumPrompts < 1:
+		return usagef("--num-prompts %d: give 1 or more", c.NumPrompts)
+	case c.RandomInputLen < 1 || c.RandomOutputLen < 1:
+		return usagef("--random-input-len and --random-output-len are 1 or more")
+	case !(c.RandomRangeRatio >= 0 && c.RandomRangeRatio <= 1):
+		return usagef("--random-range-ratio %v: give 0 to 1", c.RandomRangeRatio)
+	case c.PrintRequests || c.PlotThrough:
+		return usagef("--print-requests and --plot-throughput are not built: see --output-details and --html")
+	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
+		return usagef("--html - takes stdout for the page: give a file")
+	case c.FindMax && (c.Profile || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
+		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
 	case c.FindMax && c.SLO == "":
 		return usagef("--find-max-rate searches what meets --slo: give it")
 	}
@@ -122,6 +142,12 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, e.now())); err != nil {
 			return err
 		}
+	}
+	if !c.FindMax { // said now, not after the load
+		if c.out, err = c.openResults(x, e.now()); err != nil {
+			return err
+		}
+		defer c.out.Close()
 	}
 	x.Store, err = c.create(store.About{Kind: "bench", Tool: "bench serving", Args: e.args, Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
 	if err != nil {
@@ -217,7 +243,16 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
 		Log: func(line string) { fmt.Fprintln(e.stderr, line) },
 	}
-	if os.Getenv("SGLANG_IS_IN_CI") == "true" {
+	for _, h := range c.Header {
+		if name, value, ok := strings.Cut(h, "="); ok {
+			server.Header.Set(name, value)
+		}
+	}
+	switch c.Backend { // the server's own count of tokens; SGLang's client goes without
+	case "sglang-oai", "sglang-oai-chat", "vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat":
+		x.Load.IncludeUsage = x.Load.Stream
+	}
+	if os.Getenv("SGLANG_IS_IN_CI") == "true" && strings.Contains(c.Backend, "sglang") {
 		x.Flush = true
 	}
 	x.Load.MaxConcurrency = c.MaxConcurrency
@@ -233,7 +268,11 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			dir = "/tmp"
 		}
 		x.Profile = &experiment.Profile{
+			Options: capture.Options{Stall: 20 * time.Second},
 			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", e.now().Unix()),
+		}
+		if err := x.Profile.Window.Check(); err != nil {
+			return nil, usagef("%v", err)
 		}
 		if c.ProfileFetch != "" {
 			if x.Profile.Options.Fetch, err = collect.ParseTemplate(c.ProfileFetch, ""); err != nil {
@@ -306,21 +345,22 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	return e.explainServers(ctx, out.Capture.Result)
 }
 
-// line appends the result to the file of results.
-func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
+// openResults opens the file that results are appended to.
+func (c *benchServingCmd) openResults(x *experiment.Serving, now time.Time) (*os.File, error) {
 	file := c.OutputFile
 	if file == "" {
-		file = bench.FileName(out.Last().Run, e.now())
+		file = bench.FileName(&x.Run, now)
 	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
+	return os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+}
+
+// line appends the result to the file of results.
+func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 	for _, m := range out.Runs {
-		err = errors.Join(err, bench.WriteJSONL(f, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
+		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		e.warn("result appended to %s", file)
+	if err == nil {
+		e.warn("result appended to %s", c.out.Name())
 	}
 	return err
 }
@@ -328,8 +368,8 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 // explainServers prints the findings of what was captured, server by server.
 func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
 	for _, r := range res.Servers {
-		fmt.Fprintf(e.stdout, "\n%s %s\n  %s\n\n", r.Role, r.URL, strings.Join(r.Lines(), "\n  "))
-		if len(r.Traces) == 0 {
+		fmt.Fprintf(e.stdout, "\n%s\n  %s\n\n", strings.TrimSpace(r.Role+" "+r.URL), strings.Join(r.Lines(), "\n  "))
+		if len(r.Traces) == 0 || ctx.Err() != nil {
 			continue
 		}
 		a := analyzeCmd{inputs: inputs{Paths: r.Traces}, shown: shown{Top: 5}}

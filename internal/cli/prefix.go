@@ -33,6 +33,9 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 	asks := false // for help or the version: no verb needed
 	for i := 0; i < len(args); i++ {
 		a := args[i]
+		if len(node.Positional) > 0 && node.Positional[0].Passthrough {
+			return append(out, args[i:]...), verb, nil
+		}
 		var flag *kong.Flag
 		switch {
 		case a == "--":

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"context"
 	"math"
 	"path/filepath"
 
@@ -11,27 +10,36 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
+// record writes what became of the requests of one run, as soon as it is known.
+func (s *Serving) record(records []bench.Record) (err error) {
+	if s.Store == nil {
+		return nil
+	}
+	if s.writer == nil {
+		if s.writer, err = s.Store.WriteRecords(); err != nil {
+			return err
+		}
+	}
+	for i := range records {
+		if err := s.writer.Add(&records[i]); err != nil {
+			return err
+		}
+	}
+	return s.writer.Flush()
+}
+
 // keep writes what was measured into the store. Evidence of several runs of one
 // plan lies in one directory: the records of all, one after the other, are told
 // apart by their run.
-func (s *Serving) keep(ctx context.Context, out *Outcome) error {
+func (s *Serving) keep(out *Outcome) error {
 	r := s.Store
 	if r == nil {
 		return nil
 	}
-	w, err := r.WriteRecords()
-	if err != nil {
-		return err
-	}
-	for _, m := range out.Runs {
-		for i := range m.Records {
-			if err := w.Add(&m.Records[i]); err != nil {
-				return err
-			}
+	if s.writer != nil {
+		if err := s.writer.Close(); err != nil {
+			return err
 		}
-	}
-	if err := w.Close(); err != nil {
-		return err
 	}
 	var runs []*bench.Run
 	var summaries []*bench.Summary

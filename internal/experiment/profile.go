@@ -45,10 +45,17 @@ func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) 
 // stopLimit is how long a server may take to write its traces.
 const stopLimit = 5 * time.Minute
 
+// interruptLimit is that for who has been told to end.
+const interruptLimit = 10 * time.Second
+
 // finish ends the window, if it is still open, and brings the files home. The
 // run's own context may have ended: profilers are not left running.
-func (w *window) finish(log func(string)) (*Captured, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+func (w *window) finish(run context.Context, log func(string)) (*Captured, error) {
+	limit := stopLimit
+	if run.Err() != nil {
+		limit = interruptLimit
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	log("Stopping profiler...")
 	if err := w.session.Stop(ctx); err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/stepscope/stepscope/internal/workload"
 )
 
 // Probe is one rate that was tried.
@@ -31,13 +29,17 @@ type Search struct {
 // hold.
 const goodShare = 0.99
 
+// mostBehind is how many times as long as in time a run may take.
+const mostBehind = 1.25
+
 // precision ends a search: the rates that hold and that fail are so close.
 const precision = 1.1
 
 // FindMaxRate searches the highest rate at which 99 % of the requests meet all
-// objectives. It first sends all at once, which tells what the server can take,
-// then halves the gap between the highest rate that holds and the lowest that does
-// not, on a logarithmic scale. Each rate is tried with the whole plan.
+// objectives and the server keeps up. It first sends all at once, which tells what
+// the server can take, then halves the gap between the highest rate that holds and
+// the lowest that does not, on a logarithmic scale. Each rate is tried with a plan
+// of its own, as long as the run's.
 func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -49,18 +51,15 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		s.Log = func(string) {}
 	}
 	s.Arrivals.Rate = math.Inf(1)
-	plan, _, err := s.plan(ctx)
-	if err != nil {
-		return nil, err
-	}
 	out := &Search{}
+	n := 0
 	try := func(rate float64) (*Probe, error) {
-		a := s.Arrivals
-		a.Rate = rate
-		times, err := workload.Schedule(len(plan), a)
+		s.Arrivals.Rate = rate
+		plan, times, err := s.anew(ctx, n)
 		if err != nil {
 			return nil, err
 		}
+		n++
 		if err := s.before(ctx, plan); err != nil {
 			return nil, err
 		}
@@ -68,7 +67,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		if math.IsInf(rate, 1) {
 			s.Run.Rate = 0
 		}
-		m, err := s.once(ctx, plan, times, &Outcome{}, false)
+		m, err := s.once(ctx, plan, times, &Outcome{}, n)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +77,12 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		p := Probe{
 			Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
 		}
-		if p.Holds = p.Good >= goodShare; !p.Holds {
+		p.Holds = p.Good >= goodShare
+		// In time, the last request ends as long after it was sent as all do.
+		inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
+		if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
+			p.Holds, p.Why = false, fmt.Sprintf("it falls behind: %.3g req/s are served", p.Served)
+		} else if !p.Holds {
 			worst, at := 2.0, 0
 			for i, share := range m.Summary.Goodput.Met {
 				if share < worst {
@@ -101,14 +105,9 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if ceiling <= 0 {
 		return nil, fmt.Errorf("no request succeeded: %s", all.Why)
 	}
-	if all.Rate = ceiling; all.Holds {
-		out.Probes, out.Best = append(out.Probes, *all), ceiling
-		return out, nil
-	}
-	all.Why += " when all come at once"
-	out.Probes, out.Worst = append(out.Probes, *all), ceiling*precision
-	rate := ceiling / 2
-	for range 12 {
+	s.Log(fmt.Sprintf("All at once, the server takes %.3g req/s", ceiling))
+	rate := ceiling
+	for range 14 {
 		p, err := try(rate)
 		if err != nil {
 			return out, err
@@ -116,12 +115,14 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		out.Probes = append(out.Probes, *p)
 		if p.Holds {
 			out.Best = max(out.Best, rate)
-		} else {
-			out.Worst = min(out.Worst, rate)
+		} else if out.Worst == 0 || rate < out.Worst {
+			out.Worst = rate
 		}
 		switch {
 		case out.Best == 0:
-			rate = out.Worst / 4
+			rate = out.Worst / 2
+		case out.Worst == 0:
+			rate = out.Best * 1.3
 		case out.Worst/out.Best < precision:
 			return out, nil
 		default:

@@ -36,6 +36,7 @@ type Serving struct {
 	SLO          bench.SLO
 	Profile      *Profile // nil: none
 	Store        *store.Run
+	writer       *store.RecordWriter // of Store, once there are records
 
 	Log  func(line string)            // what is going on, for people
 	Show func(*load.Live, int) func() // shows a run of so many requests while it lasts, until the result is called; may be nil
@@ -78,24 +79,58 @@ func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{PlanHash: workload.Hash(plan, times)}
+	err = s.repeat(ctx, out, plan, times)
+	if len(out.Runs) == 0 {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		out.Interrupted, err = true, nil
+	}
+	return out, errors.Join(err, s.keep(out))
+}
+
+// repeat makes the runs. What was measured before an error stands.
+func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Request, times []time.Duration) error {
 	for n := range max(s.Repeat, 1) {
 		if n > 0 {
 			s.Log(fmt.Sprintf("Run %d of %d", n+1, s.Repeat))
+			var err error
+			if plan, times, err = s.anew(ctx, n); err != nil {
+				return err
+			}
 		}
 		if err := s.before(ctx, plan); err != nil {
-			return nil, err
+			return err
 		}
-		m, err := s.once(ctx, plan, times, out, n == 0)
+		m, err := s.once(ctx, plan, times, out, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		out.Runs = append(out.Runs, *m)
 		if ctx.Err() != nil {
-			out.Interrupted = true
-			break
+			return ctx.Err()
 		}
 	}
-	return out, s.keep(ctx, out)
+	return nil
+}
+
+// anew makes a plan of the same kind with another seed: the same prompts again
+// would be found in the server's prefix cache.
+func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
+	seed, arrivals, log := s.Spec.Seed, s.Arrivals.Seed, s.Log
+	defer func() { s.Spec.Seed, s.Arrivals.Seed, s.Log = seed, arrivals, log }()
+	s.Spec.Seed, s.Arrivals.Seed = seed+int64(n), arrivals+int64(n)
+	s.Spec.Note, s.Log = func(string) {}, func(string) {} // said once
+	if s.Flush {
+		return s.plan(ctx)
+	}
+	// Data sets from files have the same prompts in another order.
+	s.Flush = true
+	if err := s.flush(ctx); err != nil {
+		log(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
+	}
+	s.Flush = false
+	return s.plan(ctx)
 }
 
 // ready waits until the server answers.
@@ -251,13 +286,20 @@ func (s *Serving) flush(ctx context.Context) error {
 	return nil
 }
 
-// once sends the plan. With capture the profile is taken meanwhile.
-func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, capture bool) (*Measured, error) {
+// once sends the plan, for the n-th time. The first time the profile is taken
+// meanwhile.
+func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, n int) (*Measured, error) {
 	opt := s.Load
 	opt.Schedule = times
 	opt.Live = &load.Live{}
+	if id := opt.RequestID; id != nil && n > 0 {
+		opt.RequestID = func(i, turn int) string { return fmt.Sprintf("%s-run%d", id(i, turn), n+1) }
+	}
 	var win *window
-	if s.Profile != nil && capture {
+	if s.Profile != nil && n == 0 {
+		if s.Repeat > 1 {
+			s.Log("The first run is profiled, which slows it down: look at it apart")
+		}
 		var err error
 		if win, err = s.Profile.start(ctx, s.Log); err != nil {
 			return nil, err
@@ -272,9 +314,14 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	res, err := load.Run(ctx, plan, opt)
 	samples := scraped()
 	done()
+	if res != nil {
+		if keepErr := s.record(res.Records); keepErr != nil {
+			s.Log("The records could not be kept: " + keepErr.Error())
+		}
+	}
 	// The profiler is stopped whatever happened, and after the clock.
 	if win != nil {
-		captured, stopErr := win.finish(s.Log)
+		captured, stopErr := win.finish(ctx, s.Log)
 		out.Capture = captured
 		if err == nil && stopErr != nil {
 			s.Log("The profile failed: " + stopErr.Error())
@@ -299,7 +346,11 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 
 // info is what the server says of itself afterwards; only SGLang's have it.
 func (s *Serving) info(ctx context.Context) map[string]any {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	limit := 10 * time.Second
+	if ctx.Err() != nil {
+		limit = time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	info, err := s.Server.Info(ctx)
 	if err != nil {
