@@ -139,21 +139,22 @@ func (f *arrivalFlags) check() error {
 
 // requestFlags say how a request is put.
 type requestFlags struct {
-	DisableStream       bool     `name:"disable-stream" help:"Whole replies, no streams."`
-	ReturnLogprob       bool     `name:"return-logprob"`
-	TopLogprobsNum      int      `name:"top-logprobs-num" default:"0"`
-	TokenIDsLogprob     []int    `name:"token-ids-logprob" placeholder:"ID"`
-	LogprobStartLen     int      `name:"logprob-start-len" default:"-1"`
-	ReturnRoutedExperts bool     `name:"return-routed-experts"`
-	CacheReport         bool     `name:"cache-report" help:"Ask for cached tokens, and report them."`
-	DisableIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Let the model end its replies."`
-	Temperature         float64  `name:"temperature" default:"0"`
-	TopP                float64  `name:"top-p" default:"1"`
-	ExtraRequestBody    string   `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
-	Header              []string `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
-	FakePrefill         bool     `name:"fake-prefill" hidden:""`
-	NewConnections      bool     `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
-	UserStamps          bool     `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
+	DisableStream       bool          `name:"disable-stream" help:"Whole replies, no streams."`
+	ReturnLogprob       bool          `name:"return-logprob"`
+	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0"`
+	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID"`
+	LogprobStartLen     int           `name:"logprob-start-len" default:"-1"`
+	ReturnRoutedExperts bool          `name:"return-routed-experts"`
+	CacheReport         bool          `name:"cache-report" help:"Ask for cached tokens, and report them."`
+	DisableIgnoreEOS    bool          `name:"disable-ignore-eos" help:"Let the model end its replies."`
+	Temperature         float64       `name:"temperature" default:"0"`
+	TopP                float64       `name:"top-p" default:"1"`
+	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
+	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
+	FakePrefill         bool          `name:"fake-prefill" hidden:""`
+	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply, or a stream, that brings nothing for so long has failed."`
+	NewConnections      bool          `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
+	UserStamps          bool          `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
 }
 
 // options are those of a load.
@@ -162,7 +163,7 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		Backend: backend, BaseURL: base, Model: model, Header: map[string]string{},
 		Stream: !f.DisableStream, Temperature: f.Temperature, TopP: f.TopP, IgnoreEOS: !f.DisableIgnoreEOS, ReturnLogprob: f.ReturnLogprob,
 		TopLogprobs: f.TopLogprobsNum, TokenIDsLogprob: f.TokenIDsLogprob, LogprobStartLen: f.LogprobStartLen, ReturnRoutedExperts: f.ReturnRoutedExperts,
-		CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
+		EventTimeout: f.StallTimeout, HeaderTimeout: f.StallTimeout, CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
 	}
 	for name := range header {
 		o.Header[name] = header.Get(name)

@@ -199,8 +199,19 @@ func benchFacts(b *Bench) (f []benchFact) {
 	}
 	if h := &s.Health; h.Verdict != "" {
 		text, severity := h.Verdict, "info"
-		if len(h.Evidence) > 0 {
-			text += ": " + oneLine(strings.Join(h.Evidence, "; "))
+		// What makes the verdict stands alone; if all is well, all is said.
+		var why []string
+		for _, e := range h.Evidence {
+			level, rest, ok := strings.Cut(e, ": ")
+			switch {
+			case !ok || !slices.Contains([]string{"clean", "suspect", "invalid"}, level):
+				why = append(why, e)
+			case level != "clean" || h.Verdict == "clean":
+				why = append(why, rest)
+			}
+		}
+		if len(why) > 0 {
+			text += ": " + oneLine(strings.Join(why, "; "))
 		}
 		if h.Verdict != "clean" {
 			severity = "warning"

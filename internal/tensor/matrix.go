@@ -147,5 +147,7 @@ func aligned[T float32 | uint32](n int) []T {
 	const line = 64
 	s := make([]T, n+line/4)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line / 4)
-	return s[off : off+n : off+n]
+	s = s[off : off+n : off+n]
+	largePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*n))
+	return s
 }
