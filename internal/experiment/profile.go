@@ -27,6 +27,8 @@ type window struct {
 	p       *Profile
 	session *capture.Session
 	begun   time.Time
+	unguard context.CancelFunc
+	guarded chan struct{} // closed when nobody guards it any more
 }
 
 func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) {
@@ -39,7 +41,13 @@ func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) 
 		return nil, err
 	}
 	log("Profiler started")
-	return &window{p: p, session: s, begun: time.Now()}, nil
+	w := &window{p: p, session: s, begun: time.Now(), guarded: make(chan struct{})}
+	ctx, w.unguard = context.WithCancel(ctx)
+	go func() {
+		defer close(w.guarded)
+		s.Guard(ctx)
+	}()
+	return w, nil
 }
 
 // stopLimit is how long a server may take to write its traces.
@@ -57,6 +65,8 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	w.unguard()
+	<-w.guarded
 	log("Stopping profiler...")
 	if err := w.session.Stop(ctx); err != nil {
 		return nil, err

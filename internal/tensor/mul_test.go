@@ -227,3 +227,16 @@ func TestPackRow(t *testing.T) {
 		}
 	}
 }
+
+// Matrices of several large pages are like any other.
+func TestPackLarge(t *testing.T) {
+	const rows, cols = 64 * 64, 300
+	m := Pack(rows, cols, F32, func(r int, dst []float32) { dst[r%cols] = float32(r) })
+	got, want := make([]float32, cols), make([]float32, cols)
+	for r := range rows {
+		m.Row(r, got)
+		want[r%cols] = float32(r)
+		sameBits(t, "row", got, want)
+		want[r%cols] = 0
+	}
+}

@@ -1,4 +1,4 @@
-//go:build amd64 && !noasm
+//go:build linux && amd64 && !noasm
 
 package main
 
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
 
 	"github.com/stepscope/stepscope/internal/tensor"
 )
@@ -19,7 +20,8 @@ type machine struct {
 }
 
 func newMachine(n int) *machine {
-	m := &machine{n: n, stream: make([]byte, 256<<20)}
+	m := &machine{n: n, stream: must(unix.Mmap(-1, 0, 256<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))}
+	_ = unix.Madvise(m.stream, unix.MADV_HUGEPAGE) // as the weights
 	for i := range m.stream {
 		m.stream[i] = byte(i) // or all pages would be one
 	}

@@ -1,4 +1,4 @@
-//go:build amd64 && !noasm
+//go:build linux && amd64 && !noasm
 
 // Command engine measures the engine on a Llama shape of 191 M parameters, in bf16, as fractions of what the machine can
 // do or of what it is to be compared with. The two sides of a line run by turns.
