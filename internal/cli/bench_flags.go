@@ -181,7 +181,11 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		}
 	}
 	if f.FakePrefill {
-		return o, usagef("--fake-prefill is not built: run a prefill server")
+		// What SGLang's decode servers take for a prefill server that is not there.
+		if o.ExtraBody == nil {
+			o.ExtraBody = map[string]json.RawMessage{}
+		}
+		o.ExtraBody["bootstrap_host"], o.ExtraBody["bootstrap_room"] = json.RawMessage(`"2.2.2.2"`), json.RawMessage("0")
 	}
 	return o, nil
 }

@@ -37,9 +37,9 @@ type benchServingCmd struct {
 	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name made of backend, day and load."`
 	OutputDetails bool   `name:"output-details" help:"With a value for each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
-	PrintRequests bool   `name:"print-requests" hidden:""`
+	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`
 	DisableTQDM   bool   `name:"disable-tqdm" help:"No progress line."`
-	PlotThrough   bool   `name:"plot-throughput" hidden:""`
+	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens a second over the run."`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
 	SLO     string `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
@@ -112,8 +112,10 @@ func (c *benchServingCmd) check() error {
 		return usagef("--random-input-len and --random-output-len are 1 or more")
 	case !(c.RandomRangeRatio >= 0 && c.RandomRangeRatio <= 1):
 		return usagef("--random-range-ratio %v: give 0 to 1", c.RandomRangeRatio)
-	case c.PrintRequests || c.PlotThrough:
-		return usagef("--print-requests and --plot-throughput are not built: see --output-details and --html")
+	case !(c.LoRAZipfAlpha > 1):
+		return usagef("--lora-zipf-alpha %v: give more than 1", c.LoRAZipfAlpha)
+	case c.Burstiness != 1 && c.Arrival == "constant":
+		return usagef("--burstiness goes with gamma arrivals, not with --arrival constant")
 	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
 		return usagef("--html - takes stdout for the page: give a file")
 	case c.FindMax && (c.Profile || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
@@ -326,6 +328,12 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	}
 	if err != nil {
 		return err
+	}
+	if !c.JSON && c.PrintRequests {
+		printRequests(e.stdout, m.Records)
+	}
+	if !c.JSON && c.PlotThrough {
+		plotThroughput(e.stdout, m)
 	}
 	if standing := experiment.Standing(m.Server); standing != "" && !c.JSON {
 		fmt.Fprintf(e.stdout, "\nserver meanwhile  %s\n", standing)

@@ -32,6 +32,7 @@ func TestExpand(t *testing.T) {
 		{"unknown short flag", "analyze d -o x", "", "analyze", "no flag -o here"},
 		{"negative number", "serve --chunked -1 --port 0", "serve --chunked-prefill-size=-1 --port 0", "serve", ""},
 		{"several values", "serve --cuda-graph-bs 1 2 --port 0", "serve --cuda-graph-bs 1 --cuda-graph-bs 2 --port 0", "serve", ""},
+		{"what a child process gets", "bench mock serve -period 20ms --x", "bench mock serve -period 20ms --x", "bench mock", ""},
 		{"SGLang's program", "bench_serving --num-prompt 5", "bench serving --num-prompts 5", "bench serving", ""},
 		{"help verb", "help trace merge", "trace merge --help", "trace merge", ""},
 		{"group without verb", "trace", "", "trace", "which verb? trace merge, trace check, trace cut"},

@@ -6,4 +6,6 @@ package main
 
 import "log"
 
-func main() { log.Fatal("engine: this build is not for Linux or has no assembly: nothing to hold the engine against") }
+func main() {
+	log.Fatal("engine: this build is not for Linux or has no assembly: nothing to hold the engine against")
+}
