@@ -24,8 +24,8 @@ func TestAnalyzeRun(t *testing.T) {
 			t.Errorf("the server ended with %d:\n%s", status, log)
 		}
 	}()
-	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "24", "--disable-tqdm",
-		"--num-prompts", "24", "--profile", "--profile-num-steps", "20", "--repeat", "2")
+	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "32", "--random-range-ratio", "1", "--disable-tqdm",
+		"--num-prompts", "24", "--profile", "--profile-num-steps", "30", "--repeat", "2")
 	if status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
