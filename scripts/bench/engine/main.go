@@ -45,21 +45,19 @@ func (t *table) measure(cfg *model.Config, m *machine) {
 	t.row(line{"GEMM 512×4096×4096", "GFLOP/s", a.flops() / 1e9, a.run(m.n), "multiply-adds", a.flops() / 1e9, m.compute(a.flops()), 0.75})
 
 	s := newSubject(cfg, m.n, false)
-	flops, bytes := w.flops(promptLen), w.bytes(before+tokens/2)*tokens
+	flops, bytes := w.flops(promptLen), w.bytes(before)
 	t.row(line{"prefill of 512", "GFLOP/s", flops / 1e9, s.prefill(), "multiply-adds", flops / 1e9, m.compute(flops), 0.65})
-	t.row(line{"decode", "GB/s", bytes / 1e9, s.decode(1), "reading memory", bytes / 1e9, m.read(bytes), 0.85})
-	t.row(line{"decode, batch of 16", "tokens/s", many * tokens, s.decode(many), "alone", tokens, s.decode(1), 7})
-	t.row(line{"decode, recorded", "tokens/s", tokens, s.recorded(true), "not recorded", tokens, s.decode(1), 0.97})
-
+	t.row(line{"decode", "GB/s", bytes / 1e9, s.decode(1, 1), "reading memory", bytes / 1e9, m.read(bytes), 0.85})
+	t.row(line{"decode, batch of 16", "tokens/s", many, s.decode(many, 1), "alone", 1, s.decode(1, 1), 7})
+	t.row(line{"decode, recorded", "tokens/s", window, s.recorded(true), "not recorded", window, s.decode(1, window), 0.97})
 	e := newServed(cfg, m.n)
-	t.row(line{"decode, by the engine", "tokens/s", tokens, e.decode(1), "without it", tokens, s.decode(1), 0})
-	t.row(line{"same, batch of 16", "tokens/s", many * tokens, e.decode(many), "without it", many * tokens, s.decode(many), 0})
+	t.row(line{"decode, by the engine", "tokens/s", window, e.decode(window), "without it", window, s.decode(1, window), 0})
 	e.close()
 	s.close()
 
 	s = newSubject(cfg, m.n, true)
-	t.row(line{"decode op by op, recorded", "tokens/s", tokens, s.recorded(true), "not recorded", tokens, s.decode(1), 0.97})
-	t.row(line{"same, without stacks", "tokens/s", tokens, s.recorded(false), "not recorded", tokens, s.decode(1), 0.97})
+	t.row(line{"decode op by op, recorded", "tokens/s", window, s.recorded(true), "not recorded", window, s.decode(1, window), 0.97})
+	t.row(line{"same, without stacks", "tokens/s", window, s.recorded(false), "not recorded", window, s.decode(1, window), 0.97})
 	s.close()
 }
 

@@ -24,13 +24,13 @@ const shape = `{
 const (
 	promptLen = 512 // of the measured prefill
 	before    = 128 // what a decoded token has before it
-	tokens    = 4   // that a sample decodes for each sequence: enough to outweigh the beginning of a recording
+	window    = 4   // steps of a recording: enough to outweigh its beginning
 	many      = 16
 	kvBlocks  = 128
 )
 
 var options = model.Options{
-	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + tokens), MaxSeqs: many, GraphSizes: []int{1, many},
+	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + window), MaxSeqs: many, GraphSizes: []int{1, many},
 }
 
 // subject is the model on a device, driven by this goroutine as a rank of the engine drives it.
@@ -46,7 +46,7 @@ func newSubject(cfg *model.Config, workers int, noGraphs bool) *subject {
 	s.run = must(model.NewRunner(cfg, model.NewDummy(cfg, 1), model.Shard{}, s.dev, model.Groups{}, opt))
 	s.dev.Host().Bind("scheduler")
 	check(s.run.CaptureGraphs())
-	s.step(model.Extend, many, before+tokens, 0) // memory that was never written is not read from memory
+	s.step(model.Extend, many, before+window, 0) // memory that was never written is not read from memory
 	return s
 }
 
@@ -82,10 +82,10 @@ func prompt(n int) []int32 {
 
 func (s *subject) prefill() job { return timed(func() { s.step(model.Extend, 1, promptLen, 0) }) }
 
-// decode makes tokens for each of seqs sequences.
-func (s *subject) decode(seqs int) job {
+// decode makes n tokens for each of seqs sequences.
+func (s *subject) decode(seqs, n int) job {
 	return timed(func() {
-		for i := range tokens {
+		for i := range n {
 			s.step(model.Decode, seqs, 1, before+i)
 		}
 	})
@@ -93,7 +93,7 @@ func (s *subject) decode(seqs int) job {
 
 // recorded is decode in a window of its own.
 func (s *subject) recorded(stacks bool) job {
-	decode := s.decode(1)
+	decode := s.decode(1, window)
 	return timed(func() {
 		check(s.dev.StartRecording(device.RecordOptions{CPU: true, GPU: true, Shapes: true, Stack: stacks}))
 		decode()
@@ -117,26 +117,17 @@ func newServed(cfg *model.Config, workers int) *served {
 	})}
 }
 
-// decode has seqs requests make a token, which is not timed, and then tokens more.
-func (s *served) decode(seqs int) job {
+// decode asks for a token, which is not timed, and n more.
+func (s *served) decode(n int) job {
 	return func() time.Duration {
-		var streams []<-chan engine.Event
-		for i := range seqs {
-			p := prompt(before)
-			p[0] = int32(i) // no request finds the prompt of another in the cache
-			streams = append(streams, must(s.e.Submit(context.Background(), &engine.Request{
-				Input: p, Params: engine.Sampling{MaxNewTokens: tokens + 1, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1,
-			})))
-		}
-		for _, events := range streams {
-			<-events
-		}
+		events := must(s.e.Submit(context.Background(), &engine.Request{
+			Input: prompt(before), Params: engine.Sampling{MaxNewTokens: n + 1, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1,
+		}))
+		<-events
 		start := time.Now()
-		for _, events := range streams {
-			for ev := range events {
-				if ev.Finish != nil && ev.Finish.Type == sched.FinishAbort {
-					check(errors.New(ev.Finish.Message))
-				}
+		for ev := range events {
+			if ev.Finish != nil && ev.Finish.Type == sched.FinishAbort {
+				check(errors.New(ev.Finish.Message))
 			}
 		}
 		return time.Since(start)
