@@ -183,7 +183,11 @@ func (h *Host) call(r *record.Recording, api record.API, start int64, launches b
 		h.correlation()
 	}
 	stack := int32(-1)
-	if r.Options.Stack {
+	switch {
+	case !r.Options.Stack:
+	case h.depth > 0 && h.open[h.depth-1].window == r.ID && h.open[h.depth-1].kind == record.CPUOp:
+		stack = h.open[h.depth-1].stack // the operation that is the launch: what differs is this package's
+	default:
 		stack = r.Callers(1)
 	}
 	r.AddCall(record.Call{
