@@ -13,7 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/chromejson"
+	"github.com/stepscope/stepscope/internal/ingest/nsysdb"
 	"github.com/stepscope/stepscope/internal/progress"
+	"github.com/stepscope/stepscope/internal/sqlitefile"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -23,6 +25,8 @@ type Options struct {
 	Meter *progress.Meter
 	// Jobs bounds the files read at once; 0: as many as there are cores.
 	Jobs int
+	// Nsys steers the reading of exports of Nsight Systems.
+	Nsys nsysdb.Options
 }
 
 // Failure is a file that could not be read at all.
@@ -72,6 +76,10 @@ func ReadSet(ctx context.Context, set traceset.Set, opt Options) ([]*trace.Trace
 // ReadFile reads one file. A file that ends early or holds broken parts still
 // gives its readable part, with notes; an error means it gave nothing.
 func ReadFile(ctx context.Context, f traceset.File, opt Options) ([]*trace.Trace, error) {
+	if sqlitefile.Is(f.Path) {
+		opt.Meter.Add(f.Size)
+		return readNsys(ctx, f, opt)
+	}
 	src, err := chromejson.Open(f.Path)
 	if err != nil {
 		return nil, err

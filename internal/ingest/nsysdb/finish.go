@@ -1,0 +1,77 @@
+package nsysdb
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// finish orders and completes the tables.
+func (r *reader) finish() []*trace.Trace {
+	ranks := r.inOrder()
+	r.places(ranks)
+	for _, reason := range slices.Sorted(maps.Keys(r.odd)) {
+		severity := trace.Warning
+		if reason == withoutWork {
+			severity = trace.Info
+		}
+		r.note(severity, r.odd[reason], "%s", reason)
+	}
+	var out []*trace.Trace
+	for _, k := range ranks {
+		t := k.t
+		place := t.Source.Rank
+		t.Source = trace.Source{
+			Path: r.db.Path, Host: r.meta.host, Rank: place, World: trace.World{Rank: -1},
+			BaseNS: r.meta.epoch, Complete: true, Bytes: r.db.Size, Events: int64(len(t.Spans) + len(t.Memory)),
+		}
+		if id, ok := r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; ok {
+			t.Source.Device = r.meta.gpus[id]
+		} else if k.key.device >= 0 {
+			t.Source.Device = r.meta.gpus[k.key.device]
+		}
+		for i := range t.Spans {
+			t.Spans[i].Start += r.meta.epoch
+		}
+		for i := range t.Memory {
+			t.Memory[i].Time += r.meta.epoch
+		}
+		slices.SortStableFunc(t.Memory, func(a, b trace.MemoryPoint) int { return cmp.Compare(a.Time, b.Time) })
+		sortSpans(t)
+		out = append(out, t)
+	}
+	slices.SortStableFunc(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
+	out[0].Notes = r.notes // they are of the report, not of one rank
+	return out
+}
+
+// sortSpans brings spans into a Trace's order. Exports hold the rows of one
+// kind together and mostly in time order, so each track is sorted by itself.
+func sortSpans(t *trace.Trace) {
+	begin := make([]int, len(t.Tracks)+1)
+	for i := range t.Spans {
+		begin[t.Spans[i].Track+1]++
+	}
+	for i := 1; i < len(begin); i++ {
+		begin[i] += begin[i-1]
+	}
+	sorted := make([]trace.Span, len(t.Spans))
+	next := slices.Clone(begin)
+	for i := range t.Spans {
+		at := &next[t.Spans[i].Track]
+		sorted[*at] = t.Spans[i]
+		*at++
+	}
+	order := func(a, b trace.Span) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
+	}
+	for i := range t.Tracks {
+		row := sorted[begin[i]:begin[i+1]]
+		if !slices.IsSortedFunc(row, order) {
+			slices.SortStableFunc(row, order)
+		}
+	}
+	t.Spans = sorted
+}

@@ -1,0 +1,236 @@
+package nsysdb
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// rankKey is a process and a device it uses.
+type rankKey struct{ process, device int64 }
+
+// rank fills one Trace.
+type rank struct {
+	key     rankKey
+	t       *trace.Trace
+	ops     int64
+	threads map[threadKey]trace.TrackID
+	streams map[streamKey]trace.TrackID
+	names   map[int64]trace.StringID // of StringIds
+	last    int64                    // the name looked up last: they come in runs
+	lastID  trace.StringID
+}
+
+type threadKey struct {
+	thread int64
+	spare  bool // the row of ranges that need not nest
+}
+
+type streamKey struct{ device, stream int64 }
+
+func (r *reader) rank(process, device int64) *rank {
+	key := rankKey{process & procMask, device}
+	k := r.ranks[key]
+	if k == nil {
+		k = &rank{
+			key: key, t: &trace.Trace{},
+			threads: map[threadKey]trace.TrackID{}, streams: map[streamKey]trace.TrackID{}, names: map[int64]trace.StringID{}, last: -1,
+		}
+		r.ranks[key] = k
+	}
+	return k
+}
+
+// name is the rank's own id of a string of the report.
+func (k *rank) name(r *reader, id int64) trace.StringID {
+	if id == k.last {
+		return k.lastID
+	}
+	own, ok := k.names[id]
+	if !ok {
+		own = k.t.Strings.Intern([]byte(r.meta.strings[id]))
+		k.names[id] = own
+	}
+	k.last, k.lastID = id, own
+	return own
+}
+
+// thread is the row of a CPU thread.
+func (k *rank) thread(r *reader, global int64, spare bool) trace.TrackID {
+	key := threadKey{global, spare}
+	id, ok := k.threads[key]
+	if !ok {
+		id = trace.TrackID(len(k.t.Tracks))
+		k.threads[key] = id
+		name, tid := r.meta.threads[global], strconv.FormatInt(tidOf(global), 10)
+		if spare {
+			name, tid = "start/end ranges of "+cmp.Or(name, tid), tid+" ranges"
+		}
+		k.t.Tracks = append(k.t.Tracks, trace.Track{PID: strconv.FormatInt(pidOf(global), 10), TID: tid, Name: name, Device: -1, Stream: -1})
+	}
+	return id
+}
+
+// stream is the row of a GPU stream.
+func (k *rank) stream(device, stream int64) trace.TrackID {
+	key := streamKey{device, stream}
+	id, ok := k.streams[key]
+	if !ok {
+		id = trace.TrackID(len(k.t.Tracks))
+		k.streams[key] = id
+		k.t.Tracks = append(k.t.Tracks, trace.Track{
+			PID: strconv.FormatInt(device, 10), TID: strconv.FormatInt(stream, 10), Name: "stream " + strconv.FormatInt(stream, 10),
+			GPU: true, Device: int32(device), Stream: stream,
+		})
+	}
+	return id
+}
+
+func (k *rank) add(s trace.Span) { k.t.Spans = append(k.t.Spans, s) }
+
+// few is the share of a process's GPU work below which a second device is not
+// a rank of its own: frameworks touch device 0 from every process.
+const few = 0.05
+
+// foldDevices gives the little that a process did on other devices to the rank
+// of its main one, and lists the ranks of each process.
+func (r *reader) foldDevices() error {
+	r.byPID = map[int64][]*rank{}
+	for _, key := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b rankKey) int {
+		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(r.ranks[b].ops, r.ranks[a].ops), cmp.Compare(a.device, b.device))
+	}) {
+		k := r.ranks[key]
+		all := r.byPID[key.process]
+		if len(all) > 0 && float64(k.ops) < few*float64(all[0].ops) {
+			all[0].take(r, k)
+			delete(r.ranks, key)
+			continue
+		}
+		r.byPID[key.process] = append(all, k)
+	}
+	return nil
+}
+
+// take moves all GPU work of another rank here.
+func (k *rank) take(r *reader, from *rank) {
+	rows := make([]trace.TrackID, len(from.t.Tracks))
+	for key, id := range from.streams {
+		rows[id] = k.stream(key.device, key.stream)
+	}
+	ids := make([]trace.StringID, from.t.Strings.Len())
+	for i := range ids {
+		ids[i] = k.t.Strings.Intern([]byte(from.t.Strings.Get(trace.StringID(i))))
+	}
+	for _, s := range from.t.Spans {
+		s.Track, s.Name = rows[s.Track], ids[s.Name]
+		if s.Cat.OnGPU() {
+			k.t.Ops = append(k.t.Ops, from.t.Ops[s.Detail])
+			s.Detail = int32(len(k.t.Ops) - 1)
+		}
+		k.add(s)
+	}
+	k.ops += from.ops
+}
+
+// coordinates finds a rank's place in what servers call their processes and
+// threads: "sglang::scheduler_DP0_TP1_EP1", "VLLM::Worker_TP3", "scheduler TP0".
+var coordinates = regexp.MustCompile(`(?:^|[^A-Za-z])(TP|DP|PP|EP)[-_]?(\d{1,6})`)
+
+func parsePlace(name string) (trace.Rank, bool) {
+	at, found := trace.NoRank, false
+	for _, m := range coordinates.FindAllStringSubmatch(name, -1) {
+		n, _ := strconv.Atoi(m[2])
+		found = true
+		switch m[1] {
+		case "TP":
+			at.TP = n
+		case "DP":
+			at.DP = n
+		case "PP":
+			at.PP = n
+		case "EP":
+			at.EP = n
+		}
+	}
+	return at, found
+}
+
+// places gives each rank its coordinates: by the names of the processes or of
+// their threads if these tell all apart, else by MPI's ranks, else in the
+// order of the GPUs as TP 0, 1, …
+func (r *reader) places(ranks []*rank) {
+	tell := func(of func(*rank) (trace.Rank, bool)) bool {
+		seen := map[trace.Rank]bool{}
+		for _, k := range ranks {
+			at, ok := of(k)
+			if !ok || seen[at] {
+				return false
+			}
+			seen[at] = true
+			k.t.Source.Rank = at
+		}
+		return true
+	}
+	byName := func(k *rank) (trace.Rank, bool) {
+		if k.key.device >= 0 && len(r.byPID[k.key.process]) > 1 {
+			return trace.NoRank, false
+		}
+		for _, name := range []string{r.meta.threads[k.lead()], r.meta.processes[k.key.process]} {
+			if at, ok := parsePlace(name); ok {
+				return at, true
+			}
+		}
+		return trace.NoRank, false
+	}
+	byMPI := func(k *rank) (trace.Rank, bool) {
+		n, ok := r.meta.mpi[k.key.process]
+		at := trace.NoRank
+		at.TP = int(n)
+		return at, ok && len(r.byPID[k.key.process]) <= 1
+	}
+	if tell(byName) || tell(byMPI) {
+		return
+	}
+	for i, k := range ranks {
+		k.t.Source.Rank = trace.NoRank
+		if len(ranks) > 1 {
+			k.t.Source.Rank.TP = i
+		}
+	}
+}
+
+// lead is the thread that names the rank: the process's first, or where ranks
+// are threads, the thread itself.
+func (k *rank) lead() int64 {
+	if k.key.device == noDevice {
+		return k.key.process | pidOf(k.key.process)
+	}
+	if k.key.device < noDevice { // a thread: see ranks without GPU work
+		return k.key.process | (noDevice - k.key.device)
+	}
+	return k.key.process | pidOf(k.key.process)
+}
+
+// noDevice stands for the device of ranks without GPU work; noDevice-tid for
+// that of one thread.
+const noDevice = -1
+
+// inOrder lists the ranks by GPU, then process.
+func (r *reader) inOrder() []*rank {
+	gpu := func(k *rank) int64 {
+		if id, ok := r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; ok {
+			return id
+		}
+		return k.key.device
+	}
+	return slices.SortedFunc(maps.Values(r.ranks), func(a, b *rank) int {
+		if a.key.device < 0 || b.key.device < 0 { // threads in the order they came
+			return cmp.Or(cmp.Compare(b.key.device, a.key.device), cmp.Compare(a.key.process, b.key.process))
+		}
+		return cmp.Or(cmp.Compare(gpu(a), gpu(b)), cmp.Compare(a.key.process, b.key.process))
+	})
+}

@@ -1,0 +1,144 @@
+// Package sqlitefile reads whole tables of a SQLite database straight from
+// its pages, in the order of their rowids: no SQL, no writing, an order of
+// magnitude faster than a query when all rows are wanted.
+//
+// The format is that of https://sqlite.org/fileformat2.html. Databases with a
+// write-ahead log that still holds pages, tables WITHOUT ROWID and text other
+// than UTF-8 are refused.
+package sqlitefile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Magic begins every database.
+const Magic = "SQLite format 3\x00"
+
+// Is tells whether the file at path is a SQLite database, by its first bytes.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [len(Magic)]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == Magic
+}
+
+// File is an open database. Its tables may be scanned at the same time.
+type File struct {
+	Path   string
+	Size   int64 // bytes
+	r      io.ReaderAt
+	closer io.Closer
+	page   int   // bytes
+	usable int   // bytes of a page less what is reserved
+	pages  int64 // in the file
+	tables map[string]*Table
+}
+
+// Table is one table of a database.
+type Table struct {
+	Name    string
+	Columns []string
+	file    *File
+	root    uint32
+	rowid   int // the column that is the rowid under another name; -1
+	err     error
+}
+
+// Open reads the schema of the database at path.
+func Open(path string) (*File, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := r.Stat()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		r.Close()
+		return nil, fmt.Errorf("%s-wal still holds part of the database: close the program that writes it", path)
+	}
+	f, err := open(r, st.Size())
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	f.Path, f.closer = path, r
+	return f, nil
+}
+
+// Close ends all use.
+func (f *File) Close() error { return f.closer.Close() }
+
+func open(r io.ReaderAt, size int64) (*File, error) {
+	var h [100]byte
+	if _, err := r.ReadAt(h[:], 0); err != nil {
+		if err == io.EOF {
+			return nil, errors.New("not a SQLite database: shorter than its header")
+		}
+		return nil, err
+	}
+	if string(h[:16]) != Magic {
+		return nil, errors.New("not a SQLite database")
+	}
+	f := &File{r: r, Size: size, page: int(binary.BigEndian.Uint16(h[16:])), tables: map[string]*Table{}}
+	if f.page == 1 {
+		f.page = 1 << 16
+	}
+	f.usable = f.page - int(h[20])
+	f.pages = size / int64(max(f.page, 1))
+	if f.page < 512 || f.page&(f.page-1) != 0 || f.usable < 480 {
+		return nil, fmt.Errorf("damaged SQLite header: pages of %d bytes", f.page)
+	}
+	// 0 is a database without any content.
+	if enc := binary.BigEndian.Uint32(h[56:]); enc > 1 {
+		return nil, errors.New("its text is UTF-16: only UTF-8 databases are read")
+	}
+	if promised := int64(binary.BigEndian.Uint32(h[28:])); promised > f.pages {
+		return nil, fmt.Errorf("the file is cut short: %d pages of %d", f.pages, promised)
+	}
+	return f, f.schema()
+}
+
+// schema reads sqlite_schema, whose tree begins on page 1.
+func (f *File) schema() error {
+	master := &Table{Name: "sqlite_schema", Columns: []string{"type", "name", "tbl_name", "rootpage", "sql"}, file: f, root: 1, rowid: -1}
+	return master.Scan([]string{"type", "name", "rootpage", "sql"}, func(row *Row) error {
+		if string(row.Text(0)) != "table" {
+			return nil
+		}
+		root := row.Int(2)
+		if root < 1 || root > f.pages {
+			return fmt.Errorf("table %s: its first page %d is not in the file", row.Text(1), root)
+		}
+		t := &Table{Name: string(row.Text(1)), file: f, root: uint32(root)}
+		t.Columns, t.rowid, t.err = columns(string(row.Text(3)))
+		f.tables[strings.ToLower(t.Name)] = t
+		return nil
+	})
+}
+
+// Table finds a table by name, whatever its case; nil: there is none.
+func (f *File) Table(name string) *Table { return f.tables[strings.ToLower(name)] }
+
+// Has tells whether a table has a column.
+func (t *Table) Has(column string) bool { return t.index(column) >= 0 }
+
+func (t *Table) index(column string) int {
+	for i, c := range t.Columns {
+		if strings.EqualFold(c, column) {
+			return i
+		}
+	}
+	return -1
+}

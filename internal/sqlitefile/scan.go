@@ -1,0 +1,415 @@
+package sqlitefile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// readAhead is how much of a table is read at once, in bytes.
+const readAhead = 1 << 18
+
+// Scan calls visit with each row of the table, in the order of the rowids.
+// Columns that the table lacks are NULL. The row is valid during the call.
+func (t *Table) Scan(want []string, visit func(*Row) error) error {
+	if t.err != nil {
+		return fmt.Errorf("table %s: %w", t.Name, t.err)
+	}
+	s := scanner{t: t, visit: visit}
+	s.row.values = make([]value, len(want))
+	for i, name := range want {
+		at := t.index(name)
+		if at < 0 {
+			continue
+		}
+		if at == t.rowid {
+			s.rowids = append(s.rowids, i)
+			continue
+		}
+		for len(s.place) <= at {
+			s.place = append(s.place, -1)
+		}
+		s.place[at] = int32(i)
+	}
+	leaves, err := t.leaves()
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	err = s.pages(leaves)
+	var stop stopped
+	if errors.As(err, &stop) {
+		return stop.error
+	}
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// Rows is an upper bound of the number of rows, from the table's size: a guess
+// for what to allocate.
+func (t *Table) Rows() (int64, error) {
+	if t.err != nil {
+		return 0, fmt.Errorf("table %s: %w", t.Name, t.err)
+	}
+	leaves, err := t.leaves()
+	if err != nil || len(leaves) == 0 {
+		return 0, err
+	}
+	// A sample of the pages says how full they are.
+	buf := make([]byte, t.file.page)
+	var cells int64
+	step := max(1, len(leaves)/16)
+	n := int64(0)
+	for i := 0; i < len(leaves); i += step {
+		if err := t.file.readPages(buf, leaves[i]); err != nil {
+			return 0, err
+		}
+		cells += int64(binary.BigEndian.Uint16(header(buf, leaves[i])[3:]))
+		n++
+	}
+	return cells * int64(len(leaves)) / n, nil
+}
+
+// stopped carries an error of the visitor through, so that it is not taken for
+// one of the file.
+type stopped struct{ error }
+
+// The kinds of pages of a table's tree.
+const (
+	interiorPage = 0x05
+	leafPage     = 0x0d
+)
+
+// header is where a page's tree header begins: page 1 begins with the file's.
+func header(page []byte, number uint32) []byte {
+	if number == 1 {
+		return page[100:]
+	}
+	return page
+}
+
+func (f *File) readPages(buf []byte, first uint32) error {
+	if first < 1 || int64(first)+int64(len(buf)/f.page)-1 > f.pages {
+		return fmt.Errorf("damaged: page %d is not in the file", first)
+	}
+	if _, err := f.r.ReadAt(buf, int64(first-1)*int64(f.page)); err != nil && err != io.EOF {
+		return err
+	} else if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+
+// leaves lists the pages that hold the rows, in order.
+func (t *Table) leaves() ([]uint32, error) {
+	f := t.file
+	var list []uint32
+	buf := make([]byte, f.page)
+	var walk func(number uint32, depth int) error
+	walk = func(number uint32, depth int) error {
+		// 20 levels hold more rows than there are rowids.
+		if depth > 20 || int64(len(list)) > f.pages {
+			return fmt.Errorf("damaged: its pages run in a circle at page %d", number)
+		}
+		if err := f.readPages(buf, number); err != nil {
+			return err
+		}
+		h := header(buf, number)
+		switch h[0] {
+		case leafPage:
+			list = append(list, number)
+			return nil
+		case interiorPage:
+		default:
+			return fmt.Errorf("damaged: page %d is of kind %#x", number, h[0])
+		}
+		n := int(binary.BigEndian.Uint16(h[3:]))
+		if 12+2*n > len(h) {
+			return fmt.Errorf("damaged: page %d has %d children", number, n)
+		}
+		children := make([]uint32, 0, n+1)
+		for i := range n {
+			at := int(binary.BigEndian.Uint16(h[12+2*i:]))
+			if at+4 > len(buf) {
+				return fmt.Errorf("damaged: page %d", number)
+			}
+			children = append(children, binary.BigEndian.Uint32(buf[at:]))
+		}
+		children = append(children, binary.BigEndian.Uint32(h[8:]))
+		// Children of one page are of one kind: when the first is a leaf, the
+		// others need not be looked at.
+		for i, child := range children {
+			before := len(list)
+			if err := walk(child, depth+1); err != nil {
+				return err
+			}
+			if i == 0 && len(list) == before+1 && list[before] == child {
+				list = append(list, children[1:]...)
+				return nil
+			}
+		}
+		return nil
+	}
+	return list, walk(t.root, 0)
+}
+
+// scanner decodes the rows of one table.
+type scanner struct {
+	t      *Table
+	visit  func(*Row) error
+	place  []int32 // column of the table -> value of the row; -1: not wanted
+	rowids []int   // values of the row that are the rowid
+	row    Row
+	whole  []byte // payload of a row that does not fit on its page
+}
+
+// pages decodes leaves, reading neighbours together.
+func (s *scanner) pages(leaves []uint32) error {
+	f := s.t.file
+	most := max(1, readAhead/f.page)
+	buf := make([]byte, most*f.page)
+	for len(leaves) > 0 {
+		n := 1
+		for n < most && n < len(leaves) && leaves[n] == leaves[0]+uint32(n) {
+			n++
+		}
+		if err := f.readPages(buf[:n*f.page], leaves[0]); err != nil {
+			return err
+		}
+		for i := range n {
+			if err := s.leaf(buf[i*f.page:(i+1)*f.page], leaves[i]); err != nil {
+				return err
+			}
+		}
+		leaves = leaves[n:]
+	}
+	return nil
+}
+
+func (s *scanner) leaf(page []byte, number uint32) error {
+	h := header(page, number)
+	if h[0] != leafPage {
+		return fmt.Errorf("damaged: page %d is of kind %#x among the rows", number, h[0])
+	}
+	n := int(binary.BigEndian.Uint16(h[3:]))
+	if 8+2*n > len(h) {
+		return fmt.Errorf("damaged: page %d has %d rows", number, n)
+	}
+	for i := range n {
+		at := int(binary.BigEndian.Uint16(h[8+2*i:]))
+		if at >= len(page) {
+			return fmt.Errorf("damaged: row %d of page %d", i, number)
+		}
+		if err := s.cell(page[at:s.t.file.usable]); err != nil {
+			if _, ok := err.(stopped); ok {
+				return err
+			}
+			return fmt.Errorf("damaged: row %d of page %d: %w", i, number, err)
+		}
+	}
+	return nil
+}
+
+var errShort = errors.New("it ends early")
+
+func (s *scanner) cell(cell []byte) error {
+	size, n := varint(cell)
+	if n == 0 {
+		return errShort
+	}
+	cell = cell[n:]
+	rowid, n := varint(cell)
+	if n == 0 {
+		return errShort
+	}
+	cell = cell[n:]
+	f := s.t.file
+	local := f.local(size)
+	if local < 0 || size > uint64(f.Size) {
+		return fmt.Errorf("its length %d is larger than the file", size)
+	}
+	payload := cell
+	if uint64(local) == size {
+		if len(cell) < local {
+			return errShort
+		}
+		payload = cell[:local]
+	} else {
+		if len(cell) < local+4 {
+			return errShort
+		}
+		var err error
+		if payload, err = s.overflow(cell[:local], binary.BigEndian.Uint32(cell[local:]), int(size)); err != nil {
+			return err
+		}
+	}
+	if err := s.record(payload); err != nil {
+		return err
+	}
+	for _, i := range s.rowids {
+		s.row.values[i] = value{kind: integer, n: int64(rowid)}
+	}
+	if err := s.visit(&s.row); err != nil {
+		return stopped{err}
+	}
+	return nil
+}
+
+// local is how many bytes of a payload are on the leaf itself (section 1.6 of
+// the format).
+func (f *File) local(size uint64) int {
+	if size > math.MaxInt32 {
+		return -1
+	}
+	p, u := int(size), f.usable
+	if p <= u-35 {
+		return p
+	}
+	least := (u-12)*32/255 - 23
+	if k := least + (p-least)%(u-4); k <= u-35 {
+		return k
+	}
+	return least
+}
+
+// overflow gathers a payload that goes on in a chain of pages.
+func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) {
+	f := s.t.file
+	s.whole = append(s.whole[:0], first...)
+	page := make([]byte, f.page)
+	for len(s.whole) < size {
+		if err := f.readPages(page, next); err != nil {
+			return nil, err
+		}
+		s.whole = append(s.whole, page[4:4+min(f.usable-4, size-len(s.whole))]...)
+		next = binary.BigEndian.Uint32(page)
+	}
+	return s.whole, nil
+}
+
+// record decodes the wanted columns of a payload.
+func (s *scanner) record(p []byte) error {
+	size, n := varint(p)
+	if n == 0 || size > uint64(len(p)) || int(size) < n {
+		return errShort
+	}
+	types, body := p[n:size], p[size:]
+	clear(s.row.values)
+	for column := 0; column < len(s.place) && len(types) > 0; column++ {
+		kind := uint64(types[0])
+		if kind < 0x80 {
+			types = types[1:]
+		} else {
+			var n int
+			if kind, n = varint(types); n == 0 {
+				return errShort
+			}
+			types = types[n:]
+		}
+		length := 0
+		if kind < 10 {
+			length = int(lengths[kind])
+		} else if kind >= 12 {
+			if kind-12 > uint64(2*len(body)+1) {
+				return errShort
+			}
+			length = int(kind-12) / 2
+		}
+		if length > len(body) {
+			return errShort
+		}
+		if at := s.place[column]; at >= 0 {
+			s.row.values[at] = decode(kind, body[:length])
+		}
+		body = body[length:]
+	}
+	return nil
+}
+
+// lengths of the values of serial types 0 to 9, in bytes.
+var lengths = [10]uint8{0, 1, 2, 3, 4, 6, 8, 8, 0, 0}
+
+func decode(kind uint64, b []byte) value {
+	switch kind {
+	case 1:
+		return value{kind: integer, n: int64(int8(b[0]))}
+	case 2:
+		return value{kind: integer, n: int64(int16(binary.BigEndian.Uint16(b)))}
+	case 3:
+		return value{kind: integer, n: int64(int8(b[0]))<<16 | int64(b[1])<<8 | int64(b[2])}
+	case 4:
+		return value{kind: integer, n: int64(int32(binary.BigEndian.Uint32(b)))}
+	case 5:
+		return value{kind: integer, n: int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(binary.BigEndian.Uint32(b[2:]))}
+	case 6:
+		return value{kind: integer, n: int64(binary.BigEndian.Uint64(b))}
+	case 7:
+		return value{kind: real, n: int64(binary.BigEndian.Uint64(b))}
+	case 8:
+		return value{kind: integer}
+	case 9:
+		return value{kind: integer, n: 1}
+	case 0, 10, 11:
+		return value{}
+	}
+	return value{kind: text, b: b}
+}
+
+// varint reads a number of 1 to 9 bytes, most significant first; n is 0 when b
+// ends within it.
+func varint(b []byte) (v uint64, n int) {
+	for i := range min(8, len(b)) {
+		v = v<<7 | uint64(b[i]&0x7f)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	if len(b) < 9 {
+		return 0, 0
+	}
+	return v<<8 | uint64(b[8]), 9
+}
+
+// Row is one row: values in the order that Scan was asked for.
+type Row struct{ values []value }
+
+type value struct {
+	kind valueKind
+	n    int64
+	b    []byte
+}
+
+type valueKind uint8
+
+const (
+	null valueKind = iota
+	integer
+	real
+	text // or a blob
+)
+
+// Null tells whether the value is absent.
+func (r *Row) Null(i int) bool { return r.values[i].kind == null }
+
+// Int is the value as an integer; 0 when it is NULL or no number.
+func (r *Row) Int(i int) int64 {
+	switch v := &r.values[i]; v.kind {
+	case integer:
+		return v.n
+	case real:
+		if f := math.Float64frombits(uint64(v.n)); f >= math.MinInt64 && f < math.MaxInt64 {
+			return int64(f)
+		}
+	case text:
+		n, _ := strconv.ParseInt(string(v.b), 10, 64)
+		return n
+	}
+	return 0
+}
+
+// Text is the value's bytes; nil when it is NULL or a number.
+func (r *Row) Text(i int) []byte { return r.values[i].b }

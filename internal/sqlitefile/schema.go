@@ -1,0 +1,150 @@
+package sqlitefile
+
+import (
+	"errors"
+	"strings"
+)
+
+// columns reads the names of the columns from a CREATE TABLE statement, and
+// which of them is the rowid (INTEGER PRIMARY KEY); -1: none is.
+func columns(sql string) (names []string, rowid int, err error) {
+	rowid = -1
+	words := lex(sql)
+	open := 0
+	for open < len(words) && words[open].text != "(" {
+		open++
+	}
+	if open == len(words) {
+		return nil, -1, errors.New("its columns are not told by its schema")
+	}
+	depth, begin := 0, open+1
+	var key string
+	define := func(def []word) {
+		if len(def) == 0 {
+			return
+		}
+		if !def[0].quoted {
+			switch strings.ToUpper(def[0].text) {
+			case "PRIMARY":
+				if len(def) == 5 && def[2].text == "(" { // PRIMARY KEY ( column )
+					key = def[3].text
+				}
+				return
+			case "CONSTRAINT", "UNIQUE", "CHECK", "FOREIGN":
+				return
+			}
+		}
+		if len(def) > 1 && strings.EqualFold(def[1].text, "INTEGER") {
+			for i := 2; i+1 < len(def); i++ {
+				if strings.EqualFold(def[i].text, "PRIMARY") && strings.EqualFold(def[i+1].text, "KEY") &&
+					!(i+2 < len(def) && strings.EqualFold(def[i+2].text, "DESC")) {
+					rowid = len(names)
+				}
+			}
+		}
+		names = append(names, def[0].text)
+	}
+	end := open
+	for i := open; i < len(words); i++ {
+		if words[i].quoted {
+			continue
+		}
+		switch words[i].text {
+		case "(":
+			depth++
+		case ")":
+			if depth--; depth == 0 {
+				define(words[begin:i])
+				end = i
+			}
+		case ",":
+			if depth == 1 {
+				define(words[begin:i])
+				begin = i + 1
+			}
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	for i := end; i+1 < len(words); i++ {
+		if strings.EqualFold(words[i].text, "WITHOUT") && strings.EqualFold(words[i+1].text, "ROWID") {
+			return nil, -1, errors.New("it is WITHOUT ROWID, which is not read here")
+		}
+	}
+	if key != "" && rowid < 0 && isInteger(words[open+1:end], key) {
+		for i, n := range names {
+			if strings.EqualFold(n, key) {
+				rowid = i
+			}
+		}
+	}
+	return names, rowid, nil
+}
+
+// isInteger tells whether a column is declared as INTEGER.
+func isInteger(words []word, column string) bool {
+	for i := 0; i+1 < len(words); i++ {
+		if strings.EqualFold(words[i].text, column) && strings.EqualFold(words[i+1].text, "INTEGER") {
+			return true
+		}
+	}
+	return false
+}
+
+// word is a name, number, bracket or comma of SQL.
+type word struct {
+	text   string
+	quoted bool
+}
+
+// lex splits SQL, leaving out comments.
+func lex(sql string) []word {
+	var words []word
+	for i := 0; i < len(sql); {
+		switch c := sql[i]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f':
+			i++
+		case strings.HasPrefix(sql[i:], "--"):
+			n := strings.IndexByte(sql[i:], '\n')
+			if n < 0 {
+				return words
+			}
+			i += n
+		case strings.HasPrefix(sql[i:], "/*"):
+			n := strings.Index(sql[i+2:], "*/")
+			if n < 0 {
+				return words
+			}
+			i += n + 4
+		case c == '"' || c == '`' || c == '\'' || c == '[':
+			closer := c
+			if c == '[' {
+				closer = ']'
+			}
+			var b strings.Builder
+			for i++; i < len(sql); i++ {
+				if sql[i] == closer {
+					if closer == ']' || i+1 >= len(sql) || sql[i+1] != closer {
+						break
+					}
+					i++ // a quote within, written twice
+				}
+				b.WriteByte(sql[i])
+			}
+			i++
+			words = append(words, word{b.String(), true})
+		case c == '(' || c == ')' || c == ',' || c == ';':
+			words = append(words, word{text: sql[i : i+1]})
+			i++
+		default:
+			n := strings.IndexAny(sql[i:], " \t\n\r\f(),;\"`'[")
+			if n < 0 {
+				n = len(sql) - i
+			}
+			words = append(words, word{text: sql[i : i+n]})
+			i += n
+		}
+	}
+	return words
+}
