@@ -77,6 +77,7 @@ var arrows = []struct {
 	{"internal/merge", []string{"internal/atomicfile", "internal/chromejson", "internal/clock", "internal/pftrace", "internal/traceset", "trace"}},
 	{"bench", []string{"internal/metric"}},
 	{"internal/sqlite", nil},
+	{"internal/sqlitefile", nil},
 	{"internal/web/handover", nil},
 	{"internal/chromejson", nil},
 	{"internal/clock", nil},

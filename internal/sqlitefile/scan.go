@@ -1,6 +1,7 @@
 package sqlitefile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -109,10 +110,11 @@ func (t *Table) leaves() ([]uint32, error) {
 	f := t.file
 	var list []uint32
 	buf := make([]byte, f.page)
+	looked := int64(0)
 	var walk func(number uint32, depth int) error
 	walk = func(number uint32, depth int) error {
 		// 20 levels hold more rows than there are rowids.
-		if depth > 20 || int64(len(list)) > f.pages {
+		if looked++; depth > 20 || looked > f.pages || int64(len(list)) > f.pages {
 			return fmt.Errorf("damaged: its pages run in a circle at page %d", number)
 		}
 		if err := f.readPages(buf, number); err != nil {
@@ -164,6 +166,7 @@ type scanner struct {
 	place  []int32 // column of the table -> value of the row; -1: not wanted
 	rowids []int   // values of the row that are the rowid
 	row    Row
+	last   layout
 	whole  []byte // payload of a row that does not fit on its page
 }
 
@@ -291,6 +294,23 @@ func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) 
 	return s.whole, nil
 }
 
+// layout is where a record's wanted values lie. Neighbouring rows mostly have
+// the same, so the last one is kept with the header that it was read from.
+type layout struct {
+	header []byte
+	cells  []cell
+	size   int // of all values of the record that were looked at, bytes
+}
+
+// cell is one wanted value of a record: its serial type and its place after
+// the header.
+type cell struct {
+	value int32
+	kind  valueKind
+	at    uint32
+	size  uint32
+}
+
 // record decodes the wanted columns of a payload.
 func (s *scanner) record(p []byte) error {
 	size, n := varint(p)
@@ -298,7 +318,57 @@ func (s *scanner) record(p []byte) error {
 		return errShort
 	}
 	types, body := p[n:size], p[size:]
-	clear(s.row.values)
+	if !bytes.Equal(types, s.last.header) {
+		if err := s.measure(types, len(body)); err != nil {
+			s.last.header = s.last.header[:0]
+			return err
+		}
+	}
+	if s.last.size > len(body) {
+		return errShort
+	}
+	s.row.body = body
+	for i := range s.last.cells {
+		c := &s.last.cells[i]
+		v := &s.row.values[c.value]
+		v.kind = c.kind
+		switch c.kind {
+		case integer:
+			if c.size == 0 { // its type says it, 0 or 1
+				v.n = int64(c.at)
+				continue
+			}
+			b := body[c.at:]
+			switch c.size {
+			case 1:
+				v.n = int64(int8(b[0]))
+			case 2:
+				v.n = int64(int16(binary.BigEndian.Uint16(b)))
+			case 3:
+				v.n = int64(int8(b[0]))<<16 | int64(b[1])<<8 | int64(b[2])
+			case 4:
+				v.n = int64(int32(binary.BigEndian.Uint32(b)))
+			case 6:
+				v.n = int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
+			case 8:
+				v.n = int64(binary.BigEndian.Uint64(b))
+			}
+		case real:
+			v.n = int64(binary.BigEndian.Uint64(body[c.at:]))
+		case text:
+			v.at, v.size = c.at, c.size
+		}
+	}
+	return nil
+}
+
+// measure reads a record's header: serial types, section 2.1 of the format.
+func (s *scanner) measure(types []byte, body int) error {
+	l := &s.last
+	l.header, l.cells, l.size = append(l.header[:0], types...), l.cells[:0], 0
+	for i := range s.row.values {
+		s.row.values[i] = value{}
+	}
 	for column := 0; column < len(s.place) && len(types) > 0; column++ {
 		kind := uint64(types[0])
 		if kind < 0x80 {
@@ -310,54 +380,33 @@ func (s *scanner) record(p []byte) error {
 			}
 			types = types[n:]
 		}
-		length := 0
-		if kind < 10 {
-			length = int(lengths[kind])
-		} else if kind >= 12 {
-			if kind-12 > uint64(2*len(body)+1) {
-				return errShort
-			}
-			length = int(kind-12) / 2
+		c := cell{value: s.place[column], at: uint32(l.size)}
+		switch {
+		case kind == 0 || kind == 10 || kind == 11:
+			c.kind = null
+		case kind == 7:
+			c.kind, c.size = real, 8
+		case kind == 8 || kind == 9: // the integers 0 and 1, which take no place
+			c.kind, c.at = integer, uint32(kind-8)
+		case kind < 7:
+			c.kind, c.size = integer, uint32(lengths[kind])
+		case kind-12 > uint64(2*body+1):
+			return errShort
+		default:
+			c.kind, c.size = text, uint32(kind-12)/2
 		}
-		if length > len(body) {
+		if l.size += int(c.size); l.size > body {
 			return errShort
 		}
-		if at := s.place[column]; at >= 0 {
-			s.row.values[at] = decode(kind, body[:length])
+		if c.value >= 0 {
+			l.cells = append(l.cells, c)
 		}
-		body = body[length:]
 	}
 	return nil
 }
 
-// lengths of the values of serial types 0 to 9, in bytes.
-var lengths = [10]uint8{0, 1, 2, 3, 4, 6, 8, 8, 0, 0}
-
-func decode(kind uint64, b []byte) value {
-	switch kind {
-	case 1:
-		return value{kind: integer, n: int64(int8(b[0]))}
-	case 2:
-		return value{kind: integer, n: int64(int16(binary.BigEndian.Uint16(b)))}
-	case 3:
-		return value{kind: integer, n: int64(int8(b[0]))<<16 | int64(b[1])<<8 | int64(b[2])}
-	case 4:
-		return value{kind: integer, n: int64(int32(binary.BigEndian.Uint32(b)))}
-	case 5:
-		return value{kind: integer, n: int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(binary.BigEndian.Uint32(b[2:]))}
-	case 6:
-		return value{kind: integer, n: int64(binary.BigEndian.Uint64(b))}
-	case 7:
-		return value{kind: real, n: int64(binary.BigEndian.Uint64(b))}
-	case 8:
-		return value{kind: integer}
-	case 9:
-		return value{kind: integer, n: 1}
-	case 0, 10, 11:
-		return value{}
-	}
-	return value{kind: text, b: b}
-}
+// lengths of integers of serial types 0 to 6, in bytes.
+var lengths = [7]uint8{0, 1, 2, 3, 4, 6, 8}
 
 // varint reads a number of 1 to 9 bytes, most significant first; n is 0 when b
 // ends within it.
@@ -375,12 +424,15 @@ func varint(b []byte) (v uint64, n int) {
 }
 
 // Row is one row: values in the order that Scan was asked for.
-type Row struct{ values []value }
+type Row struct {
+	values []value
+	body   []byte
+}
 
 type value struct {
-	kind valueKind
-	n    int64
-	b    []byte
+	n        int64 // integers; the bits of real numbers
+	at, size uint32
+	kind     valueKind
 }
 
 type valueKind uint8
@@ -397,19 +449,30 @@ func (r *Row) Null(i int) bool { return r.values[i].kind == null }
 
 // Int is the value as an integer; 0 when it is NULL or no number.
 func (r *Row) Int(i int) int64 {
-	switch v := &r.values[i]; v.kind {
-	case integer:
+	v := &r.values[i]
+	if v.kind == integer {
 		return v.n
+	}
+	return r.other(v)
+}
+
+func (r *Row) other(v *value) int64 {
+	switch v.kind {
 	case real:
 		if f := math.Float64frombits(uint64(v.n)); f >= math.MinInt64 && f < math.MaxInt64 {
 			return int64(f)
 		}
 	case text:
-		n, _ := strconv.ParseInt(string(v.b), 10, 64)
+		n, _ := strconv.ParseInt(string(r.body[v.at:v.at+v.size]), 10, 64)
 		return n
 	}
 	return 0
 }
 
 // Text is the value's bytes; nil when it is NULL or a number.
-func (r *Row) Text(i int) []byte { return r.values[i].b }
+func (r *Row) Text(i int) []byte {
+	if v := &r.values[i]; v.kind == text {
+		return r.body[v.at : v.at+v.size]
+	}
+	return nil
+}

@@ -64,14 +64,16 @@ func sortSpans(t *trace.Trace) {
 		sorted[*at] = t.Spans[i]
 		*at++
 	}
+	t.Spans = sorted
 	order := func(a, b trace.Span) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
+		// Of equal ones the launch comes first, then the name, so that the order
+		// does not hang on that of the rows.
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.Corr, b.Corr), cmp.Compare(a.Name, b.Name))
 	}
 	for i := range t.Tracks {
-		row := sorted[begin[i]:begin[i+1]]
+		row := t.Spans[begin[i]:begin[i+1]]
 		if !slices.IsSortedFunc(row, order) {
-			slices.SortStableFunc(row, order)
+			slices.SortStableFunc(row, order) // the quicker one for runs that are mostly in order
 		}
 	}
-	t.Spans = sorted
 }

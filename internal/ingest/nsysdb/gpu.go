@@ -142,12 +142,22 @@ func (r *reader) graphs() error {
 // syncNames are libkineto's words for CUPTI's kinds of synchronisation.
 var syncNames = map[int64]string{1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
 
+// rankWith is the rank of a process on a device. Rows of synchronisation name
+// device 0 in every process, so one device is enough for them to match; the
+// stream of those that hold up a host is -1.
+func (r *reader) rankWith(process, device int64) *rank {
+	ranks := r.byPID[process&procMask]
+	if len(ranks) == 1 {
+		return ranks[0]
+	}
+	return r.ranks[rankKey{process & procMask, device}]
+}
+
 // syncs reads what hosts and streams waited for, of ranks that have GPU work.
 func (r *reader) syncs() error {
 	columns := append(device[:len(device):len(device)], "syncType")
 	return r.scan(tableSync, columns, func(row *sqlitefile.Row) {
-		key := rankKey{row.Int(5) & procMask, row.Int(2)}
-		k := r.ranks[key]
+		k := r.rankWith(row.Int(5), row.Int(2))
 		if k == nil {
 			return
 		}
@@ -161,7 +171,7 @@ func (r *reader) syncs() error {
 		}
 		k.add(trace.Span{
 			Start: start, Dur: end - start, Corr: row.Int(4), Detail: -1, Cat: trace.Sync,
-			Track: k.stream(row.Int(2), row.Int(3)), Name: k.t.Strings.Intern([]byte(name)),
+			Track: k.stream(k.key.device, int64(int32(row.Int(3)))), Name: k.t.Strings.Intern([]byte(name)),
 		})
 	})
 }
@@ -170,7 +180,7 @@ func (r *reader) syncs() error {
 func (r *reader) memory() error {
 	held := map[*rank]int64{}
 	return r.scan(tableMemory, []string{"start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"}, func(row *sqlitefile.Row) {
-		k := r.ranks[rankKey{row.Int(1) & procMask, row.Int(2)}]
+		k := r.rankWith(row.Int(1), row.Int(2))
 		const deviceKind, managedKind = 2, 4
 		if kind := row.Int(4); k == nil || kind != deviceKind && kind != managedKind {
 			return

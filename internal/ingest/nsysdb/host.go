@@ -136,6 +136,19 @@ func (r *reader) calls() error {
 
 const withoutWork = "events of processes without GPU work left out"
 
+// domain is one NVTX domain of a process; 0 is the default one, without a name.
+type domain struct{ process, id int64 }
+
+func (r *reader) domains() (map[domain]string, error) {
+	names := map[domain]string{}
+	err := r.scan(tableNVTX, []string{"eventType", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
+		if row.Int(0) == nvtxDomain {
+			names[domain{row.Int(3) & procMask, row.Int(4)}] = r.text(row, 1, 2)
+		}
+	})
+	return names, err
+}
+
 // nvtx reads ranges. In a report without any GPU work each thread that has
 // ranges is a rank: a server whose devices nsys does not know.
 func (r *reader) nvtx() error {
@@ -146,13 +159,7 @@ func (r *reader) nvtx() error {
 	if err != nil {
 		return err
 	}
-	type domain struct{ process, id int64 }
-	domains := map[domain]string{}
-	err = r.scan(tableNVTX, []string{"eventType", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
-		if row.Int(0) == nvtxDomain {
-			domains[domain{row.Int(3) & procMask, row.Int(4)}] = r.text(row, 1, 2)
-		}
-	})
+	domains, err := r.domains()
 	if err != nil {
 		return err
 	}
@@ -257,11 +264,22 @@ func (r *reader) joinThreads() {
 	}
 }
 
-// plain reads a table of calls on threads that all become one category.
-func (r *reader) plain(table string, cat trace.Category) error {
-	return r.scan(table, []string{"start", "end", "globalTid", "nameId"}, func(row *sqlitefile.Row) {
+// osrtCall is the event class of a call in OSRT_API; its other rows say when
+// nsys itself began and ended.
+const osrtCall = 27
+
+// osrt reads calls of libc: what a thread was blocked in.
+func (r *reader) osrt() error { return r.plain(tableOSRT, trace.Other, osrtCall) }
+
+// overhead reads what nsys itself cost.
+func (r *reader) overhead() error { return r.plain(tableOverhead, trace.Overhead, -1) }
+
+// plain reads a table of calls on threads that all become one category; class
+// -1: of any event class.
+func (r *reader) plain(table string, cat trace.Category, class int64) error {
+	return r.scan(table, []string{"start", "end", "globalTid", "nameId", "eventClass"}, func(row *sqlitefile.Row) {
 		start, end, global := row.Int(0), row.Int(1), row.Int(2)
-		if !r.usable(start, end) {
+		if class >= 0 && row.Int(4) != class || !r.usable(start, end) {
 			return
 		}
 		k := r.rankOf(global, nil)
@@ -272,6 +290,3 @@ func (r *reader) plain(table string, cat trace.Category) error {
 		k.add(trace.Span{Start: start, Dur: end - start, Detail: -1, Cat: cat, Track: k.thread(r, global, false), Name: k.name(r, row.Int(3))})
 	})
 }
-
-func (r *reader) osrt() error     { return r.plain(tableOSRT, trace.Other) }
-func (r *reader) overhead() error { return r.plain(tableOverhead, trace.Overhead) }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/sqlitefile"
 	"github.com/stepscope/stepscope/trace"
@@ -63,6 +64,7 @@ type reader struct {
 	odd      map[string]int64 // what could not be used, by reason
 	notes    []trace.Note
 	rows     int64
+	most     int64 // spans to hold
 }
 
 func (r *reader) read(maxSpans int64) error {
@@ -80,7 +82,7 @@ func (r *reader) read(maxSpans int64) error {
 		return err
 	}
 	for _, step := range []func() error{
-		r.kernels, r.memcpys, r.memsets, r.graphs, r.foldDevices, r.syncs,
+		r.kernels, r.memcpys, r.memsets, r.graphs, r.foldDevices, r.reserve, r.syncs,
 		r.nvtx, r.calls, r.osrt, r.overhead, r.memory,
 	} {
 		if err := step(); err != nil {
@@ -110,6 +112,29 @@ func (r *reader) scan(table string, columns []string, visit func(*sqlitefile.Row
 	})
 }
 
+// reserve makes room for the spans of hosts, which are most of an export, so
+// that lists of millions need not be moved as they grow.
+func (r *reader) reserve() error {
+	if len(r.ranks) == 0 {
+		return nil
+	}
+	var rows int64
+	for _, name := range []string{tableRuntime, tableNVTX, tableOSRT, tableSync} {
+		if t := r.db.Table(name); t != nil {
+			n, err := t.Rows()
+			if err != nil {
+				return err
+			}
+			rows += n
+		}
+	}
+	share := min(rows, r.most)/int64(len(r.ranks)) + 64
+	for _, k := range r.ranks {
+		k.t.Spans = slices.Grow(k.t.Spans, int(share))
+	}
+	return nil
+}
+
 // inside tells whether an interval is in the window that is read.
 func (r *reader) inside(start, end int64) bool { return end >= r.from && start < r.to }
 
@@ -128,6 +153,7 @@ func (r *reader) bound(most int64) error {
 	if most <= 0 {
 		most = DefaultSpans
 	}
+	r.most = most
 	var rows int64
 	for _, name := range timed {
 		if t := r.db.Table(name); t != nil {
