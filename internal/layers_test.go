@@ -75,6 +75,7 @@ var arrows = []struct {
 	{"internal/tensor", nil},
 	{"internal/wire", nil},
 	{"internal/merge", []string{"internal/atomicfile", "internal/chromejson", "internal/clock", "internal/pftrace", "internal/traceset", "trace"}},
+	{"internal/kineto", []string{"internal/atomicfile", "internal/chromejson", "trace"}},
 	{"bench", []string{"internal/metric"}},
 	{"internal/sqlite", nil},
 	{"internal/sqlitefile", nil},

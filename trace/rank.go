@@ -100,6 +100,34 @@ type FileName struct {
 	Merged bool   // a merged-ID file: never a rank of its own
 }
 
+// String is the name that SGLang gives such a file, or that of a merged one. A
+// rank without any coordinate is left out of it.
+func (n FileName) String() string {
+	const suffix = ".trace.json.gz"
+	if n.Merged {
+		return "merged-" + n.ID + suffix
+	}
+	s := n.ID
+	if n.Rank != NoRank {
+		if s != "" {
+			s += "-"
+		}
+		s += fmt.Sprintf("TP-%d", max(n.Rank.TP, 0))
+	}
+	for _, c := range [...]struct {
+		key string
+		n   int
+	}{{"DP", n.Rank.DP}, {"PP", n.Rank.PP}, {"EP", n.Rank.EP}} {
+		if c.n >= 0 {
+			s += fmt.Sprintf("-%s-%d", c.key, c.n)
+		}
+	}
+	if n.Stage != "" {
+		s += "-" + n.Stage
+	}
+	return s + suffix
+}
+
 // The names SGLang writes, section 1.6 of its contract:
 // [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
 var (

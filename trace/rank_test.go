@@ -2,7 +2,6 @@ package trace
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -55,23 +54,6 @@ func TestParseFileName(t *testing.T) {
 	}
 }
 
-// build writes a name as SGLang does.
-func build(id string, r Rank, stage string) string {
-	name := id + "-TP-" + strconv.Itoa(r.TP)
-	for _, c := range []struct {
-		key string
-		n   int
-	}{{"-DP-", r.DP}, {"-PP-", r.PP}, {"-EP-", r.EP}} {
-		if c.n >= 0 {
-			name += c.key + strconv.Itoa(c.n)
-		}
-	}
-	if stage != "" {
-		name += "-" + stage
-	}
-	return name + ".trace.json.gz"
-}
-
 func FuzzParseFileName(f *testing.F) {
 	f.Add("1769071195.6634595", uint32(3), int32(0), int32(-1), int32(7), uint8(1))
 	f.Add("run-TP-1-DP-2", uint32(0), int32(-1), int32(-1), int32(-1), uint8(0))
@@ -86,7 +68,7 @@ func FuzzParseFileName(f *testing.F) {
 		if strings.HasPrefix(id+"-", "merged-") || strings.ContainsAny(id, "\n\r") {
 			return // the merger's own names; no name of a file
 		}
-		base := build(id, want.Rank, want.Stage)
+		base := want.String()
 		got, ok := ParseFileName(base)
 		if !ok || got != want {
 			t.Fatalf("%q:\n got %+v, %v\nwant %+v", base, got, ok, want)
@@ -95,6 +77,23 @@ func FuzzParseFileName(f *testing.F) {
 			t.Fatalf("%s is read back as %+v, %v", got.Rank, back, ok)
 		}
 	})
+}
+
+func TestFileNameString(t *testing.T) {
+	for _, c := range []struct {
+		name FileName
+		want string
+	}{
+		{FileName{ID: "run-17.5", Rank: at(1, 0, 2, 3), Stage: "DECODE"}, "run-17.5-TP-1-DP-0-PP-2-EP-3-DECODE.trace.json.gz"},
+		{FileName{Rank: at(1, -1, -1, -1)}, "TP-1.trace.json.gz"},
+		{FileName{ID: "17.5", Rank: at(-1, 1, -1, -1)}, "17.5-TP-0-DP-1.trace.json.gz"},
+		{FileName{ID: "host_7", Rank: NoRank}, "host_7.trace.json.gz"},
+		{FileName{ID: "17.5", Rank: NoRank, Merged: true}, "merged-17.5.trace.json.gz"},
+	} {
+		if got := c.name.String(); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.name, got, c.want)
+		}
+	}
 }
 
 func TestRankString(t *testing.T) {
