@@ -134,8 +134,11 @@ var (
 	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
 	mergedName = regexp.MustCompile(`^merged-(.+)$`)
 	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
-	vllmWorker  = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
-	vllmRank    = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
+	vllmWorker = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
+	vllmRank   = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
+	// nsys -o PREFIX-%q{RANK}, and prefill_0 and decode_0 of srtctl's workers. A
+	// number after a dot is nsys's own: of the ranges it recorded.
+	reportRank  = regexp.MustCompile(`^(.+?)[-_](\d{1,3})$`)
 	torchWorker = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
 )
 
@@ -155,11 +158,23 @@ func TraceSuffix(base string) string {
 	return ""
 }
 
-// ParseFileName reads the identity in the base name of a trace file. It
-// reports false when the name has no rank in it; ID is then the name without
-// its ending, so that such a file stands alone.
+// ReportSuffix is the part of a base name that marks a report of Nsight
+// Systems (nsys) or its export, or "".
+func ReportSuffix(base string) string {
+	for _, s := range [...]string{".nsys-rep", ".sqlite"} {
+		if strings.HasSuffix(base, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// ParseFileName reads the identity in the base name of a trace file or a
+// report. It reports false when the name has no rank in it; ID is then the name
+// without its ending, so that such a file stands alone.
 func ParseFileName(base string) (FileName, bool) {
-	stem := strings.TrimSuffix(base, TraceSuffix(base))
+	report := ReportSuffix(base)
+	stem := strings.TrimSuffix(base, TraceSuffix(base)+report)
 	if m := mergedName.FindStringSubmatch(stem); m != nil {
 		return FileName{ID: m[1], Rank: NoRank, Merged: true}, true
 	}
@@ -185,6 +200,17 @@ func ParseFileName(base string) (FileName, bool) {
 	if at := vllmRank.FindStringSubmatchIndex(worker); at != nil {
 		name.Rank.TP = coordinate(worker[at[2]:at[3]])
 		name.ID = strings.Trim(worker[:at[0]]+"-"+worker[at[1]:], "-_.")
+		return name, true
+	}
+	if m := reportRank.FindStringSubmatch(stem); m != nil && report != "" {
+		switch name.Rank.TP = coordinate(m[2]); m[1] {
+		case "window": // what it counts are windows
+			return FileName{ID: stem, Rank: NoRank}, false
+		case "prefill", "decode":
+			name.ID, name.Stage = "", m[1]
+		default:
+			name.ID = m[1]
+		}
 		return name, true
 	}
 	return name, false

@@ -1,5 +1,6 @@
 // Package traceset finds the trace files that belong together: the ranks of
-// one profiling window, by their names, without reading them.
+// one profiling window, by their names, without reading them. Files are traces
+// of profilers (Chrome JSON) and reports of Nsight Systems.
 package traceset
 
 import (
@@ -38,7 +39,7 @@ var ErrNone = errors.New("no trace files found")
 // first. Directories are not searched deeper. A path given by name is taken
 // whatever it is called; in a directory, merged files and captures of CUDA
 // graphs are left out with a note, for they repeat or do not belong to the
-// ranks' windows.
+// ranks' windows. Of a report and its export the newer is taken.
 func Find(paths []string) ([]Set, error) {
 	var found []dated
 	var notes []trace.Note
@@ -58,7 +59,9 @@ func Find(paths []string) ([]Set, error) {
 				continue
 			}
 			named[key] = true
-			found = append(found, newDated(p, st))
+			d := newDated(p, st)
+			d.given = true
+			found = append(found, d)
 			continue
 		}
 		inDir, left, err := scanDir(p)
@@ -68,22 +71,26 @@ func Find(paths []string) ([]Set, error) {
 		found = append(found, inDir...)
 		notes = append(notes, left...)
 	}
+	found, left := oneOfEach(found)
+	notes = append(notes, left...)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz or .json.zst)",
+		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep or .sqlite)",
 			strings.Join(paths, ", "), ErrNone)
 	}
+	together(found)
 	return group(found, notes), nil
 }
 
 // dated is a file and when it was written: windows are ordered by that.
 type dated struct {
 	File
-	mod int64
+	mod   int64
+	given bool // by its name, not by its directory's
 }
 
 func newDated(path string, st fs.FileInfo) dated {
 	name, ok := trace.ParseFileName(filepath.Base(path))
-	return dated{File{Path: path, Name: name, Named: ok, Size: st.Size()}, st.ModTime().UnixNano()}
+	return dated{File: File{Path: path, Name: name, Named: ok, Size: st.Size()}, mod: st.ModTime().UnixNano()}
 }
 
 func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
@@ -96,7 +103,8 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	}
 	for _, e := range entries {
 		base := e.Name()
-		if e.IsDir() || trace.TraceSuffix(base) == "" {
+		report := trace.ReportSuffix(base) != ""
+		if e.IsDir() || trace.TraceSuffix(base) == "" && !report {
 			continue
 		}
 		path := filepath.Join(dir, base)
@@ -111,7 +119,9 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 			leave(path, "left out: a merged file, its parts are read instead")
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, "left out: a CUDA graph capture, not a serving window")
-		case !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
+		case report && !exported(path):
+			// Any database may lie beside traces.
+		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
 			// truth.json, manifest.json: any JSON may lie beside traces.
 		default:
 			found = append(found, d)
@@ -188,7 +198,8 @@ func (s *Set) Holes() []trace.FileName {
 	stages := map[string]bool{}
 	have := map[trace.FileName]bool{}
 	for _, f := range s.Files {
-		if !f.Named || f.Name.Merged {
+		// The number in the name of a report may be a node's, and the only one.
+		if !f.Named || f.Name.Merged || f.Report() && len(s.Files) == 1 {
 			continue
 		}
 		r := f.Name.Rank
