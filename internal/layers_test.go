@@ -27,7 +27,7 @@ var arrows = []struct {
 		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
 		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/merge", "internal/web/handover", "internal/chromejson",
-		"internal/kernel", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
+		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/experiment", []string{
 		"internal/ask", "internal/capture", "internal/load", "internal/store", "internal/workload", "bench", "trace",

@@ -207,7 +207,7 @@ func ParseFileName(base string) (FileName, bool) {
 		case "window": // what it counts are windows
 			return FileName{ID: stem, Rank: NoRank}, false
 		case "prefill", "decode":
-			name.ID, name.Stage = "", m[1]
+			name.ID, name.Stage = "workers", m[1]
 		default:
 			name.ID = m[1]
 		}

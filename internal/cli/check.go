@@ -30,11 +30,22 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	meter := e.meter("check", inputBytes(set))
-	rep, err := tracecheck.Check(ctx, set, missing, meter)
+	text, err := e.asText(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer text.close()
+	meter := e.meter("check", inputBytes(text.Set))
+	rep, err := tracecheck.Check(ctx, text.Set, missing, meter)
 	meter.Close()
 	if err != nil {
 		return err
+	}
+	for i := range rep.Files {
+		rep.Files[i].Path = text.told(rep.Files[i].Path)
+	}
+	for i := range rep.Notes {
+		rep.Notes[i] = text.told(rep.Notes[i])
 	}
 	if rep.Incomplete() {
 		e.incomplete()

@@ -15,6 +15,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
+
+	"github.com/stepscope/stepscope/trace"
 )
 
 // The exit statuses, the same for every verb.
@@ -38,6 +40,8 @@ type env struct {
 	verb     string   // "trace merge", for the hint after a wrong use
 	// status is what Main returns when a verb ends without error.
 	status int
+	// report reads a report of Nsight Systems; nil: readReport.
+	report func(ctx context.Context, path string) ([]*trace.Trace, error)
 }
 
 // incomplete marks the result as usable but not whole (exit status 3).

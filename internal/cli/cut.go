@@ -46,17 +46,23 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
-	set, missing, err := e.findSet(c.inputs)
+	found, missing, err := e.findSet(c.inputs)
 	if err != nil {
 		return err
 	}
+	text, err := e.asText(ctx, found)
+	if err != nil {
+		return err
+	}
+	defer text.close()
+	set := text.Set
 	single := len(set.Files) == 1 || c.Merge
 	if !single {
 		if err := c.needsDir(len(set.Files)); err != nil {
 			return err
 		}
 	}
-	dir := filepath.Dir(set.Files[0].Path)
+	dir := filepath.Dir(found.Files[0].Path)
 	// Asked before the work, as the place is.
 	var out string
 	if single {
@@ -70,12 +76,17 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	} else if out = c.Out; out == "" {
 		out = filepath.Join(dir, "cut-"+set.ID)
 	}
+	if single {
+		if err := text.notAnInput(out); err != nil {
+			return err
+		}
+	}
 	meter := e.meter("cut", 2*inputBytes(set))
 	p, results, err := c.cut(ctx, e, set, w, out, merge.Options{Meter: meter, Missing: missing})
 	meter.Close()
 	if p != nil && ctx.Err() == nil {
 		for _, why := range p.Lacks {
-			e.warn("%s", why)
+			e.warn("%s", text.told(why))
 			e.incomplete()
 		}
 	}

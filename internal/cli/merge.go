@@ -52,6 +52,15 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
 	start := e.now()
+	text, err := e.asText(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer text.close()
+	if err := text.notAnInput(out); err != nil {
+		return err
+	}
+	set = text.Set
 	meter := e.meter("merge", inputBytes(set))
 	opt := merge.Options{
 		ProfileID: set.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
@@ -73,8 +82,9 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return writing(out, err)
 	}
 	e.warnMissing(res.Missing)
-	for _, n := range res.Notes {
-		e.warn("%s", n)
+	for i, n := range res.Notes {
+		res.Notes[i] = text.told(n)
+		e.warn("%s", res.Notes[i])
 	}
 	seconds := e.now().Sub(start).Seconds()
 	switch {

@@ -60,6 +60,12 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	text, err := e.asText(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer text.close()
+	set = text.Set
 	path := set.Files[0].Path
 	if err := looksLikeTrace(path); err != nil {
 		return err
