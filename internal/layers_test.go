@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"cmd/stepscope", []string{"internal/cli"}},
 	{"internal/cli", []string{
 		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
-		"internal/capture", "internal/capture/collect", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
+		"internal/capture", "internal/capture/collect", "internal/nsys", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
 		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/merge", "internal/web/handover", "internal/chromejson",
 		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
@@ -43,6 +43,7 @@ var arrows = []struct {
 	}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/atomicfile", "internal/wire"}},
+	{"internal/nsys", []string{"internal/atomicfile"}},
 	{"internal/ask", []string{"internal/wire"}},
 	{"internal/load", []string{"internal/workload", "internal/wire", "internal/metric", "bench"}},
 	{"internal/store", []string{"internal/sqlite", "internal/atomicfile", "bench", "trace"}},

@@ -70,6 +70,7 @@ type root struct {
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
 	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, or two benchmark runs."`
 	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
+	Nsys    nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
 	Runs    runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
@@ -105,6 +106,9 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 			status = int(code)
 		}
 	}()
+	if len(args) > 1 && args[0] == "nsys" && args[1] == "exec" {
+		return e.exit(ctx, nsysExec(args[2:]))
+	}
 	var tree root
 	parser, err := kong.New(&tree,
 		kong.Name("stepscope"), kong.Description(description),

@@ -43,6 +43,11 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		case strings.HasPrefix(a, "--"):
 			name, value, hasValue := strings.Cut(a[2:], "=")
 			if flag, err = findFlag(node, name); err != nil {
+				// An option of the program that the verb wraps.
+				if _, noOther := findFlag(node, "nsys-arg"); hasValue && noOther == nil {
+					out = append(out, "--nsys-arg="+a)
+					continue
+				}
 				return nil, verb, err
 			}
 			a = "--" + flag.Name

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/nsys"
+)
+
+type nsysExportCmd struct {
+	Reports []string `arg:"" name:"report" help:"Files *.nsys-rep."`
+	Output  string   `short:"o" placeholder:"FILE" help:"Where to write; of several reports a directory (default: beside each)."`
+	nsysTool
+}
+
+// Help is the end of the verb's help text.
+func (c *nsysExportCmd) Help() string {
+	return `An nsys that is older than a report cannot read it.
+
+Examples:
+  stepscope nsys export serve.nsys-rep
+  stepscope nsys export rank0.nsys-rep rank1.nsys-rep -o exports/`
+}
+
+// Run exports.
+func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
+	if len(c.Reports) > 1 && c.Output != "" {
+		if st, err := os.Stat(c.Output); err != nil || !st.IsDir() {
+			return usagef("-o %s: of several reports give a directory that there is", c.Output)
+		}
+	}
+	tool, err := nsys.Find(ctx, c.Nsys)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, report := range c.Reports {
+		out, err := target(c.Output, filepath.Dir(report), filepath.Base(nsys.ExportName(report)))
+		if err == nil && out == "-" {
+			return usagef("-o -: SQLite needs a file")
+		}
+		if err == nil {
+			err = writing(out, tool.Export(ctx, report, out))
+		}
+		if err != nil {
+			if len(c.Reports) == 1 || ctx.Err() != nil {
+				return err
+			}
+			e.warn("%v", err)
+			failed++
+			continue
+		}
+		st, err := os.Stat(out)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(e.stdout, "%s (%s)\n", out, metric.Bytes(st.Size())); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failed == len(c.Reports):
+		return fmt.Errorf("none of %d reports was exported", failed)
+	case failed > 0:
+		e.incomplete()
+	}
+	return nil
+}

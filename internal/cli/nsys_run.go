@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/store"
+)
+
+type nsysRunCmd struct {
+	Command []string `arg:"" placeholder:"COMMAND" help:"After --: the program and its arguments."`
+
+	StartLater   bool    `name:"start-later" help:"Collect nothing until stepscope nsys start."`
+	Delay        seconds `name:"delay" placeholder:"TIME" help:"Begin to collect so long after the start: 30 or 30s."`
+	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect so long; the program goes on."`
+	CaptureRange string  `name:"capture-range" enum:",cudaProfilerApi,nvtx" default:"" placeholder:"API" help:"Collect while the program says so, each time with a report of its own: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
+	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
+	Output       string  `short:"o" placeholder:"NAME" help:"Report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`
+	Overwrite    bool    `name:"force-overwrite" help:"Replace a report that is there."`
+
+	Trace   string   `short:"t" placeholder:"APIS" help:"What to trace (default: cuda,nvtx)."`
+	Session string   `name:"session-new" placeholder:"NAME" help:"Name of the session (default: the program's with the run's last four letters)."`
+	NsysArg []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys. Those that stepscope does not have may stand here as they are: --cuda-memory-usage=true."`
+	KeepEnv bool     `name:"keep-environment" help:"Let nsys start the program itself, with all of the environment, which the report then holds."`
+
+	nsysTool
+	runPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *nsysRunCmd) Help() string {
+	return `Runs nsys with options for servers: --trace=cuda,nvtx --trace-fork-before-exec=true --cuda-graph-trace=node, no sampling of the CPU
+(--sample=process-tree, --cpuctxsw=process-tree turn it on). Without a flag that says when, it collects from start to end. Signals go to the
+program when its report is made; the exit status is the program's. docs/nsys.md tells more.
+
+Examples:
+  stepscope nsys run --start-later -- python3 -m sglang.launch_server --model-path MODEL
+  stepscope nsys run --delay 60 --duration 10 -o /data/serve -- vllm serve MODEL
+  stepscope nsys run --capture-range cudaProfilerApi --gpu-metrics-devices=all -- python3 -m sglang.launch_server --model-path MODEL
+  stepscope nsys run -o step -- stepscope serve --model-path builtin:llama-tiny`
+}
+
+// Run runs the program.
+func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	tool, err := nsys.Find(ctx, c.Nsys)
+	if err != nil {
+		return err
+	}
+	output, err := c.output()
+	if err != nil {
+		return err
+	}
+	root, err := c.root()
+	if err != nil {
+		return err
+	}
+	l := &nsys.Launch{
+		Tool: tool, Range: c.CaptureRange, NVTX: c.NVTXCapture, Delay: time.Duration(c.Delay), Duration: time.Duration(c.Duration),
+		Output: output, Options: c.options(), Mode: c.mode(), Session: c.Session, Command: c.Command, Environ: os.Environ(),
+		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Log: func(line string) { e.warn("%s", line) }, Patience: reportPatience,
+	}
+	// What is wrong with the options, before a run is made.
+	if _, err := l.Plan(ctx); err != nil {
+		return usageError{err}
+	}
+	if !c.KeepEnv {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		l.Self = []string{self, "nsys", "exec"}
+	}
+	run, err := store.Create(root, store.About{
+		Kind: nsysKind, Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope "), "nsys": tool.Version.String()},
+	}, 256<<20)
+	if err != nil {
+		return err
+	}
+	l.Dir = run.Path(nsysDir)
+	if l.Session == "" {
+		l.Session = sessionName(c.Command[0], run.ID())
+	}
+	if l.Output == "" {
+		l.Output = filepath.Join(l.Dir, plainName(c.Command[0]))
+	}
+	err = os.MkdirAll(l.Dir, 0o777)
+	if err == nil {
+		e.warn("run %s: %s", run.ID(), run.Dir())
+		c.next(e, l.Session)
+		e.status, err = c.attend(ctx, l)
+	}
+	return errors.Join(err, c.keep(e, run, err))
+}
+
+// attend runs with the signals of this process.
+func (c *nsysRunCmd) attend(ctx context.Context, l *nsys.Launch) (int, error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	// Whoever reads our output may leave; the program goes on.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
+	l.Signals = signals
+	return l.Run(ctx)
+}
+
+// reportPatience is how long nsys may take to make a report: of a large trace,
+// minutes.
+const reportPatience = time.Hour
+
+// next says what the user can do now.
+func (c *nsysRunCmd) next(e *env, session string) {
+	switch c.mode() {
+	case nsys.Later:
+		if c.Delay == 0 {
+			e.warn("it collects nothing until: stepscope nsys start %s --duration 5s", session)
+		}
+	case nsys.Range:
+		e.warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
+	}
+}
+
+func (c *nsysRunCmd) mode() nsys.Mode {
+	end := slices.ContainsFunc(c.NsysArg, func(a string) bool { return strings.HasPrefix(a, "--capture-range-end") })
+	switch {
+	case c.CaptureRange != "" && end:
+		return nsys.Own
+	case c.CaptureRange != "":
+		return nsys.Range
+	case c.StartLater || c.Delay > 0:
+		return nsys.Later
+	}
+	return nsys.Whole
+}
+
+func (c *nsysRunCmd) options() []string {
+	var out []string
+	if c.Trace != "" {
+		out = append(out, "--trace="+c.Trace)
+	}
+	return append(out, c.NsysArg...)
+}
+
+var nameOfSession = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,99}$`)
+
+func (c *nsysRunCmd) check() error {
+	switch {
+	case c.StartLater && (c.Delay > 0 || c.Duration > 0 || c.CaptureRange != ""):
+		return usagef("--start-later leaves all windows to stepscope nsys start: leave --delay, --duration and --capture-range out")
+	case c.CaptureRange != "" && (c.Delay > 0 || c.Duration > 0):
+		return usagef("--capture-range leaves the windows to the program: leave --delay and --duration out")
+	case c.NVTXCapture != "" && c.CaptureRange != "nvtx":
+		return usagef("--nvtx-capture goes with --capture-range nvtx")
+	case c.Session != "" && !nameOfSession.MatchString(c.Session):
+		return usagef("--session-new %q: begin with a letter, use letters, digits, - and _, at most 100", c.Session)
+	}
+	for _, a := range c.NsysArg {
+		name, _, hasValue := strings.Cut(a, "=")
+		switch {
+		case !strings.HasPrefix(a, "--") || !hasValue:
+			return usagef("option of nsys %q: write it as --OPTION=VALUE", a)
+		case slices.Contains([]string{"--start-later", "--session", "--kill", "--stop-on-exit", "--wait", "--output", "--command-file"}, name):
+			return usagef("%s is stepscope's to give", name)
+		}
+	}
+	return nil
+}
+
+// output is the absolute name of reports without its ending; "": not given.
+func (c *nsysRunCmd) output() (string, error) {
+	if c.Output == "" {
+		return "", nil
+	}
+	path, err := reportPath(c.Output)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err == nil && !c.Overwrite && c.mode() == nsys.Whole {
+		return "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", path)
+	}
+	return strings.TrimSuffix(path, nsys.Suffix), nil
+}
+
+// reportPath makes of -o the path of a report that can be written.
+func reportPath(name string) (string, error) {
+	name, err := nsys.Expand(name, os.LookupEnv)
+	if err != nil {
+		return "", usagef("-o %v", err)
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if st, err := os.Stat(path); strings.HasSuffix(name, "/") || err == nil && st.IsDir() {
+		return "", usagef("-o %s: is a directory, give a name in it", name)
+	}
+	if !strings.HasSuffix(path, nsys.Suffix) {
+		path += nsys.Suffix
+	}
+	// nsys would find out at the end.
+	f, err := os.CreateTemp(filepath.Dir(path), ".stepscope-*")
+	if err != nil {
+		return "", fmt.Errorf("-o %s: a report cannot be written there: %w", name, errors.Unwrap(err))
+	}
+	return path, errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// plainName is the program's name, as a session and a file may be called.
+func plainName(program string) string {
+	name := strings.Trim(notName.ReplaceAllString(filepath.Base(program), "-"), "-")
+	if !nameOfSession.MatchString(name) {
+		return "program"
+	}
+	return name
+}
+
+func sessionName(program, run string) string {
+	return plainName(program) + run[strings.LastIndex(run, "-"):]
+}
+
+// keep puts what came into the run's manifest.
+func (c *nsysRunCmd) keep(e *env, run *store.Run, cause error) error {
+	dir := run.Path(nsysDir)
+	var notes, files []string
+	for _, w := range nsys.Windows(dir) {
+		files = append(files, fmt.Sprintf("%s/window-%d.json", nsysDir, w.N))
+		inside, err := filepath.Rel(run.Dir(), w.Report)
+		switch {
+		case w.Error != "":
+			e.incomplete()
+			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Error))
+		case err == nil && filepath.IsLocal(inside):
+			files = append(files, filepath.ToSlash(inside))
+			e.warn("explain it with: stepscope analyze %s", w.Report)
+		default:
+			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Report))
+			e.warn("explain it with: stepscope analyze %s", w.Report)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "session.json")); err == nil {
+		files = append(files, nsysDir+"/session.json")
+	}
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, run.AddFile(store.File{Path: f, Kind: nsysKind, Format: strings.TrimPrefix(filepath.Ext(f), ".")}, ""))
+	}
+	errs = append(errs, run.Update(func(m *store.Manifest) {
+		m.Notes = notes
+		if e.status != exitOK {
+			m.Notes = append(m.Notes, fmt.Sprintf("the program ended with %d", e.status))
+		}
+	}))
+	status := store.Complete
+	if cause != nil {
+		status = store.Failed
+	}
+	return errors.Join(append(errs, run.Finish(status, cause))...)
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/ask"
+	profiler "github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/nsys"
+)
+
+// nsysWindow is what start and stop share.
+type nsysWindow struct {
+	Ref    string `arg:"" optional:"" name:"session" help:"Name or id of a session, a run's id or last, or the pid of the program or of nsys. Not needed where there is one session."`
+	Output string `short:"o" placeholder:"NAME" help:"Where to put the report, with nsys' %h, %p, %q{VARIABLE} (default: what the run says, with -window-N)."`
+	JSON   bool   `name:"json" help:"Print as JSON."`
+	nsysTool
+	runPlace
+}
+
+// find finds the session, and where its report is to go.
+func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsysSession, output string, err error) {
+	root, err := c.root()
+	if err != nil {
+		return nil, "", err
+	}
+	if c.Output != "" {
+		if output, err = reportPath(c.Output); err != nil {
+			return nil, "", err
+		}
+		if _, err := os.Stat(output); err == nil && !overwrite {
+			return nil, "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", output)
+		}
+	}
+	s, err = nsysFind(ctx, root, c.Nsys, c.Ref)
+	return s, output, err
+}
+
+// stop closes the window and prints what came.
+func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsysSession, output string) error {
+	// However long it takes: a window that is being closed cannot be left.
+	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
+	if err != nil {
+		if w == nil || w.Report == "" {
+			return err
+		}
+		e.warn("%v", err)
+		e.incomplete()
+	}
+	if c.JSON {
+		return e.printJSON(struct {
+			Format  int    `json:"format"`
+			Session string `json:"session"`
+			Run     string `json:"run,omitempty"`
+			*nsys.Window
+		}{1, s.Session.Name, s.run, w})
+	}
+	took := ""
+	if !w.Opened.IsZero() {
+		took = fmt.Sprintf(", %s from start to report", metric.Duration(w.Closed.Sub(w.Opened).Nanoseconds()))
+	}
+	_, err = fmt.Fprintf(e.stdout, "%s\n  %s%s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), took, nsys.Quote([]string{w.Report}))
+	return err
+}
+
+type nsysStartCmd struct {
+	nsysWindow
+	Duration  seconds  `placeholder:"TIME" help:"Close the window after so long: 5 or 5s."`
+	Steps     int      `placeholder:"N" help:"Close it when the server at --url has made so many forward steps."`
+	URL       string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps count."`
+	APIKey    string   `name:"api-key" placeholder:"KEY" help:"Sent to it as bearer token."`
+	Timeout   seconds  `default:"5m" help:"Close a window of --steps after so long, whatever the server has done."`
+	Overwrite bool     `name:"force-overwrite" help:"Replace a report that is there."`
+	NsysArg   []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start; may stand here as it is."`
+}
+
+// Help is the end of the verb's help text.
+func (c *nsysStartCmd) Help() string {
+	return `Without --duration and --steps the window stays open until stepscope nsys stop. The program goes on either way.
+
+Examples:
+  stepscope nsys start --duration 5s
+  stepscope nsys start last --steps 20 --url http://localhost:30000
+  stepscope nsys start python3-a1b2 -o before
+  stepscope nsys start 12345 --duration 500ms --gpu-metrics-devices=all`
+}
+
+// Run opens a window.
+func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
+	switch {
+	case c.Steps < 0:
+		return usagef("--steps %d: give 1 or more", c.Steps)
+	case c.Steps > 0 && c.Duration > 0:
+		return usagef("give --duration or --steps, not both")
+	case c.JSON && c.Steps == 0 && c.Duration == 0:
+		return usagef("--json goes with --duration or --steps, for it tells of the report")
+	}
+	for _, a := range c.NsysArg {
+		if !strings.HasPrefix(a, "--") || !strings.Contains(a, "=") {
+			return usagef("option of nsys start %q: write it as --OPTION=VALUE", a)
+		}
+	}
+	var count *profiler.Counter
+	if c.Steps > 0 {
+		server, err := ask.New(c.URL, ask.KeyHeader(c.APIKey))
+		if err != nil {
+			return usageError{err}
+		}
+		if count, err = profiler.Count(ctx, profiler.Target{URL: server.URL, Header: server.Header}, profiler.Options{}); err != nil {
+			return fmt.Errorf("%w; --duration needs none", err)
+		}
+	}
+	s, output, err := c.find(ctx, c.Overwrite)
+	if err != nil {
+		return err
+	}
+	if c.NsysArg, err = s.Tool.StartOptions(ctx, c.NsysArg); err != nil {
+		return usageError{err}
+	}
+	first := s.Session.State == "DelayedCollection"
+	w, err := s.Start(ctx, output, c.NsysArg)
+	if err != nil {
+		return err
+	}
+	e.warn("session %s is collecting", s.Session.Name)
+	if c.Steps == 0 && c.Duration == 0 {
+		where := w.Output
+		if first && s.Record == nil {
+			where = "what nsys profile was told (for nsys its -o, not this one, holds the first time); stop -o NAME moves it"
+		}
+		e.warn("its report will be %s", where)
+		_, err := fmt.Fprintf(e.stdout, "close it with: stepscope nsys stop %s\n", s.Session.Name)
+		return err
+	}
+	waitErr := c.wait(ctx, e, count)
+	s.Session.State = "Collection"
+	err = c.stop(ctx, e, s, w.Output)
+	return errors.Join(waitErr, err)
+}
+
+// wait returns when the window is to be closed.
+func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *profiler.Counter) error {
+	limit := time.Duration(c.Duration)
+	if count != nil {
+		limit = time.Duration(c.Timeout)
+	}
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	if count == nil {
+		tick.Stop()
+	}
+	first, began := 0.0, false
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-end.C:
+			if count != nil {
+				e.warn("the server did not make %d steps in %v: is there load? The window is closed", c.Steps, limit)
+				e.incomplete()
+			}
+			return nil
+		case <-tick.C:
+			n, err := count.Steps(ctx)
+			if err != nil {
+				return err
+			}
+			if !began {
+				first, began = n, true
+			}
+			if n-first >= float64(c.Steps) {
+				e.warn("the server has made %.0f steps", n-first)
+				return nil
+			}
+		}
+	}
+}
+
+type nsysStopCmd struct {
+	nsysWindow
+}
+
+// Help is the end of the verb's help text.
+func (c *nsysStopCmd) Help() string {
+	return `Returns when the report is made, which takes nsys minutes for large ones. The program goes on.
+
+Examples:
+  stepscope nsys stop
+  stepscope nsys stop last -o after
+  stepscope nsys stop 12345 --json`
+}
+
+// Run closes a window.
+func (c *nsysStopCmd) Run(ctx context.Context, e *env) error {
+	s, output, err := c.find(ctx, false)
+	if err != nil {
+		return err
+	}
+	return c.stop(ctx, e, s, output)
+}

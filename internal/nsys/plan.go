@@ -1,0 +1,98 @@
+package nsys
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Plan is the command line that wraps a program, and what each start of a window
+// gets.
+type Plan struct {
+	Args  []string // of nsys, up to the program
+	Start []string
+	Notes []string // what was changed for this version of nsys, for people
+}
+
+// wrapped are the options for a server: its own processes traced as well, kernels
+// in CUDA graphs one by one. Sampling of the CPU is off: it has kept servers from
+// coming up. The other names are those under which a user may have given his own.
+var wrapped = []struct {
+	option string
+	names  []string
+	may    bool // only where nsys knows it
+}{
+	{"--trace=cuda,nvtx", []string{"-t", "--trace"}, false},
+	{"--trace-fork-before-exec=true", []string{"--trace-fork-before-exec"}, true},
+	{"--cuda-graph-trace=node", []string{"--cuda-graph-trace"}, true},
+	{"--discard-environment=true", []string{"--discard-environment"}, true},
+}
+
+// Plan makes the command line of the mode. A window from the program's start to its
+// end, and ranges that nsys repeats by itself, are profile's. All else is launch and
+// start: of profile --start-later the first start ignores its own options and later
+// ones forget those of profile, and versions before 2023 have no such thing.
+//
+// User's options are checked here: nsys would refuse them only later, or not at all.
+func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
+	command := "launch"
+	if l.Mode == Whole || l.Mode == Own {
+		command = "profile"
+	}
+	first, err := l.Tool.Options(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	start, err := l.Tool.Options(ctx, "start")
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Args: []string{command}}
+	var own []string
+	for _, o := range l.Options {
+		name, by := known(o, first, start)
+		switch {
+		case by < 0:
+			return nil, fmt.Errorf("nsys %v has no option %s for %s (see: %s %s --help)", l.Tool.Version, name, command, l.Tool.Path, command)
+		case name != o:
+			p.Notes = append(p.Notes, fmt.Sprintf("nsys %v calls %s %s", l.Tool.Version, optionName(o), optionName(name)))
+		}
+		if by == 0 {
+			own = append(own, name)
+		}
+		// What start knows too, it has to be told again.
+		if name, by := known(o, start); by == 0 && !slices.Contains(rangeOptions, optionName(name)) {
+			p.Start = append(p.Start, name)
+		}
+	}
+	for _, w := range wrapped {
+		if !gives(own, w.names...) && (!w.may || first[optionName(w.option)]) {
+			p.Args = append(p.Args, w.option)
+		}
+	}
+	if command == "profile" {
+		p.Args = append(p.Args, quiet(own)...)
+		p.Args = append(p.Args, "--force-overwrite=true", "--output="+l.Output)
+	}
+	if l.Range != "" && command == "profile" {
+		p.Args = append(p.Args, "--capture-range="+l.Range)
+	}
+	if l.Range == "nvtx" && !gives(own, "-p", "--nvtx-capture") {
+		p.Args = append(p.Args, "--nvtx-capture="+cmp.Or(l.NVTX, NVTXRange))
+	}
+	p.Args = append(append(p.Args, "--session-new="+l.Session), own...)
+	return p, nil
+}
+
+// NVTXRange is the range that stepscope's own servers open during a window of
+// CUDA_PROFILER, and their domain.
+const NVTXRange = "cudaProfilerApi@stepscope"
+
+var rangeOptions = []string{"-c", "--capture-range", "--capture-range-end", "-o", "--output", "-f", "--force-overwrite"}
+
+func optionName(option string) string {
+	name, _, _ := strings.Cut(option, "=")
+	return name
+}

@@ -1,0 +1,143 @@
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Session is a line of nsys sessions list.
+type Session struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	State    State  `json:"state"`
+	Age      string `json:"age"`      // mm:ss since it was made
+	Launched int    `json:"launched"` // programs
+}
+
+// State is nsys' word for what a session does.
+type State string
+
+// Starting: nsys has not brought up the program yet.
+func (s State) Starting() bool { return s == "Idle" || s == "Configured" || s == "ConfiguredLaunched" }
+
+// Ready: a window may be opened.
+func (s State) Ready() bool { return s == "Launched" || s == "DelayedCollection" }
+
+// Armed: the collection waits for the program to begin a range.
+func (s State) Armed() bool { return s == "StartRange" }
+
+// Collecting: a window is open.
+func (s State) Collecting() bool { return strings.HasSuffix(string(s), "Collection") && !s.delayed() }
+
+// Writing: a window was closed, its report is being made.
+func (s State) Writing() bool {
+	return strings.HasSuffix(string(s), "Generation") || s == "RangeImportation"
+}
+
+func (s State) delayed() bool { return strings.HasPrefix(string(s), "Delayed") }
+
+// String is the state in words.
+func (s State) String() string {
+	switch {
+	case s.Starting():
+		return "starting"
+	case s == "DelayedCollection":
+		return "waiting for start"
+	case s == "Launched":
+		return "not collecting"
+	case s.Armed():
+		return "waiting for a range"
+	case s.Collecting():
+		return "collecting"
+	case s.Writing():
+		return "writing a report"
+	case s == "Started":
+		return "without a program"
+	case s == "Shutdown":
+		return "ending"
+	}
+	return string(s)
+}
+
+var sessionLine = regexp.MustCompile(`^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(.+?)\s*$`)
+
+// ParseSessions reads what nsys sessions list prints.
+func ParseSessions(text string) (list []Session) {
+	for line := range strings.Lines(text) {
+		m := sessionLine.FindStringSubmatch(line)
+		if m == nil { // the header
+			continue
+		}
+		n, err := strconv.Atoi(m[4])
+		if err != nil {
+			continue
+		}
+		list = append(list, Session{ID: m[1], Age: m[2], State: State(m[3]), Launched: n, Name: m[5]})
+	}
+	return list
+}
+
+// List tells the sessions of this nsys, user, TMPDIR and PID namespace.
+func (t *Tool) List(ctx context.Context) ([]Session, error) {
+	out, err := t.run(ctx, quick, "sessions", "list")
+	if err != nil {
+		return nil, err
+	}
+	if out.status != 0 {
+		return nil, fmt.Errorf("nsys sessions list: %s", out.problem())
+	}
+	return ParseSessions(out.stdout), nil
+}
+
+// Look finds a session by its id or name; nil: there is none.
+func (t *Tool) Look(ctx context.Context, ref string) (*Session, error) {
+	list, err := t.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, by := range []func(Session) bool{
+		func(s Session) bool { return s.ID == ref },
+		func(s Session) bool { return s.Name == ref },
+	} {
+		if i := slices.IndexFunc(list, by); i >= 0 {
+			return &list[i], nil
+		}
+	}
+	return nil, nil
+}
+
+const (
+	pollEvery    = 100 * time.Millisecond
+	statePatient = 15 * time.Second // most states are reached within one
+)
+
+// waitState looks until the state is as wanted, or the session is gone (nil), or
+// patience ends (the session as it is then).
+func (t *Tool) waitState(ctx context.Context, id string, patience time.Duration, wanted func(State) bool) (*Session, error) {
+	for began := time.Now(); ; {
+		s, err := t.Look(ctx, id)
+		if err != nil || s == nil || wanted(s.State) || time.Since(began) >= patience {
+			return s, err
+		}
+		if !sleep(ctx, pollEvery) {
+			return s, context.Cause(ctx)
+		}
+	}
+}
+
+// sleep waits; false: ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,33 @@
+//go:build unix
+
+package nsys
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// apart gives a process a session of its own, so that Ctrl-C at the terminal
+// reaches only us: nsys would end the program before its report is made.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// pass sends a signal on to the program, or to its whole group where a terminal
+// would do so. nsys starts the program as the leader of its own group.
+func pass(sig os.Signal, pid int) error {
+	s, ok := sig.(syscall.Signal)
+	if !ok {
+		return nil
+	}
+	if s == syscall.SIGINT {
+		if group, err := syscall.Getpgid(pid); err == nil && group == pid {
+			return syscall.Kill(-pid, s)
+		}
+	}
+	return syscall.Kill(pid, s)
+}
+
+// Become makes this process the program.
+func Become(program string, args, environ []string) error {
+	return syscall.Exec(program, args, environ)
+}

@@ -1,0 +1,118 @@
+package nsys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Told is a session that windows are opened on from elsewhere: one that [Run] made,
+// whose Record lies in Dir, or one that the user started with nsys himself.
+type Told struct {
+	Tool    *Tool
+	Session Session
+	Record  *Record // nil: not ours
+	Dir     string
+}
+
+// Start opens a window; its report goes to output, or to a name of its own if that
+// is "".
+func (t *Told) Start(ctx context.Context, output string, options []string) (*Window, error) {
+	if t.Record == nil {
+		w := &Window{Output: output, Opened: time.Now().UTC()}
+		if output == "" {
+			var err error
+			if w.Output, err = freeName(t.Session.Name); err != nil {
+				return nil, err
+			}
+		}
+		return w, t.Tool.Start(ctx, t.Session.ID, w.Output, options)
+	}
+	// Before the number is taken.
+	s, err := t.Tool.waitState(ctx, t.Session.ID, statePatient, func(s State) bool { return !s.Starting() })
+	if err != nil {
+		return nil, err
+	}
+	if s != nil && !s.State.Ready() {
+		return nil, &StateError{*s, startHint(s.State)}
+	}
+	w, err := t.Record.NewWindow(t.Dir, output)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(options)
+	for _, o := range t.Record.Options {
+		if !gives(options, optionName(o)) {
+			all = append(all, o)
+		}
+	}
+	if err := t.Tool.Start(ctx, t.Session.ID, w.Output, all); err != nil {
+		w.Drop(t.Dir)
+		return nil, err
+	}
+	w.Opened = time.Now().UTC()
+	return w, w.Save(t.Dir)
+}
+
+// freeName is a report in the working directory that is not there yet.
+func freeName(session string) (string, error) {
+	for n := 1; ; n++ {
+		path, err := filepath.Abs(fmt.Sprintf("%s-window-%d%s", session, n, Suffix))
+		if err != nil {
+			return "", err
+		}
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			return path, nil
+		}
+	}
+}
+
+// ErrNoReport: the window was closed before anything was collected.
+var ErrNoReport = errors.New("there is no report: the program had not begun its range")
+
+// Stop closes the window and puts its report where it belongs, or at output if that
+// is not "".
+func (t *Told) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
+	w := &Window{Output: output}
+	if t.Record != nil {
+		if open := Open(t.Dir); open != nil {
+			w = open
+			if output != "" {
+				w.Output = output
+			}
+		}
+	}
+	ours := w.N > 0
+	if ours { // so that Run arms no other meanwhile
+		w.Closed = time.Now().UTC()
+		if err := w.Save(t.Dir); err != nil {
+			return nil, err
+		}
+	}
+	made, err := t.Tool.Stop(ctx, t.Session.ID, patience)
+	if err != nil {
+		if ours {
+			w.Closed = time.Time{}
+			err = errors.Join(err, w.Save(t.Dir))
+		}
+		return nil, err
+	}
+	if len(made) == 0 && t.Session.State.Armed() {
+		if ours {
+			w.Drop(t.Dir)
+		}
+		return nil, ErrNoReport
+	}
+	path, size, err := Settle(made, w.Output)
+	w.Report, w.Size, w.Closed = path, size, time.Now().UTC()
+	if ours {
+		if saveErr := w.Close(t.Dir, path, size, err); err == nil {
+			err = saveErr
+		}
+	}
+	return w, err
+}
