@@ -26,7 +26,7 @@ var arrows = []struct {
 	{"internal/cli", []string{
 		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/nsys", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
-		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/merge", "internal/web/handover", "internal/chromejson",
+		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/ingest/nsysdb", "internal/merge", "internal/web/handover", "internal/chromejson",
 		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/experiment", []string{
@@ -50,7 +50,7 @@ var arrows = []struct {
 	{"internal/workload", []string{"internal/engine/tokenizer"}},
 	{"internal/report", []string{"internal/analysis", "internal/metric", "bench"}},
 	{"internal/analysis", []string{"internal/clock", "internal/kernel", "internal/metric", "trace"}},
-	{"internal/export", []string{"internal/sqlite", "internal/atomicfile", "internal/ingest", "internal/kernel", "internal/progress", "internal/traceset", "trace"}},
+	{"internal/export", []string{"internal/sqlite", "internal/atomicfile", "internal/ingest", "internal/kernel", "internal/traceset", "trace"}},
 	{"internal/cut", []string{"internal/tracecheck", "internal/merge", "internal/chromejson", "internal/traceset"}},
 	{"internal/tracecheck", []string{"internal/merge", "internal/chromejson", "internal/clock", "internal/traceset", "trace"}},
 	{"internal/ingest", []string{"internal/ingest/nsysdb", "internal/chromejson", "internal/sqlitefile", "internal/progress", "internal/traceset", "trace"}},

@@ -22,6 +22,7 @@ import (
 // analyzeCmd is "analyze".
 type analyzeCmd struct {
 	inputs
+	stretch
 	JSON     bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
@@ -93,7 +94,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	capture, err := e.readCapture(ctx, c.inputs, "analyze")
+	in, err := c.of(c.inputs)
+	if err != nil {
+		return err
+	}
+	capture, err := e.readCapture(ctx, in, "analyze")
 	if err != nil {
 		return err
 	}
@@ -156,7 +161,9 @@ func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captur
 		return nil, err
 	}
 	meter := e.meter(label, inputBytes(set))
-	traces, failures, err := ingest.ReadSet(ctx, set, ingest.Options{Meter: meter})
+	opt := e.readOptions(in)
+	opt.Meter = meter
+	traces, failures, err := ingest.ReadSet(ctx, set, opt)
 	meter.Close()
 	if err != nil {
 		return nil, err

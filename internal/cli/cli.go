@@ -40,7 +40,7 @@ type env struct {
 	verb     string   // "trace merge", for the hint after a wrong use
 	// status is what Main returns when a verb ends without error.
 	status int
-	// report reads a report of Nsight Systems; nil: readReport.
+	// report stands in for the reader of reports of Nsight Systems, in tests.
 	report func(ctx context.Context, path string) ([]*trace.Trace, error)
 }
 

@@ -20,6 +20,7 @@ type compareCmd struct {
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
+	stretch
 	shown
 	runPlace
 }
@@ -64,6 +65,10 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if inA, err = c.of(inA); err != nil {
+		return err
+	}
+	inB.read = inA.read
 	if opt.Rules, err = c.rules(); err != nil {
 		return err
 	}

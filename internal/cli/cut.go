@@ -50,7 +50,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, found)
+	text, err := e.asText(ctx, c.inputs, found)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 // exportCmd is "trace export".
 type exportCmd struct {
 	inputs
+	stretch
 	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
 	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
 	JSON   bool   `name:"json" help:"Print as JSON what was done."`
@@ -40,7 +41,11 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
-	set, _, err := e.findSet(c.inputs)
+	in, err := c.of(c.inputs)
+	if err != nil {
+		return err
+	}
+	set, _, err := e.findSet(in)
 	if err != nil {
 		return err
 	}
@@ -49,14 +54,15 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	start := e.now()
-	opt := export.Options{Meter: e.meter("export", inputBytes(set))}
+	opt := export.Options{Read: e.readOptions(in)}
+	opt.Read.Meter = e.meter("export", inputBytes(set))
 	var res *export.Result
 	if out == "-" {
 		res, err = export.To(ctx, set, e.stdout, format, opt)
 	} else {
 		res, err = export.File(ctx, set, out, format, opt)
 	}
-	opt.Meter.Close()
+	opt.Read.Meter.Close()
 	if res != nil && ctx.Err() == nil {
 		e.exportNotes(res, set.Files)
 	}

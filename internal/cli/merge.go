@@ -16,6 +16,7 @@ import (
 // mergeCmd is "trace merge".
 type mergeCmd struct {
 	inputs
+	stretch
 	Out      string   `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: merged-ID.trace.json.gz beside the inputs). A name that ends in .json is not compressed."`
 	Format   string   `placeholder:"FORMAT" help:"chrome (JSON, as SGLang's merger writes it) or pftrace (Perfetto protobuf). Default: by the ending of -o, else chrome."`
 	Align    string   `enum:"auto,always,never" default:"auto" help:"Move the clocks of hosts by their common collectives: when needed (auto), always or never."`
@@ -40,7 +41,11 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	set, missing, err := e.findSet(c.inputs)
+	in, err := c.of(c.inputs)
+	if err != nil {
+		return err
+	}
+	set, missing, err := e.findSet(in)
 	if err != nil {
 		return err
 	}
@@ -52,7 +57,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
 	start := e.now()
-	text, err := e.asText(ctx, set)
+	text, err := e.asText(ctx, in, set)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type nsysCmd struct {
 	Start    nsysStartCmd    `cmd:"" help:"Open a window on a running session."`
 	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and say where its report lies."`
 	Export   nsysExportCmd   `cmd:"" help:"Make the SQLite exports of reports."`
+	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats, without nsys and faster."`
 }
 
 // nsysExec is the verb between nsys and its program, see nsys.TakeOver. It is not

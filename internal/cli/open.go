@@ -60,7 +60,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, set)
+	text, err := e.asText(ctx, c.inputs, set)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readReport reads a report of Nsight Systems, or its export: a trace for each
-// rank in it.
-func readReport(ctx context.Context, path string) ([]*trace.Trace, error) {
-	return ingest.ReadFile(ctx, fileAt(path), ingest.Options{})
+// readReport gives the ranks in a report of Nsight Systems, or in its export.
+func (e *env) readReport(ctx context.Context, in inputs, f traceset.File) ([]*trace.Trace, error) {
+	if e.report != nil {
+		return e.report(ctx, f.Path)
+	}
+	return ingest.ReadFile(ctx, f, e.readOptions(in))
 }
 
 // textSet is a set whose files are all Chrome JSON, for the verbs that work on
@@ -32,7 +34,7 @@ type textSet struct {
 // asText writes the reports of a set as files of PyTorch's profiler, one a
 // rank, into a directory of their own; all else stays as it is. What could not
 // be read is named on stderr. The caller calls close when it is done.
-func (e *env) asText(ctx context.Context, set traceset.Set) (*textSet, error) {
+func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet, error) {
 	t := &textSet{Set: set, original: set}
 	if !slices.ContainsFunc(set.Files, func(f traceset.File) bool { return f.Report() }) {
 		return t, nil
@@ -44,22 +46,22 @@ func (e *env) asText(ctx context.Context, set traceset.Set) (*textSet, error) {
 	meter := e.meter("read", inputBytes(set))
 	defer meter.Close()
 	t.Files = nil
+	var places ingest.Places
 	for i, f := range set.Files {
 		if !f.Report() {
 			t.Files = append(t.Files, f)
 			continue
 		}
-		read := e.report
-		if read == nil {
-			read = readReport
-		}
-		traces, err := read(ctx, f.Path)
+		traces, err := e.readReport(ctx, in, f)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if err != nil {
 			e.warn("%s: %v", f.Path, err)
 			e.incomplete()
 			continue
+		}
+		if len(set.Files) > 1 {
+			places.Take(traces)
 		}
 		for j := range traces {
 			if err == nil {

@@ -123,7 +123,7 @@ func TestReportsInterrupted(t *testing.T) {
 		return []*trace.Trace{{}}, nil
 	}}
 	set := traceset.Set{Files: []traceset.File{{Path: "a.nsys-rep"}}}
-	if _, err := e.asText(ctx, set); !errors.Is(err, context.Canceled) {
+	if _, err := e.asText(ctx, inputs{}, set); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if left := list(t, tmp); len(left) > 0 {

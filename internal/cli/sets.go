@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/ingest/nsysdb"
 	"github.com/stepscope/stepscope/internal/merge"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
@@ -16,8 +17,24 @@ import (
 
 // inputs is how every verb is told what to read.
 type inputs struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files, or the files."`
+	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, or the files."`
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	read      nsysdb.Options // what to read of reports of Nsight Systems
+}
+
+// stretch is the part of long reports that a verb reads.
+type stretch struct {
+	From float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read from here on, counted from the begin of the capture."`
+	To   float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read up to here (default: as much as can be held)."`
+}
+
+// of puts the stretch into inputs.
+func (s stretch) of(in inputs) (inputs, error) {
+	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
+		return in, usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
+	}
+	in.read = nsysdb.Options{From: int64(s.From * 1e9), To: int64(s.To * 1e9)}
+	return in, nil
 }
 
 // findSet picks the files that a verb works on: those of the newest window, or

@@ -17,7 +17,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/progress"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -57,7 +56,7 @@ func OutputName(id string, f Format) string {
 
 // Options of an export. The zero value is ready to use.
 type Options struct {
-	Meter *progress.Meter // told of input read
+	Read ingest.Options // how inputs are read
 }
 
 // Result is what became of an export.
@@ -182,7 +181,7 @@ func run(ctx context.Context, set traceset.Set, s sink, f Format, opt Options) (
 	res := &Result{Format: f, Ranks: []RankResult{}, Failed: []Failure{}}
 	names := newNamer()
 	for _, file := range set.Files {
-		traces, err := ingest.ReadFile(ctx, file, ingest.Options{Meter: opt.Meter})
+		traces, err := ingest.ReadFile(ctx, file, opt.Read)
 		if ctx.Err() != nil {
 			s.abandon()
 			return res, ctx.Err()

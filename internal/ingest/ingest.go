@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -25,8 +26,10 @@ type Options struct {
 	Meter *progress.Meter
 	// Jobs bounds the files read at once; 0: as many as there are cores.
 	Jobs int
-	// Nsys steers the reading of exports of Nsight Systems.
-	Nsys nsysdb.Options
+	// Nsys steers the reading of exports of Nsight Systems, Export makes one of
+	// a report (nil: reports cannot be read); done is called when it was read.
+	Nsys   nsysdb.Options
+	Export func(ctx context.Context, report string) (export string, done func(), err error)
 }
 
 // Failure is a file that could not be read at all.
@@ -67,7 +70,11 @@ func ReadSet(ctx context.Context, set traceset.Set, opt Options) ([]*trace.Trace
 		return nil, nil, err
 	}
 	var all []*trace.Trace
-	for _, ts := range results {
+	var places Places
+	for i, ts := range results {
+		if len(results) > 1 && set.Files[i].Report() {
+			places.Take(ts)
+		}
 		all = append(all, ts...)
 	}
 	return all, failures, nil
@@ -76,8 +83,7 @@ func ReadSet(ctx context.Context, set traceset.Set, opt Options) ([]*trace.Trace
 // ReadFile reads one file. A file that ends early or holds broken parts still
 // gives its readable part, with notes; an error means it gave nothing.
 func ReadFile(ctx context.Context, f traceset.File, opt Options) ([]*trace.Trace, error) {
-	if sqlitefile.Is(f.Path) {
-		opt.Meter.Add(f.Size)
+	if strings.HasSuffix(f.Path, ".nsys-rep") || sqlitefile.Is(f.Path) {
 		return readNsys(ctx, f, opt)
 	}
 	src, err := chromejson.Open(f.Path)

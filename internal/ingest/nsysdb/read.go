@@ -24,13 +24,13 @@ type Options struct {
 	// From and To bound what is read, in ns since the capture began; To 0: to
 	// its end. Work that overlaps the window is in.
 	From, To int64
-	// MaxSpans bounds the memory, about 100 bytes a span: of a longer capture the
+	// MaxSpans bounds the memory, about 200 bytes a span while it is analysed: of a longer capture the
 	// beginning is read, and a note says how much. 0: DefaultSpans.
 	MaxSpans int64
 }
 
-// DefaultSpans keeps a capture of any size below about 2 GB of memory.
-const DefaultSpans = 16 << 20
+// DefaultSpans keeps the analysis of a capture of any size at about 2 GB of memory.
+const DefaultSpans = 10 << 20
 
 // Read gives the ranks in the export at path, in rank order.
 func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error) {

@@ -15,28 +15,38 @@ import (
 
 // Summary is one table of `nsys stats`: what all work of one name took.
 type Summary struct {
-	Report string // as nsys names it: cuda_gpu_kern_sum
-	Unit   string // ns or bytes
-	Rows   []SummaryRow
+	Report string       `json:"report"` // as nsys names it: cuda_gpu_kern_sum
+	Unit   string       `json:"unit"`   // ns or bytes
+	Rows   []SummaryRow `json:"rows"`
 }
 
 // SummaryRow sums up one name.
 type SummaryRow struct {
-	Name     string
-	Style    string // NVTX ranges: PushPop or StartEnd
-	Count    int64
-	Total    int64 // ns, bytes
-	Min, Max int64
-	Mean     float64
-	Median   float64 // the mean of the middle two of an even count
-	StdDev   float64 // of a sample: over n-1; 0 for one
+	Name   string  `json:"name"`
+	Style  string  `json:"style,omitempty"` // NVTX ranges: PushPop or StartEnd
+	Count  int64   `json:"count"`
+	Total  int64   `json:"total"` // ns, bytes
+	Min    int64   `json:"min"`
+	Max    int64   `json:"max"`
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"` // the mean of the middle two of an even count
+	StdDev float64 `json:"stddev"` // of a sample: over n-1; 0 for one
 }
 
 // Reports are the summaries that Summaries can give.
 var Reports = []string{"cuda_gpu_kern_sum", "cuda_api_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_sum", "osrt_sum"}
 
-// ErrNoReport means that a summary is not one of Reports.
-var ErrNoReport = errors.New("no such report")
+// Known tells whether a summary is one of Reports.
+func Known(report string) bool { return slices.Contains(Reports, report) }
+
+// Total is the sum over all names.
+func (s *Summary) Total() float64 {
+	var sum float64
+	for i := range s.Rows {
+		sum += float64(s.Rows[i].Total)
+	}
+	return sum
+}
 
 // Summaries streams through the tables of an export and gives the summaries
 // asked for, each as `nsys stats` of 2023 and later computes it. Memory does
@@ -54,8 +64,8 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 	out := make([]Summary, len(reports))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, report := range reports {
-		if !slices.Contains(Reports, report) {
-			return nil, fmt.Errorf("%s: %w", report, ErrNoReport)
+		if !Known(report) {
+			return nil, fmt.Errorf("%s: no such summary", report)
 		}
 		g.Go(func() error {
 			// A reader of its own: scanning counts.

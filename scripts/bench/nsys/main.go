@@ -1,108 +1,142 @@
-// Command nsys makes a long export of Nsight Systems from a short one, by
-// repeating its rows one capture's length later each time.
+// Command nsys measures the reading of exports of Nsight Systems, beside nsys
+// itself, on an export that is made long by repeating its rows.
 //
-//	go run ./scripts/bench/nsys SHORT.sqlite LONG.sqlite TIMES
+//	nsysbench SHORT.sqlite TIMES LONG_TIMES
 package main
 
 import (
-	"database/sql"
 	"fmt"
-	"io"
 	"os"
-	"slices"
+	"os/exec"
+	"path/filepath"
 	"strconv"
-	"strings"
+	"syscall"
+	"time"
+)
 
-	"github.com/stepscope/stepscope/internal/sqlite"
+const (
+	rounds = 3
+	// reports are the summaries that are compared.
+	reports = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,nvtx_sum"
+	// faster is by how much the summaries must be, in time on the wall.
+	faster = 10.0
+	// most memory of the analysis of a long export, and of its summaries, bytes.
+	mostAnalysis, mostStats = 2.5e9, 100e6
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: nsys SHORT.sqlite LONG.sqlite TIMES")
+	met, err := compare()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nsysbench:", err)
 		os.Exit(2)
 	}
-	times, err := strconv.Atoi(os.Args[3])
-	if err == nil {
-		err = repeat(os.Args[1], os.Args[2], times)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "nsys:", err)
+	if !met {
 		os.Exit(1)
 	}
 }
 
-func repeat(from, to string, times int) error {
-	in, err := os.Open(from)
+func compare() (met bool, err error) {
+	if len(os.Args) != 4 {
+		return false, fmt.Errorf("usage: nsysbench SHORT.sqlite TIMES LONG_TIMES")
+	}
+	dir, err := os.MkdirTemp(".bench", "nsys-")
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
+	defer os.RemoveAll(dir)
+	nsys := os.Getenv("STEPSCOPE_NSYS")
+	if nsys == "" {
+		nsys = "nsys"
 	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
+	db, long := filepath.Join(dir, "x.sqlite"), filepath.Join(dir, "long.sqlite")
+	for i, to := range []string{db, long} {
+		times, err := strconv.Atoi(os.Args[2+i])
+		if err != nil || times < 1 {
+			return false, fmt.Errorf("%s: give how often the export is repeated", os.Args[2+i])
+		}
+		if err := repeat(os.Args[1], to, times); err != nil {
+			return false, err
+		}
 	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	db, err := sqlite.Open(to, "synchronous(off)", "journal_mode(off)")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	tables, err := strs(db, `SELECT name FROM sqlite_master WHERE type = 'table'`)
-	if err != nil {
-		return err
-	}
-	var length, calls int64
-	if err := db.QueryRow(`SELECT max("end")+1000000, max(correlationId)+1 FROM CUPTI_ACTIVITY_KIND_RUNTIME`).Scan(&length, &calls); err != nil {
-		return err
-	}
-	for _, table := range tables {
-		columns, err := strs(db, `SELECT name FROM pragma_table_info(?)`, table)
+	size := func(path string) string {
+		st, err := os.Stat(path)
 		if err != nil {
-			return err
+			return err.Error()
 		}
-		if !slices.Contains(columns, "start") {
-			continue
-		}
-		var later []string
-		for _, c := range columns {
-			switch c {
-			case "start", "end":
-				later = append(later, fmt.Sprintf("%q + k.n * %d", c, length))
-			case "correlationId":
-				later = append(later, fmt.Sprintf("%q + k.n * %d", c, calls))
-			default:
-				later = append(later, fmt.Sprintf("%q", c))
+		return fmt.Sprintf("%.0f MB", float64(st.Size())/1e6)
+	}
+	fmt.Printf("%-44s %10s %10s %10s\n", "", "wall", "CPU", "memory")
+	row := func(name string, c cost) {
+		fmt.Printf("%-44s %8.2f s %8.2f s %7.0f MB\n", name, c.wall.Seconds(), c.cpu.Seconds(), c.memory/1e6)
+	}
+	// By turns, the least of each.
+	subjects := []struct {
+		name string
+		args []string
+	}{
+		{"nsys stats, " + size(db), []string{nsys, "stats", "-q", "-f", "csv", "-r", reports, "-o", "-", db}},
+		{"stepscope nsys stats, " + size(db), []string{"bin/stepscope", "nsys", "stats", "--format", "csv", "-r", reports, db}},
+		{"stepscope analyze, " + size(db), []string{"bin/stepscope", "analyze", db, "--json"}},
+	}
+	best := make([]cost, len(subjects))
+	for round := range rounds {
+		for i, s := range subjects {
+			c, err := measure(s.args)
+			if err != nil {
+				return false, err
+			}
+			if round == 0 || c.wall < best[i].wall {
+				best[i] = c
 			}
 		}
-		// In the order of time, as real exports are.
-		query := fmt.Sprintf(`WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM k WHERE n < %d)
-			INSERT INTO %q SELECT %s FROM k CROSS JOIN (SELECT * FROM %q) AS t`, times-1, table, strings.Join(later, ", "), table)
-		if _, err := db.Exec(query); err != nil {
-			return fmt.Errorf("%s: %w", table, err)
-		}
 	}
-	return nil
+	for i, s := range subjects {
+		row(s.name, best[i])
+	}
+	stats, err := measure([]string{"bin/stepscope", "nsys", "stats", "--format", "csv", "-r", reports, long})
+	if err != nil {
+		return false, err
+	}
+	row("stepscope nsys stats, "+size(long), stats)
+	analysis, err := measure([]string{"bin/stepscope", "analyze", long, "--json"})
+	if err != nil {
+		return false, err
+	}
+	row("stepscope analyze, "+size(long), analysis)
+
+	met = true
+	goal := func(ok bool, format string, args ...any) {
+		word := "met   "
+		if !ok {
+			word, met = "MISSED", false
+		}
+		fmt.Printf("%s  %s\n", word, fmt.Sprintf(format, args...))
+	}
+	ratio := float64(best[0].wall) / float64(best[1].wall)
+	goal(ratio >= faster, "the same summaries %.1f times as fast as nsys stats (goal %.0f)", ratio, faster)
+	fmt.Printf("        the whole analysis takes 1/%.1f of the time of nsys stats\n", float64(best[0].wall)/float64(best[2].wall))
+	goal(stats.memory <= mostStats, "summaries of the long export in %.0f MB (goal %.0f)", stats.memory/1e6, mostStats/1e6)
+	goal(analysis.memory <= mostAnalysis, "analysis of the long export in %.0f MB (goal %.0f)", analysis.memory/1e6, mostAnalysis/1e6)
+	return met, nil
 }
 
-// strs gives the first column of a query.
-func strs(db *sql.DB, query string, args ...any) (list []string, err error) {
-	rows, err := db.Query(query, args...)
-	if err != nil {
-		return nil, err
+type cost struct {
+	wall, cpu time.Duration
+	memory    float64 // largest resident set, bytes
+}
+
+// incomplete is the exit status of an analysis that leaves part of a long
+// export out.
+const incomplete = 3
+
+func measure(args []string) (cost, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	start := time.Now()
+	_, err := cmd.Output()
+	wall := time.Since(start)
+	if err != nil && (cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != incomplete) {
+		return cost{}, fmt.Errorf("%v: %w", args, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	return list, rows.Err()
+	use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return cost{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), float64(use.Maxrss) * 1024}, nil
 }

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/ingest"
+	"github.com/stepscope/stepscope/internal/nsys"
+)
+
+// exported gives the SQLite export of a report, made for the time being where
+// there is none beside it that is newer; done removes what was made. Any other
+// file is given back as it is.
+func (e *env) exported(ctx context.Context, path string) (db string, done func(), err error) {
+	done = func() {}
+	if !strings.HasSuffix(path, ".nsys-rep") {
+		return path, done, nil
+	}
+	report, err := os.Stat(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: no such file or directory", path)
+		}
+		return "", done, err
+	}
+	beside := nsys.ExportName(path)
+	if st, err := os.Stat(beside); err == nil && st.ModTime().After(report.ModTime()) {
+		return beside, done, nil
+	}
+	dir, err := os.MkdirTemp("", "stepscope-export-")
+	if err != nil {
+		return "", done, err
+	}
+	done = func() { os.RemoveAll(dir) }
+	db = filepath.Join(dir, filepath.Base(beside))
+	if err := nsys.Export(ctx, path, db); err != nil {
+		done()
+		return "", func() {}, err
+	}
+	return db, done, nil
+}
+
+// readOptions are how the verbs read captures.
+func (e *env) readOptions(in inputs) ingest.Options {
+	return ingest.Options{Export: e.exported, Nsys: in.read}
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// nsysExport unpacks the export of a real capture: five steps of four GPUs of
+// one job, whose rank 2 runs two more MLPs a layer in every step.
+func nsysExport(t *testing.T) string {
+	t.Helper()
+	packed, err := os.ReadFile("../ingest/nsysdb/testdata/tp4-work.sqlite.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	whole, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tp4-work.sqlite")
+	if err := os.WriteFile(path, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The straggler of a capture of nsys is found as in one of PyTorch's profiler:
+// rank 2, by its work, and nobody else for work or device.
+func TestAnalyzeNsys(t *testing.T) {
+	paths := []string{nsysExport(t)}
+	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
+		if whole := filepath.Join(data, "nsys", "sg.out.sqlite"); exists(whole) {
+			paths = append(paths, whole)
+		}
+	}
+	for _, path := range paths {
+		status, stdout, stderr := run(t, context.Background(), "analyze", "--json", path)
+		if status != 0 {
+			t.Fatalf("status %d: %s", status, stderr)
+		}
+		var r struct {
+			Ranks    []struct{ Name string }
+			Findings []struct {
+				Kind, Cause string
+				Ranks       []string `json:"rank_names"`
+				Step        int      `json:"first_step"`
+			}
+			Source struct{ Device string }
+		}
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Ranks) != 4 || r.Source.Device != "NVIDIA H200" {
+			t.Errorf("%s: %d ranks on %q", path, len(r.Ranks), r.Source.Device)
+		}
+		found := false
+		for _, f := range r.Findings {
+			switch {
+			case f.Kind != "straggler":
+			case slices.Equal(f.Ranks, []string{"TP02"}) && f.Cause == "work":
+				found = f.Step == 0
+			case f.Cause != "host":
+				t.Errorf("%s: %s is blamed for %s", path, f.Ranks, f.Cause)
+			}
+		}
+		if !found {
+			t.Errorf("%s: the straggler is not found: %+v", path, r.Findings)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// All verbs that read captures take exports and reports of nsys; wrong use and
+// files that are none say so.
+func TestNsysInputs(t *testing.T) {
+	export := nsysExport(t)
+	dir := t.TempDir()
+	broken, other := filepath.Join(dir, "cut.sqlite"), filepath.Join(dir, "other.sqlite")
+	whole, err := os.ReadFile(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{broken: whole[:len(whole)/2], other: []byte("SQLite format 3\x00")} {
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"nsys stats EXPORT", 0, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
+		{"nsys stats EXPORT -r nvtx_sum --format csv", 0, "DECODE step 57"},
+		{"nsys stats EXPORT -r nvtx_sum --format json", 0, `"style": "PushPop"`},
+		{"nsys stats EXPORT -r osrt_sum", 0, "nothing in the report for osrt_sum"},
+		{"nsys stats EXPORT -r gpukernsum", 2, "no such summary, there are: cuda_gpu_kern_sum"},
+		{"nsys stats EXPORT --top -1", 2, "give 0 or more"},
+		{"nsys stats CUT", 1, "the file is cut short"},
+		{"nsys stats OTHER", 1, "not a SQLite database: shorter than its header"},
+		{"nsys stats DIR/nosuch.nsys-rep", 1, "no such file"},
+		{"analyze CUT", 1, "the file is cut short"},
+		{"analyze EXPORT --from 3 --to 2", 2, "give a stretch of time"},
+		{"analyze EXPORT --from 100", 1, "neither GPU work nor NVTX ranges in the window asked for"},
+		{"compare EXPORT EXPORT", 0, "decode"},
+		{"compare EXPORT --ranks TP00,TP02", 0, "TP02"},
+		{"trace check EXPORT", 0, "4 decode"},
+		{"trace merge EXPORT -o DIR/merged.json.gz", 0, "merged 4 of 4 files"},
+		{"trace cut EXPORT --steps 1 --merge -o DIR/cut.json.gz", 0, "cut.json.gz"},
+		{"trace export EXPORT -o DIR/spans.csv", 0, "spans.csv"},
+	} {
+		put := strings.NewReplacer("EXPORT", export, "CUT", broken, "OTHER", other, "DIR", dir)
+		status, stdout, stderr := run(t, context.Background(), strings.Fields(put.Replace(c.args))...)
+		if status != c.status || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%s: status %d, want %d and %q:\n%s%s", c.args, status, c.status, c.says, stdout, stderr)
+		}
+	}
+}
+
+// A report itself is exported by the nsys that is there, and what that makes
+// is gone afterwards.
+func TestNsysReportItself(t *testing.T) {
+	nsys := os.Getenv("STEPSCOPE_NSYS")
+	if nsys == "" {
+		nsys = "nsys"
+	}
+	if _, err := exec.LookPath(nsys); err != nil {
+		t.Skip("no nsys here (STEPSCOPE_NSYS names one)")
+	}
+	dir, tmp := t.TempDir(), t.TempDir()
+	report := filepath.Join(dir, "sleep.nsys-rep")
+	out, err := exec.Command(nsys, "profile", "-t", "osrt", "--sample=none", "--cpuctxsw=none", "-o", report, "sleep", "0.3").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Setenv("TMPDIR", tmp)
+	status, stdout, stderr := run(t, context.Background(), "nsys", "stats", report)
+	if status != 0 || !strings.Contains(stdout, "osrt_sum") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	if left := list(t, tmp); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if files := list(t, dir); len(files) != 1 {
+		t.Errorf("beside the report: %q", files)
+	}
+}
