@@ -22,7 +22,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"cmd/stepscope", []string{"internal/cli"}},
+	{"cmd/stepscope", []string{"internal/cli", "internal/nvtx"}},
 	{"internal/cli", []string{
 		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/nsys", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
@@ -39,7 +39,7 @@ var arrows = []struct {
 	}},
 	{"internal/launch", []string{
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
-		"internal/engine/sample", "internal/device", "internal/tensor",
+		"internal/engine/sample", "internal/device", "internal/tensor", "internal/nvtx",
 	}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/atomicfile", "internal/wire"}},
@@ -85,6 +85,7 @@ var arrows = []struct {
 	{"internal/clock", nil},
 	{"internal/kernel", nil},
 	{"internal/metric", nil},
+	{"internal/nvtx", nil},
 	{"internal/pftrace", nil},
 	{"internal/progress", nil},
 	{"internal/traceset", []string{"trace"}},

@@ -5,8 +5,9 @@ import (
 	"os"
 
 	"github.com/stepscope/stepscope/internal/cli"
+	"github.com/stepscope/stepscope/internal/nvtx"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	nvtx.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -85,6 +85,14 @@ type Options struct {
 	// times slower, since threads and not goroutines are switched.
 	LockThreads bool
 	Faults      *Faults // for tests of what explains traces; nil: none
+	Marks       Marker  // also told of what the Host annotates; nil: nobody
+}
+
+// Marker shows another tool the annotations of a Host. It is called on the thread that launches, and ranges nest.
+type Marker interface {
+	Bind(thread string) // names the thread
+	Push(text string)
+	Pop()
 }
 
 // Device is one rank's device.

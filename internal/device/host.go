@@ -46,6 +46,7 @@ type opFrame struct {
 	nargs  uint8
 	kind   record.Kind
 	isComm bool
+	marked bool // Marks was told
 }
 
 // Bind locks the calling goroutine, which must be the launching one, to its
@@ -54,6 +55,9 @@ func (h *Host) Bind(name string) {
 	runtime.LockOSThread()
 	h.thread = record.Thread{PID: os.Getpid(), TID: threadID(), Name: name}
 	h.greeted = 0
+	if m := h.d.opt.Marks; m != nil {
+		m.Bind(name)
+	}
 }
 
 // Release lets the goroutine move between threads again.
@@ -78,6 +82,10 @@ func (h *Host) Annotate(name string) {
 // requests in it, separated by commas; it is asked only while something is
 // recorded.
 func (h *Host) AnnotateStep(name string, requests func() string) {
+	m := h.d.opt.Marks
+	if m != nil {
+		m.Push(name)
+	}
 	if r := h.d.rec.Load(); r != nil {
 		f := opFrame{kind: record.Annotation}
 		if requests != nil && r.Options.CPU {
@@ -87,6 +95,7 @@ func (h *Host) AnnotateStep(name string, requests func() string) {
 	} else {
 		h.skip()
 	}
+	h.open[h.depth-1].marked = m != nil
 	if h.d.opt.Faults != nil {
 		h.countStep(name)
 	}
@@ -97,7 +106,7 @@ func (h *Host) skip() {
 	if h.depth == len(h.open) {
 		h.open = append(h.open, opFrame{})
 	}
-	h.open[h.depth].window = 0
+	h.open[h.depth].window, h.open[h.depth].marked = 0, false
 	h.depth++
 }
 
@@ -129,6 +138,9 @@ func (h *Host) begin(r *record.Recording, f opFrame, name string, args []Arg) {
 func (h *Host) End() {
 	h.depth--
 	f := &h.open[h.depth]
+	if f.marked {
+		h.d.opt.Marks.Pop()
+	}
 	if f.window == 0 {
 		return
 	}

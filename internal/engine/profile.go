@@ -104,11 +104,13 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 		return ErrProfileRunning
 	}
 	if req.Activities&ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
-		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch")
+		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
 	}
-	if err := writable(req.OutputDir); err != nil {
-		e.session.Store(nil)
-		return fmt.Errorf("%w: no trace can be written to output_dir: %v", ErrInvalid, err)
+	if s.records() {
+		if err := writable(req.OutputDir); err != nil {
+			e.session.Store(nil)
+			return fmt.Errorf("%w: no trace can be written to output_dir: %v", ErrInvalid, err)
+		}
 	}
 	armed := make(chan error, len(e.ranks))
 	for _, r := range e.ranks {

@@ -184,9 +184,11 @@ func (w *window) stop() {
 // process, so only the first rank does, as in SGLang.
 func (w *window) outerProfiler(on bool) {
 	f := w.s.e.opt.CUDAProfiler
-	if f != nil && w.s.req.Activities&ActivityCUDAProfiler != 0 && w.r == w.s.e.ranks[0] {
-		f(on)
+	if f == nil || w.s.req.Activities&ActivityCUDAProfiler == 0 || w.r != w.s.e.ranks[0] {
+		return
 	}
+	w.s.log(w.r, "Call cudaProfiler%s", map[bool]string{true: "Start", false: "Stop"}[on])
+	f(on)
 }
 
 // closeStage ends the window of a stage, and the whole when there is no other.

@@ -42,6 +42,8 @@ type ModelArgs struct {
 	GraphMaxBS   int   `name:"cuda-graph-max-bs" placeholder:"N" help:"Largest batch that a graph is captured for." json:"cuda_graph_max_bs,omitempty"`
 	GraphBS      []int `name:"cuda-graph-bs" placeholder:"N,..." help:"Batch sizes that graphs are captured for." json:"cuda_graph_bs,omitempty"`
 
+	Markers bool `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around every step and module call, for Nsight Systems; in the server's own traces too. Replayed graphs have none: add --disable-cuda-graph." json:"enable_layerwise_nvtx_marker"`
+
 	Seed   int64    `name:"random-seed" placeholder:"N" help:"Of requests that bring none; default: another one each time." json:"random_seed,omitempty"`
 	Cores  int      `name:"device-cores" placeholder:"N" help:"Cores of each rank's software GPU; default: all, divided by the ranks." json:"device_cores,omitempty"`
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`

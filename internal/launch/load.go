@@ -74,7 +74,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 	e := &Engine{tok: m.tok}
 	eo := engine.Options{
 		Sched: so, ContextLen: m.ContextLen, EOS: append(m.cfg.EOS[:len(m.cfg.EOS):len(m.cfg.EOS)], m.tokEOS...), Balance: engine.Balance(a.LoadBalance),
-		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log,
+		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log, CUDAProfiler: outerProfiler(),
 	}
 	if opt.OnStep != nil {
 		eo.OnStep = func(dp int, r sched.Report) { opt.OnStep(m.z.LogPrefix(dp), r) }

@@ -51,6 +51,7 @@ func Open(a ModelArgs, log func(line string)) (_ *Model, err error) {
 		m.close()
 		return nil, err
 	}
+	a.logMarks(log)
 	return m, nil
 }
 
@@ -109,10 +110,10 @@ func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 		Config: m.cfg, Source: m.src, Sizes: m.z, DP: dp, Host: host,
 		Model: model.Options{
 			Format: m.format, NumBlocks: m.blocks, MaxSeqs: seqs, MaxTokens: tokens,
-			NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(),
+			NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(), Markers: a.Markers,
 		},
 		Device: func(rank int) device.Options {
-			return device.Options{Name: accelerator(), Memory: m.memory, Workers: a.cores(), Faults: m.faults[rank]}
+			return device.Options{Name: accelerator(), Memory: m.memory, Workers: a.cores(), Faults: m.faults[rank], Marks: a.marks()}
 		},
 	})
 }

@@ -8,15 +8,30 @@ import (
 	"github.com/stepscope/stepscope/internal/tensor"
 )
 
-// attend launches what lies between the projections of a layer: norms of the heads if the model has them, rotation,
-// storing keys and values, attention. qkv is [n][heads+2·kvHeads][head_dim], out [n][heads][head_dim].
-func (p *pass) attend(y *layer, cache *kvCache) {
-	if y.qNorm != nil {
+// attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], norms of the heads
+// if the model has them, rotation, storing keys and values, attention, the projection back to h.
+func (p *pass) attend(y *layer, m *layerModules, h []float32, cache *kvCache) {
+	r, hidden := p.r, p.r.cfg.Hidden
+	p.enter(&m.qkv)
+	r.linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
+	p.leave(&m.qkv)
+
+	if y.qNorm != nil { // no module: SGLang fuses the two norms as well
 		p.headNorm(y)
 	}
+	p.enter(&m.rotary)
 	p.rotate()
+	p.leave(&m.rotary)
+
+	p.enter(&m.attn)
 	p.store(cache)
 	p.attention(cache)
+	p.leave(&m.attn)
+
+	p.enter(&m.o)
+	r.linear(h, hidden, y.o, r.buf.attn, r.headsWidth, p.n)
+	p.reduce(h)
+	p.leave(&m.o)
 }
 
 // headNorm normalizes each query and key head.

@@ -44,13 +44,25 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 func (p *pass) body() {
 	r := p.r
 	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
+	if !r.geo.first() {
+		r.stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
+	}
+	p.enter(&r.mod.model)
+	p.stage(x, h)
+	p.leave(&r.mod.model)
+	if !r.geo.last() {
+		r.stream.Send(r.groups.PP, r.geo.PPRank+1, x)
+	}
+}
+
+// stage is the part of the body between receiving and sending.
+func (p *pass) stage(x, h []float32) {
+	r := p.r
 	if r.geo.first() {
-		r.push("model.embed_tokens")
+		p.enter(&r.mod.embed)
 		p.embed(x)
 		p.reduce(x)
-		r.pop()
-	} else {
-		r.stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
+		p.leave(&r.mod.embed)
 	}
 	var pending []float32 // what the last block adds to the residual stream, fused into the next norm
 	for i := range r.w.layers {
@@ -59,48 +71,57 @@ func (p *pass) body() {
 	}
 	if !r.geo.last() {
 		p.add(x, h)
-		r.stream.Send(r.groups.PP, r.geo.PPRank+1, x)
 		return
 	}
-	r.push("model.norm")
+	p.enter(&r.mod.norm)
 	p.norm(h, x, pending, r.w.norm)
-	r.pop()
+	p.leave(&r.mod.norm)
 }
 
 // layer runs one decoder layer: x is the residual stream, to which pending is still to be added; what the layer adds
 // last is left in h.
 func (p *pass) layer(i int, x, h, pending []float32) {
 	r := p.r
-	y, c, name := &r.w.layers[i], r.cfg, &r.names[i]
-	r.push(name.layer)
-	defer r.pop()
+	y, m := &r.w.layers[i], &r.mod.layers[i]
+	p.enter(&m.layer)
+	defer p.leave(&m.layer)
 
-	r.push(name.inputNorm)
+	p.enter(&m.inputNorm)
 	p.norm(h, x, pending, y.inputNorm)
-	r.pop()
+	p.leave(&m.inputNorm)
 
-	r.push(name.attn)
-	r.linear(r.buf.qkv, r.qkvWidth, y.qkv, h, c.Hidden, p.n)
-	p.attend(y, r.kv[i])
-	r.linear(h, c.Hidden, y.o, r.buf.attn, r.headsWidth, p.n)
-	p.reduce(h)
-	r.pop()
+	p.enter(&m.selfAttn)
+	p.attend(y, m, h, r.kv[i])
+	p.leave(&m.selfAttn)
 
-	r.push(name.postNorm)
+	p.enter(&m.postNorm)
 	p.norm(h, x, h, y.postNorm)
-	r.pop()
+	p.leave(&m.postNorm)
 
-	r.push(name.mlp)
+	p.enter(&m.mlp)
 	if y.experts != nil {
-		p.experts(y, h)
+		p.experts(y, m, h)
 	} else {
-		width := r.geo.ffn.len()
-		r.linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, c.Hidden, p.n)
-		r.siluMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
-		r.linear(h, c.Hidden, y.ffn.down, r.buf.act, width, p.n)
+		p.dense(y, m, h)
 	}
+	p.leave(&m.mlp)
+}
+
+// dense launches the feed-forward of a layer without experts.
+func (p *pass) dense(y *layer, m *layerModules, h []float32) {
+	r, hidden, width := p.r, p.r.cfg.Hidden, p.r.geo.ffn.len()
+	p.enter(&m.gateUp)
+	r.linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, hidden, p.n)
+	p.leave(&m.gateUp)
+
+	p.enter(&m.act)
+	r.siluMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
+	p.leave(&m.act)
+
+	p.enter(&m.down)
+	r.linear(h, hidden, y.ffn.down, r.buf.act, width, p.n)
 	p.reduce(h)
-	r.pop()
+	p.leave(&m.down)
 }
 
 // reduce sums a buffer over the tensor-parallel group.
@@ -140,8 +161,8 @@ func (p *pass) logits(picked int) ([][]float32, error) {
 // head launches the logits of n ≤ MaxSeqs rows of h, [n][vocab], on every rank of the group.
 func (p *pass) head(pick []int32, n int) {
 	r, c, g := p.r, p.r.cfg, p.r.geo
-	r.push("lm_head")
-	defer r.pop()
+	p.enter(&r.mod.logits)
+	defer p.leave(&r.mod.logits)
 	p.gather(r.buf.picked, r.buf.h, pick, n)
 	part := r.buf.part[:n*g.vocabWidth]
 	r.linear(part, g.vocabWidth, r.w.head, r.buf.picked, c.Hidden, n)

@@ -25,10 +25,6 @@ func (r *Runner) launch(k device.Kernel, chunks int, run func(chunk int)) {
 	r.stream.Launch(k)
 }
 
-// push opens a host annotation, pop closes the last one.
-func (r *Runner) push(name string) { r.dev.Host().Annotate(name) }
-func (r *Runner) pop()             { r.dev.Host().End() }
-
 // upload copies what the host wrote to the buffer that kernels read. The host's may be written again after a sync.
 func (r *Runner) upload(dst, src *inputs) error {
 	return r.stream.Copy(device.HostToDevicePinned, comm.Bytes(dst.buf), comm.Bytes(src.buf))

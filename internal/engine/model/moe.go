@@ -41,11 +41,18 @@ func newMoEBuffers(c *Config, g *geometry, rows int) *moeBuffers {
 // pairs is how many sorted rows there are; it is known when align has run.
 func (m *moeBuffers) pairs() int { return int(m.offsets[len(m.offsets)-1]) }
 
-// experts launches h = Σ weight·expert(h) over the chosen experts of this rank; h is [n][hidden].
-func (p *pass) experts(y *layer, h []float32) {
+// experts launches h = Σ weight·expert(h) over the chosen experts; h is [n][hidden].
+func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	r, m, c := p.r, p.r.moe, p.r.cfg
+	p.enter(&mod.gate)
 	r.linear(m.logits, c.Experts, y.router, h, c.Hidden, p.n)
+	p.leave(&mod.gate)
+
+	p.enter(&mod.topK)
 	p.route()
+	p.leave(&mod.topK)
+
+	p.enter(&mod.experts)
 	p.align()
 	p.permute(h)
 	width := r.geo.expertFFN.len()
@@ -53,6 +60,8 @@ func (p *pass) experts(y *layer, h []float32) {
 	r.siluMul(m.act, m.gateUp, width, p.n*c.ExpertsPerToken, m.pairs)
 	p.grouped(m.out, c.Hidden, m.act, width, y.experts, func(e *expert) linear { return e.down })
 	p.combine(h)
+	p.leave(&mod.experts)
+	p.reduce(h)
 }
 
 // route turns the router's logits into probabilities and picks the K largest, the first of equals.

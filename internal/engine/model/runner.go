@@ -21,6 +21,8 @@ type Options struct {
 	// larger ones than the last run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, of 8 up to 128, of 16
 	// up to MaxSeqs.
 	GraphSizes []int
+	// Markers annotates each call of a module by the text of SGLang's layer-wise NVTX markers.
+	Markers bool
 }
 
 func (o Options) withDefaults() Options {
@@ -89,14 +91,11 @@ type Runner struct {
 	positions  int // most positions of a sequence
 	headsWidth int // query heads · head_dim
 	qkvWidth   int
-	names      []layerNames
+	mod        modules
 	buf        buffers
 	moe        *moeBuffers // nil: no layer of the stage has experts
 	graphs     map[int]*decodeGraph
 }
-
-// layerNames are the annotations of a layer.
-type layerNames struct{ layer, inputNorm, attn, postNorm, mlp string }
 
 // buffers are the activations of a pass. Every row of every buffer belongs to one token.
 type buffers struct {
@@ -147,6 +146,7 @@ func NewRunner(cfg *Config, src Source, shard Shard, dev *device.Device, groups 
 		graphs:     map[int]*decodeGraph{},
 	}
 	r.rope = cfg.Rope.table(cfg.HeadDim, r.positions)
+	r.mod = r.modules()
 	r.allocate()
 	return r, nil
 }
@@ -169,10 +169,6 @@ func (r *Runner) allocate() {
 	}
 	for i := g.layers.lo; i < g.layers.hi; i++ {
 		r.kv = append(r.kv, newKVCache(g.kv.len(), c.HeadDim, r.opt.NumBlocks))
-		r.names = append(r.names, layerNames{
-			fmt.Sprintf("model.layers.%d", i), layerName(i, "input_layernorm"), layerName(i, "self_attn"),
-			layerName(i, "post_attention_layernorm"), layerName(i, "mlp"),
-		})
 		if c.HasExperts(i) && r.moe == nil {
 			r.moe = newMoEBuffers(c, g, r.rows)
 		}

@@ -1,0 +1,172 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Annotations follow the modules that SGLang makes of the same checkpoint. Without Options.Markers there are those of a
+// layer and its four parts, by their names in the checkpoint. With them every call of a module has one, and its text is
+// that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict of
+// the module's path, the sizes of its own parameters and those of the tensors that it is given by position.
+//
+// What SGLang does without calling a module has no marker here either: the whole network and the head (their weights are
+// used by ModelRunner and LogitsProcessor), and the norms of query and key heads, which are one kernel.
+
+// module is a call of a module as annotations show it.
+type module struct {
+	text string // of the annotation; "": it has none
+
+	head   string  // of a marker, up to its inputs; "": text is fixed
+	inputs []sizes // of a marker
+	rows   int     // that text is for
+}
+
+// sizes are those of a tensor. A negative first one counts in rows of the pass.
+type sizes []int
+
+// param is a parameter of a module.
+type param struct {
+	name string
+	sizes
+}
+
+// modules are those that a rank calls in a pass.
+type modules struct {
+	model, embed, norm, logits module
+	layers                     []layerModules // of the stage
+}
+
+type layerModules struct {
+	layer, inputNorm, selfAttn, qkv, rotary, attn, o, postNorm, mlp module
+	gateUp, act, down                                               module // of a dense feed-forward
+	gate, topK, experts                                             module // of one with experts
+}
+
+// modules describes those of the rank, with the sizes of its shard.
+func (r *Runner) modules() modules {
+	h, g := r.cfg.Hidden, r.geo
+	rows, hidden := sizes{-1}, sizes{-1, h}
+	norm := params("weight", h)
+	m := modules{
+		model:  r.module("", "model", nil, rows, rows),
+		embed:  r.module("model.embed_tokens", "model.embed_tokens", params("weight", g.vocab.len(), h), rows),
+		norm:   r.module("model.norm", "model.norm", norm, hidden, hidden),
+		logits: r.module("lm_head", "logits_processor", nil, rows, hidden),
+	}
+	for i := g.layers.lo; i < g.layers.hi; i++ {
+		shown := func(name string, own []param, inputs ...sizes) module {
+			return r.module(layerName(i, name), layerName(i, name), own, inputs...)
+		}
+		marked := func(name string, own []param, inputs ...sizes) module {
+			return r.module("", layerName(i, name), own, inputs...)
+		}
+		// The first layer of a stage has no residual stream to add to.
+		added := []sizes{hidden, hidden}
+		if i == g.layers.lo {
+			added = added[:1]
+		}
+		name := fmt.Sprintf("model.layers.%d", i)
+		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.len() * r.cfg.HeadDim}
+		y := layerModules{
+			layer:     r.module(name, name, nil, append([]sizes{rows}, added...)...),
+			inputNorm: shown("input_layernorm", norm, added...),
+			selfAttn:  shown("self_attn", nil), // it is called with keywords
+			qkv:       marked("self_attn.qkv_proj", biased(r.cfg.QKVBias, r.qkvWidth, h), hidden),
+			rotary:    marked("self_attn.rotary_emb", nil, rows, q, kv),
+			attn:      marked("self_attn.attn", nil, q, kv, kv),
+			o:         marked("self_attn.o_proj", biased(r.cfg.OBias, h, r.headsWidth), q),
+			postNorm:  shown("post_attention_layernorm", norm, hidden, hidden),
+			mlp:       shown("mlp", nil, hidden),
+		}
+		if c := r.cfg; c.HasExperts(i) {
+			n, width := g.experts.len(), g.expertFFN.len()
+			logits, picked := sizes{-1, c.Experts}, sizes{-1, c.ExpertsPerToken}
+			y.gate = marked("mlp.gate", params("weight", c.Experts, h), hidden)
+			y.topK = marked("mlp.topk", nil, hidden, logits)
+			y.experts = marked("mlp.experts", []param{{"w13_weight", sizes{n, 2 * width, h}}, {"w2_weight", sizes{n, h, width}}},
+				hidden, picked, picked, logits)
+		} else {
+			width := g.ffn.len()
+			y.gateUp = marked("mlp.gate_up_proj", biased(c.MLPBias, 2*width, h), hidden)
+			y.act = marked("mlp.act_fn", nil, sizes{-1, 2 * width})
+			y.down = marked("mlp.down_proj", biased(c.MLPBias, h, width), sizes{-1, width})
+		}
+		m.layers = append(m.layers, y)
+	}
+	return m
+}
+
+func params(name string, dims ...int) []param { return []param{{name, dims}} }
+
+// biased are the parameters of a product of out × in.
+func biased(bias bool, out, in int) []param {
+	p := params("weight", out, in)
+	if bias {
+		p = append(p, param{"bias", sizes{out}})
+	}
+	return p
+}
+
+// module describes one: plain is its annotation without markers, path where it is in the network.
+func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module {
+	if !r.opt.Markers {
+		return module{text: plain}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "{'Module': 'model.%s'", path)
+	for i, p := range own {
+		b.WriteString([]string{", 'TrainableParams': {", ", "}[min(i, 1)])
+		fmt.Fprintf(&b, "'%s': %s", p.name, p.append(nil, 0))
+	}
+	if len(own) > 0 {
+		b.WriteByte('}')
+	}
+	return module{head: b.String(), inputs: inputs}
+}
+
+// marker is the text of a call with so many rows.
+func (m *module) marker(rows int) string {
+	b := []byte(m.head)
+	for i, s := range m.inputs {
+		b = append(b, []string{", 'Inputs': [", ", "}[min(i, 1)]...)
+		b = s.append(b, rows)
+	}
+	if len(m.inputs) > 0 {
+		b = append(b, ']')
+	}
+	return string(append(b, '}'))
+}
+
+// append writes the sizes as a Python list.
+func (s sizes) append(b []byte, rows int) []byte {
+	b = append(b, '[')
+	for i, n := range s {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if n < 0 {
+			n *= -rows
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, ']')
+}
+
+// enter annotates what follows as a call of m, until leave.
+func (p *pass) enter(m *module) {
+	if m.head != "" && m.rows != p.n {
+		m.rows, m.text = p.n, m.marker(p.n)
+	}
+	if m.text != "" {
+		p.r.dev.Host().Annotate(m.text)
+	}
+}
+
+// leave ends the annotation of m.
+func (p *pass) leave(m *module) {
+	if m.text != "" {
+		p.r.dev.Host().End()
+	}
+}
