@@ -43,7 +43,13 @@ var (
 // listening: a tool has attached.
 var listening atomic.Bool
 
-var attach = sync.OnceValues(func() (bool, error) {
+var attach = sync.OnceValues(load)
+
+// Attached tells whether a tool is there; the first call lets it in. The error says why one that wants to be cannot.
+func Attached() (bool, error) { return attach() }
+
+// load lets the tool in that the environment names.
+func load() (bool, error) {
 	path := os.Getenv(EnvPath)
 	if path == "" {
 		return false, nil
@@ -61,10 +67,7 @@ var attach = sync.OnceValues(func() (bool, error) {
 	}
 	listening.Store(true)
 	return true, nil
-})
-
-// Attached tells whether a tool is there; the first call lets it in. The error says why one that wants to be cannot.
-func Attached() (bool, error) { return attach() }
+}
 
 // inject hands the tables to a tool's InitializeInjectionNvtx2 and tells whether it took them.
 func inject(entry uintptr) bool {
