@@ -53,7 +53,11 @@ Examples:
   stepscope serve --model-path builtin:llama-tiny
   stepscope serve --model-path ~/models/Qwen3-0.6B --tp-size 2 --enable-metrics
   stepscope serve --model-path DIR_WITH_CONFIG --load-format dummy --json-model-override-args '{"num_hidden_layers": 2}'
-  curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile`
+  curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile
+
+Under Nsight Systems, its layers as NVTX ranges, and only while a profile request with the activity CUDA_PROFILER is open:
+  nsys profile -t nvtx -c nvtx -p cudaProfilerApi@stepscope --capture-range-end=stop stepscope serve --model-path builtin:llama-tiny --enable-layerwise-nvtx-marker --disable-cuda-graph
+  curl -d '{"activities": ["CUDA_PROFILER"], "num_steps": 10}' localhost:30000/start_profile`
 }
 
 // Run serves until it is told to end.

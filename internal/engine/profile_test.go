@@ -219,7 +219,7 @@ func TestRecordOptions(t *testing.T) {
 	} {
 		var switched []bool
 		r := newRig(t, 2, 1, Options{CUDAProfiler: func(on bool) { switched = append(switched, on) }})
-		req := profileIn(t.TempDir())
+		req := profileIn(filepath.Join(t.TempDir(), "made"))
 		req.Activities, req.WithStack, req.RecordShapes = tt.activities, tt.stack, tt.shapes
 		if err := r.StartProfile(t.Context(), req); err != nil {
 			t.Fatal(err)
@@ -241,6 +241,9 @@ func TestRecordOptions(t *testing.T) {
 		}
 		if tt.want.Memory {
 			want += 2
+		}
+		if _, err := os.Stat(req.OutputDir); (err == nil) != (want > 0) {
+			t.Errorf("%b: output_dir: %v, with %d files in it", tt.activities, err, want)
 		}
 		if len(res.Files) != want || res.Message != "" || res.Steps != 2 {
 			t.Errorf("%b: %+v", tt.activities, res)

@@ -123,7 +123,9 @@ model
   model.norm
 logits_processor
 `
-	decode := func(at int) { j.forward(t, &Batch{Mode: Decode, Seqs: []Seq{{Tokens: []int32{4}, Start: at, Blocks: blocks}}}) }
+	decode := func(at int) {
+		j.forward(t, &Batch{Mode: Decode, Seqs: []Seq{{Tokens: []int32{4}, Start: at, Blocks: blocks}}})
+	}
 
 	dev := j.ranks[0].dev
 	if err := dev.StartRecording(device.RecordOptions{CPU: true, GPU: true}); err != nil {

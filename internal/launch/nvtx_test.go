@@ -1,0 +1,34 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMarkersLog: the log says what becomes of markers; without a tool the ranks tell nobody.
+func TestMarkersLog(t *testing.T) {
+	t.Setenv("NVTX_INJECTION64_PATH", "")
+	for _, tt := range []struct {
+		name             string
+		markers, noGraph bool
+		want             []string // begins of lines
+	}{
+		{"off", false, false, nil},
+		{"on", true, true, []string{"NVTX markers: no tool listens"}},
+		{"with graphs", true, false, []string{"NVTX markers: no tool listens", "NVTX markers: replayed graphs have none"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := DefaultArgs("builtin:llama-tiny")
+			a.Markers, a.DisableGraph = tt.markers, tt.noGraph
+			var lines []string
+			a.logMarks(func(line string) { lines = append(lines, line) })
+			if !slices.EqualFunc(lines, tt.want, strings.HasPrefix) {
+				t.Errorf("logged %q, want %q", lines, tt.want)
+			}
+			if a.marks() != nil {
+				t.Error("a rank tells somebody")
+			}
+		})
+	}
+}
