@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64) && !static
+
 package main
 
 import (
@@ -71,7 +73,7 @@ func profile(t *testing.T, options, serve []string) *profiled {
 	args := slices.Concat([]string{"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-f", "true", "-o", p.path("report")}, options,
 		// A shell tells the pid, which nsys keeps to itself.
 		[]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, p.path("pid"), exe, "serve", "--model-path", "builtin:llama-tiny",
-			"--tp-size", "2", "--port", "0", "--max-running-requests", "4", "--enable-layerwise-nvtx-marker"}, serve)
+			"--tp-size", "2", "--port", "0", "--max-running-requests", "4", "--max-total-tokens", "4096", "--enable-layerwise-nvtx-marker"}, serve)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	p.cmd = exec.CommandContext(ctx, nsys, args...)
 	p.cmd.Env = append(os.Environ(), "STEPSCOPE_TEST_MAIN=1", "XDG_CACHE_HOME="+p.dir)

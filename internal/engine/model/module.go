@@ -11,8 +11,8 @@ import (
 // that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict of
 // the module's path, the sizes of its own parameters and those of the tensors that it is given by position.
 //
-// What SGLang does without calling a module has no marker here either: the whole network and the head (their weights are
-// used by ModelRunner and LogitsProcessor), and the norms of query and key heads, which are one kernel.
+// What SGLang does without calling a module has no marker here either: the whole network, whose forward ModelRunner calls
+// past the hooks; the head, of which LogitsProcessor takes the weights; the norms of query and key heads, one fused kernel.
 
 // module is a call of a module as annotations show it.
 type module struct {
