@@ -25,10 +25,11 @@ const (
 	Decode
 	Mixed
 	IdleStep
+	Denoising // of a diffusion model
 )
 
 func (k StepKind) String() string {
-	return [...]string{"other", "prefill", "decode", "mixed", "idle"}[min(k, IdleStep)]
+	return [...]string{"other", "prefill", "decode", "mixed", "idle", "denoising"}[min(k, Denoising)]
 }
 
 // The names that servers give their forward passes.
@@ -38,12 +39,14 @@ var (
 	vllmOldStep  = regexp.MustCompile(`^execute_new_(\d+)_cached_(\d+)$`)
 	atomStep     = regexp.MustCompile(`^(prefill|decode)\[bs=(\d+)(?:/\d+)? tok=(\d+)\b.*\]$`)
 	profilerStep = regexp.MustCompile(`^ProfilerStep#?\s*\d+$`)
+	denoiseStep  = regexp.MustCompile(`^denoising_step_\d+_t[\d.e+-]+$`)
 	nvtxStep     = regexp.MustCompile(`^([A-Z_]+) step (\d+)$`)
 )
 
 // ParseStep recognises the name of a forward pass: SGLang's
 // "step[DECODE bs=16]", vLLM's "execute_context_2(6144)_generation_3(3)",
-// ATOM's "decode[bs=4 tok=4 …]", "DECODE step 3" and "ProfilerStep#3".
+// ATOM's "decode[bs=4 tok=4 …]", "DECODE step 3", SGLang Diffusion's
+// "denoising_step_0_t1000" and "ProfilerStep#3".
 // Warm-up runs and graph captures are no steps.
 func ParseStep(name string) (Step, bool) {
 	// Every form but these begins with one of few letters; most annotations
@@ -105,6 +108,9 @@ func ParseStep(name string) (Step, bool) {
 	}
 	if m := nvtxStep.FindStringSubmatch(name); m != nil && modeKind(m[1]) != OtherStep {
 		return Step{Kind: modeKind(m[1]), Mode: m[1], Batch: -1, Tokens: -1}, true
+	}
+	if denoiseStep.MatchString(name) {
+		return Step{Kind: Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}, true
 	}
 	if profilerStep.MatchString(name) {
 		return Step{Kind: OtherStep, Mode: "ProfilerStep", Batch: -1, Tokens: -1}, true

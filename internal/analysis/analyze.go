@@ -26,8 +26,9 @@ type Options struct {
 	Rules   *kernel.Rules // kernel classes; nil: the built-in table
 }
 
-// ErrNothing means that no trace has any GPU work.
-var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work (was the window recorded with GPU activities, and was there traffic?)")
+// ErrNothing means that no trace has any GPU work, nor named steps or layers to
+// tell host time by.
+var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and no named steps (was the window recorded with GPU activities, and was there traffic?)")
 
 // analyzer holds what the parts of a report share.
 type analyzer struct {
@@ -43,6 +44,10 @@ type analyzer struct {
 	kindOf      []trace.StepKind
 	late        map[*domain][][]lateness
 	gaps        []openGap
+	marks       *markers // nil without layer-wise markers
+	layerWork   *layerWork
+	hostOnly    bool               // no GPU work was recorded: steps and layers are told by host time
+	hostOps     map[string][]int64 // then: self time of CPU ops by step, filled on demand
 	report      *Report
 }
 
@@ -63,12 +68,9 @@ func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
 			a.report.Notes = append(a.report.Notes, noteOf(n))
 		}
 	}
-	work := 0
-	for _, r := range a.ranks {
-		work += len(r.ops)
-	}
-	if work == 0 {
-		return nil, ErrNothing
+	a.findMarkers()
+	if err := a.anything(); err != nil {
+		return nil, err
 	}
 	a.label()
 	a.source(opt)
@@ -89,10 +91,31 @@ func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
 	slices.SortFunc(a.report.Ranks, func(x, y RankRow) int { return cmp.Compare(x.Rank, y.Rank) })
 	a.collectives()
 	a.kernels()
+	a.layers()
 	a.cpu()
 	a.memory()
 	a.finish(findings)
 	return a.report, nil
+}
+
+// anything looks whether there is something to explain: GPU work, or else the
+// host time of steps and layers.
+func (a *analyzer) anything() error {
+	steps := 0
+	for _, r := range a.ranks {
+		if len(r.ops) > 0 {
+			return nil
+		}
+		steps += r.cut + len(r.steps)
+	}
+	if steps == 0 {
+		return ErrNothing
+	}
+	a.hostOnly = true
+	for _, r := range a.ranks { // that GPU work is missing tells nothing of their ends
+		r.steps, r.cut = r.steps[:len(r.steps)+r.cut], 0
+	}
+	return nil
 }
 
 // label names the ranks. Files that do not say their rank get their place in
@@ -400,7 +423,7 @@ func (a *analyzer) number() {
 }
 
 // heaviest orders kinds by the work that a step of them has.
-var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Decode, trace.OtherStep, trace.IdleStep}
+var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Denoising, trace.Decode, trace.OtherStep, trace.IdleStep}
 
 // only tells whether no step but n is of a kind.
 func (a *analyzer) only(k trace.StepKind, n int) bool {

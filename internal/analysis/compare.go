@@ -20,6 +20,9 @@ type Comparison struct {
 	B       Side         `json:"b"`
 	Steps   []StepDiff   `json:"steps"`
 	Kernels []KernelDiff `json:"kernels"` // what changed the step most comes first
+	// Modules compares modules of one kind in all layers, if both captures have
+	// layer-wise markers; what changed the step most comes first.
+	Modules []ModuleDiff `json:"modules"`
 	// Regressions are the rows of Steps and Kernels that got slower by more
 	// than the limit asked for, with statistics to show it.
 	Regressions []string `json:"regressions"`
@@ -92,6 +95,18 @@ type KernelDiff struct {
 	Change
 }
 
+// ModuleDiff compares the modules of one kind in all layers of a stack, in steps
+// of one kind: the summed GPU time a step of what was launched inside them.
+type ModuleDiff struct {
+	Kind    string  `json:"kind"`
+	Mode    string  `json:"mode"`
+	Batch   int     `json:"batch"`  // -1: not said
+	Module  string  `json:"module"` // model.layers.*.mlp.down_proj
+	Verdict string  `json:"verdict"`
+	Effect  float64 `json:"effect"` // as a kernel's
+	Change
+}
+
 // CompareOptions steer Compare.
 type CompareOptions struct {
 	IDA, IDB string
@@ -123,10 +138,11 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Format: 1, A: ha.side(), B: hb.side(), Limit: opt.FailOn,
-		Steps: []StepDiff{}, Kernels: []KernelDiff{}, Regressions: []string{}, Notes: []string{},
+		Steps: []StepDiff{}, Kernels: []KernelDiff{}, Modules: []ModuleDiff{}, Regressions: []string{}, Notes: []string{},
 	}
 	c.steps(ha, hb)
 	c.kernels(ha, hb)
+	c.modules(ha, hb)
 	c.judge(opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
 	if ha.a.report.Source.Device != hb.a.report.Source.Device {
 		c.Notes = append(c.Notes, fmt.Sprintf("the devices differ: %s against %s", ha.a.report.Source.Device, hb.a.report.Source.Device))
@@ -275,6 +291,15 @@ func (c *Comparison) kernels(a, b *half) {
 	}
 }
 
+// clean makes what could not be computed 0: JSON has no NaN.
+func (c *Change) clean() {
+	for _, f := range []*float64{&c.A, &c.B, &c.Change, &c.Lo, &c.Hi, &c.P, &c.PAdj} {
+		if math.IsNaN(*f) || math.IsInf(*f, 0) {
+			*f = 0
+		}
+	}
+}
+
 func orZero(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
@@ -287,16 +312,9 @@ func orZero(x float64) float64 {
 // more than limit. Ranks of one capture end their steps together, so there the
 // figures of their own are judged.
 func (c *Comparison) judge(limit float64, ranks bool) {
-	clean := func(ch *Change) {
-		for _, f := range []*float64{&ch.A, &ch.B, &ch.Change, &ch.Lo, &ch.Hi, &ch.P, &ch.PAdj} {
-			if math.IsNaN(*f) || math.IsInf(*f, 0) {
-				*f = 0
-			}
-		}
-	}
 	for i := range c.Steps {
 		d := &c.Steps[i]
-		clean(&d.Change)
+		d.clean()
 		judged := d.Figure == "step"
 		if ranks {
 			judged = d.Figure == "compute" || d.Figure == "host_gap"
@@ -308,7 +326,7 @@ func (c *Comparison) judge(limit float64, ranks bool) {
 	}
 	for i := range c.Kernels {
 		d := &c.Kernels[i]
-		clean(&d.Change)
+		d.clean()
 		if limit <= 0 {
 			continue
 		}

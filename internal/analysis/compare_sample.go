@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,13 +10,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
+var errNoGPU = errors.New("nothing to compare: the traces hold no GPU work (was the window recorded with GPU activities, and was there traffic?)")
+
 // half is one side, prepared.
 type half struct {
-	a     *analyzer
-	ranks []*rank
-	steps map[bucket]*figures
-	total map[bucket]float64 // median step time
-	kern  map[kernelKey]*kernelSamples
+	a       *analyzer
+	ranks   []*rank
+	steps   map[bucket]*figures
+	total   map[bucket]float64 // median step time
+	kern    map[kernelKey]*kernelSamples
+	modules map[moduleKey][]float64 // as the sums of kern
 	// rankSteps is how many steps of a bucket all ranks have together.
 	rankSteps map[bucket]int
 }
@@ -56,14 +60,15 @@ func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half
 		a.ranks = append(a.ranks, r)
 	}
 	if work == 0 {
-		return nil, ErrNothing
+		return nil, errNoGPU
 	}
+	a.findMarkers()
 	a.label()
 	a.source(Options{ID: id})
 	a.match()
 	a.number()
 	a.times()
-	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, rankSteps: map[bucket]int{}}
+	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}
 	for _, r := range a.ranks {
 		if only == "" || r.label == only {
 			h.ranks = append(h.ranks, r)
@@ -161,6 +166,7 @@ func (h *half) sample() {
 			k.sums[nth[n]] += float64(took) / float64(have[n])
 			k.each = append(k.each, took)
 			k.count++
+			h.addModules(r, o, of[n], nth[n], count[of[n]], float64(took)/float64(have[n]))
 		}
 	}
 }

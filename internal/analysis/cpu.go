@@ -57,49 +57,61 @@ func (a *analyzer) cpu() {
 	a.report.CPU.Ops, a.report.CPU.Frames = topOps(ops), topOps(frames)
 }
 
-// selfTimes adds up the spans of the wanted categories by name, nesting by
-// containment per thread. Children that stick out of their parent by a few ns
-// are clipped to it.
+// selfTimes adds up the spans of the wanted categories by name.
 func (r *rank) selfTimes(into map[string]*CPUOp, want func(trace.Category) bool) {
 	t := r.t
 	byID := make([]*CPUOp, t.Strings.Len())
-	type open struct {
-		op    *CPUOp
-		end   int64
-		track trace.TrackID
-	}
-	var stack []open
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		if !want(s.Cat) {
-			continue
-		}
+	of := func(s *trace.Span) *CPUOp {
 		o := byID[s.Name]
 		if o == nil {
 			// Python names builtins with the address of their object.
-			name := objectAddress.ReplaceAllString(t.Strings.Get(s.Name), "")
+			name := objectAddress.ReplaceAllString(r.spanName(s.Name, true), "")
 			if o = into[name]; o == nil {
 				o = &CPUOp{Name: name}
 				into[name] = o
 			}
 			byID[s.Name] = o
 		}
+		return o
+	}
+	r.nest(want, func(s, parent *trace.Span, dur int64) {
+		o := of(s)
+		o.Count++
+		o.Total += s.Dur
+		o.Self += dur
+		if parent != nil {
+			byID[parent.Name].Self -= dur
+		}
+	})
+}
+
+// nest visits the spans of the wanted categories with the one around each, nil
+// for none, by containment per thread. dur is the length: of children that stick
+// out of their parent by a few ns what lies inside.
+func (r *rank) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
+	type open struct {
+		span *trace.Span
+		end  int64
+	}
+	var stack []open
+	for i := range r.t.Spans {
+		s := &r.t.Spans[i]
+		if !want(s.Cat) {
+			continue
+		}
 		for len(stack) > 0 {
-			if top := stack[len(stack)-1]; top.track == s.Track && s.Start < top.end {
+			if top := stack[len(stack)-1]; top.span.Track == s.Track && s.Start < top.end {
 				break
 			}
 			stack = stack[:len(stack)-1]
 		}
-		dur := s.Dur
+		dur, parent := s.Dur, (*trace.Span)(nil)
 		if len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			dur = min(dur, top.end-s.Start)
-			top.op.Self -= dur
+			top := stack[len(stack)-1]
+			parent, dur = top.span, min(dur, top.end-s.Start)
 		}
-		o.Count++
-		o.Total += s.Dur
-		o.Self += dur
-		stack = append(stack, open{o, s.Start + dur, s.Track})
+		visit(s, parent, dur)
+		stack = append(stack, open{s, s.Start + dur})
 	}
 }
 

@@ -163,8 +163,15 @@ func TestIncomplete(t *testing.T) {
 		for i := range ts {
 			cpuOnly(ts[i])
 		}
+		r := analyzed(t, ts)
+		if len(r.Steps) == 0 || r.Source.StepRule != trace.ByAnnotations || len(stragglersOf(r)) > 0 || has(r, Balanced) || !has(r, Data) {
+			t.Errorf("steps are told by host time, and nothing else%s", describe(r))
+		}
+		for i := range ts {
+			ts[i].Spans = slices.DeleteFunc(ts[i].Spans, func(s trace.Span) bool { return s.Cat == trace.UserAnnotation || s.Cat.Launch() })
+		}
 		if _, err := Analyze(ts, Options{}); !errors.Is(err, ErrNothing) {
-			t.Errorf("got %v, want %v", err, ErrNothing)
+			t.Errorf("no steps either: got %v, want %v", err, ErrNothing)
 		}
 	})
 }

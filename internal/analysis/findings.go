@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Shares of device time above which a common cost is worth a finding.
@@ -33,6 +34,7 @@ func (a *analyzer) finish(findings []Finding) {
 	findings = append(findings, a.common()...)
 	findings = append(findings, a.slowSteps(findings)...)
 	findings = append(findings, a.slower(findings)...)
+	findings = append(findings, a.slowLayers()...)
 	findings = append(findings, a.data()...)
 	blamed := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
 	if stragglers == 0 && !blamed {
@@ -73,6 +75,9 @@ func (a *analyzer) finish(findings []Finding) {
 	orEmpty(&r.Collectives)
 	orEmpty(&r.Classes)
 	orEmpty(&r.Kernels)
+	orEmpty(&r.Layers.Totals)
+	orEmpty(&r.Layers.Layers)
+	orEmpty(&r.Layers.Modules)
 	orEmpty(&r.CPU.Ops)
 	orEmpty(&r.CPU.Frames)
 	orEmpty(&r.Memory)
@@ -238,7 +243,7 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 		}
 		var total []int64
 		for j := range s.Ranks {
-			total = append(total, s.Ranks[j].Total)
+			total = append(total, a.took(&s.Ranks[j]))
 		}
 		took := metric.Median(total)
 		excess := took - took/(1+s.SlowBy)
@@ -272,6 +277,18 @@ func (a *analyzer) data() []Finding {
 		out = append(out, Finding{Kind: Data, Severity: severity, FirstStep: -1, LastStep: -1, ID: id, Title: title})
 	}
 	s := &a.report.Source
+	if a.hostOnly {
+		add("medium", "data-host", "no GPU work was recorded: only the host side can be told, and steps by their time there")
+	}
+	for i := range a.report.Layers.Totals {
+		switch t := &a.report.Layers.Totals[i]; {
+		case t.InRange == 0 && t.Graphs == 0 && t.Kind != kindName(outsideSteps) && t.Kind != trace.IdleStep.String():
+			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s steps have no layer-wise ranges, as replayed graphs have none: to see their layers, run the server with --disable-cuda-graph", t.Kind))
+		case share(t.Graphs, t.GPU) > lostShare:
+			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s of the GPU time of %s steps is in replayed graphs, which emit no layer-wise ranges: to see their layers, run the server with --disable-cuda-graph",
+				metric.Percent(share(t.Graphs, t.GPU)), t.Kind))
+		}
+	}
 	if len(s.Missing) > 0 {
 		add("medium", "data-missing", fmt.Sprintf("%d ranks are missing (%s): what they did and who waited for them is unknown", len(s.Missing), strings.Join(s.Missing, ", ")))
 	}
@@ -286,7 +303,7 @@ func (a *analyzer) data() []Finding {
 		if n := r.devices(); n > 1 {
 			add("low", "data-devices-"+r.label, fmt.Sprintf("the file of %s has work of %d devices: they are looked at as one", r.label, n))
 		}
-		if len(r.ops) == 0 {
+		if len(r.ops) == 0 && !a.hostOnly {
 			add("medium", "data-empty-"+r.label, fmt.Sprintf("%s has no GPU work in its file", r.label))
 		}
 	}

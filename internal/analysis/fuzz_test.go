@@ -24,6 +24,14 @@ func FuzzAnalyze(f *testing.F) {
 		}
 	}
 	f.Add(uint8(2), regular)
+	var layered []byte
+	for n := range byte(6) {
+		layered = append(layered, 0, n*40, 39, 0, 0, 0, 0, 13, n*40, 30, 0, 0, 0, 0, 13, n*40+1, 10, 0, 0, 0, 2, 13, n*40+12, 10, 0, 0, 0, 1)
+		for k := range byte(4) {
+			layered = append(layered, 1, n*40+2+k*5, 1, 0, 0, n*4+k, 0, 4, n*40+5+k*5, 4, 0, 0, n*4+k, 0)
+		}
+	}
+	f.Add(uint8(0), layered)
 	f.Fuzz(func(t *testing.T, ranks uint8, data []byte) {
 		n := int(ranks%4) + 1
 		toys := make([]*toy, n)
@@ -92,6 +100,11 @@ func (y *toy) fuzzed(b []byte) {
 		thread(trace.Overhead, "Buffer Flush")
 	case 11:
 		y.t.Memory = append(y.t.Memory, trace.MemoryPoint{Time: start, Bytes: int64(int8(b[6])), Allocated: int64(b[5]), GPU: b[4]%2 > 0})
+	case 13:
+		thread(trace.UserAnnotation, [...]string{
+			"{'Module': 'model.model.layers.0'}", "{'Module': 'model.model.layers.1'}", "{'Module': 'model.model.layers.0.mlp', 'TrainableParams': {'weight': [4, 8]}, 'Inputs': [[2, 8]]}",
+			"denoising_step_0_t1000", "predict_noise", "transformer in=[[1, 2]]", "transformer.blocks.3.x", "lm.head",
+		}[b[6]%8])
 	case 12:
 		thread(trace.PythonFunction, "server.py(1): loop")
 		y.t.Source.WithStack = true

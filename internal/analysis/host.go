@@ -68,7 +68,7 @@ func (r *rank) hostDid(c *call, from, to int64) string {
 			trace.PythonFunction: "python", trace.UserAnnotation: "annotation", trace.CPUOp: "op",
 			trace.Runtime: "call", trace.Driver: "call",
 		}[s.Cat]
-		return fmt.Sprintf("%s %s", kind, t.Strings.Get(s.Name))
+		return fmt.Sprintf("%s %s", kind, r.spanName(s.Name, false))
 	}
 	switch {
 	case cover != nil && (inner*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):

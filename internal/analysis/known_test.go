@@ -106,6 +106,21 @@ func checkIdentities(t testing.TB, r *Report) {
 			t.Errorf("finding with a negative cost: %+v", f)
 		}
 	}
+	for _, l := range r.Layers.Totals {
+		if l.Steps <= 0 || l.InModule < 0 || l.InModule > l.GPU || l.Graphs > l.GPU || l.InRange < 0 {
+			t.Errorf("layers: parts larger than the whole: %+v", l)
+		}
+	}
+	for _, m := range r.Layers.Modules {
+		if m.Self < 0 || m.Self > m.GPU || m.Wait > m.GPU || m.HostSelf < 0 || m.Modules <= 0 || m.GPU > 0 && m.Share > 1 {
+			t.Errorf("modules: parts larger than the whole: %+v", m)
+		}
+	}
+	for _, l := range r.Layers.Layers {
+		if l.Wait > l.GPU || l.GPU > 0 && l.Share > 1 || l.OfLike < 0 || l.Spread < 0 {
+			t.Errorf("layer: parts larger than the whole: %+v", l)
+		}
+	}
 	if _, err := json.Marshal(r); err != nil {
 		t.Errorf("the report is no JSON: %v", err) // NaN and Inf are not
 	}

@@ -29,6 +29,9 @@ type rank struct {
 	noCore     []interval        // when no core ran the device (trace.NoCore), in time order
 	empty      int               // graph launches without any GPU work
 	colls      map[collKey]collName
+	marks      *markers     // nil without layer-wise markers
+	ranges     []layerRange // of layer-wise markers, as nested
+	rangeOf    []int32      // per call: the innermost range open, in ranges + 1; nil without ranges
 }
 
 // op is one kernel, copy or memset.

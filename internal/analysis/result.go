@@ -17,6 +17,7 @@ type Report struct {
 	Collectives []CollectiveRow `json:"collectives"`
 	Classes     []ClassRow      `json:"classes"`
 	Kernels     []KernelRow     `json:"kernels"`
+	Layers      Layers          `json:"layers"`
 	CPU         CPU             `json:"cpu"`
 	Memory      []MemorySeries  `json:"memory"`
 	Gaps        []Gap           `json:"gaps"` // the longest idle gaps, longest first
@@ -47,6 +48,7 @@ const (
 	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
 	CommBound   = "comm_bound"   // communication that no compute hides
 	LaunchBound = "launch_bound" // launching costs more than the kernels
+	SlowLayer   = "slow_layer"   // a layer that takes longer than its like
 	Balanced    = "balanced"     // no rank is late
 	Data        = "data"         // the capture lacks something that figures depend on
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Slow steps take slowFactor of the median of their like and more than
@@ -28,7 +29,7 @@ func (a *analyzer) markSlow() {
 	length := func(s *Step) int64 {
 		var p []int64
 		for i := range s.Ranks {
-			p = append(p, s.Ranks[i].Total)
+			p = append(p, a.took(&s.Ranks[i]))
 		}
 		if len(p) == 0 {
 			return 0
@@ -56,6 +57,15 @@ func (a *analyzer) markSlow() {
 	}
 }
 
+// took is how long a rank's step was: on the device, or on the host if there is
+// no device.
+func (a *analyzer) took(s *StepRank) int64 {
+	if a.hostOnly {
+		return s.CPU
+	}
+	return s.Total
+}
+
 // timeParts are the parts of a step that can grow, for people.
 var timeParts = []struct {
 	name string
@@ -73,6 +83,9 @@ var timeParts = []struct {
 // grew names the part that is most larger in some steps than in others, by
 // medians over steps and ranks.
 func (a *analyzer) grew(these, others []int) string {
+	if a.hostOnly {
+		return a.opGrew(these, others)
+	}
 	best, most := "", 0.0
 	for _, p := range timeParts {
 		of := func(steps []int) float64 {
@@ -86,6 +99,44 @@ func (a *analyzer) grew(these, others []int) string {
 		}
 		if g := of(these) - of(others); g > most {
 			best, most = p.name, g
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return best + " grew by " + metric.Duration(most)
+}
+
+// opGrew names the CPU op whose self time is most larger in some steps than in
+// others, the mean over ranks, by medians over steps.
+func (a *analyzer) opGrew(these, others []int) string {
+	if a.hostOps == nil {
+		a.hostOps = map[string][]int64{}
+		for _, r := range a.ranks {
+			add := func(s *trace.Span, ns int64) {
+				step := r.stepAt(s.Start)
+				if step < 0 || s.Track != r.steps[step].track {
+					return
+				}
+				name := r.spanName(s.Name, true)
+				if a.hostOps[name] == nil {
+					a.hostOps[name] = make([]int64, a.steps)
+				}
+				a.hostOps[name][int(step)+r.first] += ns
+			}
+			r.nest(func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation }, func(s, parent *trace.Span, dur int64) {
+				add(s, dur)
+				if parent != nil {
+					add(parent, -dur)
+				}
+			})
+		}
+	}
+	best, most := "", 0.0
+	for name, ns := range a.hostOps {
+		g := (metric.MedianInPlace(pick(ns, these)) - metric.MedianInPlace(pick(ns, others))) / float64(len(a.ranks))
+		if g > most || g == most && g > 0 && name < best {
+			best, most = name, g
 		}
 	}
 	if best == "" {
@@ -117,7 +168,7 @@ func (a *analyzer) slower(known []Finding) []Finding {
 	for n := 1; n < a.steps; n++ {
 		var t []int64
 		for j := range a.report.Steps[n].Ranks {
-			t = append(t, a.report.Steps[n].Ranks[j].Total)
+			t = append(t, a.took(&a.report.Steps[n].Ranks[j]))
 		}
 		if len(t) == 0 {
 			continue

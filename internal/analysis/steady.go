@@ -70,7 +70,7 @@ func (d *domain) steadyShift(i int32) (clock.Shift, bool) {
 		}
 	}
 	var medians []int64 // of the kind that has the most steps
-	for _, kind := range []trace.StepKind{trace.Decode, trace.Prefill, trace.Mixed, trace.OtherStep} {
+	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
 		if len(byKind[kind]) > len(medians) {
 			medians = byKind[kind]
 		}

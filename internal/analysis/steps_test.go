@@ -33,6 +33,8 @@ func TestParseStep(t *testing.T) {
 		{"execute_new_0_cached_7", trace.Step{Kind: trace.Decode, Mode: "new+cached", Batch: 7, Tokens: -1}},
 		{"prefill[bs=2 tok=14721 ctx=[7000, 7721]]", trace.Step{Kind: trace.Prefill, Mode: "prefill", Batch: 2, Tokens: 14721}},
 		{"decode[bs=117/128 tok=117 d=117 spec=3]", trace.Step{Kind: trace.Decode, Mode: "decode", Batch: 117, Tokens: 117}},
+		{"denoising_step_0_t1000", trace.Step{Kind: trace.Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}},
+		{"denoising_step_11_t12.5", trace.Step{Kind: trace.Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}},
 		{"ProfilerStep#12", trace.Step{Kind: trace.OtherStep, Mode: "ProfilerStep", Batch: -1, Tokens: -1}},
 		{"DECODE step 3", trace.Step{Kind: trace.Decode, Mode: "DECODE", Batch: -1, Tokens: -1}},
 	} {

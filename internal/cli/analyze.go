@@ -25,6 +25,7 @@ type analyzeCmd struct {
 	stretch
 	JSON     bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
+	Layers   bool   `name:"layers" help:"All layers and modules of a capture with layer-wise markers."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
 	shown
 	runPlace
@@ -126,7 +127,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		}
 		e.warn("page written: %s", c.HTML)
 	}
-	opt := report.Options{Top: c.Top, All: c.All}
+	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
 	switch {
 	case c.JSON && joined != nil:
 		return joinJSON(e.stdout, r, joined)

@@ -17,8 +17,8 @@ import (
 
 // inputs is how every verb is told what to read.
 type inputs struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, or the files."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	Paths     []string       `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, or the files."`
+	ProfileID string         `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
 	read      nsysdb.Options // what to read of reports of Nsight Systems
 }
 

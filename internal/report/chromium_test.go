@@ -148,7 +148,7 @@ func TestChromiumOthers(t *testing.T) {
 	for name, r := range reports {
 		t.Run(name, func(t *testing.T) {
 			p := browse(t, r)
-			if got := p.Colors["bars"] > 0; got != (len(r.Steps) > 0) {
+			if got := p.Colors["bars"] > 0; got != (len(r.Times) > 0) {
 				t.Errorf("bars drawn: %v", got)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/analysis"
@@ -136,7 +137,7 @@ func compareTables(c *analysis.Comparison, limit int) []*table {
 	same := 0
 	for i := range c.Kernels {
 		d := &c.Kernels[i]
-		if d.Verdict == analysis.Same || d.Verdict == analysis.NotClear && math.Abs(d.Effect) < 0.01 {
+		if hardly(d.Verdict, d.Effect) {
 			same++
 			continue
 		}
@@ -155,13 +156,43 @@ func compareTables(c *analysis.Comparison, limit int) []*table {
 		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))
 	}
 	if same > 0 {
-		more := fmt.Sprintf("%s the same or hardly of effect are not shown", metric.Count(same))
+		more := hidden(same)
 		if kernels.omitted != "" {
 			more = kernels.omitted + ", " + more
 		}
 		kernels.omitted = more
 	}
-	return []*table{steps, kernels}
+	return []*table{steps, compareModules(c, limit), kernels}
+}
+
+// hardly tells rows that say nothing: the same, or perhaps not, with hardly any
+// effect.
+func hardly(verdict string, effect float64) bool {
+	return verdict == analysis.Same || verdict == analysis.NotClear && math.Abs(effect) < 0.01
+}
+
+func hidden(n int) string {
+	return metric.Count(n) + " the same or hardly of effect are not shown"
+}
+
+func compareModules(c *analysis.Comparison, limit int) *table {
+	t := &table{id: "modules", title: "Modules, by what they change of a step", cols: []column{
+		{name: "kind"}, {name: "module", flex: true, code: true, min: 24}, {name: "of a step", right: true},
+		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
+		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
+	}}
+	rows := slices.DeleteFunc(slices.Clone(c.Modules), func(d analysis.ModuleDiff) bool { return hardly(d.Verdict, d.Effect) })
+	same := len(c.Modules) - len(rows)
+	rows, t.omitted = cut(rows, limit, " modules")
+	if same > 0 {
+		t.omitted = strings.TrimPrefix(fmt.Sprintf("%s, %s", t.omitted, hidden(same)), ", ")
+	}
+	for i := range rows {
+		d := &rows[i]
+		row := []cell{textCell(bucketName(d.Kind, d.Batch)), textCell(d.Module), textCell(metric.PercentChange(d.Effect))}
+		t.rows = append(t.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+	}
+	return t
 }
 
 func changeCells(c *analysis.Change, verdict string) []cell {

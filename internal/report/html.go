@@ -166,7 +166,7 @@ type classBar struct {
 }
 
 func (p *page) tables(r *analysis.Report, l limits) {
-	for _, t := range sections(r, l.rows) {
+	for _, t := range sections(r, l.rows, false) {
 		out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend}
 		for i, c := range t.cols {
 			graph := len(t.rows) > 0 && t.rows[0][i].span != nil

@@ -43,7 +43,7 @@ func Markdown(w io.Writer, r *analysis.Report, o Options) error {
 		markdownFinding(write, &r.Findings[i], o.All)
 	}
 	const open = 2 // tables shown unfolded
-	for i, s := range sections(r, o.rows()) {
+	for i, s := range sections(r, o.rows(), o.Layers) {
 		markdownTable(write, s, i >= open)
 	}
 	return b.Flush()

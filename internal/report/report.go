@@ -15,6 +15,8 @@ type Options struct {
 	Color bool // ANSI colours (Text only)
 	Top   int  // rows a table; 0 means 10
 	All   bool // all rows, all evidence
+	// Layers asks for all rows of the layer-wise tables.
+	Layers bool
 }
 
 func (o Options) width() int {
@@ -41,14 +43,21 @@ const allRanks = "all"
 
 // sections are all tables of a report, in the order in which one asks. Empty
 // ones are left out.
-func sections(r *analysis.Report, limit int) []*table {
+func sections(r *analysis.Report, limit int, layers bool) []*table {
 	var out []*table
+	layerLimit := limit
+	if layers {
+		layerLimit = 0
+	}
 	for _, t := range []*table{
 		timesTable(r, limit),
 		idleTable(r, limit),
 		stepsTable(r, limit),
 		ranksTable(r, limit),
 		collectivesTable(r, limit),
+		layerTotalsTable(r),
+		layersTable(r, layerLimit),
+		modulesTable(r, layerLimit),
 		classesTable(r, limit),
 		kernelsTable(r, limit),
 		gapsTable(r, limit),

@@ -190,6 +190,57 @@ func balanced() *analysis.Report {
 	return r
 }
 
+// layered has layer-wise markers: decode launched op by op, and some in graphs.
+func layered(gpu bool) *analysis.Report {
+	r := stepped(2, 4, -1, 0)
+	r.Findings = []analysis.Finding{{
+		ID: "slow_layer-model.layers.5-decode", Kind: analysis.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
+		Title: "model.layers.5 takes 1.6 × the time of layers like it on TP01 in decode steps",
+		Evidence: []analysis.Evidence{
+			{Text: "267 µs of GPU time a step, waiting left out, against 167 µs of 11 layers with the same modules (medians over 3 steps)", Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
+			{Text: "a kernel of mlp.down_proj takes 140 µs a step against 40.0 µs", Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: gemmName, Step: -1},
+		},
+	}}
+	r.Layers.Totals = []analysis.LayerTotal{
+		{Kind: "decode", Steps: 6, GPU: 2.5 * ms, InModule: 2.1 * ms, Graphs: 0.3 * ms, Host: 4 * ms, InRange: 3 * ms}, {Kind: "outside", Steps: 2, GPU: ms, Host: 0},
+	}
+	for i := range 12 {
+		l := analysis.LayerRow{Kind: "decode", Stack: "model.layers", Layer: i, GPU: ms / 6, Wait: ms / 100, Share: 1.0 / 15, Host: ms / 4, Kernels: 9, Calls: 1, Elements: 218_112_000, OfLike: 1, Spread: 0.01, Slowest: 1}
+		if i == 5 {
+			l.GPU, l.Share, l.OfLike, l.Spread = ms*8/30, 0.107, 1.6, 0.6
+		}
+		r.Layers.Layers = append(r.Layers.Layers, l)
+	}
+	r.Layers.Modules = []analysis.ModuleRow{
+		{Kind: "decode", Stack: "model.layers", Name: "model.layers.*", Modules: 12, GPU: 2.1 * ms, Self: ms / 100, Wait: ms / 8, Share: 0.84, Host: 3 * ms, HostSelf: ms / 9, Kernels: 108, Calls: 12, Each: ms * 2 / 12, Class: "GEMM", Inputs: "[8] [8, 4096]", Varied: 1, Spread: 0.05, Slowest: 1},
+		{Kind: "decode", Stack: "model.layers", Module: "mlp.down_proj", Name: "model.layers.*.mlp.down_proj", Modules: 12, GPU: 0.9 * ms, Self: 0.9 * ms, Share: 0.36, Host: ms, HostSelf: ms, Kernels: 24, Calls: 12, Each: ms / 12, Class: "GEMM", Elements: 704_643_072, Inputs: "[8, 14336]", Varied: 3, TFLOPs: 213.4, Spread: 0.21, Slowest: 1},
+		{Kind: "decode", Module: "lm_head", Name: "lm_head", Modules: 1, GPU: ms / 5, Self: ms / 5, Share: 0.08, Host: ms / 30, HostSelf: ms / 30, Kernels: 1.5, Calls: 1, Each: ms / 5, Class: "GEMM", Slowest: -1, Static: "in_features=4096 out_features=32000"},
+		{Kind: "outside", Name: "stage_decoding_stage", Scope: true, Modules: 1, GPU: ms, Share: 1, Calls: 1, Each: ms, Class: "elementwise", Slowest: -1},
+	}
+	if gpu {
+		return r
+	}
+	r.Times, r.Ranks, r.Findings = nil, nil, nil
+	for i := range r.Steps {
+		for k := range r.Steps[i].Ranks {
+			sr := &r.Steps[i].Ranks[k]
+			*sr = analysis.StepRank{Rank: sr.Rank, Start: sr.Start, CPU: sr.CPU, Period: sr.Period}
+		}
+	}
+	for i := range r.Layers.Totals {
+		r.Layers.Totals[i].GPU, r.Layers.Totals[i].InModule, r.Layers.Totals[i].Graphs = 0, 0, 0
+	}
+	for i := range r.Layers.Layers {
+		l := &r.Layers.Layers[i]
+		l.GPU, l.Wait, l.OfLike, l.Kernels, l.Slowest = 0, 0, 0, 0, -1
+	}
+	for i := range r.Layers.Modules {
+		m := &r.Layers.Modules[i]
+		m.GPU, m.Self, m.Wait, m.Kernels, m.Class, m.TFLOPs, m.Slowest = 0, 0, 0, 0, "", 0, -1
+	}
+	return r
+}
+
 // noGPU is a capture of the host only.
 func noGPU() *analysis.Report {
 	return &analysis.Report{
@@ -202,5 +253,5 @@ func noGPU() *analysis.Report {
 
 // samples by the name of their golden files.
 func samples() map[string]*analysis.Report {
-	return map[string]*analysis.Report{"straggler": straggler(), "balanced": balanced(), "nogpu": noGPU(), "empty": {}}
+	return map[string]*analysis.Report{"straggler": straggler(), "balanced": balanced(), "nogpu": noGPU(), "layers": layered(true), "layers-host": layered(false), "empty": {}}
 }

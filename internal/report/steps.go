@@ -11,8 +11,8 @@ import (
 
 // mean is what a step took, on the mean over its ranks; period is the longest.
 type mean struct {
-	period, total, hostGap int64
-	kernels                int
+	period, cpu, total, hostGap int64
+	kernels                     int
 	parts
 }
 
@@ -26,6 +26,7 @@ func meanOf(s *analysis.Step) mean {
 		sr := &s.Ranks[i]
 		p := split(&sr.Time)
 		m.period = max(m.period, sr.Period)
+		m.cpu += sr.CPU
 		m.total += sr.Total
 		m.hostGap += sr.HostGap
 		m.kernels += sr.Kernels
@@ -35,7 +36,7 @@ func meanOf(s *analysis.Step) mean {
 		m.copy += p.copy
 		m.idle += p.idle
 	}
-	for _, v := range []*int64{&m.total, &m.hostGap, &m.compute, &m.transfer, &m.wait, &m.copy, &m.idle} {
+	for _, v := range []*int64{&m.cpu, &m.total, &m.hostGap, &m.compute, &m.transfer, &m.wait, &m.copy, &m.idle} {
 		*v /= n
 	}
 	m.kernels /= int(n)
@@ -113,7 +114,7 @@ func stepsTable(r *analysis.Report, limit int) *table {
 		cols: []column{
 			{name: "step", right: true}, {name: "stage", drop: 6}, {name: "kind"},
 			{name: "batch", right: true, drop: 3}, {name: "tokens", right: true, drop: 4}, {name: "ranks", right: true, page: true},
-			{name: "length", right: true}, {name: "busy", right: true, help: "share of the time in which the GPU did anything"},
+			{name: "length", right: true}, {name: "host", right: true, page: overall(r) != nil, help: "length of the step on the host"}, {name: "busy", right: true, help: "share of the time in which the GPU did anything"},
 			{name: "compute", right: true}, {name: "transfer", right: true, drop: 2}, {name: "wait", right: true},
 			{name: "host gap", right: true, drop: 5, help: "idle because the host came late"},
 			{name: "kernels", right: true, drop: 7}, {name: "slow", right: true}, {name: "why", flex: true, min: 24, wrap: true, drop: 1},
@@ -128,6 +129,8 @@ func stepsTable(r *analysis.Report, limit int) *table {
 		}
 	}
 	shown, last := 0, -1
+	device := overall(r) != nil
+	gpu := func(c cell) cell { return cellIf(device, c) }
 	for _, i := range idx {
 		s := &r.Steps[i]
 		if limit > 0 && limit < pageRows && i > last+1 && last >= 0 { // a hole in the excerpt
@@ -145,9 +148,9 @@ func stepsTable(r *analysis.Report, limit int) *table {
 		t.rows = append(t.rows, []cell{
 			{text: strconv.Itoa(s.Step), num: float64(s.Step)}, textCell(s.Stage), textCell(s.Kind),
 			countCell(s.Batch), countCell(s.Tokens), countCell(len(s.Ranks)),
-			durCell(m.period), shareCell(ratio(m.total-m.idle, m.total)),
-			durCell(m.compute), durCell(m.transfer), durCell(m.wait), durCell(m.hostGap),
-			countCell(m.kernels), {text: by, num: finite(s.SlowBy)}, textCell(s.Why), textCell(s.Name),
+			durCell(m.period), durCell(m.cpu), gpu(shareCell(ratio(m.total-m.idle, m.total))),
+			gpu(durCell(m.compute)), gpu(durCell(m.transfer)), gpu(durCell(m.wait)), gpu(durCell(m.hostGap)),
+			gpu(countCell(m.kernels)), {text: by, num: finite(s.SlowBy)}, textCell(s.Why), textCell(s.Name),
 		})
 	}
 	if len(idx) < len(r.Steps) {

@@ -19,7 +19,7 @@ func Text(w io.Writer, r *analysis.Report, o Options) error {
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
 	t.findings(r)
-	for _, s := range sections(r, o.rows()) {
+	for _, s := range sections(r, o.rows(), o.Layers) {
 		t.table(s)
 	}
 	return b.Flush()

@@ -151,6 +151,9 @@ func timesTable(r *analysis.Report, limit int) *table {
 			{name: "hidden comm", right: true, page: true, help: "communication under compute"},
 		},
 	}
+	if overall(r) == nil {
+		rows = nil // no device, no device time
+	}
 	for i := range rows {
 		row := &rows[i]
 		p := split(&row.Time)
