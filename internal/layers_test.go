@@ -26,7 +26,7 @@ var arrows = []struct {
 	{"internal/cli", []string{
 		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/nsys", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
-		"internal/export", "internal/cut", "internal/tracecheck", "internal/ingest", "internal/ingest/nsysdb", "internal/merge", "internal/web/handover", "internal/chromejson",
+		"internal/export", "internal/cut", "internal/redact", "internal/tracecheck", "internal/ingest", "internal/ingest/nsysdb", "internal/merge", "internal/web/handover", "internal/chromejson",
 		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/experiment", []string{
@@ -51,7 +51,7 @@ var arrows = []struct {
 	{"internal/report", []string{"internal/analysis", "internal/metric", "bench"}},
 	{"internal/analysis", []string{"internal/clock", "internal/kernel", "internal/layerwise", "internal/metric", "trace"}},
 	{"internal/export", []string{"internal/sqlite", "internal/atomicfile", "internal/ingest", "internal/kernel", "internal/traceset", "trace"}},
-	{"internal/cut", []string{"internal/tracecheck", "internal/merge", "internal/chromejson", "internal/traceset"}},
+	{"internal/cut", []string{"internal/redact", "internal/tracecheck", "internal/merge", "internal/chromejson", "internal/traceset"}},
 	{"internal/tracecheck", []string{"internal/merge", "internal/chromejson", "internal/clock", "internal/traceset", "trace"}},
 	{"internal/ingest", []string{"internal/ingest/nsysdb", "internal/chromejson", "internal/sqlitefile", "internal/progress", "internal/traceset", "trace"}},
 	{"internal/ingest/nsysdb", []string{"internal/sqlitefile", "trace"}},
@@ -77,6 +77,7 @@ var arrows = []struct {
 	{"internal/wire", nil},
 	{"internal/merge", []string{"internal/atomicfile", "internal/chromejson", "internal/clock", "internal/pftrace", "internal/traceset", "trace"}},
 	{"internal/kineto", []string{"internal/atomicfile", "internal/chromejson", "trace"}},
+	{"internal/redact", []string{"internal/chromejson", "trace"}},
 	{"bench", []string{"internal/metric"}},
 	{"internal/sqlite", nil},
 	{"internal/sqlitefile", nil},

@@ -187,3 +187,13 @@ func (e *Event) topKey(k []byte, at Field) {
 		*f = at
 	}
 }
+
+// Reset makes e the event whose text is raw, which must be well-formed JSON. It
+// reports false if that is no object.
+func (e *Event) Reset(raw []byte) bool {
+	var g grammar
+	if g.fast(raw, e) == len(raw) && len(raw) > 0 {
+		return true
+	}
+	return len(raw) > 0 && raw[0] == '{' && g.event(raw, e) == len(raw)
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/cut"
 	"github.com/stepscope/stepscope/internal/merge"
+	"github.com/stepscope/stepscope/internal/redact"
 	"github.com/stepscope/stepscope/internal/traceset"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -24,7 +25,11 @@ type cutCmd struct {
 	To    string `placeholder:"T" help:"Keep what is before T."`
 	Out   string `short:"o" name:"output" placeholder:"OUT" help:"File to write, - for stdout; for several ranks a directory, or with --merge a file (default: cut-NAME beside the input)."`
 	Merge bool   `help:"Merge the ranks into one file."`
-	JSON  bool   `name:"json" help:"Print as JSON what was done."`
+
+	Redact    bool `help:"Replace what names people, machines, files and requests, so that the file can be shown to strangers; without a window, keep all events."`
+	KeepNames bool `help:"With --redact, keep annotations of unknown form, too."`
+
+	JSON bool `name:"json" help:"Print as JSON what was done."`
 }
 
 // Help is the end of the verb's help text.
@@ -34,6 +39,7 @@ func (c *cutCmd) Help() string {
 Examples:
   stepscope trace cut /tmp/profile --steps 7-9 -o cut/
   stepscope trace cut /tmp/profile --steps 7-9 --merge -o slow.trace.json.gz
+  stepscope trace cut /tmp/profile --redact --merge -o public.trace.json.gz
   stepscope trace cut run-TP-0.trace.json.gz --from 20ms --to 0.05`
 }
 
@@ -66,15 +72,15 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	// Asked before the work, as the place is.
 	var out string
 	if single {
-		usual := cutName(set.Files[0])
+		usual := c.name(set, 0)
 		if c.Merge {
-			usual = merge.OutputName("cut-"+set.ID, ".trace.json.gz")
+			usual = merge.OutputName(c.id(set), ".trace.json.gz")
 		}
 		if out, err = target(c.Out, dir, usual); err != nil {
 			return err
 		}
 	} else if out = c.Out; out == "" {
-		out = filepath.Join(dir, "cut-"+set.ID)
+		out = filepath.Join(dir, c.id(set))
 	}
 	if single {
 		if err := text.notAnInput(out); err != nil {
@@ -82,7 +88,12 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 		}
 	}
 	meter := e.meter("cut", 2*inputBytes(set))
-	p, results, err := c.cut(ctx, e, set, w, out, merge.Options{Meter: meter, Missing: missing})
+	var r *redact.Redactor
+	if c.Redact {
+		r = redactor(c.KeepNames)
+		missing = nil // paths of this machine: said on stderr
+	}
+	p, results, err := c.cut(ctx, e, set, w, out, r, merge.Options{Meter: meter, Missing: missing})
 	meter.Close()
 	if p != nil && ctx.Err() == nil {
 		for _, why := range p.Lacks {
@@ -99,19 +110,22 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	for _, res := range results {
 		e.warnProblems(res.Files, set.Files)
 	}
-	return c.report(e, results)
+	return c.report(e, results, r)
 }
 
 // cut writes one file of all ranks, or one file a rank.
-func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window, out string, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
-	p, err := cut.New(ctx, set, w, opt.Meter)
+func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
+	p, err := cut.NewRedacted(ctx, set, w, opt.Meter, r)
 	if err != nil {
 		return p, nil, err
 	}
 	one := func(path string) (res *merge.Result, err error) {
 		opt.Plain = strings.HasSuffix(path, ".json")
-		if c.Merge {
-			opt.ProfileID = "cut-" + set.ID
+		opt.ProfileID = c.id(set)
+		switch {
+		case c.Merge && r != nil:
+			return c.mergeRedacted(ctx, p, path, opt)
+		case c.Merge:
 			return p.Merged(ctx, path, opt)
 		}
 		return p.File(ctx, 0, path, opt)
@@ -133,8 +147,8 @@ func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return p, nil, err
 	}
-	for i, f := range p.Set.Files {
-		res, err := p.File(ctx, i, filepath.Join(out, cutName(f)), opt)
+	for i := range p.Set.Files {
+		res, err := p.File(ctx, i, filepath.Join(out, c.name(p.Set, i)), opt)
 		if err != nil {
 			if there != nil {
 				os.Remove(out) // ours, and refused unless it is empty
@@ -157,30 +171,56 @@ func (c *cutCmd) needsDir(ranks int) error {
 	return nil
 }
 
-// cutName is what the window of a rank's file is called.
-func cutName(f traceset.File) string {
+// id is what the outputs share in their names.
+func (c *cutCmd) id(set traceset.Set) string {
+	if c.Redact {
+		return redactedID(set.ID)
+	}
+	return "cut-" + set.ID
+}
+
+// name is what the window of a rank's file is called.
+func (c *cutCmd) name(set traceset.Set, i int) string {
+	f := set.Files[i]
+	if c.Redact {
+		return redactedName(set, i).String()
+	}
 	base := filepath.Base(f.Path)
 	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
 }
 
-func (c *cutCmd) report(e *env, results []*merge.Result) error {
+func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) error {
 	if c.JSON {
-		return e.printJSON(struct {
-			Format  int             `json:"format"`
-			Outputs []*merge.Result `json:"outputs"`
-		}{1, results})
+		out := struct {
+			Format   int             `json:"format"`
+			Outputs  []*merge.Result `json:"outputs"`
+			Redacted *redacted       `json:"redacted,omitempty"`
+		}{1, results, nil}
+		if r != nil {
+			out.Redacted = &redacted{r.Counts(), r.Left()}
+		}
+		return e.printJSON(out)
 	}
+	to := e.stdout
 	if c.Out == "-" {
-		return nil
+		to = e.stderr
+	} else {
+		for _, res := range results {
+			fmt.Fprintf(to, "%s: %d events, %.2f MB\n", res.Output, res.Events, float64(res.BytesOut)/1e6)
+		}
 	}
-	for _, res := range results {
-		fmt.Fprintf(e.stdout, "%s: %d events, %.2f MB\n", res.Output, res.Events, float64(res.BytesOut)/1e6)
+	if r != nil {
+		printRedacted(to, r)
 	}
 	return nil
 }
 
 func (c *cutCmd) window() (w cut.Window, err error) {
-	if (c.Steps != "") == (c.From != "" || c.To != "") {
+	if c.KeepNames && !c.Redact {
+		return w, usagef("--keep-names goes with --redact")
+	}
+	timed := c.From != "" || c.To != ""
+	if (c.Steps != "") == timed && (timed || !c.Redact) {
 		return w, usagef("give either --steps or --from and --to")
 	}
 	if c.Steps != "" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/merge"
+	"github.com/stepscope/stepscope/internal/redact"
 	"github.com/stepscope/stepscope/internal/traceset"
 )
 
@@ -36,6 +37,9 @@ type Time struct {
 	Open bool
 }
 
+// all tells the window that nothing lies outside of.
+func (w Window) all() bool { return !w.Steps && w.From.Open && w.To.Open }
+
 // Plan is what the first reading of a set found.
 type Plan struct {
 	Set    traceset.Set
@@ -43,6 +47,7 @@ type Plan struct {
 	Lacks  []string // files that do not have all of the window, and why
 	keep   []bounds // per file, ns as in the file
 	look   []*survey
+	redact *redact.Redactor // nil: events are copied as they stand
 }
 
 // ErrNothing means that no file has the window.
@@ -51,12 +56,19 @@ var ErrNothing = errors.New("nothing lies in the window")
 // New reads all files of the set and finds the window in each. Files that do
 // not have it are left out of Plan.Set and named in Plan.Lacks.
 func New(ctx context.Context, set traceset.Set, w Window, meter merge.Meter) (*Plan, error) {
+	return NewRedacted(ctx, set, w, meter, nil)
+}
+
+// NewRedacted is New for files that go to strangers: what they say passes
+// through r. Then Plan.File writes one file after the other, and Plan.Merged is
+// not for it.
+func NewRedacted(ctx context.Context, set traceset.Set, w Window, meter merge.Meter, r *redact.Redactor) (*Plan, error) {
 	all := make([]*survey, len(set.Files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))
 	for i, f := range set.Files {
 		g.Go(func() (err error) {
-			all[i], err = look(gctx, f, meter)
+			all[i], err = look(gctx, f, meter, r)
 			return err
 		})
 	}
@@ -69,7 +81,7 @@ func New(ctx context.Context, set traceset.Set, w Window, meter merge.Meter) (*P
 			start = min(start, sv.start+sv.head.BaseNS)
 		}
 	}
-	p := &Plan{Set: set, Window: w}
+	p := &Plan{Set: set, Window: w, redact: r}
 	p.Set.Files = nil
 	for i, sv := range all {
 		b, err := sv.find(w, start)
@@ -205,13 +217,19 @@ func (p *Plan) rowBounds(sv *survey, e *chromejson.Event) (bounds, bool) {
 const Key = "stepscope_cut"
 
 type note struct {
-	From   string `json:"from"`
+	From   string `json:"from,omitempty"`
 	Steps  []int  `json:"steps,omitempty"` // first and last, of those of the whole trace
 	FromNS int64  `json:"from_ns"`         // since the epoch, or as in the file if that has no base
 	ToNS   int64  `json:"to_ns"`
 }
 
 func (p *Plan) extra(i int, from string) []merge.Member {
+	if p.Window.all() {
+		return nil
+	}
+	if p.redact != nil {
+		from = ""
+	}
 	n := note{From: from, FromNS: p.keep[i].lo + p.look[i].head.BaseNS, ToNS: p.keep[i].hi + p.look[i].head.BaseNS}
 	if p.keep[i].lo == math.MinInt64 {
 		n.FromNS = p.look[i].start + p.look[i].head.BaseNS
@@ -234,7 +252,12 @@ func (p *Plan) File(ctx context.Context, i int, path string, opt merge.Options) 
 	one := p.Set
 	one.Files = p.Set.Files[i : i+1]
 	opt.AsIs, opt.Extra = true, p.extra(i, p.Set.Files[i].Name.ID)
-	opt.Keep = func(int) func(*chromejson.Event) bool { return p.filter(i) }
+	if !p.Window.all() {
+		opt.Keep = func(int) func(*chromejson.Event) bool { return p.filter(i) }
+	}
+	if p.redact != nil {
+		opt.Redact = p.redact
+	}
 	return merge.File(ctx, one, path, opt)
 }
 

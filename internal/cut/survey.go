@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/internal/merge"
+	"github.com/stepscope/stepscope/internal/redact"
 	"github.com/stepscope/stepscope/internal/tracecheck"
 	"github.com/stepscope/stepscope/internal/traceset"
 )
@@ -45,11 +46,14 @@ func (b bounds) with(lo, hi int64) bounds { return bounds{min(b.lo, lo), max(b.h
 
 var nowhere = bounds{math.MaxInt64, math.MinInt64}
 
-// look reads a file for the first time.
-func look(ctx context.Context, f traceset.File, meter merge.Meter) (*survey, error) {
+// look reads a file for the first time. r, if not nil, sees all of it.
+func look(ctx context.Context, f traceset.File, meter merge.Meter, r *redact.Redactor) (*survey, error) {
 	sv := &survey{head: merge.ReadHead(f), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
 	if sv.head.Problem != nil {
 		return sv, nil
+	}
+	if r != nil {
+		r.LookFile(f.Path, sv.head.Host)
 	}
 	src, err := chromejson.Open(f.Path)
 	if err != nil {
@@ -70,6 +74,9 @@ func look(ctx context.Context, f traceset.File, meter merge.Meter) (*survey, err
 			if s.Stats.Events > 0 {
 				sv.head.Add(s.Key, s.Value)
 			}
+			if r != nil {
+				r.Look(s.Value)
+			}
 			continue
 		}
 		if s.Stats.Events&0xfff == 0 {
@@ -83,6 +90,9 @@ func look(ctx context.Context, f traceset.File, meter merge.Meter) (*survey, err
 			}
 		}
 		e := &s.Event
+		if r != nil {
+			r.Look(e.Raw)
+		}
 		lo, hi, ok := interval(e)
 		if !ok || e.Ph == 'M' {
 			continue

@@ -39,6 +39,9 @@ type Options struct {
 	AsIs bool
 	// Filter says in words what Keep leaves out, for the metadata.
 	Filter string
+	// Redact changes what the files say, with AsIs: each event that is kept, and
+	// each member beside them. nil: nothing is changed.
+	Redact Redactor
 	// Extra members are written after the events.
 	Extra []Member
 	// Rest is for merging beside work that must not wait. It is called after
@@ -46,6 +49,14 @@ type Options struct {
 	// that took, and may sleep. Any of the merge's goroutines calls it, and one
 	// of them compresses.
 	Rest func(worked time.Duration)
+}
+
+// Redactor changes the contents of a file on their way.
+type Redactor interface {
+	// Event gives the event another text.
+	Event(e *chromejson.Event)
+	// Member gives the value of a top-level member; nil: it is left out.
+	Member(key string, value []byte) []byte
 }
 
 // DefaultLevel of gzip. Measured on 360 MB of JSON, all steps of the merge

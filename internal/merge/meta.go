@@ -51,7 +51,12 @@ func (m *merger) header() []byte {
 	b.WriteString("{\n")
 	seen := map[string]bool{Key: !m.opt.AsIs}
 	for _, p := range m.parts {
-		for _, mem := range p.Meta {
+		if p.shown = p.Meta; p.redact != nil {
+			p.shown = redacted(p.redact, p.Meta)
+		}
+	}
+	for _, p := range m.parts {
+		for _, mem := range p.shown {
 			if seen[mem.Key] {
 				continue
 			}
@@ -75,6 +80,17 @@ func (m *merger) header() []byte {
 	return b.Bytes()
 }
 
+// redacted are the members that may stay, as they may be shown.
+func redacted(r Redactor, all []Member) []Member {
+	var kept []Member
+	for _, mem := range all {
+		if v := r.Member(mem.Key, mem.Value); v != nil {
+			kept = append(kept, Member{mem.Key, v})
+		}
+	}
+	return kept
+}
+
 func member(b *bytes.Buffer, key string, value []byte) {
 	b.WriteByte('"')
 	b.WriteString(key) // as in the file: still escaped
@@ -87,7 +103,7 @@ func member(b *bytes.Buffer, key string, value []byte) {
 func (m *merger) deviceProperties() []byte {
 	var all [][]byte
 	for _, p := range m.parts {
-		for _, mem := range p.Meta {
+		for _, mem := range p.shown {
 			if mem.Key != "deviceProperties" {
 				continue
 			}
@@ -122,6 +138,9 @@ func (m *merger) footer() ([]byte, error) {
 		seen[mem.Key] = true
 	}
 	for _, p := range m.parts {
+		if p.redact != nil {
+			p.tail = redacted(p.redact, p.tail)
+		}
 		for _, mem := range p.tail {
 			if seen[mem.Key] {
 				continue

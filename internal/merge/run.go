@@ -52,6 +52,7 @@ func plan(ctx context.Context, set traceset.Set, opt Options) (*merger, error) {
 		if opt.Keep != nil {
 			p.keep = opt.Keep(i)
 		}
+		p.redact = opt.Redact
 	}
 	if err := m.findBases(ctx); err != nil {
 		return m, err

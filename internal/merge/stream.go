@@ -12,14 +12,16 @@ import (
 // part is one file on its way into the output.
 type part struct {
 	*Head
-	index int
-	label string
-	rw    rewriter
-	comms *Comms // collectives met on the way; nil: not wanted
-	keep  func(*chromejson.Event) bool
-	meter Meter
-	rest  func(worked time.Duration)
-	moved int64 // ns: by how much baseTimeNanoseconds differs from the output's
+	index  int
+	label  string
+	rw     rewriter
+	comms  *Comms // collectives met on the way; nil: not wanted
+	keep   func(*chromejson.Event) bool
+	redact Redactor // nil: nothing is changed
+	shown  []Member // of Meta, as header writes them
+	meter  Meter
+	rest   func(worked time.Duration)
+	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
 
 	full chan []byte // blocks of whole events, each event led by ",\n"
 	free chan []byte
@@ -69,6 +71,9 @@ func (p *part) stream(ctx context.Context) {
 			continue
 		}
 		p.kept++
+		if p.redact != nil {
+			p.redact.Event(&s.Event)
+		}
 		if buf == nil {
 			select {
 			case buf = <-p.free:

@@ -1,0 +1,73 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// A form is a shape of names that programs give, so that none of it is a text
+// of someone's.
+
+// modulePath is the place of a layer in a model: model.layers.0.self_attn. Its
+// first part is one of few, so that a path is not mistaken for a host.
+const modulePath = `(?:model|language_model|visual|vision_tower|vision_model|lm_head|logits_processor|sampler|transformer(?:_\d)?|text_encoder(?:_\d)?|image_encoder|` +
+	`image_text_encoder|vae|vae_encoder|image_vae_encoder|module|draft_model)(?:\.[A-Za-z_]\w*|\.\d+)*`
+
+// forms is a list of them, and what a name becomes that has none.
+type forms struct {
+	re    *regexp.Regexp
+	other kind
+	// keep: such names stay with Options.KeepNames.
+	keep bool
+}
+
+func formsOf(k kind, keep bool, list ...string) *forms {
+	return &forms{regexp.MustCompile(`^(?:` + strings.Join(list, "|") + `)$`), k, keep}
+}
+
+func (f *forms) rule(r *Redactor, s string) string {
+	switch {
+	case f == notes && knownStep(s), f.re.MatchString(s), f.keep && r.opt.KeepNames:
+		return r.clean(s)
+	}
+	return r.instead(f.other, s)
+}
+
+// notes are the annotations of servers, libraries and layers.
+var notes = formsOf(annotation, true,
+	`(?:nccl|gloo|c10d|mpi|ucc|xccl):[a-z_0-9]+`, // of PyTorch's collectives
+	modulePath+`(?: in=\[[\d, \[\]]*\])?`,        // and of SGLang's NVTX hooks
+	`\{'Module': '`+modulePath+`'(?:, '(?:TrainableParams|Inputs|StaticParams)': [\[\]{}()\w', :.]*)*\}`,
+	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.]+|predict_noise|scheduler_step`, // its diffusion
+	`(?:gpu_model_runner|cpu_model_runner|scheduler?|core|worker|sampler|eagle|draft|engine): [a-z_ ]{1,40}`,  // vLLM
+	`(?:scheduler|tp_worker|model_runner|engine|tokenizer_manager)\.[a-z_]{1,40}`,
+	`run_batch|forward|forward_extend|forward_decode|sample|schedule|recv_requests|process_input_requests|process_batch_result|get_next_batch_to_run|execute_model|prefill|decode`,
+	`Optimizer\.(?:step|zero_grad)#\w+\.\w+|enumerate\(DataLoader\)#\w+\.\w+|(?:DistributedDataParallel|FullyShardedDataParallel)\.[a-z_]+`,
+	`## Call CompiledFxGraph \w+ ##|Torch-Compiled Region: [\d/]+|TorchDynamo Cache Lookup|Pregraph bytecode|PyTorch Profiler \(\d+\)`,
+)
+
+// stepWords is what a step's name may hold besides the words that make it one.
+var stepWords = regexp.MustCompile(`^[A-Za-z_ ]*(?:#?\s*\d+|\[[A-Za-z_]*(?: ?[a-z_]+=[\d./]+)*\]|[\d_a-z(),]*)$`)
+
+// knownStep tells the names of forward passes, which carry numbers alone.
+func knownStep(s string) bool {
+	_, ok := trace.ParseStep(s)
+	return ok && stepWords.MatchString(s)
+}
+
+// ops are operators: names out of a library, without blanks but for few.
+var ops = formsOf(operator, false,
+	`[A-Za-z_][\w.:<>\[\](),*&~#-]{0,199}`,
+	`autograd::engine::evaluate_function: [\w.:<>]+`,
+	`## Call CompiledFxGraph \w+ ##|Torch-Compiled Region: [\d/]+|TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper Prologue|Runtime Triggered Module Loading`,
+	`Optimizer\.(?:step|zero_grad)#\w+\.\w+|enumerate\(DataLoader\)#\w+\.\w+`,
+)
+
+// marks are the profiler's own events, flows and names of rows.
+var marks = formsOf(annotation, true,
+	`ac2g|fwdbwd|async_cpu_to_gpu|fwd_bwd|\[memory\]|process_(?:name|labels|sort_index)|thread_(?:name|sort_index)|Iteration Start: PyTorch Profiler|Record Window End`,
+	`PyTorch Profiler \(\d+\)|(?:Stream|Event|Context|Device)(?: Wait)?(?: Event)?(?: Sync(?:hronize)?)?|Activity Buffer Request|Lazy Function Loading|Instrumentation|`+
+		`Buffer Flush|Driver Compiler|Resource|Runtime Triggered Module Loading|Unknown|Command Buffer Full|CUPTI [A-Z ]{1,20}|`+regexp.QuoteMeta(trace.NoCoreName),
+)
