@@ -224,11 +224,13 @@ type note struct {
 }
 
 func (p *Plan) extra(i int, from string) []merge.Member {
-	if p.Window.all() {
-		return nil
-	}
+	var members []merge.Member
 	if p.redact != nil {
 		from = ""
+		members = append(members, merge.Member{Key: redact.Key, Value: []byte("1")})
+	}
+	if p.Window.all() {
+		return members
 	}
 	n := note{From: from, FromNS: p.keep[i].lo + p.look[i].head.BaseNS, ToNS: p.keep[i].hi + p.look[i].head.BaseNS}
 	if p.keep[i].lo == math.MinInt64 {
@@ -244,7 +246,7 @@ func (p *Plan) extra(i int, from string) []merge.Member {
 	if err != nil {
 		panic(err) // a struct of numbers
 	}
-	return []merge.Member{{Key: Key, Value: b}}
+	return append(members, merge.Member{Key: Key, Value: b})
 }
 
 // File writes the window of file i of Plan.Set to path.

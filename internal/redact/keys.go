@@ -99,6 +99,10 @@ var numberKeys = []string{
 	"is_async", "Async", "num_tokens", "kind", "flow", "ptr", "dst", "src", "size",
 }
 
+// Key is the member by which a file says that it was redacted; its value is the
+// version of docs/formats/redacted.md.
+const Key = "stepscope_redacted"
+
 // fileKeys are the members of a file beside its events.
 var fileKeys = map[string]rule{
 	"deviceProperties": asDevices, "trace_id": asTrace, "host_name": asHost, "distributedInfo": asWorld, "parallelism": asWorld,
@@ -125,7 +129,7 @@ func init() {
 	}
 	for _, k := range []string{
 		"schemaVersion", "with_stack", "profile_memory", "record_shapes", "with_flops", "with_modules", "baseTimeNanoseconds", "cuda_driver_version",
-		"cuda_runtime_version", "cupti_version", "hip_driver_version", "hip_runtime_version", "rocm_version", "roctracer_version",
+		"cuda_runtime_version", "cupti_version", Key, "hip_driver_version", "hip_runtime_version", "rocm_version", "roctracer_version",
 	} {
 		fileKeys[k] = asNumber
 	}

@@ -14,7 +14,8 @@ import (
 var public = wordsOf(`torch sglang sgl_kernel sgl_kernel_npu vllm triton transformers flashinfer flash_attn flash_attn_interface deep_gemm deep_ep deepep xgrammar
 	outlines_core outlines tokenizers safetensors huggingface_hub numpy einops torchvision torchaudio functorch torchgen accelerate diffusers xformers bitsandbytes
 	compressed_tensors nvidia cutlass cuda cupy ray fastapi starlette uvicorn uvloop pydantic zmq msgspec orjson aiohttp httpx requests urllib3 anyio
-	nvtx viztracer tqdm mooncake nixl lmcache aiter tilelang apache_tvm tvm tvm_ffi torch_memory_saver setproctitle`)
+	nvtx viztracer tqdm mooncake nixl lmcache aiter tilelang apache_tvm tvm tvm_ffi torch_memory_saver setproctitle
+	typing_extensions packaging psutil scipy PIL transformer_engine modelopt torchao lm_eval`)
 
 // stdlibDirs and stdlibFiles are what Python's own library has.
 var (
@@ -40,6 +41,7 @@ var (
 	checkout = regexp.MustCompile(`^.*/((?:sglang/(?:srt|multimodal_gen|lang|jit_kernel|cli|test|launch_server\.py|bench_[a-z_]+\.py)` +
 		`|vllm/(?:v1|engine|worker|model_executor|distributed|executor|attention|compilation|entrypoints|lora|multimodal|platforms|spec_decode|transformers_utils|utils|_custom_ops\.py|forward_context\.py)` +
 		`|torch/(?:_dynamo|_inductor|_functorch|_higher_order_ops|_ops\.py|autograd|cuda|distributed|fx|jit|nn|profiler|utils)|at/native|aten/src)(?:/.*)?)$`)
+	// What a path is made of that may stay.
 	plainPath = regexp.MustCompile(`^[\w.+/-]+$`)
 	endings   = regexp.MustCompile(`^\.(?:py|pyc|so|json|cu|cuh|cc|cpp|h|hpp|c|safetensors|bin|pt|gz|txt|log|ttir|ptx|cubin)$`)
 )
@@ -83,7 +85,7 @@ func (r *Redactor) file(p string) string {
 // A Python frame is "FILE(LINE): FUNCTION", a builtin or a module's call.
 var (
 	frameForm  = regexp.MustCompile(`^(.*)\((\d+)\): (.*)$`)
-	frameOther = regexp.MustCompile(`^(?:<built-in (?:function|method) \w+(?: of [\w.]+(?: object)?(?: at 0x[0-9A-Fa-f]+)?)?>|nn\.Module: \w+|PyTorch Profiler \(\d+\)|<unknown>)$`)
+	frameOther = regexp.MustCompile(`^(?:<built-in (?:function|method) \w*(?: of [\w.]+(?: object)?(?: at 0x[0-9A-Fa-f]+)?)?>|nn\.Module: \w+|PyTorch Profiler \(\d+\)|<unknown>)$`)
 	unsaved    = regexp.MustCompile(`^<(?:string|stdin|frozen [\w.]+|eval_with_key>\.\d+|__array_function__ internals|decorator-gen-\d+)>?$`)
 	function   = regexp.MustCompile(`^(?:[\w.$]+|<(?:module|lambda|genexpr|listcomp|dictcomp|setcomp|locals)>|[\w.$]+\.<locals>\.[\w.<>$]+)$`)
 )

@@ -123,6 +123,15 @@ func (r *Redactor) LookFile(path, host string) {
 
 var handlerName = regexp.MustCompile(`^(.+)_\d+\.\d{10,20}\.`)
 
+// drop counts a member that is left out.
+func (r *Redactor) drop(key string) {
+	const most = 1000 // keys; one who makes keys of texts has no end of them
+	if _, ok := r.left[key]; !ok && len(r.left) >= most {
+		key = "(others)"
+	}
+	r.left[key]++
+}
+
 // Look searches a text, of any form, for the names of users: home directories
 // give them away.
 func (r *Redactor) Look(raw []byte) {
@@ -176,7 +185,7 @@ func (r *Redactor) Event(e *chromejson.Event) {
 	if end != len(e.Raw) || !e.Reset(out) {
 		// Events are well-formed JSON objects, so this is a fault of ours: better
 		// nothing than what should not be seen.
-		r.left["(an event that could not be read)"]++
+		r.drop("(an event that could not be read)")
 		e.Reset([]byte("{}"))
 	}
 }
@@ -187,7 +196,7 @@ func (r *Redactor) Member(key string, value []byte) []byte {
 	r.settle()
 	k, ok := fileKeys[key]
 	if !ok || !k.takes(value) {
-		r.left[key]++
+		r.drop(key)
 		return nil
 	}
 	out, _ := r.value(nil, value, 0, k)

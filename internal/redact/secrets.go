@@ -16,7 +16,7 @@ var (
 		`|AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]+|[0-9a-f]{40,}|[0-9A-F]{40,})`)
 	// A name that tells a secret, and what is given to it. Counts of tokens are
 	// none.
-	pairs = regexp.MustCompile(`(?i)\b([\w-]*(?:secret|token|api_?key|_key|passwo?r?d|credential|auth)[\w-]*\s*(?:=\s*|:\s+))("[^"]*"|'[^']*'|[^\s,;)\]}"']+)`)
+	pairs = regexp.MustCompile(`(?i)\b([\w-]*(?:secret|token|api_?key|_key|passwo?r?d|credential|auth)[\w-]*\s*(?:=\s*|:\s+))("[^"]*"|'[^']*'|[^\s,;<>)\]}"']+)`)
 	count = regexp.MustCompile(`^[\d.,/-]+$`)
 	// At least two parts: "/" alone divides.
 	paths = regexp.MustCompile(`(^|[\s"'(\[{=,:;<>@|])((?:~|[A-Za-z]:)?(?:[/\\][\w.+@%-]+){2,}[/\\]?|~[/\\][\w.+@%-]+)`)

@@ -38,7 +38,7 @@ func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte,
 			dst = append(dst, src[at:i]...)
 			dst, i = r.value(dst, src, i, rule)
 		} else {
-			r.left[string(name)]++
+			r.drop(string(name))
 			i = skip(src, i)
 		}
 		if next := space(src, i); next < len(src) && src[next] == ',' {
