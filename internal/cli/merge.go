@@ -87,9 +87,8 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return writing(out, err)
 	}
 	e.warnMissing(res.Missing)
-	for i, n := range res.Notes {
-		res.Notes[i] = text.told(n)
-		e.warn("%s", res.Notes[i])
+	for _, n := range res.Notes {
+		e.warn("%s", n)
 	}
 	seconds := e.now().Sub(start).Seconds()
 	switch {

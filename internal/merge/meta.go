@@ -180,7 +180,7 @@ func (m *merger) result() *Result {
 		r.BytesIn += p.File.Size
 		r.TextBytes += p.stats.Bytes
 		if p.garbage {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: bytes after the last gzip member ignored", p.File.Path))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: bytes after the last gzip member ignored", p.base()))
 		}
 	}
 	if !m.opt.AsIs {

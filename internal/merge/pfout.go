@@ -145,7 +145,7 @@ func (m *merger) wall(pf *pftrace.Writer) {
 func (m *merger) about(p *pfRank) string {
 	text, err := marshal(m.file(p.index))
 	if err != nil {
-		return p.File.Path
+		return p.base()
 	}
 	return string(text)
 }
@@ -222,7 +222,7 @@ func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]
 		strays()
 	}
 	if p.clamped > 0 {
-		*notes = append(*notes, fmt.Sprintf("%s: %d events before the trace's base moved to it", p.File.Path, p.clamped))
+		*notes = append(*notes, fmt.Sprintf("%s: %d events before the trace's base moved to it", p.base(), p.clamped))
 	}
 	if lost > 0 && p.problem == nil {
 		p.problem = &Problem{Reason: fmt.Sprintf("%d spans overlap more than %d others on their row and are not in the output", lost, pftrace.MaxLanes)}

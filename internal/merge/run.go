@@ -92,7 +92,7 @@ func (m *merger) setBase() {
 		case m.hasBase && p.FirstTS > epochNS:
 			p.moved = -m.base
 		case m.hasBase && p.readable():
-			m.note("%s: has no baseTimeNanoseconds and its times do not count from 1970: left as they are", p.File.Path)
+			m.note("%s: has no baseTimeNanoseconds and its times do not count from 1970: left as they are", p.base())
 		}
 		p.rw.shift = Shift{Offset: p.moved, Nonzero: p.moved != 0}
 	}
@@ -154,7 +154,7 @@ func (m *merger) compare() {
 		p.comms = nil
 		s := m.shifts[i]
 		if s.Method == clock.Unaligned && p.readable() {
-			m.note("%s: clock not aligned: %v", p.File.Path, s.Err)
+			m.note("%s: clock not aligned: %v", p.base(), s.Err)
 		}
 		if !s.Significant() {
 			continue

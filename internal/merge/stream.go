@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -33,6 +34,10 @@ type part struct {
 	garbage bool
 	tail    []Member // top-level members after the events
 }
+
+// base is the name of the file in notes, which stand in the output: no place of this
+// machine.
+func (p *part) base() string { return filepath.Base(p.File.Path) }
 
 // Meter is told how many bytes of the input files have been read.
 type Meter interface{ Add(n int64) }
