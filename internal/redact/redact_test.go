@@ -48,6 +48,8 @@ func TestNames(t *testing.T) {
 		{"user_annotation", "decode[bs=4 tok=4 d=2.5]", "="},
 		{"user_annotation", "decode[bs=4 tok=4 for alice]", "annotation-0"},
 		{"user_annotation", "ProfilerStep#3", "="},
+		{"user_annotation", "DECODE step 3", "="},
+		{"user_annotation", "execute_context_1(sq5sk5sqsq25)_generation_0(sq0sk0)", "="},
 		{"user_annotation", "nccl:all_reduce", "="},
 		{"user_annotation", "model.layers.0.self_attn", "="},
 		{"user_annotation", "transformer.layers.0.attention.to_q in=[[1, 4128, 3840]]", "="},
