@@ -37,8 +37,9 @@ func (f *forms) rule(r *Redactor, s string) string {
 
 // notes are the annotations of servers, libraries and layers.
 var notes = formsOf(annotation, true,
-	`(?:nccl|gloo|c10d|mpi|ucc|xccl):[a-z_0-9]+`, // of PyTorch's collectives
-	modulePath+`(?: in=\[[\d, \[\]]*\])?`,        // and of SGLang's NVTX hooks
+	`(?:nccl|gloo|c10d|mpi|ucc|xccl):[a-z_0-9]+`,                                          // of PyTorch's collectives
+	`(?:NCCL|CCCL|cuBLAS|cuDNN|cuFFT|cuSPARSE|TensorRT|NVSHMEM|UCX):[A-Za-z_][\w:]{0,60}`, // NVTX ranges of NVIDIA's libraries
+	modulePath+`(?: in=\[[\d, \[\]]*\])?`,                                                 // and of SGLang's NVTX hooks
 	`\{'Module': '`+modulePath+`'(?:, '(?:TrainableParams|Inputs|StaticParams)': [\[\]{}()\w', :.]*)*\}`,
 	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.]+|predict_noise|scheduler_step`, // its diffusion
 	`(?:gpu_model_runner|cpu_model_runner|scheduler?|core|worker|sampler|eagle|draft|engine): [a-z_ ]{1,40}`,  // vLLM

@@ -142,8 +142,7 @@ func (r *Redactor) Look(raw []byte) {
 	}
 }
 
-// settle numbers the hosts and users seen, by name, so that the numbers do not
-// depend on the order in which files were looked at.
+// settle makes words of the hosts and users seen.
 func (r *Redactor) settle() {
 	if r.settled {
 		return
@@ -152,7 +151,6 @@ func (r *Redactor) settle() {
 	for i, k := range [2]kind{host, user} {
 		for _, s := range slices.Sorted(maps.Keys(r.seen[i])) {
 			if s != "" {
-				r.number(k, s)
 				r.hide(k, s)
 			}
 		}
@@ -201,12 +199,6 @@ func (r *Redactor) Member(key string, value []byte) []byte {
 	}
 	out, _ := r.value(nil, value, 0, k)
 	return out
-}
-
-// Host is the replacement of a host's name.
-func (r *Redactor) Host(name string) string {
-	r.settle()
-	return prefixes[host] + strconv.Itoa(r.number(host, name))
 }
 
 // Count says how much of a kind was replaced.

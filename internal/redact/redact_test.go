@@ -51,6 +51,7 @@ func TestNames(t *testing.T) {
 		{"user_annotation", "DECODE step 3", "="},
 		{"user_annotation", "execute_context_1(sq5sk5sqsq25)_generation_0(sq0sk0)", "="},
 		{"user_annotation", "nccl:all_reduce", "="},
+		{"user_annotation", "NCCL:ncclAllReduce", "="},
 		{"user_annotation", "model.layers.0.self_attn", "="},
 		{"user_annotation", "transformer.layers.0.attention.to_q in=[[1, 4128, 3840]]", "="},
 		{"user_annotation", "{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}", "="},
