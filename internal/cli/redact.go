@@ -84,7 +84,7 @@ func printRedacted(w io.Writer, r *redact.Redactor) {
 		fmt.Fprintln(w, "redacted: nothing had to be replaced")
 	}
 	for _, c := range counts {
-		fmt.Fprintf(w, "redacted: %d %s in %d places\n", c.Distinct, c.Kind, c.Places)
+		fmt.Fprintf(w, "redacted: %s: %d, in %d places\n", c.Kind, c.Distinct, c.Places)
 	}
 	left := r.Left()
 	if len(left) > 0 {
