@@ -39,7 +39,7 @@ var arrows = []struct {
 	}},
 	{"internal/launch", []string{
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
-		"internal/engine/sample", "internal/device", "internal/tensor", "internal/nvtx",
+		"internal/engine/sample", "internal/kvtransfer", "internal/device", "internal/tensor", "internal/nvtx",
 	}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/atomicfile", "internal/wire"}},
@@ -60,11 +60,12 @@ var arrows = []struct {
 	{"internal/server", []string{"internal/wire"}},
 	{"internal/engine", []string{
 		"internal/engine/memsnap", "internal/engine/sched", "internal/engine/model", "internal/engine/sample", "internal/device", "internal/tensor",
-		"internal/merge", "internal/traceset", "internal/atomicfile",
+		"internal/kvtransfer", "internal/merge", "internal/traceset", "internal/atomicfile",
 	}},
 	{"internal/engine/sched", []string{"internal/engine/kvcache", "internal/engine/model", "internal/engine/sample"}},
 	{"internal/engine/model", []string{"internal/device", "internal/device/comm", "internal/tensor"}},
 	{"internal/engine/sample", []string{"internal/tensor"}},
+	{"internal/kvtransfer", nil},
 	{"internal/engine/memsnap", nil},
 	{"internal/engine/kvcache", nil},
 	{"internal/engine/tokenizer", []string{"internal/atomicfile"}},

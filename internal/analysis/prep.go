@@ -208,7 +208,7 @@ func (r *rank) link(n *names) {
 			}
 			r.calls[c].ops++
 			o.call = c
-		} else {
+		} else if s.Cat != trace.Memcpy || !kernel.KVTransfer(t.Strings.Get(s.Name)) {
 			r.unlaunched++
 		}
 		r.ops = append(r.ops, o)

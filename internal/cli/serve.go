@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -19,6 +22,8 @@ import (
 // serveCmd is "serve", SGLang's launch_server on the embedded engine.
 type serveCmd struct {
 	launch.ModelArgs
+	Disagg launch.DisaggArgs `embed:""`
+
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
 	Port            int    `name:"port" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 	APIKey          string `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
@@ -53,6 +58,7 @@ Examples:
   stepscope serve --model-path builtin:llama-tiny
   stepscope serve --model-path ~/models/Qwen3-0.6B --tp-size 2 --enable-metrics
   stepscope serve --model-path DIR_WITH_CONFIG --load-format dummy --json-model-override-args '{"num_hidden_layers": 2}'
+  stepscope serve --model-path builtin:llama-tiny --disaggregation-mode prefill --port 30001
   curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile
 
 Under Nsight Systems, its layers as NVTX ranges, and only while a profile request with the activity CUDA_PROFILER is open:
@@ -73,7 +79,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	case c.DrainTimeout <= 0:
 		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	}
-	if err := c.Check(); err != nil {
+	if err := errors.Join(c.Check(), c.Disagg.Check()); err != nil {
 		return usagef("%v", err)
 	}
 	ln, err := server.Listen(c.Host, c.Port, c.APIKey)
@@ -90,7 +96,20 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	defer batches.Close()
 	opt := launch.Options{Log: log.Line, DecodeInterval: c.DecodeLogInterval}
 	if c.level() <= slog.LevelInfo {
-		opt.OnStep = func(ranks string, r sched.Report) { batches.Add(launch.Step(ranks, r)) }
+		opt.OnStep = func(ranks string, r sched.Report) { batches.Add(launch.Step(ranks, c.Disagg.Mode, r)) }
+	}
+	if opt.Disagg, err = c.Disagg.Open(c.Host, c.APIKey, log.Line); err != nil {
+		return err
+	}
+	if l := opt.Disagg.Listener; l != nil {
+		defer l.Close()
+		c.Disagg.Port = l.Addr().(*net.TCPAddr).Port
+	}
+	var transferred atomic.Pointer[server.Server] // once it is there
+	opt.Disagg.Transfer.Moved = func(bytes int64, took time.Duration) {
+		if s := transferred.Load(); s != nil {
+			s.Transferred(bytes, took)
+		}
 	}
 	engine, err := launch.Load(ctx, c.ModelArgs, opt)
 	if err != nil {
@@ -105,6 +124,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
 	})
+	transferred.Store(s)
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
 	err = s.Serve(ctx, ln)
@@ -131,7 +151,7 @@ func (c *serveCmd) args() map[string]any {
 	out := c.Map()
 	maps.Copy(out, map[string]any{
 		"host": c.Host, "port": c.Port, "log_requests": c.LogRequests, "log_requests_level": c.LogRequestsLevel, "log_level": c.LogLevel,
-		"decode_log_interval": c.DecodeLogInterval, "enable_cache_report": c.EnableCacheReport, "device": "cpu",
+		"disaggregation_mode": c.Disagg.Mode, "disaggregation_bootstrap_port": c.Disagg.Port, "decode_log_interval": c.DecodeLogInterval, "enable_cache_report": c.EnableCacheReport, "device": "cpu",
 	})
 	return out
 }

@@ -107,6 +107,7 @@ type Device struct {
 
 	mu      sync.Mutex
 	streams []*Stream
+	lanes   []*lane
 	groups  []*groupUse
 	err     error
 	closed  bool
@@ -256,9 +257,13 @@ func (d *Device) StopRecording() *Recording {
 	for _, s := range d.streams {
 		marks = append(marks, mark{s, s.tail.Load()})
 	}
+	lanes := d.lanes
 	r.Stop(func() {
 		for _, m := range marks {
 			m.s.wait(m.tail)
+		}
+		for _, l := range lanes {
+			l.wait(r)
 		}
 	})
 	return r

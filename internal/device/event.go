@@ -50,6 +50,16 @@ func (s *Stream) Wait(e *Event) {
 	s.order(record.StreamWaitEvent, task{node: node{kind: waitNode}, event: e, gen: e.last})
 }
 
+// Notify has f called, by the stream's executor, when what was launched before is
+// done. f must not block. After a failure it is not called.
+func (s *Stream) Notify(f func()) {
+	if s.capture != nil {
+		s.capture.refuse("a call of the host")
+		return
+	}
+	s.order(record.EventRecord, task{node: node{kind: notifyNode, run: func(int) { f() }}})
+}
+
 func (s *Stream) order(api record.API, t task) {
 	r, start := s.d.recorder(), int64(0)
 	if r != nil {

@@ -52,6 +52,10 @@ func (s *Stream) exec(t *task) {
 	if s.d.failed.Load() {
 		return
 	}
+	if t.kind == notifyNode {
+		t.run(0)
+		return
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			s.d.fail(fmt.Errorf("%s on stream %d: panic: %v\n%s", t.what(), s.id, p, debug.Stack()))

@@ -85,6 +85,7 @@ const (
 	graphNode
 	recordNode
 	waitNode
+	notifyNode
 )
 
 // node is one piece of work, in a queue or in a graph.

@@ -95,6 +95,8 @@ type Engine struct {
 	closed  atomic.Pointer[session] // the one before, whose files may still be written
 	writing sync.Mutex              // one trace file at a time: serving needs the cores
 	exports sync.WaitGroup
+
+	transfers *transfers // nil: the engine works alone
 }
 
 // dpRank is one data-parallel rank.
@@ -201,6 +203,7 @@ func (e *Engine) Close() error {
 			r.Stop()
 		}
 		e.loops.Wait()
+		e.transfers.close()
 		late := time.AfterFunc(closeGrace, func() { close(e.dead) })
 		e.pumps.Wait()
 		late.Stop()

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 		return out, nil
 	}
 	_, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
-		i := slices.IndexFunc(r.devices, func(d *device.Device) bool { return d.Host() == h })
+		i := r.index(h)
 		m := &r.list[i].Meta
 		perBlock, err := run.Config().KVBytesPerBlock(model.Shard{
 			TPRank: m.TP.Rank, TPSize: m.TP.Size, PPRank: m.PP.Rank, PPSize: m.PP.Size, EPSize: m.EP.Size,

@@ -159,11 +159,11 @@ func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) (
 
 // Forward runs one step on all ranks.
 func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
-	name := s.Name()
+	name, sends := s.Name(), s.Sends()
 	out, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
 		h.AnnotateStep(name, s.Requests)
 		defer h.End()
-		return run.Forward(s.Batch)
+		return run.Forward(r.sending(s, sends, h))
 	})
 	if err != nil {
 		return nil, err

@@ -16,8 +16,9 @@ type Request struct {
 	Params        Sampling
 	ReturnLogprob bool
 	TopLogprobs   int
-	LogprobStart  int // first prompt position whose logprob is wanted; -1: output only
-	DPRank        int // -1: the engine chooses
+	LogprobStart  int        // first prompt position whose logprob is wanted; -1: output only
+	DPRank        int        // -1: the engine chooses
+	Bootstrap     *Bootstrap // of an engine that shares the work; nil: as if there were another
 }
 
 // Sampling says how the next token is chosen and when to end; package sample
@@ -54,7 +55,7 @@ func (e *Engine) Submit(ctx context.Context, r *Request) (<-chan Event, error) {
 // up: events wait in memory, at most one for each token asked for.
 func Stream[E any](ctx context.Context, e *Engine, r *Request, form func(Event) E) (<-chan E, error) {
 	if err := e.check(r); err != nil {
-		return nil, err
+		return nil, err // by what both engines of a request know: the other refuses it too
 	}
 	e.life.RLock()
 	defer e.life.RUnlock()
@@ -63,8 +64,11 @@ func Stream[E any](ctx context.Context, e *Engine, r *Request, form func(Event) 
 	}
 	out := newOutbox()
 	dp := e.choose(r)
-	h, err := e.ranks[dp].Submit(e.request(r, out.put))
+	q := e.request(r, out.put)
+	e.transfers.attach(dp, r, q)
+	h, err := e.ranks[dp].Submit(q)
 	if err != nil {
+		e.transfers.refuse(dp, r, err)
 		return nil, err
 	}
 	events := make(chan E, 8)
@@ -152,8 +156,12 @@ func (e *Engine) check(r *Request) error {
 	return nil
 }
 
-// choose picks the data-parallel rank of a request.
+// choose picks the data-parallel rank of a request. That of a prefill engine follows
+// from the room, so that the decode engine knows it.
 func (e *Engine) choose(r *Request) int {
+	if t := e.transfers; t != nil && t.role == Prefill && r.Bootstrap != nil {
+		return int(r.Bootstrap.Room % uint64(len(e.ranks)))
+	}
 	if r.DPRank >= 0 {
 		return r.DPRank
 	}

@@ -50,9 +50,10 @@ func (r *refused) Error() string { return r.error.Error() }
 func (r *refused) Unwrap() error { return r.as }
 
 func (s served) Submit(ctx context.Context, r *server.Request) (<-chan server.Event, error) {
+	meet := (*engine.Bootstrap)(r.Bootstrap)
 	events, err := engine.Stream(ctx, s.e.Engine, &engine.Request{
 		ID: r.ID, Input: r.Input, Params: engine.Sampling(r.Params), ReturnLogprob: r.ReturnLogprob, TopLogprobs: r.TopLogprobs,
-		LogprobStart: r.LogprobStart, DPRank: r.DPRank,
+		LogprobStart: r.LogprobStart, DPRank: r.DPRank, Bootstrap: meet,
 	}, event)
 	return events, refusal(err)
 }
@@ -93,6 +94,8 @@ func (s served) Stats() []server.Stats {
 			WaitingTokens: st.WaitingTokens, UsedTokens: st.UsedTokens, EvictableTokens: st.EvictableTokens, FreeTokens: st.FreeTokens,
 			SumSeqLens: st.SumSeqLens, GenThroughput: st.GenThroughput, CacheHitRate: st.CacheHitRate, NewTokenRatio: st.NewTokenRatio,
 			Utilization: float64(st.Running) / float64(max(s.e.info.MaxRunningRequests, 1)), GraphReplayed: st.Graph, Retracted: st.Retracted,
+			Bootstrap: st.Bootstrap, Inflight: st.Inflight, Prealloc: st.Prealloc, Transfer: st.Transfer, SetAside: st.SetAside,
+			BootstrapFailed: st.BootstrapFailed, TransferFailed: st.TransferFailed,
 			PrefillUncached: st.ComputedTokens, PrefillBusy: st.PrefillBusy,
 			RetractedTotal: st.RetractedRequests, RetractedInputTotal: st.RetractedInput, RetractedOutputTotal: st.RetractedOutput,
 		})

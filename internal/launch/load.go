@@ -23,6 +23,7 @@ type Options struct {
 	OnStep         func(ranks string, r sched.Report)
 	Log            func(line string) // about loading and profiling; any goroutine calls it
 	DecodeInterval int               // --decode-log-interval
+	Disagg         engine.Disagg     // the zero one: the engine works alone
 }
 
 // Engine is a loaded model that serves.
@@ -57,6 +58,9 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
 	so := m.args.scheduler(opt.DecodeInterval)
 	so.Blocks, so.Vocab = m.blocks, m.Vocab
+	if opt.Disagg.Role == engine.Decode {
+		so.DisableRadix = true // prompts are not computed here, so none is looked up; as SGLang
+	}
 
 	var groups []engine.Group
 	var weights int64
@@ -80,12 +84,16 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 		eo.OnStep = func(dp int, r sched.Report) { opt.OnStep(m.z.LogPrefix(dp), r) }
 	}
 	e.Engine = engine.New(groups, eo)
+	opt.Disagg.Model = m.identity()
+	if err := e.Join(opt.Disagg); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	perBlock, err := m.cfg.KVBytesPerBlock(m.shard())
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.info = server.Info{
-		ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
+		Role: string(opt.Disagg.Role), ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
 		LoadFormat: a.LoadFormat, WeightVersion: "default", ContextLen: m.ContextLen, VocabSize: m.Vocab,
 		DP: m.z.DP, TP: m.z.TP, PP: m.z.PP, EP: m.z.EP, MaxRunningRequests: m.args.MaxRunningRequests, TokenCapacity: e.Capacity(),
 		WeightBytes: weights, KVBytes: int64(m.blocks) * perBlock, Accelerator: accelerator(),
@@ -134,10 +142,11 @@ func samplingDefaults(dir string) (temperature, topP *float64, topK *int) {
 	return c.Temperature, c.TopP, c.TopK
 }
 
-// Step is a step as the batch log shows it.
-func Step(ranks string, r sched.Report) server.Step {
+// Step is a step of an engine of this role as the batch log shows it.
+func Step(ranks, role string, r sched.Report) server.Step {
 	return server.Step{
 		Time: r.Time, Ranks: ranks, Prefill: r.Prefill, Iter: r.Step, NewSeqs: r.NewSeqs, NewTokens: r.NewTokens, CachedTokens: r.CachedTokens,
 		Pending: r.PendingTokens, Running: r.Running, Queued: r.Queued, UsedTokens: r.Tokens, Usage: r.Usage, Graph: r.Graph,
+		Role: role, Bootstrap: r.Bootstrap, Inflight: r.Inflight, Prealloc: r.Prealloc, Transfer: r.Transfer, SetAside: r.SetAside, Preallocated: r.Preallocated,
 	}
 }

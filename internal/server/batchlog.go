@@ -24,6 +24,11 @@ type Step struct {
 	UsedTokens int
 	Usage      float64 // fraction of the KV cache
 	Graph      bool    // a replayed graph
+
+	// With a server of the other kind; Preallocated is a fraction of the KV cache.
+	Role                                              string
+	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
+	Preallocated                                      float64
 }
 
 // BatchLog writes SGLang's batch lines: one for every prefill batch, one for
@@ -126,15 +131,26 @@ func (l *BatchLog) iter(st *Step) string {
 func (l *BatchLog) prefill(r *rankLog, st *Step) []byte {
 	rate := perSecond(st.NewTokens, st.Time.Sub(r.prefill))
 	r.prefill = st.Time
-	return fmt.Appendf(nil, "%sPrefill batch%s, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, #pending-token: %d, cuda graph: %s, input throughput (token/s): %.2f\n",
-		head(st), l.iter(st), st.NewSeqs, st.NewTokens, st.CachedTokens, st.Usage, st.Running, st.Queued, st.Pending, pyBool(st.Graph), rate)
+	return fmt.Appendf(nil, "%sPrefill batch%s, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, #pending-token: %d, %scuda graph: %s, input throughput (token/s): %.2f\n",
+		head(st), l.iter(st), st.NewSeqs, st.NewTokens, st.CachedTokens, st.Usage, st.Running, st.Queued, st.Pending, st.disagg(), pyBool(st.Graph), rate)
 }
 
 func (l *BatchLog) decode(r *rankLog, st *Step) []byte {
 	rate := perSecond(r.tokens, st.Time.Sub(r.decode))
 	r.decode, r.decodes, r.tokens = st.Time, 0, 0
-	return fmt.Appendf(nil, "%sDecode batch%s, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d\n",
-		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, pyBool(st.Graph), rate, st.Queued)
+	return fmt.Appendf(nil, "%sDecode batch%s, #running-req: %d, #token: %d, token usage: %.2f, %scuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d\n",
+		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, st.disagg(), pyBool(st.Graph), rate, st.Queued)
+}
+
+// disagg is what lines of servers that share the work have in addition.
+func (st *Step) disagg() string {
+	switch st.Role {
+	case RolePrefill:
+		return fmt.Sprintf("#bootstrap-req: %d, #inflight-req: %d, ", st.Bootstrap, st.Inflight)
+	case RoleDecode:
+		return fmt.Sprintf("pre-allocated usage: %.2f, #prealloc-req: %d, #transfer-req: %d, #retracted-req: %d, ", st.Preallocated, st.Prealloc, st.Transfer, st.SetAside)
+	}
+	return ""
 }
 
 func perSecond(n int, d time.Duration) float64 {

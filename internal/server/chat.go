@@ -69,6 +69,10 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	meet, err := s.bootstrap(req.Extra, 0, 1)
+	if err != nil {
+		return nil, err
+	}
 	ids, err := s.chatInput(req.Messages, ChatOptions{
 		Generate: !req.ContinueFinal, Continue: req.ContinueFinal, Kwargs: req.TemplateKwargs,
 	})
@@ -93,7 +97,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	return s.samples(spec{
 		textLogprob: true,
 		req: &Request{
-			Input: ids, ReturnLogprob: req.Logprobs, TopLogprobs: req.TopLogprobs, LogprobStart: -1, DPRank: dp, Priority: req.Priority,
+			Input: ids, ReturnLogprob: req.Logprobs, TopLogprobs: req.TopLogprobs, LogprobStart: -1, DPRank: dp, Bootstrap: meet, Priority: req.Priority,
 		},
 	}, &p, id, n)
 }

@@ -77,10 +77,14 @@ func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
 	}
 	var out []*spec
 	for i := range prompts {
+		meet, err := s.bootstrap(req.Extra, i, prompts)
+		if err != nil {
+			return nil, err
+		}
 		proto := spec{
 			textLogprob: true,
 			req: &Request{
-				ReturnLogprob: req.Logprobs != nil, TopLogprobs: top, LogprobStart: -1, DPRank: dp, Priority: req.Priority,
+				ReturnLogprob: req.Logprobs != nil, TopLogprobs: top, LogprobStart: -1, DPRank: dp, Bootstrap: meet, Priority: req.Priority,
 			},
 		}
 		if req.Echo && req.Logprobs != nil {

@@ -91,6 +91,7 @@ type Request struct {
 	TopLogprobs   int
 	LogprobStart  int // first prompt position whose logprob is wanted; -1: output only
 	DPRank        int // -1: the engine chooses
+	Bootstrap     *Bootstrap
 	Priority      int
 	Probe         bool // a health check: not counted, not logged
 }
@@ -165,6 +166,8 @@ type Info struct {
 	ContextLen int // tokens
 	VocabSize  int
 
+	Role string // RolePrefill, RoleDecode; else the engine works alone
+
 	DP, TP, PP, EP     int // ranks
 	MaxRunningRequests int // for each DP rank
 	TokenCapacity      int // KV cache, tokens, for each DP rank
@@ -202,6 +205,12 @@ type Stats struct {
 	Retracted       int     // in the last step
 	PrefillUncached int64   // prompt tokens computed since the start
 	PrefillBusy     time.Duration
+
+	// Requests that wait for the other server: to be taken, to have arrived, for
+	// memory, for keys and values; SetAside were retracted by a decode server; and
+	// those that came to nothing since the start.
+	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
+	BootstrapFailed, TransferFailed                   int64
 
 	RetractedTotal       int64 // requests
 	RetractedInputTotal  int64 // tokens

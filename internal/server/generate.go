@@ -85,6 +85,10 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 		if err != nil {
 			return nil, err
 		}
+		meet, err := s.bootstrap(req.Extra, i, req.Batch())
+		if err != nil {
+			return nil, err
+		}
 		start := req.LogprobStartLen.At(i, -1)
 		if start < -1 || start > len(ids) {
 			return nil, wire.Refuse("logprob_start_len", "must be in [-1, %d], got %d", len(ids), start)
@@ -101,6 +105,7 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 				LogprobStart:  start,
 				TopLogprobs:   top,
 				DPRank:        dp,
+				Bootstrap:     meet,
 				Priority:      req.Priority,
 			},
 		}, &params, s.rid(req, i), n)

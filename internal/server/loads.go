@@ -80,7 +80,7 @@ func (s *Server) load(st *Stats, now time.Time, include map[string]bool) wire.Lo
 		}
 	}
 	if include["all"] || include["disagg"] {
-		l.Disagg = &wire.DisaggLoad{Mode: "null"}
+		l.Disagg = s.disaggLoad(st)
 	}
 	if include["all"] || include["queues"] {
 		l.Queues = &wire.QueuesLoad{Waiting: st.Waiting, Retracted: st.Retracted}

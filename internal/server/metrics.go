@@ -12,7 +12,10 @@ var (
 	boundsTTFT = []float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400}
 	boundsE2E  = append(boundsTTFT[:len(boundsTTFT):len(boundsTTFT)], 600, 1200, 1800, 2400)
 	boundsITL  = []float64{.002, .004, .006, .008, .010, .015, .020, .025, .030, .035, .040, .060, .080, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8}
-	boundsLen  = []float64{
+	// Of KV transfers; SGLang's bounds of these are not known.
+	boundsTransferMS  = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
+	boundsTransferGBs = []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 20, 50, 100}
+	boundsLen         = []float64{
 		100, 300, 500, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 12500, 15000, 17500, 20000,
 		22500, 25000, 27500, 30000, 35000, 40000, 60000, 80000, 100000, 200000, 300000, 400000, 600000, 800000, 1000000, 1100000,
 	}
@@ -27,6 +30,9 @@ type metrics struct {
 	itl                      *histogram    // s
 	prompt, uncached, output *histogram    // tokens
 
+	transferMS, transferGBs *histogram
+	lastMS, lastGBs         atomic.Uint64 // bits of float64
+
 	requests, promptTokens, outputTokens [2]atomic.Int64
 	cachedTokens, aborted                atomic.Int64
 }
@@ -35,6 +41,7 @@ func newMetrics(model string) *metrics {
 	m := &metrics{
 		model: model, itl: newHistogram(boundsITL),
 		prompt: newHistogram(boundsLen), uncached: newHistogram(boundsLen), output: newHistogram(boundsLen),
+		transferMS: newHistogram(boundsTransferMS), transferGBs: newHistogram(boundsTransferGBs),
 	}
 	for i := range 2 {
 		m.ttfts[i], m.e2e[i], m.tpot[i] = newHistogram(boundsTTFT), newHistogram(boundsE2E), newHistogram(boundsITL)
@@ -99,10 +106,10 @@ var gauges = []struct {
 	{"spec_accept_rate", "Speculative acceptance rate.", nil},
 	{"num_retracted_reqs", "The number of retracted requests.", func(_ *Server, st *Stats) float64 { return float64(st.Retracted) }},
 	{"num_paused_reqs", "The number of paused requests by async weight sync.", nil},
-	{"num_prefill_bootstrap_queue_reqs", "The number of requests in the prefill bootstrap queue.", nil},
-	{"num_prefill_inflight_queue_reqs", "The number of requests in the prefill inflight queue.", nil},
-	{"num_decode_prealloc_queue_reqs", "The number of requests in the decode prealloc queue.", nil},
-	{"num_decode_transfer_queue_reqs", "The number of requests in the decode transfer queue.", nil},
+	{"num_prefill_bootstrap_queue_reqs", "The number of requests in the prefill bootstrap queue.", func(_ *Server, st *Stats) float64 { return float64(st.Bootstrap) }},
+	{"num_prefill_inflight_queue_reqs", "The number of requests in the prefill inflight queue.", func(_ *Server, st *Stats) float64 { return float64(st.Inflight) }},
+	{"num_decode_prealloc_queue_reqs", "The number of requests in the decode prealloc queue.", func(_ *Server, st *Stats) float64 { return float64(st.Prealloc) }},
+	{"num_decode_transfer_queue_reqs", "The number of requests in the decode transfer queue.", func(_ *Server, st *Stats) float64 { return float64(st.Transfer) }},
 	{"utilization", "The utilization.", func(_ *Server, st *Stats) float64 { return st.Utilization }},
 	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", nil},
 	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *Stats) float64 { return st.NewTokenRatio }},
@@ -131,8 +138,12 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	var x exposition
 	stats := s.engine.Stats()
 	rank := make([]string, len(stats))
+	kind := s.info.Role
+	if kind == "" {
+		kind = "unified"
+	}
 	for i, st := range stats {
-		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="unified",tp_rank="0",pp_rank="0",dp_rank="%d"`, labelEscape(s.name), st.DPRank)
+		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="%s",tp_rank="0",pp_rank="0",dp_rank="%d"`, labelEscape(s.name), kind, st.DPRank)
 	}
 	for _, g := range gauges {
 		x.header(g.name, g.help, "gauge")
@@ -151,8 +162,8 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 		{"num_retracted_requests_total", "Total number of retracted requests.", func(st *Stats) int64 { return st.RetractedTotal }},
 		{"num_retracted_input_tokens_total", "Total number of retracted input tokens.", func(st *Stats) int64 { return st.RetractedInputTotal }},
 		{"num_retracted_output_tokens_total", "Total number of retracted output tokens.", func(st *Stats) int64 { return st.RetractedOutputTotal }},
-		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(*Stats) int64 { return 0 }},
-		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(*Stats) int64 { return 0 }},
+		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *Stats) int64 { return st.BootstrapFailed }},
+		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *Stats) int64 { return st.TransferFailed }},
 	} {
 		x.header(c.name, c.help, "counter")
 		for i := range stats {
@@ -206,4 +217,6 @@ func (m *metrics) write(x *exposition) {
 	hist("prompt_tokens_histogram", "Histogram of prompt token length.", m.prompt)
 	hist("uncached_prompt_tokens_histogram", "Histogram of uncached (compute) prompt token length.", m.uncached)
 	hist("generation_tokens_histogram", "Histogram of generation token length.", m.output)
+	hist("kv_transfer_speed_gb_s", "Histogram of KV cache transfer speed in GB/s.", m.transferGBs)
+	hist("kv_transfer_latency_ms", "Histogram of KV cache transfer latency in ms.", m.transferMS)
 }

@@ -154,7 +154,7 @@ func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) (
 	for j := range out {
 		sp, req := proto, *proto.req
 		req.Params = params
-		req.ID = id
+		req.ID, req.Bootstrap = id, req.Bootstrap.sample(j)
 		if n > 1 {
 			req.ID = fmt.Sprintf("%s_%d", id, j)
 			if params.Seed != nil {

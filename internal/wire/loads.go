@@ -33,7 +33,14 @@ type MemoryLoad struct {
 
 // DisaggLoad is the disagg section.
 type DisaggLoad struct {
-	Mode string `json:"mode"` // null: no disaggregation
+	Mode      string  `json:"mode"` // null: no disaggregation
+	Bootstrap int     `json:"prefill_bootstrap_queue_reqs"`
+	Inflight  int     `json:"prefill_inflight_queue_reqs"`
+	Prealloc  int     `json:"decode_prealloc_queue_reqs"`
+	Transfer  int     `json:"decode_transfer_queue_reqs"`
+	Retracted int     `json:"decode_retracted_queue_reqs"`
+	SpeedGBs  float64 `json:"kv_transfer_speed_gb_s"` // of the last transfer, GB (1e9 bytes)
+	LatencyMS float64 `json:"kv_transfer_latency_ms"`
 }
 
 // QueuesLoad is the queues section.

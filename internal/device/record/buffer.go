@@ -140,6 +140,20 @@ func (t *names) intern(s string) uint32 {
 	return id
 }
 
+// add is intern for other goroutines. It finds only what it added last.
+func (t *names) add(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id := uint32(len(t.list)) - 1; t.list[id] == s {
+		return id
+	}
+	t.list = append(t.list, s)
+	return uint32(len(t.list)) - 1
+}
+
 func (t *names) all() []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -173,6 +173,14 @@ func (r *Recording) Stream(id int) *Stream {
 // Add keeps a piece of device work; only the stream's executor calls it.
 func (s *Stream) Add(w Work) { s.work.put(w) }
 
+// AddTransfer keeps a piece of work that ends now and that no stream did, on a row of
+// its own. Any goroutine may call it, for one row one at a time.
+func (r *Recording) AddTransfer(row int, name, requests string, start, bytes int64) {
+	r.Stream(row).Add(Work{
+		Start: start, End: Now(), Kind: Moved, Name: r.names.add(name), In: bytes, Out: int64(r.names.add(requests)), Comm: -1,
+	})
+}
+
 // Stop ends the window: what begins later is not part of it. wait returns when
 // the device work that was launched in the window is done. Any goroutine may
 // call it, once.

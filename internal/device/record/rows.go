@@ -195,7 +195,7 @@ func (d *deviceRow) work(w *Work) {
 		k.str(openArgs).str("\"correlation\": ").int(int64(w.Corr)).str(closeArgs)
 		return
 	}
-	cat := [...]string{"kernel", "gpu_memcpy", "gpu_memset"}[min(w.Kind, Memset)]
+	cat := [...]string{"kernel", "gpu_memcpy", "gpu_memset", "gpu_memcpy"}[min(w.Kind, Moved)]
 	k.span(cat, k.name(w.Name), d.row, w.Start, w.End)
 	k.str(openArgs)
 	k.external(w.Ext)
@@ -204,9 +204,15 @@ func (d *deviceRow) work(w *Work) {
 		if ns := w.End - w.Start; ns > 0 {
 			k.str(", \"memory bandwidth (GB/s)\": ").fixed(float64(w.In) / float64(ns))
 		}
+		if w.Kind == Moved && w.Out != 0 {
+			k.str(", \"rids\": \"").str(k.name(uint32(w.Out))).str("\"")
+		}
 		k.str(closeArgs)
 	} else {
 		d.kernel(w)
+	}
+	if w.Kind == Moved {
+		return // no call launched it
 	}
 	k.flow("f", w.Corr, d.row, w.Start, ", \"bp\": \"e\"")
 }

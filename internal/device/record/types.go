@@ -67,6 +67,8 @@ const (
 	KernelWork WorkKind = iota
 	Memcpy
 	Memset
+	// Moved is a copy from or to elsewhere, which no call of the runtime launched.
+	Moved
 	// NoCore is the time for which the device could have gone on, and no core of
 	// the machine ran it: a software device has none of its own.
 	NoCore
@@ -78,7 +80,7 @@ type Work struct {
 	Corr, Ext   uint32
 	Name        uint32
 	Comm        int32 // collective launched by itself: index into Comms; -1
-	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes
+	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes; Moved: Out names the requests
 	Grid, Block [3]int32
 	Kind        WorkKind
 }

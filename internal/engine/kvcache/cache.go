@@ -60,6 +60,9 @@ func New(opt Options) *Cache {
 // [64·i, 64·i+64). The zero Table is empty. Blocks must not be changed.
 type Table struct {
 	Blocks []int32
+	// Pinned: someone reads the blocks without the table's owner. Publish does not
+	// replace them.
+	Pinned bool
 	shared int   // so many of Blocks, from the first, are in the tree
 	leaf   *node // the node of Blocks[shared-1]; nil for none
 }
@@ -131,6 +134,9 @@ func (c *Cache) Publish(t *Table, tokens []int32) {
 		}
 		next := at.child(tokens, i)
 		if next != nil {
+			if t.Pinned {
+				return
+			}
 			c.hold(next)
 			c.drop(t.Blocks[i])
 			t.Blocks[i] = next.block
@@ -156,7 +162,7 @@ func (c *Cache) Release(t *Table) {
 			c.idle.add(n)
 		}
 	}
-	*t = Table{Blocks: t.Blocks[:0]}
+	*t = Table{Blocks: t.Blocks[:0], Pinned: t.Pinned}
 }
 
 // Flush forgets all prefixes that no table holds.

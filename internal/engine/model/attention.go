@@ -9,8 +9,9 @@ import (
 )
 
 // attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], norms of the heads
-// if the model has them, rotation, storing keys and values, attention, the projection back to h.
-func (p *pass) attend(y *layer, m *layerModules, h []float32, cache *kvCache) {
+// if the model has them, rotation, storing keys and values, attention, the projection back to h. i is the
+// layer's place in the stage.
+func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r, hidden := p.r, p.r.cfg.Hidden
 	p.enter(&m.qkv)
 	r.linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
@@ -24,8 +25,11 @@ func (p *pass) attend(y *layer, m *layerModules, h []float32, cache *kvCache) {
 	p.leave(&m.rotary)
 
 	p.enter(&m.attn)
-	p.store(cache)
-	p.attention(cache)
+	p.store(r.kv[i])
+	if p.stored != nil {
+		r.stream.Notify(func() { p.stored(r.geo.layers.lo + i) })
+	}
+	p.attention(r.kv[i])
 	p.leave(&m.attn)
 
 	p.enter(&m.o)

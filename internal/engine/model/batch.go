@@ -45,6 +45,9 @@ func (s *Seq) logits() int {
 type Batch struct {
 	Mode Mode
 	Seqs []Seq
+	// Stored, unless it is nil, is called for each layer of the rank, numbered over the model, when the layer's keys
+	// and values of the batch are in the cache. It must not block. For Extend alone.
+	Stored func(layer int)
 }
 
 // Tokens returns the number of new tokens.

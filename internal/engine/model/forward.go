@@ -5,10 +5,11 @@ import "github.com/stepscope/stepscope/internal/device"
 // pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
 // capture and then replayed.
 type pass struct {
-	r    *Runner
-	in   *inputs
-	mode Mode
-	n    int // rows, padding included
+	r      *Runner
+	in     *inputs
+	mode   Mode
+	n      int // rows, padding included
+	stored func(layer int)
 }
 
 // Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
@@ -32,7 +33,7 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
 	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
 	picked := host.fill(b, r.opt.NumBlocks)
-	p := &pass{r: r, in: in, mode: b.Mode, n: tokens}
+	p := &pass{r: r, in: in, mode: b.Mode, n: tokens, stored: b.Stored}
 	if err := r.upload(in, host); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (p *pass) layer(i int, x, h, pending []float32) {
 	p.leave(&m.inputNorm)
 
 	p.enter(&m.selfAttn)
-	p.attend(y, m, h, r.kv[i])
+	p.attend(y, m, h, i)
 	p.leave(&m.selfAttn)
 
 	p.enter(&m.postNorm)

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
@@ -38,14 +39,19 @@ func (s *Scheduler) growth(n int) int {
 }
 
 // makeRoom retracts sequences until the others can go on. One alone always can:
-// its length was checked, and what others left behind can be evicted.
+// its length was checked, and what others left behind can be evicted, unless
+// transfers hold blocks; then it waits for them.
 func (s *Scheduler) makeRoom() {
 	s.meter.lastRetracted = 0
 	if s.cache.Fits(s.growth(1)) {
 		return
 	}
-	var back []*seq
-	for len(s.running) > 1 && !(len(back) > 0 && s.cache.Fits(s.growth(retractSteps))) {
+	back := 0
+	least := 1
+	if s.away.holding() {
+		least = 0
+	}
+	for len(s.running) > least && !(back > 0 && s.cache.Fits(s.growth(retractSteps))) {
 		// The one with the least to lose: fewest generated, then the longest prompt.
 		worst := slices.MinFunc(s.running, func(a, b *seq) int {
 			if a.generated() != b.generated() {
@@ -54,18 +60,20 @@ func (s *Scheduler) makeRoom() {
 			return len(b.Input) - len(a.Input)
 		})
 		remove(&s.running, worst)
+		kept := s.keep(worst)
 		s.letGo(worst)
 		worst.retractions++
 		s.meter.retract(worst)
-		back = append(back, worst)
-	}
-	s.waiting = append(s.waiting, back...)
-	slices.SortFunc(s.waiting, func(a, b *seq) int {
-		if a.arrival < b.arrival {
-			return -1
+		if kept {
+			s.away.retracted = append(s.away.retracted, worst)
+		} else {
+			s.waiting = append(s.waiting, worst)
 		}
-		return 1
-	})
+		back++
+	}
+	for _, list := range [][]*seq{s.waiting, s.away.retracted} {
+		slices.SortFunc(list, func(a, b *seq) int { return cmp.Compare(a.arrival, b.arrival) })
+	}
 	s.ratio.retracted(s.running)
 }
 
@@ -81,6 +89,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 		mine := rows[:n]
 		rows = rows[n:]
 		q.computed += len(b.Tokens)
+		q.sent = max(q.sent, s.acts[i].upto)
 		if mode == model.Extend {
 			s.cache.Publish(&q.table, q.tokens[:q.computed])
 			s.meter.prompt += int64(len(b.Tokens))
@@ -91,6 +100,10 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 				continue // cut; it goes on as s.chunked
 			}
 			s.meter.admitted(q)
+		}
+		if q.Send != nil {
+			s.handOver(q, mine[len(mine)-1])
+			continue
 		}
 		if s.next(q, mine[len(mine)-1]) {
 			s.letGo(q)
@@ -107,18 +120,27 @@ func (s *Scheduler) next(q *seq, logits []float32) bool {
 		s.meter.finished++
 		return true
 	}
-	c, err := s.sampler.Choose(q.state, logits, sample.Want{Logprob: q.Logprobs, Top: q.Top})
+	e, err := s.choose(q, logits)
 	if err != nil {
 		q.finish(Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
 		s.meter.aborted++
 		return true
 	}
-	s.meter.generated++
-	s.meter.sinceLine++
-	end := q.accept(c.Token)
-	q.emit(Event{Token: c.Token, Logprob: c.Logprob.Logprob, Top: c.Top, Finish: end})
-	if end != nil {
+	e.Finish = q.accept(e.Token)
+	q.emit(e)
+	if e.Finish != nil {
 		s.meter.finished++
 	}
-	return end != nil
+	return e.Finish != nil
+}
+
+// choose draws one token of a sequence.
+func (s *Scheduler) choose(q *seq, logits []float32) (Event, error) {
+	c, err := s.sampler.Choose(q.state, logits, sample.Want{Logprob: q.Logprobs, Top: q.Top})
+	if err != nil {
+		return Event{}, err
+	}
+	s.meter.generated++
+	s.meter.sinceLine++
+	return Event{Token: c.Token, Logprob: c.Logprob.Logprob, Top: c.Top}, nil
 }

@@ -35,9 +35,7 @@ func (h *Handle) Abort(f Finish) {
 		if h.q.done {
 			return
 		}
-		h.s.drop(h.q)
-		h.q.finish(f)
-		h.s.meter.aborted++
+		h.s.abort(h.q, f)
 	})
 }
 
@@ -106,7 +104,7 @@ func (s *Scheduler) Count() int64 { return s.count }
 func (s *Scheduler) Flush() bool {
 	done := make(chan bool, 1)
 	if !s.Do(func() {
-		if s.busy() {
+		if s.busy() || !s.away.empty() {
 			done <- false
 			return
 		}

@@ -14,6 +14,9 @@ var _ [0]struct{} = [kvcache.BlockSize - model.BlockLen]struct{}{}
 type part struct {
 	seq *seq
 	hit int // positions found in the cache; 0 when it was admitted before
+	// upto is how many blocks, from the first, another server may have after the
+	// step; 0: nothing goes there.
+	upto int
 }
 
 const (
@@ -44,7 +47,7 @@ func (s *Scheduler) planPrefill() {
 	}
 	if q := s.chunked; q != nil {
 		s.chunked = nil
-		a.reserve += min(q.left(), maxReserve)
+		a.reserve += q.reserve()
 		s.addPart(q, &a, part{seq: q})
 	}
 	for len(s.waiting) > 0 && s.chunked == nil && len(s.running)+len(s.acts) < s.opt.MaxRunning {
@@ -69,7 +72,7 @@ func (s *Scheduler) admit(q *seq, a *admission) bool {
 		s.cache.Release(&q.table)
 		return false
 	}
-	come := min(q.left(), maxReserve)
+	come := q.reserve()
 	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
 	// With nothing else running everything can be evicted, and lengths were
 	// checked: no reserve is needed for it to end.
@@ -84,6 +87,14 @@ func (s *Scheduler) admit(q *seq, a *admission) bool {
 	a.reserve += come
 	s.addPart(q, a, part{seq: q, hit: hit})
 	return true
+}
+
+// reserve is how many tokens to come are counted on; on a prefill server none is.
+func (q *seq) reserve() int {
+	if q.Send != nil {
+		return 0
+	}
+	return min(q.left(), maxReserve)
 }
 
 // addPart adds as much of a sequence's prompt to the batch as it has room for.
@@ -107,6 +118,7 @@ func (s *Scheduler) addPart(q *seq, a *admission, p part) {
 		Tokens: q.tokens[q.computed:end], Start: q.computed, Blocks: q.table.Blocks[:kvcache.Blocks(end)],
 		WantAll: score, NoLogits: !score && end < len(q.tokens),
 	})
+	p.upto = q.upto(end)
 	s.acts = append(s.acts, p)
 	a.tokens -= n
 	if end < len(q.tokens) {

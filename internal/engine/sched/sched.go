@@ -123,6 +123,7 @@ type Scheduler struct {
 	waiting []*seq // by arrival
 	running []*seq // decode together
 	chunked *seq   // admitted, its prompt not yet computed to the end
+	away    away   // wait for another server
 	count   int64  // forward_ct
 	ratio   newTokenRatio
 	meter   meter
@@ -135,7 +136,7 @@ type Scheduler struct {
 	mu      sync.Mutex
 	inbox   []func() // what other goroutines want done between two steps
 	adds    []*seq
-	queued  int // len(adds) + len(waiting)
+	queued  int // len(adds) + len(waiting), and those that wait to be admitted with another server
 	arrival uint64
 	stopped bool
 	stats   Stats
@@ -194,7 +195,9 @@ func (s *Scheduler) take() bool {
 			s.stats.WaitingTokens += len(q.tokens)
 		}
 		s.mu.Unlock()
-		s.waiting = append(s.waiting, adds...)
+		for _, q := range adds {
+			s.arrive(q)
+		}
 		for _, call := range calls {
 			call()
 		}
@@ -208,6 +211,7 @@ func (s *Scheduler) take() bool {
 			s.abortAll(Finish{Type: FinishAbort, Message: s.fatal.Error(), Status: 500})
 			s.note()
 		}
+		s.preallocate()
 		if s.busy() {
 			return true
 		}
@@ -222,14 +226,17 @@ func (s *Scheduler) take() bool {
 
 func (s *Scheduler) busy() bool { return len(s.waiting)+len(s.running) > 0 || s.chunked != nil }
 
-// setIdle says that there is nothing to do; false when something has come in.
+// setIdle says that there is nothing to do, unless another server is waited for;
+// false when something has come in.
 func (s *Scheduler) setIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.inbox)+len(s.adds) > 0 || s.stopped {
 		return false
 	}
-	s.nowIdle()
+	if s.away.empty() {
+		s.nowIdle()
+	}
 	return true
 }
 
@@ -282,15 +289,18 @@ func (s *Scheduler) step() {
 }
 
 // stuck ends the first waiting request when it does not fit though nothing else
-// runs: whoever submitted it did not look at Capacity.
+// runs: whoever submitted it did not look at Capacity. While transfers hold blocks it
+// waits for them.
 func (s *Scheduler) stuck() {
-	if len(s.waiting) == 0 {
-		return
+	switch {
+	case len(s.waiting) == 0:
+	case s.away.holding():
+		s.note()
+		<-s.wake
+	default:
+		q := s.waiting[0]
+		s.abort(q, Finish{Type: FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
 	}
-	q := s.waiting[0]
-	s.drop(q)
-	q.finish(Finish{Type: FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
-	s.meter.aborted++
 }
 
 // wanted counts the rows of logits a batch asks for.
@@ -311,9 +321,7 @@ func wanted(seqs []model.Seq) int {
 // failed ends the sequences of a step that could not run.
 func (s *Scheduler) failed(err error) {
 	for _, a := range s.acts {
-		s.drop(a.seq)
-		a.seq.finish(Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
-		s.meter.aborted++
+		s.abort(a.seq, Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
 	}
 	s.fatal = s.model.Err()
 }
@@ -326,11 +334,26 @@ func (s *Scheduler) drop(q *seq) {
 	}
 	remove(&s.waiting, q)
 	remove(&s.running, q)
+	s.away.remove(q)
+	if q.Recv != nil && q.computed == 0 {
+		q.Recv.Abort(errDropped)
+	}
+	if q.Send != nil && q.moving {
+		q.Send.Abort(errDropped)
+	}
+	if q.moving {
+		s.away.leaving = append(s.away.leaving, q)
+		return
+	}
 	s.letGo(q)
 }
 
+// errDropped is what the other server is told of a request that ended here.
+var errDropped = errors.New("the request has ended")
+
 // letGo publishes and releases the blocks of a sequence.
 func (s *Scheduler) letGo(q *seq) {
+	q.table.Pinned = false
 	s.cache.Publish(&q.table, q.tokens[:q.computed])
 	s.cache.Release(&q.table)
 	q.computed = 0
@@ -344,13 +367,11 @@ func remove(list *[]*seq, q *seq) {
 
 // abortAll ends everything.
 func (s *Scheduler) abortAll(f Finish) {
-	all := slices.Concat(s.running, s.waiting)
+	all := slices.Concat(s.running, s.waiting, s.away.all())
 	if s.chunked != nil {
 		all = append(all, s.chunked)
 	}
 	for _, q := range all {
-		s.drop(q)
-		q.finish(f)
-		s.meter.aborted++
+		s.abort(q, f)
 	}
 }

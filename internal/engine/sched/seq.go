@@ -20,6 +20,8 @@ type Request struct {
 	Top          int         // top log probabilities of each token; with Logprobs
 	LogprobStart int         // first prompt position to score; -1: none
 	Emit         func(Event) // called by the scheduler's loop, must not block
+	Send         Sender      // the prompt alone is computed here; nil: everything
+	Recv         Receiver    // the prompt is computed elsewhere; nil: here
 }
 
 // NoToken stands for an event without a token.
@@ -67,6 +69,11 @@ type seq struct {
 	cached      int // as told in events; -1: never admitted
 	retractions int
 	done        bool
+	sent        int   // blocks that the Sender was given
+	moving      bool  // the Sender or Receiver has not said that it has ended
+	first       Event // what the Sender was told
+	kept        int   // positions that restore brings back; nil: none are set aside
+	restore     func(blocks []int32)
 
 	scores    []sample.Logprob
 	scoresTop [][]sample.Logprob
@@ -98,11 +105,21 @@ func (q *seq) lookup() int {
 
 // emit sends an event.
 func (q *seq) emit(e Event) {
+	q.complete(&e)
+	q.tell(e)
+}
+
+// complete fills in what every event has, and once the scores of the prompt.
+func (q *seq) complete(e *Event) {
 	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
 	if !q.scored && len(q.scores) == len(q.Input)-q.LogprobStart {
 		e.Prompt, e.PromptTop, q.scored = q.scores, q.scoresTop, true
 		q.scores, q.scoresTop = nil, nil
 	}
+}
+
+// tell sends an event as it is.
+func (q *seq) tell(e Event) {
 	if e.Finish != nil {
 		q.done = true
 	}

@@ -40,6 +40,11 @@ type Stats struct {
 	RetractedOutput   int64 // generated tokens of them
 
 	PrefillBusy, DecodeBusy time.Duration // in forward passes
+
+	// Requests that wait for another server, see disagg.go (SetAside were retracted
+	// on a decode server), and those that came to nothing since the start.
+	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
+	BootstrapFailed, TransferFailed                   int64
 }
 
 // Usage is the part of the KV cache that requests hold.
@@ -78,6 +83,10 @@ func (s *Scheduler) note() {
 		RetractedRequests: m.retracted, RetractedInput: m.retractedIn, RetractedOutput: m.retractedOut,
 		PrefillBusy: m.busy[model.Extend], DecodeBusy: m.busy[model.Decode],
 	}
+	a := &s.away
+	st.Bootstrap, st.Inflight, st.Prealloc, st.Transfer = len(a.bootstrap), len(a.inflight), len(a.prealloc), len(a.transfer)
+	st.SetAside = len(a.retracted)
+	st.BootstrapFailed, st.TransferFailed = m.bootstrapFailed, m.transferFailed
 	for _, q := range s.waiting {
 		st.WaitingTokens += len(q.tokens)
 	}
@@ -90,7 +99,7 @@ func (s *Scheduler) note() {
 	}
 	s.mu.Lock()
 	s.stats = st
-	s.queued = len(s.adds) + len(s.waiting)
+	s.queued = len(s.adds) + len(s.waiting) + len(a.bootstrap) + len(a.prealloc)
 	s.mu.Unlock()
 }
 
@@ -111,6 +120,11 @@ type Report struct {
 	NewSeqs       int // sequences in the batch
 	CachedTokens  int // found in the prefix cache
 	PendingTokens int // prompt tokens that wait to be computed
+
+	// With a server of each kind; Preallocated is the part of the KV cache that the
+	// transfer queue holds.
+	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
+	Preallocated                                      float64
 }
 
 // meter counts for statistics and reports.
@@ -118,6 +132,7 @@ type meter struct {
 	prompts, cached, prompt, generated, finished, aborted int64
 	retracted, retractedIn, retractedOut                  int64
 	lastRetracted                                         int // by the last decode step
+	bootstrapFailed, transferFailed                       int64
 	busy                                                  [2]time.Duration
 	graph                                                 bool
 	hitRate, genThroughput                                float64
@@ -178,6 +193,14 @@ func (s *Scheduler) report(mode model.Mode) {
 	u := s.cache.Usage()
 	r.Tokens = u.Used() * kvcache.BlockSize
 	r.Usage = float64(u.Used()) / float64(max(u.Total, 1))
+	a := &s.away
+	r.Bootstrap, r.Inflight, r.Prealloc, r.Transfer = len(a.bootstrap), len(a.inflight), len(a.prealloc), len(a.transfer)
+	r.SetAside = len(a.retracted)
+	held := 0
+	for _, q := range a.transfer {
+		held += len(q.table.Blocks)
+	}
+	r.Preallocated = float64(held) / float64(max(u.Total, 1))
 	if mode == model.Extend {
 		s.reportPrefill(&r)
 	} else {

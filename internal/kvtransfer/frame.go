@@ -1,0 +1,180 @@
+package kvtransfer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A frame is a header of 36 bytes, little endian, and a payload:
+//
+//	 0  kind, 1 byte          12  first block, 4: place in the request, not in memory
+//	 1  flags, 1              16  blocks, 4
+//	 2  layer, 2              20  payload bytes, 4
+//	 4  room, 8               24  first head, 2
+//	                          26  heads, 2
+//	28  CRC-32C of the payload, 4
+//	32  CRC-32C of bytes 0 to 31, 4
+//
+// With a header that is right and a payload that is not, one still knows where the
+// next frame begins and whose blocks are bad.
+//
+// The payload of blocks has, for each head, the keys of all the blocks, then their
+// values. Open, welcome and bind have JSON; abort has a text; end has what the
+// source's owner wants to say, on the first link of the room alone.
+type header struct {
+	kind          kind
+	last          bool // of the blocks that one call of Outgoing.Send brought
+	layer         int
+	room          uint64
+	first, blocks int
+	bytes         int
+	head, heads   int
+	sum           uint32
+}
+
+const headerSize = 36
+
+type kind byte
+
+const (
+	kindWelcome kind = iota + 1 // the source's first: its layout
+	kindBind                    // the sink's first: which ranks the link is for
+	kindOpen                    // sink: the room's memory is there
+	kindBlocks                  // source
+	kindEnd                     // source: that was all
+	kindAck                     // sink: it has arrived
+	kindAbort                   // either: the room has ended, and why; as an answer in a handshake: no link
+	kindPing
+	kinds
+)
+
+const (
+	maxIndex   = 1<<16 - 1
+	maxPayload = 64 << 20
+	// frameBytes is how large frames of blocks are made. They are small enough to
+	// be in the cache of a core when they are copied after they were summed.
+	frameBytes = 256 << 10
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var (
+	errHeader  = errors.New("a frame's header is broken")
+	errPayload = errors.New("checksum mismatch")
+)
+
+const flagLast = 1
+
+// append adds the header's 36 bytes to dst.
+func (h *header) append(dst []byte) []byte {
+	at := len(dst)
+	flags := byte(0)
+	if h.last {
+		flags |= flagLast
+	}
+	e := binary.LittleEndian
+	dst = append(dst, byte(h.kind), flags)
+	dst = e.AppendUint16(dst, uint16(h.layer))
+	dst = e.AppendUint64(dst, h.room)
+	dst = e.AppendUint32(dst, uint32(h.first))
+	dst = e.AppendUint32(dst, uint32(h.blocks))
+	dst = e.AppendUint32(dst, uint32(h.bytes))
+	dst = e.AppendUint16(dst, uint16(h.head))
+	dst = e.AppendUint16(dst, uint16(h.heads))
+	dst = e.AppendUint32(dst, h.sum)
+	return e.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+}
+
+// parse reads a header of headerSize bytes.
+func (h *header) parse(b []byte) error {
+	e := binary.LittleEndian
+	*h = header{
+		kind: kind(b[0]), last: b[1]&flagLast != 0, layer: int(e.Uint16(b[2:])), room: e.Uint64(b[4:]), first: int(e.Uint32(b[12:])), blocks: int(e.Uint32(b[16:])),
+		bytes: int(e.Uint32(b[20:])), head: int(e.Uint16(b[24:])), heads: int(e.Uint16(b[26:])), sum: e.Uint32(b[28:]),
+	}
+	switch {
+	case e.Uint32(b[32:]) != crc32.Checksum(b[:32], castagnoli):
+		return errHeader
+	case h.kind == 0 || h.kind >= kinds || b[1]&^flagLast != 0:
+		return fmt.Errorf("%w: a frame of kind %d, flags %#x", errHeader, h.kind, b[1])
+	case h.bytes > maxPayload:
+		return fmt.Errorf("%w: a payload of %d bytes, at most %d are allowed", errHeader, h.bytes, maxPayload)
+	}
+	return nil
+}
+
+// message is a whole frame that carries no blocks.
+func message(k kind, room uint64, payload []byte) []byte {
+	h := header{kind: k, room: room, bytes: len(payload), sum: crc32.Checksum(payload, castagnoli)}
+	return append(h.append(make([]byte, 0, headerSize+len(payload))), payload...)
+}
+
+// readHeader reads the next header. buf has headerSize bytes.
+func readHeader(r io.Reader, buf []byte) (h header, err error) {
+	if _, err = io.ReadFull(r, buf); err == nil {
+		err = h.parse(buf)
+	}
+	return h, err
+}
+
+// readPayload reads what follows a header that is of no blocks. Memory grows with
+// what arrives, not with what is announced.
+func readPayload(r io.Reader, h header) ([]byte, error) {
+	var out []byte
+	for len(out) < h.bytes {
+		n := min(h.bytes-len(out), 1<<20)
+		out = append(out, make([]byte, n)...)
+		if _, err := io.ReadFull(r, out[len(out)-n:]); err != nil {
+			return nil, err
+		}
+	}
+	if crc32.Checksum(out, castagnoli) != h.sum {
+		return nil, errPayload
+	}
+	return out, nil
+}
+
+// cut tells in what rectangles of heads and blocks so many of them are sent:
+// whole heads if a frame has room for them, else parts of one.
+func cut(heads Span, blocks, page int, each func(head, heads, first, n int)) {
+	perHead := 2 * page * blocks
+	if step := frameBytes / max(perHead, 1); step >= 1 {
+		for h := heads.Lo; h < heads.Hi; h += step {
+			each(h, min(step, heads.Hi-h), 0, blocks)
+		}
+		return
+	}
+	step := max(frameBytes/(2*page), 1)
+	for h := heads.Lo; h < heads.Hi; h++ {
+		for at := 0; at < blocks; at += step {
+			each(h, 1, at, min(step, blocks-at))
+		}
+	}
+}
+
+// parts hands out the memory that a frame of blocks covers, in the order of its
+// payload. Blocks that follow each other in memory are one part.
+func parts(r *Rank, layer, head, heads int, blocks []int32, each func([]byte) error) error {
+	for h := head; h < head+heads; h++ {
+		for _, values := range []bool{false, true} {
+			for at := 0; at < len(blocks); {
+				n := 1
+				for at+n < len(blocks) && blocks[at+n] == blocks[at]+int32(n) {
+					n++
+				}
+				part, v := r.Pages(layer, h, blocks[at], n)
+				if values {
+					part = v
+				}
+				if err := each(part); err != nil {
+					return err
+				}
+				at += n
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package kvtransfer
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Incoming is a room of the sink.
+type Incoming struct {
+	s       *Sink
+	dp      int
+	room    uint64
+	request string
+	blocks  []int32
+	ended   func([]byte, error)
+	use     use
+	timer   *time.Timer
+
+	mu    sync.Mutex
+	links []*sinkLink
+	left  int // links that have not brought everything
+	last  []byte
+	begun time.Time
+	bytes int64
+}
+
+// open names the room on all its links.
+func (in *Incoming) open(links []*sinkLink) {
+	dead, err := in.enter(links)
+	switch {
+	case dead != nil:
+		in.s.forget(dead.set, dead.mates) // it may have died before it was known
+		in.fail(dead, err)
+	case err != nil:
+		in.finish(err)
+	}
+}
+
+// enter puts the room into the links and tells the source. Whoever ends the room
+// meanwhile waits, and finds the links.
+func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.use.over() {
+		links[0].tell(kindAbort, in.room, []byte("the request has ended"))
+		return nil, nil
+	}
+	for i, l := range links {
+		l.mu.Lock()
+		if l.rooms == nil {
+			l.mu.Unlock()
+			return l, fmt.Errorf("KV transfer failed: %w", l.why())
+		}
+		taken := l.rooms[in.room] != nil
+		if !taken {
+			l.rooms[in.room] = &arrival{in: in, next: make([]int, l.Layers.len()*l.Heads.len())}
+		}
+		l.mu.Unlock()
+		if taken {
+			return nil, fmt.Errorf("%w: room %d is taken by another request", ErrBootstrap, in.room)
+		}
+		in.links, in.left = links[:i+1], len(links)
+		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // numbers
+		l.tell(kindOpen, in.room, text)
+	}
+	return nil, nil
+}
+
+// leave takes the room out of its links and its sink.
+func (in *Incoming) leave() {
+	in.s.mu.Lock()
+	delete(in.s.rooms, in)
+	in.s.mu.Unlock()
+	in.mu.Lock()
+	links := in.links
+	in.mu.Unlock()
+	for _, l := range links {
+		l.mu.Lock()
+		if a := l.rooms[in.room]; a != nil && a.in == in {
+			delete(l.rooms, in.room)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// Abort ends the room, unless it has ended.
+func (in *Incoming) Abort(reason error) { in.fail(nil, reason) }
+
+// fail ends the room and tells the source, but not over the link from.
+func (in *Incoming) fail(from *sinkLink, err error) {
+	if !in.finish(err) {
+		return
+	}
+	in.mu.Lock()
+	links := in.links
+	in.mu.Unlock()
+	for _, l := range links {
+		if l != from {
+			l.tell(kindAbort, in.room, []byte(err.Error()))
+		}
+	}
+}
+
+// finish ends the room on this side alone; false: it had ended.
+func (in *Incoming) finish(err error) bool {
+	return in.use.close(func() {
+		if in.timer != nil {
+			in.timer.Stop()
+		}
+		in.leave()
+		in.mu.Lock()
+		last, bytes, took := in.last, in.bytes, time.Since(in.begun)
+		in.mu.Unlock()
+		if err != nil {
+			last = nil
+		} else {
+			in.s.opt.Moved(bytes, took)
+		}
+		in.ended(last, err)
+	})
+}

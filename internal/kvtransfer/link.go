@@ -1,0 +1,220 @@
+package kvtransfer
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// errClosed is why links end when their side is closed.
+var errClosed = errors.New("the worker is shutting down")
+
+// job is something to write: a message, or blocks, which are written while their
+// room lasts.
+type job struct {
+	message []byte
+	blocks  *blocksJob
+}
+
+// blocksJob is the blocks of one layer that became ready together.
+type blocksJob struct {
+	out    *Outgoing
+	layer  int
+	blocks []int32 // in memory
+	first  int     // place of blocks[0] in the request
+}
+
+// link is one connection, without what is special to a side. One goroutine writes,
+// one reads; anyone queues.
+type link struct {
+	conn    net.Conn
+	silence time.Duration
+
+	mu    sync.Mutex
+	queue []job
+	err   error // why it ended
+
+	wake chan struct{} // 1 deep
+	dead chan struct{} // closed with err
+
+	heard time.Time // of the reader: when it last moved the deadline
+}
+
+func newLink(c net.Conn, o *Options) *link {
+	return &link{conn: c, silence: o.Silence, wake: make(chan struct{}, 1), dead: make(chan struct{})}
+}
+
+// put queues a job; on a dead link it does nothing.
+func (l *link) put(j job) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.queue = append(l.queue, j)
+	}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) tell(k kind, room uint64, payload []byte) {
+	l.put(job{message: message(k, room, payload)})
+}
+
+// fail ends the link; the first reason stays.
+func (l *link) fail(err error) {
+	l.mu.Lock()
+	first := l.err == nil
+	if first {
+		l.err = err
+		l.queue = nil
+		close(l.dead)
+	}
+	l.mu.Unlock()
+	if first {
+		l.conn.Close()
+	}
+}
+
+// take gives what is queued, or a ping when nothing is for too long; nil: the link
+// has ended.
+func (l *link) take(tick <-chan time.Time) []job {
+	for {
+		l.mu.Lock()
+		batch := l.queue
+		l.queue = nil
+		l.mu.Unlock()
+		if batch != nil {
+			return batch
+		}
+		select {
+		case <-l.wake:
+		case <-tick:
+			return []job{{message: message(kindPing, 0, nil)}}
+		case <-l.dead:
+			return nil
+		}
+	}
+}
+
+// write does the queue's jobs until the link ends.
+func (l *link) write(blocks func(*blocksJob) error) {
+	tick := time.NewTicker(l.silence / 3)
+	defer tick.Stop()
+	for {
+		batch := l.take(tick.C)
+		if batch == nil {
+			return
+		}
+		for _, j := range batch {
+			var err error
+			if j.blocks != nil {
+				err = blocks(j.blocks)
+			} else {
+				err = l.send(net.Buffers{j.message})
+			}
+			if err != nil {
+				l.fail(fmt.Errorf("%s takes nothing any more: %w", l.conn.RemoteAddr(), err))
+				return
+			}
+		}
+	}
+}
+
+func (l *link) send(b net.Buffers) error {
+	l.conn.SetWriteDeadline(time.Now().Add(l.silence))
+	_, err := b.WriteTo(l.conn)
+	return err
+}
+
+// Read reads from the connection; whatever comes shows that the other side lives.
+// To move the deadline at each read would cost more than small reads do.
+func (l *link) Read(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(l.heard) > l.silence/16 {
+		l.heard = now
+		l.conn.SetReadDeadline(now.Add(l.silence))
+	}
+	return l.conn.Read(p)
+}
+
+// read hands the frames that come to each, which reads their payload, until the
+// link ends, and ends it.
+func (l *link) read(each func(header) error) {
+	buf := make([]byte, headerSize)
+	for {
+		h, err := readHeader(l, buf)
+		if err == nil {
+			err = each(h)
+		}
+		if err != nil {
+			var slow net.Error
+			if errors.As(err, &slow) && slow.Timeout() {
+				err = fmt.Errorf("silent for %v", l.silence)
+			}
+			l.fail(fmt.Errorf("the link to %s broke: %w", l.conn.RemoteAddr(), err))
+			return
+		}
+	}
+}
+
+// why is the reason for the end.
+func (l *link) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// use counts who reads or writes a room's memory, and tells when the room has
+// ended and nobody does.
+type use struct {
+	mu     sync.Mutex
+	active int
+	ended  bool
+	tell   func()
+}
+
+// begin reports whether the room still lasts; then end must follow.
+func (u *use) begin() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ended {
+		return false
+	}
+	u.active++
+	return true
+}
+
+func (u *use) end() {
+	u.mu.Lock()
+	u.active--
+	now := u.ended && u.active == 0
+	u.mu.Unlock()
+	if now {
+		u.tell()
+	}
+}
+
+// close ends the room and has tell called once, now or by the last user. It
+// reports false when it had ended before.
+func (u *use) close(tell func()) bool {
+	u.mu.Lock()
+	if u.ended {
+		u.mu.Unlock()
+		return false
+	}
+	u.ended, u.tell = true, tell
+	now := u.active == 0
+	u.mu.Unlock()
+	if now {
+		tell()
+	}
+	return true
+}
+
+func (u *use) over() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ended
+}

@@ -1,0 +1,129 @@
+package kvtransfer
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Events are what becomes of a room. They are called from any goroutine and must
+// not block.
+type Events struct {
+	// Opened is called when the decode worker has memory for the prompt; where the
+	// room ends at that moment, perhaps after Ended.
+	Opened func()
+	// Ended is called once, when the memory is not read any more; nil: the decode
+	// worker has everything.
+	Ended func(error)
+}
+
+// Expect names a room for a request of so many blocks.
+func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Events) *Outgoing {
+	o := &Outgoing{s: s, key: roomOf{dp, room}, request: request, blocks: blocks, ev: ev}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	switch m := s.meetings[o.key]; {
+	case s.closed:
+		err = errClosed
+	case len(s.meetings) >= most:
+		err = fmt.Errorf("%w: %d rooms are open", ErrBootstrap, most)
+	case m != nil && m.refused != nil:
+		err = m.refused
+		s.remove(o.key, m)
+	case m != nil && m.out != nil:
+		err = fmt.Errorf("%w: room %d is taken by another request", ErrBootstrap, room)
+	}
+	if err != nil {
+		go o.finish(err)
+		return o
+	}
+	m := s.meet(o.key)
+	m.out = o
+	s.start(o.key, m)
+	return o
+}
+
+// Refuse says that no request of this room will be served, so that the decode
+// worker need not wait.
+func (s *Source) Refuse(dp int, room uint64, reason error) { s.giveUp(roomOf{dp, room}, nil, reason) }
+
+// Outgoing is a room of the source. Its methods do not block and may be called from
+// many goroutines.
+type Outgoing struct {
+	s       *Source
+	key     roomOf
+	request string
+	blocks  int
+	ev      Events
+	links   []*sourceLink // of Source.mu until Opened, then fixed
+	missing int           // acknowledgements; of Source.mu
+	use     use
+
+	mu    sync.Mutex
+	begun time.Time // when the first blocks were ready
+	bytes int64
+}
+
+// Send moves blocks of a layer that a rank has computed; the first is the first-th
+// of the request. They must not change any more.
+func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
+	if len(blocks) == 0 {
+		return
+	}
+	o.mu.Lock()
+	if o.begun.IsZero() {
+		o.begun = time.Now()
+	}
+	o.mu.Unlock()
+	for _, l := range o.links {
+		if l.bind.Rank == rank && l.bind.Place.Layers.has(Span{layer, layer + 1}) {
+			l.put(job{blocks: &blocksJob{out: o, layer: layer, blocks: blocks, first: first}})
+		}
+	}
+}
+
+// Finish says that everything was sent, and what the decode worker's owner is told.
+func (o *Outgoing) Finish(last []byte) {
+	if len(last) > maxPayload {
+		o.Abort(fmt.Errorf("the first token's record has %d bytes, at most %d can be sent", len(last), maxPayload))
+		return
+	}
+	for i, l := range o.links {
+		if i > 0 {
+			last = nil
+		}
+		l.tell(kindEnd, o.key.room, last)
+	}
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	if m := o.s.meetings[o.key]; m != nil && m.out == o {
+		m.timer = time.AfterFunc(o.s.opt.Waiting, func() {
+			o.Abort(fmt.Errorf("the decode worker did not confirm the KV transfer within %v", o.s.opt.Waiting))
+		})
+	}
+}
+
+// Abort ends the room, unless it has ended.
+func (o *Outgoing) Abort(reason error) {
+	o.s.mu.Lock()
+	m := o.s.meetings[o.key]
+	mine := m != nil && m.out == o
+	o.s.mu.Unlock()
+	if mine {
+		o.s.giveUp(o.key, nil, reason)
+	}
+}
+
+// finish ends the room on this side alone.
+func (o *Outgoing) finish(err error) {
+	o.use.close(func() {
+		if err == nil {
+			o.mu.Lock()
+			bytes, took := o.bytes, time.Since(o.begun)
+			o.mu.Unlock()
+			o.s.opt.Moved(bytes, took)
+		}
+		o.ev.Ended(err)
+	})
+}

@@ -1,0 +1,198 @@
+package kvtransfer
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Sink is a decode worker. Its methods may be called from many goroutines.
+type Sink struct {
+	w   Worker
+	opt Options
+
+	life    context.Context
+	end     context.CancelFunc
+	threads sync.WaitGroup
+
+	mu    sync.Mutex
+	known map[string]*once[Layout]     // by address
+	sets  map[setOf]*once[[]*sinkLink] // the links between two data-parallel ranks
+	rooms map[*Incoming]bool           // that have not ended
+	shut  bool
+}
+
+type setOf struct {
+	addr     string
+	dp, from int
+}
+
+// once is something that one goroutine gets and others wait for.
+type once[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// NewSink returns the sink of a worker. Close it.
+func NewSink(w Worker, opt Options) (*Sink, error) {
+	if err := w.Layout.check(); err != nil {
+		return nil, err
+	}
+	s := &Sink{w: w, opt: opt.withDefaults(), known: map[string]*once[Layout]{}, sets: map[setOf]*once[[]*sinkLink]{}, rooms: map[*Incoming]bool{}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends all links and rooms.
+func (s *Sink) Close() {
+	s.mu.Lock()
+	s.shut = true
+	var rooms []*Incoming
+	for in := range s.rooms {
+		rooms = append(rooms, in)
+	}
+	s.mu.Unlock()
+	s.end()
+	for _, in := range rooms {
+		in.fail(nil, errClosed)
+	}
+	s.threads.Wait()
+}
+
+// closeWith closes c when ctx ends, until stop.
+func closeWith(ctx context.Context, c net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { c.Close() })
+}
+
+// get gives what is in the map under key, made by build if need be; what could not
+// be made is forgotten, and the next one tries again.
+func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T, error)) (T, error) {
+	s.mu.Lock()
+	o := in[key]
+	if o == nil {
+		o = &once[T]{done: make(chan struct{})}
+		in[key] = o
+		s.mu.Unlock()
+		o.value, o.err = build()
+		if o.err != nil {
+			s.mu.Lock()
+			if in[key] == o {
+				delete(in, key)
+			}
+			s.mu.Unlock()
+		}
+		close(o.done)
+	} else {
+		s.mu.Unlock()
+		<-o.done // whoever builds it has a limit
+	}
+	return o.value, o.err
+}
+
+// Receive names a room at a prefill worker and fills the blocks of a data-parallel
+// rank. ended is called once, from any goroutine, when the blocks are not written
+// any more: with what the source's Finish was given, or with an error.
+func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks []int32, ended func(last []byte, err error)) *Incoming {
+	in := &Incoming{s: s, dp: dp, room: room, request: request, blocks: blocks, ended: ended}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		go in.fail(nil, errClosed)
+		return in
+	}
+	s.rooms[in] = true
+	in.timer = time.AfterFunc(s.opt.Waiting, func() {
+		in.fail(nil, fmt.Errorf("KV transfer failed: nothing complete from %s within %v", addr, s.opt.Waiting))
+	})
+	s.threads.Go(func() {
+		links, err := s.links(addr, dp, room)
+		if err != nil {
+			in.fail(nil, fmt.Errorf("%w: %w", ErrBootstrap, err))
+			return
+		}
+		in.open(links)
+	})
+	return in
+}
+
+// Refuse tells a prefill worker that nobody waits for a room, so that it need not
+// either.
+func (s *Sink) Refuse(dp int, addr string, room uint64, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return
+	}
+	s.threads.Go(func() {
+		if links, err := s.links(addr, dp, room); err == nil {
+			links[0].tell(kindAbort, room, []byte(reason))
+		}
+	})
+}
+
+// links gives the links that a room needs.
+func (s *Sink) links(addr string, dp int, room uint64) ([]*sinkLink, error) {
+	from, err := get(s, s.known, addr, func() (Layout, error) {
+		c, w, err := s.dial(addr)
+		if err == nil {
+			c.Close()
+		}
+		return w.Layout, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	key := setOf{addr, dp, int(room % uint64(from.DP))}
+	return get(s, s.sets, key, func() ([]*sinkLink, error) {
+		links, err := s.connect(key, &from)
+		if err != nil {
+			s.mu.Lock()
+			delete(s.known, addr) // it may be another worker by now
+			s.mu.Unlock()
+		}
+		return links, err
+	})
+}
+
+// connect makes the links between two data-parallel ranks, all or none.
+func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
+	list, err := pairs(from, &s.w.Layout)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]*sinkLink, len(list))
+	for i, p := range list {
+		if links[i], err = s.link(key, p); err != nil {
+			for _, l := range links[:i] {
+				l.fail(err)
+			}
+			return nil, err
+		}
+	}
+	for _, l := range links {
+		l.mates = links
+		s.threads.Go(l.run)
+	}
+	return links, nil
+}
+
+// forget has the next room make links anew; the worker may be another one by then.
+func (s *Sink) forget(key setOf, links []*sinkLink) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.sets[key]
+	if o == nil {
+		return
+	}
+	select {
+	case <-o.done:
+		if len(o.value) > 0 && o.value[0] == links[0] {
+			delete(s.sets, key)
+			delete(s.known, key.addr)
+		}
+	default: // these are being made
+	}
+}

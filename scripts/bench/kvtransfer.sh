@@ -1,0 +1,5 @@
+#!/bin/sh
+# How fast keys and values move between two workers, beside a plain TCP copy: see README.md.
+set -eu
+cd "$(dirname "$0")/../.."
+exec env CGO_ENABLED=0 go run ./scripts/bench/kvtransfer "$@"
