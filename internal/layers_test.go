@@ -24,7 +24,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/nvtx"}},
 	{"internal/cli", []string{
-		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
+		"internal/experiment", "internal/join", "internal/onebatch", "internal/launch", "internal/route", "internal/server", "internal/engine", "internal/engine/sched", "internal/ask",
 		"internal/capture", "internal/capture/collect", "internal/nsys", "internal/load", "internal/workload", "internal/store", "internal/report", "internal/analysis",
 		"internal/export", "internal/cut", "internal/redact", "internal/tracecheck", "internal/ingest", "internal/ingest/nsysdb", "internal/merge", "internal/web/handover", "internal/chromejson",
 		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
@@ -41,6 +41,7 @@ var arrows = []struct {
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
 		"internal/engine/sample", "internal/kvtransfer", "internal/device", "internal/tensor", "internal/nvtx",
 	}},
+	{"internal/route", []string{"internal/server", "internal/wire"}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/atomicfile", "internal/wire"}},
 	{"internal/nsys", []string{"internal/atomicfile"}},

@@ -35,7 +35,8 @@ const (
 	Decode  = "decode"
 )
 
-// Target is one server.
+// Target is one server, or a router: then its workers are recorded, each under the
+// role that the router says.
 type Target struct {
 	URL    string
 	Role   string      // Prefill, Decode, or nothing for a server that does both
@@ -120,6 +121,8 @@ type Session struct {
 // member is one server in a session.
 type member struct {
 	Target
+	front     string // the router before it; empty: none
+	via       string // where the router passes requests on to it; empty: it is asked itself
 	w         Window
 	o         *Options
 	kind      Kind
@@ -184,22 +187,19 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	}
 	for _, t := range targets {
 		if o.Probe && t.Role != "" {
-			return nil, fmt.Errorf("%s: tiny requests cannot be sent to a %s server alone: send load through its router", t.URL, t.Role)
+			return nil, fmt.Errorf("%s: tiny requests cannot be sent to a %s server alone: give the URL of its router, or send load through it", t.URL, t.Role)
 		}
-		m := &member{Target: t, w: w, o: &s.o}
-		m.dir = path.Join(w.OutputDir, s.ID)
-		if len(targets) > 1 {
-			m.dir = path.Join(m.dir, t.Name)
-		}
-		s.members = append(s.members, m)
 	}
-	err = s.each(func(m *member) error {
-		if err := m.connect(ctx); err != nil {
-			return err
+	if err := s.connect(ctx, targets); err != nil {
+		return nil, err
+	}
+	for _, m := range s.members {
+		m.dir = path.Join(w.OutputDir, s.ID)
+		if len(s.members) > 1 {
+			m.dir = path.Join(m.dir, m.Name)
 		}
-		return m.place(ctx)
-	})
-	if err != nil {
+	}
+	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
 		return nil, err
 	}
 	if err := s.each(func(m *member) error { return m.start(ctx) }); err != nil {

@@ -286,7 +286,7 @@ func TestCollectSeveral(t *testing.T) {
 	if err != nil || !res.Incomplete() || res.Servers[1].Problem == "" || len(res.Servers[0].Traces)+len(res.Servers[2].Traces) != 2 {
 		t.Errorf("%v, %+v", err, res)
 	}
-	if _, err := Start(t.Context(), targets, Window{OutputDir: "/out"}, Options{Probe: true}); err == nil || !strings.Contains(err.Error(), "through its router") {
+	if _, err := Start(t.Context(), targets, Window{OutputDir: "/out"}, Options{Probe: true}); err == nil || !strings.Contains(err.Error(), "the URL of its router") {
 		t.Errorf("tiny requests for a prefill server: %v", err)
 	}
 }

@@ -4,27 +4,43 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // probe keeps tiny requests running until ctx ends, so that an idle server makes
 // steps of both kinds: some for each data-parallel rank.
 func (m *member) probe(ctx context.Context) {
-	route, body := "/generate", map[string]any{
-		"text": "Tiny requests keep an idle server busy.", "sampling_params": map[string]any{"max_new_tokens": 8, "temperature": 0, "ignore_eos": true},
-	}
+	route, body, prompt := "/generate", map[string]any{
+		"sampling_params": map[string]any{"max_new_tokens": 8, "temperature": 0, "ignore_eos": true},
+	}, "text"
 	if m.kind == VLLM {
-		route, body = "/v1/completions", map[string]any{"model": m.model(ctx), "prompt": "Tiny requests keep an idle server busy.", "max_tokens": 8, "temperature": 0}
+		route, body, prompt = "/v1/completions", map[string]any{"model": m.model(ctx), "max_tokens": 8, "temperature": 0}, "prompt"
 	}
+	body[prompt] = "Tiny requests keep an idle server busy."
 	text, _ := json.Marshal(body) // strings and numbers only
+	to := m
+	if m.front != "" {
+		// What the router sends to all of its workers reaches this one too.
+		to = &member{Target: Target{URL: m.front, Header: m.Header}, o: m.o}
+	}
 	var wg sync.WaitGroup
+	var sent atomic.Int64
 	var once sync.Once
 	for range 2 * max(1, m.info.DP) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				r, err := m.ask(ctx, http.MethodPost, route, text, askPatience)
+				text := text
+				if m.front != "" {
+					// A router may send prompts that begin alike to one worker.
+					own := maps.Clone(body)
+					own[prompt] = fmt.Sprintf("%d %s: %s", sent.Add(1), m.Name, body[prompt])
+					text, _ = json.Marshal(own)
+				}
+				r, err := to.ask(ctx, http.MethodPost, route, text, askPatience)
 				if err == nil && r.status != http.StatusOK {
 					err = fmt.Errorf("%d %s", r.status, r.text())
 				}

@@ -26,6 +26,8 @@ type savedSession struct {
 
 type savedServer struct {
 	URL      string          `json:"url"`
+	Front    string          `json:"router,omitempty"`
+	Via      string          `json:"via,omitempty"`
 	Role     string          `json:"role,omitempty"`
 	Name     string          `json:"name"`
 	Kind     Kind            `json:"kind"`
@@ -51,7 +53,7 @@ func (s *Session) Save(dir string) error {
 	saved := savedSession{Format: 1, ID: s.ID, Window: s.w}
 	for _, m := range s.members {
 		server := savedServer{
-			URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, Dir: m.dir, Steps: m.steps, HasSteps: m.hasSteps, Args: m.raw,
+			URL: m.URL, Front: m.front, Via: m.via, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, Dir: m.dir, Steps: m.steps, HasSteps: m.hasSteps, Args: m.raw,
 		}
 		for name := range m.before {
 			server.Before = append(server.Before, name)
@@ -80,7 +82,7 @@ func Resume(dir string, keys Target, o Options) (*Session, error) {
 	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults()}
 	for _, v := range saved.Servers {
 		m := &member{
-			Target: Target{URL: v.URL, Role: v.Role, Name: v.Name, Header: keys.Header, AdminKey: keys.AdminKey}, w: s.w, o: &s.o, kind: v.Kind, info: v.Info, raw: v.Args,
+			Target: Target{URL: v.URL, Role: v.Role, Name: v.Name, Header: keys.Header, AdminKey: keys.AdminKey}, front: v.Front, via: v.Via, w: s.w, o: &s.o, kind: v.Kind, info: v.Info, raw: v.Args,
 			dir: v.Dir, steps: v.Steps, hasSteps: v.HasSteps, mayRecord: true, before: map[string]bool{},
 		}
 		for _, name := range v.Before {

@@ -3,19 +3,30 @@ package capture
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 )
 
 // worker is a server behind a router, as far as the router tells.
-type worker struct{ url, role string }
+type worker struct{ url, role, via string }
 
-// isRouter is the error of a router: it has no profile routes (section 7.6 of the
-// contract), its workers have.
-func (m *member) isRouter(workers []worker) error {
+// routerError is what connect finds at a router: its workers are to be profiled.
+type routerError struct {
+	m       *member
+	workers []worker // nil: the router does not name all
+	named   []worker
+}
+
+// Error says what to do where the workers cannot be taken from the router.
+func (e *routerError) Error() string {
 	var flags []string
-	for _, w := range workers {
+	for _, w := range e.named {
 		flag := "--url"
 		if w.role != "" {
 			flag = "--" + w.role + "-url"
@@ -23,13 +34,15 @@ func (m *member) isRouter(workers []worker) error {
 		flags = append(flags, flag+" "+w.url)
 	}
 	if len(flags) == 0 {
-		return fmt.Errorf("%s: is a router, which has no profile routes and does not name its workers: give the URL of each, with --url or --prefill-url and --decode-url", m.URL)
+		return fmt.Sprintf("%s: is a router, which has no profile routes and does not name its workers: give the URL of each, with --url or --prefill-url and --decode-url", e.m.URL)
 	}
-	return fmt.Errorf("%s: is a router, which has no profile routes: profile its workers: %s", m.URL, strings.Join(flags, " "))
+	return fmt.Sprintf("%s: is a router, which has no profile routes: profile its workers: %s", e.m.URL, strings.Join(flags, " "))
 }
 
-// balancerWorkers reads the workers in the /server_info of SGLang's mini balancer.
-func balancerWorkers(all map[string]json.RawMessage) (out []worker) {
+// balancer reads the workers in the /server_info of SGLang's mini balancer.
+func (m *member) balancer(all map[string]json.RawMessage) *routerError {
+	e := &routerError{m: m}
+	nameless := false
 	for _, role := range []string{Prefill, Decode} {
 		var list []struct {
 			Host string
@@ -38,24 +51,32 @@ func balancerWorkers(all map[string]json.RawMessage) (out []worker) {
 		json.Unmarshal(all[role], &list)
 		for _, w := range list {
 			// A worker that listens everywhere does not know its own name.
-			if w.Host != "" && w.Host != "0.0.0.0" && w.Host != "::" && w.Port > 0 {
-				out = append(out, worker{fmt.Sprintf("http://%s:%d", w.Host, w.Port), role})
+			if w.Host == "" || w.Host == "0.0.0.0" || w.Host == "::" || w.Port <= 0 {
+				nameless = true
+				continue
 			}
+			e.named = append(e.named, worker{url: fmt.Sprintf("http://%s:%d", w.Host, w.Port), role: role})
 		}
 	}
-	return out
+	if !nameless {
+		e.workers = e.named
+	}
+	return e
 }
 
-// gatewayWorkers asks SGLang's model gateway, by its present and its older route.
-func (m *member) gatewayWorkers(ctx context.Context) (out []worker, router bool) {
+// gateway asks a router for its workers: stepscope's and SGLang's model gateway, the
+// latter by its present and its older route. nil: it is none.
+func (m *member) gateway(ctx context.Context) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
 		if err != nil || r.status != http.StatusOK {
 			continue
 		}
 		var list struct {
+			Router  string
 			URLs    []string
 			Workers []struct {
+				ID   string
 				URL  string
 				Type string `json:"worker_type"`
 			}
@@ -63,17 +84,121 @@ func (m *member) gatewayWorkers(ctx context.Context) (out []worker, router bool)
 		if json.Unmarshal(r.body, &list) != nil || list.URLs == nil && list.Workers == nil {
 			continue
 		}
+		e := &routerError{m: m}
 		for _, url := range list.URLs {
-			out = append(out, worker{url: url})
+			e.named = append(e.named, worker{url: url})
 		}
 		for _, w := range list.Workers {
-			role := strings.ToLower(w.Type)
-			if role != Prefill && role != Decode {
-				role = ""
+			own := worker{url: strings.TrimRight(w.URL, "/"), role: strings.ToLower(w.Type)}
+			if own.role != Prefill && own.role != Decode {
+				own.role = ""
 			}
-			out = append(out, worker{w.URL, role})
+			if list.Router == "stepscope" {
+				own.via = m.URL + "/workers/" + url.PathEscape(w.ID)
+			}
+			e.named = append(e.named, own)
 		}
-		return out, true
+		e.workers = e.named
+		return e
 	}
-	return nil, false
+	return nil
+}
+
+// connect makes members of the targets and finds out what they are. In the place of a
+// router come its workers.
+func (s *Session) connect(ctx context.Context, targets []Target) error {
+	for _, t := range targets {
+		s.members = append(s.members, &member{Target: t, w: s.w, o: &s.o})
+	}
+	routers := make([]*routerError, len(s.members))
+	index := map[*member]int{}
+	for i, m := range s.members {
+		index[m] = i
+	}
+	err := s.each(func(m *member) error {
+		err := m.connect(ctx)
+		if errors.As(err, &routers[index[m]]) && len(routers[index[m]].workers) > 0 {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(routers, func(e *routerError) bool { return e != nil }) {
+		return nil
+	}
+	var all []Target
+	var members []*member
+	for i, m := range s.members {
+		if routers[i] == nil {
+			all, members = append(all, m.Target), append(members, m)
+			continue
+		}
+		s.o.Log(fmt.Sprintf("%s: is a router of %d workers, which are recorded", m.URL, len(routers[i].workers)))
+		for _, w := range routers[i].workers {
+			own := &member{Target: Target{URL: w.url, Role: w.role, Header: m.Header, AdminKey: m.AdminKey}, w: s.w, o: &s.o, front: m.URL, via: w.via}
+			all, members = append(all, own.Target), append(members, own)
+		}
+	}
+	if all, err = named(all); err != nil {
+		return err
+	}
+	for i, m := range members {
+		m.Target = all[i]
+	}
+	s.members = members
+	return s.each(func(m *member) error {
+		if m.front == "" {
+			return nil
+		}
+		return m.reach(ctx)
+	})
+}
+
+// reachPatience is how long a worker may take to answer directly, where its router
+// would pass requests on to it too.
+const reachPatience = 5 * time.Second
+
+// reach finds the way to a worker behind a router: directly, or through the router
+// where that leads on.
+func (m *member) reach(ctx context.Context) error {
+	via := m.via
+	m.via = ""
+	err := errors.New("its address is its own host's")
+	if !strangeLoopback(ctx, m.URL, m.front) {
+		var r *reply
+		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.status == http.StatusServiceUnavailable {
+			return fmt.Errorf("%s: is not ready (503 %s): try again when it has started", m.URL, r.text())
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if via == "" {
+			flag := "--url"
+			if m.Role != "" {
+				flag = "--" + m.Role + "-url"
+			}
+			return fmt.Errorf("%s: is a router, and a worker of it cannot be reached from here: give the URL of each as it is seen from here, with %s: %w", m.front, flag, err)
+		}
+		m.via = via
+	}
+	err = m.connect(ctx)
+	if err == nil && m.via != "" {
+		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
+	}
+	return err
+}
+
+// strangeLoopback tells whether a worker's URL means the router's host, which is
+// another: here it would lead to a server that is none of the router's.
+func strangeLoopback(ctx context.Context, worker, router string) bool {
+	u, err := url.Parse(worker)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) && !here(ctx, router)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/wire"
 )
 
 // Kind is which program a server is.
@@ -100,7 +102,7 @@ func (r *reply) text() string {
 func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, m.URL+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, m.base()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +127,14 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it wants a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, r.text())
 	}
 	return r, nil
+}
+
+// base is where requests to the server begin.
+func (m *member) base() string {
+	if m.via != "" {
+		return m.via
+	}
+	return m.URL
 }
 
 // unreachable says in one line why no reply came.
@@ -159,6 +169,12 @@ func (m *member) connect(ctx context.Context) error {
 			return fmt.Errorf("%s: is not ready (503 %s): try again when it has started", m.URL, r.text())
 		}
 	}
+	if m.kind == Unknown || m.kind == SGLang {
+		// A gateway's own /server_info is one of its workers'.
+		if e := m.gateway(ctx); e != nil {
+			return e
+		}
+	}
 	if m.kind == Unknown {
 		if r, err := m.ask(ctx, http.MethodGet, "/version", nil, askPatience); err == nil && r.status == http.StatusOK {
 			var v struct{ Version string }
@@ -181,7 +197,10 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	}
 	// SGLang's small balancer answers for its workers.
 	if all["prefill"] != nil && all["decode"] != nil && all["tp_size"] == nil {
-		return m.isRouter(balancerWorkers(all))
+		if e := m.gateway(ctx); e != nil {
+			return e
+		}
+		return m.balancer(all)
 	}
 	if all["tp_size"] == nil {
 		return nil // vLLM in development mode has this route too
@@ -206,7 +225,8 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	hideSecrets(all)
 	m.raw, _ = json.Marshal(all) // it was JSON before
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
-	if err == nil && r.status == http.StatusOK && bytes.Contains(r.body, []byte(`"windows"`)) {
+	var files wire.ProfileFiles
+	if err == nil && r.status == http.StatusOK && json.Unmarshal(r.body, &files) == nil && files.Windows != nil {
 		m.kind = Stepscope
 	}
 	return err

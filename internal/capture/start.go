@@ -97,7 +97,7 @@ func (m *member) source() (collect.Source, error) {
 	case m.src != nil:
 		return m.src, nil
 	case m.kind == Stepscope:
-		return &collect.HTTP{Client: m.o.Client, URL: m.URL, Header: m.headers("/profile_files"), Dir: m.dir}, nil
+		return &collect.HTTP{Client: m.o.Client, URL: m.base(), Header: m.headers("/profile_files"), Dir: m.dir}, nil
 	case m.o.Fetch != nil:
 		u, err := url.Parse(m.URL)
 		if err != nil {
@@ -166,9 +166,6 @@ func (m *member) refusedStart(ctx context.Context, r *reply) error {
 	case r.status == http.StatusNotFound && m.kind == VLLM:
 		return fmt.Errorf("%s: vLLM has profile routes only when it was started with --profiler-config '{\"profiler\":\"torch\",\"torch_profiler_dir\":\"DIR\"}' (before 0.13: with VLLM_TORCH_PROFILER_DIR=DIR)", m.URL)
 	case r.status == http.StatusNotFound:
-		if workers, router := m.gatewayWorkers(ctx); router {
-			return m.isRouter(workers)
-		}
 		return fmt.Errorf("%s: has no /start_profile (404): if it is a router, give the URL of each worker; else it is no SGLang or vLLM server", m.URL)
 	case r.status == http.StatusInternalServerError && m.kind == SGLang:
 		return fmt.Errorf("%s: refused to start (500 %s): SGLang says why in its log only; mostly a profile is being recorded already, which ends with: stepscope profile stop --url %s", m.URL, text, m.URL)
@@ -250,28 +247,20 @@ func (m *member) disarm(ctx context.Context) error {
 }
 
 // StopAll ends whatever the servers record, whoever started it. The map tells
-// which had something open.
+// which had something open; those behind a router are in it under their own URLs.
 func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, err error) {
 	targets, err = named(targets)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{o: o.withDefaults()}
-	for _, t := range targets {
-		s.members = append(s.members, &member{Target: t, o: &s.o})
+	if err := s.connect(ctx, targets); err != nil {
+		return nil, err
 	}
 	open = map[string]bool{}
 	var mu sync.Mutex
 	err = s.each(func(m *member) error {
-		if err := m.connect(ctx); err != nil {
-			return err
-		}
 		end, err := m.stop(ctx)
-		if errors.Is(err, errNoStop) {
-			if workers, router := m.gatewayWorkers(ctx); router {
-				return m.isRouter(workers)
-			}
-		}
 		mu.Lock()
 		defer mu.Unlock()
 		open[m.URL] = err == nil && end == wasOpen

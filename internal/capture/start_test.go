@@ -78,12 +78,12 @@ func TestStartRefused(t *testing.T) {
 		{"mini balancer with nameless workers", `{"prefill":[{}],"decode":[]}`, nil, "does not name its workers: give the URL of each"},
 		{"gateway that answers as a worker", `{"tp_size":1}`, func(f *fake) {
 			delete(f.routes, "POST /start_profile")
-			f.answer("GET /workers", 200, `{"workers":[{"url":"http://a:1","worker_type":"regular"},{"url":"http://b:2","worker_type":"decode"}],"total":2}`)
-		}, "profile its workers: --url http://a:1 --decode-url http://b:2"},
+			f.answer("GET /workers", 200, `{"workers":[{"url":"http://127.0.0.1:1","worker_type":"decode"}],"total":1}`)
+		}, "a worker of it cannot be reached from here: give the URL of each as it is seen from here, with --decode-url: http://127.0.0.1:1: no server answers"},
 		{"older gateway", "", func(f *fake) {
 			delete(f.routes, "POST /start_profile")
-			f.answer("GET /list_workers", 200, `{"urls":["http://a:1"]}`)
-		}, "profile its workers: --url http://a:1"},
+			f.answer("GET /list_workers", 200, `{"urls":["http://127.0.0.1:1"]}`)
+		}, "is a router, and a worker of it cannot be reached"},
 		{"absurd sizes", `{"tp_size":1000000000}`, nil, "says it has a parallel size of 1000000000"},
 	} {
 		f := newFake(t, false, c.info)

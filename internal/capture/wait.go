@@ -90,7 +90,10 @@ func (w *watch) wait(ctx context.Context) error {
 // hint is what to do about a server that seems to have no work.
 func (w *watch) hint(known bool) string {
 	how := "send load to it, or give --probe to have tiny requests sent"
-	if w.m.Role != "" {
+	switch {
+	case w.m.front != "":
+		how = "send load to its router, or give --probe to have tiny requests sent there"
+	case w.m.Role != "":
 		how = "send load through its router"
 	}
 	if !known {

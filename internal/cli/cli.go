@@ -64,6 +64,7 @@ var errRegression = errors.New("a regression stands")
 type root struct {
 	Demo    demoCmd          `cmd:"" help:"The main job on this machine alone: serve, load, record, merge, explain."`
 	Serve   serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM on the embedded engine, with SGLang's HTTP API and profile endpoints."`
+	Route   routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, and profiles too; prefill and decode may be apart."`
 	Bench   benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send    sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
 	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, bring its traces home, merge and explain them."`

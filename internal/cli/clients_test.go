@@ -101,11 +101,17 @@ type served struct {
 // SIGTERM with status 0.
 func startServe(t *testing.T, python string, args ...string) *served {
 	t.Helper()
+	return startVerb(t, python, append([]string{"serve", "--port", "0"}, args...)...)
+}
+
+// startVerb is startServe for any verb that listens.
+func startVerb(t *testing.T, python string, args ...string) *served {
+	t.Helper()
 	stubs, err := filepath.Abs(filepath.Join("testdata", "sglang"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("stepscope", append([]string{"serve", "--port", "0"}, args...)...)
+	cmd := exec.Command("stepscope", args...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -131,27 +137,32 @@ func startServe(t *testing.T, python string, args ...string) *served {
 		defer kill.Stop()
 		<-ended
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve ended with %v", err)
+			t.Errorf("%s ended with %v", args[0], err)
 		}
 		if t.Failed() {
-			t.Logf("serve %s wrote:\n%s", strings.Join(args, " "), &log)
+			t.Logf("%s wrote:\n%s", strings.Join(args, " "), &log)
 		}
 	})
 	s := &served{python: python, stubs: stubs}
 	select {
 	case s.url = <-url:
 	case <-ended:
-		t.Fatal("serve ended before it listened")
+		t.Fatalf("%s ended before it listened", args[0])
 	}
-	resp, err := http.Get(s.url + "/health")
-	if err != nil {
-		t.Fatal(err)
+	// A router listens before it has found its workers.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		resp, err := http.Get(s.url + "/health")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return s
+		}
+		if args[0] != "launch_router" || time.Now().After(end) {
+			t.Fatalf("/health: %s", resp.Status)
+		}
 	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("/health: %s", resp.Status)
-	}
-	return s
 }
 
 // client runs one of SGLang's programs and returns what it printed. Its profiles

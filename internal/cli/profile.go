@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ type profileCmd struct {
 	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: what start printed."`
 
-	URL        []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too."`
+	URL        []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too. Of a router: all servers behind it, by their roles."`
 	PrefillURL []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
 	DecodeURL  []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
 	PD         bool     `name:"pd-separated" hidden:""`
@@ -143,12 +144,12 @@ func (c *profileCmd) start(ctx context.Context, e *env, targets []profiler.Targe
 func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target, opt profiler.Options) error {
 	if c.Dir == "" {
 		open, err := profiler.StopAll(ctx, targets, opt)
-		for _, t := range targets {
-			switch was, known := open[strings.TrimRight(t.URL, "/")]; {
-			case was:
-				fmt.Fprintf(e.stdout, "%s: stopped\n", t.URL)
-			case known && err == nil:
-				fmt.Fprintf(e.stdout, "%s: nothing was being recorded\n", t.URL)
+		for _, url := range slices.Sorted(maps.Keys(open)) {
+			switch {
+			case open[url]:
+				fmt.Fprintf(e.stdout, "%s: stopped\n", url)
+			case err == nil:
+				fmt.Fprintf(e.stdout, "%s: nothing was being recorded\n", url)
 			}
 		}
 		return err

@@ -134,17 +134,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-func (c *serveCmd) level() slog.Level {
-	switch c.LogLevel {
-	case "debug":
-		return slog.LevelDebug
-	case "warning":
-		return slog.LevelWarn
-	case "error":
-		return slog.LevelError
-	}
-	return slog.LevelInfo
-}
+func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }
 
 // args are the launch arguments that /server_info shows.
 func (c *serveCmd) args() map[string]any {

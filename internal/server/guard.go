@@ -10,13 +10,19 @@ import (
 	"time"
 )
 
-// authorized checks the request's key, in constant time.
+// authorized checks the request's key.
 func (s *Server) authorized(level auth, r *http.Request) bool {
 	want := s.o.APIKey
 	if level == authAdmin && s.o.AdminAPIKey != "" {
 		want = s.o.AdminAPIKey
 	}
-	if level == authNone || want == "" {
+	return level == authNone || Bears(r, want)
+}
+
+// Bears tells whether the request brings the key as bearer token, in constant time.
+// No key is wanted if it is empty.
+func Bears(r *http.Request, want string) bool {
+	if want == "" {
 		return true
 	}
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -37,13 +43,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			rc.SetReadDeadline(time.Now().Add(s.o.BodyTimeout))
 		}
 		if s.o.APIKey == "" && !s.public.Load() {
-			if !s.localName(r.Host) {
-				s.refuse(w, dialectGeneral, &apiError{status: http.StatusForbidden,
-					message: "the host name of the request is not one of loopback: use localhost, or allow the name, or set an API key"})
-				return
-			}
-			if o := r.Header.Get("Origin"); o != "" && !s.localOrigin(o) {
-				s.refuse(w, dialectGeneral, &apiError{status: http.StatusForbidden, message: "requests from web pages of other origins need an API key"})
+			if reason := NotLocal(r, s.o.AllowedHosts); reason != "" {
+				s.refuse(w, dialectGeneral, &apiError{status: http.StatusForbidden, message: reason})
 				return
 			}
 		}
@@ -51,13 +52,23 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) localOrigin(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && s.localName(u.Host)
+// NotLocal says why a server on loopback without a key refuses a request: it names
+// another host, or comes from a web page. It is empty for one that is welcome. The
+// allowed are names besides those of loopback.
+func NotLocal(r *http.Request, allowed []string) string {
+	if !localName(r.Host, allowed) {
+		return "the host name of the request is not one of loopback: use localhost, or allow the name, or set an API key"
+	}
+	if o := r.Header.Get("Origin"); o != "" {
+		if u, err := url.Parse(o); err != nil || u.Host == "" || !localName(u.Host, allowed) {
+			return "requests from web pages of other origins need an API key"
+		}
+	}
+	return ""
 }
 
 // localName reports whether a host, perhaps with a port, names loopback.
-func (s *Server) localName(host string) bool {
+func localName(host string, allowed []string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -69,7 +80,7 @@ func (s *Server) localName(host string) bool {
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return true
 	}
-	return slices.Contains(s.o.AllowedHosts, host)
+	return slices.Contains(allowed, host)
 }
 
 func sorted(s []string) []string {

@@ -20,7 +20,7 @@ func Listen(host string, port int, apiKey string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s port %d: %w", host, port, err)
 	}
-	if apiKey == "" && !isLoopback(ln.Addr()) {
+	if apiKey == "" && !Loopback(ln.Addr()) {
 		ln.Close()
 		return nil, fmt.Errorf("%s: %w", host, errNeedKey)
 	}

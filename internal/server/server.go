@@ -64,7 +64,7 @@ var errNeedKey = errors.New("listening beyond loopback needs an API key (--api-k
 // lets running ones finish for at most Options.DrainTimeout, aborts the rest with
 // an error event, and returns. Beyond loopback it wants an API key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if !isLoopback(ln.Addr()) {
+	if !Loopback(ln.Addr()) {
 		if s.o.APIKey == "" {
 			return fmt.Errorf("%s: %w", ln.Addr(), errNeedKey)
 		}
@@ -171,7 +171,8 @@ func (s *Server) forget(q *sequence) {
 	}
 }
 
-func isLoopback(a net.Addr) bool {
+// Loopback tells whether a listener can be reached from its own host alone.
+func Loopback(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:
 		return a.IP.IsLoopback()

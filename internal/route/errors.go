@@ -1,0 +1,86 @@
+package route
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/wire"
+)
+
+// failure is an error of the router's own, with its HTTP status.
+type failure struct {
+	status  int
+	message string
+}
+
+func (e *failure) Error() string { return e.message }
+
+// value is the error object in the dialect of a route.
+func (e *failure) value(native bool) any {
+	typ := http.StatusText(e.status)
+	if native {
+		return wire.NativeError{Error: wire.NativeErrorBody{Message: e.message, Type: typ, Code: e.status}}
+	}
+	return wire.Error{Object: "error", Message: e.message, Type: typ, Code: e.status}
+}
+
+// event is the error as the last events of a stream.
+func (e *failure) event(native bool) []byte {
+	v := e.value(native)
+	if !native {
+		v = map[string]any{"error": v}
+	}
+	text, _ := json.Marshal(v) // strings and numbers only
+	return append(wire.AppendEvent(nil, text), wire.Done...)
+}
+
+// native tells whether a path is of SGLang's own API, whose errors look different.
+func native(path string) bool { return path == "/generate" }
+
+// refuse writes the error as the reply.
+func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
+	if e.status == http.StatusServiceUnavailable {
+		rw.Header().Set("Retry-After", "1")
+	}
+	rt.metrics.refused.Add(1)
+	writeJSON(rw, e.status, e.value(native(path)))
+}
+
+// replyTimeout bounds the sending of a whole reply of the router's own.
+const replyTimeout = 2 * time.Minute
+
+func writeJSON(rw http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // a worker's odd value
+		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
+	}
+	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	rw.WriteHeader(status)
+	rw.Write(text)
+}
+
+// reason is what a worker's reply says, in one line.
+func reason(body []byte) string {
+	var e struct {
+		Message string          `json:"message"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &e) == nil {
+		var inner struct{ Message string }
+		var plain string
+		json.Unmarshal(e.Error, &inner)
+		json.Unmarshal(e.Error, &plain)
+		for _, s := range []string{e.Message, inner.Message, plain} {
+			if s != "" {
+				return s
+			}
+		}
+	}
+	line := strings.Join(strings.Fields(string(body[:min(len(body), 1000)])), " ")
+	return line
+}

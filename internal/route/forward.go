@@ -1,0 +1,209 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// request is what a client asked.
+type request struct {
+	method string
+	path   string // with the query
+	header http.Header
+	body   []byte
+	native bool
+	admin  bool // goes with the admin key
+}
+
+// take reads the whole body, so that it can be sent more than once.
+func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *failure) {
+	q := &request{method: r.Method, path: r.URL.RequestURI(), header: r.Header, native: native(r.URL.Path)}
+	if rt.draining.Load() {
+		return nil, &failure{http.StatusServiceUnavailable, errShutdown.Error()}
+	}
+	if r.Body == http.NoBody {
+		return q, nil
+	}
+	var buf bytes.Buffer
+	if r.ContentLength > 0 {
+		buf.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(rw, r.Body, rt.o.MaxBodyBytes))
+	if err == nil {
+		// Without a deadline again: net/http goes on reading to see the client leave.
+		http.NewResponseController(rw).SetReadDeadline(time.Time{})
+		q.body = buf.Bytes()
+		return q, nil
+	}
+	rw.Header().Set("Connection", "close")
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return nil, &failure{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes (--max-payload-size)"}
+	}
+	return nil, &failure{http.StatusBadRequest, "the body could not be read: " + err.Error()}
+}
+
+// hop are headers of one connection. Host and Content-Length are set anew.
+var hop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Content-Length"}
+
+func copyHeader(dst, src http.Header) {
+	for name, values := range src {
+		if !slices.Contains(hop, name) {
+			dst[name] = values
+		}
+	}
+	for _, line := range src["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			delete(dst, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+}
+
+// ask sends one request to a worker, with the worker's key if the router has one, else
+// with the client's.
+func (rt *Router) ask(ctx context.Context, w *worker, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	return rt.send(ctx, w, &request{method: method, path: path, header: header, body: body})
+}
+
+func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Response, error) {
+	var body io.Reader
+	if q.body != nil {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, w.url+q.path, body)
+	if err != nil {
+		return nil, err
+	}
+	copyHeader(req.Header, q.header)
+	key := rt.o.APIKey
+	switch {
+	case rt.o.WorkerKey != "":
+		key = rt.o.WorkerKey
+	case q.admin && rt.o.AdminAPIKey != "":
+		key = rt.o.AdminAPIKey
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if _, ok := req.Header["User-Agent"]; !ok {
+		req.Header.Set("User-Agent", "stepscope-route")
+	}
+	// Without a value it is not sent, but tells the transport that it may send the
+	// request again when an idle connection turns out to be closed.
+	req.Header["Idempotency-Key"] = nil
+	return rt.transport.RoundTrip(req)
+}
+
+// context is that of a client's request: it ends with the client, and when the router
+// gives up at shutdown.
+func (rt *Router) context(r *http.Request) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(rt.base, func() { cancel(context.Cause(rt.base)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// any sends a request to any worker; with prefill and decode apart to a prefill worker.
+func (rt *Router) any(rw http.ResponseWriter, r *http.Request) {
+	p := rt.plain
+	if p == nil {
+		p = rt.prefill
+	}
+	rt.plainRequest(rw, r, p)
+}
+
+// generate routes a request that generates.
+func (rt *Router) generate(rw http.ResponseWriter, r *http.Request) {
+	rt.metrics.requests.Add(1)
+	if rt.plain == nil {
+		rt.pair(rw, r)
+		return
+	}
+	rt.plainRequest(rw, r, rt.plain)
+}
+
+// plainRequest sends a request to one worker after another until one answers.
+func (rt *Router) plainRequest(rw http.ResponseWriter, r *http.Request, from *pool) {
+	q, bad := rt.take(rw, r)
+	if bad != nil {
+		rt.refuse(rw, r.URL.Path, bad)
+		return
+	}
+	ctx, done := rt.context(r)
+	defer done()
+	var key []byte
+	if from.policy.wantsKey() {
+		key = prompt(q.body)
+	}
+	var room [8]*worker
+	tried := room[:0]
+	var last error
+	for {
+		w := from.pick(key, tried)
+		if w == nil {
+			break
+		}
+		tried = append(tried, w)
+		p, err := rt.open(ctx, w, q)
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				p.close()
+			}
+			rt.gone(rw, r, ctx)
+			return
+		case err == nil && (!p.tryAgain() || !rt.more(from, tried)):
+			rt.finish(rw, p, q.native)
+			return
+		case err == nil:
+			err = fmt.Errorf("%s: %s", w.url, p.res.Status)
+			p.close()
+		}
+		last = err
+		rt.o.Log.Warn("request failed before its first byte", "worker", w.id, "path", r.URL.Path, "err", err)
+		if len(tried) > rt.o.MaxRetries {
+			break
+		}
+		rt.metrics.retries.Add(1)
+	}
+	rt.refuse(rw, r.URL.Path, exhausted(last))
+}
+
+// more tells whether a request may be tried on one more worker.
+func (rt *Router) more(from *pool, tried []*worker) bool {
+	if len(tried) > rt.o.MaxRetries {
+		return false
+	}
+	for _, w := range from.workers {
+		if w.up.Load() && !slices.Contains(tried, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// gone ends a request whose client has left, or that the router gives up.
+func (rt *Router) gone(rw http.ResponseWriter, r *http.Request, ctx context.Context) {
+	if errors.Is(context.Cause(ctx), errShutdown) {
+		rt.refuse(rw, r.URL.Path, &failure{http.StatusServiceUnavailable, errShutdown.Error()})
+	}
+}
+
+// exhausted is the error when no worker is left to try.
+func exhausted(last error) *failure {
+	switch {
+	case last == nil:
+		return &failure{http.StatusServiceUnavailable, "no worker is up"}
+	case errors.Is(last, errSlow):
+		return &failure{http.StatusGatewayTimeout, last.Error()}
+	}
+	return &failure{http.StatusBadGateway, last.Error()}
+}

@@ -1,0 +1,174 @@
+package route
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// WorkerInfo is a worker in the reply of GET /workers. The fields are those of
+// SGLang's gateway.
+type WorkerInfo struct {
+	ID            string `json:"id"` // ROUTER/workers/ID is its API
+	URL           string `json:"url"`
+	Type          string `json:"worker_type"` // regular, prefill or decode
+	Healthy       bool   `json:"is_healthy"`
+	Load          int64  `json:"load"` // requests it has
+	BootstrapPort int64  `json:"bootstrap_port,omitempty"`
+}
+
+// WorkerList is the reply of GET /workers.
+type WorkerList struct {
+	Router  string         `json:"router"` // stepscope: /workers/{id}/… leads to each
+	Workers []WorkerInfo   `json:"workers"`
+	Total   int            `json:"total"`
+	Stats   map[string]int `json:"stats"`
+}
+
+func (rt *Router) list() []WorkerInfo {
+	out := make([]WorkerInfo, len(rt.workers))
+	for i, w := range rt.workers {
+		out[i] = WorkerInfo{w.id, w.url, w.kind(), w.up.Load(), w.running.Load(), w.bootstrapPort.Load()}
+	}
+	return out
+}
+
+func (w *worker) kind() string {
+	if w.role == "" {
+		return "regular"
+	}
+	return w.role
+}
+
+func (rt *Router) listWorkers(rw http.ResponseWriter, _ *http.Request) {
+	l := WorkerList{Router: "stepscope", Workers: rt.list(), Total: len(rt.workers), Stats: map[string]int{"prefill_count": 0, "decode_count": 0, "regular_count": 0}}
+	for _, w := range rt.workers {
+		l.Stats[w.kind()+"_count"]++
+	}
+	writeJSON(rw, http.StatusOK, l)
+}
+
+// health is 200 when requests can be served.
+func (rt *Router) health(rw http.ResponseWriter, _ *http.Request) {
+	if rt.draining.Load() || !rt.canServe() {
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// ups are the workers that are up.
+func (rt *Router) ups() (out []*worker) {
+	for _, w := range rt.workers {
+		if w.up.Load() {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// gather asks the workers that are up for something of their own.
+func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bool) {
+	to := rt.ups()
+	if len(to) == 0 {
+		rt.refuse(rw, r.URL.Path, exhausted(nil))
+		return nil, false
+	}
+	q := &request{method: http.MethodGet, path: r.URL.RequestURI(), header: r.Header}
+	all := rt.fan(r.Context(), to, q, nil, startPatience)
+	for _, o := range all {
+		if o.Success {
+			return all, true
+		}
+	}
+	if all[0].Status == 0 {
+		rt.refuse(rw, r.URL.Path, &failure{http.StatusBadGateway, all[0].URL + ": " + all[0].Message})
+		return nil, false
+	}
+	copyHeader(rw.Header(), all[0].header)
+	rw.WriteHeader(all[0].Status)
+	rw.Write(all[0].body)
+	return nil, false
+}
+
+// serverInfo is GET /server_info. In front of plain workers: the first one's, with the
+// internal states of all. With prefill and decode apart, as SGLang's balancer has it:
+// what each says of itself, and the states of the decode workers.
+func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
+	all, ok := rt.gather(rw, r)
+	if !ok {
+		return
+	}
+	out := map[string]any{}
+	states, sides := []any{}, map[string][]any{Prefill: {}, Decode: {}}
+	for _, o := range all {
+		var info map[string]any
+		if !o.Success || json.Unmarshal(o.body, &info) != nil {
+			continue
+		}
+		if own, ok := info["internal_states"].([]any); ok && o.Role != Prefill {
+			states = append(states, own...)
+		}
+		if o.Role != "" {
+			sides[o.Role] = append(sides[o.Role], info)
+		} else if len(out) == 0 {
+			out = info
+		}
+	}
+	if rt.plain == nil {
+		out[Prefill], out[Decode] = sides[Prefill], sides[Decode]
+	}
+	out["internal_states"], out["workers"] = states, rt.list()
+	writeJSON(rw, http.StatusOK, out)
+}
+
+// loads is GET /v1/loads: the first worker's, with the ranks of all.
+func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
+	all, ok := rt.gather(rw, r)
+	if !ok {
+		return
+	}
+	var out map[string]any
+	list := []any{}
+	for _, o := range all {
+		var one map[string]any
+		if !o.Success || json.Unmarshal(o.body, &one) != nil {
+			continue
+		}
+		if out == nil {
+			out = one
+		}
+		ranks, _ := one["loads"].([]any)
+		list = append(list, named(ranks, o.Worker)...)
+	}
+	if out == nil { // ?format=prometheus is no JSON
+		rw.Header().Set("Content-Type", all[0].header.Get("Content-Type"))
+		rw.Write(all[0].body)
+		return
+	}
+	out["loads"] = list
+	writeJSON(rw, http.StatusOK, out)
+}
+
+// oldLoad is GET /get_load: the ranks of all workers.
+func (rt *Router) oldLoad(rw http.ResponseWriter, r *http.Request) {
+	all, ok := rt.gather(rw, r)
+	if !ok {
+		return
+	}
+	list := []any{}
+	for _, o := range all {
+		var ranks []any
+		if o.Success && json.Unmarshal(o.body, &ranks) == nil {
+			list = append(list, named(ranks, o.Worker)...)
+		}
+	}
+	writeJSON(rw, http.StatusOK, list)
+}
+
+// named says of each rank whose it is.
+func named(ranks []any, worker string) []any {
+	for _, rank := range ranks {
+		if fields, ok := rank.(map[string]any); ok {
+			fields["worker"] = worker
+		}
+	}
+	return ranks
+}

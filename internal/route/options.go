@@ -1,0 +1,145 @@
+package route
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Roles of workers. One without a role serves whole requests.
+const (
+	Prefill = "prefill"
+	Decode  = "decode"
+)
+
+// Backend is a worker.
+type Backend struct {
+	URL           string
+	Role          string // Prefill, Decode, or nothing
+	BootstrapPort int    // of a prefill worker; 0: what it says itself, if it does
+}
+
+// Options configure a Router. Times and counts of zero mean their defaults.
+type Options struct {
+	Workers []Backend
+
+	// Policy of plain workers, and of those of a role that has none of its own; one
+	// of Policies. Default: cache_aware.
+	Policy, PrefillPolicy, DecodePolicy string
+	Cache                               CacheOptions
+
+	APIKey      string // clients must bring it, workers get it
+	AdminAPIKey string // instead, for profile, flush and abort routes
+	WorkerKey   string // workers get it instead of both
+	// AllowedHosts are names, besides those of loopback, by which a router that
+	// listens on loopback without a key may be addressed.
+	AllowedHosts []string
+
+	ConnectTimeout time.Duration // default 5 s
+	RequestTimeout time.Duration // to the first byte of a reply, and from one to the next; default 30 min
+	WriteTimeout   time.Duration // a client may take nothing for so long; default 60 s
+	BodyTimeout    time.Duration // to read a request's body; default 60 s
+	DrainTimeout   time.Duration // running requests may take so long at shutdown; default 30 s
+	StartTimeout   time.Duration // until the first workers must have come up; default 30 min
+	MaxRetries     int           // further workers that a request is tried on; below 0: none; default 5
+	MaxBodyBytes   int64         // default 512 MiB
+
+	HealthPath      string        // default /health
+	HealthInterval  time.Duration // between probes of a worker that is up and answers nothing else; default 10 s
+	HealthTimeout   time.Duration // default 5 s
+	HealthFailures  int           // in a row until a worker is down; default 3
+	HealthSuccesses int           // in a row until it is up again; default 2
+
+	Log *slog.Logger // nil: none
+
+	// retryHealth is the pause between probes of a worker that is not well.
+	retryHealth time.Duration
+}
+
+// CacheOptions are those of the policy cache_aware. All zero: 0.3, 64, 1.5, 64 MiB.
+type CacheOptions struct {
+	Threshold   float64 // part of a prompt that a worker must know
+	BalanceAbs  int     // requests
+	BalanceRel  float64
+	MaxTreeSize int // bytes of prompts remembered for each worker
+}
+
+// Policies are the ways to choose a worker.
+var Policies = []string{"random", "round_robin", "power_of_two", "cache_aware"}
+
+func orDefault[T int | int64 | float64 | time.Duration | string](v *T, absent T) {
+	var zero T
+	if *v == zero {
+		*v = absent
+	}
+}
+
+func (o Options) withDefaults() Options {
+	orDefault(&o.Policy, "cache_aware")
+	orDefault(&o.PrefillPolicy, o.Policy)
+	orDefault(&o.DecodePolicy, o.Policy)
+	if o.Cache == (CacheOptions{}) {
+		o.Cache = CacheOptions{Threshold: 0.3, BalanceAbs: 64, BalanceRel: 1.5, MaxTreeSize: 64 << 20}
+	}
+	orDefault(&o.ConnectTimeout, 5*time.Second)
+	orDefault(&o.RequestTimeout, 30*time.Minute)
+	orDefault(&o.WriteTimeout, time.Minute)
+	orDefault(&o.BodyTimeout, time.Minute)
+	orDefault(&o.DrainTimeout, 30*time.Second)
+	orDefault(&o.StartTimeout, 30*time.Minute)
+	orDefault(&o.MaxRetries, 5)
+	orDefault(&o.MaxBodyBytes, 512<<20)
+	orDefault(&o.HealthPath, "/health")
+	orDefault(&o.HealthInterval, 10*time.Second)
+	orDefault(&o.HealthTimeout, 5*time.Second)
+	orDefault(&o.HealthFailures, 3)
+	orDefault(&o.HealthSuccesses, 2)
+	orDefault(&o.retryHealth, min(time.Second, o.HealthInterval))
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// check looks at values that no default mends.
+func (o *Options) check() error {
+	roles := map[string]int{}
+	urls := map[string]bool{}
+	for i := range o.Workers {
+		b := &o.Workers[i]
+		u, err := url.Parse(b.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("worker %q is no URL of a server: give one as http://localhost:30001", b.URL)
+		}
+		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("the URL of worker %s has more than a host and a path", u.Host)
+		}
+		b.URL = strings.TrimRight(b.URL, "/")
+		if urls[b.URL] {
+			return fmt.Errorf("worker %s is given twice", b.URL)
+		}
+		urls[b.URL] = true
+		roles[b.Role]++
+	}
+	switch {
+	case len(o.Workers) == 0:
+		return fmt.Errorf("no worker to route to")
+	case roles[""] > 0 && len(roles) > 1:
+		return fmt.Errorf("workers with and without a role cannot be mixed")
+	case roles[""] == 0 && (roles[Prefill] == 0 || roles[Decode] == 0):
+		return fmt.Errorf("prefill and decode apart need a worker of each: there are %d prefill and %d decode", roles[Prefill], roles[Decode])
+	case o.Cache.Threshold < 0 || o.Cache.Threshold > 1:
+		return fmt.Errorf("cache threshold %v: give a part of the prompt, from 0 to 1", o.Cache.Threshold)
+	case o.Cache.BalanceAbs < 0 || o.Cache.BalanceRel < 0 || o.Cache.MaxTreeSize < 0:
+		return fmt.Errorf("balance thresholds %d and %v, tree size %d: they cannot be negative", o.Cache.BalanceAbs, o.Cache.BalanceRel, o.Cache.MaxTreeSize)
+	}
+	for _, p := range []string{o.Policy, o.PrefillPolicy, o.DecodePolicy} {
+		if !slices.Contains(Policies, p) {
+			return fmt.Errorf("policy %q: give one of %s", p, strings.Join(Policies, ", "))
+		}
+	}
+	return nil
+}

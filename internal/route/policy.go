@@ -1,0 +1,132 @@
+package route
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// policy chooses a worker. All methods are for many goroutines.
+type policy interface {
+	// pick chooses from workers that are up, at least one. key is the raw prompt,
+	// where wantsKey says that it matters.
+	pick(from []*worker, key []byte) *worker
+	wantsKey() bool
+	// forget drops what is remembered of a worker.
+	forget(w *worker)
+}
+
+func newPolicy(name string, o CacheOptions) policy {
+	switch name {
+	case "random":
+		return random{}
+	case "round_robin":
+		return &roundRobin{}
+	case "power_of_two":
+		return powerOfTwo{}
+	}
+	return newCacheAware(o)
+}
+
+// keyless is what policies that look at no prompt have in common.
+type keyless struct{}
+
+func (keyless) wantsKey() bool { return false }
+func (keyless) forget(*worker) {}
+
+type random struct{ keyless }
+
+func (random) pick(from []*worker, _ []byte) *worker { return from[rand.IntN(len(from))] }
+
+type roundRobin struct {
+	keyless
+	next atomic.Uint64
+}
+
+func (p *roundRobin) pick(from []*worker, _ []byte) *worker {
+	return from[(p.next.Add(1)-1)%uint64(len(from))]
+}
+
+// powerOfTwo takes the one with fewer requests of two that are drawn.
+type powerOfTwo struct{ keyless }
+
+func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
+	a := rand.IntN(len(from))
+	if len(from) == 1 {
+		return from[a]
+	}
+	b := (a + 1 + rand.IntN(len(from)-1)) % len(from)
+	if from[b].running.Load() < from[a].running.Load() {
+		return from[b]
+	}
+	return from[a]
+}
+
+// cacheAware sends a prompt to the worker that has seen the most of its beginning,
+// and so may have it in its prefix cache. It is the policy of SGLang's router: where
+// loads differ by more than BalanceAbs requests and a factor of BalanceRel, or no
+// worker knows more than Threshold of the prompt, the least loaded gets it.
+type cacheAware struct {
+	o  CacheOptions
+	mu sync.Mutex
+	// seen has what was sent to each worker.
+	seen  map[*worker]*prefixes
+	chain []uint64
+}
+
+func newCacheAware(o CacheOptions) *cacheAware {
+	return &cacheAware{o: o, seen: map[*worker]*prefixes{}}
+}
+
+func (*cacheAware) wantsKey() bool { return true }
+
+func (p *cacheAware) pick(from []*worker, key []byte) *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	least, most := from[0].running.Load(), from[0].running.Load()
+	for _, w := range from {
+		n := w.running.Load()
+		least, most = min(least, n), max(most, n)
+	}
+	p.chain = appendChain(p.chain[:0], key, p.o.MaxTreeSize/blockBytes)
+	var best *worker
+	if balanced := most-least <= int64(p.o.BalanceAbs) || float64(most) <= float64(least)*p.o.BalanceRel; balanced {
+		known := 0
+		for _, w := range from {
+			if n := p.of(w).match(p.chain); n > known {
+				best, known = w, n
+			}
+		}
+		if float64(min(known*blockBytes, len(key))) <= p.o.Threshold*float64(len(key)) {
+			best = nil
+		}
+	}
+	if best == nil {
+		// Of equally loaded ones that with the most room.
+		best = slices.MinFunc(from, func(a, b *worker) int {
+			if d := a.running.Load() - b.running.Load(); d != 0 {
+				return int(d)
+			}
+			return p.of(a).len() - p.of(b).len()
+		})
+	}
+	p.of(best).add(p.chain)
+	return best
+}
+
+// of is called with mu held.
+func (p *cacheAware) of(w *worker) *prefixes {
+	t := p.seen[w]
+	if t == nil {
+		t = newPrefixes(p.o.MaxTreeSize / blockBytes)
+		p.seen[w] = t
+	}
+	return t
+}
+
+func (p *cacheAware) forget(w *worker) {
+	p.mu.Lock()
+	delete(p.seen, w)
+	p.mu.Unlock()
+}

@@ -1,0 +1,84 @@
+package route
+
+import "hash/maphash"
+
+// blockBytes is the length of an edge of the tree of prefixes.
+const blockBytes = 64
+
+var seed = maphash.MakeSeed()
+
+// appendChain cuts a prompt into blocks, the last of which may be short, and appends
+// for each the hash of all up to it: equal hashes stand for equal prefixes.
+func appendChain(dst []uint64, key []byte, most int) []uint64 {
+	var h uint64
+	for ; len(key) > 0 && len(dst) < most; key = key[min(len(key), blockBytes):] {
+		h = (h ^ maphash.Bytes(seed, key[:min(len(key), blockBytes)])) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+		dst = append(dst, h)
+	}
+	return dst
+}
+
+// prefixes is an approximate tree of prompts: the set of the hashes of their prefixes,
+// each of which is a node. It holds a bounded number of nodes and lets go of those that
+// were not used for longest. A node is used later than the nodes below it, so leaves go
+// first and what is left is still a tree.
+type prefixes struct {
+	at    map[uint64]int32
+	nodes []prefix // [0] is the head of the ring, from the newest to the oldest
+	most  int
+}
+
+type prefix struct {
+	hash       uint64
+	prev, next int32
+}
+
+func newPrefixes(most int) *prefixes {
+	return &prefixes{at: map[uint64]int32{}, nodes: make([]prefix, 1), most: max(most, 1)}
+}
+
+func (t *prefixes) len() int { return len(t.at) }
+
+// match returns how many of a chain's blocks are known, from its start.
+func (t *prefixes) match(chain []uint64) int {
+	// Known blocks come before unknown ones: search the border.
+	lo, hi := 0, len(chain)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if _, ok := t.at[chain[mid]]; ok {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// add makes all blocks of a chain known.
+func (t *prefixes) add(chain []uint64) {
+	for k := min(len(chain), t.most) - 1; k >= 0; k-- {
+		h := chain[k]
+		i, ok := t.at[h]
+		switch {
+		case ok:
+			t.unlink(i)
+		case len(t.nodes) <= t.most:
+			i = int32(len(t.nodes))
+			t.nodes = append(t.nodes, prefix{})
+		default:
+			i = t.nodes[0].prev // the oldest
+			t.unlink(i)
+			delete(t.at, t.nodes[i].hash)
+		}
+		t.nodes[i] = prefix{h, 0, t.nodes[0].next}
+		t.nodes[t.nodes[0].next].prev = i
+		t.nodes[0].next = i
+		t.at[h] = i
+	}
+}
+
+func (t *prefixes) unlink(i int32) {
+	n := t.nodes[i]
+	t.nodes[n.prev].next, t.nodes[n.next].prev = n.next, n.prev
+}

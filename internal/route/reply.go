@@ -1,0 +1,209 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+var errSlow = errors.New("no byte of the reply came in time (--request-timeout-secs)")
+
+var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
+// reply is one that has begun: its first bytes are there, or its end.
+type reply struct {
+	res    *http.Response
+	w      *worker
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // ends a reply that stands still
+	armed  time.Time
+	limit  time.Duration
+	buf    *[16 << 10]byte
+	n      int
+	err    error // of the last read
+}
+
+// open sends a request and waits for the first bytes of the reply's body. The reply
+// must be closed.
+func (rt *Router) open(ctx context.Context, w *worker, q *request) (*reply, error) {
+	p := &reply{w: w, limit: rt.o.RequestTimeout, armed: time.Now()}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	p.timer = time.AfterFunc(p.limit, func() { p.cancel(errSlow) })
+	w.running.Add(1)
+	var err error
+	if p.res, err = rt.send(p.ctx, w, q); err == nil {
+		p.buf = buffers.Get().(*[16 << 10]byte)
+		p.read()
+		if p.n > 0 || p.err == io.EOF {
+			w.answered.Store(time.Now().UnixNano())
+			return p, nil
+		}
+		err = p.err
+	}
+	err = p.why(err)
+	p.close()
+	if ctx.Err() == nil {
+		w.failed.Add(1)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			rt.down(w, err)
+		} else {
+			rt.doubt(w)
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", w.url, err)
+}
+
+// why is the reason behind an error of a reply.
+func (p *reply) why(err error) error {
+	if p.ctx.Err() != nil {
+		return context.Cause(p.ctx)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return errors.New("the worker closed the connection")
+	}
+	return err
+}
+
+// read reads what there is, at least a byte.
+func (p *reply) read() {
+	// The timer is not set anew for each event: a second more or less is no matter.
+	if now := time.Now(); now.Sub(p.armed) >= min(time.Second, p.limit/8) {
+		p.armed = now
+		p.timer.Reset(p.limit)
+	}
+	p.n, p.err = 0, nil
+	for p.n == 0 && p.err == nil {
+		p.n, p.err = p.res.Body.Read(p.buf[:])
+	}
+}
+
+func (p *reply) close() {
+	p.w.running.Add(-1)
+	p.timer.Stop()
+	if p.res != nil {
+		p.res.Body.Close()
+	}
+	p.cancel(context.Canceled)
+	if p.buf != nil {
+		buffers.Put(p.buf)
+		p.buf = nil
+	}
+}
+
+// rest reads all of a short reply.
+func (p *reply) rest() []byte {
+	var out []byte
+	for {
+		out = append(out, p.buf[:p.n]...)
+		if p.err != nil || len(out) > maxReply {
+			return out
+		}
+		p.read()
+	}
+}
+
+// maxReply bounds replies that the router reads itself.
+const maxReply = 16 << 20
+
+// tryAgain tells whether another worker may do better: this one has no room, or there
+// is nothing behind it. A 500 is an answer, and the next would mostly be the same.
+func (p *reply) tryAgain() bool {
+	switch p.res.StatusCode {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// relay passes a reply on as it comes. An error means that it is not whole; then a
+// stream has got an error event, and any other reply's connection must be cut.
+func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
+	copyHeader(rw.Header(), p.res.Header)
+	stream := p.res.ContentLength < 0
+	if !stream {
+		rw.Header()["Content-Length"] = []string{strconv.FormatInt(p.res.ContentLength, 10)}
+	}
+	rw.WriteHeader(p.res.StatusCode)
+	rc := http.NewResponseController(rw)
+	var armed time.Time
+	var last [2]byte
+	for {
+		if p.n > 0 {
+			if now := time.Now(); now.Sub(armed) > min(time.Second, rt.o.WriteTimeout/8) {
+				armed = now
+				rc.SetWriteDeadline(now.Add(rt.o.WriteTimeout))
+			}
+			if _, err := rw.Write(p.buf[:p.n]); err != nil {
+				p.cancel(errClientGone)
+				return errClientGone
+			}
+			last[0] = last[1]
+			if p.n > 1 {
+				last[0] = p.buf[p.n-2]
+			}
+			last[1] = p.buf[p.n-1]
+		}
+		if p.err == io.EOF {
+			p.w.served.Add(1)
+			return nil
+		}
+		if p.err != nil {
+			break
+		}
+		// What is whole already goes out with its end, in one packet.
+		if stream {
+			if err := rc.Flush(); err != nil {
+				p.cancel(errClientGone)
+				return errClientGone
+			}
+		}
+		p.read()
+	}
+	err := p.why(p.err)
+	if errors.Is(err, context.Canceled) { // the client's own context
+		return errClientGone
+	}
+	var prefill *prefillFailure
+	if !errors.As(err, &prefill) && !errors.Is(err, errShutdown) {
+		p.w.failed.Add(1)
+		rt.doubt(p.w)
+		err = fmt.Errorf("%s: %w", p.w.url, err)
+	}
+	rt.o.Log.Warn("reply broke off", "worker", p.w.id, "err", err)
+	if stream && isEvents(p.res.Header) {
+		var out []byte
+		if last != [2]byte{'\n', '\n'} {
+			out = append(out, "\n\n"...) // ends the event that came in part
+		}
+		e := &failure{http.StatusBadGateway, err.Error()}
+		if errors.Is(err, errShutdown) {
+			e = &failure{http.StatusServiceUnavailable, errShutdown.Error()}
+		}
+		rc.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		rw.Write(append(out, e.event(native)...))
+		return nil
+	}
+	return err
+}
+
+var errClientGone = errors.New("the client has gone")
+
+func isEvents(h http.Header) bool {
+	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
+}
+
+// finish relays a reply, and cuts the connection where that is all that can be said.
+func (rt *Router) finish(rw http.ResponseWriter, p *reply, native bool) {
+	defer p.close()
+	if rt.relay(rw, p, native) != nil {
+		panic(http.ErrAbortHandler)
+	}
+}

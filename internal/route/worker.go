@@ -1,0 +1,152 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// worker is one server behind the router.
+type worker struct {
+	id   string // prefill-0; names it in URLs and directories
+	url  string
+	role string
+	host string // where its bootstrap server is
+
+	bootstrapPort atomic.Int64 // 0: not known
+	up            atomic.Bool
+	running       atomic.Int64 // requests of clients
+	served        atomic.Int64 // that were answered to the end
+	failed        atomic.Int64
+	answered      atomic.Int64 // when it last began a reply, Unix ns
+	poke          chan struct{}
+}
+
+func newWorker(b Backend, index int) (*worker, error) {
+	u, err := url.Parse(b.URL)
+	if err != nil {
+		return nil, err
+	}
+	role := b.Role
+	if role == "" {
+		role = "worker"
+	}
+	w := &worker{id: fmt.Sprintf("%s-%d", role, index), url: b.URL, role: b.Role, host: u.Hostname(), poke: make(chan struct{}, 1)}
+	w.bootstrapPort.Store(int64(b.BootstrapPort))
+	return w, nil
+}
+
+// watch probes a worker until ctx ends. It is the only one that calls it up.
+func (rt *Router) watch(ctx context.Context, w *worker) {
+	fails, passes, fresh := 0, 0, true
+	for {
+		wait := rt.o.HealthInterval
+		quiet := time.Since(time.Unix(0, w.answered.Load()))
+		if !w.up.Load() || fails > 0 || quiet >= rt.o.HealthInterval {
+			err := rt.probe(ctx, w)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
+				passes, fails = 0, fails+1
+				if w.up.Load() && (fails >= rt.o.HealthFailures || errors.Is(err, syscall.ECONNREFUSED)) {
+					rt.down(w, err)
+				}
+			default:
+				fails, passes = 0, passes+1
+				if !w.up.Load() && (fresh || passes >= rt.o.HealthSuccesses) {
+					fresh = false
+					rt.calledUp(ctx, w)
+				}
+			}
+			if !w.up.Load() || fails > 0 {
+				wait = rt.o.retryHealth
+			}
+		} else {
+			wait -= quiet
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-w.poke:
+			t.Stop()
+			if w.up.Load() {
+				// Somebody doubts it: an old answer proves nothing.
+				w.answered.Store(0)
+			} else {
+				passes = 0
+			}
+		case <-ctx.Done():
+			t.Stop()
+			return
+		}
+	}
+}
+
+// probe asks for the worker's health.
+func (rt *Router) probe(ctx context.Context, w *worker) error {
+	ctx, cancel := context.WithTimeout(ctx, rt.o.HealthTimeout)
+	defer cancel()
+	res, err := rt.ask(ctx, w, http.MethodGet, rt.o.HealthPath, nil, nil)
+	if err != nil {
+		return err
+	}
+	io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16))
+	res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: %s", rt.o.HealthPath, res.Status)
+	}
+	return nil
+}
+
+// calledUp lets requests go to a worker. What it had in its cache is gone if it was
+// started anew.
+func (rt *Router) calledUp(ctx context.Context, w *worker) {
+	if w.role == Prefill && w.bootstrapPort.Load() == 0 {
+		w.bootstrapPort.Store(rt.askBootstrapPort(ctx, w))
+	}
+	rt.pool(w.role).policy.forget(w)
+	w.up.Store(true)
+	rt.o.Log.Info("worker is up", "worker", w.id, "url", w.url)
+	rt.upOnce()
+}
+
+// askBootstrapPort reads it from a prefill worker's launch arguments; 0: it does not
+// say.
+func (rt *Router) askBootstrapPort(ctx context.Context, w *worker) int64 {
+	ctx, cancel := context.WithTimeout(ctx, rt.o.HealthTimeout)
+	defer cancel()
+	res, err := rt.ask(ctx, w, http.MethodGet, "/server_info", nil, nil)
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	var info struct {
+		Port int64 `json:"disaggregation_bootstrap_port"`
+	}
+	json.NewDecoder(io.LimitReader(res.Body, maxReply)).Decode(&info)
+	return info.Port
+}
+
+// down keeps requests from a worker until probes succeed again.
+func (rt *Router) down(w *worker, err error) {
+	if w.up.CompareAndSwap(true, false) {
+		rt.o.Log.Warn("worker is down", "worker", w.id, "url", w.url, "err", err)
+	}
+	rt.doubt(w)
+}
+
+// doubt has a worker probed at once.
+func (rt *Router) doubt(w *worker) {
+	select {
+	case w.poke <- struct{}{}:
+	default:
+	}
+}

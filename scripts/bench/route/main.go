@@ -1,0 +1,367 @@
+// Command route measures what stepscope's router adds to a server: see README.md one
+// directory up. The router has one core, this client and the mock server the other.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/workload"
+)
+
+// The goals.
+const (
+	maxTTFT   = 0.3e6 // ns that the router may add at the median
+	minEvents = 20000 // a second, on one core
+)
+
+func main() {
+	met, err := run()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "route:", err)
+		os.Exit(2)
+	case !met:
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	exe   string
+	flags []string // of the router
+	cores [2]int   // the server's and the client's, the router's
+}
+
+func run() (met bool, err error) {
+	fs := flag.NewFlagSet("route", flag.ContinueOnError)
+	exe := fs.String("stepscope", "stepscope", "the binary to measure")
+	rounds := fs.Int("rounds", 10, "rounds of 200 requests, direct and through the router by turns")
+	streams := fs.String("streams", "400,800,1200,1600", "streams of 50 events/s")
+	seconds := fs.Int("seconds", 5, "length of each stream")
+	if err := fs.Parse(os.Args[1:]); err != nil {
+		return false, flag.ErrHelp
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := &bench{exe: *exe, flags: fs.Args()}
+	if b.cores, err = twoCores(); err != nil {
+		return false, err
+	}
+	if b.cores[0] == b.cores[1] {
+		fmt.Println("one core for all: these figures are of server, router and client together")
+	}
+	// This client stays off the router's core.
+	if err := pin(b.cores[0]); err != nil {
+		return false, err
+	}
+	runtime.GOMAXPROCS(2)
+	ttft, err := b.ttft(ctx, *rounds)
+	if err != nil {
+		return false, fmt.Errorf("time to first token: %w", err)
+	}
+	held, err := b.throughput(ctx, *streams, *seconds)
+	if err != nil {
+		return false, fmt.Errorf("events: %w", err)
+	}
+	say := map[bool]string{true: "met", false: "MISSED"}
+	fmt.Printf("\ngoal: the router adds at most 0.3 ms to TTFT p50: %s\ngoal: one core passes on 20000 events/s: %s\n", say[ttft], say[held])
+	return ttft && held, nil
+}
+
+// ttft compares medians of requests sent one after another.
+func (b *bench) ttft(ctx context.Context, rounds int) (met bool, err error) {
+	r, err := b.start(ctx, "-instant", "-period", "1ms")
+	if err != nil {
+		return false, err
+	}
+	defer r.stop()
+	const n = 200
+	plan := make([]time.Duration, n)
+	for i := range plan {
+		plan[i] = 10*time.Millisecond + time.Duration(i)*5*time.Millisecond
+	}
+	var added, direct []float64
+	for i := range rounds {
+		var p50 [2]float64
+		for k := range 2 {
+			side := (i + k) % 2 // which goes first changes
+			res, err := send(ctx, []string{r.mock, r.router}[side], plan, 4)
+			if err != nil {
+				return false, err
+			}
+			var all []float64
+			for i := range res.Records {
+				if v, ok := res.Records[i].TTFT(); ok {
+					all = append(all, float64(v))
+				}
+			}
+			p50[side] = quantile(all, 0.5)
+		}
+		direct, added = append(direct, p50[0]), append(added, p50[1]-p50[0])
+	}
+	m := quantile(added, 0.5)
+	fmt.Printf("TTFT p50, median of %d rounds of %d requests: direct %.3f ms, the router adds %.3f ms (least %.3f, most %.3f), %.2f times\n\n",
+		rounds, n, quantile(direct, 0.5)/1e6, m/1e6, slices.Min(added)/1e6, slices.Max(added)/1e6, 1+m/quantile(direct, 0.5))
+	return m <= maxTTFT, nil
+}
+
+// throughput sends streams of 50 events a second, directly and through the router.
+// They are held if their events come in the time they were made in.
+func (b *bench) throughput(ctx context.Context, list string, seconds int) (met bool, err error) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "streams\tevents/s\tby way of\tarrived/s\tgap p50\tgap p99\tCPU/event\tof a core\trouter's memory\theld")
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return false, fmt.Errorf("-streams %q: give numbers", list)
+		}
+		for side, name := range []string{"direct", "router"} {
+			r, err := b.start(ctx, "-period", "20ms", "-spread", strconv.Itoa(n))
+			if err != nil {
+				return false, err
+			}
+			plan := make([]time.Duration, n)
+			for i := range plan {
+				plan[i] = 50*time.Millisecond + time.Duration(i)*time.Millisecond
+			}
+			before := r.cpu()
+			res, err := send(ctx, []string{r.mock, r.router}[side], plan, seconds*50)
+			if err != nil {
+				r.stop()
+				return false, err
+			}
+			used := r.cpu() - before
+			memory := r.memory()
+			r.stop()
+			f := measure(res)
+			events := float64(n * seconds * 50)
+			// All but a hundredth of the rate, while all streams run.
+			held := f.failed == 0 && f.rate >= 0.99*50*float64(n)
+			row := fmt.Sprintf("%d\t%d\t%s\t%.0f\t%.2f ms\t%.2f ms\t", n, n*50, name, f.rate, f.p50/1e6, f.p99/1e6)
+			if side == 1 {
+				row += fmt.Sprintf("%.1f µs\t%.0f%%\t%.0f MB\t", used/events*1e6, 100*used/events*50*float64(n), memory/1e6)
+				met = met || held && float64(n*50) >= minEvents
+			} else {
+				row += "-\t-\t-\t"
+			}
+			fmt.Fprintln(w, row+map[bool]string{true: "yes", false: fmt.Sprintf("no (%d failed)", f.failed)}[held])
+		}
+	}
+	return met, w.Flush()
+}
+
+type figures struct {
+	rate, p50, p99 float64 // events/s; gaps of a stream, ns
+	failed         int
+}
+
+// measure counts events while all streams run, and a second's part of it.
+func measure(res *load.Result) (f figures) {
+	from, to := int64(0), int64(1<<62)
+	for i := range res.Records {
+		r := &res.Records[i]
+		if !r.OK() || len(r.Chunks) == 0 {
+			f.failed++
+			continue
+		}
+		from, to = max(from, r.Chunks[0].At), min(to, r.Chunks[len(r.Chunks)-1].At)
+	}
+	var gaps []float64
+	events := 0
+	for i := range res.Records {
+		chunks := res.Records[i].Chunks
+		for k := range chunks {
+			if at := chunks[k].At; at > from && at <= to {
+				events++
+				if k > 0 {
+					gaps = append(gaps, float64(at-chunks[k-1].At))
+				}
+			}
+		}
+	}
+	if to > from {
+		f.rate = float64(events) / (float64(to-from) / 1e9)
+	}
+	f.p50, f.p99 = quantile(gaps, 0.5), quantile(gaps, 0.99)
+	return f
+}
+
+func send(ctx context.Context, url string, plan []time.Duration, tokens int) (*load.Result, error) {
+	reqs := make([]workload.Request, len(plan))
+	for i := range reqs {
+		reqs[i] = workload.Request{Prompt: strconv.Itoa(i) + strings.Repeat(" token", 500), PromptLen: 500, OutputLen: tokens}
+	}
+	res, err := load.Run(ctx, reqs, load.Options{Backend: "sglang-oai-chat", BaseURL: url, Model: "mock", Stream: true, IgnoreEOS: true, Schedule: plan})
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Records {
+		if r := &res.Records[i]; !r.OK() {
+			return res, fmt.Errorf("a request to %s failed: %s %s", url, r.Failure, r.Error)
+		}
+	}
+	return res, nil
+}
+
+func quantile(v []float64, q float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return v[int(q*float64(len(v)-1))]
+}
+
+// rig is a mock server and a router before it.
+type rig struct {
+	mock, router string // URLs
+	server, rt   *exec.Cmd
+	in           io.Closer // ends the server
+}
+
+func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
+	r := &rig{}
+	r.server = exec.CommandContext(ctx, b.exe, append([]string{"bench", "mock", "serve"}, mock...)...)
+	in, err := r.server.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.server.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r.in = in
+	if err := startOn(r.server, b.cores[0]); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		r.stop()
+		return nil, fmt.Errorf("the mock server does not start: %w", err)
+	}
+	r.mock = strings.TrimSpace(line)
+	// Probes are requests to the mock: few of them.
+	args := append([]string{"route", "--port", "0", "--worker-urls", r.mock, "--health-check-interval-secs", "600"}, b.flags...)
+	r.rt = exec.CommandContext(ctx, b.exe, args...)
+	r.rt.Env = append(os.Environ(), "GOMAXPROCS=1")
+	log, err := r.rt.StderrPipe()
+	if err != nil {
+		r.stop()
+		return nil, err
+	}
+	if err := startOn(r.rt, b.cores[1]); err != nil {
+		r.rt = nil
+		r.stop()
+		return nil, err
+	}
+	lines := bufio.NewScanner(log)
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if _, url, ok := strings.Cut(lines.Text(), "Listening on "); ok {
+			r.router = url
+		}
+		if strings.Contains(lines.Text(), "worker is up") {
+			go io.Copy(io.Discard, log) // ends with the router
+			return r, nil
+		}
+	}
+	r.stop()
+	return nil, fmt.Errorf("the router does not start: %s", strings.Join(said, "; "))
+}
+
+func (r *rig) stop() {
+	if r.rt != nil {
+		r.rt.Process.Signal(os.Interrupt)
+		r.rt.Wait()
+	}
+	r.in.Close()
+	r.server.Wait()
+}
+
+// cpu is the router's processor time, s.
+func (r *rig) cpu() float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.rt.Process.Pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest) // from the state on
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100 // USER_HZ
+}
+
+// memory is the router's largest resident set, bytes.
+func (r *rig) memory() float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.rt.Process.Pid))
+	_, after, _ := strings.Cut(string(text), "VmHWM:")
+	var kb float64
+	fmt.Sscan(after, &kb)
+	return kb * 1024
+}
+
+// startOn starts a command on one core. The thread that starts it takes that place,
+// for the command to inherit, and ends with it.
+func startOn(cmd *exec.Cmd, core int) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here
+		var set unix.CPUSet
+		set.Set(core)
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			done <- os.NewSyscallError("sched_setaffinity", err)
+			return
+		}
+		done <- cmd.Start()
+	}()
+	return <-done
+}
+
+// pin puts all threads of this process on one core.
+func pin(core int) error {
+	var set unix.CPUSet
+	set.Set(core)
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		id, _ := strconv.Atoi(t.Name())
+		if err := unix.SchedSetaffinity(id, &set); err != nil {
+			return os.NewSyscallError("sched_setaffinity", err)
+		}
+	}
+	return nil
+}
+
+func twoCores() ([2]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return [2]int{}, os.NewSyscallError("sched_getaffinity", err)
+	}
+	var cores []int
+	for i := range len(set) * 64 {
+		if set.IsSet(i) {
+			cores = append(cores, i)
+		}
+	}
+	return [2]int{cores[0], cores[min(1, len(cores)-1)]}, nil
+}
