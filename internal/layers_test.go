@@ -39,7 +39,7 @@ var arrows = []struct {
 	}},
 	{"internal/launch", []string{
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
-		"internal/engine/sample", "internal/kvtransfer", "internal/device", "internal/tensor", "internal/nvtx",
+		"internal/engine/sample", "internal/engine/nodes", "internal/dist", "internal/kvtransfer", "internal/device", "internal/tensor", "internal/nvtx",
 	}},
 	{"internal/route", []string{"internal/server", "internal/wire"}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
@@ -59,6 +59,7 @@ var arrows = []struct {
 	{"internal/server/fakeengine", []string{"internal/server", "internal/wire"}},
 	{"internal/server/enginetest", []string{"internal/server"}},
 	{"internal/server", []string{"internal/wire"}},
+	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/dist", "internal/device"}},
 	{"internal/engine", []string{
 		"internal/engine/memsnap", "internal/engine/sched", "internal/engine/model", "internal/engine/sample", "internal/device", "internal/tensor",
 		"internal/kvtransfer", "internal/merge", "internal/traceset", "internal/atomicfile",
@@ -74,6 +75,7 @@ var arrows = []struct {
 	{"internal/device/comm/commtest", []string{"internal/device/comm"}},
 	{"internal/device/comm", []string{"internal/device/park"}},
 	{"internal/device/park", nil},
+	{"internal/dist", nil},
 	{"internal/device/record", nil},
 	{"internal/tensor", nil},
 	{"internal/wire", nil},

@@ -125,7 +125,7 @@ func (a *analyzer) rankRows(d *domain, late [][]lateness) {
 	for i, r := range d.ranks {
 		row := RankRow{
 			Rank: r.index, Name: r.label, File: r.t.Source.Path, Stage: r.t.Source.Stage, Steps: len(r.steps),
-			ShiftNS: r.shift.Offset, ShiftError: r.shift.Spread,
+			ShiftNS: r.shift.Offset, ShiftError: r.shift.Uncertainty(),
 		}
 		var period, work, wait, gap, kernels, caused []int64
 		for n := range a.report.Steps {

@@ -82,7 +82,7 @@ func TestDisaggKilled(t *testing.T) {
 					return
 				default:
 				}
-				if status, text := route(p, d, p.port, short, nil); status != 200 || !strings.Contains(text, `"completion_tokens":16`) {
+				if status, text := pair(p, d, p.port, short, nil); status != 200 || !strings.Contains(text, `"completion_tokens":16`) {
 					t.Errorf("another request: %d %s", status, text)
 					return
 				}
@@ -116,7 +116,7 @@ func TestDisaggKilled(t *testing.T) {
 			var once sync.Once
 			ended := make(chan result, 1)
 			go func() {
-				status, text := route(c.p, c.d, port, long, func(text string) {
+				status, text := pair(c.p, c.d, port, long, func(text string) {
 					if strings.Count(text, "data: ") > 5 {
 						once.Do(func() { close(streams) })
 					}

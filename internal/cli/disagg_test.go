@@ -36,7 +36,7 @@ func TestDisagg(t *testing.T) {
 	for _, text := range []string{texts[3], "[" + strings.Join(texts, ",") + "]"} {
 		body := `"text":` + text + `,"sampling_params":{"temperature":0,"max_new_tokens":64,"ignore_eos":true}`
 		_, alone := call(t, "POST", one.url+"/generate", "{"+body+"}")
-		status, got := route(p, d, p.port, body, nil)
+		status, got := pair(p, d, p.port, body, nil)
 		want := fmt.Sprint(outputIDs.FindAllString(alone, -1))
 		if status != 200 || fmt.Sprint(outputIDs.FindAllString(got, -1)) != want || !strings.Contains(got, `"completion_tokens":64`) {
 			t.Errorf("%d\none server  %s\ntwo servers %v", status, want, outputIDs.FindAllString(got, -1))

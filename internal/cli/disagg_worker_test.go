@@ -140,10 +140,10 @@ func soon(t *testing.T, what string, ok func() bool) {
 
 var rooms atomic.Int64
 
-// route posts a request to a prefill and a decode worker, as a router does, and
+// pair posts a request to a prefill and a decode worker, as a router does, and
 // returns the decode worker's status and reply; status 0: none. The prefill worker
 // is met at port. seen is told of each piece of the reply.
-func route(p, d *worker, port, body string, seen func(text string)) (status int, text string) {
+func pair(p, d *worker, port, body string, seen func(text string)) (status int, text string) {
 	sent := fmt.Sprintf(`{%s,"bootstrap_host":"127.0.0.1","bootstrap_port":%s,"bootstrap_room":%d}`, body, port, rooms.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -185,7 +185,7 @@ const short = `"text":"one two three four","sampling_params":{"temperature":0,"m
 // works has two workers serve a request.
 func works(t *testing.T, p, d *worker) {
 	t.Helper()
-	if status, text := route(p, d, p.port, short, nil); status != 200 || !strings.Contains(text, `"completion_tokens":16`) {
+	if status, text := pair(p, d, p.port, short, nil); status != 200 || !strings.Contains(text, `"completion_tokens":16`) {
 		t.Errorf("%d %s", status, text)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // serveCmd is "serve", SGLang's launch_server on the embedded engine.
 type serveCmd struct {
 	launch.ModelArgs
+	launch.NodeArgs
 	Disagg launch.DisaggArgs `embed:""`
 
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
@@ -79,8 +80,19 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	case c.DrainTimeout <= 0:
 		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	}
-	if err := errors.Join(c.Check(), c.Disagg.Check()); err != nil {
+	if err := errors.Join(c.ModelArgs.Check(), c.Disagg.Check()); err != nil {
 		return usagef("%v", err)
+	}
+	if err := c.NodeArgs.Check(&c.ModelArgs); err != nil {
+		return usagef("%v", err)
+	}
+	if c.NNodes > 1 && c.Disagg.Mode != "null" {
+		return usagef("--disaggregation-mode with --nnodes %d: a prefill or decode server has all its ranks in one process here", c.NNodes)
+	}
+	if c.NodeRank > 0 {
+		return launch.Follow(ctx, c.ModelArgs, c.NodeArgs, launch.FollowOptions{
+			Grace: c.DrainTimeout, Log: launch.NewLog(e.stderr).Line, Loaded: collectGarbage,
+		})
 	}
 	ln, err := server.Listen(c.Host, c.Port, c.APIKey)
 	if err != nil {
@@ -94,7 +106,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	iters, _ := strconv.ParseBool(strings.ToLower(os.Getenv("SGLANG_LOG_FORWARD_ITERS")))
 	batches := server.NewBatchLog(log.Raw(), c.DecodeLogInterval, iters)
 	defer batches.Close()
-	opt := launch.Options{Log: log.Line, DecodeInterval: c.DecodeLogInterval}
+	opt := launch.Options{Log: log.Line, DecodeInterval: c.DecodeLogInterval, Nodes: c.NodeArgs}
 	if c.level() <= slog.LevelInfo {
 		opt.OnStep = func(ranks string, r sched.Report) { batches.Add(launch.Step(ranks, c.Disagg.Mode, r)) }
 	}
@@ -115,9 +127,19 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(engine.GCPercent())
-	}
+	collectGarbage(engine.GCPercent())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lost := make(chan struct{})
+	go func() { // with ranks lost for good there is nothing left to serve
+		defer close(lost)
+		select {
+		case <-engine.Lost():
+			log.Line(engine.LostCause().Error())
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	s := server.New(engine.API(), server.Options{
 		ServedModelName: c.ServedModelName, Version: strings.TrimPrefix(version(), "stepscope "), Args: c.args(),
 		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
@@ -128,6 +150,11 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
 	err = s.Serve(ctx, ln)
+	cancel()
+	<-lost
+	if cause := engine.LostCause(); cause != nil {
+		err = cause
+	}
 	if closeErr := engine.Close(); err == nil {
 		err = closeErr
 	}
@@ -136,12 +163,19 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 
 func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }
 
+// collectGarbage sets how much may lie about, unless the environment does.
+func collectGarbage(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
 // args are the launch arguments that /server_info shows.
 func (c *serveCmd) args() map[string]any {
 	out := c.Map()
 	maps.Copy(out, map[string]any{
 		"host": c.Host, "port": c.Port, "log_requests": c.LogRequests, "log_requests_level": c.LogRequestsLevel, "log_level": c.LogLevel,
-		"disaggregation_mode": c.Disagg.Mode, "disaggregation_bootstrap_port": c.Disagg.Port, "decode_log_interval": c.DecodeLogInterval, "enable_cache_report": c.EnableCacheReport, "device": "cpu",
+		"disaggregation_mode": c.Disagg.Mode, "disaggregation_bootstrap_port": c.Disagg.Port, "decode_log_interval": c.DecodeLogInterval, "nnodes": c.NNodes, "node_rank": c.NodeRank, "dist_init_addr": c.InitAddr, "enable_cache_report": c.EnableCacheReport, "device": "cpu",
 	})
 	return out
 }

@@ -67,6 +67,7 @@ func Align(ranks []Rank) []Result {
 				}
 				s.Offset += out[from].At(s.Since + s.Offset)
 				s.Spread += out[from].Spread
+				s.Leave += out[from].Leave
 				s.Drift += out[from].Drift
 				settle(i, Result{Shift: s, Method: Collectives})
 				again = true

@@ -35,17 +35,24 @@ type Shift struct {
 	Drift  float64 // ns per ns by which the offset grows; 0 if the window is too short to say, or nothing shows
 	Since  int64   // ns on the shifted clock: the middle of the window
 	Spread int64   // ns: half the range of what single collectives say, without the outer twentieths if they are many
-	Lo, Hi int64   // ns: offsets that no collective forbids, but for Odd ones
-	N      int     // collectives used
-	Broken int     // of these, impossible with the clocks as they are
-	Odd    int     // of these, impossible even with the shift
-	Moved  int     // by how many collectives one window opens later, for the commonest key
+	// Leave, in ns, is what the shorter collectives take once all have come: by about
+	// so much one rank may leave later than the other every time, which no spread shows,
+	// when it is always the same that comes last. Over a network it is what that takes.
+	Leave  int64
+	Lo, Hi int64 // ns: offsets that no collective forbids, but for Odd ones
+	N      int   // collectives used
+	Broken int   // of these, impossible with the clocks as they are
+	Odd    int   // of these, impossible even with the shift
+	Moved  int   // by how many collectives one window opens later, for the commonest key
 }
 
 // At is the time to add at t (ns) on the shifted clock.
 func (s Shift) At(t int64) int64 {
 	return s.Offset + int64(math.Round(s.Drift*float64(t-s.Since)))
 }
+
+// Uncertainty is by how much the offset may be wrong, in ns.
+func (s Shift) Uncertainty() int64 { return s.Spread + s.Leave }
 
 // Significant tells whether the offset exceeds its own spread: if not, the
 // clocks are better left alone.
@@ -214,19 +221,56 @@ func (s *Shift) fit(pairs []pair) {
 		cut = 0 // of few, the outermost count as well
 	}
 	s.Spread = (d[n-1-cut] - d[cut] + 1) / 2
+	s.Leave = transfer(pairs)
+	s.allow(pairs)
 	s.Lo, s.Hi = math.MinInt64, math.MaxInt64
 	for _, p := range pairs {
 		if p.a.Start > p.b.End || p.b.Start > p.a.End {
 			s.Broken++
 		}
-		turn := s.At(p.b.End) - s.Offset
-		lo, hi := p.a.Start-p.b.End-turn, p.a.End-p.b.Start-turn
+		lo, hi := s.bounds(p)
 		if s.Offset < lo || s.Offset > hi {
 			s.Odd++
 			continue
 		}
 		s.Lo, s.Hi = max(s.Lo, lo), min(s.Hi, hi)
 	}
+}
+
+// bounds are the offsets that a collective allows.
+func (s *Shift) bounds(p pair) (lo, hi int64) {
+	turn := s.At(p.b.End) - s.Offset
+	return p.a.Start - p.b.End - turn, p.a.End - p.b.Start - turn
+}
+
+// allow moves the offset to where the collectives allow it. What their ends say is
+// off by what it takes to leave, which is more over a network than what the tightest
+// of them leave open. A fortieth on each side may say otherwise.
+func (s *Shift) allow(pairs []pair) {
+	los, his := make([]int64, len(pairs)), make([]int64, len(pairs))
+	for i, p := range pairs {
+		los[i], his[i] = s.bounds(p)
+	}
+	slices.Sort(los)
+	slices.Sort(his)
+	for _, cut := range []int{0, len(pairs) / 40} {
+		if lo, hi := los[len(los)-1-cut], his[cut]; lo <= hi {
+			s.Offset = min(max(s.Offset, lo), hi)
+			return
+		}
+	}
+}
+
+// transfer is what the shorter collectives take once all have come: as long as they
+// took whoever came last, the one it took less. It is the first quartile; the long
+// ones move more, and say nothing about how far apart ranks leave.
+func transfer(pairs []pair) int64 {
+	took := make([]int64, len(pairs))
+	for i, p := range pairs {
+		took[i] = max(0, min(p.a.End-p.a.Start, p.b.End-p.b.Start))
+	}
+	slices.Sort(took)
+	return took[len(took)/4]
 }
 
 // drift is the median of the slopes between collectives half a window apart,

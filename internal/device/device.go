@@ -31,10 +31,13 @@ type (
 	Comm          = comm.Comm
 	GroupOptions  = comm.Options
 	Group         = comm.Group
+	Far           = comm.Far
+	Line          = comm.Line
 	Recording     = record.Recording
 	RecordOptions = record.Options
 	Meta          = record.Meta
 	Place         = record.Place
+	DeviceInfo    = record.DeviceInfo
 	Arg           = record.Arg
 	DType         = record.DType
 )
@@ -60,12 +63,19 @@ var ErrAborted = comm.ErrAborted
 // Bytes gives the memory of a slice of numbers as bytes, for copies and fills.
 func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }
 
-// NewGroup joins ranks of this process, whose goroutines meet in its
-// operations: one end for each, in the order of ranks.
+// NewGroup joins ranks, whose goroutines meet in its operations: one end for
+// each, in the order of ranks; nil for those of other processes.
 func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {
 	opt.Now = record.Now
 	return comm.NewGroup(name, desc, ranks, opt)
 }
+
+// Now is the wall clock of traces, ns since 1970: it was Epoch when the process
+// began to count, and runs evenly.
+func Now() int64 { return record.Epoch() + record.Now() }
+
+// Epoch is what Now was when the process began to count.
+func Epoch() int64 { return record.Epoch() }
 
 // ErrClosed means that the device was closed.
 var ErrClosed = errors.New("device closed")

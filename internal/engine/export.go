@@ -40,9 +40,26 @@ type Recording interface {
 	WriteKineto(io.Writer, device.Meta) error
 	// DeviceMemory hands out allocations (bytes > 0) and frees of device memory,
 	// by time: ns since 1970.
-	DeviceMemory(f func(at int64, addr uint64, bytes int64))
-	// Lost counts what found no room in memory, after WriteKineto.
+	DeviceMemory(f func(at int64, addr uint64, bytes int64)) error
+	// Lost counts what found no room in memory, after all else that is asked.
 	Lost() int64
+}
+
+// Zipped is a Recording that comes compressed, from where it was made.
+type Zipped interface {
+	WriteZipped(io.Writer, device.Meta) error
+}
+
+// WriteTrace writes a recording as a compressed trace.
+func WriteTrace(w io.Writer, rec Recording, meta device.Meta) error {
+	z, err := gzip.NewWriterLevel(w, traceLevel)
+	if err != nil {
+		return err
+	}
+	if err := rec.WriteKineto(z, meta); err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 // rankFile is what a rank did in a window, to be written.
@@ -93,14 +110,10 @@ func (s *session) writeTrace(f rankFile) {
 	meta.Name = path
 	meta.Rest = s.pace.rest
 	ok := s.writeFile(path, "trace of "+s.place(f.rank), func(w io.Writer) error {
-		z, err := gzip.NewWriterLevel(w, traceLevel)
-		if err != nil {
-			return err
+		if z, ok := f.rec.(Zipped); ok {
+			return z.WriteZipped(w, meta)
 		}
-		if err := f.rec.WriteKineto(z, meta); err != nil {
-			return err
-		}
-		return z.Close()
+		return WriteTrace(w, f.rec, meta)
 	})
 	if ok {
 		s.mu.Lock()

@@ -129,9 +129,10 @@ type fakeRecording struct {
 func (r *fakeRecording) Lost() int64 { return r.g.lost }
 
 // DeviceMemory has one block, freed after as long as it was held.
-func (r *fakeRecording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) {
+func (r *fakeRecording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) error {
 	f(1e9, 512, 16)
 	f(2e9, 512, -16)
+	return nil
 }
 
 // WriteKineto writes a small trace whose events are the steps.

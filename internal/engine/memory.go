@@ -51,11 +51,15 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 // for the activity MEM.
 func (s *session) writeMemory(f rankFile) {
 	snap := memsnap.Snapshot{Device: f.rank.Meta.Device.Index, Before: f.reserved, MaxEntries: s.req.MemEntries}
-	f.rec.DeviceMemory(func(at int64, addr uint64, bytes int64) {
+	err := f.rec.DeviceMemory(func(at int64, addr uint64, bytes int64) {
 		if bytes != 0 {
 			snap.History = append(snap.History, memsnap.Event{TimeUS: at / 1000, Addr: addr, Size: bytes})
 		}
 	})
+	if err != nil {
+		s.fail(fmt.Errorf("fetch the memory of %s: %w", s.place(f.rank), err))
+		return
+	}
 	path := filepath.Join(s.req.OutputDir, s.memoryName(f))
 	if s.writeFile(path, "memory of "+s.place(f.rank), snap.Write) {
 		s.mu.Lock()

@@ -22,17 +22,30 @@ type RanksOptions struct {
 	// Device gives the options of the device of a rank, numbered over the whole
 	// layout; nil: the defaults.
 	Device func(rank int) device.Options
+	Spread *Spread // over processes; nil: all ranks are here
+	Epoch  int64   // of traces, see device.Meta; 0: this process's own
 }
 
+// Spread says which process runs which rank. Each makes those of its own.
+type Spread struct {
+	Here int                // this process
+	At   func(rank int) int // the process of a rank of the whole layout
+	Line func(kind string, index int) device.Line
+}
+
+// here tells whether this process runs a rank.
+func (s *Spread) here(rank int) bool { return s == nil || s.At(rank) == s.Here }
+
 // Ranks is a Group of model runners: one device and one thread for each rank,
-// TP × PP of them. All are given the same batches.
+// TP × PP of them, or those of them that this process runs. All are given the same
+// batches.
 type Ranks struct {
 	list    []Rank
 	devices []*device.Device
 	jobs    []chan job // of each rank
 	threads sync.WaitGroup
 	weights int64 // bytes, of the largest rank
-	logits  int   // index of the rank whose logits are taken
+	logits  int   // index of the rank whose logits are taken; -1: it is not here
 	close   sync.Once
 }
 
@@ -56,40 +69,46 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 		return nil, err
 	}
 	n := z.TP * z.PP
-	r := &Ranks{jobs: make([]chan job, n), logits: (z.PP - 1) * z.TP}
+	r := &Ranks{logits: -1}
 	first := opt.DP * n
 	locked := opt.Device != nil && opt.Device(first).LockThreads
 	// A group's name is its own in the whole layout. Its ranks are numbered within
 	// the replica, which is a job of its own, as SGLang's are.
+	groups := joiner{opt.Spread, first, locked}
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
-		tp[p] = join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1, locked)
+		tp[p] = groups.join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1)
 	}
 	pp := make([][]device.Comm, z.TP)
 	for t := range pp {
-		pp[t] = join("pp", opt.DP*z.TP+t, z.PP, t, z.TP, locked)
+		pp[t] = groups.join("pp", opt.DP*z.TP+t, z.PP, t, z.TP)
 	}
 	ready := make(chan outcome, n)
 	for i := range n {
+		if !opt.Spread.here(first + i) {
+			continue
+		}
 		t, p := i%z.TP, i/z.TP
 		do := device.Options{}
 		if opt.Device != nil {
 			do = opt.Device(first + i)
 		}
-		do.Index = first + i
+		for before := range first + i {
+			if opt.Spread.here(before) {
+				do.Index++
+			}
+		}
 		d := device.New(do)
+		at := len(r.devices)
 		r.devices = append(r.devices, d)
-		ep := t / (z.TP / z.EP)
-		r.list = append(r.list, Rank{
-			TP: t, DP: opt.DP, PP: p, EP: ep, Recorder: recorder{d},
-			Meta: device.Meta{
-				Rank: i, World: n, Host: opt.Host, Device: d.Info(),
-				TP: device.Place{Rank: t, Size: z.TP}, DP: device.Place{Rank: opt.DP, Size: z.DP},
-				PP: device.Place{Rank: p, Size: z.PP}, EP: device.Place{Rank: ep, Size: z.EP},
-				Process: fmt.Sprintf("stepscope rank %d", first+i),
-			},
-		})
-		r.jobs[i] = make(chan job)
+		rank := z.Rank(opt.DP, i, opt.Host, d.Info())
+		rank.Recorder, rank.Meta.EpochNS = recorder{d}, opt.Epoch
+		r.list = append(r.list, rank)
+		if p == z.PP-1 && t == 0 {
+			r.logits = at
+		}
+		jobs := make(chan job)
+		r.jobs = append(r.jobs, jobs)
 		shard := model.Shard{TPRank: t, TPSize: z.TP, PPRank: p, PPSize: z.PP, EPSize: z.EP}
 		groups := model.Groups{}
 		if z.TP > 1 {
@@ -108,15 +127,15 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 			if err != nil {
 				err = fmt.Errorf("rank %d: %w", first+i, err)
 			}
-			ready <- outcome{rank: i, err: err}
-			for j := range r.jobs[i] {
+			ready <- outcome{rank: at, err: err}
+			for j := range jobs {
 				logits, err := j.do(run, d.Host())
-				j.done <- outcome{i, logits, err}
+				j.done <- outcome{at, logits, err}
 			}
 		})
 	}
 	var err error
-	for range n {
+	for range r.jobs {
 		err = errors.Join(err, (<-ready).err)
 	}
 	if err != nil {
@@ -126,17 +145,56 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	return r, nil
 }
 
-// join makes a group of n ranks of the layout, from first on, step apart; nothing
-// for a rank alone.
-func join(kind string, index, n, first, step int, locked bool) []device.Comm {
+// Rank is rank i of a data-parallel rank, without a recorder.
+func (z Sizes) Rank(dp, i int, host string, dev device.DeviceInfo) Rank {
+	z = z.normal()
+	t, p, n := i%z.TP, i/z.TP, z.TP*z.PP
+	ep := t / (z.TP / z.EP)
+	return Rank{
+		TP: t, DP: dp, PP: p, EP: ep,
+		Meta: device.Meta{
+			Rank: i, World: n, Host: host, Device: dev,
+			TP: device.Place{Rank: t, Size: z.TP}, DP: device.Place{Rank: dp, Size: z.DP},
+			PP: device.Place{Rank: p, Size: z.PP}, EP: device.Place{Rank: ep, Size: z.EP},
+			Process: fmt.Sprintf("stepscope rank %d", dp*n+i),
+		},
+	}
+}
+
+// joiner makes the groups of a replica whose first rank in the layout is first.
+type joiner struct {
+	spread *Spread
+	first  int
+	locked bool
+}
+
+// join makes a group of n ranks of the replica, from first on, step apart; nothing
+// for a rank alone, or when none is here.
+func (j joiner) join(kind string, index, n, first, step int) []device.Comm {
 	if n == 1 {
 		return nil
 	}
-	ranks := make([]int, n)
+	ranks, at := make([]int, n), make([]int, n)
+	near, far := false, false
 	for i := range ranks {
 		ranks[i] = first + i*step
+		if j.spread.here(j.first + ranks[i]) {
+			near = true
+		} else {
+			far = true
+		}
+		if j.spread != nil {
+			at[i] = j.spread.At(j.first + ranks[i])
+		}
 	}
-	return device.NewGroup(fmt.Sprintf("%s:%d", kind, index), kind, ranks, device.GroupOptions{Add: tensor.Add, Locked: locked})
+	if !near {
+		return make([]device.Comm, n)
+	}
+	opt := device.GroupOptions{Add: tensor.Add, Locked: j.locked}
+	if far {
+		opt.Far = &device.Far{Here: j.spread.Here, At: at, Line: j.spread.Line(kind, index)}
+	}
+	return device.NewGroup(fmt.Sprintf("%s:%d", kind, index), kind, ranks, opt)
 }
 
 // each has every rank do f at the same time and waits for all.
@@ -151,7 +209,7 @@ func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) (
 		o := <-done
 		out[o.rank] = o
 		if o.err != nil {
-			err = errors.Join(err, fmt.Errorf("rank %d: %w", o.rank, o.err))
+			err = errors.Join(err, fmt.Errorf("rank %d: %w", r.list[o.rank].Meta.Rank, o.err))
 		}
 	}
 	return out, err
@@ -159,13 +217,24 @@ func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) (
 
 // Forward runs one step on all ranks.
 func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
-	name, sends := s.Name(), s.Sends()
+	sends := s.Sends()
+	return r.run(s.Name(), s.Requests, func(h *device.Host) *model.Batch { return r.sending(s, sends, h) })
+}
+
+// Run is Forward of a step of that name and those requests. Where the rank with
+// the logits is in another process there are none.
+func (r *Ranks) Run(name string, requests func() string, b *model.Batch) ([][]float32, error) {
+	return r.run(name, requests, func(*device.Host) *model.Batch { return b })
+}
+
+// run is Run of what batch gives each rank.
+func (r *Ranks) run(name string, requests func() string, batch func(*device.Host) *model.Batch) ([][]float32, error) {
 	out, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
-		h.AnnotateStep(name, s.Requests)
+		h.AnnotateStep(name, requests)
 		defer h.End()
-		return run.Forward(r.sending(s, sends, h))
+		return run.Forward(batch(h))
 	})
-	if err != nil {
+	if err != nil || r.logits < 0 {
 		return nil, err
 	}
 	return out[r.logits].logits, nil
@@ -232,5 +301,10 @@ func (r recorder) StopRecording() Recording {
 
 // recording is one window of a device.
 type recording struct{ *device.Recording }
+
+func (r recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) error {
+	r.Recording.DeviceMemory(f)
+	return nil
+}
 
 func (r recording) Lost() int64 { return r.Recording.Lost().Total() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/engine"
@@ -91,14 +90,6 @@ func (a *ModelArgs) Check() error {
 
 func (a *ModelArgs) sizes() engine.Sizes {
 	return engine.Sizes{TP: a.TP, DP: a.DP, PP: a.PP, EP: a.EP}
-}
-
-// cores of one rank's device.
-func (a *ModelArgs) cores() int {
-	if a.Cores > 0 {
-		return a.Cores
-	}
-	return max(1, runtime.GOMAXPROCS(0)/(a.TP*a.DP*a.PP))
 }
 
 // scheduler gives the options of each scheduler but the size of the cache.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -24,6 +25,7 @@ type Options struct {
 	Log            func(line string) // about loading and profiling; any goroutine calls it
 	DecodeInterval int               // --decode-log-interval
 	Disagg         engine.Disagg     // the zero one: the engine works alone
+	Nodes          NodeArgs          // this is node 0 of them; zero: the only one
 }
 
 // Engine is a loaded model that serves.
@@ -31,6 +33,34 @@ type Engine struct {
 	*engine.Engine
 	tok  server.Tokenizer
 	info server.Info
+	mesh *dist.Mesh // nil: there is one node
+	here int        // ranks of this process
+}
+
+// Lost is closed when the engine has lost ranks on another node, for good; LostCause
+// says which. With one node it is nil.
+func (e *Engine) Lost() <-chan struct{} {
+	if e.mesh == nil {
+		return nil
+	}
+	return e.mesh.Lost()
+}
+
+// LostCause is why Lost is closed; nil: it is not.
+func (e *Engine) LostCause() error {
+	if e.mesh == nil {
+		return nil
+	}
+	return e.mesh.Err()
+}
+
+// Close ends the engine, and then the other nodes.
+func (e *Engine) Close() error {
+	err := e.Engine.Close()
+	if e.mesh != nil {
+		e.mesh.Leave("")
+	}
+	return err
 }
 
 // PlainTokenizer is the model's tokenizer without the server's view of it; nil: it
@@ -45,15 +75,34 @@ func plain(t server.Tokenizer) *tokenizer.Tokenizer {
 }
 
 // Load reads the model and starts its ranks. Close the engine.
-func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
+func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) {
 	if opt.Log == nil {
 		opt.Log = func(string) {}
 	}
-	m, err := Open(a, opt.Log)
+	if opt.Nodes == (NodeArgs{}) {
+		opt.Nodes = NodeArgs{NNodes: 1, Timeout: 1}
+	}
+	m, err := open(a, opt.Nodes, opt.Log)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
+	e := &Engine{tok: m.tok, here: m.nodes.here(&m.args)}
+	var j *job
+	if opt.Nodes.Several() {
+		if j, err = m.join(ctx, opt.Log); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				j.mesh.Leave(err.Error())
+			}
+		}()
+		if err = j.agree(ctx); err != nil {
+			return nil, err
+		}
+		e.mesh = j.mesh
+	}
 	// Each running request holds a block or more.
 	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
 	so := m.args.scheduler(opt.DecodeInterval)
@@ -62,20 +111,11 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 		so.DisableRadix = true // prompts are not computed here, so none is looked up; as SGLang
 	}
 
-	var groups []engine.Group
-	var weights int64
-	for dp := range m.z.DP {
-		if err := ctx.Err(); err != nil {
-			return nil, errors.Join(err, closeAll(groups))
-		}
-		g, err := m.ranks(dp, m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity))
-		if err != nil {
-			return nil, errors.Join(err, closeAll(groups))
-		}
-		weights = g.WeightBytes()
-		groups = append(groups, g)
+	seqs, tokens := m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity)
+	groups, weights, err := m.groups(ctx, j, seqs, tokens)
+	if err != nil {
+		return nil, err
 	}
-	e := &Engine{tok: m.tok}
 	eo := engine.Options{
 		Sched: so, ContextLen: m.ContextLen, EOS: append(m.cfg.EOS[:len(m.cfg.EOS):len(m.cfg.EOS)], m.tokEOS...), Balance: engine.Balance(a.LoadBalance),
 		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log, CUDAProfiler: outerProfiler(),
@@ -101,6 +141,25 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (*Engine, error) {
 	e.info.Temperature, e.info.TopP, e.info.TopK = samplingDefaults(a.ModelPath)
 	opt.Log(m.loaded(weights, e.info.KVBytes))
 	return e, nil
+}
+
+// groups makes the ranks of all replicas; j is nil when they are all here.
+func (m *Model) groups(ctx context.Context, j *job, seqs, tokens int) (groups []engine.Group, weights int64, err error) {
+	if j != nil {
+		return j.groups(ctx, seqs, tokens)
+	}
+	for dp := range m.z.DP {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, errors.Join(err, closeAll(groups))
+		}
+		g, err := m.ranks(dp, seqs, tokens)
+		if err != nil {
+			return nil, 0, errors.Join(err, closeAll(groups))
+		}
+		weights = g.WeightBytes()
+		groups = append(groups, g)
+	}
+	return groups, weights, nil
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }

@@ -81,6 +81,7 @@ const mostGarbage = 256 << 20
 // lets garbage grow to the size of what is in use, and of that nearly all is weights
 // and KV cache: a cache of half of the machine's memory would come to take all of it.
 func (e *Engine) GCPercent() int {
-	inUse := (e.info.WeightBytes + e.info.KVBytes) * int64(e.info.TP*e.info.PP*e.info.DP)
-	return int(max(1, min(100, 100*mostGarbage/max(inUse, 1))))
+	return gcPercent((e.info.WeightBytes + e.info.KVBytes) * int64(e.here))
 }
+
+func gcPercent(inUse int64) int { return int(max(1, min(100, 100*mostGarbage/max(inUse, 1)))) }

@@ -2,7 +2,8 @@ package launch
 
 import (
 	"fmt"
-	"os"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/stepscope/stepscope/internal/device"
 	"github.com/stepscope/stepscope/internal/engine"
@@ -20,6 +21,9 @@ type Model struct {
 	Capacity   int // tokens that the KV cache of a rank holds, SGLang's max_total_num_tokens
 
 	args    ModelArgs
+	nodes   NodeArgs
+	spread  *engine.Spread // nil: all ranks are here
+	ahead   atomic.Int64   // by how much the clock of traces is ahead of this process's own, ns
 	z       engine.Sizes
 	faults  map[int]*device.Faults
 	cfg     *model.Config
@@ -35,11 +39,18 @@ type Model struct {
 
 // Open reads what the arguments name and decides how large everything is. log
 // takes lines about it.
-func Open(a ModelArgs, log func(line string)) (_ *Model, err error) {
+func Open(a ModelArgs, log func(line string)) (*Model, error) {
+	return open(a, NodeArgs{NNodes: 1, Timeout: 1}, log)
+}
+
+func open(a ModelArgs, n NodeArgs, log func(line string)) (_ *Model, err error) {
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
-	m := &Model{args: a, z: a.sizes()}
+	if err := n.Check(&a); err != nil {
+		return nil, err
+	}
+	m := &Model{args: a, nodes: n, z: a.sizes()}
 	ranks := m.z.TP * m.z.PP * m.z.DP
 	if m.faults, err = parseFaults(a.Faults, ranks); err != nil {
 		return nil, err
@@ -47,7 +58,7 @@ func Open(a ModelArgs, log func(line string)) (_ *Model, err error) {
 	if m.cfg, m.src, m.close, err = model.Open(a.ModelPath, a.LoadFormat == "dummy", []byte(a.Overrides)); err != nil {
 		return nil, err
 	}
-	if err := m.size(log, ranks); err != nil {
+	if err := m.size(log, n.here(&a)); err != nil {
 		m.close()
 		return nil, err
 	}
@@ -105,17 +116,28 @@ func (m *Model) Ranks(seqs, tokens int) (*engine.Ranks, error) {
 
 func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 	a := &m.args
-	host, _ := os.Hostname()
+	epoch := int64(0)
+	if by := m.ahead.Load(); by != 0 {
+		epoch = device.Epoch() + by
+	}
 	return engine.NewRanks(engine.RanksOptions{
-		Config: m.cfg, Source: m.src, Sizes: m.z, DP: dp, Host: host,
+		Config: m.cfg, Source: m.src, Sizes: m.z, DP: dp, Host: hostname(), Spread: m.spread, Epoch: epoch,
 		Model: model.Options{
 			Format: m.format, NumBlocks: m.blocks, MaxSeqs: seqs, MaxTokens: tokens,
 			NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(), Markers: a.Markers,
 		},
 		Device: func(rank int) device.Options {
-			return device.Options{Name: accelerator(), Memory: m.memory, Workers: a.cores(), Faults: m.faults[rank], Marks: a.marks()}
+			return device.Options{Name: accelerator(), Memory: m.memory, Workers: m.cores(), Faults: m.faults[rank], Marks: a.marks()}
 		},
 	})
+}
+
+// cores of one rank's device.
+func (m *Model) cores() int {
+	if m.args.Cores > 0 {
+		return m.args.Cores
+	}
+	return max(1, runtime.GOMAXPROCS(0)/m.nodes.here(&m.args))
 }
 
 // accelerator names the device in traces and reports.
@@ -124,5 +146,5 @@ func accelerator() string { return "software GPU (" + tensor.Current().String() 
 // loaded is the line that says what was made: bytes are those of a rank.
 func (m *Model) loaded(weights, kv int64) string {
 	return fmt.Sprintf("Load weight end. type=%s, params=%d, weights=%.1f MiB a rank, KV cache: %d tokens, %.1f MiB a rank, graphs: %v, %s, %d cores a rank",
-		m.cfg.Architecture, m.cfg.Params(), mib(weights), m.Capacity, mib(kv), !m.args.DisableGraph, accelerator(), m.args.cores())
+		m.cfg.Architecture, m.cfg.Params(), mib(weights), m.Capacity, mib(kv), !m.args.DisableGraph, accelerator(), m.cores())
 }

@@ -35,15 +35,7 @@ func TestGreedyTokens(t *testing.T) {
 		{"EP2", func(a *launch.ModelArgs) { a.TP, a.EP = 2, 2 }, true},
 	}
 	for _, model := range []string{"llama", "qwen2", "qwen3", "qwen3moe"} {
-		dir := filepath.Join("..", "engine", "model", "testdata", model)
-		var want struct{ Prompts, Tokens [][]int32 }
-		data, err := os.ReadFile(filepath.Join(dir, "reference.json"))
-		if err == nil {
-			err = json.Unmarshal(data, &want)
-		}
-		if err != nil || len(want.Prompts) != 8 || len(want.Tokens[0]) != 64 {
-			t.Fatal(err, len(want.Prompts))
-		}
+		dir, want := reference(t, model)
 		for _, way := range ways {
 			if way.experts && model != "qwen3moe" {
 				continue
@@ -56,28 +48,52 @@ func TestGreedyTokens(t *testing.T) {
 						way.change(a)
 					}
 				}).API()
-				for _, batch := range [][]int{{7}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}} {
-					streams := make([]<-chan server.Event, len(batch))
-					for k, i := range batch {
-						streams[k], err = e.Submit(t.Context(), &server.Request{
-							ID: fmt.Sprint(i), Input: want.Prompts[i], LogprobStart: -1, DPRank: -1,
-							Params: server.Sampling{MaxNewTokens: 64, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
-						})
-						if err != nil {
-							t.Fatal(err)
-						}
-					}
-					for k, i := range batch {
-						var got []int32
-						for ev := range streams[k] {
-							got = append(got, ev.Token)
-						}
-						if !slices.Equal(got, want.Tokens[i]) {
-							t.Errorf("batch of %d, prompt %d:\n%v\nwant\n%v", len(batch), i, got, want.Tokens[i])
-						}
-					}
-				}
+				greedy(t, e, want.Prompts, want.Tokens)
 			})
+		}
+	}
+}
+
+// answers are the greedy tokens of transformers after eight prompts.
+type answers struct{ Prompts, Tokens [][]int32 }
+
+// reference is a model with its answers.
+func reference(t *testing.T, model string) (dir string, want answers) {
+	t.Helper()
+	dir = filepath.Join("..", "engine", "model", "testdata", model)
+	data, err := os.ReadFile(filepath.Join(dir, "reference.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &want)
+	}
+	if err != nil || len(want.Prompts) != 8 || len(want.Tokens[0]) != 64 {
+		t.Fatal(err, len(want.Prompts))
+	}
+	return dir, want
+}
+
+// greedy asks for 64 tokens after one of the prompts, and twice after all of them.
+func greedy(t *testing.T, e server.Engine, prompts, want [][]int32) {
+	t.Helper()
+	for _, batch := range [][]int{{7}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}} {
+		streams := make([]<-chan server.Event, len(batch))
+		for k, i := range batch {
+			var err error
+			streams[k], err = e.Submit(t.Context(), &server.Request{
+				ID: fmt.Sprint(i), Input: prompts[i], LogprobStart: -1, DPRank: -1,
+				Params: server.Sampling{MaxNewTokens: 64, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k, i := range batch {
+			var got []int32
+			for ev := range streams[k] {
+				got = append(got, ev.Token)
+			}
+			if !slices.Equal(got, want[i]) {
+				t.Errorf("batch of %d, prompt %d:\n%v\nwant\n%v", len(batch), i, got, want[i])
+			}
 		}
 	}
 }

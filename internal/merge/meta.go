@@ -225,7 +225,7 @@ func (f *FileResult) setShift(s clock.Result) {
 	if s.N == 0 {
 		return
 	}
-	f.Uncertainty = s.Spread
+	f.Uncertainty = s.Uncertainty()
 	f.ShiftInterval = []int64{s.Lo, s.Hi}
 	if !s.Significant() {
 		f.ShiftMethod += ": within its spread, not applied"

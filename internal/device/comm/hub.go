@@ -22,10 +22,12 @@ type Options struct {
 	Now func() int64
 	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
 	Add func(dst, a, b []float32)
+	// Far says which members other processes have; nil: none.
+	Far *Far
 }
 
-// NewGroup joins len(ranks) goroutines of this process and gives each its
-// end, in that order.
+// NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
+// for those of other processes, which do the same.
 func NewGroup(name, desc string, ranks []int, opt Options) []Comm {
 	if opt.Spin == 0 {
 		opt.Spin = park.DefaultSpin
@@ -43,7 +45,13 @@ func NewGroup(name, desc string, ranks []int, opt Options) []Comm {
 	}
 	members := make([]Comm, len(ranks))
 	for i := range members {
-		members[i] = &member{hub: h, rank: i}
+		if opt.Far == nil || opt.Far.At[i] == opt.Far.Here {
+			members[i] = &member{hub: h, rank: i}
+		}
+	}
+	if opt.Far != nil {
+		h.far = newFar(opt.Far)
+		opt.Far.Line.Receive(h.deliver, h.abort)
 	}
 	return members
 }
@@ -73,6 +81,7 @@ type hub struct {
 	gate     park.Gate
 
 	boxes []mailbox // [from·size + to]
+	far   *far      // nil: all members are here
 }
 
 // shareFrom is the number of moved bytes from which members share the work:
@@ -103,10 +112,32 @@ type call struct {
 	fdst, fsrc           []float32
 	dst, src             []byte
 	dstCounts, srcCounts []int
+	away                 *[4]int // the lengths of fdst, fsrc, dst and src of a member in another process; nil: it is here
+}
+
+// fits tells whether two members bring as much to an operation.
+func (c *call) fits(d *call) bool {
+	if c.away == nil && d.away == nil {
+		return len(c.fdst) == len(d.fdst) && len(c.fsrc) == len(d.fsrc) &&
+			(c.kind == allToAll || len(c.dst) == len(d.dst) && len(c.src) == len(d.src))
+	}
+	a, b := c.sizes(), d.sizes()
+	return a[0] == b[0] && a[1] == b[1] && (c.kind == allToAll || a == b)
+}
+
+// sizes are the lengths of fdst, fsrc, dst and src.
+func (c *call) sizes() [4]int {
+	if c.away != nil {
+		return *c.away
+	}
+	return [4]int{len(c.fdst), len(c.fsrc), len(c.dst), len(c.src)}
 }
 
 // meet runs one collective for a member.
 func (h *hub) meet(ctx context.Context, rank int, c call) error {
+	if h.far != nil {
+		return h.meetFar(ctx, rank, c)
+	}
 	size := len(h.calls)
 	h.mu.Lock()
 	if h.err != nil {
@@ -188,8 +219,10 @@ func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
 	if h.round.Load() != round {
 		return nil
 	}
-	h.arrived--
-	h.calls[rank] = call{}
+	if h.far == nil {
+		h.arrived--
+		h.calls[rank] = call{}
+	}
 	return h.err
 }
 
@@ -206,6 +239,9 @@ func (h *hub) fail(cause error) error {
 	if h.err == nil {
 		h.err = aborted(&h.group, cause)
 		h.ended.Store(true)
+		if h.far != nil {
+			h.far.tell(cause)
+		}
 	}
 	return h.err
 }
@@ -233,8 +269,7 @@ func (h *hub) check() error {
 		switch {
 		case c.kind != first.kind || c.reduction != first.reduction || c.root != first.root || c.unit != first.unit:
 			return fmt.Errorf("rank %d calls %s, rank %d %s: all must call the same", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
-		case len(c.fdst) != len(first.fdst) || len(c.fsrc) != len(first.fsrc),
-			c.kind != allToAll && (len(c.dst) != len(first.dst) || len(c.src) != len(first.src)):
+		case !c.fits(first):
 			return fmt.Errorf("%s of different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
 		}
 	}
@@ -242,7 +277,7 @@ func (h *hub) check() error {
 		return nil
 	}
 	for i := range h.calls {
-		room := len(h.calls[i].dst)
+		room := h.calls[i].sizes()[2]
 		for j := range h.calls {
 			room -= h.calls[j].srcCounts[i] * first.unit
 		}

@@ -2,6 +2,7 @@ package comm
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 type mailbox struct {
 	mu    sync.Mutex
 	queue [][]byte
+	away  int // messages on their way to another process, or there and not yet received
 	bytes int
 	spare [][]byte
 	gate  park.Gate
@@ -26,7 +28,8 @@ const (
 )
 
 func (b *mailbox) room(n int) bool {
-	return len(b.queue) == 0 || len(b.queue) < mailCount && b.bytes+n <= mailBytes
+	count := len(b.queue) + b.away
+	return count == 0 || count < mailCount && b.bytes+n <= mailBytes
 }
 
 func (m *member) Send(ctx context.Context, buf []byte, to int) error {
@@ -41,12 +44,17 @@ func (m *member) Send(ctx context.Context, buf []byte, to int) error {
 		}
 		b.mu.Lock()
 		if b.room(len(buf)) {
-			var msg []byte
-			if n := len(b.spare); n > 0 {
-				msg, b.spare = b.spare[n-1], b.spare[:n-1]
+			if x := h.far; x != nil && x.At[to] != x.Here {
+				b.away++
+				b.bytes += len(buf)
+				b.mu.Unlock()
+				if err := x.Line.Send(x.At[to], head(frameMail, m.rank, to), buf); err != nil {
+					h.abort(err)
+					return h.failure()
+				}
+				return nil
 			}
-			b.queue = append(b.queue, append(msg[:0], buf...))
-			b.bytes += len(buf)
+			b.keep(buf)
 			b.mu.Unlock()
 			b.gate.Wake()
 			return nil
@@ -54,6 +62,33 @@ func (m *member) Send(ctx context.Context, buf []byte, to int) error {
 		b.mu.Unlock()
 		b.wait(ctx, h, func() bool { return b.room(len(buf)) })
 	}
+}
+
+// keep adds a copy of a message; b.mu is held.
+func (b *mailbox) keep(buf []byte) {
+	var msg []byte
+	if n := len(b.spare); n > 0 {
+		msg, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	b.queue = append(b.queue, append(msg[:0], buf...))
+	b.bytes += len(buf)
+}
+
+// put adds a message of another process.
+func (b *mailbox) put(buf []byte) {
+	b.mu.Lock()
+	b.keep(buf)
+	b.mu.Unlock()
+	b.gate.Wake()
+}
+
+// taken makes room for what the other process has received.
+func (b *mailbox) taken(bytes int) {
+	b.mu.Lock()
+	b.away--
+	b.bytes -= bytes
+	b.mu.Unlock()
+	b.gate.Wake()
 }
 
 func (m *member) Recv(ctx context.Context, buf []byte, from int) error {
@@ -73,6 +108,13 @@ func (m *member) Recv(ctx context.Context, buf []byte, from int) error {
 			b.spare = append(b.spare, msg)
 			b.mu.Unlock()
 			b.gate.Wake()
+			if x := h.far; x != nil && x.At[from] != x.Here {
+				note := binary.LittleEndian.AppendUint64(head(frameTaken, from, m.rank), uint64(len(msg)))
+				if err := x.Line.Send(x.At[from], note); err != nil {
+					h.abort(err)
+					return h.failure()
+				}
+			}
 			if !fits {
 				h.abort(fmt.Errorf("rank %d sent %d bytes, rank %d expects %d", h.group.Ranks[from], len(msg), h.group.Ranks[m.rank], len(buf)))
 				return h.failure()

@@ -73,14 +73,22 @@ func (m *member) Close() error {
 		return nil
 	}
 	m.closed = true
+	h.leave(m.rank)
+	h.mu.Unlock()
+	h.wake()
+	if h.far != nil {
+		h.far.part(m.rank)
+	}
+	return nil
+}
+
+// leave counts a member that has left; h.mu is held.
+func (h *hub) leave(rank int) {
 	h.left++
 	// Peers that wait, or come later, would wait for ever.
 	if h.left < len(h.calls) || h.arrived > 0 {
-		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[m.rank]))
+		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[rank]))
 	}
-	h.mu.Unlock()
-	h.wake()
-	return nil
 }
 
 // misfit aborts the group, since the peers wait for a call that will not come.

@@ -77,7 +77,9 @@ func (h *hub) reduceAll(lo, hi int, r Reduction) {
 			h.combine(acc, h.calls[q].fdst[lo:end], r)
 		}
 		for q := 1; q < len(h.calls); q++ {
-			copy(h.calls[q].fdst[lo:end], acc)
+			if h.calls[q].away == nil {
+				copy(h.calls[q].fdst[lo:end], acc)
+			}
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Meta struct {
 	// process's own. One for all processes of a host gives them one time line.
 	EpochNS int64
 	Extra   map[string]any // further top-level members
+	Clock   any            // what is known of the host's clock, "clock" in distributedInfo; nil: nothing
 	// Rest is called after each short piece of writing, a fraction of a
 	// millisecond, and told how long that took: whoever serves meanwhile can
 	// have the writer sleep. nil: other goroutines are let run.
@@ -173,6 +174,7 @@ type distributedInfo struct {
 	World   int        `json:"world_size"`
 	Count   int        `json:"pg_count"`
 	Config  []pgConfig `json:"pg_config"`
+	Clock   any        `json:"clock,omitempty"`
 }
 
 type pgConfig struct {
@@ -192,7 +194,7 @@ func (k *kineto) distributedInfo() distributedInfo {
 	if groups == nil {
 		groups = k.groups
 	}
-	d := distributedInfo{Backend: backend, Rank: k.meta.Rank, World: max(k.meta.World, 1), Count: len(groups), Config: []pgConfig{}}
+	d := distributedInfo{Backend: backend, Rank: k.meta.Rank, World: max(k.meta.World, 1), Count: len(groups), Config: []pgConfig{}, Clock: k.meta.Clock}
 	for _, g := range groups {
 		d.Config = append(d.Config, pgConfig{g.Name, g.Desc, backend, len(g.Ranks), g.Ranks})
 	}

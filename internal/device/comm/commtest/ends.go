@@ -50,7 +50,8 @@ func ends(t *testing.T, group func(*testing.T, int) []comm.Comm) {
 				return wait(ctx, c)
 			})
 			for i, err := range errs {
-				if !errors.Is(err, comm.ErrAborted) || i < 3 && !errors.Is(err, want) {
+				// To other processes the text alone comes.
+				if !errors.Is(err, comm.ErrAborted) || i < 3 && !errors.Is(err, want) && !strings.Contains(err.Error(), want.Error()) {
 					t.Errorf("member %d: %v; want %v", i, err, want)
 				}
 			}

@@ -1,0 +1,367 @@
+package comm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+)
+
+// A group of several processes has a hub in each. A member's call there is what
+// its process was told of it: the last of the members here sends the calls of all
+// of them, with what they bring, to every other process, and whoever completes a
+// round, the last member or the goroutine that brings the last frame, does the
+// same work on the same slices as in one process. So sums are formed in rank order
+// everywhere and have the same bits.
+
+// Line carries the frames of one group between processes.
+type Line interface {
+	// Send brings the parts, one after the other, to a process as one frame. They
+	// may be used again when it returns. It waits for room on the way, never for
+	// what the other side does with the frame.
+	Send(process int, parts ...[]byte) error
+	// Receive says who takes the frames of other processes, those of each in
+	// order; frames that came before wait for it. A frame lies at a multiple of 8
+	// and is the taker's until Free. lost is called when a process is.
+	Receive(frame func(process int, frame []byte), lost func(error))
+	Free(frame []byte)
+}
+
+// Far says where the members of a group of several processes are.
+type Far struct {
+	Here int   // this process
+	At   []int // the process of each member
+	Line Line
+}
+
+// far is what a hub has to do with other processes.
+type far struct {
+	Far
+	mine      []int   // members here
+	of        [][]int // members of each process
+	peers     []int   // the other processes
+	notices   sync.WaitGroup
+	here      int        // members of this process that have come; the following are guarded by hub.mu
+	queue     [][][]byte // frames by process that are for later rounds
+	present   []bool     // processes whose calls are in hub.calls
+	held      [][]byte   // frames that hub.calls refer to
+	wordsSaid bool       // the peers know that the group has ended
+}
+
+// Frames begin with their type.
+const (
+	frameCalls byte = iota + 1 // the calls of a process
+	frameMail                  // a message
+	frameTaken                 // a message was received
+	frameAbort
+	frameLeft
+)
+
+const frameHead = 8 // type, 0, then two numbers of 16 bits and padding
+
+func newFar(f *Far) *far {
+	x := &far{Far: *f}
+	most := 0
+	for _, p := range f.At {
+		most = max(most, p)
+	}
+	x.of, x.queue, x.present = make([][]int, most+1), make([][][]byte, most+1), make([]bool, most+1)
+	for member, p := range f.At {
+		x.of[p] = append(x.of[p], member)
+	}
+	for p, members := range x.of {
+		if p != f.Here && len(members) > 0 {
+			x.peers = append(x.peers, p)
+		}
+	}
+	if f.Here <= most {
+		x.mine = x.of[f.Here]
+	}
+	return x
+}
+
+func head(kind byte, a, b int) []byte {
+	buf := make([]byte, frameHead)
+	buf[0] = kind
+	binary.LittleEndian.PutUint16(buf[2:], uint16(a))
+	binary.LittleEndian.PutUint16(buf[4:], uint16(b))
+	return buf
+}
+
+// meetFar is meet for a group of several processes.
+func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
+	x := h.far
+	h.mu.Lock()
+	if h.err != nil {
+		defer h.mu.Unlock()
+		return h.err
+	}
+	h.calls[rank] = c
+	round := h.round.Load()
+	x.here++
+	if x.here < len(x.mine) {
+		h.mu.Unlock()
+		return h.wait(ctx, rank, round)
+	}
+	x.here = 0
+	parts := h.callParts()
+	h.mu.Unlock()
+	// The members here all wait until the round is over, and it is not before
+	// they count as arrived: what they bring lies still meanwhile.
+	for _, p := range x.peers {
+		if err := x.Line.Send(p, parts...); err != nil {
+			h.abort(err)
+			return h.failure()
+		}
+	}
+	h.mu.Lock()
+	h.arrived += len(x.mine)
+	h.advance()
+	h.mu.Unlock()
+	return h.wait(ctx, rank, round)
+}
+
+// advance takes in the calls of other processes for this round, and ends the
+// round when all are there; h.mu is held.
+func (h *hub) advance() {
+	x := h.far
+	if h.err != nil {
+		return
+	}
+	for _, p := range x.peers {
+		if x.present[p] || len(x.queue[p]) == 0 {
+			continue
+		}
+		frame := x.queue[p][0]
+		x.queue[p] = x.queue[p][1:]
+		if err := h.readCalls(p, frame); err != nil {
+			_ = h.fail(fmt.Errorf("from process %d: %w", p, err))
+			h.gate.Wake()
+			return
+		}
+		x.present[p] = true
+		x.held = append(x.held, frame)
+		h.arrived += len(x.of[p])
+	}
+	if h.arrived < len(h.calls) {
+		return
+	}
+	if err := h.check(); err != nil {
+		_ = h.fail(err)
+		h.gate.Wake()
+		return
+	}
+	if c := &h.calls[0]; c.kind == allReduce {
+		h.reduceAll(0, len(c.fdst), c.reduction)
+	} else {
+		for _, i := range x.mine {
+			h.move(i)
+		}
+	}
+	h.stamp()
+	for _, frame := range x.held {
+		x.Line.Free(frame)
+	}
+	x.held = x.held[:0]
+	clear(x.present)
+	h.arrived = 0
+	h.round.Add(1)
+	h.gate.Wake()
+}
+
+// The calls of a process are, behind the head, for each of its members in order
+// callHead bytes, of an all-to-all the counts, and what it brings; each at a
+// multiple of 8.
+const callHead = 32
+
+var padding [8]byte
+
+func padded(n int) int { return (n + 7) &^ 7 }
+
+// brings is what the others need of a member's call.
+func (c *call) brings(member int) []byte {
+	switch c.kind {
+	case allReduce:
+		return Bytes(c.fdst)
+	case reduceScatter:
+		return Bytes(c.fsrc)
+	case allGather:
+		return c.src
+	case allToAll:
+		return c.src
+	case broadcast:
+		if member == c.root {
+			return c.dst
+		}
+	}
+	return nil
+}
+
+// callParts is the frame of the calls of the members here; h.mu is held.
+func (h *hub) callParts() [][]byte {
+	parts := [][]byte{head(frameCalls, len(h.far.mine), 0)}
+	for _, member := range h.far.mine {
+		c := &h.calls[member]
+		buf := make([]byte, callHead, callHead+4*len(c.srcCounts)+4)
+		buf[0], buf[1] = byte(c.kind), byte(c.reduction)
+		for i, n := range []int{c.root, c.unit, len(c.fdst), len(c.fsrc), len(c.dst), len(c.src)} {
+			binary.LittleEndian.PutUint32(buf[4+4*i:], uint32(n))
+		}
+		for _, n := range c.srcCounts {
+			buf = binary.LittleEndian.AppendUint32(buf, uint32(n))
+		}
+		parts = append(parts, append(buf, padding[:padded(len(buf))-len(buf)]...))
+		if b := c.brings(member); len(b) > 0 {
+			parts = append(parts, b)
+			if pad := padded(len(b)) - len(b); pad > 0 {
+				parts = append(parts, padding[:pad])
+			}
+		}
+	}
+	return parts
+}
+
+var errFrame = errors.New("a frame that is cut off or of another version")
+
+// readCalls sets the calls of a process's members from its frame; h.mu is held.
+func (h *hub) readCalls(process int, frame []byte) error {
+	rest := frame[frameHead:]
+	take := func(n int) []byte {
+		if n < 0 || padded(n) > len(rest) {
+			return nil
+		}
+		part := rest[:n:n]
+		rest = rest[padded(n):]
+		return part
+	}
+	if int(binary.LittleEndian.Uint16(frame[2:])) != len(h.far.of[process]) {
+		return errFrame
+	}
+	for _, member := range h.far.of[process] {
+		buf := take(callHead)
+		if buf == nil || buf[0] > byte(barrier) {
+			return errFrame
+		}
+		n := func(i int) int { return int(int32(binary.LittleEndian.Uint32(buf[4+4*i:]))) }
+		c := call{kind: kind(buf[0]), reduction: Reduction(buf[1]), root: n(0), unit: n(1), away: &[4]int{n(2), n(3), n(4), n(5)}}
+		size, floats := n(5), false
+		switch c.kind {
+		case allReduce:
+			size, floats = 4*n(2), true
+		case reduceScatter:
+			size, floats = 4*n(3), true
+		case broadcast:
+			if c.root < 0 || c.root >= len(h.calls) {
+				return errFrame
+			}
+			if size = 0; member == c.root {
+				size = n(4)
+			}
+		case allToAll:
+			counts := take(4 * len(h.calls))
+			if counts == nil {
+				return errFrame
+			}
+			sum := 0
+			for i := range h.calls {
+				count := int(binary.LittleEndian.Uint32(counts[4*i:]))
+				c.srcCounts = append(c.srcCounts, count)
+				sum += count
+			}
+			if c.unit <= 0 || sum > size/c.unit {
+				return errFrame
+			}
+		}
+		data := take(size)
+		if data == nil && size != 0 {
+			return errFrame
+		}
+		switch {
+		case floats && c.kind == allReduce:
+			c.fdst = floatsOf(data)
+		case floats:
+			c.fsrc = floatsOf(data)
+		case c.kind == broadcast:
+			c.dst = data
+		default:
+			c.src = data
+		}
+		h.calls[member] = c
+	}
+	return nil
+}
+
+func floatsOf(b []byte) []float32 {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// deliver takes a frame of another process.
+func (h *hub) deliver(process int, frame []byte) {
+	x := h.far
+	var a, b int
+	ok := len(frame) >= frameHead && process < len(x.of)
+	if ok {
+		a, b = int(binary.LittleEndian.Uint16(frame[2:])), int(binary.LittleEndian.Uint16(frame[4:]))
+		ok = a <= len(h.calls) && b < len(h.calls) && (frame[0] == frameCalls || a < len(h.calls)) && (frame[0] != frameTaken || len(frame) == frameHead+8)
+	}
+	if !ok {
+		h.abort(fmt.Errorf("from process %d: %w", process, errFrame))
+		return
+	}
+	switch frame[0] {
+	case frameCalls:
+		h.mu.Lock()
+		if h.err == nil {
+			x.queue[process] = append(x.queue[process], frame)
+			h.advance()
+		}
+		failed := h.err != nil
+		h.mu.Unlock()
+		if failed {
+			h.wake()
+		}
+		return // it is freed when its round is over
+	case frameMail, frameTaken:
+		box := &h.boxes[a*len(h.calls)+b]
+		if frame[0] == frameMail {
+			box.put(frame[frameHead:])
+		} else {
+			box.taken(int(binary.LittleEndian.Uint64(frame[frameHead:])))
+		}
+	case frameAbort:
+		h.abort(errors.New(string(frame[frameHead:])))
+	case frameLeft:
+		h.mu.Lock()
+		h.leave(a)
+		h.mu.Unlock()
+		h.wake()
+	}
+	x.Line.Free(frame)
+}
+
+// tell has the other processes know why the group has ended, once; h.mu is held.
+// It must not wait here: it may be the goroutine that brings frames that calls.
+func (x *far) tell(cause error) {
+	if x.wordsSaid {
+		return
+	}
+	x.wordsSaid = true
+	x.notices.Go(func() {
+		for _, p := range x.peers {
+			_ = x.Line.Send(p, head(frameAbort, 0, 0), []byte(cause.Error()))
+		}
+	})
+}
+
+// part says to the other processes that a member leaves.
+func (x *far) part(member int) {
+	for _, p := range x.peers {
+		_ = x.Line.Send(p, head(frameLeft, member, 0))
+	}
+	x.notices.Wait()
+}
