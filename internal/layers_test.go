@@ -44,7 +44,7 @@ var arrows = []struct {
 	{"internal/route", []string{"internal/server", "internal/wire"}},
 	{"internal/capture", []string{"internal/capture/collect", "internal/merge", "internal/traceset", "internal/atomicfile", "internal/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/atomicfile", "internal/wire"}},
-	{"internal/nsys", []string{"internal/atomicfile"}},
+	{"internal/nsys", []string{"internal/atomicfile", "internal/metric"}},
 	{"internal/ask", []string{"internal/wire"}},
 	{"internal/load", []string{"internal/workload", "internal/wire", "internal/metric", "bench"}},
 	{"internal/store", []string{"internal/sqlite", "internal/atomicfile", "bench", "trace"}},

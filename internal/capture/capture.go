@@ -211,6 +211,9 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	return s, nil
 }
 
+// Activities are those that the session records.
+func (s *Session) Activities() []string { return s.w.activities() }
+
 // each calls f for all servers at once. Of several errors one is told, with the
 // number of the others.
 func (s *Session) each(f func(*member) error) error {

@@ -240,7 +240,11 @@ func (r *ServerResult) Lines() []string {
 		add("nothing came: %s", r.Problem)
 		return out
 	}
-	add("%d traces in %s", len(r.Traces), r.Dir)
+	if len(r.Traces) > 0 || len(r.Other) == 0 && len(r.Missing)+len(r.Broken) > 0 {
+		add("%d traces in %s", len(r.Traces), r.Dir)
+	} else {
+		add("no traces; what there is lies in %s", r.Dir)
+	}
 	if len(r.Missing) > 0 {
 		add("missing: %s", strings.Join(r.Missing, ", "))
 	}

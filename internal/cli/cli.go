@@ -107,9 +107,6 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 			status = int(code)
 		}
 	}()
-	if len(args) > 1 && args[0] == "nsys" && args[1] == "exec" {
-		return e.exit(ctx, nsysExec(args[2:]))
-	}
 	var tree root
 	parser, err := kong.New(&tree,
 		kong.Name("stepscope"), kong.Description(description),

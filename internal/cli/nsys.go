@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,19 +22,6 @@ type nsysCmd struct {
 	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and say where its report lies."`
 	Export   nsysExportCmd   `cmd:"" help:"Make the SQLite exports of reports."`
 	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats, without nsys and faster."`
-}
-
-// nsysExec is the verb between nsys and its program, see nsys.TakeOver. It is not
-// parsed, for the program's arguments are its own.
-func nsysExec(args []string) error {
-	if len(args) < 2 {
-		return errors.New("nsys exec is for stepscope nsys run alone")
-	}
-	program, environ, err := nsys.TakeOver(args[0], args[1:], os.Environ())
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s: %w", program, nsys.Become(program, args[1:], environ))
 }
 
 // nsysTool is which nsys to use.

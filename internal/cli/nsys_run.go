@@ -23,7 +23,7 @@ type nsysRunCmd struct {
 	StartLater   bool    `name:"start-later" help:"Collect nothing until stepscope nsys start."`
 	Delay        seconds `name:"delay" placeholder:"TIME" help:"Begin to collect so long after the start: 30 or 30s."`
 	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect so long; the program goes on."`
-	CaptureRange string  `name:"capture-range" enum:",cudaProfilerApi,nvtx" default:"" placeholder:"API" help:"Collect while the program says so, each time with a report of its own: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
+	CaptureRange string  `name:"capture-range" placeholder:"API" help:"Collect while the program says so, each time with a report of its own: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
 	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
 	Output       string  `short:"o" placeholder:"NAME" help:"Report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`
 	Overwrite    bool    `name:"force-overwrite" help:"Replace a report that is there."`
@@ -31,7 +31,6 @@ type nsysRunCmd struct {
 	Trace   string   `short:"t" placeholder:"APIS" help:"What to trace (default: cuda,nvtx)."`
 	Session string   `name:"session-new" placeholder:"NAME" help:"Name of the session (default: the program's with the run's last four letters)."`
 	NsysArg []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys. Those that stepscope does not have may stand here as they are: --cuda-memory-usage=true."`
-	KeepEnv bool     `name:"keep-environment" help:"Let nsys start the program itself, with all of the environment, which the report then holds."`
 
 	nsysTool
 	runPlace
@@ -69,19 +68,15 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	}
 	l := &nsys.Launch{
 		Tool: tool, Range: c.CaptureRange, NVTX: c.NVTXCapture, Delay: time.Duration(c.Delay), Duration: time.Duration(c.Duration),
-		Output: output, Options: c.options(), Mode: c.mode(), Session: c.Session, Command: c.Command, Environ: os.Environ(),
+		Output: output, Options: c.options(), Mode: c.mode(), Session: c.Session, Command: c.Command,
 		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Log: func(line string) { e.warn("%s", line) }, Patience: reportPatience,
+	}
+	if _, err := nsys.Program(c.Command[0]); err != nil {
+		return err
 	}
 	// What is wrong with the options, before a run is made.
 	if _, err := l.Plan(ctx); err != nil {
 		return usageError{err}
-	}
-	if !c.KeepEnv {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		l.Self = []string{self, "nsys", "exec"}
 	}
 	run, err := store.Create(root, store.About{
 		Kind: nsysKind, Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope "), "nsys": tool.Version.String()},
@@ -159,6 +154,8 @@ var nameOfSession = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,99}$`)
 
 func (c *nsysRunCmd) check() error {
 	switch {
+	case !slices.Contains([]string{"", "cudaProfilerApi", "nvtx"}, c.CaptureRange):
+		return usagef("--capture-range %q: give cudaProfilerApi or nvtx", c.CaptureRange)
 	case c.StartLater && (c.Delay > 0 || c.Duration > 0 || c.CaptureRange != ""):
 		return usagef("--start-later leaves all windows to stepscope nsys start: leave --delay, --duration and --capture-range out")
 	case c.CaptureRange != "" && (c.Delay > 0 || c.Duration > 0):
@@ -173,7 +170,7 @@ func (c *nsysRunCmd) check() error {
 		switch {
 		case !strings.HasPrefix(a, "--") || !hasValue:
 			return usagef("option of nsys %q: write it as --OPTION=VALUE", a)
-		case slices.Contains([]string{"--start-later", "--session", "--kill", "--stop-on-exit", "--wait", "--output", "--command-file"}, name):
+		case slices.Contains([]string{"--start-later", "--session", "--kill", "--stop-on-exit", "--output", "--command-file"}, name):
 			return usagef("%s is stepscope's to give", name)
 		}
 	}
@@ -189,7 +186,7 @@ func (c *nsysRunCmd) output() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(path); err == nil && !c.Overwrite && c.mode() == nsys.Whole {
+	if _, err := os.Stat(path); err == nil && !c.Overwrite && (c.mode() == nsys.Whole || c.Delay > 0) {
 		return "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", path)
 	}
 	return strings.TrimSuffix(path, nsys.Suffix), nil
@@ -237,7 +234,7 @@ func sessionName(program, run string) string {
 // keep puts what came into the run's manifest.
 func (c *nsysRunCmd) keep(e *env, run *store.Run, cause error) error {
 	dir := run.Path(nsysDir)
-	var notes, files []string
+	var notes, files, reports []string
 	for _, w := range nsys.Windows(dir) {
 		files = append(files, fmt.Sprintf("%s/window-%d.json", nsysDir, w.N))
 		inside, err := filepath.Rel(run.Dir(), w.Report)
@@ -246,12 +243,16 @@ func (c *nsysRunCmd) keep(e *env, run *store.Run, cause error) error {
 			e.incomplete()
 			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Error))
 		case err == nil && filepath.IsLocal(inside):
-			files = append(files, filepath.ToSlash(inside))
-			e.warn("explain it with: stepscope analyze %s", w.Report)
+			files, reports = append(files, filepath.ToSlash(inside)), append(reports, w.Report)
 		default:
-			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Report))
-			e.warn("explain it with: stepscope analyze %s", w.Report)
+			notes, reports = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Report)), append(reports, w.Report)
 		}
+	}
+	switch {
+	case len(reports) == 1:
+		e.warn("explain it with: stepscope analyze %s", nsys.Quote(reports))
+	case len(reports) > 1:
+		e.warn("explain any of the %d reports with: stepscope analyze REPORT", len(reports))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "session.json")); err == nil {
 		files = append(files, nsysDir+"/session.json")

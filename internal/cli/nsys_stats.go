@@ -61,6 +61,9 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 			e.warn("%s: nothing in the report for %s", c.Path, s.Report)
 		}
 	}
+	if len(sums) == 0 && len(c.Reports) == 0 {
+		e.warn("%s: neither kernels, calls nor ranges in the report", c.Path)
+	}
 	if c.Format == "json" {
 		enc := json.NewEncoder(e.stdout)
 		enc.SetIndent("", "  ")

@@ -45,6 +45,11 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsysSession, 
 func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsysSession, output string) error {
 	// However long it takes: a window that is being closed cannot be left.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
+	if errors.Is(err, nsys.ErrNoReport) {
+		e.warn("session %s waits for ranges no more; %v", s.Session.Name, err)
+		e.incomplete()
+		return nil
+	}
 	if err != nil {
 		if w == nil || w.Report == "" {
 			return err

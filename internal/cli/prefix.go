@@ -44,11 +44,14 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			name, value, hasValue := strings.Cut(a[2:], "=")
 			if flag, err = findFlag(node, name); err != nil {
 				// An option of the program that the verb wraps.
-				if _, noOther := findFlag(node, "nsys-arg"); hasValue && noOther == nil {
-					out = append(out, "--nsys-arg="+a)
-					continue
+				if _, none := findFlag(node, "nsys-arg"); none != nil {
+					return nil, verb, err
 				}
-				return nil, verb, err
+				if !hasValue {
+					return nil, verb, usagef("no flag --%s; options of nsys are written --OPTION=VALUE, those of the program come after --", name)
+				}
+				out = append(out, "--nsys-arg="+a)
+				continue
 			}
 			a = "--" + flag.Name
 			if hasValue {

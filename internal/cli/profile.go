@@ -17,6 +17,7 @@ import (
 	profiler "github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/experiment"
+	"github.com/stepscope/stepscope/internal/nsys"
 	"github.com/stepscope/stepscope/internal/store"
 )
 
@@ -103,6 +104,7 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	case "stop":
 		return c.stop(ctx, e, targets, opt)
 	}
+	o := c.outer(ctx, window.Activities, len(targets), false)
 	s, err := profiler.Start(ctx, targets, window, opt)
 	if err != nil {
 		return err
@@ -112,7 +114,7 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	fmt.Fprintf(e.stderr, "Dump profiling traces to %s\n", dir)
 	fmt.Fprintf(e.stderr, "Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)\n",
 		window.NumSteps, map[bool]string{true: "True", false: "False"}[window.ByStage])
-	return c.finish(ctx, e, s, dir)
+	return c.finish(ctx, e, s, o, dir)
 }
 
 // local is where the files are put.
@@ -158,6 +160,7 @@ func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target
 	if err != nil {
 		return err
 	}
+	o := c.outer(ctx, s.Activities(), len(targets), true)
 	if err := s.Stop(ctx); err != nil {
 		return err
 	}
@@ -165,15 +168,19 @@ func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target
 	if c.LocalDir != "" {
 		dir = c.LocalDir
 	}
-	if err := c.finish(ctx, e, s, dir); err != nil {
+	if err := c.finish(ctx, e, s, o, dir); err != nil {
 		return err
 	}
 	return profiler.Finished(c.Dir)
 }
 
 // finish brings the files home and explains them.
-func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, dir string) error {
+func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, o *outer, dir string) error {
 	res, err := s.Collect(ctx, dir)
+	if err != nil {
+		return err
+	}
+	windows, err := o.wait(ctx, e, c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -207,13 +214,14 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, di
 		reports[i] = report
 	}
 	if !c.JSON {
-		return nil
+		return printWindows(e, windows)
 	}
 	return e.printJSON(struct {
 		Format int `json:"format"`
 		*profiler.Result
-		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
-	}{1, res, reports})
+		Reports []json.RawMessage `json:"reports"`        // of each server, as analyze prints them; null: none
+		Nsys    []*nsys.Window    `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
+	}{1, res, reports, windows})
 }
 
 // keep records the window as a run.

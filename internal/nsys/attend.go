@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/metric"
 )
 
 // attend opens and closes the windows that are not told from elsewhere, passes
@@ -184,7 +186,7 @@ func (r *running) lookAtRange(ctx context.Context, w *Window) {
 func (r *running) settle(w *Window, made []string) {
 	path, size, err := Settle(made, w.Output)
 	if path != "" {
-		r.Log(fmt.Sprintf("window %d: %s (%d bytes)", w.N, path, size))
+		r.Log(fmt.Sprintf("window %d: %s (%s)", w.N, path, metric.Bytes(size)))
 	}
 	if err != nil {
 		r.Log(fmt.Sprintf("window %d: %v", w.N, err))
@@ -236,7 +238,6 @@ func (r *running) ended(ctx context.Context) (int, error) {
 		r.finish(ctx, "saving what it has collected")
 	}
 	r.outlive()
-	os.Remove(r.given) // the program has taken it, if it ever ran
 	made := ParseGenerated(r.out.String())
 	known := map[string]bool{}
 	for _, w := range Windows(r.Dir) {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,8 +54,6 @@ type Tool struct {
 	// TmpDir is what TMPDIR is for it: there it keeps its sessions and, while a
 	// report is made, its data. Another TMPDIR sees other sessions.
 	TmpDir string
-	// Environ is its environment, TMPDIR apart; see CleanEnv.
-	Environ []string
 }
 
 // ErrAbsent is wrapped by Find where there is no nsys.
@@ -72,9 +71,9 @@ func Find(ctx context.Context, given string) (*Tool, error) {
 		given = os.Getenv("STEPSCOPE_NSYS")
 	}
 	if given != "" {
-		path, err := exec.LookPath(given)
+		path, err := Program(given)
 		if err != nil {
-			return nil, fmt.Errorf("%w at %s: %w", ErrAbsent, given, errors.Unwrap(err))
+			return nil, fmt.Errorf("%w: %w", ErrAbsent, err)
 		}
 		return open(ctx, path)
 	}
@@ -96,6 +95,21 @@ func Find(ctx context.Context, given string) (*Tool, error) {
 			"install the package nsight-systems-cli of NVIDIA's repositories, or nsight-systems of Debian's non-free, or give --nsys PATH", ErrAbsent)
 	}
 	return best, nil
+}
+
+// Program is the path of a program that can be executed.
+func Program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &at):
+		return "", fmt.Errorf("%s: %w", name, at.Err)
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("%s: there is no such program in PATH", name)
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return path, nil
 }
 
 // open asks for the version. The path becomes absolute, for the program is called
@@ -120,7 +134,7 @@ func open(ctx context.Context, path string) (*Tool, error) {
 
 // At is the nsys of that path and TMPDIR, unasked.
 func At(path, tmpDir string) *Tool {
-	return &Tool{Path: path, TmpDir: tmpDir, Environ: CleanEnv(os.Environ())}
+	return &Tool{Path: path, TmpDir: tmpDir}
 }
 
 const quick = 30 * time.Second // for an answer that needs no work
@@ -147,6 +161,7 @@ func (t *Tool) run(ctx context.Context, patience time.Duration, args ...string) 
 	cmd := t.command(ctx, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	apart(cmd) // Ctrl-C must not end a stop that makes its report
 	// An agent that nsys starts may keep the pipes.
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
@@ -165,7 +180,7 @@ func (t *Tool) run(ctx context.Context, patience time.Duration, args ...string) 
 
 func (t *Tool) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Path, args...)
-	cmd.Env = slices.Concat(t.Environ, []string{"TMPDIR=" + t.TmpDir})
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TmpDir)
 	return cmd
 }
 

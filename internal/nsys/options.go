@@ -89,7 +89,7 @@ func (t *Tool) StartOptions(ctx context.Context, options []string) (out []string
 	for _, o := range options {
 		name, by := known(o, start)
 		if by < 0 {
-			return nil, fmt.Errorf("nsys start has no option %s here (see: %s start --help)", o, t.Path)
+			return nil, fmt.Errorf("nsys start has no option %s here (see: %s start --help)", optionName(o), t.Path)
 		}
 		out = append(out, name)
 	}

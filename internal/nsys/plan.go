@@ -55,7 +55,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		name, by := known(o, first, start)
 		switch {
 		case by < 0:
-			return nil, fmt.Errorf("nsys %v has no option %s for %s (see: %s %s --help)", l.Tool.Version, name, command, l.Tool.Path, command)
+			return nil, fmt.Errorf("nsys %v has no option %s for %s (see: %s %s --help)", l.Tool.Version, optionName(o), command, l.Tool.Path, command)
 		case name != o:
 			p.Notes = append(p.Notes, fmt.Sprintf("nsys %v calls %s %s", l.Tool.Version, optionName(o), optionName(name)))
 		}
@@ -71,6 +71,9 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		if !gives(own, w.names...) && (!w.may || first[optionName(w.option)]) {
 			p.Args = append(p.Args, w.option)
 		}
+	}
+	if !first["--discard-environment"] {
+		p.Notes = append(p.Notes, fmt.Sprintf("reports of nsys %v hold the environments of your processes, tokens and keys with them: keep them to yourself", l.Tool.Version))
 	}
 	if command == "profile" {
 		p.Args = append(p.Args, quiet(own)...)

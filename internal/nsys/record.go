@@ -99,6 +99,10 @@ func (r *Record) NewWindow(dir, output string) (*Window, error) {
 		if r.Mode == Whole && n == 1 && output == "" {
 			w.Output = r.Output + Suffix
 		}
+		// The number of a report of an earlier session is passed over.
+		if _, err := os.Lstat(w.Output); err == nil && output == "" && !(r.Mode == Whole && n == 1) {
+			continue
+		}
 		f, err := os.OpenFile(windowFile(dir, n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -161,6 +165,15 @@ func Open(dir string) *Window {
 	return nil
 }
 
+// Last is the newest window that was opened; nil: none was.
+func Last(dir string) *Window {
+	list := slices.DeleteFunc(Windows(dir), func(w *Window) bool { return w.Opened.IsZero() })
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}
+
 func writeJSON(path string, v any) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
@@ -181,8 +194,8 @@ func readJSON(path string, v any) error {
 }
 
 // Expand replaces nsys' patterns in the name of a report: %h by the host, %p by the
-// process id, %q{NAME} by a variable, %% by %. nsys itself could not: it does not
-// get the variables.
+// process id, %q{NAME} by a variable, %% by %. Else nobody would know the names that
+// nsys makes of them.
 func Expand(name string, getenv func(string) (string, bool)) (string, error) {
 	var out strings.Builder
 	for {

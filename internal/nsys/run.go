@@ -29,11 +29,7 @@ type Launch struct {
 	Output   string   // absolute, without ending
 	Options  []string // the user's for nsys, as --name=value
 
-	Command, Environ []string
-	// Self is the program, with its arguments, that TakeOver runs in. nil: nsys
-	// starts the command itself, with the whole environment.
-	Self []string
-
+	Command        []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Log            func(line string)
@@ -57,9 +53,6 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 	for _, n := range plan.Notes {
 		l.Log(n)
 	}
-	if _, err := exec.LookPath(l.Command[0]); err != nil {
-		return 0, fmt.Errorf("%s: %w", l.Command[0], errors.Unwrap(err))
-	}
 	for try := 1; ; try++ {
 		r := &running{Launch: l, plan: plan, done: make(chan struct{}), copied: make(chan struct{})}
 		r.record = l.record()
@@ -67,9 +60,6 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 		s, err := r.ready(ctx)
-		if err != nil {
-			os.Remove(r.given)
-		}
 		if err != nil && r.raced() && try < 4 {
 			l.Log(fmt.Sprintf("nsys %v failed as it started, as it does now and then: trying again", l.Tool.Version))
 			orphan(l.Session)
@@ -90,7 +80,6 @@ type running struct {
 	*Launch
 	plan   *Plan
 	cmd    *exec.Cmd
-	given  string // file of the environment, which the program takes
 	done   chan struct{}
 	copied chan struct{} // all output is passed on
 	err    error         // of cmd, when done
@@ -126,24 +115,12 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-func (r *running) start() (err error) {
-	environ := slices.Concat(r.Environ, []string{"TMPDIR=" + r.Tool.TmpDir})
-	if r.Range == "nvtx" {
-		environ = append(environ, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // plain strings count too
-	}
-	args := slices.Clone(r.plan.Args)
-	if r.Self != nil {
-		if r.given, err = handOver(r.Dir, environ); err != nil {
-			return err
-		}
-		args = append(append(args, r.Self...), r.given)
-	}
-	args = append(args, r.Command...)
+func (r *running) start() error {
 	// Not of a context: nsys must not be killed before its report is made.
-	r.cmd = exec.Command(r.Tool.Path, args...)
-	r.cmd.Env = environ
-	if r.Self != nil {
-		r.cmd.Env = slices.Concat(CleanEnv(environ), []string{"TMPDIR=" + r.Tool.TmpDir})
+	r.cmd = exec.Command(r.Tool.Path, slices.Concat(r.plan.Args, r.Command)...)
+	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.Tool.TmpDir)
+	if r.Range == "nvtx" {
+		r.cmd.Env = append(r.cmd.Env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // plain strings count too
 	}
 	r.out.to, r.errs.to = r.Stdout, r.Stderr
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.Stdin, &r.out, &r.errs
@@ -164,13 +141,12 @@ func (r *running) start() (err error) {
 		})
 	}
 	r.Log("running " + Quote(r.cmd.Args))
-	err = r.cmd.Start()
+	err := r.cmd.Start()
 	for _, end := range ends {
 		end.Close()
 	}
 	go func() { copying.Wait(); close(r.copied) }()
 	if err != nil {
-		os.Remove(r.given)
 		return err
 	}
 	go func() {
@@ -193,8 +169,7 @@ func (r *running) ready(ctx context.Context) (*Session, error) {
 		select {
 		case <-r.done:
 			sleepUntil(r.copied, time.Second)
-			_, err := os.Stat(r.given) // the program takes it
-			if r.given != "" && err == nil || r.given == "" && r.cmd.ProcessState.ExitCode() == 1 && refused.MatchString(r.problem()) {
+			if r.cmd.ProcessState.ExitCode() == 1 && (r.raced() || refused.MatchString(r.problem())) {
 				return nil, fmt.Errorf("%w: %s", ErrNotStarted, r.problem())
 			}
 			return nil, nil
@@ -217,7 +192,7 @@ func sleepUntil(done <-chan struct{}, limit time.Duration) {
 }
 
 // refused begins what nsys says when it starts nothing.
-var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executable not found|No such file or directory:|Agent launcher failed|Session name|.*boost::wrapexcept)`)
+var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executable not found|No such file or directory:|Agent launcher failed|Session name)`)
 
 // problem is what nsys said first.
 func (r *running) problem() string { return firstLine(r.errs.String()) }

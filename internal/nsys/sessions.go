@@ -64,7 +64,7 @@ func (s State) String() string {
 	return string(s)
 }
 
-var sessionLine = regexp.MustCompile(`^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(.+?)\s*$`)
+var sessionLine = regexp.MustCompile(`^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S.*?)\s*$`)
 
 // ParseSessions reads what nsys sessions list prints.
 func ParseSessions(text string) (list []Session) {
@@ -74,10 +74,11 @@ func ParseSessions(text string) (list []Session) {
 			continue
 		}
 		n, err := strconv.Atoi(m[4])
-		if err != nil {
+		name := strings.TrimSpace(m[5])
+		if err != nil || name == "" {
 			continue
 		}
-		list = append(list, Session{ID: m[1], Age: m[2], State: State(m[3]), Launched: n, Name: m[5]})
+		list = append(list, Session{ID: m[1], Age: m[2], State: State(m[3]), Launched: n, Name: name})
 	}
 	return list
 }

@@ -3,7 +3,6 @@
 package nsys
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 )
@@ -17,6 +16,3 @@ func pass(_ os.Signal, pid int) error {
 	}
 	return p.Kill()
 }
-
-// Become makes this process the program.
-func Become(string, []string, []string) error { return errors.ErrUnsupported }

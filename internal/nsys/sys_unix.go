@@ -26,8 +26,3 @@ func pass(sig os.Signal, pid int) error {
 	}
 	return syscall.Kill(pid, s)
 }
-
-// Become makes this process the program.
-func Become(program string, args, environ []string) error {
-	return syscall.Exec(program, args, environ)
-}

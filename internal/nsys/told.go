@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,6 +61,7 @@ func (t *Told) Start(ctx context.Context, output string, options []string) (*Win
 
 // freeName is a report in the working directory that is not there yet.
 func freeName(session string) (string, error) {
+	session = strings.Trim(session, "[]") // [default]
 	for n := 1; ; n++ {
 		path, err := filepath.Abs(fmt.Sprintf("%s-window-%d%s", session, n, Suffix))
 		if err != nil {
@@ -72,7 +74,7 @@ func freeName(session string) (string, error) {
 }
 
 // ErrNoReport: the window was closed before anything was collected.
-var ErrNoReport = errors.New("there is no report: the program had not begun its range")
+var ErrNoReport = errors.New("there is no report, for none had begun")
 
 // Stop closes the window and puts its report where it belongs, or at output if that
 // is not "".
@@ -116,3 +118,27 @@ func (t *Told) Stop(ctx context.Context, output string, patience time.Duration) 
 	}
 	return w, err
 }
+
+// Next is the window of a session of mode Range that waits for its range, or has
+// begun; nil: no more ranges are waited for.
+func (t *Told) Next(ctx context.Context) *Window {
+	began, idle := time.Now(), time.Now()
+	for {
+		s, err := t.Tool.Look(ctx, t.Session.ID)
+		if err != nil || s == nil {
+			return nil
+		}
+		if w := Open(t.Dir); w != nil && (s.State.Armed() || s.State.Collecting()) {
+			return w
+		}
+		if !s.State.Ready() {
+			idle = time.Now() // a report is being made
+		}
+		if time.Since(idle) > rearmed || time.Since(began) > startPatience || !sleep(ctx, pollEvery) {
+			return nil
+		}
+	}
+}
+
+// rearmed is the most that a session takes from a report to the next waiting.
+const rearmed = 3 * time.Second
