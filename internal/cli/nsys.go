@@ -121,7 +121,7 @@ func nsysFind(ctx context.Context, root, given, ref string) (*nsysSession, error
 		return nil, err
 	}
 	by := []func(s nsysSession) bool{
-		func(s nsysSession) bool { return ref == "" },
+		func(s nsysSession) bool { return ref == "" && s.Session.State != "Shutdown" },
 		func(s nsysSession) bool { return s.Session.Name == ref || s.Session.ID == ref },
 		func(s nsysSession) bool { return s.run != "" && (s.run == ref || strings.HasSuffix(s.run, "-"+ref)) },
 	}

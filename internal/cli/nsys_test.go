@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -257,7 +258,8 @@ func TestNsysRanges(t *testing.T) {
 func TestNsysForeign(t *testing.T) {
 	tool := realNsys(t)
 	dir := t.TempDir()
-	cmd := exec.Command(tool, "profile", "--trace=nvtx", "--start-later=true", "--session-new=foreign", "--output=first", "sleep", "60")
+	name := fmt.Sprintf("foreign-%d", time.Now().UnixNano()) // one that ended lately keeps its name for a while
+	cmd := exec.Command(tool, "profile", "--trace=nvtx", "--start-later=true", "--session-new="+name, "--output=first", "sleep", "60")
 	cmd.Dir = dir
 	var log syncBuffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &log, &log, time.Second
@@ -267,11 +269,11 @@ func TestNsysForeign(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
 	defer func() {
-		exec.Command(tool, "shutdown", "--session=foreign").Run()
+		exec.Command(tool, "shutdown", "--session="+name).Run()
 		<-ended
 	}()
 	for range 100 {
-		if status, out, _ := stepscope(t, "nsys", "sessions"); status == exitOK && strings.Contains(out, "waiting for start") {
+		if status, out, _ := stepscope(t, "nsys", "sessions"); status == exitOK && regexp.MustCompile(name+` +\d+ +waiting for start`).MatchString(out) {
 			break
 		}
 		select {
@@ -283,9 +285,9 @@ func TestNsysForeign(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	for _, name := range []string{"a", "b"} {
-		want := filepath.Join(dir, name+".nsys-rep")
-		status, out, errs := stepscope(t, "nsys", "start", "foreign", "--duration", "0.2", "-o", want)
+	for _, report := range []string{"a", "b"} {
+		want := filepath.Join(dir, report+".nsys-rep")
+		status, out, errs := stepscope(t, "nsys", "start", name, "--duration", "0.2", "-o", want)
 		if status != exitOK || !strings.HasPrefix(out, want+"\n") {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
 		}
