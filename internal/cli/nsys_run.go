@@ -94,7 +94,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	err = os.MkdirAll(l.Dir, 0o777)
 	if err == nil {
 		e.warn("run %s: %s", run.ID(), run.Dir())
-		c.next(e, l.Session)
+		c.next(e, run.ID())
 		e.status, err = c.attend(ctx, l)
 	}
 	return errors.Join(err, c.keep(e, run, err))
@@ -118,11 +118,11 @@ func (c *nsysRunCmd) attend(ctx context.Context, l *nsys.Launch) (int, error) {
 const reportPatience = time.Hour
 
 // next says what the user can do now.
-func (c *nsysRunCmd) next(e *env, session string) {
+func (c *nsysRunCmd) next(e *env, run string) {
 	switch c.mode() {
 	case nsys.Later:
 		if c.Delay == 0 {
-			e.warn("it collects nothing until: stepscope nsys start %s --duration 5s", session)
+			e.warn("it collects nothing until: stepscope nsys start %s --duration 5s", run[strings.LastIndex(run, "-")+1:])
 		}
 	case nsys.Range:
 		e.warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")

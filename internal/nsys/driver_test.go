@@ -160,7 +160,7 @@ func TestPlan(t *testing.T) {
 func TestRunRetries(t *testing.T) {
 	race := recorded(t, "2022.4.2/errors-startup-race", "nsys launch -t nvtx --session-new=demo /bin/bash graceful.sh", 1)
 	illegal := recorded(t, "2022.4.2/errors-profile", "nsys profile -t bogus ./server 1", 1)
-	tool, calls := fake(t, helps(t, "2022.4.2", map[string][]reply{"sessions": {none}, "launch": {race, race, illegal}}))
+	tool, calls := fake(t, helps(t, "2022.4.2", map[string][]reply{"sessions": {none}, "launch": {race, {err: "Agent launcher failed.\n", status: 1}, illegal}}))
 	var out, errs bytes.Buffer
 	l := &Launch{
 		Tool: tool, Dir: t.TempDir(), Session: "s", Mode: Later, Output: "/r/x", Command: []string{"true"},
@@ -170,8 +170,10 @@ func TestRunRetries(t *testing.T) {
 	if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "Illegal --trace argument 'bogus'") {
 		t.Errorf("%v", err)
 	}
-	if n := strings.Count(calls(), "\nlaunch --trace"); n != 3 {
-		t.Errorf("%d launches:\n%s", n, calls())
+	for _, name := range []string{"s", "s-2", "s-2-3"} {
+		if strings.Count(calls(), "--session-new="+name+" ") != 1 {
+			t.Errorf("no launch of %s:\n%s", name, calls())
+		}
 	}
 }
 

@@ -89,6 +89,15 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 	return p, nil
 }
 
+// rename gives the session another name.
+func (p *Plan) rename(session string) {
+	for i, a := range p.Args {
+		if strings.HasPrefix(a, "--session-new=") {
+			p.Args[i] = "--session-new=" + session
+		}
+	}
+}
+
 // NVTXRange is the range that stepscope's own servers open during a window of
 // CUDA_PROFILER, and their domain.
 const NVTXRange = "cudaProfilerApi@stepscope"

@@ -63,6 +63,11 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 		if err != nil && r.raced() && try < 4 {
 			l.Log(fmt.Sprintf("nsys %v failed as it started, as it does now and then: trying again", l.Tool.Version))
 			orphan(l.Session)
+			again := *l
+			again.Session = fmt.Sprintf("%s-%d", l.Session, try+1) // the name may not be free yet
+			plan.rename(again.Session)
+			l = &again
+			sleep(ctx, time.Second)
 			continue
 		}
 		if err != nil {
@@ -197,8 +202,12 @@ var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executab
 // problem is what nsys said first.
 func (r *running) problem() string { return firstLine(r.errs.String()) }
 
-// raced is a failure of 2022.4.2 that another try mends.
-func (r *running) raced() bool { return strings.Contains(r.errs.String(), "boost::wrapexcept") }
+// raced is a failure of 2022.4.2 that another try mends. The second text is also
+// what it says of a name that is taken, but ours are not.
+func (r *running) raced() bool {
+	said := r.errs.String()
+	return strings.Contains(said, "boost::wrapexcept") || strings.HasPrefix(said, "Agent launcher failed")
+}
 
 // record is what is known before the start.
 func (l *Launch) record() Record {
