@@ -6,5 +6,5 @@ type traceCmd struct {
 	Check  checkCmd  `cmd:"" help:"Say what a set of trace files holds and what is wrong with it."`
 	Cut    cutCmd    `cmd:"" help:"A smaller valid trace of a window, for sharing."`
 	Export exportCmd `cmd:"" help:"All spans as a table: Parquet, CSV or SQLite."`
-	Open   openCmd   `cmd:"" help:"Hand a trace to ui.perfetto.dev in the browser."`
+	Open   openCmd   `cmd:"" aliases:"view" help:"Hand a trace to ui.perfetto.dev in the browser."`
 }
