@@ -15,6 +15,7 @@ type Trace struct {
 	Spans   []Span // sorted by track, start, longest first: a parent precedes its children
 	Ops     []Op   // GPU work; Span.Detail of a span with Cat.OnGPU() indexes it
 	Comms   []Comm // what collectives carried; indexed by Op.Comm
+	Moves   []Move // what copies of keys and values carried; see Op.Move
 	Shapes  []Shape
 	Memory  []MemoryPoint // in the order recorded
 	Notes   []Note
@@ -126,6 +127,13 @@ type Op struct {
 	Grid, Block [3]int32
 	Bytes       int64 // copies and memsets
 	Comm        int32 // indexes Comms; -1: not a collective, or no arguments recorded
+	Move        int32 // Moves[Move-1]; 0: not said, or no copy from one server to another
+}
+
+// Move says whose keys and values a copy took from a prefill to a decode server.
+type Move struct {
+	Requests StringID // ids as in Pass.Requests, those of the server that wrote the trace
+	Room     int64    // by which both servers know the request; 0: not said
 }
 
 // Comm holds the arguments of a collective as Kineto records them.

@@ -70,6 +70,7 @@ type step struct {
 	info       trace.Step
 	name       trace.StringID
 	track      trace.TrackID
+	requests   trace.StringID // as in trace.Pass
 }
 
 // names numbers kernel names, and names with grids, over all ranks, and

@@ -7,7 +7,7 @@ func findSteps(t *trace.Trace) ([]step, string) {
 	passes, rule := trace.Passes(t)
 	steps := make([]step, len(passes))
 	for i, p := range passes {
-		steps[i] = step{start: p.Start, end: p.End, info: p.Step, name: p.Name, track: p.Track}
+		steps[i] = step{start: p.Start, end: p.End, info: p.Step, name: p.Name, track: p.Track, requests: p.Requests}
 	}
 	return steps, rule
 }

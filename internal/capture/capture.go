@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Roles of servers whose prefill and decode are apart.
@@ -134,6 +135,7 @@ type member struct {
 	hasSteps  bool
 	mayRecord bool           // it was started, and nothing says that it has ended
 	src       collect.Source // where they are read; nil: not settled yet
+	loads     []trace.Load   // of its queues, see sample
 	mu        sync.Mutex
 }
 

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,8 @@ type ServerResult struct {
 	Broken  []string `json:"broken"`           // files that are not whole, and why
 	Notes   []string `json:"notes"`
 	Problem string   `json:"problem,omitempty"` // why there is nothing
+	// Loads is what a prefill or decode server said of its queues meanwhile.
+	Loads []trace.Load `json:"loads,omitempty"`
 
 	err error
 }
@@ -113,15 +116,15 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 		err = m.nothing(ctx, w)
 	}
 	r.Notes = append(r.Notes, w.notes...)
+	if r.Loads = m.loads; len(r.Loads) > 0 {
+		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
+	}
 	if err != nil {
 		r.err, r.Problem = err, err.Error()
 		return r
 	}
 	if m.raw != nil {
-		path := filepath.Join(dir, "server_args.json")
-		if err := atomicfile.Write(path, func(f io.Writer) error { _, err := f.Write(m.raw); return err }); err != nil {
-			r.Notes = append(r.Notes, "server_args.json could not be written: "+err.Error())
-		}
+		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
 	}
 	m.sort(w, &r)
 	if !m.o.NoMerge {
@@ -130,16 +133,28 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 	return r
 }
 
+// LoadsFile is the file of ServerResult.Loads, beside the server's traces.
+const LoadsFile = "loads.json"
+
+// write adds a file of what the server said. That it cannot be written is a note.
+func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) error) {
+	if err := atomicfile.Write(filepath.Join(dir, name), text); err != nil {
+		r.Notes = append(r.Notes, name+" could not be written: "+err.Error())
+	}
+}
+
 // attend waits, with tiny requests meanwhile if that is asked for.
 func (m *member) attend(ctx context.Context, w *watch) error {
+	stop := m.sampling(ctx)
+	defer stop()
 	if !m.o.Probe {
 		return w.wait(ctx)
 	}
-	probing, stop := context.WithCancel(ctx)
+	probing, end := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { m.probe(probing) })
 	err := w.wait(ctx)
-	stop()
+	end()
 	wg.Wait()
 	return err
 }

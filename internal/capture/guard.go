@@ -12,14 +12,16 @@ import (
 const guardEvery = 100 * time.Millisecond
 
 // Guard closes the windows of servers that know no number of steps (vLLM) when it
-// is reached, for a caller that has other things to do than to Collect. It returns
-// when all are closed, or ctx ends.
+// is reached, and looks at the queues of prefill and decode servers, for a caller that
+// has other things to do than to Collect. It returns when nothing of it is left to do,
+// or ctx ends.
 func (s *Session) Guard(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range s.members {
 		if m.kind == VLLM && m.w.NumSteps > 0 {
 			wg.Go(func() { m.guard(ctx) })
 		}
+		wg.Go(func() { m.sample(ctx) })
 	}
 	wg.Wait()
 }

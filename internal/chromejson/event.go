@@ -97,6 +97,7 @@ const (
 	ArgName
 	ArgSortIndex
 	ArgRequests
+	ArgRoom
 )
 
 // argKey gives the id of a member's raw key, 0 for one nobody asks for. The
@@ -151,6 +152,8 @@ func argKey(k []byte) ArgKey {
 		return ArgSortIndex
 	case "rids":
 		return ArgRequests
+	case "room":
+		return ArgRoom
 	}
 	return 0
 }

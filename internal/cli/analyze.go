@@ -71,7 +71,9 @@ func (c *analyzeCmd) Help() string {
   stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json
 
 A benchmark run with traces, by its id or "last", also tells what its slow
-requests waited for.`
+requests waited for. A run of several servers, or a directory with one of each
+(prefill-0, decode-0, ...), explains each, and of prefill and decode servers
+what went between them and which side limits the throughput.`
 }
 
 // Run analyses.
@@ -91,60 +93,87 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 	}
-	run, err := c.run()
+	run, servers, err := c.run()
 	if err != nil {
 		return err
 	}
-	in, err := c.of(c.inputs)
-	if err != nil {
-		return err
+	if len(servers) > 1 {
+		return c.servers(ctx, e, rules, run, servers)
 	}
-	capture, err := e.readCapture(ctx, in, "analyze")
-	if err != nil {
-		return err
-	}
-	if err := capture.set.NotAnInput(c.HTML); err != nil {
-		return err
-	}
-	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})
+	capture, r, err := c.explain(ctx, e, c.inputs, rules)
 	if err != nil {
 		return err
 	}
 	var joined *waits.Result
 	if run != nil {
-		if joined, err = e.join(run, capture.traces, r); err != nil { // the findings stand
+		if joined, err = e.join(run, capture.traces, lateSteps(r)); err != nil { // the findings stand
 			e.warn("what the requests waited for is not known: %v", err)
 			e.incomplete()
 		}
 	}
-	switch c.HTML {
-	case "":
-	case "-":
+	if c.HTML == "-" {
 		return report.HTML(e.stdout, r)
-	default:
-		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
-			return writing(c.HTML, err)
-		}
-		e.warn("page written: %s", c.HTML)
 	}
-	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
+	if err := c.page(e, c.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
+		return err
+	}
 	switch {
 	case c.JSON && joined != nil:
 		return joinJSON(e.stdout, r, joined)
 	case c.JSON:
 		return report.JSON(e.stdout, r)
-	case c.Markdown:
+	}
+	if err := c.print(e, r); err != nil || joined == nil || c.Markdown {
+		return err
+	}
+	return e.showJoin(joined, c.rows())
+}
+
+// explain reads a window and analyses it.
+func (c *analyzeCmd) explain(ctx context.Context, e *env, in inputs, rules *kernel.Rules) (*captured, *analysis.Report, error) {
+	in, err := c.of(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	capture, err := e.readCapture(ctx, in, "analyze")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := capture.set.NotAnInput(c.HTML); err != nil {
+		return nil, nil, err
+	}
+	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})
+	return capture, r, err
+}
+
+// print writes a report for people.
+func (c *analyzeCmd) print(e *env, r *analysis.Report) error {
+	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
+	if c.Markdown {
 		return report.Markdown(e.stdout, r, opt)
 	}
 	opt.Width, opt.Color = e.screen()
-	if err := report.Text(e.stdout, r, opt); err != nil || joined == nil {
-		return err
+	return report.Text(e.stdout, r, opt)
+}
+
+// page writes a page, if one is wanted.
+func (c *analyzeCmd) page(e *env, path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
 	}
-	limit := c.Top
+	if err := atomicfile.Write(path, write); err != nil {
+		return writing(path, err)
+	}
+	e.warn("page written: %s", path)
+	return nil
+}
+
+// rows is the most rows that a table may have; 0: no limit.
+func (c *analyzeCmd) rows() int {
 	if c.All {
-		limit = 0
+		return 0
 	}
-	return e.showJoin(joined, limit)
+	return c.Top
 }
 
 // captured is one profiling window, read.

@@ -18,32 +18,39 @@ import (
 )
 
 // run finds the run that analyze is given, and reads its traces instead; nil if
-// it is given files, or a run that has no load.
-func (c *analyzeCmd) run() (*store.Run, error) {
+// it is given files, or a run that has no load. servers are those that were recorded,
+// where files are kept apart by server.
+func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 	if len(c.Paths) != 1 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	run, err := c.named(c.Paths[0])
-	if run == nil || err != nil {
-		return nil, err
+	if run, err = c.named(c.Paths[0]); err != nil {
+		return nil, nil, err
+	}
+	if run == nil {
+		servers, err = serversBelow(c.Paths[0])
+		return nil, servers, err
 	}
 	if c.Paths = tracesOf(run); len(c.Paths) == 0 {
-		return nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
+		return nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
+	}
+	if servers, err = serversOf(run); err != nil {
+		return nil, nil, err
 	}
 	if !hasRecords(run) {
-		return nil, nil
+		run = nil
 	}
-	return run, nil
+	return run, servers, nil
 }
 
 // join says what the slow requests of a run waited for.
-func (e *env) join(run *store.Run, traces []*trace.Trace, r *analysis.Report) (*waits.Result, error) {
+func (e *env) join(run *store.Run, traces []*trace.Trace, late []waits.Late) (*waits.Result, error) {
 	load, err := e.readLoad(run)
 	if err != nil {
 		return nil, err
 	}
 	m := run.Manifest()
-	return waits.Analyze(load.Runs, traces, waits.Options{Host: m.Machine.Host, Late: lateSteps(r)})
+	return waits.Analyze(load.Runs, traces, waits.Options{Host: m.Machine.Host, Late: late})
 }
 
 // lateSteps are the steps that findings say were made longer by a late rank, and

@@ -243,7 +243,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		},
 		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
 		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
-		Log: func(line string) { fmt.Fprintln(e.stderr, line) },
+		Log: e.logger(),
 	}
 	for _, h := range c.Header {
 		if name, value, ok := strings.Cut(h, "="); ok {
@@ -373,18 +373,19 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 	return err
 }
 
-// explainServers prints the findings of what was captured, server by server.
+// explainServers prints the findings of what was captured, server by server, and of
+// prefill and decode servers together.
 func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
-	for _, r := range res.Servers {
-		fmt.Fprintf(e.stdout, "\n%s\n  %s\n\n", strings.TrimSpace(r.Role+" "+r.URL), strings.Join(r.Lines(), "\n  "))
-		if len(r.Traces) == 0 || ctx.Err() != nil {
-			continue
-		}
-		a := analyzeCmd{inputs: inputs{Paths: r.Traces}, shown: shown{Top: 5}}
-		if err := a.Run(ctx, e); err != nil {
-			e.warn("%s: %v", r.URL, err)
+	fmt.Fprintln(e.stdout)
+	c := analyzeCmd{shown: shown{Top: 5}}
+	all, err := c.each(ctx, e, nil, recordedBy(res))
+	if err != nil {
+		if ctx.Err() == nil {
+			e.warn("%s: %v", res.Servers[0].URL, err)
 			e.incomplete()
 		}
+		return nil
 	}
-	return nil
+	_, err = c.together(e, nil, all)
+	return err
 }

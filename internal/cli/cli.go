@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -50,6 +51,16 @@ func (e *env) incomplete() { e.status = max(e.status, exitIncomplete) }
 // warn prints one line for people on stderr.
 func (e *env) warn(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "stepscope: "+format+"\n", args...)
+}
+
+// logger prints lines on stderr; any goroutine may call it.
+func (e *env) logger() func(line string) {
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(e.stderr, line)
+	}
 }
 
 // usageError is the user's mistake in flags or arguments.

@@ -11,8 +11,8 @@ import (
 )
 
 // valve is a wire to a bootstrap port that loses all that comes after so many bytes,
-// and breaks when an end does.
-func valve(t *testing.T, port string, after int64) (at string, shut <-chan struct{}) {
+// and breaks when an end does. open cuts the wires that lost something and loses no more.
+func valve(t *testing.T, port string, after int64) (at string, shut <-chan struct{}, open func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -21,17 +21,26 @@ func valve(t *testing.T, port string, after int64) (at string, shut <-chan struc
 	t.Cleanup(func() { ln.Close() })
 	stopped, once := make(chan struct{}), sync.Once{}
 	var passed atomic.Int64
+	var mu sync.Mutex
+	var lossy []net.Conn
+	opened := false
 	wire := func(in net.Conn) {
 		defer in.Close()
 		out, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err != nil {
 			return
 		}
+		mu.Lock()
+		loses := !opened
+		if loses {
+			lossy = append(lossy, in, out)
+		}
+		mu.Unlock()
 		go func() { io.Copy(out, in); out.Close() }()
 		buf := make([]byte, 4096)
 		for {
 			n, err := out.Read(buf)
-			if passed.Add(int64(n)) > after {
+			if passed.Add(int64(n)) > after && loses {
 				once.Do(func() { close(stopped) })
 				n = 0
 			}
@@ -50,7 +59,15 @@ func valve(t *testing.T, port string, after int64) (at string, shut <-chan struc
 		}
 	}()
 	_, at, _ = net.SplitHostPort(ln.Addr().String())
-	return at, stopped
+	return at, stopped, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		opened = true
+		for _, c := range lossy {
+			c.Close()
+		}
+		lossy = nil
+	}
 }
 
 // TestDisaggKilled kills workers in the middle of things: what they were needed for
@@ -108,7 +125,7 @@ func TestDisaggKilled(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			port, shut := c.p.port, make(<-chan struct{})
 			if c.transfer {
-				port, shut = valve(t, c.p.port, 100_000)
+				port, shut, _ = valve(t, c.p.port, 100_000)
 			}
 			done := make(chan struct{})
 			others := others(c.otherP, c.otherD, done)

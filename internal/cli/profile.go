@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/analysis"
 	profiler "github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/experiment"
 	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/report"
 	"github.com/stepscope/stepscope/internal/store"
 )
 
@@ -55,6 +56,7 @@ type profileCmd struct {
 	Fetch     string        `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
 	FetchList string        `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 	LocalDir  string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
+	Duration  time.Duration `placeholder:"TIME" help:"Record for so long instead of so many steps: prefill and decode servers for the same time."`
 	Timeout   time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
 	Stall     time.Duration `default:"60s" help:"A rank whose trace has not come so long after the last is missing."`
 	Probe     bool          `help:"Send tiny requests, so that an idle server makes steps."`
@@ -85,7 +87,8 @@ func (c *profileCmd) Help() string {
 	return `Examples:
   stepscope profile --num-steps 10
   stepscope profile --url http://gpu1:30000 --fetch 'ssh {host} cat {path}' -o traces
-  stepscope profile --prefill-url http://p0:30000 --decode-url http://d0:30000 --profile-by-stage
+  stepscope profile --url http://router:30000 --duration 2s
+  stepscope profile --prefill-url http://p0:30000 --decode-url http://d0:30000
   stepscope profile stop --url http://localhost:30000`
 }
 
@@ -112,6 +115,14 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	dir := c.local(window, s)
 	// As SGLang's program says it.
 	fmt.Fprintf(e.stderr, "Dump profiling traces to %s\n", dir)
+	if c.Duration > 0 {
+		fmt.Fprintf(e.stderr, "Recording for %v....\n", c.Duration)
+		recording, end := context.WithTimeout(ctx, c.Duration)
+		s.Guard(recording)
+		<-recording.Done()
+		end()
+		return c.finish(ctx, e, s, o, dir)
+	}
 	fmt.Fprintf(e.stderr, "Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)\n",
 		window.NumSteps, map[bool]string{true: "True", false: "False"}[window.ByStage])
 	return c.finish(ctx, e, s, o, dir)
@@ -190,38 +201,52 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, o 
 	if err := c.keep(e, res); err != nil {
 		return err
 	}
-	reports := make([]json.RawMessage, len(res.Servers))
-	for i, r := range res.Servers {
-		name := r.URL
-		if r.Role != "" {
-			name = r.Role + " " + name
-		}
-		if !c.JSON {
-			fmt.Fprintf(e.stdout, "%s\n  %s\n", name, strings.Join(r.Lines(), "\n  "))
-		}
-		if c.NoAnalyze || len(r.Traces) == 0 {
-			continue
-		}
-		report, err := c.analyze(ctx, e, r, len(res.Servers) > 1)
-		if err != nil && (len(res.Servers) == 1 || ctx.Err() != nil) {
+	a := analyzeCmd{JSON: c.JSON, HTML: c.HTML, shown: c.shown}
+	rules, err := a.rules()
+	if err != nil {
+		return err
+	}
+	if a.HTML != "" {
+		if a.HTML, err = target(a.HTML, "", "report.html"); err != nil {
 			return err
 		}
-		if err != nil { // the others have theirs
-			e.warn("%s: %v", name, err)
-			e.incomplete()
-			continue
-		}
-		reports[i] = report
 	}
-	if !c.JSON {
+	servers := recordedBy(res)
+	if c.NoAnalyze {
+		for i := range servers {
+			servers[i].Paths = nil
+		}
+	}
+	all, err := a.each(ctx, e, rules, servers)
+	if err != nil {
+		return err
+	}
+	pd, err := a.together(e, rules, all)
+	switch {
+	case err != nil:
+		return err
+	case !c.JSON:
 		return printWindows(e, windows)
 	}
-	return e.printJSON(struct {
+	out := struct {
 		Format int `json:"format"`
 		*profiler.Result
-		Reports []json.RawMessage `json:"reports"`        // of each server, as analyze prints them; null: none
+		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
+		PD      *analysis.PD      `json:"pd,omitempty"`
 		Nsys    []*nsys.Window    `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
-	}{1, res, reports, windows})
+	}{Format: 1, Result: res, Nsys: windows}
+	for _, x := range all {
+		r, err := jsonOf(x.report)
+		if err != nil {
+			return err
+		}
+		out.Reports = append(out.Reports, r)
+	}
+	if pd != nil {
+		plain := report.PlainPD(pd)
+		out.PD = &plain
+	}
+	return e.printJSON(out)
 }
 
 // keep records the window as a run.
@@ -240,25 +265,6 @@ func (c *profileCmd) keep(e *env, res *profiler.Result) error {
 	}
 	e.warn("run kept: %s", r.Dir())
 	return err
-}
-
-// analyze prints the findings of one server, or gives them as JSON.
-func (c *profileCmd) analyze(ctx context.Context, e *env, r profiler.ServerResult, several bool) (json.RawMessage, error) {
-	a := analyzeCmd{inputs: inputs{Paths: r.Traces}, JSON: c.JSON, HTML: c.HTML, shown: c.shown}
-	if several && c.HTML != "" {
-		ext := filepath.Ext(c.HTML)
-		a.HTML = strings.TrimSuffix(c.HTML, ext) + "-" + r.Name + ext
-	}
-	if !c.JSON {
-		fmt.Fprintln(e.stdout)
-		return nil, a.Run(ctx, e)
-	}
-	var out bytes.Buffer
-	inner := *e
-	inner.stdout = &out
-	err := a.Run(ctx, &inner)
-	e.status = max(e.status, inner.status)
-	return out.Bytes(), err
 }
 
 // check looks at the values and makes of them what package capture wants.
@@ -284,8 +290,15 @@ func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Targe
 	if c.Timeout <= 0 || c.Stall <= 0 {
 		return fail(fmt.Errorf("--timeout %v, --stall %v: give times above 0, as 90s or 5m", c.Timeout, c.Stall))
 	}
-	if c.NumSteps == 0 && c.Action == "run" {
-		return fail(fmt.Errorf("--num-steps 0 records without end: use profile start and profile stop for that"))
+	switch {
+	case c.Duration < 0:
+		return fail(fmt.Errorf("--duration %v: give a time above 0, as 500ms or 2s", c.Duration))
+	case c.Duration > 0 && (c.Action != "run" || c.ByStage || c.StartStep > 0 || c.Probe):
+		return fail(fmt.Errorf("--duration goes with profile run, without --profile-by-stage, --start-step and --probe"))
+	case c.Duration > 0:
+		c.NumSteps = 0
+	case c.NumSteps == 0 && c.Action == "run":
+		return fail(fmt.Errorf("--num-steps 0 records without end: give --duration, or use profile start and profile stop"))
 	}
 	header, err := c.header()
 	if err != nil {
@@ -294,7 +307,7 @@ func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Targe
 	if targets, err = c.targets(header); err != nil {
 		return fail(err)
 	}
-	o = profiler.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: func(line string) { fmt.Fprintln(e.stderr, line) }}
+	o = profiler.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.logger()}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/analysis"
 )
 
 // TestRoute is one life of a router before two servers: a load goes through it, and
@@ -98,4 +100,56 @@ func TestRouteClients(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRoutePDClients runs SGLang's own programs through a router before prefill and
+// decode servers: what they profile is one side's, one kind of step.
+func TestRoutePDClients(t *testing.T) {
+	python := os.Getenv("STEPSCOPE_SGLANG_PYTHON")
+	if python == "" {
+		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
+	}
+	args := []string{"launch_router", "--port", "0", "--pd-disaggregation", "--mini-lb", "--policy", "round_robin"}
+	var urls [2][]string
+	for i, role := range []string{"prefill", "decode"} {
+		for range 2 {
+			s := startServe(t, python, "--model-path", "builtin:llama-tiny", "--disaggregation-mode", role, "--disaggregation-bootstrap-port", "0")
+			urls[i] = append(urls[i], s.url)
+			args = append(args, "--"+role, s.url)
+		}
+	}
+	s := startVerb(t, python, args...)
+	for _, args := range [][]string{
+		{"--backend", "sglang", "--flush-cache"},
+		{"--backend", "sglang", "--disable-stream", "--return-logprob"},
+		{"--backend", "sglang-oai", "--model", "builtin:llama-tiny"},
+		{"--backend", "sglang-oai-chat"},
+		{"--backend", "sglang-oai-chat", "--disable-stream"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) { s.bench(t, "", args...) })
+	}
+	t.Run("send_one", func(t *testing.T) { s.sendOne(t, "", "--max-new-tokens", "8", "--stream") })
+	for i, role := range []string{"prefill", "decode"} {
+		t.Run("profile "+role, func(t *testing.T) {
+			traces := t.TempDir()
+			s.bench(t, traces, "--backend", "sglang", "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-"+role+"-url", urls[i][0], urls[i][1])
+			pattern := filepath.Join(traces, "*", "*.trace.json.gz")
+			soon(t, "there are two traces", func() bool { return len(glob(t, pattern)) == 2 })
+			for _, path := range glob(t, pattern) {
+				status, out, errs := run(t, t.Context(), "analyze", "--json", path)
+				var r analysis.Report
+				if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
+					t.Fatalf("status %d, %v:\n%s", status, err, errs)
+				}
+				for _, step := range r.Steps {
+					if step.Kind != role {
+						t.Errorf("%s: step %s, want only %s", filepath.Base(path), step.Name, role)
+					}
+				}
+				if len(r.Steps) != 3 {
+					t.Errorf("%s: %d steps, want 3", filepath.Base(path), len(r.Steps))
+				}
+			}
+		})
+	}
 }

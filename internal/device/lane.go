@@ -21,10 +21,10 @@ const firstLane = firstStream + 64*nextStream
 
 // Transfer notes that something begins to move device memory from or to elsewhere.
 // The returned function says that it has ended, and how many bytes were moved. In a
-// trace that is a copy of this name, with the ids of the requests it is for, on a
-// row that no stream has; what goes on at the same time has rows of its own. Any
+// trace that is a copy of this name, with the ids of the requests it is for and the
+// room in which both ends know it, on a row that no stream has; what goes on at the same time has rows of its own. Any
 // goroutine may call both.
-func (d *Device) Transfer(name, requests string) (end func(bytes int64)) {
+func (d *Device) Transfer(name, requests string, room uint64) (end func(bytes int64)) {
 	r := d.recorder()
 	if r == nil {
 		return func(int64) {}
@@ -32,7 +32,7 @@ func (d *Device) Transfer(name, requests string) (end func(bytes int64)) {
 	l := d.lane(r)
 	start := record.Now()
 	return func(bytes int64) {
-		r.AddTransfer(l.id, name, requests, start, bytes)
+		r.AddTransfer(l.id, name, requests, room, start, bytes)
 		l.mu.Lock()
 		l.busy, l.rec = false, nil
 		l.mu.Unlock()

@@ -53,7 +53,7 @@ func (s *Serving) keep(out *Outcome) error {
 		return err
 	}
 	if samples := out.Last().Server; len(samples) > 0 {
-		if err := r.WriteJSON(store.File{Path: "server-metrics.json", Kind: "metrics", Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+		if err := r.WriteJSON(store.File{Path: "server-metrics.json", Kind: store.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
 			return err
 		}
 	}
@@ -89,6 +89,10 @@ func (s *Serving) keep(out *Outcome) error {
 func KeepCapture(r *store.Run, c *capture.Result) error {
 	for _, sr := range c.Servers {
 		add := func(kind store.Kind, path string) error {
+			path, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
 			rel, err := filepath.Rel(r.Dir(), path)
 			if err != nil {
 				return err
@@ -100,7 +104,11 @@ func KeepCapture(r *store.Run, c *capture.Result) error {
 					rel = filepath.Join("traces", sr.Name, filepath.Base(path))
 				}
 			}
-			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: "kineto.json.gz", Role: sr.Role, Host: sr.URL, Source: sr.From}
+			format := "kineto.json.gz"
+			if kind == store.KindMetrics {
+				format = "json"
+			}
+			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From}
 			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == store.KindTrace {
 				f.Rank, f.Stage = store.At(name.Rank), name.Stage
 			}
@@ -108,6 +116,11 @@ func KeepCapture(r *store.Run, c *capture.Result) error {
 		}
 		for _, p := range sr.Traces {
 			if err := add(store.KindTrace, p); err != nil {
+				return err
+			}
+		}
+		if len(sr.Loads) > 0 {
+			if err := add(store.KindMetrics, filepath.Join(sr.Dir, capture.LoadsFile)); err != nil {
 				return err
 			}
 		}

@@ -216,6 +216,7 @@ func (b *builder) links(e *chromejson.Event, s *trace.Span) {
 func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 	op := trace.Op{Comm: -1}
 	comm := trace.Comm{Seq: -1}
+	var move trace.Move
 	device, stream, isComm := int64(-1), int64(-1), false
 	intern := func(f chromejson.Field) trace.StringID { return b.t.Strings.Intern(e.Text(f)) }
 	for i := range e.Known {
@@ -252,11 +253,19 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 			comm.GroupSize = int32(n)
 		case chromejson.ArgSeq:
 			comm.Seq, _ = e.Int(f)
+		case chromejson.ArgRequests:
+			move.Requests = intern(f)
+		case chromejson.ArgRoom:
+			move.Room, _ = e.Int(f)
 		}
 	}
 	if isComm {
 		op.Comm = int32(len(b.t.Comms))
 		b.t.Comms = append(b.t.Comms, comm)
+	}
+	if move != (trace.Move{}) {
+		b.t.Moves = append(b.t.Moves, move)
+		op.Move = int32(len(b.t.Moves))
 	}
 	tr := &b.t.Tracks[s.Track]
 	if !tr.GPU {

@@ -124,6 +124,7 @@ func TestArguments(t *testing.T) {
 			"grid": [24, 1, 2], "block": [544, 1, 1], "Collective name": "allreduce", "In msg nelems": 10, "Out msg nelems": 20, "Group size": 4, "dtype": "BFloat16",
 			"Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]", "Seq": 5, "Comms Id": 18446744073709551615}}`,
 		`{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy", "pid": 3, "tid": 9, "ts": 4, "dur": 1, "args": {"bytes": 128, "correlation": 21}}`,
+		`{"ph": "X", "cat": "gpu_memcpy", "name": "kv_send layer=3", "pid": 3, "tid": 11, "ts": 5, "dur": 1, "args": {"bytes": 64, "correlation": 0, "rids": "a,\"b", "room": 9223372036854775807}}`,
 		x("cpu_op", "aten::mm", "1", "1", `"Input Dims": [[2, 3], [3, 4]], "Input type": ["float", "float"]`),
 		x("cpu_op", "aten::add", "1", "1", `"Input Dims": [[2, 3]]`),
 		`{"ph": "M", "name": "thread_name", "pid": 3, "tid": 9, "args": {"name": "stream 9 "}}`,
@@ -131,7 +132,10 @@ func TestArguments(t *testing.T) {
 	if s := tr.Source; s.Device != "B" || !s.WithStack || s.TraceID != "ff" || s.Host != "h" || s.World != (trace.World{Known: true, Rank: 2, Size: 4}) || s.Rank != trace.NoRank || !s.Complete {
 		t.Errorf("source %+v", s)
 	}
-	if len(tr.Ops) != 2 || tr.Ops[0].Grid != [3]int32{24, 1, 2} || tr.Ops[0].Comm != 0 || tr.Ops[1].Comm != -1 || tr.Ops[1].Bytes != 128 {
+	if len(tr.Moves) != 1 || tr.Ops[2].Move != 1 || tr.Ops[1].Move != 0 || tr.Strings.Get(tr.Moves[0].Requests) != `a,"b` || tr.Moves[0].Room != 1<<63-1 {
+		t.Errorf("keys and values moved %+v", tr.Moves)
+	}
+	if len(tr.Ops) != 3 || tr.Ops[0].Grid != [3]int32{24, 1, 2} || tr.Ops[0].Comm != 0 || tr.Ops[1].Comm != -1 || tr.Ops[1].Bytes != 128 {
 		t.Errorf("ops %+v", tr.Ops)
 	}
 	if c := tr.Comms[0]; tr.Strings.Get(c.Name) != "allreduce" || tr.Strings.Get(c.Ranks) != "[0, 1, 2, 3]" || tr.Strings.Get(c.DType) != "BFloat16" ||

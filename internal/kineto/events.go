@@ -119,6 +119,11 @@ func (k *writer) work(a *members, s *trace.Span) {
 		a.key("grid").triple(op.Grid)
 		a.key("block").triple(op.Block)
 	}
+	if op.Move > 0 && int(op.Move) <= len(k.t.Moves) {
+		m := &k.t.Moves[op.Move-1]
+		a.text("rids", k.name(m.Requests))
+		a.int("room", m.Room)
+	}
 	if op.Comm < 0 || int(op.Comm) >= len(k.t.Comms) {
 		return
 	}

@@ -47,6 +47,9 @@ func flatten(t *trace.Trace) plain {
 		case s.Cat.OnGPU():
 			op := t.Ops[s.Detail]
 			line += fmt.Sprintf(" %v %v %d bytes", op.Grid, op.Block, op.Bytes)
+			if op.Move > 0 {
+				line += fmt.Sprintf(" %q %d", get(t.Moves[op.Move-1].Requests), t.Moves[op.Move-1].Room)
+			}
 			if op.Comm >= 0 {
 				c := t.Comms[op.Comm]
 				line += fmt.Sprintf(" %q %q %q %q %d %d %d %d", get(c.Name), get(c.DType), get(c.Group), get(c.Ranks), c.GroupSize, c.In, c.Out, c.Seq)
@@ -225,7 +228,8 @@ func TestOddTrace(t *testing.T) {
 	}
 	const at = 1_790_857_026_123_456_789
 	tr.Comms = []trace.Comm{{Name: name("all_reduce"), Group: name(""), Seq: -1}, {Name: name("send"), Ranks: name("[0, 1]"), GroupSize: 2, In: 5, Seq: 0}}
-	tr.Ops = []trace.Op{{Grid: [3]int32{1, 2, 3}, Comm: 0}, {Bytes: 1 << 40, Comm: -1}, {Comm: 1}}
+	tr.Ops = []trace.Op{{Grid: [3]int32{1, 2, 3}, Comm: 0}, {Bytes: 1 << 40, Comm: -1, Move: 1}, {Comm: 1}}
+	tr.Moves = []trace.Move{{Requests: name("r1,r%2C2"), Room: 1<<63 - 1}}
 	tr.Spans = []trace.Span{
 		{Start: at, Dur: 1, Name: name("r\x01\n\u00e9\U0001F600\\u0041"), Cat: trace.UserAnnotation, Detail: int32(name(`r1,"r2"`))},
 		{Start: at + 1, Dur: 0, Name: name("cudaGraphLaunch"), Cat: trace.Runtime, Corr: 9, Detail: -1},

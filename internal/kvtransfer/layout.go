@@ -102,14 +102,14 @@ type Rank struct {
 	Pages func(layer, head int, block int32, n int) (k, v []byte)
 	// Span is told when blocks of a request begin to move and gives whom to tell
 	// that they have, with their bytes; nil: nobody wants to know.
-	Span func(name, request string) (end func(bytes int64))
+	Span func(name, request string, room uint64) (end func(bytes int64))
 }
 
-func (r *Rank) span(name, request string) func(int64) {
+func (r *Rank) span(name, request string, room uint64) func(int64) {
 	if r.Span == nil {
 		return func(int64) {}
 	}
-	return r.Span(name, request)
+	return r.Span(name, request, room)
 }
 
 // Worker is one side.

@@ -206,7 +206,7 @@ func (l *sinkLink) inSpan(r *Rank, h header, request string) {
 		return
 	}
 	l.endSpan()
-	l.span = r.span(fmt.Sprintf("kv_recv layer=%d", h.layer), request)
+	l.span = r.span(fmt.Sprintf("kv_recv layer=%d", h.layer), request, h.room)
 	l.spans.room, l.spans.layer, l.spans.bytes = h.room, h.layer, 0
 }
 

@@ -111,7 +111,7 @@ func (l *sourceLink) blocks(j *blocksJob) error {
 	}
 	defer o.use.end()
 	r, heads := &w.Ranks[l.bind.DP][l.bind.Rank], l.bind.Place.Heads
-	end := r.span(fmt.Sprintf("kv_send layer=%d", j.layer), o.request)
+	end := r.span(fmt.Sprintf("kv_send layer=%d", j.layer), o.request, o.key.room)
 	sent, total := 0, 2*w.Layout.Page*heads.len()*len(j.blocks)
 	var err error
 	cut(heads, len(j.blocks), w.Layout.Page, func(head, n, first, blocks int) {

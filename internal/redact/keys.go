@@ -96,7 +96,7 @@ var numberKeys = []string{
 	"Rank", "Src Rank", "Dst Rank", "Seq", "Global rank start", "Global rank stride", "Comms Id", "Process Group Ranks", "Total Reserved", "Total Allocated", "Bytes",
 	"Device Id", "Device Type", "Addr", "finished", "Python id", "Python parent id", "Python module id", "Python thread", "Op count", "wait_on_stream",
 	"wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "wait_on_hip_event_record_corr_id", "Trace iter", "fromDevice", "inDevice", "toDevice",
-	"is_async", "Async", "num_tokens", "kind", "flow", "ptr", "dst", "src", "size",
+	"is_async", "Async", "num_tokens", "kind", "flow", "ptr", "dst", "src", "size", "room",
 }
 
 // Key is the member by which a file says that it was redacted; its value is the

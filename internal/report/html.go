@@ -99,23 +99,31 @@ func htmlPage(r *analysis.Report, l limits) ([]byte, error) {
 	}
 	p.tables(r, l)
 	p.left(r, data, l)
-	css, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
+	if err := p.parts(); err != nil {
 		return nil, err
-	}
-	p.CSS = template.CSS(css)
-	for _, name := range scripts {
-		js, err := pageFiles.ReadFile("page/" + name)
-		if err != nil {
-			return nil, err
-		}
-		p.Scripts = append(p.Scripts, template.JS(js))
 	}
 	var b bytes.Buffer
 	if err := pageTemplate.ExecuteTemplate(&b, "page.html", &p); err != nil {
 		return nil, fmt.Errorf("write report page: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// parts puts style and scripts into the page.
+func (p *page) parts() error {
+	css, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	p.CSS = template.CSS(css)
+	for _, name := range scripts {
+		js, err := pageFiles.ReadFile("page/" + name)
+		if err != nil {
+			return err
+		}
+		p.Scripts = append(p.Scripts, template.JS(js))
+	}
+	return nil
 }
 
 // page is what the template sees.
@@ -130,6 +138,7 @@ type page struct {
 	Tables     []pageTable
 	ByKind     []classBar
 	LeftOut    []string
+	Others     []PDPage // of the servers that the page is about
 	HasGrid    bool
 	HasMemory  bool
 	Limit      limits
@@ -167,27 +176,7 @@ type classBar struct {
 
 func (p *page) tables(r *analysis.Report, l limits) {
 	for _, t := range sections(r, l.rows, false) {
-		out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend}
-		for i, c := range t.cols {
-			graph := len(t.rows) > 0 && t.rows[0][i].span != nil
-			out.Cols = append(out.Cols, pageColumn{c.name, c.help, c.right, c.code, c.bar, graph})
-		}
-		for _, row := range t.rows {
-			cells := make([]pageCell, len(row))
-			for i, c := range row {
-				pc := pageCell{Text: c.text, Code: t.cols[i].code && c.text != "", Right: t.cols[i].right, Bar: c.bar, Span: c.span}
-				if c.full != "" {
-					pc.Full = shortenName(c.full, l.name)
-					out.Names = out.Names || c.span == nil
-				}
-				if t.cols[i].right || t.cols[i].bar || c.span != nil || c.num != 0 {
-					pc.Num = fmt.Sprintf("%.6g", c.num)
-				}
-				cells[i] = pc
-			}
-			out.Rows = append(out.Rows, cells)
-		}
-		p.Tables = append(p.Tables, out)
+		p.Tables = append(p.Tables, pageTableOf(t, l))
 	}
 	rows, kinds := classes(r)
 	for _, k := range kinds {
@@ -199,6 +188,30 @@ func (p *page) tables(r *analysis.Report, l limits) {
 		}
 		p.ByKind = append(p.ByKind, bar)
 	}
+}
+
+func pageTableOf(t *table, l limits) pageTable {
+	out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend}
+	for i, c := range t.cols {
+		graph := len(t.rows) > 0 && t.rows[0][i].span != nil
+		out.Cols = append(out.Cols, pageColumn{c.name, c.help, c.right, c.code, c.bar, graph})
+	}
+	for _, row := range t.rows {
+		cells := make([]pageCell, len(row))
+		for i, c := range row {
+			pc := pageCell{Text: c.text, Code: t.cols[i].code && c.text != "", Right: t.cols[i].right, Bar: c.bar, Span: c.span}
+			if c.full != "" {
+				pc.Full = shortenName(c.full, l.name)
+				out.Names = out.Names || c.span == nil
+			}
+			if t.cols[i].right || t.cols[i].bar || c.span != nil || c.num != 0 {
+				pc.Num = fmt.Sprintf("%.6g", c.num)
+			}
+			cells[i] = pc
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
 }
 
 // left collects what the plots do not show one by one.

@@ -22,6 +22,8 @@ type request struct {
 	body   []byte
 	native bool
 	admin  bool // goes with the admin key
+	// rewrite may put another body in the place of a reply's; nil: replies are as they are.
+	rewrite func(*http.Response)
 }
 
 // take reads the whole body, so that it can be sent more than once.

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,43 +71,112 @@ type answer struct {
 // prefillGrace is how long a prefill may go on when its client has all tokens.
 const prefillGrace = 10 * time.Second
 
+// peerGrace is how long the other worker of a pair is waited for, when one says that
+// it failed: of a transfer that broke off both tell, and one of them knows why.
+const peerGrace = time.Second
+
+// prefillSide is a request on its prefill worker.
+type prefillSide struct {
+	cancel func()
+	done   chan struct{} // closed when it is over
+	// Of one that is over.
+	failure *prefillFailure // nil: it went well
+	body    []byte          // of its reply, if it is wanted
+}
+
+// over tells whether it is, waiting for that no longer than d.
+func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-s.done:
+		return true
+	default:
+	}
+	select {
+	case <-s.done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // sendPrefill sends a request to a prefill worker and reads its reply, which nobody
-// wants but for its failure. That ends the decode side, by fail. The request ends when
-// cancel is called, at the latest at the router's own end.
-func (rt *Router) sendPrefill(w *worker, q *request, fail func(error)) (cancel func()) {
+// wants but for its failure and its log probabilities. A failure ends the decode side,
+// by fail. The request ends when cancel is called, at the latest at the router's own end.
+func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)) *prefillSide {
 	ctx, stop := context.WithCancelCause(rt.base)
+	s := &prefillSide{cancel: func() { stop(context.Canceled) }, done: make(chan struct{})}
 	rt.work.Go(func() {
 		defer stop(nil)
-		p, err := rt.open(ctx, w, q)
-		if err != nil {
-			if ctx.Err() == nil {
-				fail(&prefillFailure{error: err, w: w})
+		s.failure, s.body = rt.readPrefill(ctx, w, q, keep)
+		close(s.done)
+		if s.failure == nil || ctx.Err() != nil {
+			return
+		}
+		if r := s.failure.reply; r != nil && r.status == http.StatusInternalServerError {
+			t := time.NewTimer(peerGrace)
+			defer t.Stop()
+			select {
+			case <-t.C:
+			case <-ctx.Done():
 			}
-			return
 		}
-		defer p.close()
-		if p.res.StatusCode >= http.StatusBadRequest {
-			body := p.rest()
-			fail(&prefillFailure{
-				error: fmt.Errorf("%s: %s: %s", w.url, p.res.Status, reason(body)), w: w,
-				reply: &answer{p.res.StatusCode, p.res.Header, body, p.tryAgain()},
-			})
-			return
-		}
-		for p.err == nil {
-			p.read()
-		}
-		if p.err != io.EOF {
-			if ctx.Err() == nil {
-				w.failed.Add(1)
-				rt.doubt(w)
-				fail(&prefillFailure{error: fmt.Errorf("%s: %w", w.url, p.why(p.err)), w: w})
-			}
-			return
-		}
-		w.served.Add(1)
+		fail(s.failure)
 	})
-	return func() { stop(context.Canceled) }
+	return s
+}
+
+// readPrefill is sendPrefill's work.
+func (rt *Router) readPrefill(ctx context.Context, w *worker, q *request, keep bool) (*prefillFailure, []byte) {
+	p, err := rt.open(ctx, w, q)
+	if err != nil {
+		return &prefillFailure{error: err, w: w}, nil
+	}
+	defer p.close()
+	if p.res.StatusCode >= http.StatusBadRequest {
+		a := p.answer()
+		return &prefillFailure{error: fmt.Errorf("%s: %s: %s", w.url, p.res.Status, reason(a.body)), w: w, reply: a}, nil
+	}
+	var body []byte
+	for {
+		if keep && len(body) <= maxReply {
+			body = append(body, p.buf[:p.n]...)
+		}
+		if p.err != nil {
+			break
+		}
+		p.read()
+	}
+	if p.err != io.EOF {
+		if ctx.Err() == nil {
+			w.failed.Add(1)
+			rt.doubt(w)
+		}
+		return &prefillFailure{error: fmt.Errorf("%s: %w", w.url, p.why(p.err)), w: w}, nil
+	}
+	w.served.Add(1)
+	return nil, body
+}
+
+// answer reads the whole of a short reply.
+func (p *reply) answer() *answer {
+	again := p.tryAgain()
+	return &answer{p.res.StatusCode, p.res.Header, p.rest(), again}
+}
+
+// pass gives a client a worker's whole answer.
+func (a *answer) pass(rw http.ResponseWriter) {
+	copyHeader(rw.Header(), a.header)
+	rw.WriteHeader(a.status)
+	rw.Write(a.body)
+}
+
+// secondhand tells whether a decode worker's reply may be about its prefill worker.
+func secondhand(p *reply) bool {
+	return p.res.StatusCode == http.StatusInternalServerError ||
+		p.res.StatusCode == http.StatusOK && isEvents(p.res.Header) && bytes.HasPrefix(p.buf[:p.n], []byte(`data: {"error"`))
 }
 
 // pair sends a request to a prefill and a decode worker, and on to another pair where
@@ -123,10 +193,10 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 	if rt.prefill.policy.wantsKey() || rt.decode.policy.wantsKey() {
 		key = prompt(q.body)
 	}
-	var triedPrefill, triedDecode []*worker // that failed
+	tried := &triedPairs{}
 	var last error
 	for try := 0; try <= max(0, rt.o.MaxRetries); try++ {
-		pw, dw := rt.prefill.pick(key, triedPrefill), rt.decode.pick(key, triedDecode)
+		pw, dw := rt.prefill.pick(key, tried.prefill), rt.decode.pick(key, tried.decode)
 		if pw == nil || dw == nil {
 			if last == nil && (pw == nil) != (dw == nil) {
 				last = &failure{http.StatusServiceUnavailable, "no " + map[bool]string{true: Prefill, false: Decode}[pw == nil] + " worker is up"}
@@ -143,20 +213,17 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 		}
 		sent := *q
 		sent.body = body
-		var blame *worker
-		var final bool
-		if blame, final, last = rt.tryPair(ctx, rw, &sent, pw, dw, triedPrefill, triedDecode); final {
+		blame, err := rt.tryPair(ctx, rw, &sent, pw, dw, tried)
+		if err == nil {
 			return
 		}
-		if ctx.Err() != nil {
+		if last = err; ctx.Err() != nil {
 			rt.gone(rw, r, ctx)
 			return
 		}
 		rt.o.Log.Warn("request failed before its first token", "prefill", pw.id, "decode", dw.id, "path", r.URL.Path, "err", last)
-		if blame == pw {
-			triedPrefill = append(triedPrefill, pw)
-		} else {
-			triedDecode = append(triedDecode, dw)
+		if !tried.add(rt, blame) {
+			break
 		}
 	}
 	var own *failure
@@ -167,42 +234,84 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 	rt.refuse(rw, r.URL.Path, exhausted(last))
 }
 
-// tryPair sends a request to a pair. final: the client has a reply, or has gone. Else
-// blame is the worker that failed before there was one.
-func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *request, pw, dw *worker, triedPrefill, triedDecode []*worker) (blame *worker, final bool, err error) {
+// triedPairs are the workers on which a request has failed.
+type triedPairs struct{ prefill, decode []*worker }
+
+// and is the list with one more.
+func and(list []*worker, w *worker) []*worker { return append(slices.Clone(list), w) }
+
+// add notes who failed; false: no other is left. Where either of a pair may have, both
+// are left out as far as there are others.
+func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
+	for _, w := range blame {
+		list := &t.prefill
+		if w.role == Decode {
+			list = &t.decode
+		}
+		if left := rt.more(rt.pool(w.role), and(*list, w)); left || len(blame) == 1 {
+			*list, more = and(*list, w), true
+		}
+	}
+	return more
+}
+
+// tryPair sends a request to a pair. Without an error the client has a reply, or has
+// gone. Else blame are those of the two that may have failed before there was one.
+func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *request, pw, dw *worker, tried *triedPairs) (blame []*worker, err error) {
 	dctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
-	endPrefill := rt.sendPrefill(pw, q, failed)
+	merge := q.path == "/generate" && wantsLogprobs(q.body)
+	prefill := rt.sendPrefill(pw, q, merge, failed)
 	whole := false
 	defer func() {
 		if whole { // its last bytes may still be on the way
-			time.AfterFunc(prefillGrace, endPrefill)
+			time.AfterFunc(prefillGrace, prefill.cancel)
 			return
 		}
-		endPrefill()
+		prefill.cancel()
 	}()
-	p, err := rt.open(dctx, dw, q)
+	// refused passes a prefill worker's refusal on, or gives it to another pair.
+	refused := func(f *prefillFailure) ([]*worker, error) {
+		if f.reply == nil || f.reply.again && rt.more(rt.prefill, and(tried.prefill, pw)) {
+			return []*worker{pw}, f.error
+		}
+		f.reply.pass(rw)
+		return nil, nil
+	}
+	d := *q
+	if merge {
+		d.rewrite = func(res *http.Response) { addLogprobs(dctx, res, prefill) }
+	}
+	p, err := rt.open(dctx, dw, &d)
 	if err != nil {
 		var pf *prefillFailure
 		switch {
-		case ctx.Err() != nil:
-			return nil, false, err
-		case !errors.As(context.Cause(dctx), &pf):
-			return dw, false, err
-		case pf.reply != nil && (!pf.reply.again || !rt.more(rt.prefill, append(slices.Clone(triedPrefill), pw))):
-			copyHeader(rw.Header(), pf.reply.header)
-			rw.WriteHeader(pf.reply.status)
-			rw.Write(pf.reply.body)
-			return pw, true, nil
+		case ctx.Err() == nil && errors.As(context.Cause(dctx), &pf):
+			return refused(pf)
+		case errors.Is(err, errSlow) && !prefill.over(ctx, 0):
+			return []*worker{pw, dw}, err // either may keep the other waiting
 		}
-		return pw, false, pf.error
+		return []*worker{dw}, err
 	}
-	if p.tryAgain() && rt.more(rt.decode, append(slices.Clone(triedDecode), dw)) {
+	if p.tryAgain() && rt.more(rt.decode, and(tried.decode, dw)) {
 		err := fmt.Errorf("%s: %s", dw.url, p.res.Status)
 		p.close()
-		return dw, false, err
+		return []*worker{dw}, err
+	}
+	if secondhand(p) && prefill.over(ctx, peerGrace) && prefill.failure != nil {
+		if f := prefill.failure; f.reply == nil || f.reply.status != http.StatusInternalServerError {
+			p.close()
+			return refused(f)
+		}
+	}
+	if p.res.StatusCode >= http.StatusBadRequest {
+		a := p.answer()
+		p.close()
+		dw.served.Add(1)
+		a.pass(rw)
+		return nil, nil
 	}
 	rt.finish(rw, p, q.native)
 	whole = p.err == io.EOF
-	return nil, true, nil
+	return nil, nil
 }

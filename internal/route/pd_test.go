@@ -156,6 +156,13 @@ func TestPairFaults(t *testing.T) {
 	first := func(end http.HandlerFunc) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) { events(rw, "one"); end(rw, r) }
 	}
+	broken := func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "KV transfer failed", 500) }
+	tells := func(event string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) { events(rw, event, "[DONE]") }
+	}
+	after := func(f http.HandlerFunc) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) { time.Sleep(50 * time.Millisecond); f(rw, r) }
+	}
 	failed := func(text string) string {
 		return "data: one\n\ndata: {\"error\":{\"message\":\"" + text + "\",\"type\":\"Bad Gateway\",\"code\":502}}\n\ndata: [DONE]\n\n"
 	}
@@ -175,6 +182,15 @@ func TestPairFaults(t *testing.T) {
 		{"prefill refuses", refuse, hang, false, 400, "too long\n"},
 		{"decode refuses", hang, refuse, false, 400, "too long\n"},
 		{"decode dies in the stream", ok, first(die), false, 200, failed("D: the worker closed the connection")},
+		// What one says of the other is not the last word.
+		{"decode tells that prefill died", late(cut), broken, true, 200, "data: well\n\n"},
+		{"decode tells it in a stream", late(cut), tells(`{"error":{"message":"KV transfer failed"}}`), true, 200, "data: well\n\n"},
+		{"decode tells that prefill refuses", after(refuse), broken, false, 400, "too long\n"},
+		{"prefill tells that decode died", broken, late(cut), true, 200, "data: well\n\n"},
+		{"prefill tells that decode is full", broken, after(full), true, 200, "data: well\n\n"},
+		{"prefill tells that decode refuses", broken, after(refuse), false, 400, "too long\n"},
+		{"both tell of the transfer", broken, broken, false, 500, "KV transfer failed\n"},
+		{"both say nothing", hang, hang, true, 200, "data: well\n\n"},
 		{"prefill dies in the stream", late(cut), first(hang), false, 200, failed("P: the worker closed the connection")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

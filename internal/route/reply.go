@@ -40,6 +40,9 @@ func (rt *Router) open(ctx context.Context, w *worker, q *request) (*reply, erro
 	w.running.Add(1)
 	var err error
 	if p.res, err = rt.send(p.ctx, w, q); err == nil {
+		if q.rewrite != nil {
+			q.rewrite(p.res)
+		}
 		p.buf = buffers.Get().(*[16 << 10]byte)
 		p.read()
 		if p.n > 0 || p.err == io.EOF {

@@ -21,6 +21,7 @@ type worker struct {
 	host string // where its bootstrap server is
 
 	bootstrapPort atomic.Int64 // 0: not known
+	ownPort       bool         // the worker says which; started anew it may have another
 	up            atomic.Bool
 	running       atomic.Int64 // requests of clients
 	served        atomic.Int64 // that were answered to the end
@@ -40,6 +41,7 @@ func newWorker(b Backend, index int) (*worker, error) {
 	}
 	w := &worker{id: fmt.Sprintf("%s-%d", role, index), url: b.URL, role: b.Role, host: u.Hostname(), poke: make(chan struct{}, 1)}
 	w.bootstrapPort.Store(int64(b.BootstrapPort))
+	w.ownPort = b.Role == Prefill && b.BootstrapPort == 0
 	return w, nil
 }
 
@@ -109,8 +111,10 @@ func (rt *Router) probe(ctx context.Context, w *worker) error {
 // calledUp lets requests go to a worker. What it had in its cache is gone if it was
 // started anew.
 func (rt *Router) calledUp(ctx context.Context, w *worker) {
-	if w.role == Prefill && w.bootstrapPort.Load() == 0 {
-		w.bootstrapPort.Store(rt.askBootstrapPort(ctx, w))
+	if w.ownPort {
+		if port := rt.askBootstrapPort(ctx, w); port != 0 {
+			w.bootstrapPort.Store(port)
+		}
 	}
 	rt.pool(w.role).policy.forget(w)
 	w.up.Store(true)

@@ -103,6 +103,7 @@ const (
 	KindMerged     Kind = "merged" // of several
 	KindReport     Kind = "report"
 	KindLog        Kind = "log"
+	KindMetrics    Kind = "metrics" // what servers said of themselves meanwhile
 	KindServerArgs Kind = "server_args"
 )
 

@@ -11,6 +11,7 @@ package record
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -175,9 +176,10 @@ func (s *Stream) Add(w Work) { s.work.put(w) }
 
 // AddTransfer keeps a piece of work that ends now and that no stream did, on a row of
 // its own. Any goroutine may call it, for one row one at a time.
-func (r *Recording) AddTransfer(row int, name, requests string, start, bytes int64) {
+func (r *Recording) AddTransfer(row int, name, requests string, room uint64, start, bytes int64) {
+	of := int64(r.names.add(requests)) | int64(r.names.add(strconv.FormatUint(room, 10)))<<32
 	r.Stream(row).Add(Work{
-		Start: start, End: Now(), Kind: Moved, Name: r.names.add(name), In: bytes, Out: int64(r.names.add(requests)), Comm: -1,
+		Start: start, End: Now(), Kind: Moved, Name: r.names.add(name), In: bytes, Out: of, Comm: -1,
 	})
 }
 

@@ -205,7 +205,7 @@ func (d *deviceRow) work(w *Work) {
 			k.str(", \"memory bandwidth (GB/s)\": ").fixed(float64(w.In) / float64(ns))
 		}
 		if w.Kind == Moved && w.Out != 0 {
-			k.str(", \"rids\": \"").str(k.name(uint32(w.Out))).str("\"")
+			k.str(", \"rids\": \"").str(k.name(uint32(w.Out))).str("\", \"room\": ").str(k.name(uint32(w.Out >> 32)))
 		}
 		k.str(closeArgs)
 	} else {

@@ -80,7 +80,7 @@ type Work struct {
 	Corr, Ext   uint32
 	Name        uint32
 	Comm        int32 // collective launched by itself: index into Comms; -1
-	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes; Moved: Out names the requests
+	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes; Moved: Out is the name of the requests and, in its upper half, that of their room
 	Grid, Block [3]int32
 	Kind        WorkKind
 }

@@ -1,0 +1,222 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// ms makes toys readable.
+const ms = 1_000_000
+
+// forward is a step with one kernel, that runs from start to end, of some requests.
+func (y *toy) forward(kind string, start, end int64, batch, tokens int, rids string) *toy {
+	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
+	if kind == "DECODE" {
+		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
+	}
+	s := y.span(trace.UserAnnotation, 0, name, start, start+20)
+	s.Detail = int32(y.t.Strings.Intern([]byte(rids)))
+	return y.run("gemm", start, start+10, end, 1)
+}
+
+// move is a copy of keys and values.
+func (y *toy) move(name string, start, end, bytes int64, rids string, room int64) *toy {
+	y.op(trace.Memcpy, name, 0, 9, start, end, 0)
+	y.t.Moves = append(y.t.Moves, trace.Move{Requests: y.t.Strings.Intern([]byte(rids)), Room: room})
+	o := &y.t.Ops[len(y.t.Ops)-1]
+	o.Bytes, o.Move = bytes, int32(len(y.t.Moves))
+	return y
+}
+
+func (y *toy) on(host string) *trace.Trace {
+	y.t.Source.Host = host
+	return y.done()
+}
+
+// busyFor is a server whose steps of 10 ms take a share of 100 ms.
+func busyFor(kind string, percent, batch int) Server {
+	y := newToy()
+	for i := range 9 {
+		if i*10 < percent {
+			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
+		}
+	}
+	return Server{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").done()}}
+}
+
+// queued gives a server five samples of its queues.
+func queued(s Server, l trace.Load) Server {
+	for i := range 5 {
+		l.At = int64(10+i) * ms
+		s.Loads = append(s.Loads, l)
+	}
+	return s
+}
+
+// TestLimits: which side limits the throughput, and why.
+func TestLimits(t *testing.T) {
+	prefill, decode := func(n int) Server { return busyFor("EXTEND", n, 1) }, func(n int) Server { return busyFor("DECODE", n, 4) }
+	none := trace.Load{}
+	for _, c := range []struct {
+		name            string
+		prefill, decode Server
+		want            string
+		title           string // holds
+	}{
+		{"both idle", prefill(20), decode(30), LimitUnknown, "too little load"},
+		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), LimitUnknown, "too little load"},
+		{"prefill has no time left", prefill(90), decode(60), LimitPrefill, "in forward steps 91"},
+		{"prefill has none, decode is always in steps", prefill(90), decode(90), LimitPrefill, "in forward steps 91"},
+		{"decode is busier", prefill(40), decode(80), LimitDecode, "busier side"},
+		{"prefill is busier", prefill(80), decode(40), LimitPrefill, "busier side"},
+		{"alike", prefill(60), decode(60), LimitUnknown, "neither side"},
+		{"busy, and nobody waits", queued(prefill(90), none), queued(decode(60), none), LimitLoad, "prefill servers are the busier"},
+		{"they wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), LimitPrefill, "5.0 requests wait for them, 1.0"},
+		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), LimitDecode, "7.0 requests wait"},
+		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), LimitDecode, "3.0 requests wait"},
+		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
+			LimitPrefill, "20.0 wait for them"},
+		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), LimitTransfer, "8.0 are computed"},
+		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), LimitDecode, "busier side"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
+			pd, err := PrefillDecode([]Server{c.prefill}, []Server{c.decode}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := &pd.Findings[0]; pd.Limit != c.want || f.Cause != c.want || !strings.Contains(f.Title, c.title) || len(f.Evidence) == 0 {
+				t.Errorf("%s: %q, want %s: %q", pd.Limit, f.Title, c.want, c.title)
+			}
+		})
+	}
+}
+
+// TestSides: the figures of two servers of a side, one of two ranks.
+func TestSides(t *testing.T) {
+	rank := func(tp int, y *toy) *trace.Trace {
+		tr := y.done()
+		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
+		return tr
+	}
+	two := Server{Name: "two", Traces: []*trace.Trace{
+		rank(0, newToy().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(1, newToy().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+	}}
+	one := Server{Name: "one", Traces: []*trace.Trace{rank(0, newToy().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	pd, err := PrefillDecode([]Server{two, one}, []Server{busyFor("DECODE", 90, 4)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pd.Prefill
+	a := p.Servers[0]
+	near := func(got, want float64) bool { return math.Abs(got-want) < 0.001*max(1, want) }
+	if p.Steps != 3 || !near(p.Stepping, (0.7+0.5+1)/3) || !near(p.Busy, (0.7+0.5+1)/3) || !near(p.TokensPerS, 4500) {
+		t.Errorf("the side: %+v", p)
+	}
+	// Both ranks run the same steps: they count once.
+	if a.Ranks != 2 || a.Steps != 2 || a.OtherSteps != 0 || a.WindowNS != 100*ms || a.Period != 80*ms || a.Batch != 3 || a.BatchMax != 4 || !near(a.TokensPerS, 4000) || !near(a.Stepping, 0.6) {
+		t.Errorf("the server of two ranks: %+v", a)
+	}
+	if len(pd.Notes) != 1 || !strings.Contains(pd.Notes[0].Text, "do not show transfers") {
+		t.Errorf("notes %+v", pd.Notes)
+	}
+	if pd.Transfer.Seen != 0 || !strings.HasPrefix(pd.Transfer.Clocks, "not compared") {
+		t.Errorf("transfers %+v", pd.Transfer)
+	}
+}
+
+// TestTransfers: what went from a prefill to a decode server, whose clocks may differ.
+func TestTransfers(t *testing.T) {
+	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
+	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
+	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d Server) {
+		y := newToy().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
+		z := newToy()
+		for i, l := range layers {
+			at := 10*ms + int64(i)*10*ms
+			y.move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
+			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
+		}
+		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
+		return Server{Name: "p", Traces: []*trace.Trace{y.on("h1")}}, Server{Name: "d", Traces: []*trace.Trace{z.on(host)}}
+	}
+	spread := func(v int64) Spread { return Spread{1, v, v, v} }
+	for _, c := range []struct {
+		name     string
+		host     string
+		ahead    int64
+		room     int64
+		decodeID string
+		want     Transfers
+	}{
+		{"one host, ids of their own", "h1", 0, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+		{"no rooms, the client's ids", "h1", 0, 0, "a",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "request ids", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+		{"nothing in common", "h1", 0, 0, "x",
+			Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: "not compared"}},
+		{"another host", "h2", 1 * ms, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: "not known to be one"}},
+		// What came before it was sent came when it was sent, at the earliest.
+		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: "differ"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, d := servers(c.host, c.ahead, c.room, c.decodeID, "0", "1")
+			pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := pd.Transfer
+			if math.Abs(got.Sending-4.0/41) > 0.001 || !strings.HasPrefix(got.Clocks, c.want.Clocks) {
+				t.Errorf("sends %v of the time, clocks %s", got.Sending, got.Clocks)
+			}
+			got.Sending, got.Clocks = 0, c.want.Clocks
+			if math.Abs(got.GBs-c.want.GBs) > 1e-9 {
+				t.Errorf("%v GB/s, want %v", got.GBs, c.want.GBs)
+			}
+			if got.GBs = c.want.GBs; got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+	t.Run("one host, and impossible", func(t *testing.T) {
+		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
+		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(x.Clocks, "one host by its name, and yet") {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	// A second chunk, which the decode server's window has not, is no sign of other clocks.
+	t.Run("a chunk cut off", func(t *testing.T) {
+		p, d := servers("h2", 0, 7, "x", "0", "1")
+		y := &toy{t: p.Traces[0]}
+		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).done()
+		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	t.Run("cut by the window", func(t *testing.T) {
+		p, d := servers("h1", 0, 7, "x", "0", "1", "2")
+		_, late := servers("h1", 0, 7, "x", "1", "2")
+		late.Traces[0].Moves = append(late.Traces[0].Moves, d.Traces[0].Moves...)
+		pd, err := PrefillDecode([]Server{p}, []Server{late}, nil)
+		if err != nil || pd.Transfer.Seen != 1 || pd.Transfer.Whole != 0 || !strings.Contains(fmt.Sprint(pd.Notes), "record for longer") {
+			t.Errorf("%v: %+v %+v", err, pd.Transfer, pd.Notes)
+		}
+	})
+}
+
+// TestNoSteps: servers of which nothing is known are an error that says which.
+func TestNoSteps(t *testing.T) {
+	idle := Server{Name: "d", Traces: []*trace.Trace{newToy().run("k", 0, 10, 20, 1).done()}}
+	if _, err := PrefillDecode([]Server{busyFor("EXTEND", 50, 1)}, []Server{idle}, nil); err == nil || !strings.Contains(err.Error(), "decode servers") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,378 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Transfers is what went from prefill to decode servers. SGLang's traces do not show
+// it, stepscope's do: copies named kv_send and kv_recv, with the room of their request.
+type Transfers struct {
+	Seen   int `json:"seen"`   // requests of which some copy was recorded
+	Whole  int `json:"whole"`  // of these, all layers: of them are the figures
+	Copies int `json:"copies"` // of a layer between two ranks, of those
+	// By what the two sides of a request were brought together: rooms, request ids,
+	// or nothing, where one side alone was recorded.
+	By    string  `json:"by"`
+	Bytes int64   `json:"bytes"` // of those that are whole
+	GBs   float64 `json:"gb_s"`  // over the time in which copies of them ran
+	// Sending is the share of prefill servers' windows in which anything was sent.
+	Sending float64 `json:"sending"`
+	Took    Spread  `json:"took"`    // from its first byte sent to its last one received
+	Exposed Spread  `json:"exposed"` // from the end of its last prefill kernel to its last byte received
+	Joined  Spread  `json:"joined"`  // from its last byte received to its first decode step
+	Clocks  string  `json:"clocks"`  // what is known of the agreement of the sides' clocks
+	// ShiftNS was added to decode servers' times, the most of all pairs.
+	ShiftNS int64 `json:"shift_ns"`
+}
+
+// Spread is how a time is spread over requests.
+type Spread struct {
+	N      int   `json:"n"`
+	Median int64 `json:"median_ns"`
+	P99    int64 `json:"p99_ns"`
+	Max    int64 `json:"max_ns"`
+}
+
+func spreadOf(v []int64) (s Spread) {
+	if len(v) == 0 {
+		return s
+	}
+	slices.Sort(v)
+	return Spread{len(v), int64(metric.Quantile(v, 0.5)), int64(metric.Quantile(v, 0.99)), v[len(v)-1]}
+}
+
+// copied is a copy of keys and values.
+type copied struct {
+	interval
+	layer string
+	bytes int64
+}
+
+// end is what one side recorded of a request's transfer.
+type end struct {
+	server *pdServer
+	copies []copied
+	ids    []string
+	room   int64
+}
+
+func (e *end) bytes() (sum int64) {
+	for i := range e.copies {
+		sum += e.copies[i].bytes
+	}
+	return sum
+}
+
+func (e *end) first() int64 {
+	at := e.copies[0].start
+	for _, c := range e.copies {
+		at = min(at, c.start)
+	}
+	return at
+}
+
+func (e *end) last() int64 {
+	at := e.copies[0].end
+	for _, c := range e.copies {
+		at = max(at, c.end)
+	}
+	return at
+}
+
+// layers sums up the copies of each layer: the latest start and end, and all bytes.
+func (e *end) layers() map[string]copied {
+	out := map[string]copied{}
+	for _, c := range e.copies {
+		l, ok := out[c.layer]
+		if !ok {
+			l.interval = c.interval
+		}
+		out[c.layer] = copied{interval{max(l.start, c.start), max(l.end, c.end)}, c.layer, l.bytes + c.bytes}
+	}
+	return out
+}
+
+// endsOf collects the copies of a name on some servers, request by request, and the
+// layers that any of them has.
+func endsOf(servers []*pdServer, prefix string) (ends []*end, layers map[string]bool) {
+	layers = map[string]bool{}
+	for _, ps := range servers {
+		type request struct {
+			room int64
+			ids  string
+		}
+		of := map[request]*end{}
+		for _, r := range ps.ranks {
+			for i := range r.ops {
+				o := &r.ops[i]
+				s := &r.t.Spans[o.span]
+				layer, ok := strings.CutPrefix(r.t.Strings.Get(s.Name), prefix)
+				if !ok || s.Cat != trace.Memcpy || r.t.Ops[s.Detail].Move == 0 {
+					continue
+				}
+				m := r.t.Moves[r.t.Ops[s.Detail].Move-1]
+				key := request{m.Room, r.t.Strings.Get(m.Requests)}
+				e := of[key]
+				if e == nil {
+					e = &end{server: ps, ids: requestIDs(key.ids), room: m.Room}
+					of[key] = e
+					ends = append(ends, e)
+				}
+				layers[layer] = true
+				e.copies = append(e.copies, copied{interval{o.start, o.end}, layer, r.t.Ops[s.Detail].Bytes})
+			}
+		}
+	}
+	return ends, layers
+}
+
+// requestIDs reads a list of ids as trace.Pass has it.
+func requestIDs(list string) (ids []string) {
+	for id := range strings.SplitSeq(list, ",") {
+		if plain, err := url.PathUnescape(id); err == nil {
+			id = plain
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// transfers measures what went between the sides.
+func (pd *PD) transfers(prefill, decode []*pdServer) {
+	t := &pd.Transfer
+	sent, sentLayers := endsOf(prefill, "kv_send layer=")
+	got, gotLayers := endsOf(decode, "kv_recv layer=")
+	t.Sending = sending(prefill)
+	pairs := t.pair(sent, got)
+	shift := t.compareClocks(pairs)
+	kernels, begins := lastKernels(prefill), firstSteps(decode)
+	var took, exposed, joined []int64
+	var moving int64
+	for _, p := range pairs {
+		t.Seen++
+		s, g := p[0], p[1]
+		// Of a transfer at an edge of a window some layers are missing, or bytes.
+		switch {
+		case s != nil && len(s.layers()) < len(sentLayers), g != nil && len(g.layers()) < len(gotLayers), s != nil && g != nil && s.bytes() != g.bytes():
+			continue
+		}
+		t.Whole++
+		one, at := g, int64(0)
+		if g == nil {
+			one = s
+		} else if s != nil {
+			at = shift[[2]*pdServer{s.server, g.server}]
+		}
+		var ran []interval
+		for _, c := range one.copies {
+			ran = append(ran, c.interval)
+		}
+		slices.SortFunc(ran, func(a, b interval) int { return cmp.Compare(a.start, b.start) })
+		moving += overlap(union(ran), one.first(), one.last())
+		t.Copies += len(one.copies)
+		t.Bytes += one.bytes()
+		if s != nil && g != nil && g.last()+at >= s.first() {
+			took = append(took, g.last()+at-s.first())
+			if k := latest(kernels, s); k != 0 {
+				exposed = append(exposed, max(0, g.last()+at-k))
+			}
+		}
+		if g != nil {
+			if b := earliest(begins, g); b != 0 {
+				joined = append(joined, b-g.last())
+			}
+		}
+	}
+	t.GBs = share(t.Bytes, moving) // bytes a nanosecond
+	t.Took, t.Exposed, t.Joined = spreadOf(took), spreadOf(exposed), spreadOf(joined)
+}
+
+// sending is the share of the ranks' windows in which something was sent.
+func sending(servers []*pdServer) (mean float64) {
+	n := 0.0
+	for _, ps := range servers {
+		for _, r := range ps.ranks {
+			var sends []interval
+			for i := range r.ops {
+				if o := &r.ops[i]; strings.HasPrefix(r.t.Strings.Get(r.t.Spans[o.span].Name), "kv_send ") {
+					sends = append(sends, interval{o.start, o.end})
+				}
+			}
+			mean += share(overlap(union(sends), r.from, r.to), r.to-r.from)
+			n++
+		}
+	}
+	return mean / max(n, 1)
+}
+
+// pair brings the two ends of each request together: by room, else by the request's
+// id, which both servers know only where the client chose it. One end may be nil.
+func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
+	byRoom, byID := map[int64]*end{}, map[string]*end{}
+	for _, g := range got {
+		if g.room != 0 {
+			byRoom[g.room] = g
+		}
+		for _, id := range g.ids {
+			byID[id] = g
+		}
+	}
+	used := map[*end]bool{}
+	for _, s := range sent {
+		g := byRoom[s.room]
+		by := "rooms"
+		for _, id := range s.ids {
+			if g == nil {
+				g, by = byID[id], "request ids"
+			}
+		}
+		if g != nil && used[g] {
+			g = nil
+		}
+		if g != nil {
+			used[g] = true
+			if t.By == "" || by != "rooms" {
+				t.By = by
+			}
+		}
+		pairs = append(pairs, [2]*end{s, g})
+	}
+	for _, g := range got {
+		if !used[g] {
+			pairs = append(pairs, [2]*end{nil, g})
+		}
+	}
+	return pairs
+}
+
+// compareClocks bounds how far the clocks of each prefill and decode server differ: a
+// layer cannot have arrived before it began to be sent. Decode times of another host
+// that contradict that are shifted by as little as mends it.
+func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*pdServer]int64) {
+	ahead := map[[2]*pdServer]int64{} // decode's clock is ahead by this at most
+	for _, p := range pairs {
+		if p[0] == nil || p[1] == nil {
+			continue
+		}
+		key := [2]*pdServer{p[0].server, p[1].server}
+		got := p[1].layers()
+		for layer, s := range p[0].layers() {
+			g, ok := got[layer]
+			if !ok || g.bytes != s.bytes { // a part lies outside of a window
+				continue
+			}
+			d := g.end - s.start
+			if most, ok := ahead[key]; !ok || d < most {
+				ahead[key] = d
+			}
+		}
+	}
+	shift = map[[2]*pdServer]int64{}
+	strangers, odd := false, false
+	for key, most := range ahead {
+		a, b := key[0].host(), key[1].host()
+		if a != "" && a == b {
+			odd = odd || most < 0
+			continue
+		}
+		strangers = true
+		if most < 0 {
+			shift[key] = -most
+			t.ShiftNS = max(t.ShiftNS, -most)
+		}
+	}
+	switch {
+	case len(ahead) == 0:
+		t.Clocks = "not compared: no transfer was recorded on both sides"
+	case t.ShiftNS > 0:
+		t.Clocks = fmt.Sprintf("differ: decode servers' times moved by up to %s, so that nothing arrives before it is sent; times from one side to the other are lower bounds", metric.Duration(t.ShiftNS))
+	case strangers:
+		t.Clocks = "not known to be one clock, and nothing contradicts that they agree: times from one side to the other are as good as the hosts' clocks"
+	case odd:
+		t.Clocks = "one host by its name, and yet some layers arrive before they are sent: times from one side to the other are wrong by more than they may be"
+	default:
+		t.Clocks = "agree: one host, and no layer arrives before it is sent"
+	}
+	return shift
+}
+
+func (ps *pdServer) host() string {
+	for _, r := range ps.ranks {
+		if r.t.Source.Host != "" {
+			return r.t.Source.Host
+		}
+	}
+	return ""
+}
+
+// ofRequest is a request on a server.
+type ofRequest struct {
+	server *pdServer
+	id     string
+}
+
+// lastKernels says when the last kernel of each request's steps ended.
+func lastKernels(servers []*pdServer) map[ofRequest]int64 {
+	out := map[ofRequest]int64{}
+	for _, ps := range servers {
+		for _, r := range ps.ranks {
+			ended := make([]int64, len(r.steps))
+			for i := range r.ops {
+				if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
+					ended[o.step] = max(ended[o.step], o.end)
+				}
+			}
+			for i := range r.steps {
+				for _, id := range requestIDs(r.t.Strings.Get(r.steps[i].requests)) {
+					key := ofRequest{ps, id}
+					out[key] = max(out[key], ended[i])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// firstSteps says when each request's first step began.
+func firstSteps(servers []*pdServer) map[ofRequest]int64 {
+	out := map[ofRequest]int64{}
+	for _, ps := range servers {
+		for _, r := range ps.ranks {
+			for i := range r.steps {
+				for _, id := range requestIDs(r.t.Strings.Get(r.steps[i].requests)) {
+					key := ofRequest{ps, id}
+					if at, ok := out[key]; !ok || r.steps[i].start < at {
+						out[key] = r.steps[i].start
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func latest(of map[ofRequest]int64, e *end) (at int64) {
+	for _, id := range e.ids {
+		at = max(at, of[ofRequest{e.server, id}])
+	}
+	return at
+}
+
+// earliest is the request's first step after its transfer; 0: none was recorded.
+func earliest(of map[ofRequest]int64, e *end) (at int64) {
+	for _, id := range e.ids {
+		if b := of[ofRequest{e.server, id}]; b >= e.last() && (at == 0 || b < at) {
+			at = b
+		}
+	}
+	return at
+}

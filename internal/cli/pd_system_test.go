@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/analysis"
+)
+
+// system is a router before prefill and decode workers, each a process of its own.
+type system struct {
+	t               *testing.T
+	prefill, decode []*worker
+	router          *worker
+}
+
+// startSystem starts n workers of each role and a router before them. ports are the
+// bootstrap ports that the router is told, where they are not the workers' own.
+func startSystem(t *testing.T, n int, ports map[int]string, flags ...string) *system {
+	t.Helper()
+	s := &system{t: t}
+	for range n {
+		s.prefill = append(s.prefill, startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0"))
+		s.decode = append(s.decode, startWorker(t, "--disaggregation-mode", "decode"))
+	}
+	s.route(ports, flags...)
+	return s
+}
+
+// route starts a router before the workers.
+func (s *system) route(ports map[int]string, flags ...string) {
+	s.t.Helper()
+	args := append([]string{"route", "--port", "0", "--pd-disaggregation"}, flags...)
+	for i, w := range s.prefill {
+		args = append(args, "--prefill", w.url)
+		if ports[i] != "" {
+			args = append(args, ports[i])
+		}
+	}
+	for _, w := range s.decode {
+		args = append(args, "--decode", w.url)
+	}
+	s.router = &worker{t: s.t, args: args}
+	s.router.start()
+	s.t.Cleanup(func() {
+		s.router.kill()
+		if s.t.Failed() {
+			s.t.Logf("the router wrote:\n%s", &s.router.log)
+		}
+	})
+	s.allUp()
+}
+
+// allUp waits until the router knows all workers.
+func (s *system) allUp() {
+	s.t.Helper()
+	soon(s.t, "the router has all workers", func() bool {
+		_, text := call(s.t, "GET", s.router.url+"/workers", "")
+		return strings.Count(text, `"is_healthy":true`) == len(s.prefill)+len(s.decode)
+	})
+}
+
+// free checks that no worker but those left out holds anything of any request.
+func (s *system) free(but ...*worker) {
+	s.t.Helper()
+	for _, w := range slices.Concat(s.prefill, s.decode) {
+		if !slices.Contains(but, w) {
+			w.free()
+		}
+	}
+}
+
+// limit is what no request of these tests may reach.
+const limit = 60 * time.Second
+
+// ask posts to the router and gives status and reply; status 0: the connection broke.
+// seen is told of what came so far.
+func (s *system) ask(body string, seen func(text string)) (status int, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "POST", s.router.url+"/generate", strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	var all []byte
+	buf := make([]byte, 4096)
+	for {
+		n, err := resp.Body.Read(buf)
+		all = append(all, buf[:n]...)
+		if seen != nil {
+			seen(string(all))
+		}
+		if err == io.EOF {
+			return resp.StatusCode, string(all)
+		}
+		if err != nil {
+			return 0, string(all) + err.Error()
+		}
+	}
+}
+
+// prompts are n of different lengths, as one or as a batch.
+func prompts(n int) string {
+	var texts []string
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("%q", strings.Repeat("word ", 20+30*i)+"end"))
+	}
+	if n == 1 {
+		return texts[0]
+	}
+	return "[" + strings.Join(texts, ",") + "]"
+}
+
+// TestPDSystem is a router before two prefill and two decode workers from a user's
+// side: tokens, a load that profiles one side, and one window of all.
+func TestPDSystem(t *testing.T) {
+	homes(t)
+	t.Chdir(t.TempDir())
+	s := startSystem(t, 2, nil, "--policy", "round_robin")
+
+	t.Run("tokens of one server", func(t *testing.T) {
+		one := startWorker(t)
+		for _, n := range []int{1, 8} {
+			body := fmt.Sprintf(`{"text":%s,"sampling_params":{"temperature":0,"max_new_tokens":64,"ignore_eos":true}`, prompts(n))
+			_, alone := call(t, "POST", one.url+"/generate", body+"}")
+			want := outputIDs.FindAllString(alone, -1)
+			for _, stream := range []bool{false, true} {
+				status, got := s.ask(fmt.Sprintf(`%s,"stream":%v}`, body, stream), nil)
+				have := outputIDs.FindAllString(got, -1)
+				if stream { // each event has all tokens so far: the last of each prompt counts
+					have = lastOfEach(got)
+				}
+				if status != 200 || len(want) != n || !slices.Equal(have, want) {
+					t.Errorf("batch %d, stream %v: %d\none server %s\nrouter     %s", n, stream, status, want, have)
+				}
+			}
+		}
+	})
+
+	for i, side := range [][]*worker{s.prefill, s.decode} {
+		role, mode := []string{"prefill", "decode"}[i], []string{"EXTEND", "DECODE"}[i]
+		t.Run("a load that profiles "+role, func(t *testing.T) {
+			home := t.TempDir()
+			args := []string{"bench", "serving", "--url", s.router.url, "--dataset-name", "random", "--random-input", "40", "--random-output", "16", "--random-range-ratio", "1",
+				"--num-prompts", "32", "--max-concurrency", "4", "--disable-tqdm", "--output-file", "out.jsonl", "--run-dir", home, "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir()}
+			for _, w := range side {
+				args = append(args, "--profile-"+role+"-url", w.url)
+			}
+			status, out, errs := run(t, t.Context(), args...)
+			if status != exitOK || !strings.Contains(out, "Successful requests:                     32") {
+				t.Fatalf("status %d:\n%s%s", status, errs, out)
+			}
+			status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json")
+			var got struct {
+				Servers []struct {
+					Role, URL string
+					Report    analysis.Report
+				}
+				PD *analysis.PD
+			}
+			if err := json.Unmarshal([]byte(out), &got); err != nil || status != exitOK || len(got.Servers) != 2 || got.PD != nil {
+				t.Fatalf("status %d, %v, %d servers:\n%s", status, err, len(got.Servers), errs)
+			}
+			for i, server := range got.Servers {
+				modes := map[string]int{}
+				for _, step := range server.Report.Steps {
+					modes[step.Mode]++
+				}
+				if server.Role != role || server.URL != side[i].url || !maps.Equal(modes, map[string]int{mode: 3}) {
+					t.Errorf("%s %s has the steps %v, want %s %s with 3 %s", server.Role, server.URL, modes, role, side[i].url, mode)
+				}
+			}
+		})
+	}
+
+	t.Run("one window of all", func(t *testing.T) {
+		home, traces := t.TempDir(), t.TempDir()
+		stop := s.load(8)
+		status, out, errs := run(t, t.Context(), "profile", "--url", s.router.url, "--duration", "700ms", "--output-dir", traces, "--run-dir", home, "--html", "all.html", "--json")
+		stop()
+		var got struct {
+			Servers []struct {
+				Role   string
+				Traces []string
+			}
+			Reports []*analysis.Report
+			PD      analysis.PD
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil || status != exitOK || len(got.Servers) != 4 || len(got.Reports) != 4 {
+			t.Fatalf("status %d, %v:\n%s", status, err, errs)
+		}
+		for i, r := range got.Servers {
+			if want := []string{"prefill", "prefill", "decode", "decode"}[i]; r.Role != want || len(r.Traces) != 1 || got.Reports[i] == nil {
+				t.Errorf("server %d: %+v, want the trace of a %s server", i, r, want)
+			}
+		}
+		for _, side := range []analysis.PDSide{got.PD.Prefill, got.PD.Decode} {
+			if len(side.Servers) != 2 || side.Busy <= 0 || side.Busy > side.Stepping || side.Stepping > 1 || side.TokensPerS <= 0 || side.Queue.Samples == 0 {
+				t.Errorf("a side: %+v", side)
+			}
+			for _, server := range side.Servers {
+				if server.OtherSteps != 0 || server.Steps == 0 {
+					t.Errorf("%s: %d steps, %d of them of the other side's kind", server.Name, server.Steps, server.OtherSteps)
+				}
+			}
+		}
+		x := &got.PD.Transfer
+		if x.Whole == 0 || x.By != "rooms" || x.Copies%x.Whole != 0 || x.Bytes == 0 || x.GBs <= 0 || x.Took.N == 0 || x.Took.Median <= 0 || x.Exposed.N == 0 || x.Exposed.Max > x.Took.Max || x.Joined.N == 0 || x.ShiftNS != 0 {
+			t.Errorf("transfers: %+v", x)
+		}
+		if len(got.PD.Findings) != 1 || got.PD.Limit == "" {
+			t.Errorf("findings: %+v", got.PD.Findings)
+		}
+		pages := glob(t, "all*.html")
+		if page, err := os.ReadFile("all.html"); err != nil || len(pages) != 5 || strings.Count(string(page), `<a href="all-`) != 4 || !strings.Contains(string(page), "Transfer of keys and values") {
+			t.Errorf("%v, pages %q", err, pages)
+		}
+		// The same of the kept run, and of the directory.
+		dirs := glob(t, traces, "*")
+		for _, what := range []string{"last", dirs[0]} {
+			status, out, errs := run(t, t.Context(), "analyze", what, "--run-dir", home)
+			if n := len(regexp.MustCompile(`(?m)^(prefill|decode) `).FindAllString(out, -1)); status != exitOK || n < 4 || strings.Count(out, "Prefill and decode apart\n") != 1 || !strings.Contains(out, got.PD.Findings[0].Title[:20]) {
+				t.Errorf("analyze %s: status %d, %d titles\n%s\n%s", filepath.Base(what), status, n, errs, out)
+			}
+		}
+	})
+	s.free()
+}
+
+// load sends so many requests at a time until stop.
+func (s *system) load(n int) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				body := fmt.Sprintf(`{"text":%q,"sampling_params":{"temperature":0,"max_new_tokens":12,"ignore_eos":true}}`, fmt.Sprint(i, k)+strings.Repeat(" word", 40))
+				if status, text := s.ask(body, nil); status != 200 || !strings.Contains(text, `"completion_tokens":12`) {
+					s.t.Errorf("a request of the load: %d %s", status, text)
+					return
+				}
+			}
+		})
+	}
+	return sync.OnceFunc(func() { close(done); wg.Wait() })
+}
+
+// lastOfEach are the last output_ids of each prompt in a stream.
+func lastOfEach(stream string) (out []string) {
+	last := map[int]string{}
+	for line := range strings.Lines(stream) {
+		var e struct {
+			Index int `json:"index"`
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(text), &e) == nil {
+			last[e.Index] = outputIDs.FindString(text)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(last)) {
+		out = append(out, last[i])
+	}
+	return out
+}
