@@ -138,8 +138,10 @@ var (
 	vllmRank   = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
 	// nsys -o PREFIX-%q{RANK}, and prefill_0 and decode_0 of srtctl's workers. A
 	// number after a dot is nsys's own: of the ranges it recorded.
-	reportRank  = regexp.MustCompile(`^(.+?)[-_](\d{1,3})$`)
-	torchWorker = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
+	reportRank = regexp.MustCompile(`^(.+?)[-_](\d{1,3})$`)
+	// OUTPUT-window-N of stepscope nsys run: each window is of a time of its own.
+	reportWindow = regexp.MustCompile(`^(.+?)(-window-\d{1,9})$`)
+	torchWorker  = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
 )
 
 // traceSuffixes are the endings of profiler files, longest first.
@@ -184,6 +186,11 @@ func ParseFileName(base string) (FileName, bool) {
 			Rank:  Rank{TP: coordinate(m[2]), DP: coordinate(m[3]), PP: coordinate(m[4]), EP: coordinate(m[5])},
 			Stage: m[6],
 		}, true
+	}
+	if m := reportWindow.FindStringSubmatch(stem); m != nil && report != "" {
+		name, ok := ParseFileName(m[1] + report)
+		name.ID += m[2]
+		return name, ok
 	}
 	name := FileName{ID: stem, Rank: NoRank}
 	// torch's handler and vLLM write WORKER.TIME_NS, a time of its own for

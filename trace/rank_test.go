@@ -49,6 +49,9 @@ func TestParseFileName(t *testing.T) {
 		{"report1.nsys-rep", FileName{ID: "report1", Rank: NoRank}, false},
 		{"run.2.nsys-rep", FileName{ID: "run.2", Rank: NoRank}, false},
 		{"window-2.nsys-rep", FileName{ID: "window-2", Rank: NoRank}, false},
+		{"serve-window-2.nsys-rep", FileName{ID: "serve-window-2", Rank: NoRank}, false},
+		{"serve-1-window-12.sqlite", FileName{ID: "serve-window-12", Rank: at(1, -1, -1, -1)}, true},
+		{"decode_1-window-2.nsys-rep", FileName{ID: "workers-window-2", Rank: at(1, -1, -1, -1), Stage: "decode"}, true},
 		{"run-2026.nsys-rep", FileName{ID: "run-2026", Rank: NoRank}, false},
 		{"prefix-0.json", FileName{ID: "prefix-0", Rank: NoRank}, false},
 

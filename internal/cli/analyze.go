@@ -209,8 +209,11 @@ func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captur
 	}
 	for _, t := range traces {
 		for _, n := range t.Notes {
+			// What a report of Nsight Systems lacks may be most of it.
+			if n.Severity == trace.Loss || n.Severity == trace.Warning && trace.ReportSuffix(t.Source.Path) != "" {
+				e.warnNote(t.Source.Path, n)
+			}
 			if n.Severity == trace.Loss {
-				e.warn("%s: %s", t.Source.Path, n.Text)
 				e.incomplete()
 			}
 		}

@@ -124,12 +124,8 @@ func (e *env) exportNotes(res *export.Result, files []traceset.File) {
 	}
 	for i := range res.Ranks {
 		for _, n := range res.Ranks[i].Notes {
-			switch {
-			case n.Severity < trace.Warning:
-			case n.Count > 1:
-				e.warn("%s: %d %s", pathOf(n.Source, files), n.Count, n.Text)
-			default:
-				e.warn("%s: %s", pathOf(n.Source, files), n.Text)
+			if n.Severity >= trace.Warning {
+				e.warnNote(pathOf(n.Source, files), n)
 			}
 		}
 	}

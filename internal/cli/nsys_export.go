@@ -43,7 +43,9 @@ func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
 			return usagef("-o -: SQLite needs a file")
 		}
 		if err == nil {
-			err = writing(out, tool.Export(ctx, report, out))
+			if err = tool.Export(ctx, report, out); err != nil {
+				err = writing(out, fmt.Errorf("%s: %w", report, err))
+			}
 		}
 		if err != nil {
 			if len(c.Reports) == 1 || ctx.Err() != nil {

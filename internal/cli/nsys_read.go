@@ -11,11 +11,12 @@ import (
 
 	"github.com/stepscope/stepscope/internal/ingest"
 	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/traceset"
 )
 
 // exported gives the SQLite export of a report, made for the time being where
 // there is none beside it that is newer; done removes what was made. Any other
-// file is given back as it is.
+// file is given back as it is. Errors do not name the report.
 func (e *env) exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
 	if !strings.HasSuffix(path, ".nsys-rep") {
@@ -24,12 +25,13 @@ func (e *env) exported(ctx context.Context, path string) (db string, done func()
 	report, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: no such file or directory", path)
+			err = errors.New("no such file or directory")
 		}
 		return "", done, err
 	}
 	beside := nsys.ExportName(path)
-	if st, err := os.Stat(beside); err == nil && st.ModTime().After(report.ModTime()) {
+	there := traceset.Exported(beside)
+	if st, err := os.Stat(beside); there && err == nil && st.ModTime().After(report.ModTime()) {
 		return beside, done, nil
 	}
 	dir, err := os.MkdirTemp("", "stepscope-export-")
@@ -40,6 +42,9 @@ func (e *env) exported(ctx context.Context, path string) (db string, done func()
 	db = filepath.Join(dir, filepath.Base(beside))
 	if err := nsys.Export(ctx, path, db); err != nil {
 		done()
+		if there && ctx.Err() == nil {
+			err = fmt.Errorf("%w; %s lies beside it, but is not newer: give that if it is this report's", err, beside)
+		}
 		return "", func() {}, err
 	}
 	return db, done, nil

@@ -3,14 +3,18 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/stepscope/stepscope/internal/sqlite"
 )
 
 // nsysExport unpacks the export of a real capture: five steps of four GPUs of
@@ -102,6 +106,35 @@ func TestNsysInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	later, windows := filepath.Join(dir, "later.sqlite"), filepath.Join(dir, "windows")
+	if err := os.Mkdir(windows, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{later, filepath.Join(windows, "serve-window-1.sqlite"), filepath.Join(windows, "serve-window-2.sqlite")} {
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sqlite.Open(later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 10000000000`); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("STEPSCOPE_NSYS", filepath.Join(dir, "nosuch"))
+	for name, age := range map[string]time.Duration{"old": -time.Hour, "new": time.Hour, "ours": time.Hour} { // of what lies beside reports
+		beside, content := filepath.Join(dir, name+".sqlite"), whole
+		if name == "ours" { // of trace export, say
+			content = []byte("SQLite format 3\x00")
+		}
+		err := errors.Join(os.WriteFile(filepath.Join(dir, name+".nsys-rep"), nil, 0o666), os.WriteFile(beside, content, 0o666),
+			os.Chtimes(beside, time.Time{}, time.Now().Add(age)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		args   string
 		status int
@@ -116,6 +149,9 @@ func TestNsysInputs(t *testing.T) {
 		{"nsys stats CUT", 1, "the file is cut short"},
 		{"nsys stats OTHER", 1, "not a SQLite database: shorter than its header"},
 		{"nsys stats DIR/nosuch.nsys-rep", 1, "no such file"},
+		{"nsys stats DIR/new.nsys-rep", 0, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
+		{"nsys stats DIR/old.nsys-rep", 1, "DIR/old.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory; DIR/old.sqlite lies beside it, but is not newer"},
+		{"analyze DIR/ours.nsys-rep", 1, "DIR/ours.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory\n"},
 		{"analyze CUT", 1, "the file is cut short"},
 		{"analyze EXPORT --from 3 --to 2", 2, "give a stretch of time"},
 		{"analyze EXPORT --from 100", 1, "neither GPU work nor NVTX ranges in the window asked for"},
@@ -125,10 +161,14 @@ func TestNsysInputs(t *testing.T) {
 		{"trace merge EXPORT -o DIR/merged.json.gz", 0, "merged 4 of 4 files"},
 		{"trace cut EXPORT --steps 1 --merge -o DIR/cut.json.gz", 0, "cut.json.gz"},
 		{"trace export EXPORT -o DIR/spans.csv", 0, "spans.csv"},
+		{"analyze EXPORT LATER", 0, " s apart from "},
+		{"trace merge EXPORT LATER -o DIR/both.json.gz", 0, " s apart from "},
+		{"analyze WINDOWS", 0, "2 profiling windows found, taking the newest, "},
+		{"analyze ../../testdata/traces/graphs --from 1", 0, "--from and --to are for reports of Nsight Systems"},
 	} {
-		put := strings.NewReplacer("EXPORT", export, "CUT", broken, "OTHER", other, "DIR", dir)
+		put := strings.NewReplacer("EXPORT", export, "CUT", broken, "OTHER", other, "DIR", dir, "LATER", later, "WINDOWS", windows)
 		status, stdout, stderr := run(t, context.Background(), strings.Fields(put.Replace(c.args))...)
-		if status != c.status || !strings.Contains(stdout+stderr, c.says) {
+		if status != c.status || !strings.Contains(stdout+stderr, put.Replace(c.says)) {
 			t.Errorf("%s: status %d, want %d and %q:\n%s%s", c.args, status, c.status, c.says, stdout, stderr)
 		}
 	}

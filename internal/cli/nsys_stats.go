@@ -46,7 +46,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 	}
 	path, done, err := e.exported(ctx, c.Path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", c.Path, err)
 	}
 	defer done()
 	all, err := nsysdb.Summaries(ctx, path, wanted)

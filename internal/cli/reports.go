@@ -87,8 +87,10 @@ func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet
 // have the same name.
 func (t *textSet) add(e *env, report traceset.File, place string, tr *trace.Trace) error {
 	for _, n := range tr.Notes {
+		if n.Severity >= trace.Warning {
+			e.warnNote(report.Path, n)
+		}
 		if n.Severity == trace.Loss {
-			e.warn("%s: %s", report.Path, n.Text)
 			e.incomplete()
 		}
 	}

@@ -90,6 +90,9 @@ func (e *env) findSet(in inputs) (set traceset.Set, missing []string, err error)
 				len(sets), set.ID, ids(sets[1:]))
 		}
 	}
+	if in.read != (nsysdb.Options{}) && !slices.ContainsFunc(set.Files, func(f traceset.File) bool { return f.Report() }) {
+		e.warn("%s: --from and --to are for reports of Nsight Systems: all of it is read; to take a part, use: stepscope trace cut --from --to", set.ID)
+	}
 	for _, n := range notes {
 		if n.Severity >= trace.Warning || strings.Contains(n.Text, "twice") || strings.Contains(n.Text, "not a readable") {
 			e.warn("%s: %s", n.Source, n.Text)
@@ -196,6 +199,15 @@ func (e *env) warnProblems(results []merge.FileResult, files []traceset.File) {
 			e.warn("%s: %v", pathOf(f.File, files), f.Problem)
 			e.incomplete()
 		}
+	}
+}
+
+// warnNote says a note of the file at path on stderr.
+func (e *env) warnNote(path string, n trace.Note) {
+	if n.Count > 1 && n.Severity < trace.Loss { // what was lost has its count in the text
+		e.warn("%s: %d %s", path, n.Count, n.Text)
+	} else {
+		e.warn("%s: %s", path, n.Text)
 	}
 }
 

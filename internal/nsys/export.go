@@ -14,11 +14,11 @@ import (
 )
 
 // Export writes a report's SQLite export to dst with the nsys that [Find] finds.
-// The file is whole or absent.
+// The file is whole or absent. Errors do not name the report.
 func Export(ctx context.Context, report, dst string) error {
 	t, err := Find(ctx, "")
 	if err != nil {
-		return fmt.Errorf("%s: %w", report, err)
+		return err
 	}
 	return t.Export(ctx, report, dst)
 }
@@ -32,11 +32,11 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 	st, err := os.Stat(report)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: there is no such file", report)
+		return errors.New("there is no such file")
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s: is no report", report)
+		return errors.New("is no report")
 	}
 	return atomicfile.File(dst, func(f *os.File) error {
 		out, err := t.run(ctx, exportPatience, "export", "--type=sqlite", "--force-overwrite=true", "--quiet=true", "--output="+f.Name(), report)
@@ -45,13 +45,13 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 			os.Remove(f.Name() + left)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", report, err)
+			return err
 		}
 		if out.status != 0 {
-			return fmt.Errorf("%s: %s", report, t.exportProblem(out))
+			return errors.New(t.exportProblem(out))
 		}
 		if st, err := os.Stat(f.Name()); err != nil || st.Size() == 0 {
-			return fmt.Errorf("%s: nsys %v exported nothing: %s", report, t.Version, out.problem())
+			return fmt.Errorf("nsys %v exported nothing: %s", t.Version, out.problem())
 		}
 		return nil
 	})

@@ -42,7 +42,8 @@ var notes = formsOf(annotation, true,
 	modulePath+`(?: in=\[[\d, \[\]]*\])?`,                                                 // and of SGLang's NVTX hooks
 	`\{'Module': '`+modulePath+`'(?:, '(?:TrainableParams|Inputs|StaticParams)': [\[\]{}()\w', :.]*)*\}`,
 	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.]+|predict_noise|scheduler_step`, // its diffusion
-	`(?:gpu_model_runner|cpu_model_runner|scheduler?|core|worker|sampler|eagle|draft|engine): [a-z_ ]{1,40}`,  // vLLM
+	// vLLM: one word of a program, since what follows "core: " may be anyone's text.
+	`(?:gpu_model_runner|cpu_model_runner|gpu_worker|scheduler?|core|worker|sampler|eagle|draft|engine|llm_engine step): [a-z]+(?:_[a-z]+)*`,
 	`(?:scheduler|tp_worker|model_runner|engine|tokenizer_manager)\.[a-z_]{1,40}`,
 	`run_batch|forward|forward_extend|forward_decode|sample|schedule|recv_requests|process_input_requests|process_batch_result|get_next_batch_to_run|execute_model|prefill|decode`,
 	`Optimizer\.(?:step|zero_grad)#\w+\.\w+|enumerate\(DataLoader\)#\w+\.\w+|(?:DistributedDataParallel|FullyShardedDataParallel)\.[a-z_]+`,

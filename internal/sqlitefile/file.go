@@ -131,9 +131,6 @@ func (f *File) schema() error {
 // Table finds a table by name, whatever its case; nil: there is none.
 func (f *File) Table(name string) *Table { return f.tables[strings.ToLower(name)] }
 
-// Has tells whether a table has a column.
-func (t *Table) Has(column string) bool { return t.index(column) >= 0 }
-
 func (t *Table) index(column string) int {
 	for i, c := range t.Columns {
 		if strings.EqualFold(c, column) {

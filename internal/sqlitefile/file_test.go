@@ -172,11 +172,14 @@ func TestRefused(t *testing.T) {
 		copy(b[at:], to)
 		return b
 	}
+	reserved := changed(20, 32) // 480 usable bytes of 512
+	copy(reserved[108:], []byte{0x01, 0xf0})
 	for _, c := range []struct {
 		name string
 		file []byte
 		want string
 	}{
+		{"a row in the reserved part of a page", reserved, "table sqlite_schema: damaged: row 0 of page 1"},
 		{"no database", []byte(strings.Repeat("GIF89a", 50)), "not a SQLite database"},
 		{"empty", nil, "not a SQLite database: shorter than its header"},
 		{"cut", whole[:1024], "the file is cut short: 2 pages of"},
@@ -210,6 +213,40 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "-wal still holds") {
 		t.Errorf("with a write-ahead log: %v", err)
+	}
+}
+
+// Each page of an overflowing row is read once: rows that share a page, which
+// leads to itself, would take time by the square of the file's size.
+func TestOverflowsThatMeet(t *testing.T) {
+	const rows, head = 40, 3 // bytes of a record before its text
+	whole, err := os.ReadFile(database(t, "page_size(512)", `CREATE TABLE t (a TEXT)`,
+		fmt.Sprintf(`INSERT INTO t WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM k WHERE n < %d) SELECT printf('row%%03d%%0*d', n, 6000, 0) FROM k`, rows)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := open(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (n int, err error) {
+		return n, f.Table("t").Scan([]string{"a"}, func(*Row) error { n++; return nil })
+	}
+	if n, err := read(); n != rows || err != nil {
+		t.Fatalf("%d rows, %v", n, err)
+	}
+	// The page that the first row goes on in. The last match: the root may still hold
+	// what it had as a leaf.
+	first := bytes.LastIndex(whole, []byte("row001")) - head
+	page := bytes.Clone(whole[first+f.local(head+6006):][:4])
+	copy(whole[(int(page[3])-1)*512:], page)
+	for n := 1; n <= rows; n++ {
+		at := bytes.LastIndex(whole, fmt.Appendf(nil, "row%03d", n)) - head
+		copy(whole[at-3:], []byte{0xff, 0x7f}) // its length becomes 16383
+		copy(whole[at+f.local(16383):], page)
+	}
+	if n, err := read(); err == nil || !strings.Contains(err.Error(), "run in a circle") {
+		t.Errorf("%d rows, %v", n, err)
 	}
 }
 

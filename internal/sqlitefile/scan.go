@@ -161,13 +161,14 @@ func (t *Table) leaves() ([]uint32, error) {
 
 // scanner decodes the rows of one table.
 type scanner struct {
-	t      *Table
-	visit  func(*Row) error
-	place  []int32 // column of the table -> value of the row; -1: not wanted
-	rowids []int   // values of the row that are the rowid
-	row    Row
-	last   layout
-	whole  []byte // payload of a row that does not fit on its page
+	t       *Table
+	visit   func(*Row) error
+	place   []int32 // column of the table -> value of the row; -1: not wanted
+	rowids  []int   // values of the row that are the rowid
+	row     Row
+	last    layout
+	whole   []byte // payload of a row that does not fit on its page
+	chained int64  // pages that such rows went on to
 }
 
 // pages decodes leaves, reading neighbours together.
@@ -204,7 +205,7 @@ func (s *scanner) leaf(page []byte, number uint32) error {
 	}
 	for i := range n {
 		at := int(binary.BigEndian.Uint16(h[8+2*i:]))
-		if at >= len(page) {
+		if at >= s.t.file.usable {
 			return fmt.Errorf("damaged: row %d of page %d", i, number)
 		}
 		if err := s.cell(page[at:s.t.file.usable]); err != nil {
@@ -285,6 +286,9 @@ func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) 
 	s.whole = append(s.whole[:0], first...)
 	page := make([]byte, f.page)
 	for len(s.whole) < size {
+		if s.chained++; s.chained > f.pages {
+			return nil, fmt.Errorf("its pages run in a circle at page %d", next)
+		}
 		if err := f.readPages(page, next); err != nil {
 			return nil, err
 		}

@@ -13,10 +13,10 @@ import (
 // Report tells a report of Nsight Systems, or its export, from a trace.
 func (f *File) Report() bool { return trace.ReportSuffix(f.Path) != "" }
 
-// exported tells whether a file is a report, or a database that was exported
-// from one: it has the table StringIds, whose name stands in the schema at the
-// beginning of the file.
-func exported(path string) bool {
+// Exported tells whether a file is a report, or a database that was exported
+// from one and not by trace export: it has the table StringIds, whose name
+// stands in the schema at the beginning of the file.
+func Exported(path string) bool {
 	if !strings.HasSuffix(path, ".sqlite") {
 		return true
 	}

@@ -119,7 +119,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 			leave(path, "left out: a merged file, its parts are read instead")
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, "left out: a CUDA graph capture, not a serving window")
-		case report && !exported(path):
+		case report && !Exported(path):
 			// Any database may lie beside traces.
 		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
 			// truth.json, manifest.json: any JSON may lie beside traces.

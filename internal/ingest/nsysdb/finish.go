@@ -10,6 +10,7 @@ import (
 
 // finish orders and completes the tables.
 func (r *reader) finish() []*trace.Trace {
+	r.leaveGuests()
 	ranks := r.inOrder()
 	r.places(ranks)
 	for _, reason := range slices.Sorted(maps.Keys(r.odd)) {
@@ -27,10 +28,9 @@ func (r *reader) finish() []*trace.Trace {
 			Path: r.db.Path, Host: r.meta.host, Rank: place, World: trace.World{Rank: -1},
 			BaseNS: r.meta.epoch, Complete: true, Bytes: r.db.Size, Events: int64(len(t.Spans) + len(t.Memory)),
 		}
-		if id, ok := r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; ok {
-			t.Source.Device = r.meta.gpus[id]
-		} else if k.key.device >= 0 {
-			t.Source.Device = r.meta.gpus[k.key.device]
+		if k.key.device >= 0 {
+			gpu, _ := r.gpu(k)
+			t.Source.Device = r.meta.gpus[gpu]
 		}
 		for i := range t.Spans {
 			t.Spans[i].Start += r.meta.epoch

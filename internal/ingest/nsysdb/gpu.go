@@ -34,7 +34,6 @@ func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace
 
 // usable tells whether an interval can be taken, counting what cannot.
 func (r *reader) usable(start, end int64) bool {
-	r.events++
 	if start < -farthest || end > farthest {
 		r.odd["rows with impossible times"]++
 		return false
@@ -43,7 +42,11 @@ func (r *reader) usable(start, end int64) bool {
 		r.odd["rows that end before they start"]++
 		return false
 	}
-	return r.inside(start, end)
+	if !r.inside(start, end) {
+		return false
+	}
+	r.last = max(r.last, end)
+	return true
 }
 
 // work adds one piece of GPU work.
@@ -190,7 +193,7 @@ func (r *reader) memory() error {
 			bytes = -bytes
 		}
 		held[k] += bytes
-		if at := row.Int(0); r.inside(at, at) {
+		if at := row.Int(0); r.usable(at, at) {
 			k.t.Memory = append(k.t.Memory, trace.MemoryPoint{
 				Time: at, Bytes: bytes, Allocated: held[k], Reserved: held[k], GPU: true, Device: int32(row.Int(2)),
 			})

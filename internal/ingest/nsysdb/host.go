@@ -165,7 +165,6 @@ func (r *reader) nvtx() error {
 	}
 	noGPU := len(r.ranks) == 0
 	open := map[*rank][]int{} // ranges that are open at the capture's end
-	last := int64(0)
 	err = r.scan(tableNVTX, []string{"eventType", "start", "end", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
 		kind := row.Int(0)
 		if kind != nvtxPushPop && kind != nvtxStartEnd {
@@ -174,7 +173,7 @@ func (r *reader) nvtx() error {
 		start, end, global := row.Int(1), row.Int(2), row.Int(5)
 		unended := row.Null(2)
 		if unended {
-			end = start
+			end = max(start, r.last)
 		}
 		if !r.usable(start, end) {
 			return
@@ -200,7 +199,6 @@ func (r *reader) nvtx() error {
 		if unended {
 			open[k] = append(open[k], len(k.t.Spans))
 		}
-		last = max(last, end)
 		k.add(trace.Span{
 			Start: start, Dur: end - start, Detail: -1, Cat: trace.UserAnnotation,
 			Track: k.thread(r, global, kind == nvtxStartEnd), Name: name,
@@ -209,7 +207,7 @@ func (r *reader) nvtx() error {
 	for k, spans := range open {
 		for _, i := range spans {
 			s := &k.t.Spans[i]
-			s.Dur = max(0, min(last, r.to)-s.Start)
+			s.Dur = max(0, min(r.last, r.to)-s.Start)
 		}
 		r.note(trace.Info, int64(len(spans)), "NVTX ranges open at the end of the capture: taken to last until then")
 	}
@@ -227,11 +225,8 @@ func (r *reader) threadsAsRanks() {
 	}
 	steps := map[rankKey]bool{}
 	for key, k := range r.ranks {
-		for i := range k.t.Spans {
-			if _, ok := trace.ParseStep(k.t.Strings.Get(k.t.Spans[i].Name)); ok {
-				steps[key] = true
-				break
-			}
+		if k.steps() {
+			steps[key] = true
 		}
 	}
 	for _, key := range slices.Collect(maps.Keys(r.ranks)) {

@@ -115,6 +115,39 @@ func (r *reader) foldDevices() error {
 	return nil
 }
 
+// leaveGuests leaves out processes that have a little work on a GPU that
+// another one drives, and run no steps: a server's frontend that prepares
+// images, say. As ranks they would move the numbers of all others.
+func (r *reader) leaveGuests() {
+	most := map[int64]int64{} // ops of the process that drives a GPU
+	for _, k := range r.ranks {
+		if gpu, ok := r.gpu(k); ok {
+			most[gpu] = max(most[gpu], k.ops)
+		}
+	}
+	left := int64(0)
+	for _, k := range r.inOrder() {
+		if gpu, ok := r.gpu(k); ok && float64(k.ops) < few*float64(most[gpu]) && !k.steps() {
+			left += int64(len(k.t.Spans))
+			delete(r.ranks, k.key)
+		}
+	}
+	if left > 0 {
+		r.note(trace.Warning, left, "events of processes without steps left out: they hardly use a GPU that another process drives")
+	}
+}
+
+// steps tells whether the rank has ranges of forward steps.
+func (k *rank) steps() bool {
+	return slices.ContainsFunc(k.t.Spans, func(s trace.Span) bool {
+		if s.Cat != trace.UserAnnotation {
+			return false
+		}
+		_, ok := trace.ParseStep(k.t.Strings.Get(s.Name))
+		return ok
+	})
+}
+
 // take moves all GPU work of another rank here.
 func (k *rank) take(r *reader, from *rank) {
 	rows := make([]trace.TrackID, len(from.t.Tracks))
@@ -219,18 +252,23 @@ func (k *rank) lead() int64 {
 // that of one thread.
 const noDevice = -1
 
+// gpu is the GPU behind a rank's device, whatever number the process has for
+// it; if the report does not say, the number.
+func (r *reader) gpu(k *rank) (id int64, known bool) {
+	if id, known = r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; !known {
+		id = k.key.device
+	}
+	return id, known
+}
+
 // inOrder lists the ranks by GPU, then process.
 func (r *reader) inOrder() []*rank {
-	gpu := func(k *rank) int64 {
-		if id, ok := r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; ok {
-			return id
-		}
-		return k.key.device
-	}
 	return slices.SortedFunc(maps.Values(r.ranks), func(a, b *rank) int {
 		if a.key.device < 0 || b.key.device < 0 { // threads in the order they came
 			return cmp.Or(cmp.Compare(b.key.device, a.key.device), cmp.Compare(a.key.process, b.key.process))
 		}
-		return cmp.Or(cmp.Compare(gpu(a), gpu(b)), cmp.Compare(a.key.process, b.key.process))
+		gpuA, _ := r.gpu(a)
+		gpuB, _ := r.gpu(b)
+		return cmp.Or(cmp.Compare(gpuA, gpuB), cmp.Compare(a.key.process, b.key.process))
 	})
 }

@@ -60,8 +60,8 @@ type reader struct {
 	meta     meta
 	ranks    map[rankKey]*rank
 	byPID    map[int64][]*rank // of each process with GPU work
-	events   int64
-	odd      map[string]int64 // what could not be used, by reason
+	last     int64             // the latest end of what was read
+	odd      map[string]int64  // what could not be used, by reason
 	notes    []trace.Note
 	rows     int64
 	most     int64 // spans to hold
@@ -176,7 +176,7 @@ func (r *reader) bound(most int64) error {
 			err := r.scan(name, []string{"start"}, func(row *sqlitefile.Row) {
 				at := row.Int(0)
 				switch {
-				case at < r.from || at >= r.to:
+				case at < r.from || at >= r.to || at > farthest:
 				case measure:
 					length = max(length, at+1)
 				default:

@@ -301,6 +301,17 @@ func TestRanks(t *testing.T) {
 		{"a process without GPU work is left out",
 			[]string{kernel(10, 0, 100, 5), launch(77, 77, 100, 5), fmt.Sprintf(`INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'tokenise', NULL, %d, 0)`, global(77, 77))},
 			[]string{"Unknown kernel:5"}},
+		{"a frontend that uses a rank's GPU a little is none, whatever numbers they have for it",
+			[]string{kernel(9, 0, 100, 4), launch(9, 9, 100, 4), kernel(10, 0, 100, 100), kernel(11, 0, 100, 100),
+				`CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER)`,
+				`INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 9), (0, 0, 10), (1, 0, 11)`},
+			[]string{"TP00 kernel:100", "TP01 kernel:100"}},
+		{"but one with little work and a GPU, or steps, of its own is one",
+			[]string{kernel(9, 0, 100, 4), kernel(10, 0, 100, 100), kernel(11, 0, 100, 2),
+				`CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER)`,
+				`INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 9), (0, 0, 10), (0, 0, 11)`,
+				fmt.Sprintf(`INSERT INTO NVTX_EVENTS VALUES (90, 200, 59, 'DECODE step 1', NULL, %d, 0)`, global(11, 11))},
+			[]string{"TP00 kernel:100", "TP01 user_annotation:1 kernel:2; 1 steps by forward annotations", "TP02 kernel:4"}},
 		{"no GPU work: threads that run steps are ranks, by their names",
 			[]string{`CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER)`,
 				`INSERT INTO StringIds VALUES (20, 'scheduler TP1'), (21, 'scheduler TP0')`,
@@ -341,6 +352,33 @@ func TestRanges(t *testing.T) {
 	want := []string{"DECODE step 1: 10+80 on 10", "NCCL:ncclAllReduce: 20+20 on 10", "open: 30+65 on 10", "request 1: 15+80 on 10 ranges"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A range that is open at the end lasts as long as the work of the GPUs, also
+// in a window that begins after it.
+func TestOpenRanges(t *testing.T) {
+	path := exportOf(t,
+		fmt.Sprintf(`INSERT INTO NVTX_EVENTS VALUES (10, NULL, 59, 'DECODE step 9', NULL, %[1]d, 0), (20, 30, 59, 'layer', NULL, %[1]d, 0)`, global(10, 10)),
+		fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (25, 35, 0, 7, 1, %[1]d, 1, 1), (60, 90, 0, 7, 2, %[1]d, 1, 1)`, global(10, 0)))
+	for _, opt := range []Options{{}, {From: 50}, {From: 50, To: 70}} {
+		ts, err := Read(context.Background(), path, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range ts[0].Spans {
+			if s := &ts[0].Spans[i]; s.Cat == trace.UserAnnotation && ts[0].Strings.Get(s.Name) != "layer" {
+				got = append(got, fmt.Sprintf("%d+%d", s.Start-1700000000000000000, s.Dur))
+			}
+		}
+		end := int64(90)
+		if opt.To != 0 {
+			end = opt.To
+		}
+		if want := []string{fmt.Sprintf("10+%d", end-10)}; !slices.Equal(got, want) {
+			t.Errorf("%+v: %q, want %q", opt, got, want)
+		}
 	}
 }
 
@@ -419,6 +457,16 @@ func TestOdd(t *testing.T) {
 	}
 	if want := []string{"warning 1 rows that end before they start", "warning 1 rows with impossible times"}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
+	}
+	// Nor do they count when a capture is too long, or as memory.
+	path := exportOf(t, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+		(10, 20, 0, 7, 1, %[1]d, 1, 1), (30000, 30010, 0, 7, 2, %[1]d, 1, 1), (9223372036854775806, 9223372036854775806, 0, 7, 3, %[1]d, 1, 1)`, global(10, 0)),
+		`CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER)`,
+		fmt.Sprintf(`INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (5, %[1]d, 0, 64, 2, 0), (9223372036854775806, %[1]d, 0, 64, 2, 0)`, global(10, 0)))
+	for most, want := range map[int64]string{0: "Unknown kernel:2", 1: "Unknown kernel:1"} {
+		if ts, err := Read(context.Background(), path, Options{MaxSpans: most}); err != nil || describe(ts[0]) != want || len(ts[0].Memory) != 1 {
+			t.Errorf("at most %d: %v, %v", most, ts, err)
+		}
 	}
 	if _, err := Summaries(context.Background(), other, []string{"nosuch"}); err == nil {
 		t.Error("a summary of no known name was made")
