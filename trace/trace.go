@@ -37,13 +37,6 @@ type Source struct {
 	Events    int64
 }
 
-// World is the process group a file describes in distributedInfo.
-type World struct {
-	Known bool
-	Rank  int // -1 when absent
-	Size  int // 0 when absent
-}
-
 // StringID indexes Trace.Strings. 0 is the empty string.
 type StringID uint32
 

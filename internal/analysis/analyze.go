@@ -321,7 +321,7 @@ func (d *domain) alignClocks() bool {
 	keys := map[string]uint64{}
 	in := make([]clock.Rank, len(d.ranks))
 	for i, r := range d.ranks {
-		in[i].Host = r.t.Source.Host
+		in[i].Host, in[i].RTT = r.t.Source.Host, r.t.Source.World.RTT
 		for j := range r.ops {
 			o := &r.ops[j]
 			if !o.comm() {
@@ -341,7 +341,7 @@ func (d *domain) alignClocks() bool {
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
-		if abs(res.Offset) > max(res.Spread, 1000) && res.Err == nil {
+		if abs(res.Offset) > 1000 && res.Significant() && res.Err == nil {
 			d.ranks[i].shift = res.Shift
 			moved = true
 		}

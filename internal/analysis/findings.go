@@ -25,19 +25,14 @@ var severities = []string{"high", "medium", "low", "info"}
 // makes lists non-nil.
 func (a *analyzer) finish(findings []Finding) {
 	a.spellGaps()
-	stragglers := len(findings)
-	for _, f := range findings {
-		if f.Kind != Straggler {
-			stragglers--
-		}
-	}
+	late := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == Straggler || f.Kind == CommBound })
 	findings = append(findings, a.common()...)
 	findings = append(findings, a.slowSteps(findings)...)
 	findings = append(findings, a.slower(findings)...)
 	findings = append(findings, a.slowLayers()...)
 	findings = append(findings, a.data()...)
 	blamed := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
-	if stragglers == 0 && !blamed {
+	if !late && !blamed {
 		findings = append(findings, a.balanced()...)
 	}
 	for i := range findings {

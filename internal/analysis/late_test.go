@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/trace"
@@ -137,6 +138,52 @@ func TestLeavesLate(t *testing.T) {
 	late := a.domains[0].judge(a.steps)
 	if got := late[1][2]; got.excess != [numCauses]int64{byComm: 30_000} || got.cost != 30_000 {
 		t.Errorf("behind by %v, cost %d; want 30 µs by communication", got.excess, got.cost)
+	}
+}
+
+// TestLeaveInTurns: over a slow link whoever came last to a collective leaves it first,
+// so ranks are late in turns. That is said of the link and of no rank; where it is
+// always the same rank that leaves late, of that.
+func TestLeaveInTurns(t *testing.T) {
+	const steps, each, latency = 12, 8, 60_000
+	set := func(turns bool) []*trace.Trace {
+		ranks := []*toy{newToy(), newToy()}
+		for n := range int64(steps) {
+			at := n * 1_000_000
+			left := [2]int64{at, at}
+			for _, y := range ranks {
+				y.step(at, at+990_000)
+			}
+			for k := range int64(each) {
+				come := [2]int64{left[0] + 10_000, left[1] + 10_000}
+				last := max(come[0], come[1])
+				for i, y := range ranks {
+					left[i] = last + 2_000
+					if turns && i == int(k)%2 || !turns && i == 1 {
+						left[i] += latency
+					}
+					y.run("gemm", at+k*20, come[i]-10_000, come[i], 8)
+					y.run(allReduce, at+k*20+10, come[i], left[i], 1)
+				}
+			}
+		}
+		return []*trace.Trace{ranks[0].done(), ranks[1].done()}
+	}
+	for _, c := range []struct {
+		name, kind string
+		turns      bool
+		ranks      []int
+	}{
+		{"in turns", CommBound, true, []int{0, 1}},
+		{"one rank", Straggler, false, []int{1}},
+	} {
+		a := prepared(set(c.turns)...)
+		a.span()
+		a.number()
+		got := a.stragglers(a.domains[0], a.domains[0].judge(a.steps))
+		if len(got) != 1 || got[0].Kind != c.kind || got[0].Cause != CauseCommunication || !slices.Equal(got[0].Ranks, c.ranks) {
+			t.Errorf("%s: %+v, want one %s of ranks %v", c.name, got, c.kind, c.ranks)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/trace"
@@ -47,49 +46,7 @@ func (a *analyzer) stragglers(d *domain, late [][]lateness) []Finding {
 	for i, r := range d.ranks {
 		out = append(out, a.rankFindings(d, i, r, late[i])...)
 	}
-	return shareCores(d, out)
-}
-
-// shareCores makes one finding of those that blame ranks for having no core, if
-// that is more than half of them: then nobody is late, the machine is small.
-func shareCores(d *domain, all []Finding) []Finding {
-	starved := func(f Finding) bool { return f.Starved }
-	one := Finding{Kind: Straggler, Cause: CauseHost, Severity: "medium", Passing: true}
-	var costs []int64
-	for _, f := range all {
-		if !f.Starved {
-			continue
-		}
-		if len(costs) == 0 {
-			one.FirstStep, one.LastStep = f.FirstStep, f.LastStep
-		}
-		one.FirstStep, one.LastStep = min(one.FirstStep, f.FirstStep), max(one.LastStep, f.LastStep)
-		one.Passing = one.Passing && f.Passing
-		if !slices.Contains(one.Ranks, f.Ranks[0]) {
-			one.Ranks = append(one.Ranks, f.Ranks[0])
-		}
-		costs = append(costs, f.CostNSPerStep)
-		one.Evidence = append(one.Evidence, Evidence{Text: f.Title, Value: float64(f.CostNSPerStep), Unit: "ns", Step: f.FirstStep})
-	}
-	if 2*len(one.Ranks) <= len(d.ranks) || len(one.Ranks) < 2 {
-		return all
-	}
-	slices.Sort(one.Ranks)
-	one.CostNSPerStep = int64(metric.MedianInPlace(costs))
-	one.ID = fmt.Sprintf("cores-%s-%d", d.ranks[0].label, one.FirstStep)
-	var names []string
-	for _, r := range d.ranks {
-		if slices.Contains(one.Ranks, r.index) {
-			names = append(names, r.label)
-		}
-	}
-	who := strings.Join(names, ", ")
-	if len(names) > 4 {
-		who = fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
-	}
-	one.Title = fmt.Sprintf("%s wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
-		who, metric.Duration(one.CostNSPerStep))
-	return append(slices.DeleteFunc(all, starved), one)
+	return shareLinks(d, shareCores(d, out))
 }
 
 // lateRun is the steps over which one cause keeps a rank late.

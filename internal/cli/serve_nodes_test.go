@@ -2,13 +2,17 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +107,59 @@ func streaming(t *testing.T, url string) *bufio.Scanner {
 		}
 	}
 	return lines
+}
+
+// TestNodesGreedy: the greedy tokens of real processes are those of transformers, 64
+// steps of batches of 1 and 8, as those of one process are.
+func TestNodesGreedy(t *testing.T) {
+	for _, c := range []struct {
+		model, over string
+		args        []string
+	}{
+		{"llama", "off", []string{"--tp-size", "2"}},
+		{"qwen3", "auto", []string{"--pp-size", "2", "--dp-size", "2"}},
+		{"qwen2", "off", []string{"--dp-size", "2"}},
+		{"qwen3moe", "auto", []string{"--tp-size", "2", "--ep-size", "2"}},
+	} {
+		t.Run(strings.Join(append([]string{c.model}, c.args...), " "), func(t *testing.T) {
+			dir := filepath.Join("..", "engine", "model", "testdata", c.model)
+			var want struct{ Prompts, Tokens [][]int32 }
+			text, err := os.ReadFile(filepath.Join(dir, "reference.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Products of bf16 pairs, which auto takes for bf16 weights, round as GPUs do.
+			url := nodes(t, 2, append(c.args, "--model-path", dir, "--dtype", "float32", "--skip-tokenizer-init", "--dist-shm", c.over)...)[0].listens(t)
+			for _, batch := range []int{1, 8} {
+				body, err := json.Marshal(map[string]any{
+					"input_ids": want.Prompts[:batch], "sampling_params": map[string]any{"max_new_tokens": 64, "temperature": 0, "ignore_eos": true},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.Post(url+"/generate", "application/json", bytes.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []struct {
+					IDs []int32 `json:"output_ids"`
+				}
+				err = json.NewDecoder(resp.Body).Decode(&got)
+				resp.Body.Close()
+				if err != nil || len(got) != batch || len(want.Tokens[0]) != 64 {
+					t.Fatalf("%d replies to %d prompts: %v", len(got), batch, err)
+				}
+				for i := range got {
+					if !slices.Equal(got[i].IDs, want.Tokens[i]) {
+						t.Errorf("batch of %d, prompt %d:\n%v\nwant\n%v", batch, i, got[i].IDs, want.Tokens[i])
+					}
+				}
+			}
+		})
+	}
 }
 
 // TestNodeLost: a node that is killed or stopped in mid-stream ends the others, and

@@ -6,6 +6,10 @@ import "slices"
 type Rank struct {
 	Host   string  // ranks of one host share a clock; "": unknown, a clock of its own
 	Events []Event // sorted by start
+	// RTT, in ns, is how long a message to the first rank's host and back was seen to
+	// take; 0: not known. So much later than the one that comes last may a rank leave
+	// that waits for it.
+	RTT int64
 }
 
 // Method says how a rank's Result came about.
@@ -65,9 +69,13 @@ func Align(ranks []Rank) []Result {
 					out[i].Err = err
 					continue
 				}
-				s.Offset += out[from].At(s.Since + s.Offset)
+				base := out[from].At(s.Since + s.Offset)
+				s.Offset, s.Lo, s.Hi = s.Offset+base, s.Lo+base, s.Hi+base
+				if wide := out[from]; wide.N > 0 {
+					s.Lo, s.Hi = s.Lo+wide.Lo-wide.Offset, s.Hi+wide.Hi-wide.Offset
+				}
 				s.Spread += out[from].Spread
-				s.Leave += out[from].Leave
+				s.Leave = max(s.Leave, ranks[i].RTT, ranks[from].RTT) + out[from].Leave
 				s.Drift += out[from].Drift
 				settle(i, Result{Shift: s, Method: Collectives})
 				again = true

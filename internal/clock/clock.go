@@ -35,9 +35,10 @@ type Shift struct {
 	Drift  float64 // ns per ns by which the offset grows; 0 if the window is too short to say, or nothing shows
 	Since  int64   // ns on the shifted clock: the middle of the window
 	Spread int64   // ns: half the range of what single collectives say, without the outer twentieths if they are many
-	// Leave, in ns, is what the shorter collectives take once all have come: by about
-	// so much one rank may leave later than the other every time, which no spread shows,
-	// when it is always the same that comes last. Over a network it is what that takes.
+	// Leave, in ns, is by how much one rank may leave later than the other every time,
+	// which no spread shows when it is always the same that comes last: what the shorter
+	// collectives take once all have come, and the way to the other host and back where
+	// that is known. Who comes last need not wait for what it takes to reach the other.
 	Leave  int64
 	Lo, Hi int64 // ns: offsets that no collective forbids, but for Odd ones
 	N      int   // collectives used
@@ -51,12 +52,17 @@ func (s Shift) At(t int64) int64 {
 	return s.Offset + int64(math.Round(s.Drift*float64(t-s.Since)))
 }
 
-// Uncertainty is by how much the offset may be wrong, in ns.
-func (s Shift) Uncertainty() int64 { return s.Spread + s.Leave }
+// Uncertainty is by how much the offset may be wrong, in ns: never by more than what
+// the collectives allow, but for a drift that does not show.
+func (s Shift) Uncertainty() int64 {
+	return min(s.Spread+s.Leave, max(s.Spread, s.Hi-s.Offset, s.Offset-s.Lo))
+}
 
-// Significant tells whether the offset exceeds its own spread: if not, the
-// clocks are better left alone.
-func (s Shift) Significant() bool { return abs(s.Offset) > s.Spread }
+// Significant tells whether the offset exceeds its own uncertainty, or collectives
+// forbid that there is none: if not, the clocks are better left alone.
+func (s Shift) Significant() bool {
+	return abs(s.Offset) > s.Uncertainty() || s.N > 0 && (s.Lo > 0 || s.Hi < 0)
+}
 
 // Disagree tells whether the clocks as they are cannot be right: most of the
 // collectives would have ended on one side before they began on the other.

@@ -39,25 +39,57 @@ func moved(events []Event, by int64, drift float64) []Event {
 	return out
 }
 
-// TestLastLeavesFirst: over a network the last to come has all there is and leaves
-// when it has sent its own, a transfer before the others. When it is always the same
-// rank, no collective shows that, but the uncertainty allows for it.
-func TestLastLeavesFirst(t *testing.T) {
-	const by, transfer = 250_000_000, 60_000
-	rng := rand.New(rand.NewPCG(3, 3))
-	var first, last []Event
-	for i := range int64(300) {
-		come := 1_790_857_026_000_000_000 + i*1_000_000 + rng.Int64N(500_000)
-		left := come + transfer - 5_000 + rng.Int64N(5_000)
-		first = append(first, Event{come - 400_000, come + transfer - 55_000 + rng.Int64N(5_000), 1})
-		last = append(last, Event{come + by, left + by, 1})
+// TestLastAlwaysTheSame: when it is always the same rank that comes last, no collective
+// shows by how much later the other one leaves, or sooner. The uncertainty allows for
+// it: by what the last takes to leave, and by the way over the network where that is known.
+func TestLastAlwaysTheSame(t *testing.T) {
+	const by, way = 250_000_000, 60_000
+	for _, c := range []struct {
+		name        string
+		last, other int64 // ns until they leave, once the last has come
+		rtt         int64
+		most        int64 // uncertainty
+	}{
+		// A ring: what the last has brought comes back to it only then.
+		{"the last leaves last", 2 * way, way, 0, 3 * way},
+		// Who comes last has all there is, and leaves when it has sent its own.
+		{"the last leaves first", 5_000, way, 2*way + 20_000, 3 * way},
+	} {
+		rng := rand.New(rand.NewPCG(3, 3))
+		var first, second []Event
+		for i := range int64(300) {
+			come := 1_790_857_026_000_000_000 + i*1_000_000 + rng.Int64N(500_000)
+			first = append(first, Event{come - 400_000, come + c.other + rng.Int64N(5_000), 1})
+			second = append(second, Event{come + by, come + c.last + rng.Int64N(5_000) + by, 1})
+		}
+		s := Align([]Rank{{Host: "a", Events: first}, {Host: "b", Events: second, RTT: c.rtt}})[1]
+		if s.Err != nil {
+			t.Fatal(s.Err)
+		}
+		if off := s.Offset + by; off > s.Uncertainty() || off < -s.Uncertainty() || s.Uncertainty() > c.most || s.Lo > -by || s.Hi < -by {
+			t.Errorf("%s: %+v ± %d, want %d", c.name, s.Shift, s.Uncertainty(), -by)
+		}
 	}
-	s, err := Estimate(first, last)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if off := s.Offset + by; off > s.Uncertainty() || off < -s.Uncertainty() || s.Uncertainty() > 2*transfer {
-		t.Errorf("%+v, want %d", s, -by)
+}
+
+// TestUncertainty: an offset is not more uncertain than what collectives allow, and is
+// needed where they forbid that there is none.
+func TestUncertainty(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    Shift
+		want int64
+		need bool
+	}{
+		{"no collectives", Shift{}, 0, false},
+		{"spread and leaving", Shift{Offset: 100, Spread: 3, Leave: 4, Lo: -1000, Hi: 1000, N: 9}, 7, true},
+		{"they allow less", Shift{Offset: 5, Spread: 3, Leave: 90, Lo: -4, Hi: 12, N: 9}, 9, false},
+		{"they are together, which spread shows", Shift{Offset: 5, Spread: 30, Leave: 90, Lo: -4, Hi: 12, N: 9}, 30, false},
+		{"small, but none is forbidden", Shift{Offset: 5, Spread: 30, Leave: 90, Lo: 2, Hi: 12, N: 9}, 30, true},
+	} {
+		if got := c.s.Uncertainty(); got != c.want || c.s.Significant() != c.need {
+			t.Errorf("%s: ± %d, needed %v; want %d, %v", c.name, got, c.s.Significant(), c.want, c.need)
+		}
 	}
 }
 
@@ -178,8 +210,8 @@ func TestAlign(t *testing.T) {
 		return moved(all, by, 0)
 	}
 	got := Align([]Rank{
-		{"a", first[0]}, {"a", first[1]}, {"b", join(first[2], second[0], by1)}, {"c", moved(second[1], by2, 0)},
-		{"d", nil}, {"c", nil},
+		{Host: "a", Events: first[0]}, {Host: "a", Events: first[1]}, {Host: "b", Events: join(first[2], second[0], by1)}, {Host: "c", Events: moved(second[1], by2, 0)},
+		{Host: "d"}, {Host: "c"},
 	})
 	want := []struct {
 		method Method
@@ -187,7 +219,7 @@ func TestAlign(t *testing.T) {
 	}{{Reference, 0}, {SameHost, 0}, {Collectives, -by1}, {Collectives, -by2}, {Unaligned, 0}, {SameHost, -by2}}
 	for i, w := range want {
 		off := got[i].Offset - w.offset
-		if got[i].Method != w.method || off > got[i].Spread || off < -got[i].Spread {
+		if got[i].Method != w.method || off > got[i].Spread || off < -got[i].Spread || got[i].Lo > w.offset || got[i].Hi < w.offset {
 			t.Errorf("rank %d: %s %d ± %d, want %s %d", i, got[i].Method, got[i].Offset, got[i].Spread, w.method, w.offset)
 		}
 	}

@@ -96,11 +96,17 @@ func (c *Channel) Free(frame []byte) { c.m.frames.put(frame) }
 
 // frames keeps memory for frames: each step brings the same sizes again.
 type frames struct {
-	mu   sync.Mutex
-	free [][]byte
+	mu    sync.Mutex
+	free  [][]byte
+	bytes int // of these
 }
 
-const spareFrames = 64
+// At most so many frames, and bytes, are kept: one long prompt brings frames of
+// hundreds of megabytes that no later step needs.
+const (
+	spareFrames = 64
+	spareBytes  = 128 << 20
+)
 
 // get gives n bytes that lie at a multiple of 8.
 func (f *frames) get(n int) []byte {
@@ -110,6 +116,7 @@ func (f *frames) get(n int) []byte {
 			last := len(f.free) - 1
 			f.free[i], f.free[last] = f.free[last], nil
 			f.free = f.free[:last]
+			f.bytes -= cap(b)
 			f.mu.Unlock()
 			return b[:n]
 		}
@@ -122,7 +129,8 @@ func (f *frames) get(n int) []byte {
 func (f *frames) put(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.free) < spareFrames {
+	if len(f.free) < spareFrames && f.bytes+cap(b) <= spareBytes {
 		f.free = append(f.free, b)
+		f.bytes += cap(b)
 	}
 }

@@ -137,16 +137,16 @@ func (m *Mesh) end(err error, node int) {
 		channels = append(channels, c)
 	}
 	close(m.lost)
-	m.mu.Unlock()
-	for _, c := range channels {
-		c.end(err)
-	}
 	// Whoever has not seen it yet says the same of it. Nobody is waited for.
 	for _, l := range m.links[Fast] {
 		if l != nil && l.peer != node {
-			text := err.Error()
-			m.wg.Go(func() { _ = l.send(controlChannel, []byte{wordLost, byte(node), byte(node >> 8)}, []byte(text)) })
+			word := append([]byte{wordLost, byte(node), byte(node >> 8)}, err.Error()...)
+			m.wg.Go(func() { _ = l.sendWord(word) }) // before m.mu is free: Leave waits for it
 		}
+	}
+	m.mu.Unlock()
+	for _, c := range channels {
+		c.end(err)
 	}
 }
 

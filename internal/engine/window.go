@@ -137,7 +137,9 @@ func (w *window) start() error {
 		for i, rank := range ranks {
 			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
 				for _, begun := range ranks[:i] {
-					begun.Recorder.StopRecording()
+					if rec := begun.Recorder.StopRecording(); rec != nil {
+						rec.Lost() // nobody asks more of it: who has it lets go
+					}
 				}
 				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
 			}

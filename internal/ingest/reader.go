@@ -114,7 +114,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		if b.label != "" {
 			dist = r.labelled(b.label, t)
 		}
-		t.Source.World = world(dist)
+		t.Source.World = trace.ParseWorld(dist)
 		t.Source.Device = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
 		if oddBase > 0 {
@@ -168,22 +168,6 @@ func text(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
 	return s
-}
-
-// world reads distributedInfo, whose fields may be missing.
-func world(raw json.RawMessage) trace.World {
-	var d struct {
-		Rank *int `json:"rank"`
-		Size int  `json:"world_size"`
-	}
-	if raw == nil || json.Unmarshal(raw, &d) != nil {
-		return trace.World{Rank: -1}
-	}
-	w := trace.World{Known: true, Rank: -1, Size: d.Size}
-	if d.Rank != nil {
-		w.Rank = *d.Rank
-	}
-	return w
 }
 
 // device is the name of GPU id among the visible ones.

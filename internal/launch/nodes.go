@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/device"
@@ -25,7 +27,7 @@ type NodeArgs struct {
 	NNodes      int           `name:"nnodes" default:"1" help:"Nodes that the ranks are spread over: each is started with the same command and its --node-rank." json:"nnodes"`
 	NodeRank    int           `name:"node-rank" default:"0" help:"Which of the nodes this one is; node 0 serves." json:"node_rank"`
 	InitAddr    string        `name:"dist-init-addr" aliases:"nccl-init-addr" placeholder:"HOST:PORT" help:"Address of node 0 where the nodes meet; a trusted network, nothing is encrypted." json:"dist_init_addr,omitempty"`
-	Timeout     int           `name:"dist-timeout" default:"600" placeholder:"SECONDS" help:"How long the nodes may take to meet." json:"dist_timeout"`
+	Timeout     int           `name:"dist-timeout" default:"600" placeholder:"SECONDS" help:"How long the nodes may take to meet, and after the first one for each other to load." json:"dist_timeout"`
 	Shared      string        `name:"dist-shm" enum:"auto,off" default:"auto" help:"auto: nodes of one host exchange data through shared memory; off: over TCP as well." json:"dist_shm"`
 	ClockOffset time.Duration `name:"clock-offset" hidden:"" help:"Shift the clock of this node's traces." json:"-"`
 }
@@ -153,15 +155,40 @@ func (m *Model) fingerprint() (string, error) {
 
 // agree has all nodes take the smallest offer: as many blocks of the cache on each.
 func (j *job) agree(ctx context.Context) error {
-	for range j.mesh.Nodes() - 1 {
-		var o offer
-		if _, err := j.setup.Hear(ctx, &o); err != nil {
-			return err
-		}
+	return hearAll(ctx, j, "told how much memory they have", func(_ int, o offer) error {
 		if o.Blocks < 1 {
 			return errors.New("a node offers no memory for the KV cache")
 		}
 		j.m.setBlocks(min(j.m.blocks, o.Blocks))
+		return nil
+	})
+}
+
+// hearAll takes one message of each of the other nodes, which have --dist-timeout for
+// it from now on; what says what they should have done.
+func hearAll[T any](ctx context.Context, j *job, what string, take func(node int, v T) error) error {
+	limit := time.Duration(j.m.nodes.Timeout) * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	heard := make([]bool, j.mesh.Nodes())
+	for range j.mesh.Nodes() - 1 {
+		var v T
+		node, err := j.setup.Hear(ctx, &v)
+		if errors.Is(err, context.DeadlineExceeded) {
+			var missing []string
+			for n := 1; n < j.mesh.Nodes(); n++ {
+				if !heard[n] {
+					missing = append(missing, fmt.Sprintf("node %d (%s at %s)", n, j.layout.Name(n), j.mesh.Host(n)))
+				}
+			}
+			return fmt.Errorf("not all nodes have %s within %v (--dist-timeout): %s has not", what, limit, strings.Join(missing, ", "))
+		}
+		if err == nil {
+			heard[node], err = true, take(node, v)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -181,19 +208,18 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 		return nil, 0, err
 	}
 	about := map[int]nodes.About{}
-	for range j.mesh.Nodes() - 1 {
-		var d made
-		node, err := j.setup.Hear(ctx, &d)
-		if err == nil && d.Error != "" {
-			err = fmt.Errorf("node %d at %s: %s", node, j.mesh.Host(node), d.Error)
-		}
-		if err != nil {
-			return nil, 0, errors.Join(err, closeRanks(local))
+	err = hearAll(ctx, j, "loaded their ranks", func(node int, d made) error {
+		if d.Error != "" {
+			return fmt.Errorf("node %d at %s: %s", node, j.mesh.Host(node), d.Error)
 		}
 		weights = max(weights, d.Weights)
 		for _, a := range d.Ranks {
 			about[a.Rank] = a
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, errors.Join(err, closeRanks(local))
 	}
 	files := nodes.NewFiles(j.mesh)
 	var out []engine.Group
@@ -203,20 +229,32 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 	return out, weights, nil
 }
 
+// stopping is a source of which nothing can be read any more once stop says why:
+// loading ends between two tensors, not when it is done.
+type stopping struct {
+	model.Source
+	stop func() error
+}
+
+func (s stopping) Read(name string, off int, dst []float32) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	return s.Source.Read(name, off, dst)
+}
+
 // make loads this node's ranks, by replica.
 func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weights int64, err error) {
 	out := map[int]*engine.Ranks{}
 	j.m.args.DisableGraph, j.m.args.GraphBS, j.m.args.GraphMaxBS = p.NoGraphs, p.GraphSizes, 0
+	j.m.src = stopping{j.m.src, func() error { return cmp.Or(ctx.Err(), j.mesh.Err()) }}
 	for dp := range j.m.z.DP {
 		if !j.layout.Has(dp, j.mesh.Node()) {
 			continue
 		}
-		if err = ctx.Err(); err == nil {
-			err = j.mesh.Err()
-		}
-		var r *engine.Ranks
-		if err == nil {
-			r, err = j.m.ranks(dp, p.Seqs, p.Tokens)
+		r, err := j.m.ranks(dp, p.Seqs, p.Tokens)
+		if lost := j.mesh.Err(); lost != nil && err != nil {
+			err = lost // whatever else failed by it
 		}
 		if err != nil {
 			return nil, 0, errors.Join(err, closeRanks(out))

@@ -115,16 +115,7 @@ func (h *Head) learn(key, value []byte) {
 			return
 		}
 		h.Info = bytes.Clone(value)
-		var info struct {
-			Rank *int `json:"rank"`
-			Size int  `json:"world_size"`
-		}
-		if json.Unmarshal(value, &info) == nil {
-			h.World = trace.World{Known: true, Rank: -1, Size: info.Size}
-			if info.Rank != nil {
-				h.World.Rank = *info.Rank
-			}
-		}
+		h.World = trace.ParseWorld(value)
 	}
 }
 

@@ -168,7 +168,7 @@ func (m *merger) compare() {
 func (m *merger) clockRanks() []clock.Rank {
 	ranks := make([]clock.Rank, len(m.parts))
 	for i, p := range m.parts {
-		ranks[i].Host = p.Host
+		ranks[i].Host, ranks[i].RTT = p.Host, p.World.RTT
 		if p.comms != nil {
 			ranks[i].Events = p.comms.Sorted(p.moved)
 		}

@@ -28,8 +28,9 @@ func newPipes(t *testing.T, n int) *pipes {
 		for from := range n {
 			box := make(chan []byte, 1<<16)
 			p.boxes[to] = append(p.boxes[to], box)
+			heard := p.heard[to]
 			p.wg.Go(func() {
-				f := <-p.heard[to]
+				f := <-heard
 				for {
 					select {
 					case frame := <-box:

@@ -108,15 +108,17 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 		return 0, err
 	}
 	sum := sha256.New()
+	var failed error
 	for {
 		select {
 		case frame := <-in:
 			lost, done, err := f.piece(w, sum, frame)
-			if err != nil {
-				err = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
+				w = io.Discard // what is on its way must not be taken for what is asked for next
 			}
-			if done || err != nil {
-				return lost, err
+			if done {
+				return lost, failed
 			}
 		case <-f.m.Lost():
 			return 0, f.m.Err()
