@@ -20,9 +20,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(own{m}, map[string]func(){
 		"stepscope": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
+}
+
+// own runs the tests with runs of their own, not beside their user's.
+type own struct{ *testing.M }
+
+func (m own) Run() int {
+	dir, err := os.MkdirTemp("", "stepscope-runs-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_DATA_HOME", dir)
+	return m.M.Run()
 }
 
 // captures is where the real captures lie.
