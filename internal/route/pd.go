@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -179,6 +180,10 @@ func secondhand(p *reply) bool {
 		p.res.StatusCode == http.StatusOK && isEvents(p.res.Header) && bytes.HasPrefix(p.buf[:p.n], []byte(`data: {"error"`))
 }
 
+// parted is how SGLang's workers and stepscope's say that keys and values did not come
+// from the one to the other. Neither need be at fault: another pair may do better.
+var parted = regexp.MustCompile(`(?i)(bootstrap|handshake|transfer) failed`)
+
 // pair sends a request to a prefill and a decode worker, and on to another pair where
 // one of the two fails before the decode worker's first byte.
 func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
@@ -270,8 +275,12 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 		}
 		prefill.cancel()
 	}()
+	others := rt.more(rt.prefill, and(tried.prefill, pw)) || rt.more(rt.decode, and(tried.decode, dw))
 	// refused passes a prefill worker's refusal on, or gives it to another pair.
 	refused := func(f *prefillFailure) ([]*worker, error) {
+		if f.reply != nil && others && parted.Match(f.reply.body) {
+			return []*worker{pw, dw}, f.error
+		}
 		if f.reply == nil || f.reply.again && rt.more(rt.prefill, and(tried.prefill, pw)) {
 			return []*worker{pw}, f.error
 		}
@@ -303,6 +312,12 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 			p.close()
 			return refused(f)
 		}
+	}
+	if first := p.buf[:p.n]; others && secondhand(p) && parted.Match(first) {
+		first, _, _ = bytes.Cut(bytes.TrimPrefix(first, []byte("data: ")), []byte("\n"))
+		err := fmt.Errorf("%s: %s", dw.url, reason(first))
+		p.close()
+		return []*worker{pw, dw}, err
 	}
 	if p.res.StatusCode >= http.StatusBadRequest {
 		a := p.answer()

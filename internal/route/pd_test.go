@@ -157,6 +157,7 @@ func TestPairFaults(t *testing.T) {
 		return func(rw http.ResponseWriter, r *http.Request) { events(rw, "one"); end(rw, r) }
 	}
 	broken := func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "KV transfer failed", 500) }
+	wrong := func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "out of memory", 500) }
 	tells := func(event string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) { events(rw, event, "[DONE]") }
 	}
@@ -189,7 +190,12 @@ func TestPairFaults(t *testing.T) {
 		{"prefill tells that decode died", broken, late(cut), true, 200, "data: well\n\n"},
 		{"prefill tells that decode is full", broken, after(full), true, 200, "data: well\n\n"},
 		{"prefill tells that decode refuses", broken, after(refuse), false, 400, "too long\n"},
-		{"both tell of the transfer", broken, broken, false, 500, "KV transfer failed\n"},
+		// Of the transfer itself another pair may know nothing.
+		{"both tell of the transfer", broken, broken, true, 200, "data: well\n\n"},
+		{"decode tells of it", ok, broken, true, 200, "data: well\n\n"},
+		{"decode tells of it in a stream", hang, tells(`{"error":{"message":"Decode handshake failed"}}`), true, 200, "data: well\n\n"},
+		{"prefill tells of it", broken, hang, true, 200, "data: well\n\n"},
+		{"decode tells of something else", ok, wrong, false, 500, "out of memory\n"},
 		{"both say nothing", hang, hang, true, 200, "data: well\n\n"},
 		{"prefill dies in the stream", late(cut), first(hang), false, 200, failed("P: the worker closed the connection")},
 	} {
@@ -207,6 +213,17 @@ func TestPairFaults(t *testing.T) {
 			}
 			eventually(t, "nothing is counted as running", func() bool { return r.rt.inFlight() == 0 })
 		})
+	}
+}
+
+// TestPairAlone: without another pair the word of the workers is the client's.
+func TestPairAlone(t *testing.T) {
+	broken := func() []*side {
+		return []*side{newSide(t, func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "KV transfer failed", 500) })}
+	}
+	r := newRig(t, Options{Workers: pairs(broken(), broken())})
+	if got := r.call("POST /generate", `{"text":"x"}`); got.status != 500 || got.body != "KV transfer failed\n" {
+		t.Errorf("%d %q", got.status, got.body)
 	}
 }
 
