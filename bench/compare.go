@@ -30,6 +30,7 @@ type Side struct {
 	Runs     int    `json:"runs"`
 	Requests int    `json:"requests"`
 	Failed   int    `json:"failed"`
+	Batches  int    `json:"batches,omitempty"` // of a benchmark of batches, which has no runs and requests
 }
 
 // Load is one side of a comparison: a load and, with --repeat, its repetitions.
@@ -46,15 +47,16 @@ type Measured struct {
 
 // Diff is one figure on both sides.
 type Diff struct {
-	Metric string  `json:"metric"` // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
-	Figure string  `json:"figure"` // median, p99, mean
+	Batch  string  `json:"batch,omitempty"` // size of the batches that are compared, "8 × 1024 + 16": sequences, prompt and output tokens of each
+	Metric string  `json:"metric"`          // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
+	Figure string  `json:"figure"`          // median, p99, mean
 	Unit   Unit    `json:"unit"`
 	Higher bool    `json:"higher_is_better"`
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	NA     int     `json:"a_n"` // samples
 	NB     int     `json:"b_n"`
-	Per    string  `json:"per"`    // what a sample is: batch (of requests sent after each other), run
+	Per    string  `json:"per"`    // what a sample is: batch (of requests sent after each other), run; of batches: repeat (of a batch)
 	Change float64 `json:"change"` // B/A − 1; for shares B − A
 	// Lo and Hi are the 95 % interval of Change; both 0: there is none.
 	Lo float64 `json:"lo"`
@@ -176,8 +178,14 @@ func (c *Comparison) judge() {
 		if d.Higher {
 			worse = -worse
 		}
-		if c.Limit > 0 && d.Verdict == Worse && worse > c.Limit {
+		if c.Limit <= 0 || worse <= c.Limit {
+			continue
+		}
+		switch {
+		case d.Verdict == Worse:
 			c.Regressions = append(c.Regressions, d.String())
+		case d.Verdict == TooFew && d.Batch != "": // most of a batch is measured once, and a limit is to hold for it too
+			c.Regressions = append(c.Regressions, d.String()+" (not tested: too few samples)")
 		}
 	}
 }
@@ -187,6 +195,9 @@ func (d *Diff) String() string {
 	name, change := strings.ReplaceAll(d.Metric, "_", " "), metric.PercentChange(d.Change)
 	if d.Figure != "mean" {
 		name = d.Figure + " of " + name
+	}
+	if d.Batch != "" {
+		name = d.Batch + ": " + name
 	}
 	if d.Unit == Share {
 		name, change = name+" requests", strings.TrimSuffix(change, " %")+" points"

@@ -35,7 +35,7 @@ var arrows = []struct {
 	{"internal/join", []string{"internal/metric", "bench", "trace"}},
 	{"internal/onebatch", []string{
 		"internal/ask", "internal/workload", "internal/engine", "internal/engine/model", "internal/engine/sample", "internal/engine/sched",
-		"internal/device", "internal/ingest", "internal/kernel", "internal/metric", "internal/traceset", "internal/atomicfile", "internal/wire", "trace",
+		"internal/device", "internal/ingest", "internal/kernel", "internal/metric", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/launch", []string{
 		"internal/server", "internal/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",

@@ -26,16 +26,20 @@ import (
 
 // recorded is what there is of one of several servers.
 type recorded struct {
-	Name  string // of its directory
-	Role  string // prefill, decode, or nothing
-	URL   string // "": not known
-	Lines []string
-	Paths []string // traces of its ranks
-	Loads []trace.Load
+	Name   string // of its directory
+	Window string // of several that were recorded one after the other
+	Role   string // prefill, decode, or nothing
+	URL    string // "": not known
+	Lines  []string
+	Paths  []string // traces of its ranks
+	Loads  []trace.Load
 }
 
 func (s *recorded) title() string {
 	name := s.URL
+	if s.Window != "" {
+		name = s.Window
+	}
 	if name == "" {
 		name = s.Name
 	}
@@ -54,13 +58,13 @@ func recordedBy(res *profiler.Result) (out []recorded) {
 // serversOf are the servers of a run, as its manifest keeps them apart.
 func serversOf(run *store.Run) (out []recorded, err error) {
 	at := func(f *store.File) int {
-		return slices.IndexFunc(out, func(s recorded) bool { return s.Role == f.Role && s.URL == f.Host })
+		return slices.IndexFunc(out, func(s recorded) bool { return s.Role == f.Role && s.URL == f.Host && s.Window == f.Window })
 	}
 	for _, f := range run.Files(store.KindTrace) {
 		i := at(&f)
 		if i < 0 {
 			i = len(out)
-			out = append(out, recorded{Name: filepath.Base(filepath.Dir(run.Path(f.Path))), Role: f.Role, URL: f.Host})
+			out = append(out, recorded{Name: filepath.Base(filepath.Dir(run.Path(f.Path))), Role: f.Role, URL: f.Host, Window: f.Window})
 		}
 		out[i].Paths = append(out[i].Paths, run.Path(f.Path))
 	}

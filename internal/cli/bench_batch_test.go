@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/store"
 )
 
 // keysOf are the keys of each line of a file of JSON, in their order.
@@ -317,6 +319,10 @@ func TestBatchesInterrupted(t *testing.T) {
 			args := append(append([]string{"bench"}, strings.Fields(c.args)...), "--model", "builtin:llama-tiny", "--result-filename", results)
 			if status := e.main(ctx, args); status != exitInterrupted || !strings.Contains(out.String(), c.want) || !strings.HasSuffix(out.String(), "stepscope: interrupted\n") {
 				t.Errorf("status %d\n%s", status, out)
+			}
+			last := lastRun(t)
+			if kept, _ := last.Batches(); last.Status() != store.Interrupted || len(kept) != c.rows {
+				t.Errorf("the run is %s, and has %d batches", last.Status(), len(kept))
 			}
 			if c.rows == 0 {
 				if _, err := os.Stat(results); err == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/launch"
 	"github.com/stepscope/stepscope/internal/onebatch"
+	"github.com/stepscope/stepscope/internal/store"
 	"github.com/stepscope/stepscope/internal/workload"
 )
 
@@ -46,6 +47,8 @@ type batchServerCmd struct {
 	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`
 	GPUCost        float64  `name:"gpu-hour-cost" default:"2" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
 	NoSummary      bool     `name:"no-append-to-github-summary" help:"Do not append the table to GITHUB_STEP_SUMMARY (in CI: SGLANG_IS_IN_CI)."`
+
+	storeFlags
 
 	limited bool // --max-running-requests is given
 }
@@ -96,7 +99,7 @@ Examples:
 }
 
 // Run measures.
-func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
+func (c *batchServerCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -105,11 +108,16 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer out.Close()
+	keep, err := c.batches(e, store.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath})
+	if err != nil {
+		return err
+	}
+	defer func() { err = e.kept(ctx, keep, err) }()
 	asked, stop, err := c.server(ctx, e)
 	if err != nil {
 		return err
 	}
-	b := &batchBench{cmd: c, env: e, out: out, server: &onebatch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
+	b := &batchBench{cmd: c, env: e, out: out, keep: keep, server: &onebatch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
 	err = b.run(ctx)
 	return errors.Join(err, stop())
 }

@@ -15,7 +15,9 @@ import (
 
 	"github.com/stepscope/stepscope/internal/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/experiment"
 	"github.com/stepscope/stepscope/internal/onebatch"
+	"github.com/stepscope/stepscope/internal/store"
 )
 
 // batchBench is a benchmark of batches under way.
@@ -23,6 +25,7 @@ type batchBench struct {
 	cmd     *batchServerCmd
 	env     *env
 	out     *resultFile
+	keep    *experiment.Batches
 	server  *onebatch.Server
 	data    *onebatch.Data
 	how     onebatch.How
@@ -35,6 +38,8 @@ func (b *batchBench) run(ctx context.Context) error {
 	if err := b.server.Look(ctx); err != nil {
 		return err
 	}
+	b.keep.Server(b.server.Told)
+	b.keep.About(func(m *store.Manifest) { m.Model = b.model() })
 	if !b.server.VLLM {
 		fmt.Fprintf(b.env.stdout, "max_running_requests_per_dp=%d\ndp_size=%d\nskip_max_running_requests_threshold=%d\nskip_token_capacity_threshold=%d\n",
 			b.server.MaxRunning, b.server.DP, b.server.MaxRunning*b.server.DP, b.server.Capacity)
@@ -56,6 +61,7 @@ func (b *batchBench) run(ctx context.Context) error {
 	for _, bc := range onebatch.Cases(c.BatchSize, c.InputLen, c.OutputLen) {
 		if text := b.server.Skip(b.data.Lengths(bc), c.MultiBatch); text != "" {
 			fmt.Fprintln(b.env.stdout, text)
+			b.keep.Note(strings.Trim(text, "="))
 			b.env.incomplete()
 			continue
 		}
@@ -108,6 +114,7 @@ func (b *batchBench) measure(ctx context.Context, cases []onebatch.Case) error {
 			return err
 		}
 		b.results = append(b.results, r)
+		b.keep.Add(r.Batch(false))
 		if err := b.out.add(r); err != nil {
 			return err
 		}
@@ -125,12 +132,14 @@ func (b *batchBench) profile(ctx context.Context, cases []onebatch.Case) error {
 			return ctx.Err()
 		}
 		if err != nil {
+			b.keep.Note(fmt.Sprintf("the traces of %s may be missing: %v", windowName(bc), err))
 			b.env.missing("batch size %d, input_len %d: Error profiling, some profile traces may not be dumped: %v", bc.Batch, bc.Input, err)
 		}
 		if r == nil {
 			continue
 		}
 		b.results[i].ProfileDir = r.ProfileDir
+		b.keep.Add(r.Batch(true))
 		if b.cmd.AppendProfiled {
 			if err := b.out.add(r); err != nil {
 				return err
@@ -184,6 +193,7 @@ func (b *batchBench) profileOne(ctx context.Context, bc onebatch.Case) (*onebatc
 	for _, s := range res.Servers {
 		fmt.Fprintf(b.env.stdout, "%s\n", strings.Join(s.Lines(), "\n"))
 	}
+	b.keep.Capture(windowName(bc), res)
 	r.ProfileDir = res.Dir
 	return r, nil
 }
@@ -247,11 +257,17 @@ type nightly struct {
 	ServerArgs        []string `json:"server_args"`
 }
 
+// model is its path, or the name that the server has for it.
+func (b *batchBench) model() string {
+	told, _ := b.server.Told["model_path"].(string)
+	return cmp.Or(b.cmd.ModelPath, b.server.Model, told)
+}
+
 func (b *batchBench) pydantic() error {
 	rows := []nightly{}
 	for _, r := range b.results {
 		row := nightly{
-			cmp.Or(b.cmd.ModelPath, b.server.Model), r.RunName, r.BatchSize, r.InputLen, r.OutputLen, r.Latency, r.InputThroughput, r.OutputThroughput,
+			b.model(), r.RunName, r.BatchSize, r.InputLen, r.OutputLen, r.Latency, r.InputThroughput, r.OutputThroughput,
 			r.OverallThroughput, r.LastTTFT, r.LastGenThroughput, r.AccLength, nil, nil, b.cmd.ServerArgs,
 		}
 		if r.ProfileDir != "" {

@@ -16,9 +16,12 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/experiment"
 	"github.com/stepscope/stepscope/internal/launch"
 	"github.com/stepscope/stepscope/internal/onebatch"
+	"github.com/stepscope/stepscope/internal/store"
 	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // offlineCmd is "bench offline", SGLang's bench_offline_throughput.
@@ -35,6 +38,8 @@ type offlineCmd struct {
 	SkipWarmup     bool   `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
 	Profile        bool   `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts."`
 	DoNotExit      bool   `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
+
+	storeFlags
 }
 
 // Help is the end of the verb's help text.
@@ -97,7 +102,7 @@ func (r *offlineResult) print(w io.Writer) error {
 }
 
 // Run measures.
-func (c *offlineCmd) Run(ctx context.Context, e *env) error {
+func (c *offlineCmd) Run(ctx context.Context, e *env) (err error) {
 	sampling, dir, err := c.check()
 	if err != nil {
 		return err
@@ -107,10 +112,17 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer out.Close()
+	keep, err := c.batches(e, store.About{Tool: "bench offline", Backend: c.Backend, Model: c.ModelPath})
+	if err != nil {
+		return err
+	}
+	defer func() { err = e.kept(ctx, keep, err) }()
 	requests, warmup, err := c.plan(ctx, e)
 	if err != nil {
 		return err
 	}
+	keep.Server(c.Map())
+	keep.About(func(m *store.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
 	// All requests come at once.
 	c.MaxQueuedRequests = max(c.MaxQueuedRequests, len(requests))
 	b, err := c.open(ctx, e, len(requests))
@@ -134,13 +146,15 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 	}
 	res, runErr := g.run(ctx, requests)
 	if c.Profile {
-		err = stopOffline(e, b.engine, dir, id)
+		err = stopOffline(e, b.engine, dir, id, keep)
 	}
 	if res == nil {
 		return errors.Join(runErr, err)
 	}
 	res.Backend = c.Backend
+	keep.Add(res.batch(c.Profile))
 	for _, reason := range slices.Sorted(maps.Keys(g.failed)) {
+		keep.Note(fmt.Sprintf("%d requests failed: %s", g.failed[reason], reason))
 		e.missing("%d requests failed: %s", g.failed[reason], reason)
 	}
 	if runErr == nil {
@@ -150,6 +164,9 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if c.DoNotExit {
+		if err := e.kept(ctx, keep, nil); err != nil {
+			return err
+		}
 		fmt.Fprintln(e.stderr, "done; waiting for an interrupt (--do-not-exit)")
 		<-ctx.Done()
 	}
@@ -226,7 +243,7 @@ func startOffline(ctx context.Context, e *launch.Engine, dir string, now time.Ti
 }
 
 // stopOffline ends the window and returns when its files are whole.
-func stopOffline(e *env, en *launch.Engine, dir, id string) error {
+func stopOffline(e *env, en *launch.Engine, dir, id string, keep *experiment.Batches) error {
 	fmt.Fprintf(e.stdout, "Monitoring %s for new trace files...\n", dir)
 	res, err := en.StopProfile(context.Background()) // an interrupt does not lose them
 	if err != nil {
@@ -234,6 +251,9 @@ func stopOffline(e *env, en *launch.Engine, dir, id string) error {
 	}
 	for _, f := range res.Files {
 		fmt.Fprintf(e.stdout, "New file detected: %s\n", f)
+		if name, ok := trace.ParseFileName(f); ok {
+			keep.Trace("", filepath.Join(dir, f), store.File{Rank: store.At(name.Rank), Stage: name.Stage})
+		}
 	}
 	if res.Message != "" {
 		e.missing("%s: %s", filepath.Join(dir, id+"-*"), res.Message)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/launch"
 	"github.com/stepscope/stepscope/internal/onebatch"
+	"github.com/stepscope/stepscope/internal/store"
 )
 
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.
@@ -35,6 +36,8 @@ type oneBatchCmd struct {
 	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Begins the names of the traces."`
 	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" help:"First decode step to record, from 0; default: half of the output length."`
 	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" help:"Decode steps to record; default: 1."`
+
+	storeFlags
 }
 
 // caseFlags are the lengths of batches.
@@ -84,7 +87,7 @@ Examples:
 }
 
 // Run measures.
-func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
+func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 	profile, err := c.check()
 	if err != nil {
 		return err
@@ -106,17 +109,23 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer out.Close()
+	keep, err := c.batches(e, store.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath})
+	if err != nil {
+		return err
+	}
+	defer func() { err = e.kept(ctx, keep, err) }()
 	m, err := launch.Open(c.ModelArgs, e.line)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
+	keep.Server(c.Map())
 	prompts, err := encode(m, texts)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "max_total_num_tokens=%d\n", m.Capacity)
-	cases, seqs, tokens := c.fitting(e, m, prompts)
+	cases, seqs, tokens := c.fitting(e, m, prompts, keep.Note)
 	if len(cases) == 0 {
 		return errors.New("no batch fits: give shorter ones, or --max-total-tokens")
 	}
@@ -133,10 +142,14 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	b.LogDecodeStep, b.Profile = c.LogDecodeStep, profile
+	b.Saved = func(bc onebatch.Case, stage, path string) {
+		keep.Trace(windowName(bc)+"_"+stage, path, firstRank(stage))
+	}
 	fmt.Fprintln(e.stdout, "Benchmark ...")
 	for _, bc := range cases {
 		r, err := b.Run(ctx, c.RunName, bc, c.batch(e, prompts, bc.Batch, true))
 		if err == nil {
+			keep.Add(r.Batch(profile != nil))
 			err = out.add(r)
 		}
 		if err != nil {
@@ -186,8 +199,9 @@ func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 	return p, nil
 }
 
-// fitting are the cases that can run, and what the largest of them need.
-func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32) (fit []onebatch.Case, seqs, tokens int) {
+// fitting are the cases that can run, and what the largest of them need. note is
+// told of the others.
+func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32, note func(string)) (fit []onebatch.Case, seqs, tokens int) {
 	inputs := c.InputLen
 	if len(prompts) > 0 {
 		inputs = []int{longest(prompts)}
@@ -196,6 +210,7 @@ func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32) (fit [
 	for _, bc := range onebatch.Cases(c.BatchSize, inputs, c.OutputLen) {
 		if why := room.Skip(bc); why != "" {
 			fmt.Fprintln(e.stdout, why)
+			note(why)
 			e.incomplete()
 			continue
 		}

@@ -86,6 +86,12 @@ func (e *env) readLoad(r *store.Run) (bench.Load, error) {
 	return l, nil
 }
 
+// hasBatches tells whether a run is of a benchmark of batches.
+func hasBatches(r *store.Run) bool { return r != nil && len(r.Files(store.KindBatches)) > 0 }
+
+// benchmarked tells whether a run is of a benchmark.
+func benchmarked(r *store.Run) bool { return hasRecords(r) || hasBatches(r) }
+
 // loads opens A and B if they are benchmark runs; both nil if they are captures.
 func (c *compareCmd) loads() (a, b *store.Run, err error) {
 	if a, err = c.named(c.A); err != nil {
@@ -97,7 +103,7 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 		}
 	}
 	switch {
-	case !hasRecords(a) && !hasRecords(b):
+	case !benchmarked(a) && !benchmarked(b):
 		// Runs of traces alone are captures.
 		for _, side := range []struct {
 			path *string
@@ -108,7 +114,7 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 			}
 			traces := tracesOf(side.run)
 			if len(traces) == 0 {
-				return nil, nil, fmt.Errorf("run %s has neither a load nor traces", side.run.ID())
+				return nil, nil, fmt.Errorf("run %s has neither a load nor batches nor traces", side.run.ID())
 			}
 			*side.path = filepath.Dir(traces[0])
 		}
@@ -118,9 +124,9 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 			return nil, nil, usagef("compare with what? give a second run; two ranks of the traces of this one are compared by: compare %s --ranks …", tracesAt(a))
 		}
 		return nil, nil, usagef("%s is a benchmark run: its ranks are compared by: compare %s --ranks %s", c.A, tracesAt(a), c.Ranks)
-	case !hasRecords(a) || !hasRecords(b):
+	case !benchmarked(a) || !benchmarked(b):
 		load, capture, run := c.A, c.B, a
-		if hasRecords(b) {
+		if benchmarked(b) {
 			load, capture, run = c.B, c.A, b
 		}
 		if _, err := os.Stat(capture); errors.Is(err, fs.ErrNotExist) && (run == a && b == nil || run == b && a == nil) {
@@ -131,6 +137,8 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 			hint = "its traces are in " + tracesAt(run)
 		}
 		return nil, nil, usagef("%s is a benchmark run and %s a capture: give two of a kind (%s)", load, capture, hint)
+	case hasBatches(a) != hasBatches(b) || hasBatches(a) && a.Manifest().Tool != b.Manifest().Tool:
+		return nil, nil, usagef("%s is a run of %s and %s one of %s, which measure different things: give two of a kind", c.A, a.Manifest().Tool, c.B, b.Manifest().Tool)
 	}
 	for _, f := range []struct {
 		on   bool
@@ -151,8 +159,25 @@ func tracesAt(r *store.Run) string {
 	return r.Path("traces")
 }
 
+// readBatches reads the batches of a run, as far as they were written.
+func (e *env) readBatches(r *store.Run) (bench.Batches, error) {
+	m := r.Manifest()
+	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
+	var err error
+	out.Batches, err = r.Batches()
+	if errors.Is(err, store.ErrCut) {
+		e.warn("%v", err)
+		e.incomplete()
+		err = nil
+	}
+	return out, err
+}
+
 // compareLoads sets one benchmark against another.
 func (c *compareCmd) compareLoads(e *env, runA, runB *store.Run, limit float64) error {
+	if hasBatches(runA) {
+		return c.compareBatches(e, runA, runB, limit)
+	}
 	a, err := e.readLoad(runA)
 	if err != nil {
 		return err
@@ -162,6 +187,11 @@ func (c *compareCmd) compareLoads(e *env, runA, runB *store.Run, limit float64) 
 		return err
 	}
 	result := bench.Compare(a, b, bench.CompareOptions{FailOn: limit})
+	return c.compared(e, runA, runB, result)
+}
+
+// compared prints a comparison of runs, and judges it.
+func (c *compareCmd) compared(e *env, a, b *store.Run, result *bench.Comparison) (err error) {
 	if c.JSON {
 		err = report.BenchCompareJSON(e.stdout, result)
 	} else {
@@ -172,11 +202,36 @@ func (c *compareCmd) compareLoads(e *env, runA, runB *store.Run, limit float64) 
 	if err != nil {
 		return err
 	}
-	if len(tracesOf(runA)) > 0 && len(tracesOf(runB)) > 0 {
-		e.warn("both runs have traces: stepscope compare %s %s compares those", tracesAt(runA), tracesAt(runB))
+	if len(tracesOf(a)) > 0 && len(tracesOf(b)) > 0 && filepath.Base(tracesAt(a)) == filepath.Base(tracesAt(b)) {
+		e.warn("both runs have traces: stepscope compare %s %s compares those", tracesAt(a), tracesAt(b))
 	}
 	if len(result.Regressions) > 0 {
 		return errRegression
 	}
 	return nil
+}
+
+func (c *compareCmd) compareBatches(e *env, runA, runB *store.Run, limit float64) error {
+	a, err := e.readBatches(runA)
+	if err != nil {
+		return err
+	}
+	b, err := e.readBatches(runB)
+	if err != nil {
+		return err
+	}
+	result, err := bench.CompareBatches(a, b, bench.CompareOptions{FailOn: limit})
+	if err != nil {
+		return err
+	}
+	ma, mb := runA.Manifest(), runB.Manifest()
+	if ma.PlanHash != mb.PlanHash {
+		result.Notes = append(result.Notes, "the runs asked for different requests")
+	}
+	for _, r := range []*store.Run{runA, runB} {
+		if s := r.Status(); s != store.Complete {
+			result.Notes = append(result.Notes, fmt.Sprintf("%s is %s: it may lack batches", r.ID(), s))
+		}
+	}
+	return c.compared(e, runA, runB, result)
 }

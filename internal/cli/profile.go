@@ -259,7 +259,7 @@ func (c *profileCmd) keep(e *env, res *profiler.Result) error {
 	if r == nil {
 		return err
 	}
-	err = experiment.KeepCapture(r, res)
+	err = experiment.KeepCapture(r, res, "")
 	if finishErr := r.Finish(store.Complete, err); err == nil {
 		err = finishErr
 	}

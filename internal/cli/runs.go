@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -224,9 +225,12 @@ func tail(s string, most int) string {
 
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// figure is a number with its unit, about four digits of it.
+// figure is a number with its unit, about four digits of it; counts are whole.
 func figure(n store.Number) string {
 	decimals := 3
+	if n.Unit == "" && n.Value == math.Trunc(n.Value) {
+		decimals = 0
+	}
 	for v := max(n.Value, -n.Value); v >= 10 && decimals > 0; v /= 10 {
 		decimals--
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/internal/store"
 	"github.com/stepscope/stepscope/trace"
@@ -53,6 +54,15 @@ func (c *runsShowCmd) Run(e *env) error {
 		e.warn("%v", err)
 		e.incomplete()
 	}
+	var batches []bench.Batch
+	if hasBatches(run) {
+		kept, err := e.readBatches(run)
+		if err != nil {
+			e.warn("%v", err)
+			e.incomplete()
+		}
+		batches = kept.Batches
+	}
 	m := run.Manifest()
 	if c.JSON {
 		return e.printJSON(struct {
@@ -63,7 +73,8 @@ func (c *runsShowCmd) Run(e *env) error {
 			Manifest store.Manifest  `json:"manifest"`
 			Files    []store.Found   `json:"files"`
 			Summary  json.RawMessage `json:"summary,omitempty"`
-		}{1, run.ID(), run.Dir(), run.Status(), m, append([]store.Found{}, files...), summary})
+			Batches  []bench.Batch   `json:"batches,omitempty"`
+		}{1, run.ID(), run.Dir(), run.Status(), m, append([]store.Found{}, files...), summary, batches})
 	}
 	if err := e.columns(nil, facts(run, &m)); err != nil {
 		return err
@@ -72,6 +83,9 @@ func (c *runsShowCmd) Run(e *env) error {
 		return err
 	}
 	if err := e.section("Summary", nil, scalars(summary)); err != nil {
+		return err
+	}
+	if err := e.section(batchRows(batches)); err != nil {
 		return err
 	}
 	return e.section("Files", []string{"FILE", "KIND", "RANK", "SIZE", ""}, fileRows(files))
@@ -118,6 +132,39 @@ func numberRows(numbers []store.Number) (rows [][]string) {
 		rows = append(rows, []string{n.Name, figure(n)})
 	}
 	return rows
+}
+
+// batchRows are the batches of a run, a line each, with the figures that any has.
+func batchRows(batches []bench.Batch) (title string, head []string, rows [][]string) {
+	var names []string
+	for _, b := range batches {
+		for _, f := range b.Figures {
+			if !slices.Contains(names, f.Metric) {
+				names = append(names, f.Metric)
+			}
+		}
+	}
+	head = []string{"BATCH"}
+	for _, n := range names {
+		head = append(head, strings.ToUpper(strings.ReplaceAll(n, "_", " ")))
+	}
+	for _, b := range batches {
+		row := []string{b.Size()}
+		for _, n := range names {
+			text := "-"
+			if f, ok := b.Figure(n); ok {
+				if text = figure(store.Number{Value: f.Value}); f.Unit == bench.NS {
+					text = metric.Duration(f.Value)
+				}
+			}
+			row = append(row, text)
+		}
+		if b.Profiled {
+			row = append(row, "recorded meanwhile")
+		}
+		rows = append(rows, row)
+	}
+	return "Batches (sequences × prompt + output tokens; throughputs a second)", head, rows
 }
 
 func fileRows(files []store.Found) (rows [][]string) {

@@ -58,7 +58,7 @@ func (s *Serving) keep(out *Outcome) error {
 		}
 	}
 	if out.Capture != nil && out.Capture.Result != nil {
-		if err := KeepCapture(r, out.Capture.Result); err != nil {
+		if err := KeepCapture(r, out.Capture.Result, ""); err != nil {
 			return err
 		}
 	}
@@ -85,8 +85,8 @@ func (s *Serving) keep(out *Outcome) error {
 }
 
 // KeepCapture names the files of a capture in a run; those that lie elsewhere are
-// linked, or copied.
-func KeepCapture(r *store.Run, c *capture.Result) error {
+// linked, or copied. window tells it from others of the run; "": there are none.
+func KeepCapture(r *store.Run, c *capture.Result, window string) error {
 	for _, sr := range c.Servers {
 		add := func(kind store.Kind, path string) error {
 			path, err := filepath.Abs(path)
@@ -99,16 +99,16 @@ func KeepCapture(r *store.Run, c *capture.Result) error {
 			}
 			from := ""
 			if !filepath.IsLocal(rel) {
-				from, rel = path, filepath.Join("traces", filepath.Base(path))
+				from, rel = path, filepath.Join("traces", window, filepath.Base(path))
 				if len(c.Servers) > 1 {
-					rel = filepath.Join("traces", sr.Name, filepath.Base(path))
+					rel = filepath.Join("traces", window, sr.Name, filepath.Base(path))
 				}
 			}
 			format := "kineto.json.gz"
 			if kind == store.KindMetrics {
 				format = "json"
 			}
-			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From}
+			f := store.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From, Window: window}
 			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == store.KindTrace {
 				f.Rank, f.Stage = store.At(name.Rank), name.Stage
 			}

@@ -356,5 +356,5 @@ func (s *Serving) info(ctx context.Context) map[string]any {
 	if err != nil {
 		return nil
 	}
-	return info
+	return withoutKeys(info)
 }

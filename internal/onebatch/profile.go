@@ -123,6 +123,9 @@ func (w *window) end(err error) error {
 			return err
 		}
 	}
+	if w.b.Saved != nil {
+		w.b.Saved(w.c, w.stage, path)
+	}
 	_, err = fmt.Fprintf(w.b.Out, "torch profiler chrome trace for %s saved to %s\n", w.stage, path)
 	return err
 }

@@ -81,6 +81,7 @@ type Bench struct {
 	Profile       *Profile // nil: none
 	Out           io.Writer
 	Warn          func(format string, args ...any)
+	Saved         func(c Case, stage, path string) // is told of each trace; may be nil
 
 	count   int64 // steps so far
 	sampler sample.Sampler
@@ -100,6 +101,7 @@ type Result struct {
 	OverallThroughput      float64  `json:"overall_throughput"`
 
 	Tokens [][]int32 `json:"-"` // generated, of each sequence
+	Steps  []float64 `json:"-"` // latencies of the decode steps
 }
 
 // someIDs bounds random token ids, as in SGLang's tool.
@@ -218,7 +220,7 @@ func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	res.TotalLatency = res.PrefillLatency
+	res.TotalLatency, res.Steps = res.PrefillLatency, latencies
 	for _, l := range latencies {
 		res.TotalLatency += l
 	}

@@ -37,6 +37,9 @@ type Served struct {
 	AccLength         float64  // -1: no speculation
 	CacheHitRate      *float64 // nil: the server shows no metrics
 	ProfileDir        string   // of the pass that was recorded
+	// Steps are the times between the last sequence's tokens as they came here, the
+	// decode steps as a client sees them; nil: some events had several tokens.
+	Steps []float64
 }
 
 // MarshalJSON writes a row as SGLang's tool does: keys, order and decimals.
@@ -74,7 +77,18 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 type flight struct {
 	first  []time.Time
 	tokens []int
-	merged bool // a first chunk had more than one token
+	merged bool          // a first chunk had more than one token
+	nth    map[int]*came // by the number of tokens: when sequences had so many
+}
+
+// came is when the last of so many sequences had as many tokens.
+type came struct {
+	sequences int
+	last      time.Time
+}
+
+func newFlight(batch int) *flight {
+	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), nth: map[int]*came{}}
 }
 
 func (f *flight) event(index, tokens int, at time.Time) error {
@@ -85,8 +99,31 @@ func (f *flight) event(index, tokens int, at time.Time) error {
 		f.first[index] = at
 		f.merged = f.merged || tokens > 1
 	}
+	if tokens > f.tokens[index] {
+		n := f.nth[tokens]
+		if n == nil {
+			n = &came{}
+			f.nth[tokens] = n
+		}
+		n.sequences, n.last = n.sequences+1, at
+	}
 	f.tokens[index] = tokens
 	return nil
+}
+
+// steps are the times between the moments when all sequences had one token more;
+// nil: events did not bring every sequence's tokens one at a time.
+func (f *flight) steps(output int) (out []float64) {
+	for n := 1; n <= output; n++ {
+		here := f.nth[n]
+		if here == nil || here.sequences != len(f.first) {
+			return nil
+		}
+		if n > 1 {
+			out = append(out, here.last.Sub(f.nth[n-1].last).Seconds())
+		}
+	}
+	return out
 }
 
 // lastFirst is when the last sequence had its first token.
@@ -117,7 +154,7 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 		}
 	}
 	counted := s.metrics(ctx)
-	f := &flight{first: make([]time.Time, p.Batch), tokens: make([]int, p.Batch)}
+	f := newFlight(p.Batch)
 	send := s.generate
 	if s.VLLM {
 		send = s.complete
@@ -140,7 +177,7 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 	r := &Served{
 		RunName: name, BatchSize: p.Batch, InputLen: p.Input, OutputLen: p.Output, Latency: latency, LastTTFT: ttft,
 		InputThroughput: perSecond(p.Tokens, ttft), OverallThroughput: perSecond(p.Tokens+p.Batch*p.Output, latency),
-		LastGenThroughput: -1, AccLength: -1,
+		LastGenThroughput: -1, AccLength: -1, Steps: f.steps(p.Output),
 	}
 	if p.Output > 1 {
 		r.OutputThroughput = perSecond(p.Batch*p.Output, latency-ttft)
@@ -220,7 +257,7 @@ func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	if s.VLLM {
 		send = s.complete
 	}
-	if err := send(ctx, part, How{StreamInterval: 1, FakePrefill: h.FakePrefill}, &flight{first: make([]time.Time, p.Batch), tokens: make([]int, p.Batch)}); err != nil {
+	if err := send(ctx, part, How{StreamInterval: 1, FakePrefill: h.FakePrefill}, newFlight(p.Batch)); err != nil {
 		return fmt.Errorf("fill the cache: %w", err)
 	}
 	fmt.Fprintln(s.Out, "Cache warmup completed")

@@ -18,8 +18,9 @@ import (
 // Server is a running server that is given batches.
 type Server struct {
 	*ask.Server
-	VLLM  bool   // its API is vLLM's, not SGLang's
-	Model string // its name there; vLLM alone
+	VLLM  bool           // its API is vLLM's, not SGLang's
+	Model string         // its name there
+	Told  map[string]any // its server_info; vLLM has none
 	Limits
 	Out   io.Writer
 	Pause time.Duration // between tries to flush; default 2 s
@@ -79,6 +80,7 @@ func (s *Server) Look(ctx context.Context) error {
 		s.Capacity += n
 	}
 	s.ContextLen = number(info, "context_length")
+	s.Told = info
 	return nil
 }
 

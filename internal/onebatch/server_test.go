@@ -308,3 +308,35 @@ Input lens: [20 10]. Output lens: [3]. Cache hit rate: 50.0%.
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestServedSteps: decode steps as a client sees them are there when each event
+// brought one token of each sequence.
+func TestServedSteps(t *testing.T) {
+	one := []string{token(0, 1, "null"), token(1, 1, "null"), "", token(0, 2, "null"), token(1, 2, "null"), "", "", token(1, 3, "length"), token(0, 3, "length")}
+	several := []string{token(0, 1, "null"), token(1, 1, "null"), token(0, 3, "length"), token(1, 2, "null"), token(1, 3, "length")}
+	p := &onebatch.Prompts{Case: onebatch.Case{Batch: 2, Input: 2, Output: 3}, IDs: [][]int32{{1, 2}, {3, 4}}, Tokens: 4}
+	for _, c := range []struct {
+		events []string
+		steps  int
+	}{{one, 2}, {several, 0}} {
+		f := &fake{info: info, events: c.events}
+		s, _ := f.serve(t, false)
+		r, err := s.Run(t.Context(), "x", p, onebatch.How{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Steps) != c.steps || c.steps > 0 && (r.Steps[0] < 0.02 || r.Steps[1] < 0.04) { // each "" is 20 ms
+			t.Errorf("steps %v", r.Steps)
+		}
+		b, err := r.Batch(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := b.Figure("decode_latency"); ok != (c.steps > 0) || len(got.Samples) != c.steps {
+			t.Errorf("decode %+v", got)
+		}
+		if got, _ := b.Figure("decode_throughput"); got.Value != r.OutputThroughput || b.Size() != "2 × 2 + 3" {
+			t.Errorf("%+v", b)
+		}
+	}
+}

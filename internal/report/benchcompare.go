@@ -28,6 +28,11 @@ func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
 		of   *bench.Side
 	}{{"A", &c.A}, {"B", &c.B}} {
 		text := fmt.Sprintf("%s of %s in all", plural(s.of.Runs, "run"), plural(s.of.Requests, "request"))
+		if n := s.of.Batches; n == 1 {
+			text = "1 batch"
+		} else if n > 1 {
+			text = metric.Count(n) + " batches"
+		}
 		if s.of.Failed > 0 {
 			text += fmt.Sprintf(", %s failed", metric.Count(s.of.Failed))
 		}
@@ -65,6 +70,9 @@ func benchVerdict(c *bench.Comparison) string {
 		return fmt.Sprintf("REGRESSION: %s got worse by more than %s", plural(n, "figure"), metric.Percent(c.Limit))
 	}
 	var parts []string
+	if c.A.Batches > 0 {
+		parts = batchVerdict(c.Rows)
+	}
 	for i := range c.Rows {
 		d := &c.Rows[i]
 		if d.Figure != "median" || d.Metric != "ttft" && d.Metric != "tpot" && d.Metric != "e2e" {
@@ -86,6 +94,20 @@ func benchVerdict(c *bench.Comparison) string {
 		verdict = fmt.Sprintf("no regression above %s: %s", metric.Percent(c.Limit), verdict)
 	}
 	return verdict
+}
+
+// batchVerdict counts figures of batches by what became of them.
+func batchVerdict(rows []bench.Diff) (parts []string) {
+	count := map[string]int{}
+	for i := range rows {
+		count[rows[i].Verdict]++
+	}
+	for _, v := range []string{bench.Worse, bench.Better, bench.Same, bench.NotClear, bench.TooFew, bench.Missing} {
+		if n := count[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s", plural(n, "figure"), v))
+		}
+	}
+	return parts
 }
 
 func benchDiffs(c *bench.Comparison) *table {
@@ -114,6 +136,11 @@ func benchDiffs(c *bench.Comparison) *table {
 		if d.Figure != "p99" && d.Verdict != bench.TooFew && d.Verdict != bench.Missing {
 			p = fmt.Sprintf("%.2g", d.PAdj)
 		}
+		if d.Batch != "" && (i == 0 || c.Rows[i-1].Batch != d.Batch) {
+			head := make([]cell, len(t.cols))
+			head[0] = textCell("batch " + d.Batch)
+			t.rows = append(t.rows, head)
+		}
 		t.rows = append(t.rows, []cell{
 			textCell(benchName(d.Metric, d.Figure)), side(d.A, d.NA), side(d.B, d.NB), textCell(change),
 			textCell(interval), textCell(p), textCell(fmt.Sprintf("%s, %s %s", metric.Count(d.NA), metric.Count(d.NB), samplesOf[d.Per])), textCell(d.Verdict),
@@ -128,6 +155,8 @@ func benchName(name, figure string) string {
 		"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "longest_gap": "longest gap", "e2e": "E2E",
 		"failed": "failed requests", "good": "requests in time", "request_throughput": "requests/s", "output_throughput": "output tokens/s",
 		"steady_output_throughput": "output tokens/s, steady", "goodput": "requests in time/s",
+		"prefill_latency": "prefill latency", "prefill_throughput": "prefill tokens/s", "decode_latency": "decode step", "decode_throughput": "decode tokens/s",
+		"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
 	}
 	name = cmp.Or(called[name], name)
 	if figure == "mean" {
@@ -136,7 +165,7 @@ func benchName(name, figure string) string {
 	return name + ", " + figure
 }
 
-var samplesOf = map[string]string{"batch": "batches", "run": "runs"}
+var samplesOf = map[string]string{"batch": "batches", "run": "runs", "repeat": "batches"}
 
 // BenchCompat writes another tool's figures of the same events.
 func BenchCompat(w io.Writer, tool string, figures []bench.Figure) error {

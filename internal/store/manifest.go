@@ -86,8 +86,9 @@ type File struct {
 	Host   string `json:"host,omitempty"`   // where it was made
 	Source string `json:"source,omitempty"` // its path or address there
 	Rank   *Rank  `json:"rank,omitempty"`
-	Role   string `json:"role,omitempty"`  // of a server in disaggregated serving: prefill, decode
-	Stage  string `json:"stage,omitempty"` // of a window split by stage: EXTEND, DECODE
+	Role   string `json:"role,omitempty"`   // of a server in disaggregated serving: prefill, decode
+	Stage  string `json:"stage,omitempty"`  // of a window split by stage: EXTEND, DECODE
+	Window string `json:"window,omitempty"` // of several that were recorded one after the other: the batch
 	Clock  *Clock `json:"clock,omitempty"`
 }
 
@@ -105,6 +106,7 @@ const (
 	KindLog        Kind = "log"
 	KindMetrics    Kind = "metrics" // what servers said of themselves meanwhile
 	KindServerArgs Kind = "server_args"
+	KindBatches    Kind = "batches" // bench.Batch, one a line
 )
 
 // Derived tells that the file was computed of others and may be deleted.

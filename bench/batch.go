@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/metric"
+)
+
+// Batch is what came of one batch of sequences of equal lengths, or of all requests
+// of an offline benchmark together, which has no lengths. docs/formats/run.md
+// describes its JSON form.
+type Batch struct {
+	BatchSize int             `json:"batch_size,omitempty"` // sequences
+	InputLen  int             `json:"input_len,omitempty"`  // tokens of each
+	OutputLen int             `json:"output_len,omitempty"`
+	Profiled  bool            `json:"profiled,omitempty"` // it was recorded meanwhile, which makes it slower
+	Figures   []BatchFigure   `json:"figures"`
+	Row       json.RawMessage `json:"row"` // as the tool's file of results has it
+}
+
+// BatchFigure is one figure of a batch.
+type BatchFigure struct {
+	Metric string  `json:"metric"` // prefill_latency, decode_throughput, …
+	Unit   Unit    `json:"unit"`
+	Higher bool    `json:"higher_is_better,omitempty"`
+	Value  float64 `json:"value"`
+	// Samples are of each decode step, in their order; none where the batch has the
+	// figure but once. They tell how steps spread, not how batches do.
+	Samples []float64 `json:"samples,omitempty"`
+}
+
+// Size tells the batch from others, for people: "8 × 1024 + 16".
+func (b *Batch) Size() string {
+	if b.BatchSize == 0 {
+		return "of all requests"
+	}
+	return fmt.Sprintf("%d × %d + %d", b.BatchSize, b.InputLen, b.OutputLen)
+}
+
+// Figure is the figure of a name.
+func (b *Batch) Figure(name string) (BatchFigure, bool) {
+	i := slices.IndexFunc(b.Figures, func(f BatchFigure) bool { return f.Metric == name })
+	if i < 0 {
+		return BatchFigure{}, false
+	}
+	return b.Figures[i], true
+}
+
+// Batches is one side of a comparison.
+type Batches struct {
+	ID, Backend, Model string
+	Batches            []Batch
+}
+
+// CompareBatches sets the batches of b against those of the same size in a. A batch
+// that was given four times on both sides is tested by these; what there is fewer
+// times is not: the steps of one batch would prove differences between equal builds,
+// since a batch as a whole is faster or slower by chance. It is an error when no
+// size is on both sides.
+func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
+	c := &Comparison{Format: 1, A: a.side(), B: b.side(), Rows: []Diff{}, Limit: o.FailOn, Regressions: []string{}, Notes: []string{}}
+	sizesA, ofA := a.sizes()
+	sizesB, ofB := b.sizes()
+	for _, size := range sizesA {
+		if ofB[size] != nil {
+			c.Rows = append(c.Rows, compareBatch(size, ofA[size], ofB[size])...)
+		} else {
+			c.Notes = append(c.Notes, fmt.Sprintf("only A has the batch %s", size))
+		}
+	}
+	for _, size := range sizesB {
+		if ofA[size] == nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("only B has the batch %s", size))
+		}
+	}
+	if len(c.Rows) == 0 {
+		return nil, fmt.Errorf("the runs have no batch of one size in common: %s has %s, %s has %s", a.ID, some(sizesA), b.ID, some(sizesB))
+	}
+	c.judge()
+	c.batchNotes(ofA, ofB)
+	return c, nil
+}
+
+func (b *Batches) side() Side {
+	return Side{ID: b.ID, Backend: b.Backend, Model: b.Model, Batches: len(b.Batches)}
+}
+
+// sizes are the batches by their size, in their order. Those of a pass that was
+// recorded count where there are no others.
+func (b *Batches) sizes() (order []string, of map[string][]*Batch) {
+	of = map[string][]*Batch{}
+	for _, profiled := range []bool{false, true} {
+		before := maps.Clone(of)
+		for i := range b.Batches {
+			x := &b.Batches[i]
+			size := x.Size()
+			if x.Profiled != profiled || before[size] != nil {
+				continue
+			}
+			if of[size] == nil {
+				order = append(order, size)
+			}
+			of[size] = append(of[size], x)
+		}
+	}
+	return order, of
+}
+
+// some names a few of a list.
+func some(list []string) string {
+	text := ""
+	for i, s := range list {
+		switch {
+		case i == 4:
+			return text + ", …"
+		case i > 0:
+			text += ", "
+		}
+		text += s
+	}
+	return cmp.Or(text, "none")
+}
+
+// compareBatch compares the batches of one size: the figures of A's first, then
+// those that B alone has.
+func compareBatch(size string, a, b []*Batch) (rows []Diff) {
+	for _, x := range []*Batch{a[0], b[0]} {
+		for _, f := range x.Figures {
+			if slices.ContainsFunc(rows, func(d Diff) bool { return d.Metric == f.Metric }) {
+				continue
+			}
+			d := Diff{Batch: size, Metric: f.Metric, Figure: "mean", Unit: f.Unit, Higher: f.Higher, Per: "repeat"}
+			va, vb := valuesOf(a, f.Metric), valuesOf(b, f.Metric)
+			d.test(va, vb)
+			if len(va) > 0 && len(vb) > 0 {
+				d.A, d.B = metric.Median(va), metric.Median(vb)
+				d.Change = relative(d.A, d.B)
+			}
+			rows = append(rows, d)
+		}
+	}
+	return rows
+}
+
+func valuesOf(of []*Batch, name string) (values []float64) {
+	for _, x := range of {
+		if f, ok := x.Figure(name); ok {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
+func (c *Comparison) batchNotes(a, b map[string][]*Batch) {
+	profiled := func(of map[string][]*Batch) bool {
+		for _, list := range of {
+			if list[0].Profiled {
+				return true
+			}
+		}
+		return false
+	}
+	for _, s := range []struct {
+		name string
+		of   map[string][]*Batch
+	}{{"A", a}, {"B", b}} {
+		if profiled(s.of) {
+			c.Notes = append(c.Notes, s.name+" was recorded while it was measured (--profile), which makes it slower")
+		}
+	}
+	if slices.ContainsFunc(c.Rows, func(d Diff) bool { return d.Verdict == TooFew }) {
+		note := fmt.Sprintf("what was measured fewer than %d times on a side is a change, and may be chance", enoughRuns)
+		if slices.ContainsFunc(c.Rows, func(d Diff) bool { return d.Batch != (&Batch{}).Size() }) {
+			note += ": give a batch size several times (--batch-size 8 8 8 8) on both sides"
+		}
+		c.Notes = append(c.Notes, note)
+	}
+}
