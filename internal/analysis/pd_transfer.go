@@ -26,7 +26,7 @@ type Transfers struct {
 	Sending float64 `json:"sending"`
 	Took    Spread  `json:"took"`    // from its first byte sent to its last one received
 	Exposed Spread  `json:"exposed"` // from the end of its last prefill kernel to its last byte received
-	Joined  Spread  `json:"joined"`  // from its last byte received to its first decode step
+	Joined  Spread  `json:"joined"`  // from then, or its last byte received if that was later, to its first decode step
 	Clocks  string  `json:"clocks"`  // what is known of the agreement of the sides' clocks
 	// ShiftNS was added to decode servers' times, the most of all pairs.
 	ShiftNS int64 `json:"shift_ns"`
@@ -180,15 +180,17 @@ func (pd *PD) transfers(prefill, decode []*pdServer) {
 		moving += overlap(union(ran), one.first(), one.last())
 		t.Copies += len(one.copies)
 		t.Bytes += one.bytes()
+		rest := int64(0) // of its prefill, from the transfer's end
 		if s != nil && g != nil && g.last()+at >= s.first() {
 			took = append(took, g.last()+at-s.first())
 			if k := latest(kernels, s); k != 0 {
 				exposed = append(exposed, max(0, g.last()+at-k))
+				rest = max(0, k-g.last()-at)
 			}
 		}
 		if g != nil {
 			if b := earliest(begins, g); b != 0 {
-				joined = append(joined, b-g.last())
+				joined = append(joined, max(0, b-g.last()-rest))
 			}
 		}
 	}

@@ -106,7 +106,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	var joined *waits.Result
 	if run != nil {
-		if joined, err = e.join(run, capture.traces, lateSteps(r)); err != nil { // the findings stand
+		one := waits.Server{Traces: capture.traces}
+		if len(servers) == 1 {
+			one.Role = servers[0].Role
+		}
+		if joined, err = e.join(run, []waits.Server{one}, lateSteps(r)); err != nil { // the findings stand
 			e.warn("what the requests waited for is not known: %v", err)
 			e.incomplete()
 		}

@@ -44,13 +44,13 @@ func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 }
 
 // join says what the slow requests of a run waited for.
-func (e *env) join(run *store.Run, traces []*trace.Trace, late []waits.Late) (*waits.Result, error) {
+func (e *env) join(run *store.Run, servers []waits.Server, late []waits.Late) (*waits.Result, error) {
 	load, err := e.readLoad(run)
 	if err != nil {
 		return nil, err
 	}
 	m := run.Manifest()
-	return waits.Analyze(load.Runs, traces, waits.Options{Host: m.Machine.Host, Late: late})
+	return waits.Analyze(load.Runs, servers, waits.Options{Host: m.Machine.Host, Late: late})
 }
 
 // lateSteps are the steps that findings say were made longer by a late rank, and
@@ -143,16 +143,19 @@ func (e *env) showJoin(j *waits.Result, limit int) error {
 			if c.Event > 0 {
 				name += fmt.Sprintf(" event %d", c.Event)
 			}
-			rank := ""
+			rank := c.Server
 			if c.DP >= 0 {
-				rank = fmt.Sprintf("DP%02d", c.DP)
+				rank = strings.TrimSpace(fmt.Sprintf("%s DP%02d", rank, c.DP))
+			}
+			if c.Decode != "" {
+				rank += ", " + c.Decode
 			}
 			rows = append(rows, []string{name, metric.Duration(c.NS), rank, stepsText(c.Steps), waitText(&c.Wait)})
 		}
 		if len(tail.Cases) > 1 {
 			rows = append(rows, []string{"all " + metric.Count(len(tail.Cases)), metric.Duration(tail.Sum.Total()), "", "", waitText(&tail.Sum)})
 		}
-		if err := e.section(title, []string{"REQUEST", t.name, "RANK", "STEPS", "WAITED FOR"}, rows); err != nil {
+		if err := e.section(title, []string{"REQUEST", t.name, "SERVED BY", "STEPS", "WAITED FOR"}, rows); err != nil {
 			return err
 		}
 	}
@@ -191,6 +194,7 @@ func waitText(w *waits.Wait) string {
 		name string
 		ns   int64
 	}{
+		{"until the server had it", w.Way}, {"a place on a decode server", w.Place}, {"transfer", w.Transfer}, {"its decode batch", w.Join},
 		{"queue", w.Queue}, {"prefill of others", w.OtherPrefill}, {"other steps of others", w.OtherSteps}, {"a slow rank", w.SlowRank}, {"no step ran", w.Stall},
 		{"its own prefill", w.Prefill}, {"its own decode", w.Decode}, {"reply on its way", w.Reply}, {"not recorded", w.NotRecorded},
 	}
@@ -206,8 +210,13 @@ func waitText(w *waits.Wait) string {
 			continue
 		}
 		text := fmt.Sprintf("%s %.1f ms (%.0f %%)", p.name, float64(p.ns)/1e6, 100*float64(p.ns)/float64(total))
-		if p.ns == w.Queue && p.name == "queue" && w.QueueIdle*20 > w.Queue {
-			text += fmt.Sprintf(", for %.1f ms of it no step ran", float64(w.QueueIdle)/1e6)
+		if p.name == "queue" {
+			if w.QueuePrefill*20 > w.Queue {
+				text += fmt.Sprintf(", for %.1f ms of it prefill of others", float64(w.QueuePrefill)/1e6)
+			}
+			if w.QueueIdle*20 > w.Queue {
+				text += fmt.Sprintf(", for %.1f ms of it no step ran", float64(w.QueueIdle)/1e6)
+			}
 		}
 		out = append(out, text)
 	}

@@ -271,51 +271,24 @@ func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, r
 	return nil
 }
 
-// joinServers is join for several servers. Where prefill and decode are apart, a first
-// token came of a prefill server's step, and what follows of a decode server's.
+// joinServers is join for several servers.
 func (e *env) joinServers(run *store.Run, all []explained) (*waits.Result, error) {
-	var of [2][]*trace.Trace
-	var every []*trace.Trace
+	var servers []waits.Server
+	var late []waits.Late
 	for _, x := range all {
-		every = append(every, x.traces...)
-		if i := slices.Index([]string{profiler.Prefill, profiler.Decode}, x.Role); i >= 0 {
-			of[i] = append(of[i], x.traces...)
-		}
-	}
-	if len(of[0]) == 0 && len(of[1]) == 0 {
-		return e.join(run, every, nil)
-	}
-	var out *waits.Result
-	var failed error
-	for i, name := range []string{"prefill", "decode"} {
-		if len(of[i]) == 0 {
+		if len(x.traces) == 0 {
 			continue
 		}
-		j, err := e.join(run, of[i], nil)
-		switch {
-		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("%s servers: %w", name, err))
-		case i == 0:
-			out = j
-			out.ITL.Cases, out.ITL.Sum = []waits.Case{}, waits.Wait{}
-			out.Notes = append(out.Notes, "TTFTs are those of the prefill servers' steps; the transfer of keys and values, and the decode server's part in the first token, are in the reply's way")
-		case out == nil:
-			out = j
-			out.TTFT.Cases, out.TTFT.Sum = []waits.Case{}, waits.Wait{}
-		default:
-			out.ITL = j.ITL
-			for _, n := range j.Notes {
-				if !slices.Contains(out.Notes, n) {
-					out.Notes = append(out.Notes, n)
-				}
-			}
+		servers = append(servers, waits.Server{Name: x.Name, Role: x.Role, Traces: x.traces})
+		if x.report == nil {
+			continue
+		}
+		for _, l := range lateSteps(x.report) {
+			l.Server, l.Title = x.Name, x.Name+": "+l.Title
+			late = append(late, l)
 		}
 	}
-	if out != nil && failed != nil {
-		out.Notes = append(out.Notes, failed.Error())
-		failed = nil
-	}
-	return out, failed
+	return e.join(run, servers, late)
 }
 
 // jsonOf is a report as analyze prints it.

@@ -188,6 +188,7 @@ func (t *transfers) attach(dp int, r *Request, to *sched.Request) {
 	case t.role == Prefill && fake:
 		to.Send = &fakeSender{}
 	case t.role == Prefill:
+		t.source.Came(dp, b.Room, r.ID)
 		to.Send = &sender{t: t, dp: dp, room: b.Room, id: r.ID, blocks: (len(r.Input) + model.BlockLen - 1) / model.BlockLen}
 	case fake:
 		to.Recv = fakeReceiver{}

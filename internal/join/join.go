@@ -4,7 +4,9 @@
 // Both have the wall clock, in nanoseconds since the epoch: a record by the
 // run's StartWall, a trace as it is. Which steps a request was in is told by its
 // id, where the server writes ids to its steps (stepscope's own does), else by
-// time. docs/metrics.md defines the parts that a wait is divided into.
+// time. Servers may be several: alike, of which one served a request, or prefill and
+// decode servers, between which its keys and values went. docs/metrics.md defines the
+// parts that a wait is divided into.
 package join
 
 import (
@@ -18,6 +20,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
+// Server is one of those that served a load.
+type Server struct {
+	Name   string // "": it is the only one
+	Role   string // Prefill, Decode, or nothing: it does both
+	Traces []*trace.Trace
+}
+
+// Roles of servers that share the work on a request.
+const (
+	Prefill = "prefill"
+	Decode  = "decode"
+)
+
 // Options of Analyze.
 type Options struct {
 	Host string // of the client; "": not known
@@ -27,6 +42,7 @@ type Options struct {
 // Late is a stretch of one data-parallel rank in which another rank was waited
 // for.
 type Late struct {
+	Server   string
 	DP       int   // -1: of all
 	From, To int64 // ns since the epoch
 	Cost     int64 // ns of it
@@ -36,13 +52,14 @@ type Late struct {
 // Result is what the slow requests waited for. Its JSON form is in
 // docs/formats/analysis.md; times are ns.
 type Result struct {
-	Run   int      `json:"run"`      // which repetition the window lies in, from 0
-	By    string   `json:"steps_by"` // request ids, time
-	Clock Clock    `json:"clock"`
-	TTFT  Tail     `json:"ttft"`
-	ITL   Tail     `json:"itl"`
-	Late  []string `json:"late"` // what is known of the slow ranks that were waited for
-	Notes []string `json:"notes"`
+	Run    int      `json:"run"`      // which repetition the window lies in, from 0
+	By     string   `json:"steps_by"` // request ids, time
+	Clock  Clock    `json:"clock"`
+	Clocks []Clock  `json:"clocks"` // of each host, where the servers have several
+	TTFT   Tail     `json:"ttft"`
+	ITL    Tail     `json:"itl"`
+	Late   []string `json:"late"` // what is known of the slow ranks that were waited for
+	Notes  []string `json:"notes"`
 }
 
 // Steps of a request are known by one of these.
@@ -70,31 +87,39 @@ type Case struct {
 	Event   int    `json:"event"` // with text, from 0: the one that came late
 	At      int64  `json:"at_ns"` // when it came, in the run's time
 	NS      int64  `json:"ns"`
-	DP      int    `json:"dp_rank"`    // -1: the server has no such ranks
-	DPFrom  string `json:"dp_rank_by"` // server, request ids, time
-	Steps   []int  `json:"steps"`      // that it was in, from 0 in the rank's file
-	First   string `json:"first_step"` // name of the first of them
-	Wait    Wait   `json:"waited_for"` // sums up to NS
+	Server  string `json:"server"`        // whose steps they are; "": there is one
+	Decode  string `json:"decode_server"` // TTFT: to which its keys and values went; "": it was not recorded, or there is none
+	DP      int    `json:"dp_rank"`       // -1: the server has no such ranks
+	DPFrom  string `json:"dp_rank_by"`    // server, request ids, time
+	Steps   []int  `json:"steps"`         // that it was in, from 0 in the rank's file
+	First   string `json:"first_step"`    // name of the first of them
+	Wait    Wait   `json:"waited_for"`    // sums up to NS
 }
 
 // Wait divides a time by what it was waited for.
 type Wait struct {
 	NotRecorded  int64 `json:"not_recorded_ns"`
-	Queue        int64 `json:"queue_ns"`         // sent until the first step it was in
+	Way          int64 `json:"way_ns"`           // prefill and decode apart: sent until the prefill server had it
+	Place        int64 `json:"place_ns"`         // then until a decode server had a place for it
+	Queue        int64 `json:"queue_ns"`         // sent, or since then, until the first step it was in
 	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that it was in
 	Decode       int64 `json:"own_decode_ns"`    // other steps that it was in
 	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, once it had begun
 	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of others
 	SlowRank     int64 `json:"slow_rank_ns"`     // of steps: until a late rank came
 	Stall        int64 `json:"stall_ns"`         // no step ran at all, once it had begun
-	Reply        int64 `json:"reply_ns"`         // from the end of the step until the client had it
+	Transfer     int64 `json:"transfer_ns"`      // from the end of its prefill until its keys and values had arrived
+	Join         int64 `json:"join_ns"`          // on the decode server, until the first step it was in
+	Reply        int64 `json:"reply_ns"`         // from when the token was there until the client had it
 
-	// QueueIdle is the part of Queue in which no step ran either.
-	QueueIdle int64 `json:"queue_idle_ns"`
+	// QueueIdle is the part of Queue in which no step ran either, QueuePrefill that in
+	// prefill steps of others.
+	QueueIdle    int64 `json:"queue_idle_ns"`
+	QueuePrefill int64 `json:"queue_prefill_ns"`
 }
 
 func (w *Wait) parts() []*int64 {
-	return []*int64{&w.NotRecorded, &w.Queue, &w.Prefill, &w.Decode, &w.OtherPrefill, &w.OtherSteps, &w.SlowRank, &w.Stall, &w.Reply}
+	return []*int64{&w.NotRecorded, &w.Way, &w.Place, &w.Queue, &w.Prefill, &w.Decode, &w.OtherPrefill, &w.OtherSteps, &w.SlowRank, &w.Stall, &w.Transfer, &w.Join, &w.Reply}
 }
 
 // Total is what the parts sum up to.
@@ -111,19 +136,31 @@ func (w *Wait) add(o *Wait) {
 		*p += *of[i]
 	}
 	w.QueueIdle += o.QueueIdle
+	w.QueuePrefill += o.QueuePrefill
 }
 
 // ErrApart means that the load and the recording have no moment in common.
 var ErrApart = errors.New("the recorded window lies outside the load: nothing to join")
 
-// Analyze joins the runs of a load, of which one was recorded, with the traces.
-func Analyze(runs []bench.Measured, traces []*trace.Trace, o Options) (*Result, error) {
-	lanes, err := lanesOf(traces)
+// Analyze joins the runs of a load, of which one was recorded, with the servers'
+// traces.
+func Analyze(runs []bench.Measured, servers []Server, o Options) (*Result, error) {
+	lanes, err := lanesOf(servers)
 	if err != nil {
 		return nil, err
 	}
-	j := &joiner{lanes: lanes, late: o.Late, used: map[string]bool{}}
-	r := &Result{Late: []string{}, Notes: []string{}, By: ByTime}
+	j := &joiner{late: o.Late, used: map[string]bool{}}
+	for _, l := range lanes {
+		if l.server.Role != Decode {
+			j.first = append(j.first, l)
+		}
+		if l.server.Role != Prefill {
+			j.next = append(j.next, l)
+		}
+		j.apart = j.apart || l.server.Role != ""
+	}
+	j.lanes, j.several = lanes, len(servers) > 1
+	r := &Result{Late: []string{}, Notes: []string{}, By: ByTime, Clocks: []Clock{}}
 	best := int64(0)
 	for i := range runs {
 		from, to := extent(&runs[i])
@@ -137,8 +174,12 @@ func Analyze(runs []bench.Measured, traces []*trace.Trace, o Options) (*Result, 
 	if j.byID = j.hasIDs(); j.byID {
 		r.By = ByID
 	}
-	r.Clock = j.compareClocks(o.Host, traces)
-	if best == 0 && r.Clock.Shift == 0 {
+	clocks := j.compareClocks(o.Host)
+	r.Clock = clocks[0]
+	if len(clocks) > 1 {
+		r.Clocks = clocks
+	}
+	if best == 0 && !slices.ContainsFunc(clocks, func(c Clock) bool { return c.Shift != 0 }) {
 		return nil, ErrApart
 	}
 	r.TTFT = j.tail(j.ttfts())
@@ -152,10 +193,17 @@ func Analyze(runs []bench.Measured, traces []*trace.Trace, o Options) (*Result, 
 		r.Notes = append(r.Notes, "the steps carry no request ids: which of them a request was in is told by time alone, its prefill as the last one before its first token")
 	}
 	if j.guessed {
-		r.Notes = append(r.Notes, "the server does not say which data-parallel rank served a request: it is taken to be the one whose steps end shortly before the request's tokens")
+		who := "data-parallel rank"
+		if j.several {
+			who = "of the servers"
+		}
+		r.Notes = append(r.Notes, "it is not said which "+who+" served a request: it is taken to be the one whose steps end shortly before the request's tokens")
 	}
-	if d := r.Clock.text(); d != "" {
-		r.Notes = append(r.Notes, d)
+	r.Notes = append(r.Notes, j.apartNotes(r)...)
+	for i := range clocks {
+		if d := clocks[i].text(); d != "" {
+			r.Notes = append(r.Notes, d)
+		}
 	}
 	return r, nil
 }
@@ -165,10 +213,14 @@ type joiner struct {
 	run     *bench.Run
 	records []bench.Record
 	lanes   []*lane
+	first   []*lane // whose steps a first token may come of
+	next    []*lane // whose steps further tokens come of
+	apart   bool    // prefill and decode are apart
+	several bool    // servers
 	late    []Late
 	byID    bool
-	shift   int64 // added to the client's times
 	guessed bool
+	unmet   int             // requests whose keys and values no decode server was seen to get
 	used    map[string]bool // titles of Late
 }
 
@@ -190,14 +242,13 @@ func (j *joiner) recorded(from, to int64) (most int64) {
 	return most
 }
 
-// wall is a time of the run on the server's clock.
+// wall is a time of the run in ns since the epoch, on the client's clock.
 func (j *joiner) wall(at int64) int64 {
-	at += j.run.StartWall + j.shift
 	if j.run.Duration > 0 {
 		// The wall clock's own drift, as if it was steady.
-		at += int64(float64(j.run.Drift) * float64(at-j.run.StartWall-j.shift) / float64(j.run.Duration))
+		at += int64(float64(j.run.Drift) * float64(at) / float64(j.run.Duration))
 	}
-	return at
+	return j.run.StartWall + at
 }
 
 // slow is a latency that may become a case.
@@ -271,10 +322,14 @@ func (j *joiner) tail(all []slow) Tail {
 // recorded window, or no step of it was recorded.
 func (j *joiner) explain(s *slow) (c Case, ok bool) {
 	from, to := j.wall(s.from), j.wall(s.to)
-	if !slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.holds(to) }) {
+	lanes := j.next
+	if s.event == 0 {
+		lanes = j.first
+	}
+	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
 		return c, false // most are, and what follows takes time
 	}
-	l, how := j.laneOf(s.r, to)
+	l, how := j.laneOf(lanes, s, from, to)
 	if l == nil || !l.holds(to) {
 		return c, false
 	}
@@ -284,11 +339,25 @@ func (j *joiner) explain(s *slow) (c Case, ok bool) {
 	}
 	made := l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
 	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
-	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
+	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, Server: l.server.Name, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
 	if c.Request == "" {
 		c.Request = fmt.Sprintf("#%d", s.r.Index)
 	}
 	j.guessed = j.guessed || how == ByTime
-	c.Wait = j.waits(l, from, made, to, own, s.event == 0)
+	switch {
+	case l.server.Role == Prefill && j.byID:
+		c.Decode = j.handOver(&c.Wait, l, s, from, made, to, own)
+	case j.joins(l, s, own, from):
+		c.Wait = j.waits(l, from, made, own, l.steps[own[0]].from)
+		c.Wait.asJoin()
+		c.Wait.Reply = to - made
+	default:
+		begun := from // until then it is in the queue
+		if s.event == 0 {
+			begun = max(from, l.steps[own[0]].from)
+		}
+		c.Wait = j.waits(l, from, made, own, begun)
+		c.Wait.Reply = to - made
+	}
 	return c, true
 }

@@ -11,14 +11,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// lane is one data-parallel rank: the steps that its ranks run together, as one
-// of them recorded them.
+// lane is one data-parallel rank of a server: the steps that its ranks run
+// together, as one of them recorded them. Its times are on the client's clock once
+// compareClocks has run.
 type lane struct {
+	server  *Server
 	dp      int // -1: there is one alone
 	host    string
+	shift   int64      // added to its trace's times
 	steps   []step     // in time order, none overlaps another
 	windows []interval // what was recorded
 	of      map[string][]int
+	moves   map[string][]*move // of requests, what their keys and values did here
+	rooms   map[int64]*move
 }
 
 type interval struct{ from, to int64 } // ns since the epoch
@@ -40,8 +45,22 @@ func (s *step) begins() bool { return s.prefill() || s.kind == trace.OtherStep }
 var errNoSteps = errors.New("the traces name no forward steps: nothing to join requests with")
 
 // lanesOf makes a lane of each data-parallel rank of each server.
-func lanesOf(traces []*trace.Trace) ([]*lane, error) {
-	traces = slices.Clone(traces)
+func lanesOf(servers []Server) ([]*lane, error) {
+	var lanes []*lane
+	for i := range servers {
+		lanes = append(lanes, servers[i].lanes()...)
+	}
+	if len(lanes) == 0 {
+		return nil, errNoSteps
+	}
+	for _, l := range lanes {
+		l.order()
+	}
+	return lanes, nil
+}
+
+func (s *Server) lanes() (lanes []*lane) {
+	traces := slices.Clone(s.Traces)
 	slices.SortStableFunc(traces, func(a, b *trace.Trace) int {
 		return cmp.Or(cmp.Compare(filepath.Dir(a.Source.Path), filepath.Dir(b.Source.Path)), a.Source.Rank.Compare(b.Source.Rank))
 	})
@@ -51,7 +70,6 @@ func lanesOf(traces []*trace.Trace) ([]*lane, error) {
 	}
 	first := map[key]trace.Rank{}
 	byKey := map[key]*lane{}
-	var lanes []*lane
 	for _, t := range traces {
 		passes, _ := trace.Passes(t)
 		if len(passes) == 0 {
@@ -60,21 +78,16 @@ func lanesOf(traces []*trace.Trace) ([]*lane, error) {
 		k := key{filepath.Dir(t.Source.Path), t.Source.Rank.DP}
 		l := byKey[k]
 		if l == nil {
-			l = &lane{dp: k.dp, host: t.Source.Host, of: map[string][]int{}}
+			l = &lane{server: s, dp: k.dp, host: t.Source.Host, of: map[string][]int{}, moves: map[string][]*move{}, rooms: map[int64]*move{}}
 			byKey[k], first[k] = l, t.Source.Rank
 			lanes = append(lanes, l)
-		} else if first[k] != t.Source.Rank {
-			continue // the other ranks run the same steps; files of other stages have others
 		}
-		l.add(t, passes)
+		l.addMoves(t)
+		if first[k] == t.Source.Rank { // the other ranks run the same steps; files of other stages have others
+			l.add(t, passes)
+		}
 	}
-	if len(lanes) == 0 {
-		return nil, errNoSteps
-	}
-	for _, l := range lanes {
-		l.order()
-	}
-	return lanes, nil
+	return lanes
 }
 
 // add takes in the steps of a file.
@@ -94,13 +107,21 @@ func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 		if p.Requests == 0 {
 			continue
 		}
-		for id := range strings.SplitSeq(t.Strings.Get(p.Requests), ",") {
-			if plain, err := url.PathUnescape(id); err == nil {
-				id = plain
-			}
+		for _, id := range idsOf(t, p.Requests) {
 			l.of[id] = append(l.of[id], n)
 		}
 	}
+}
+
+// idsOf reads a list of request ids, see trace.Pass.
+func idsOf(t *trace.Trace, list trace.StringID) (ids []string) {
+	for id := range strings.SplitSeq(t.Strings.Get(list), ",") {
+		if plain, err := url.PathUnescape(id); err == nil {
+			id = plain
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // deviceEnds says when each pass was done, on the host and on the device.

@@ -20,38 +20,43 @@ func (j *joiner) hasIDs() bool {
 	return false
 }
 
-// laneOf finds the data-parallel rank that served a request: as the server said,
-// else by its id, else the one whose steps end most shortly before its tokens.
-func (j *joiner) laneOf(r *bench.Record, at int64) (l *lane, how string) {
-	said := false
-	for _, l := range j.lanes {
-		if r.DPRank < 0 || l.dp != r.DPRank {
-			continue
+// laneOf finds which of some lanes served a request from..to: the data-parallel rank
+// that the server said, by its id, and where both leave several the one whose steps
+// end most shortly before its tokens.
+func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
+	r := s.r
+	how = "server"
+	// What a reply says of ranks is of the server that made it, not of a prefill server.
+	if is := func(l *lane) bool { return l.server.Role != Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
+		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
+	} else if len(lanes) > 1 {
+		how = ByTime
+		if j.byID {
+			how = ByID
 		}
-		if said = true; l.holds(at) && (!j.byID || len(l.of[r.ID]) > 0) {
-			return l, "server"
-		}
-	}
-	if said {
-		return nil, ""
 	}
 	if j.byID {
-		for _, l := range j.lanes {
-			if len(l.of[r.ID]) > 0 {
-				return l, ByID
+		// Of several that have it, the one that had it last: the others failed it.
+		last := from
+		for _, other := range lanes {
+			for _, i := range other.of[r.ID] {
+				if p := &other.steps[i]; p.from < to && p.to > last {
+					l, last = other, p.to
+				}
 			}
 		}
-		return nil, ""
+		return l, how
 	}
-	if len(j.lanes) == 1 {
-		return j.lanes[0], "server"
+	if len(lanes) == 1 {
+		return lanes[0], how
 	}
+	how = ByTime
 	least := int64(math.MaxInt64)
-	for _, other := range j.lanes {
+	for _, other := range lanes {
 		lag, n := int64(0), int64(0)
 		for _, c := range r.Chunks {
 			at := j.wall(c.At)
-			if !c.Text || !other.holds(at) {
+			if !c.Text || !other.holds(at) || n > 0 && other.server.Role == Prefill {
 				continue
 			}
 			if i := other.lastBefore(at, func(*step) bool { return true }); i >= 0 {
@@ -62,7 +67,7 @@ func (j *joiner) laneOf(r *bench.Record, at int64) (l *lane, how string) {
 			least, l = lag/n, other
 		}
 	}
-	return l, ByTime
+	return l, how
 }
 
 // own are the steps of a request that end what it waited for: by id those that
@@ -120,15 +125,9 @@ func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	return to
 }
 
-// waits divides the time from..to of a request that was in the steps own and
-// whose token was made in the meantime; first: it is the first with text. Every
-// nanosecond counts once.
-func (j *joiner) waits(l *lane, from, made, to int64, own []int, first bool) (w Wait) {
-	w.Reply = to - made
-	begun := from // until then it is in the queue
-	if first {
-		begun = max(from, l.steps[own[0]].from)
-	}
+// waits divides the time from..made of a request that was in the steps own and in
+// the queue until begun. Every nanosecond counts once.
+func (j *joiner) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
 	at := from
 	idle := func(until int64) { // no step runs
 		for _, p := range []interval{{at, min(until, begun)}, {max(at, begun), until}} {
@@ -157,6 +156,9 @@ func (j *joiner) waits(l *lane, from, made, to int64, own []int, first bool) (w 
 		at = until
 		if until <= begun {
 			w.Queue += n
+			if s.prefill() {
+				w.QueuePrefill += n
+			}
 			continue
 		}
 		slow := j.slowRank(l, s, n)
@@ -179,10 +181,10 @@ func (j *joiner) waits(l *lane, from, made, to int64, own []int, first bool) (w 
 
 // slowRank is how much of n ns of a step were waited for a late rank.
 func (j *joiner) slowRank(l *lane, s *step, n int64) int64 {
-	mid := s.from + (s.to-s.from)/2
+	mid := s.from + (s.to-s.from)/2 - l.shift
 	for i := range j.late {
 		t := &j.late[i]
-		if (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
+		if t.Server == l.server.Name && (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
 			j.used[t.Title] = true
 			return min(n, t.Cost)
 		}

@@ -17,6 +17,18 @@ type Events struct {
 	Ended func(error)
 }
 
+// Came notes that the request of a room has come; its Expect may have to wait for a
+// step to end.
+func (s *Source) Came(dp int, room uint64, request string) {
+	s.mark(roomOf{dp, room}, "kv_wait", request)
+}
+
+// mark leaves a copy of no bytes in the trace of the first rank: a moment that no step
+// and no transfer shows.
+func (s *Source) mark(key roomOf, name, request string) {
+	s.w.Ranks[key.dp][0].span(name, request, key.room)(0)
+}
+
 // Expect names a room for a request of so many blocks.
 func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Events) *Outgoing {
 	o := &Outgoing{s: s, key: roomOf{dp, room}, request: request, blocks: blocks, ev: ev}

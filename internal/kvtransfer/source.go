@@ -150,7 +150,9 @@ func (s *Source) opened(key roomOf, l *sourceLink, o open) {
 	}
 	if l.join(key.room) {
 		m.links[o.Link] = l
-		m.have++
+		if m.have++; m.have == len(m.links) {
+			s.mark(key, "kv_open", "")
+		}
 	}
 	s.start(key, m)
 }
