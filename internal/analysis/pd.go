@@ -59,8 +59,8 @@ type PDServer struct {
 	Ranks      int     `json:"ranks"`
 	Steps      int     `json:"steps"`
 	OtherSteps int     `json:"other_steps"` // of the other side's kind
-	FromNS     int64   `json:"from_ns"`     // since the epoch: its first step begins
-	WindowNS   int64   `json:"window_ns"`   // until its last step's work ends, the mean over ranks
+	FromNS     int64   `json:"from_ns"`     // since the epoch: its recording begins
+	WindowNS   int64   `json:"window_ns"`   // how long it was recorded, the mean over ranks
 	Stepping   float64 `json:"stepping"`
 	Busy       float64 `json:"busy"`
 	NoCore     float64 `json:"no_core"` // share of the time for which a software device had no core
@@ -88,8 +88,12 @@ type Queue struct {
 // place is who waits for a place on a decode server.
 func (q *Queue) place() float64 { return q.Prealloc + q.Retracted }
 
+// waits is who waits for the server: for a place on it, or a batch.
+func (q *Queue) waits() float64 { return q.Waiting + q.place() }
+
 // PrefillDecode explains the windows of prefill and decode servers of one system,
-// recorded at about the same time. It wants one of each at least with steps.
+// recorded at about the same time. It wants one at least with steps, and one of the
+// other side that has some or can be seen to have had none to do.
 func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
 	if rules == nil {
 		rules = kernel.Default()
@@ -97,13 +101,14 @@ func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
 	n := newNames(rules)
 	pd := &PD{}
 	ps, ds := prepareServers(prefill, n), prepareServers(decode, n)
+	dropUncut(slices.Concat(ps, ds))
 	pd.Prefill = sideOf(ps, trace.Decode)
 	pd.Decode = sideOf(ds, trace.Prefill)
 	for _, s := range []struct {
 		role string
 		side *PDSide
 	}{{"prefill", &pd.Prefill}, {"decode", &pd.Decode}} {
-		if s.side.Steps == 0 {
+		if !slices.ContainsFunc(s.side.Servers, func(s PDServer) bool { return s.Ranks > 0 }) {
 			return nil, fmt.Errorf("the %s servers' traces name no forward steps", s.role)
 		}
 	}
@@ -113,75 +118,6 @@ func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
 	pd.caveats()
 	orEmpty(&pd.Notes)
 	return pd, nil
-}
-
-// pdServer is a server prepared for this analysis.
-type pdServer struct {
-	name  string
-	ranks []*pdRank
-}
-
-// pdRank is one rank's trace.
-type pdRank struct {
-	*rank
-	lead     bool  // of its data-parallel rank: the others run the same steps
-	from, to int64 // ns on its own clock: first step begins, last step's work ends
-	done     []int64
-}
-
-func prepareServers(in []Server, n *names) (out []*pdServer) {
-	for _, s := range in {
-		ps := &pdServer{name: s.Name}
-		leads := map[int]trace.Rank{}
-		for i, t := range s.Traces {
-			r := &pdRank{rank: prepare(i, t, n)}
-			if r.rule == trace.Uncut || len(r.steps) == 0 {
-				continue
-			}
-			dp := t.Source.Rank.DP
-			first, seen := leads[dp]
-			if r.lead = !seen || first == t.Source.Rank; !seen {
-				leads[dp] = t.Source.Rank // by stage, a rank has several files
-			}
-			r.measure()
-			ps.ranks = append(ps.ranks, r)
-		}
-		out = append(out, ps)
-	}
-	return out
-}
-
-// measure finds when each step's work was done on the device, and the window.
-func (r *pdRank) measure() {
-	r.done = make([]int64, len(r.steps))
-	for i := range r.steps {
-		r.done[i] = r.steps[i].end
-	}
-	for i := range r.ops {
-		if o := &r.ops[i]; o.step >= 0 && o.call >= 0 {
-			r.done[o.step] = max(r.done[o.step], o.end)
-		}
-	}
-	r.from, r.to = r.steps[0].start, slices.Max(r.done)
-}
-
-// shares are the parts of a rank's window in forward steps, in which kernels ran, and
-// in which a software device had no core.
-func (r *pdRank) shares() (stepping, busy, noCore float64) {
-	var steps, kernels []interval
-	for i := range r.steps {
-		if r.steps[i].info.Kind != trace.IdleStep {
-			steps = append(steps, interval{r.steps[i].start, r.done[i]})
-		}
-	}
-	for i := range r.ops {
-		if o := &r.ops[i]; r.t.Spans[o.span].Cat == trace.Kernel {
-			kernels = append(kernels, interval{o.start, o.end})
-		}
-	}
-	length := r.to - r.from
-	part := func(list []interval) float64 { return share(overlap(union(list), r.from, r.to), length) }
-	return part(steps), part(kernels), part(r.noCore)
 }
 
 // sideOf sums up the servers of a role; other is the kind of step that it should not

@@ -21,8 +21,9 @@ const (
 // samples of queues the shares of time in steps must do. They say less of decode
 // servers: one that runs a single request is in steps all the time, too, and takes
 // more into its batch. A place on a decode server (memory, and one of its running
-// requests) is taken before prefill begins, so who waits for one may in truth wait for
-// prefill servers, if requests that do have most places.
+// requests) is taken before prefill begins and held meanwhile, so who waits for one
+// waits for what those that have one wait for: prefill, what is being sent, or decode.
+// Likewise prefill servers that have time but no memory wait for what is being sent.
 func (pd *PD) limits() Finding {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	f := Finding{ID: Limits, Kind: Limits, Severity: "medium", FirstStep: -1, LastStep: -1}
@@ -30,23 +31,38 @@ func (pd *PD) limits() Finding {
 	if d.Stepping > p.Stepping {
 		busier = "decode"
 	}
-	queues := min(p.Queue.Samples, d.Queue.Samples) >= leastSamples
+	looks := min(p.Queue.Samples, d.Queue.Samples)
+	queues := looks >= leastSamples
 	inflight := p.Queue.Inflight
-	waiting, places := p.Queue.Waiting, d.Queue.Waiting+d.Queue.place()
+	waiting, places := p.Queue.Waiting, d.Queue.waits()
 	most := max(waiting, places, inflight)
+	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // that have a place
+	if p.Stepping >= sideIdle {                                   // else they may have arrived, and a long decode step has not seen it
+		unready = max(waiting, d.Queue.Transfer-inflight)
+	}
 	limit := func(what, title string, args ...any) {
 		pd.Limit, f.Cause, f.Title = what, what, fmt.Sprintf(title, args...)
 	}
 	switch {
+	case queues && most >= 1 && waiting == most && inflight >= 1 && p.Stepping < sideIdle && p.Queue.KVUsage > sideFull:
+		limit(LimitTransfer, "the transfer of keys and values limits the throughput: %.1f requests are computed and being sent, and hold the prefill servers' memory, for which %.1f wait while the servers are idle %s of the time",
+			inflight, waiting, metric.Percent(1-p.Stepping))
 	case queues && most >= 1 && waiting == most:
 		limit(LimitPrefill, "the prefill servers limit the throughput: %.1f requests wait for them, %.1f for the decode servers", waiting, places)
-	case queues && most >= 1 && places == most && waiting > d.Queue.Running:
-		limit(LimitPrefill, "the prefill servers limit the throughput: of the requests that have a place on a decode server %.1f wait for them and %.1f decode; %.1f more wait for a place",
-			waiting, d.Queue.Running, places)
+	case queues && most >= 1 && places == most && unready > max(inflight, decoding):
+		limit(LimitPrefill, "the prefill servers limit the throughput: of the requests that have a place on a decode server %.1f wait for them or are in their steps and %.1f decode; %.1f more wait for a place",
+			unready, d.Queue.Running, places)
+	case queues && most >= 1 && places == most && inflight > decoding:
+		limit(LimitTransfer, "the transfer of keys and values limits the throughput: of the requests that have a place on a decode server %.1f are being sent and %.1f decode; %.1f more wait for a place",
+			inflight, d.Queue.Running, places)
 	case queues && most >= 1 && places == most:
 		limit(LimitDecode, "the decode servers limit the throughput: %.1f requests wait for a place there or a batch, %.1f for the prefill servers", places, waiting)
 	case queues && most >= 1:
 		limit(LimitTransfer, "the transfer of keys and values limits the throughput: %.1f requests are computed and being sent, %.1f wait for prefill, %.1f for decode", inflight, waiting, places)
+	case max(p.Stepping, d.Stepping) < sideIdle && most >= 1:
+		f.Severity = "info"
+		limit(LimitUnknown, "which side limits the throughput cannot be told: both were idle for most of the time (prefill %s, decode %s), and yet %.1f requests waited: record for longer",
+			metric.Percent(1-p.Stepping), metric.Percent(1-d.Stepping), most)
 	case max(p.Stepping, d.Stepping) < sideIdle && t.Sending < sideIdle:
 		f.Severity = "info"
 		limit(LimitUnknown, "which side limits the throughput cannot be told: there was too little load, both idle (prefill %s of the time, decode %s)",
@@ -68,29 +84,29 @@ func (pd *PD) limits() Finding {
 		f.Severity = "info"
 		limit(LimitUnknown, "neither side stands out: in forward steps prefill servers are %s of the time, decode servers %s", metric.Percent(p.Stepping), metric.Percent(d.Stepping))
 	}
-	f.Evidence = pd.evidence(queues)
+	f.Evidence = pd.evidence(looks)
 	f.Ranks, f.Names = []int{}, []string{}
 	return f
 }
 
-func (pd *PD) evidence(queues bool) (out []Evidence) {
+func (pd *PD) evidence(looks int) (out []Evidence) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	add := func(value, peers float64, unit, text string, args ...any) {
 		out = append(out, Evidence{Text: fmt.Sprintf(text, args...), Value: value, Peers: peers, Unit: unit, Step: -1})
 	}
 	add(p.Stepping, d.Stepping, "ratio", "time in forward steps: prefill %s, decode %s; with kernels running: prefill %s, decode %s",
 		metric.Percent(p.Stepping), metric.Percent(d.Stepping), metric.Percent(p.Busy), metric.Percent(d.Busy))
-	if queues {
-		add(p.Queue.Waiting, d.Queue.Waiting+d.Queue.place(), "count",
+	if looks >= leastSamples {
+		add(p.Queue.Waiting, d.Queue.waits(), "count",
 			"requests on average: prefill %.1f waiting, %.1f being sent; decode %.1f waiting for a place, %.1f for their batch, %.1f running%s (%d looks at /v1/loads)",
-			p.Queue.Waiting, p.Queue.Inflight, d.Queue.place(), d.Queue.Waiting, d.Queue.Running, mostOf(d.Queue.MostRunning), min(p.Queue.Samples, d.Queue.Samples))
+			p.Queue.Waiting, p.Queue.Inflight, d.Queue.place(), d.Queue.Waiting, d.Queue.Running, mostOf(d.Queue.MostRunning), looks)
 	} else {
 		batch, most := 0.0, 0
 		for i := range d.Servers {
 			batch, most = max(batch, d.Servers[i].Batch), max(most, d.Servers[i].BatchMax)
 		}
-		add(batch, float64(most), "count", "who waits is not known: there are no samples of /v1/loads in the recorded time. Decode batches of %.1f requests on average, %d at most: a server that could take more is not full, however busy",
-			batch, most)
+		add(batch, float64(most), "count", "who waits is not known: the recorded time has %d looks at /v1/loads on both sides, %d are needed. Decode batches of %.1f requests on average, %d at most: a server that could take more is not full, however busy",
+			looks, leastSamples, batch, most)
 	}
 	if t.Exposed.N > 0 {
 		when := metric.Duration(t.Exposed.Median) + " after"
@@ -131,6 +147,12 @@ func (pd *PD) caveats() {
 			}
 		}
 	}
+	for _, side := range []*PDSide{&pd.Prefill, &pd.Decode} {
+		if more, less := uneven(side.Servers); more != nil {
+			note("warning", "requests are spread unevenly: %.1f wait at %s, %.1f at %s, which its router's policy decides; a side that seems to limit may have a server with time to spare",
+				more.Queue.waits(), more.Name, less.Queue.waits(), less.Name)
+		}
+	}
 	switch t := &pd.Transfer; {
 	case t.Seen == 0:
 		note("info", "the traces do not show transfers of keys and values (SGLang's do not)")
@@ -140,8 +162,29 @@ func (pd *PD) caveats() {
 		note("info", "no transfer was recorded on both sides, so how long they took is not known: windows of so many steps are of different length on the two sides; record both for the same time")
 	}
 	if pd.apart() {
-		note("info", "the two sides were recorded at different times: windows of so many steps are of different length on them. To record both for the same time, give profile a --duration")
+		note("info", "the two sides were recorded at different times, or by clocks that differ: windows of so many steps are of different length on them. To record both for the same time, give profile a --duration")
 	}
+}
+
+// uneven gives the servers of a side at which most and fewest requests wait, if those
+// are far from as many; nil: they are not, or it is not known.
+func uneven(servers []PDServer) (more, less *PDServer) {
+	for i := range servers {
+		s := &servers[i]
+		if s.Queue.Samples < leastSamples {
+			return nil, nil
+		}
+		if more == nil || s.Queue.waits() > more.Queue.waits() {
+			more = s
+		}
+		if less == nil || s.Queue.waits() < less.Queue.waits() {
+			less = s
+		}
+	}
+	if more == nil || more.Queue.waits() < 2 || 4*less.Queue.waits() > more.Queue.waits() {
+		return nil, nil
+	}
+	return more, less
 }
 
 // apart tells whether no server of one side was recorded while one of the other was,

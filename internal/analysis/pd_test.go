@@ -57,6 +57,36 @@ func queued(s Server, l trace.Load) Server {
 	return s
 }
 
+// glanced is queued with one sample, which proves little.
+func glanced(s Server, l trace.Load) Server {
+	s = queued(s, l)
+	s.Loads = s.Loads[:1]
+	return s
+}
+
+// TestUneven: a side is not at its limit where one of its servers has time to spare.
+func TestUneven(t *testing.T) {
+	prefill := func(waiting int) Server { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
+	for _, c := range []struct {
+		a, b Server
+		want bool
+	}{
+		{prefill(9), prefill(1), true},
+		{prefill(0), prefill(2), true},
+		{prefill(9), prefill(5), false},
+		{prefill(1), prefill(0), false},
+		{prefill(9), busyFor("EXTEND", 60, 1), false}, // not known
+	} {
+		pd, err := PrefillDecode([]Server{c.a, c.b}, []Server{queued(busyFor("DECODE", 60, 4), trace.Load{})}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fmt.Sprint(pd.Notes), "spread unevenly"); got != c.want {
+			t.Errorf("%+v: %v", c, pd.Notes)
+		}
+	}
+}
+
 // TestLimits: which side limits the throughput, and why.
 func TestLimits(t *testing.T) {
 	prefill, decode := func(n int) Server { return busyFor("EXTEND", n, 1) }, func(n int) Server { return busyFor("DECODE", n, 4) }
@@ -69,6 +99,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"both idle", prefill(20), decode(30), LimitUnknown, "too little load"},
 		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), LimitUnknown, "too little load"},
+		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), LimitUnknown, "yet 5.0 requests waited"},
 		{"prefill has no time left", prefill(90), decode(60), LimitPrefill, "in forward steps 91"},
 		{"prefill has none, decode is always in steps", prefill(90), decode(90), LimitPrefill, "in forward steps 91"},
 		{"decode is busier", prefill(40), decode(80), LimitDecode, "busier side"},
@@ -80,6 +111,12 @@ func TestLimits(t *testing.T) {
 		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), LimitDecode, "3.0 requests wait"},
 		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
 			LimitPrefill, "20.0 wait for them"},
+		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), LimitPrefill, "4.0 wait for them or are in their steps"},
+		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), LimitDecode, "20.0 requests wait for a place"},
+		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), LimitTransfer, "7.0 are being sent and 1.0"},
+		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitTransfer, "for which 9.0 wait while the servers are idle 89.0 %"},
+		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), LimitPrefill, "2.0 requests wait for them"},
+		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitPrefill, "9.0 requests wait for them"},
 		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), LimitTransfer, "8.0 are computed"},
 		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), LimitDecode, "busier side"},
 	} {
@@ -127,6 +164,55 @@ func TestSides(t *testing.T) {
 	}
 	if pd.Transfer.Seen != 0 || !strings.HasPrefix(pd.Transfer.Clocks, "not compared") {
 		t.Errorf("transfers %+v", pd.Transfer)
+	}
+}
+
+// TestIdleServers: the window is what was recorded, not from first to last step, and a
+// server without any had nothing to do, if it can be known.
+func TestIdleServers(t *testing.T) {
+	recorded := func(y *toy) *toy {
+		y.span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
+		return y
+	}
+	served := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).done()
+	idle := recorded(newToy().move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).done()
+	cut := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).done()
+	cut.Source.Complete = false
+	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
+	server := func(t *trace.Trace) []Server { return []Server{{Name: "s", Traces: []*trace.Trace{t}}} }
+
+	pd, err := PrefillDecode(append(server(served), server(idle)...), server(idle), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, d := &pd.Prefill, &pd.Decode
+	if p.Steps != 1 || !near(p.Stepping, 0.05) || p.Servers[0].FromNS != 0 || p.Servers[0].WindowNS != 1000*ms || !near(p.Servers[0].TokensPerS, 50) {
+		t.Errorf("prefill %+v", p)
+	}
+	if s := &d.Servers[0]; s.Ranks != 1 || s.Steps != 0 || s.Stepping != 0 || s.WindowNS != 1000*ms || d.Stepping != 0 || pd.Transfer.Seen != 1 {
+		t.Errorf("decode %+v, transfer %+v", d, pd.Transfer)
+	}
+	for _, n := range pd.Notes {
+		if !strings.Contains(n.Text, "both sides") {
+			t.Errorf("note %+v", n)
+		}
+	}
+	// What a file that ends early lacks is no idle time.
+	if pd, err = PrefillDecode(server(cut), server(idle), nil); err != nil || !near(pd.Prefill.Stepping, 1) {
+		t.Errorf("%v: cut %+v", err, pd)
+	}
+	// Nobody names steps; or the file does not say what was recorded.
+	for name, unknown := range map[string]*trace.Trace{
+		"nobody names steps": recorded(newToy().run("k", 0, 10, 20, 1)).done(),
+		"no window":          newToy().run("k", 0, 10, 20, 1).done(),
+	} {
+		other := server(served)
+		if name == "nobody names steps" {
+			other = server(unknown)
+		}
+		if pd, err = PrefillDecode(other, server(unknown), nil); err == nil {
+			t.Errorf("%s: %+v", name, pd)
+		}
 	}
 }
 
@@ -199,6 +285,17 @@ func TestTransfers(t *testing.T) {
 		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).done()
 		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	// A request that was tried again with another pair has its id in both, and the first
+	// try has an end on one side alone.
+	t.Run("tried again", func(t *testing.T) {
+		p, d := servers("h1", 0, 7, "a", "0")
+		y := &toy{t: p.Traces[0]}
+		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).done()
+		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
 			t.Errorf("%v: %+v", err, x)
 		}
 	})

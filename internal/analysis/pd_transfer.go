@@ -233,8 +233,9 @@ func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
 		g := byRoom[s.room]
 		by := "rooms"
 		for _, id := range s.ids {
-			if g == nil {
-				g, by = byID[id], "request ids"
+			// A request that was tried again has its id in several rooms.
+			if other := byID[id]; g == nil && other != nil && (s.room == 0 || other.room == 0) {
+				g, by = other, "request ids"
 			}
 		}
 		if g != nil && used[g] {

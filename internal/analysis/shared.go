@@ -27,7 +27,8 @@ func shareCores(d *domain, all []Finding) []Finding {
 // shareLinks makes one finding of those that blame ranks of the same steps for leaving
 // collectives late. Who came last has the data of all others already and leaves while
 // its own is on the way to them; so they come last to the next collective, and so on in
-// turns. That is the latency of the links.
+// turns. That is the latency of the links. A rank that is late for a few of these steps
+// takes no blame from one that is late in all.
 func shareLinks(d *domain, all []Finding) []Finding {
 	var longest *Finding
 	for i := range all {
@@ -39,9 +40,15 @@ func shareLinks(d *domain, all []Finding) []Finding {
 		return all
 	}
 	first, last := longest.FirstStep, longest.LastStep
+	both := func(f *Finding) int { return max(0, min(f.LastStep, last)-max(f.FirstStep, first)+1) }
+	steps := map[int]int{} // of each rank, among those
+	for i := range all {
+		if f := &all[i]; f.Cause == CauseCommunication {
+			steps[f.Ranks[0]] += both(f)
+		}
+	}
 	one, rest, who := d.share(all, func(f Finding) bool {
-		both := min(f.LastStep, last) - max(f.FirstStep, first) + 1
-		return f.Cause == CauseCommunication && 2*both > f.LastStep-f.FirstStep+1
+		return f.Cause == CauseCommunication && 2*both(&f) > f.LastStep-f.FirstStep+1 && 2*steps[f.Ranks[0]] > last-first+1
 	})
 	if one == nil {
 		return all

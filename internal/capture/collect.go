@@ -116,12 +116,12 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 		err = m.nothing(ctx, w)
 	}
 	r.Notes = append(r.Notes, w.notes...)
-	if r.Loads = m.loads; len(r.Loads) > 0 {
-		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
-	}
 	if err != nil {
 		r.err, r.Problem = err, err.Error()
 		return r
+	}
+	if r.Loads = m.loads; len(r.Loads) > 0 {
+		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
 	}
 	if m.raw != nil {
 		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })

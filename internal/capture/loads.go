@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,7 +33,9 @@ func (m *member) sample(ctx context.Context) {
 			l, ok = parseLoads(r.body)
 		}
 		if ok {
-			l.At = time.Now().UnixNano()
+			if l.At == 0 {
+				l.At = time.Now().UnixNano()
+			}
 			m.loads, failed = append(m.loads, l), 0
 		} else {
 			failed++
@@ -53,14 +56,16 @@ func (m *member) sampling(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// parseLoads reads the reply of /v1/loads, of SGLang or stepscope.
+// parseLoads reads the reply of /v1/loads, of SGLang or stepscope. At is by the server's
+// clock, as its traces are; 0: it does not say.
 func parseLoads(body []byte) (l trace.Load, ok bool) {
 	var all struct {
 		Loads []struct {
-			Running     int     `json:"num_running_reqs"`
-			Waiting     int     `json:"num_waiting_reqs"`
-			MostRunning int     `json:"max_running_requests"`
-			Usage       float64 `json:"token_usage"`
+			At          json.RawMessage `json:"timestamp"` // s since the epoch
+			Running     int             `json:"num_running_reqs"`
+			Waiting     int             `json:"num_waiting_reqs"`
+			MostRunning int             `json:"max_running_requests"`
+			Usage       float64         `json:"token_usage"`
 			Disagg      *struct {
 				Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
 				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // an older name of it
@@ -73,6 +78,9 @@ func parseLoads(body []byte) (l trace.Load, ok bool) {
 	}
 	if json.Unmarshal(body, &all) != nil || len(all.Loads) == 0 {
 		return l, false
+	}
+	if at, err := strconv.ParseFloat(string(all.Loads[0].At), 64); err == nil && at > 0 && at < 1<<33 {
+		l.At = int64(at*1e6) * 1000
 	}
 	for _, r := range all.Loads {
 		l.Running += r.Running

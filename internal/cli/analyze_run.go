@@ -28,15 +28,12 @@ func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 		return nil, nil, err
 	}
 	if run == nil {
-		servers, err = serversBelow(c.Paths[0])
-		return nil, servers, err
+		return nil, serversBelow(c.Paths[0]), nil
 	}
 	if c.Paths = tracesOf(run); len(c.Paths) == 0 {
 		return nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
 	}
-	if servers, err = serversOf(run); err != nil {
-		return nil, nil, err
-	}
+	servers = serversOf(run)
 	if !hasRecords(run) {
 		run = nil
 	}

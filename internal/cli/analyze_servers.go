@@ -33,6 +33,7 @@ type recorded struct {
 	Lines  []string
 	Paths  []string // traces of its ranks
 	Loads  []trace.Load
+	Queue  string // file of Loads, not read yet; ""
 }
 
 func (s *recorded) title() string {
@@ -56,7 +57,7 @@ func recordedBy(res *profiler.Result) (out []recorded) {
 }
 
 // serversOf are the servers of a run, as its manifest keeps them apart.
-func serversOf(run *store.Run) (out []recorded, err error) {
+func serversOf(run *store.Run) (out []recorded) {
 	at := func(f *store.File) int {
 		return slices.IndexFunc(out, func(s recorded) bool { return s.Role == f.Role && s.URL == f.Host && s.Window == f.Window })
 	}
@@ -70,12 +71,10 @@ func serversOf(run *store.Run) (out []recorded, err error) {
 	}
 	for _, f := range run.Files(store.KindMetrics) {
 		if i := at(&f); i >= 0 && filepath.Base(f.Path) == profiler.LoadsFile {
-			if out[i].Loads, err = readLoads(run.Path(f.Path)); err != nil {
-				return nil, err
-			}
+			out[i].Queue = run.Path(f.Path)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func readLoads(path string) (loads []trace.Load, err error) {
@@ -97,13 +96,13 @@ var roleDir = regexp.MustCompile(`^(prefill|decode)([-_.]?[0-9].*|[-_.].*)?$`)
 
 // serversBelow finds servers of both roles in the directories of a directory that has
 // no traces itself: what profile writes, and what people make by hand.
-func serversBelow(dir string) (out []recorded, err error) {
+func serversBelow(dir string) (out []recorded) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil // a file, or it is said later what is wrong
+		return nil // a file, or it is said later what is wrong
 	}
 	if _, err := traceset.Find([]string{dir}); !errors.Is(err, traceset.ErrNone) {
-		return nil, nil
+		return nil
 	}
 	roles := map[string]bool{}
 	for _, entry := range entries {
@@ -114,19 +113,15 @@ func serversBelow(dir string) (out []recorded, err error) {
 		if _, err := traceset.Find([]string{below}); err != nil {
 			continue
 		}
-		s := recorded{Name: entry.Name(), Role: m[1], Paths: []string{below}}
-		if s.Loads, err = readLoads(filepath.Join(below, profiler.LoadsFile)); err != nil {
-			return nil, err
-		}
 		roles[m[1]] = true
-		out = append(out, s)
+		out = append(out, recorded{Name: entry.Name(), Role: m[1], Paths: []string{below}, Queue: filepath.Join(below, profiler.LoadsFile)})
 	}
 	if len(roles) < 2 {
-		return nil, nil
+		return nil
 	}
 	// Prefill first, as requests go.
 	slices.SortStableFunc(out, func(a, b recorded) int { return strings.Compare(b.Role, a.Role) })
-	return out, nil
+	return out
 }
 
 // explained is what came of one of several servers.
@@ -141,6 +136,12 @@ type explained struct {
 func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, servers []recorded) (out []explained, err error) {
 	for i, s := range servers {
 		x := explained{recorded: s}
+		if s.Queue != "" {
+			if x.Loads, err = readLoads(s.Queue); err != nil {
+				e.warn("%v: it is left out", err)
+				e.incomplete()
+			}
+		}
 		if !c.JSON {
 			mark, indent := "", "  "
 			if i > 0 {
@@ -160,11 +161,13 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 		if len(s.Paths) > 0 {
 			var w *captured
 			w, x.report, err = c.explain(ctx, e, inputs{Paths: s.Paths}, rules)
+			if w != nil {
+				x.traces = w.traces // of a server that had nothing to do, too
+			}
 			if err == nil && !c.JSON {
 				err = c.print(e, x.report)
 			}
 			if err == nil {
-				x.traces = w.traces
 				err = c.page(e, c.pageOf(&s, len(servers)), func(w io.Writer) error { return report.HTML(w, x.report) })
 			}
 			switch {

@@ -97,7 +97,7 @@ func TestPDFaults(t *testing.T) {
 			case <-time.After(limit):
 				t.Fatal("never began")
 			}
-			stop := s.load(3)
+			stop := s.load(3, 12)
 			victim := c.victim()
 			began := time.Now()
 			if c.stop {

@@ -192,7 +192,7 @@ func TestPDSystem(t *testing.T) {
 
 	t.Run("one window of all", func(t *testing.T) {
 		home, traces := t.TempDir(), t.TempDir()
-		stop := s.load(8)
+		stop := s.load(8, 12)
 		status, out, errs := run(t, t.Context(), "profile", "--url", s.router.url, "--duration", "700ms", "--output-dir", traces, "--run-dir", home, "--html", "all.html", "--json")
 		stop()
 		var got struct {
@@ -241,11 +241,42 @@ func TestPDSystem(t *testing.T) {
 			}
 		}
 	})
+
+	// The prefill server makes the only token: decode servers have no steps, which is
+	// what the system was like, and no reason to say nothing of it.
+	t.Run("nothing to decode", func(t *testing.T) {
+		dir := t.TempDir()
+		stop := s.load(8, 1)
+		status, out, errs := run(t, t.Context(), "profile", "--url", s.router.url, "--duration", "500ms", "-o", dir, "--run-dir", t.TempDir(), "--json")
+		stop()
+		var got struct{ PD *analysis.PD }
+		if err := json.Unmarshal([]byte(out), &got); err != nil || got.PD == nil {
+			t.Fatalf("status %d, %v:\n%s", status, err, errs)
+		}
+		d := &got.PD.Decode
+		if got.PD.Prefill.Steps == 0 || d.Steps != 0 || d.Stepping != 0 || len(d.Servers) != 2 || got.PD.Limit == analysis.LimitDecode {
+			t.Errorf("limit %s, prefill %+v, decode %+v", got.PD.Limit, got.PD.Prefill, d)
+		}
+		for _, server := range d.Servers {
+			if server.Ranks != 1 || server.WindowNS < int64(400*time.Millisecond) || server.Queue.Samples == 0 {
+				t.Errorf("%+v", server)
+			}
+		}
+		// What was said of the queues is broken: the traces are explained without it.
+		queues := glob(t, dir, "decode*", "loads.json")
+		if err := os.WriteFile(queues[0], []byte("[{"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs = run(t, t.Context(), "analyze", dir)
+		if status != exitIncomplete || !strings.Contains(errs, "loads.json: unexpected end of JSON input: it is left out") || !strings.Contains(out, "Prefill and decode apart\n") {
+			t.Errorf("status %d\n%s\n%s", status, errs, out)
+		}
+	})
 	s.free()
 }
 
-// load sends so many requests at a time until stop.
-func (s *system) load(n int) (stop func()) {
+// load sends so many requests at a time, each for so many tokens, until stop.
+func (s *system) load(n, tokens int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range n {
@@ -256,8 +287,8 @@ func (s *system) load(n int) (stop func()) {
 					return
 				default:
 				}
-				body := fmt.Sprintf(`{"text":%q,"sampling_params":{"temperature":0,"max_new_tokens":12,"ignore_eos":true}}`, fmt.Sprint(i, k)+strings.Repeat(" word", 40))
-				if status, text := s.ask(body, nil); status != 200 || !strings.Contains(text, `"completion_tokens":12`) {
+				body := fmt.Sprintf(`{"text":%q,"sampling_params":{"temperature":0,"max_new_tokens":%d,"ignore_eos":true}}`, fmt.Sprint(i, k)+strings.Repeat(" word", 40), tokens)
+				if status, text := s.ask(body, nil); status != 200 || !strings.Contains(text, fmt.Sprintf(`"completion_tokens":%d`, tokens)) {
 					s.t.Errorf("a request of the load: %d %s", status, text)
 					return
 				}

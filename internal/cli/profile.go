@@ -281,6 +281,9 @@ func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Targe
 	if err := c.shown.check(); err != nil {
 		return o, nil, w, err
 	}
+	if _, err := c.rules(); err != nil { // now, not when all is recorded
+		return o, nil, w, err
+	}
 	if c.HTML == "-" {
 		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
 	}

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"path/filepath"
 
@@ -120,7 +122,8 @@ func KeepCapture(r *store.Run, c *capture.Result, window string) error {
 			}
 		}
 		if len(sr.Loads) > 0 {
-			if err := add(store.KindMetrics, filepath.Join(sr.Dir, capture.LoadsFile)); err != nil {
+			// That it could not be written is a note already.
+			if err := add(store.KindMetrics, filepath.Join(sr.Dir, capture.LoadsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -158,7 +158,7 @@ func pdQueuesTable(pd *analysis.PD) *table {
 			place, moving = q.Prealloc+q.Retracted, q.Transfer
 		}
 		t.rows = append(t.rows, []cell{
-			textCell(role), textCell(s.Name), known(countCell(q.Samples)), known(count(q.Running)), cellIf(q.MostRunning > 0, countCell(q.MostRunning)),
+			textCell(role), textCell(s.Name), known(countCell(q.Samples)), cellIf(role == "decode" || q.Running > 0, known(count(q.Running))), cellIf(q.MostRunning > 0, countCell(q.MostRunning)),
 			known(count(q.Waiting)), known(count(place)), known(count(moving)), known(shareCell(q.KVUsage)),
 		})
 	})
