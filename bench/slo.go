@@ -71,7 +71,7 @@ func objective(key string) (value, error) {
 		}
 		known[i] = o.key
 	}
-	return nil, fmt.Errorf("unknown objective %q; there are %s", key, strings.Join(known, ", "))
+	return nil, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; there are %s", key, strings.Join(known, ", "))
 }
 
 // String writes objectives as ParseSLO reads them.

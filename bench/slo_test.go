@@ -10,7 +10,7 @@ func TestParseSLO(t *testing.T) {
 		{text: "e2el:1000", want: "e2e:1000"},
 		{text: "itl:0.5,ttft_visible:1ms,ttft_scheduled:1", want: "itl:0.5,ttft_visible:1,ttft_scheduled:1"},
 		{text: "", err: `no objectives in ""; such as ttft:500,tpot:50 in milliseconds`},
-		{text: "latency:5", err: `unknown objective "latency"; there are ttft, ttft_scheduled, ttft_visible, tpot, itl, e2e, e2e_scheduled`},
+		{text: "latency:5", err: `unknown objective "latency": give NAME:MILLISECONDS; there are ttft, ttft_scheduled, ttft_visible, tpot, itl, e2e, e2e_scheduled`},
 		{text: "ttft", err: `objective "ttft": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
 		{text: "ttft:fast", err: `objective "ttft:fast": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
 		{text: "ttft:NaN", err: `objective "ttft:NaN": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},

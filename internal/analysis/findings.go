@@ -250,8 +250,8 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 		f := Finding{
 			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
 			CostNSPerStep: int64(excess), ID: fmt.Sprintf("slow_step-%d", s.Step),
-			Title: fmt.Sprintf("step %d (%s) took %s, %s more than its like: %s",
-				s.Step, s.Name, metric.Duration(took), metric.Percent(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
+			Title: fmt.Sprintf("step %d (%s) took %s, %s its like: %s",
+				s.Step, s.Name, metric.Duration(took), slower(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
 		}
 		if r, cause, cost := a.culprit(s.Step); r != nil && 2*float64(cost) > excess {
 			f.Ranks, f.Cause = []int{r.index}, causeNames[cause]
@@ -263,6 +263,14 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 	// worst say as much.
 	slices.SortStableFunc(out, func(x, y Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
 	return out[:min(len(out), 5)]
+}
+
+// slower says how much longer something took, before "its like".
+func slower(by float64) string {
+	if by < 9 {
+		return metric.Percent(by) + " more than"
+	}
+	return metric.Count(int64(1+by)) + " times as long as"
 }
 
 // data says what the capture lacks.

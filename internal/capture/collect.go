@@ -42,16 +42,17 @@ type ServerResult struct {
 	Broken  []string `json:"broken"`           // files that are not whole, and why
 	Notes   []string `json:"notes"`
 	Problem string   `json:"problem,omitempty"` // why there is nothing
+	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
 	// Loads is what a prefill or decode server said of its queues meanwhile.
 	Loads []trace.Load `json:"loads,omitempty"`
 
 	err error
 }
 
-// Incomplete tells whether anything is missing or broken.
+// Incomplete tells whether anything is missing, broken, or of no step.
 func (r *Result) Incomplete() bool {
 	return slices.ContainsFunc(r.Servers, func(s ServerResult) bool {
-		return s.Problem != "" || len(s.Missing) > 0 || len(s.Broken) > 0
+		return s.Problem != "" || s.Idle || len(s.Missing) > 0 || len(s.Broken) > 0
 	})
 }
 
@@ -115,7 +116,7 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 		w.leftover(ctx)
 		err = m.nothing(ctx, w)
 	}
-	r.Notes = append(r.Notes, w.notes...)
+	r.Notes, r.Idle = append(r.Notes, w.notes...), w.idled
 	if err != nil {
 		r.err, r.Problem = err, err.Error()
 		return r

@@ -33,6 +33,7 @@ type watch struct {
 	failed   int // lists in a row
 	idle     bool
 	notes    []string
+	idled    bool // no step was made in the time limit
 }
 
 // seen is a file of the server.
@@ -133,6 +134,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		w.note("some ranks had not finished their steps: the window was closed")
 	case time.Since(began) >= m.o.Timeout:
 		if pulse.began && !pulse.moved {
+			w.idled = true
 			w.note("there was no forward step in %v: send load to the server, or give --probe", m.o.Timeout)
 		} else {
 			w.note("the window had not closed by itself after %v", m.o.Timeout)

@@ -31,6 +31,12 @@ func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 		return nil, serversBelow(c.Paths[0]), nil
 	}
 	if c.Paths = tracesOf(run); len(c.Paths) == 0 {
+		if reports := reportsOf(run); len(reports) == 1 {
+			c.Paths = reports
+			return nil, nil, nil
+		} else if len(reports) > 1 {
+			return nil, nil, fmt.Errorf("run %s has %d reports, each of a window of its own: give one, such as %s", run.ID(), len(reports), reports[0])
+		}
 		return nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
 	}
 	servers = serversOf(run)
@@ -38,6 +44,16 @@ func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 		run = nil
 	}
 	return run, servers, nil
+}
+
+// reportsOf lists the reports that nsys run left.
+func reportsOf(r *store.Run) (paths []string) {
+	for _, f := range r.Files(nsysKind) {
+		if f.Format == "nsys-rep" {
+			paths = append(paths, r.Path(f.Path))
+		}
+	}
+	return paths
 }
 
 // join says what the slow requests of a run waited for.

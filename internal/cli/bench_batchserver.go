@@ -103,7 +103,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	out, err := openResults(c.ResultFilename)
+	out, err := openResults("--result-filename", c.ResultFilename)
 	if err != nil {
 		return err
 	}

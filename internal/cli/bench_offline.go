@@ -107,7 +107,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := openResults(c.ResultFilename)
+	out, err := openResults("--result-filename", c.ResultFilename)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -104,7 +102,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.Correctness {
 		return c.correct(ctx, e, texts)
 	}
-	out, err := openResults(c.ResultFilename)
+	out, err := openResults("--result-filename", c.ResultFilename)
 	if err != nil {
 		return err
 	}
@@ -321,50 +319,4 @@ func (e *env) line(text string) { fmt.Fprintln(e.stderr, text) }
 func (e *env) missing(format string, args ...any) {
 	e.warn(format, args...)
 	e.incomplete()
-}
-
-// resultFile is a file of JSON lines that rows are appended to; nil: there is none.
-type resultFile struct {
-	f    *os.File
-	made bool // it was not there before
-	rows int
-}
-
-// openResults opens the file before anything is measured.
-func openResults(path string) (*resultFile, error) {
-	if path == "" {
-		return nil, nil
-	}
-	_, err := os.Stat(path)
-	r := &resultFile{made: errors.Is(err, fs.ErrNotExist)}
-	if r.f, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
-		return nil, fmt.Errorf("--result-filename: %w", err)
-	}
-	return r, nil
-}
-
-func (r *resultFile) add(row any) error {
-	if r == nil {
-		return nil
-	}
-	text, err := json.Marshal(row)
-	if err != nil {
-		return err
-	}
-	r.rows++
-	_, err = r.f.Write(append(text, '\n'))
-	return err
-}
-
-// Close may be called again. A file that got no row is not left behind.
-func (r *resultFile) Close() error {
-	if r == nil || r.f == nil {
-		return nil
-	}
-	err := r.f.Close()
-	if r.made && r.rows == 0 {
-		os.Remove(r.f.Name())
-	}
-	r.f = nil
-	return err
 }

@@ -52,7 +52,7 @@ type benchServingCmd struct {
 
 	storeFlags
 
-	out *os.File // results are appended to it
+	out *resultFile // results are appended to it
 }
 
 // storeFlags say where a run is kept.
@@ -146,7 +146,11 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 	}
 	if !c.FindMax { // said now, not after the load
-		if c.out, err = c.openResults(x, e.now()); err != nil {
+		file := c.OutputFile
+		if file == "" {
+			file = bench.FileName(&x.Run, e.now())
+		}
+		if c.out, err = openResults("--output-file", file); err != nil {
 			return err
 		}
 		defer c.out.Close()
@@ -353,22 +357,13 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	return e.explainServers(ctx, out.Capture.Result)
 }
 
-// openResults opens the file that results are appended to.
-func (c *benchServingCmd) openResults(x *experiment.Serving, now time.Time) (*os.File, error) {
-	file := c.OutputFile
-	if file == "" {
-		file = bench.FileName(&x.Run, now)
-	}
-	return os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-}
-
 // line appends the result to the file of results.
 func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 	for _, m := range out.Runs {
 		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
 	}
 	if err == nil {
-		e.warn("result appended to %s", c.out.Name())
+		e.warn("result appended to %s", c.out.f.Name())
 	}
 	return err
 }

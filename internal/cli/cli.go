@@ -91,13 +91,17 @@ const description = `stepscope benchmarks, profiles and explains LLM serving.
 
 Exit status: 0 ok, 1 failed, 2 usage, 3 done but something is missing or lost, 4 regression found, 130 interrupted.`
 
+// sentTwice is how long after a signal the same one is its copy: timeout(1)
+// sends it to the process and then to its group.
+const sentTwice = 250 * time.Millisecond
+
 // Main runs one command line and gives its exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second interrupt ends at once: after the first, signals have their
-	// usual effect again.
-	context.AfterFunc(ctx, stop)
+	// usual effect again. Not before sentTwice: that is no second one.
+	context.AfterFunc(ctx, func() { time.AfterFunc(sentTwice, stop) })
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
 	if f, ok := stderr.(*os.File); ok {
 		e.terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ import (
 // demoCmd is "demo": the main job, on the embedded engine.
 type demoCmd struct {
 	SlowRank int    `name:"slow-rank" default:"-1" help:"Make a rank late, 0 to 3, and see it found."`
-	Cause    string `name:"cause" default:"work" enum:"work,device,host" help:"Why it is late: work, device, host."`
+	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (default), device, host."`
 	storeFlags
 }
 
@@ -53,6 +54,9 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.SlowRank < -1 || c.SlowRank > 3 {
 		return usagef("--slow-rank %d: there are ranks 0 to 3", c.SlowRank)
 	}
+	if c.Cause != "" && c.SlowRank < 0 {
+		return usagef("--cause %s: say with --slow-rank which rank is late", c.Cause)
+	}
 	if c.NoStore {
 		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
 	}
@@ -70,7 +74,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.SlowRank >= 0 {
 		fault := map[string]string{
 			"work": "extra_kernels=2,extra_time=1ms", "device": "kernel_sleep=400us", "host": "host_stall=20ms",
-		}[c.Cause]
+		}[cmp.Or(c.Cause, "work")]
 		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,to=%d,%s", c.SlowRank, demoStart-1+demoFault, demoStart+demoSteps, fault)}
 	}
 	say("Serving %s on 4 ranks (TP 2, DP 2) …", a.ModelPath)

@@ -69,8 +69,14 @@ func TestDemo(t *testing.T) {
 	if traces, _ := filepath.Glob(filepath.Join(dirs[0], "traces", "*-TP-?-DP-?.trace.json.gz")); len(traces) != 4 {
 		t.Errorf("traces %q", traces)
 	}
-	if status, out, errs := run(t, t.Context(), "demo", "--slow-rank", "4"); status != exitUsage || !strings.Contains(errs, "there are ranks 0 to 3") {
-		t.Error(status, out, errs)
+	for args, want := range map[string]string{
+		"--slow-rank 4": "there are ranks 0 to 3",
+		"--cause host":  "--cause host: say with --slow-rank which rank is late",
+	} {
+		status, out, errs := run(t, t.Context(), append([]string{"demo"}, strings.Fields(args)...)...)
+		if status != exitUsage || !strings.Contains(errs, want) {
+			t.Error(args, status, out, errs)
+		}
 	}
 }
 
@@ -143,11 +149,16 @@ func TestBenchServing(t *testing.T) {
 		{[]string{"--slo", "speed:3"}, exitUsage, "--slo: "},
 		{[]string{"--dataset-name", "sharegpt"}, exitFailed, "ShareGPT_V3_unfiltered_cleaned_split.json"},
 		{[]string{"--output-file", "no/such/dir/x.jsonl"}, exitFailed, "there is no directory"},
+		{[]string{"--url", "http://127.0.0.1:9", "--ready-check-timeout-sec", "0"}, exitFailed, "ask the server for its model: GET http://127.0.0.1:9/v1/models: "},
 		{[]string{"--url", "http://127.0.0.1:9", "--ready-check-timeout-sec", "1"}, exitFailed, "the server is not ready after 1s"},
 	} {
 		status, out, errs := bench(slices.Concat([]string{"--num-prompts", "2"}, c.args)...)
 		if status != c.status || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
 		}
+	}
+	// What measured nothing left no file of results.
+	if left, _ := filepath.Glob("*.jsonl"); len(left) != 2 {
+		t.Errorf("files of results: %q", left)
 	}
 }

@@ -169,6 +169,9 @@ func TestNsysWindows(t *testing.T) {
 		t.Errorf("runs show: status %d\n%s", status, out)
 	}
 	refused("no nsys session \"last\"", "start", "last")
+	if status, out, errs = stepscope(t, "analyze", second.Run); status != exitFailed || !strings.Contains(errs, second.Run+" has 2 reports, each of a window of its own: give one, such as "+first.Report) {
+		t.Errorf("analyze: status %d\n%s%s", status, out, errs)
+	}
 }
 
 // TestNsysSignals: a signal in the middle of a collection reaches the program when

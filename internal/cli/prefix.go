@@ -105,6 +105,9 @@ func flagsOf(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
+// mostListed is how many flags are listed to who gave another one; --help has more.
+const mostListed = 20
+
 // findFlag finds a long flag by its name, or else by the start of it.
 func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	name = strings.ReplaceAll(name, "_", "-")
@@ -127,6 +130,9 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	case 0:
 		if near := nearest(name, all); near != "" {
 			return nil, usagef("no flag --%s, did you mean %s?", name, near)
+		}
+		if len(all) > mostListed {
+			return nil, usagef("no flag --%s", name)
 		}
 		return nil, usagef("no flag --%s, there are: %s", name, strings.Join(all, ", "))
 	}

@@ -132,7 +132,8 @@ func TestRoutePDClients(t *testing.T) {
 	for i, role := range []string{"prefill", "decode"} {
 		t.Run("profile "+role, func(t *testing.T) {
 			traces := t.TempDir()
-			s.bench(t, traces, "--backend", "sglang", "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-"+role+"-url", urls[i][0], urls[i][1])
+			s.bench(t, traces, "--backend", "sglang", "--profile", "--pd-separated", "--profile-num-steps", "3", "--max-concurrency", "1", // a batch a request
+				"--profile-"+role+"-url", urls[i][0], urls[i][1])
 			pattern := filepath.Join(traces, "*", "*.trace.json.gz")
 			soon(t, "there are two traces", func() bool { return len(glob(t, pattern)) == 2 })
 			for _, path := range glob(t, pattern) {

@@ -228,7 +228,7 @@ func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 // figure is a number with its unit, about four digits of it; counts are whole.
 func figure(n store.Number) string {
 	decimals := 3
-	if n.Unit == "" && n.Value == math.Trunc(n.Value) {
+	if (n.Unit == "" || n.Unit == "req") && n.Value == math.Trunc(n.Value) {
 		decimals = 0
 	}
 	for v := max(n.Value, -n.Value); v >= 10 && decimals > 0; v /= 10 {

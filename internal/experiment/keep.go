@@ -74,7 +74,7 @@ func (s *Serving) keep(out *Outcome) error {
 		}
 		number("request throughput", sum.RequestRate, "req/s")
 		number("output throughput", sum.OutputRate, "tok/s")
-		number("failed", float64(sum.Requests-sum.Completed), "")
+		number("failed", float64(sum.Requests-sum.Completed), "req")
 		if sum.TTFT.N > 0 {
 			number("TTFT p50", sum.TTFT.Median/1e6, "ms")
 			number("TTFT p99", sum.TTFT.P99/1e6, "ms")

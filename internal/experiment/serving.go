@@ -157,7 +157,7 @@ func (s *Serving) ready(ctx context.Context) error {
 		case time.Now().After(until):
 			return fmt.Errorf("the server is not ready after %v: %w", s.Ready, err)
 		case !said:
-			s.Log(fmt.Sprintf("Waiting for %s to become ready…", s.Server.URL))
+			s.Log(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.Server.URL, s.Ready))
 			said = true
 		}
 		select {
@@ -181,8 +181,15 @@ func (s *Serving) model(ctx context.Context) error {
 			}
 		}
 	}
-	if s.Run.Model == "" {
-		return fmt.Errorf("the server does not name its model: give --model (%v)", err)
+	var refused *ask.Refused
+	switch {
+	case s.Run.Model != "":
+	case err == nil:
+		return errors.New("the server does not name its model at /v1/models: give --model")
+	case errors.As(err, &refused):
+		return fmt.Errorf("the server does not name its model: give --model (%w)", err)
+	default:
+		return fmt.Errorf("ask the server for its model: %w", err)
 	}
 	if s.Load.Model == "" {
 		s.Load.Model = s.Run.Model

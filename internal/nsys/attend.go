@@ -48,6 +48,7 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		do(func() { r.arm(ctx) })
 	}
 	var pending []os.Signal
+	var first time.Time // when the first of them came
 	for {
 		// Signals end a window first; then they go to the program.
 		if busy == nil && len(pending) > 0 {
@@ -71,9 +72,13 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		case <-busy:
 			busy = nil
 		case sig := <-r.Signals:
+			if len(pending) == 1 && sig == pending[0] && time.Since(first) < sentTwice {
+				continue
+			}
 			if pending = append(pending, sig); len(pending) > 1 {
 				r.pass(sig)
 			} else {
+				first = time.Now()
 				before := busy
 				do(func() {
 					if before != nil {
@@ -105,6 +110,10 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		}
 	}
 }
+
+// sentTwice is how long after a signal the same one is its copy: timeout(1)
+// sends it to the process and then to its group.
+const sentTwice = 250 * time.Millisecond
 
 func (r *running) pass(sig os.Signal) {
 	to := r.record.Target

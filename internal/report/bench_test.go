@@ -97,6 +97,15 @@ func benchEmbedding() *Bench {
 	return &Bench{Run: run, Records: records, Summary: bench.Summarize(records, run, bench.Options{})}
 }
 
+// benchAtOnce sends all requests at the start.
+func benchAtOnce() *Bench {
+	b := benchSample()
+	for i := range b.Records {
+		b.Records[i].Scheduled, b.Records[i].Released, b.Records[i].Sent = 0, 0, 0
+	}
+	return b
+}
+
 // benchCached has images, a cache report, speculation, and guessed lengths.
 func benchCached() *Bench {
 	records, run := benchLoad(1, 40, 1)

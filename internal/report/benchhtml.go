@@ -37,6 +37,7 @@ type benchPage struct {
 	Spreads   []benchSpread
 	Tables    []pageTable
 	Embedding bool
+	AtOnce    bool // see benchData
 	CSS       template.CSS
 	Data      template.JS
 	Scripts   []template.JS
@@ -62,6 +63,7 @@ type benchData struct {
 	Steady    []bench.Span     `json:"steady"`
 	Profiled  []bench.Span     `json:"profiled"`
 	At        []int64          `json:"at"`
+	AtOnce    bool             `json:"at_once"` // all were sent at once, so that latencies stand where they end
 	TTFT      []int64          `json:"ttft"`
 	E2E       []int64          `json:"e2e"`
 	Limits    map[string]int64 `json:"limits"`
@@ -83,7 +85,7 @@ func BenchHTML(w io.Writer, b *Bench) error {
 		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",
 			metric.Count(dots), metric.Count(b.Summary.Requests))})
 	}
-	p.Spreads = d.Spreads
+	p.Spreads, p.AtOnce = d.Spreads, d.AtOnce
 	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
 		if len(t.rows) > 0 {
 			p.Tables = append(p.Tables, benchPageTable(t))
@@ -202,6 +204,10 @@ func newBenchData(b *Bench) (*benchData, int) {
 			}
 		}
 		d.At, d.TTFT, d.E2E = append(d.At, at), append(d.TTFT, first), append(d.E2E, last)
+	}
+	// In a twentieth of the plot nobody can tell dots from each other.
+	if n := int64(len(d.Running)); len(d.At) > 1 && n > 0 {
+		d.AtOnce = 20*(slices.Max(d.At)-slices.Min(d.At)) < d.Bin*n
 	}
 	titles := map[string]string{"ttft": "TTFT, of requests", "itl": "ITL, of all gaps", "tpot": "TPOT, of requests", "e2e": "E2E, of requests"}
 	for _, s := range bench.Distributions(b.Records, b.Run) {

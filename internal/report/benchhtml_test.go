@@ -74,6 +74,19 @@ func TestBenchHTML(t *testing.T) {
 	}
 }
 
+// The latency plot is over the time of sending, but where all are sent at once:
+// there it would be one column of dots.
+func TestBenchHTMLAtOnce(t *testing.T) {
+	for want, b := range map[string]*Bench{
+		"Time is that of sending for latencies":      benchSample(),
+		"Time is that of arrival, for latencies too": benchAtOnce(),
+	} {
+		if !strings.Contains(benchPageOf(t, b), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 // What a server says is data.
 func TestBenchHTMLEscapes(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)>`
@@ -122,6 +135,8 @@ addEventListener("load", () => setTimeout(() => {
     out.colors[c.id] = seen.size;
     for (const k of c.id.startsWith("spread") ? ["End"] : ["Home", "+", "+", "ArrowRight", "ArrowRight"]) c.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
     out.tips[c.id] = document.getElementById("tip").textContent;
+    c.dispatchEvent(new KeyboardEvent("keydown", {key: "End"}));
+    out.tips[c.id + "-end"] = document.getElementById("tip").textContent;
     c.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
   }
   document.getElementById("latency-log").click();
@@ -145,7 +160,9 @@ func TestBenchChromium(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) }) // its helpers may still write there: not worth a failure
-	for name, b := range benchSamples() {
+	samples := benchSamples()
+	samples["bench-at-once"] = benchAtOnce()
+	for name, b := range samples {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "bench.html")
 			if err := os.WriteFile(file, []byte(strings.Replace(benchPageOf(t, b), "</body>", benchProbe+"</body>", 1)), 0o644); err != nil {
@@ -171,6 +188,9 @@ func TestBenchChromium(t *testing.T) {
 			}
 			if p.Error != "" || p.Ready != "1" {
 				t.Errorf("ready %q, script error %q", p.Ready, p.Error)
+			}
+			if got := p.Tips["latency-end"]; name == "bench-at-once" && (!strings.Contains(got, "longest E2E") || strings.Contains(got, "sent")) {
+				t.Errorf("the last bin says %q", got)
 			}
 			if name != "bench" {
 				return

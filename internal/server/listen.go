@@ -1,9 +1,11 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 )
 
 // DefaultPort is SGLang's.
@@ -17,6 +19,9 @@ func Listen(host string, port int, apiKey string) (net.Listener, error) {
 		host = "127.0.0.1"
 	}
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d of %s is in use by another program: give another one", port, host)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s port %d: %w", host, port, err)
 	}

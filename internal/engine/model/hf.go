@@ -21,6 +21,9 @@ const maxConfigBytes = 16 << 20
 func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	path := filepath.Join(dir, "config.json")
 	data, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no config.json: not the directory of a Hugging Face model", dir)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@
  * @typedef {{from: number, to: number}} Stretch
  * @typedef {{name: string, title: string, n: number, shares: number[], values: number[], limit: number}} Spread
  * @typedef {{bin_ns: number, tokens: number[], running: number[], decode: number[], ended: number[], failed: number[], steady: Stretch[], profiled: Stretch[],
- *   at: number[], ttft: number[], e2e: number[], limits: Record<string, number>, embedding: boolean, spreads: Spread[]}} BenchData
+ *   at: number[], at_once: boolean, ttft: number[], e2e: number[], limits: Record<string, number>, embedding: boolean, spreads: Spread[]}} BenchData
  */
 
 class TimePlot extends StepPlot {
@@ -21,6 +21,11 @@ class TimePlot extends StepPlot {
   /** @param {number} ns @param {Area} area */
   at(ns, area) {
     return this.x(ns / this.bench.bin_ns, area);
+  }
+
+  /** When a latency of a request is drawn: as it was sent, or where all were sent at once, at its end. @param {number} i @param {number[]} of */
+  when(i, of) {
+    return this.bench.at[i] + (this.bench.at_once ? Math.max(of[i], 0) : 0);
   }
 
   /** The steady window and what profilers saw, behind everything. @param {Pen} pen */
@@ -90,13 +95,12 @@ class TimePlot extends StepPlot {
     if (c < 0 || c >= d.running.length) return null;
     /** @type {[string, string][]} */
     const rows = [];
-    const sent = indices(d.at, (t) => t >= c * d.bin_ns && t < (c + 1) * d.bin_ns);
-    if (sent.length) {
-      rows.push(["requests sent", String(sent.length)]);
-      for (const [name, of] of /** @type {[string, number[]][]} */ ([["TTFT", d.ttft], ["E2E", d.e2e]])) {
-        const v = sent.map((i) => of[i]).filter((x) => x >= 0).sort((a, b) => a - b);
-        if (v.length) rows.push(["longest " + name, duration(v[v.length - 1])]);
-      }
+    const here = (/** @type {number} */ t) => t >= c * d.bin_ns && t < (c + 1) * d.bin_ns;
+    const sent = indices(d.at, here);
+    if (sent.length) rows.push(["requests sent", String(sent.length)]);
+    for (const [name, of] of /** @type {[string, number[]][]} */ ([["TTFT", d.ttft], ["E2E", d.e2e]])) {
+      const longest = of.reduce((max, v, i) => (v > max && here(this.when(i, of)) ? v : max), -1);
+      if (longest >= 0) rows.push(["longest " + name, duration(longest)]);
     }
     if (!d.embedding) rows.push(["output tokens/s", count(d.tokens[c] / (d.bin_ns / 1e9))]);
     rows.push(["under way", d.running[c].toFixed(1)]);
@@ -107,11 +111,11 @@ class TimePlot extends StepPlot {
   }
 }
 
-/** @template T @param {T[]} list @param {(v: T) => boolean} yes */
+/** @template T @param {T[]} list @param {(v: T, i: number) => boolean} yes */
 function indices(list, yes) {
   /** @type {number[]} */
   const out = [];
-  list.forEach((v, i) => yes(v) && out.push(i));
+  list.forEach((v, i) => yes(v, i) && out.push(i));
   return out;
 }
 
@@ -138,11 +142,9 @@ class LatencyPlot extends TimePlot {
   paint(pen) {
     const { ctx, area, color } = pen, d = this.bench;
     this.shade(pen);
-    const shown = indices(d.at, (t) => t >= this.view.lo * d.bin_ns && t <= this.view.hi * d.bin_ns);
+    const shown = (/** @type {number[]} */ of) => indices(of, (_, i) => this.when(i, of) >= this.view.lo * d.bin_ns && this.when(i, of) <= this.view.hi * d.bin_ns);
     let lo = Infinity, hi = 0;
-    for (const i of shown) {
-      for (const v of [d.ttft[i], d.e2e[i]]) if (v > 0) (lo = Math.min(lo, v)), (hi = Math.max(hi, v));
-    }
+    for (const of of [d.ttft, d.e2e]) for (const i of shown(of)) if (of[i] > 0) (lo = Math.min(lo, of[i])), (hi = Math.max(hi, of[i]));
     if (hi === 0) (lo = 1e6), (hi = 1e9);
     (hi *= 1.1), (lo *= 0.9);
     if (this.log && hi / lo < 10) lo = hi / 10;
@@ -170,16 +172,16 @@ class LatencyPlot extends TimePlot {
           ctx.setLineDash([]);
         }
         ctx.globalAlpha = 0.75;
-        for (const i of shown) {
+        for (const i of shown(of)) {
           if (!(of[i] > 0)) continue;
           ctx.beginPath();
-          ctx.arc(this.at(d.at[i], area), y(of[i]), 2, 0, 7);
+          ctx.arc(this.at(this.when(i, of), area), y(of[i]), 2, 0, 7);
           ctx.fill();
         }
         ctx.globalAlpha = 1;
       }
       ctx.fillStyle = color("high"); // failed: at the foot, with neither latency
-      for (const i of shown) if (d.ttft[i] < 0 && d.e2e[i] < 0) ctx.fillRect(this.at(d.at[i], area) - 1, area.y + area.h - 10, 2, 10);
+      for (const i of shown(d.e2e)) if (d.ttft[i] < 0 && d.e2e[i] < 0) ctx.fillRect(this.at(d.at[i], area) - 1, area.y + area.h - 10, 2, 10);
     });
     this.xAxis(pen);
     this.cursor(pen);

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// resultFile is a file of JSON lines that rows are appended to; nil: there is none.
+type resultFile struct {
+	f    *os.File
+	made bool // it was not there before
+	rows int  // writes, each of whole rows
+}
+
+// openResults opens the file that a flag names, before anything is measured.
+func openResults(flag, path string) (*resultFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	_, err := os.Stat(path)
+	r := &resultFile{made: errors.Is(err, fs.ErrNotExist)}
+	if r.f, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return r, nil
+}
+
+func (r *resultFile) add(row any) error {
+	if r == nil {
+		return nil
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	_, err = r.Write(append(text, '\n'))
+	return err
+}
+
+func (r *resultFile) Write(rows []byte) (int, error) {
+	r.rows++
+	return r.f.Write(rows)
+}
+
+// Close may be called again. A file that got no row is not left behind.
+func (r *resultFile) Close() error {
+	if r == nil || r.f == nil {
+		return nil
+	}
+	err := r.f.Close()
+	if r.made && r.rows == 0 {
+		os.Remove(r.f.Name())
+	}
+	r.f = nil
+	return err
+}
