@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/nsys"
 	"github.com/stepscope/stepscope/internal/sqlite"
 )
 
@@ -61,7 +62,7 @@ type profiled struct {
 // skips where there is no nsys, in STEPSCOPE_NSYS or in PATH.
 func profile(t *testing.T, options, serve []string) *profiled {
 	t.Helper()
-	nsys, err := exec.LookPath(cmp.Or(os.Getenv("STEPSCOPE_NSYS"), "nsys"))
+	tool, err := exec.LookPath(cmp.Or(os.Getenv("STEPSCOPE_NSYS"), "nsys"))
 	if err != nil {
 		t.Skip("there is no nsys: give its path as STEPSCOPE_NSYS")
 	}
@@ -69,13 +70,13 @@ func profile(t *testing.T, options, serve []string) *profiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &profiled{T: t, nsys: nsys, dir: t.TempDir()}
+	p := &profiled{T: t, nsys: tool, dir: t.TempDir()}
 	args := slices.Concat([]string{"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-f", "true", "-o", p.path("report")}, options,
 		// A shell tells the pid, which nsys keeps to itself.
 		[]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, p.path("pid"), exe, "serve", "--model-path", "builtin:llama-tiny",
 			"--tp-size", "2", "--port", "0", "--max-running-requests", "4", "--max-total-tokens", "4096", "--enable-layerwise-nvtx-marker"}, serve)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	p.cmd = exec.CommandContext(ctx, nsys, args...)
+	p.cmd = exec.CommandContext(ctx, tool, args...)
 	p.cmd.Env = append(os.Environ(), "STEPSCOPE_TEST_MAIN=1", "XDG_CACHE_HOME="+p.dir)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.log, &p.log, time.Second
 	if err := p.cmd.Start(); err != nil {
@@ -144,6 +145,9 @@ func (p *profiled) end(s syscall.Signal) []event {
 	p.signal(s)
 	if err := p.cmd.Wait(); err != nil {
 		p.Fatalf("nsys: %v\n%s", err, &p.log)
+	}
+	if _, _, err := nsys.At(p.nsys, os.TempDir()).Settle(p.Context(), nsys.ParseGenerated(p.log.String()), p.path("report.nsys-rep")); err != nil {
+		p.Fatalf("%v\n%s", err, &p.log)
 	}
 	export := exec.Command(p.nsys, "export", "--type=sqlite", "-f", "true", "--quiet=true", "-o", p.path("report.sqlite"), p.path("report.nsys-rep"))
 	if out, err := export.CombinedOutput(); err != nil {

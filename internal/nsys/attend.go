@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/metric"
@@ -187,13 +188,16 @@ func (r *running) lookAtRange(ctx context.Context, w *Window) {
 		r.closed = true
 		return
 	}
-	r.settle(w, nil)
+	left := slices.DeleteFunc(ParseGenerated(r.out.String()), func(p string) bool {
+		return strings.TrimSuffix(p, rawSuffix)+Suffix != w.Output
+	})
+	r.settle(ctx, w, left)
 	r.arm(ctx)
 }
 
 // settle puts the report of a window where it belongs, and says so.
-func (r *running) settle(w *Window, made []string) {
-	path, size, err := Settle(made, w.Output)
+func (r *running) settle(ctx context.Context, w *Window, made []string) {
+	path, size, err := r.Tool.Settle(ctx, made, w.Output)
 	if path != "" {
 		r.Log(fmt.Sprintf("window %d: %s (%s)", w.N, path, metric.Bytes(size)))
 	}
@@ -236,7 +240,7 @@ func (r *running) finish(ctx context.Context, why string) {
 	case s.State.Armed() && len(made) == 0:
 		w.Drop(r.Dir)
 	default:
-		r.settle(w, made)
+		r.settle(ctx, w, made)
 	}
 }
 
@@ -270,7 +274,7 @@ func (r *running) ended(ctx context.Context) (int, error) {
 		if mine >= 0 {
 			own, made = made[mine:mine+1], append(slices.Clone(made[:mine]), made[mine+1:]...)
 		}
-		r.settle(w, own)
+		r.settle(ctx, w, own)
 	}
 	if r.Mode == Own {
 		for _, path := range made {
@@ -278,7 +282,7 @@ func (r *running) ended(ctx context.Context) (int, error) {
 			if err != nil {
 				return r.status(), err
 			}
-			r.settle(w, []string{path})
+			r.settle(ctx, w, []string{path})
 		}
 	}
 	return r.status(), nil

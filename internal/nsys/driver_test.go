@@ -78,10 +78,48 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestSettleRecording: where nsys could not import its recording, its importer is
+// asked again.
+func TestSettleRecording(t *testing.T) {
+	for _, c := range []struct{ name, importer, problem string }{
+		{"the second time it can", `cp "$2" "$4"`, ""},
+		{"it cannot", `echo half >"$4"; echo File is corrupted.; exit 2`, "QdstrmImporter makes none of it: File is corrupted."},
+		{"there is none", "", "this nsys has no QdstrmImporter"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			put := func(name, text string) string {
+				path := filepath.Join(dir, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o777)); err != nil {
+					t.Fatal(err)
+				}
+				return path
+			}
+			tool := At(put("target-linux-x64/nsys", ""), dir)
+			if c.importer != "" {
+				put("host-linux-x64/QdstrmImporter", "#!/bin/sh\n"+c.importer+"\n")
+			}
+			raw, want := put("w.qdstrm", "recording"), filepath.Join(dir, "w.nsys-rep")
+			path, size, err := tool.Settle(t.Context(), []string{raw}, want)
+			left, _ := filepath.Glob(filepath.Join(dir, "w*"))
+			if c.problem == "" {
+				if path != want || size != 9 || err != nil || len(left) != 1 {
+					t.Errorf("%q %d %v, left %q", path, size, err, left)
+				}
+				return
+			}
+			if path != "" || err == nil || !strings.HasPrefix(err.Error(), "nsys made no report of its recording "+raw) || !strings.Contains(err.Error(), c.problem) || len(left) != 1 {
+				t.Errorf("%q %v, left %q", path, err, left)
+			}
+		})
+	}
+}
+
 // TestSettle: nsys answers stop with 0 and a path in TMPDIR when a report could not
 // be put where it belongs.
 func TestSettle(t *testing.T) {
 	tmp, dir := t.TempDir(), t.TempDir()
+	tool := At(filepath.Join(tmp, "nsys"), tmp)
 	put := func(path, text string) string {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -90,24 +128,24 @@ func TestSettle(t *testing.T) {
 	}
 	want := filepath.Join(dir, "w.nsys-rep")
 	left := put(filepath.Join(tmp, "nsys-report-63ea.nsys-rep"), "data")
-	path, size, err := Settle([]string{left, filepath.Join(tmp, "x.sqlite")}, want)
+	path, size, err := tool.Settle(t.Context(), []string{left, filepath.Join(tmp, "x.sqlite")}, want)
 	if path != want || size != 4 || err != nil {
 		t.Errorf("moved: %s %d %v", path, size, err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("still there: %v", err)
 	}
-	if path, size, err = Settle([]string{want}, want); path != want || size != 4 || err != nil {
+	if path, size, err = tool.Settle(t.Context(), []string{want}, want); path != want || size != 4 || err != nil {
 		t.Errorf("in its place: %s %d %v", path, size, err)
 	}
-	if path, _, err = Settle([]string{want}, ""); path != want || err != nil {
+	if path, _, err = tool.Settle(t.Context(), []string{want}, ""); path != want || err != nil {
 		t.Errorf("wherever it is: %s %v", path, err)
 	}
-	if path, _, err = Settle([]string{want}, filepath.Join(dir, "no", "w.nsys-rep")); path != want || err == nil || !strings.Contains(err.Error(), "it is "+want) {
+	if path, _, err = tool.Settle(t.Context(), []string{want}, filepath.Join(dir, "no", "w.nsys-rep")); path != want || err == nil || !strings.Contains(err.Error(), "it is "+want) {
 		t.Errorf("no such directory: %s %v", path, err)
 	}
 	for name, made := range map[string][]string{"none": nil, "gone": {filepath.Join(tmp, "gone.nsys-rep")}, "empty": {put(filepath.Join(tmp, "e.nsys-rep"), "")}} {
-		if path, _, err := Settle(made, filepath.Join(dir, name+".nsys-rep")); path != "" || err == nil {
+		if path, _, err := tool.Settle(t.Context(), made, filepath.Join(dir, name+".nsys-rep")); path != "" || err == nil {
 			t.Errorf("%s: %s %v", name, path, err)
 		}
 	}

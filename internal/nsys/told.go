@@ -109,7 +109,7 @@ func (t *Told) Stop(ctx context.Context, output string, patience time.Duration) 
 		}
 		return nil, ErrNoReport
 	}
-	path, size, err := Settle(made, w.Output)
+	path, size, err := t.Tool.Settle(ctx, made, w.Output)
 	w.Report, w.Size, w.Closed = path, size, time.Now().UTC()
 	if ours {
 		if saveErr := w.Close(t.Dir, path, size, err); err == nil {

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,8 +136,9 @@ func ParseGenerated(text string) (paths []string) {
 
 // Settle puts the report that was made where it was asked for: when nsys cannot, it
 // leaves it in TMPDIR and tells only that path. The first of made that is a report
-// is taken, else what lies at want. want "": leave it where it is.
-func Settle(made []string, want string) (path string, size int64, err error) {
+// is taken, else what lies at want, else the report is made of the recording that
+// nsys has left instead. want "": leave it where it is.
+func (t *Tool) Settle(ctx context.Context, made []string, want string) (path string, size int64, err error) {
 	from := ""
 	for _, p := range made {
 		if strings.HasSuffix(p, Suffix) {
@@ -146,6 +148,14 @@ func Settle(made []string, want string) (path string, size int64, err error) {
 	}
 	if want == "" {
 		want = from
+	}
+	if raw := recording(made); from == "" && raw != "" {
+		if _, err := os.Stat(want); err != nil {
+			if from, err = t.reimport(ctx, raw); err != nil {
+				return "", 0, fmt.Errorf("nsys made no report of its recording %s: %w", raw, err)
+			}
+			want = cmp.Or(want, strings.TrimSuffix(raw, rawSuffix)+Suffix)
+		}
 	}
 	if from == "" || sameFile(from, want) {
 		st, err := os.Stat(want)
@@ -166,7 +176,7 @@ func Settle(made []string, want string) (path string, size int64, err error) {
 		}
 		return from, st.Size(), fmt.Errorf("the report could not be put where it belongs, it is %s: %w", from, err)
 	}
-	return Settle(nil, want)
+	return t.Settle(ctx, nil, want)
 }
 
 func sameFile(a, b string) bool {

@@ -1,0 +1,55 @@
+package nsys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// rawSuffix ends the names of recordings of which nsys has made no report yet.
+const rawSuffix = ".qdstrm"
+
+// recording is the first of made that is one; "": none.
+func recording(made []string) string {
+	i := slices.IndexFunc(made, func(p string) bool { return strings.HasSuffix(p, rawSuffix) })
+	if i < 0 {
+		return ""
+	}
+	return made[i]
+}
+
+// reimport makes the report of a recording. Nsys does so itself by its
+// QdstrmImporter, which fails now and then (2023.4.4: "Importation failed", in
+// AnalysisStatus::SetNextState); the second time it does not. The recording goes when
+// the report is there.
+func (t *Tool) reimport(ctx context.Context, raw string) (report string, err error) {
+	if _, err := os.Stat(raw); err != nil {
+		return "", err
+	}
+	program, err := filepath.EvalSymlinks(t.Path)
+	if err != nil {
+		return "", err
+	}
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(program)), "host-*", "QdstrmImporter"))
+	if len(found) == 0 {
+		return "", errors.New("and this nsys has no QdstrmImporter: it is made by one of the full package nsight-systems")
+	}
+	report = strings.TrimSuffix(raw, rawSuffix) + ".import" + Suffix
+	ctx, cancel := context.WithTimeout(ctx, exportPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, found[0], "--input-file", raw, "--output-file", report, "--force-overwrite")
+	apart(cmd)
+	said, err := cmd.CombinedOutput()
+	if st, statErr := os.Stat(report); err != nil || statErr != nil || st.Size() == 0 {
+		os.Remove(report)
+		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+		return "", fmt.Errorf("QdstrmImporter makes none of it: %s", strings.TrimSpace(lines[len(lines)-1]))
+	}
+	os.Remove(raw)
+	return report, nil
+}
