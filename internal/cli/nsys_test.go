@@ -30,6 +30,13 @@ func realNsys(t *testing.T) string {
 	t.Setenv("STEPSCOPE_NSYS", path)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	// Sessions are those of a TMPDIR: nobody else's are seen here.
+	own, err := os.MkdirTemp("", "nsys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(own) })
+	t.Setenv("TMPDIR", own)
 	return path
 }
 
