@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/stepscope/stepscope/internal/metric"
 )
 
 // Batch is what came of one batch of sequences of equal lengths, or of all requests
@@ -133,13 +131,8 @@ func compareBatch(size string, a, b []*Batch) (rows []Diff) {
 			if slices.ContainsFunc(rows, func(d Diff) bool { return d.Metric == f.Metric }) {
 				continue
 			}
-			d := Diff{Batch: size, Metric: f.Metric, Figure: "mean", Unit: f.Unit, Higher: f.Higher, Per: "repeat"}
-			va, vb := valuesOf(a, f.Metric), valuesOf(b, f.Metric)
-			d.test(va, vb)
-			if len(va) > 0 && len(vb) > 0 {
-				d.A, d.B = metric.Median(va), metric.Median(vb)
-				d.Change = relative(d.A, d.B)
-			}
+			d := Diff{Batch: size, Metric: f.Metric, Figure: "median", Unit: f.Unit, Higher: f.Higher, Per: "repeat"}
+			d.test(valuesOf(a, f.Metric), valuesOf(b, f.Metric))
 			rows = append(rows, d)
 		}
 	}

@@ -193,7 +193,7 @@ func (c *Comparison) judge() {
 // String tells the change: "median of ttft: +12.0 %".
 func (d *Diff) String() string {
 	name, change := strings.ReplaceAll(d.Metric, "_", " "), metric.PercentChange(d.Change)
-	if d.Figure != "mean" {
+	if d.Figure != "mean" && d.Batch == "" { // of batches all are medians
 		name = d.Figure + " of " + name
 	}
 	if d.Batch != "" {

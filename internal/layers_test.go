@@ -30,7 +30,7 @@ var arrows = []struct {
 		"internal/kernel", "internal/kineto", "internal/metric", "internal/progress", "internal/traceset", "internal/atomicfile", "internal/wire", "bench", "trace",
 	}},
 	{"internal/experiment", []string{
-		"internal/ask", "internal/capture", "internal/load", "internal/store", "internal/workload", "bench", "trace",
+		"internal/ask", "internal/capture", "internal/load", "internal/store", "internal/workload", "internal/wire", "bench", "trace",
 	}},
 	{"internal/join", []string{"internal/metric", "bench", "trace"}},
 	{"internal/onebatch", []string{

@@ -2,7 +2,9 @@ package trace
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strings"
 )
 
 // The rules that cut steps, in the order tried.
@@ -63,6 +65,19 @@ func Passes(t *Trace) ([]Pass, string) {
 		return replays, ByGraphs
 	}
 	return nil, Uncut
+}
+
+// RequestIDs reads a list of ids as [Pass] has it.
+func RequestIDs(list string) (ids []string) {
+	for id := range strings.SplitSeq(list, ",") {
+		if plain, err := url.PathUnescape(id); err == nil {
+			id = plain
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // PassAt is the pass that holds a moment of the host, -1 for none. Passes do

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/kernel"
 	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -12,13 +11,6 @@ import (
 // Prefill and decode apart: what a set of prefill servers and a set of decode
 // servers did, what went from the ones to the others, and which side limits the
 // throughput. docs/metrics.md defines the figures.
-
-// Server is one server of a side.
-type Server struct {
-	Name   string
-	Traces []*trace.Trace // of its ranks
-	Loads  []trace.Load   // what it said of its queues meanwhile; none: not known
-}
 
 // What limits the throughput of prefill and decode servers.
 const (
@@ -94,16 +86,10 @@ func (q *Queue) waits() float64 { return q.Waiting + q.place() }
 // PrefillDecode explains the windows of prefill and decode servers of one system,
 // recorded at about the same time. It wants one at least with steps, and one of the
 // other side that has some or can be seen to have had none to do.
-func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
-	if rules == nil {
-		rules = kernel.Default()
-	}
-	n := newNames(rules)
-	pd := &PD{}
-	ps, ds := prepareServers(prefill, n), prepareServers(decode, n)
-	dropUncut(slices.Concat(ps, ds))
-	pd.Prefill = sideOf(ps, trace.Decode)
-	pd.Decode = sideOf(ds, trace.Prefill)
+func PrefillDecode(prefill, decode []*Server) (*PD, error) {
+	sides := usable(prefill, decode)
+	ps, ds := sides[0], sides[1]
+	pd := &PD{Prefill: sideOf(ps, trace.Decode), Decode: sideOf(ds, trace.Prefill)}
 	for _, s := range []struct {
 		role string
 		side *PDSide
@@ -112,7 +98,7 @@ func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
 			return nil, fmt.Errorf("the %s servers' traces name no forward steps", s.role)
 		}
 	}
-	pd.queues(prefill, decode)
+	pd.queues(ps, ds)
 	pd.transfers(ps, ds)
 	pd.Findings = []Finding{pd.limits()}
 	pd.caveats()
@@ -122,7 +108,7 @@ func PrefillDecode(prefill, decode []Server, rules *kernel.Rules) (*PD, error) {
 
 // sideOf sums up the servers of a role; other is the kind of step that it should not
 // have.
-func sideOf(servers []*pdServer, other trace.StepKind) PDSide {
+func sideOf(servers []*Server, other trace.StepKind) PDSide {
 	s := PDSide{Servers: []PDServer{}}
 	ranks := 0
 	for _, ps := range servers {
@@ -130,8 +116,7 @@ func sideOf(servers []*pdServer, other trace.StepKind) PDSide {
 		var periods []int64
 		requests, batches := 0, 0
 		for _, r := range ps.ranks {
-			stepping, busy, noCore := r.shares()
-			row.Stepping, row.Busy, row.NoCore = row.Stepping+stepping, row.Busy+busy, row.NoCore+noCore
+			row.Stepping, row.Busy, row.NoCore = row.Stepping+r.stepping, row.Busy+r.busy, row.NoCore+r.noCore
 			row.WindowNS += r.to - r.from
 			if row.FromNS == 0 || r.from < row.FromNS {
 				row.FromNS = r.from
@@ -141,7 +126,7 @@ func sideOf(servers []*pdServer, other trace.StepKind) PDSide {
 			}
 			tokens := 0
 			for i := range r.steps {
-				st := &r.steps[i].info
+				st := &r.steps[i]
 				if st.Kind == trace.IdleStep {
 					continue
 				}
@@ -154,8 +139,8 @@ func sideOf(servers []*pdServer, other trace.StepKind) PDSide {
 					requests, batches = requests+st.Batch, batches+1
 					row.BatchMax = max(row.BatchMax, st.Batch)
 				}
-				if i+1 < len(r.steps) {
-					periods = append(periods, r.period(i))
+				if i < len(r.periods) {
+					periods = append(periods, r.periods[i])
 				}
 			}
 			row.TokensPerS += 1e9 * share(int64(tokens), r.to-r.from)
@@ -184,16 +169,16 @@ func sideOf(servers []*pdServer, other trace.StepKind) PDSide {
 
 // queues takes the means of the samples that lie in the recorded time, which is that
 // from the first window's begin to the last one's end.
-func (pd *PD) queues(prefill, decode []Server) {
+func (pd *PD) queues(prefill, decode []*Server) {
 	from, to := int64(1<<63-1), int64(0)
 	for _, s := range slices.Concat(pd.Prefill.Servers, pd.Decode.Servers) {
 		if s.Ranks > 0 {
 			from, to = min(from, s.FromNS), max(to, s.FromNS+s.WindowNS)
 		}
 	}
-	sum := func(side *PDSide, servers []Server) {
+	sum := func(side *PDSide, servers []*Server) {
 		for i := range servers {
-			q := queueOf(servers[i].Loads, from, to)
+			q := queueOf(servers[i].loads, from, to)
 			side.Servers[i].Queue = q
 			if i == 0 {
 				side.Queue = q

@@ -37,19 +37,36 @@ func (y *toy) on(host string) *trace.Trace {
 	return y.done()
 }
 
+// recording is a server, its traces and looks at its queues.
+type recording struct {
+	Name   string
+	Traces []*trace.Trace
+	Loads  []trace.Load
+}
+
+func prefillDecode(prefill, decode []recording) (*PD, error) {
+	prepared := func(all []recording) (out []*Server) {
+		for _, r := range all {
+			out = append(out, Prepare(r.Traces, nil).Server(r.Name, r.Loads))
+		}
+		return out
+	}
+	return PrefillDecode(prepared(prefill), prepared(decode))
+}
+
 // busyFor is a server whose steps of 10 ms take a share of 100 ms.
-func busyFor(kind string, percent, batch int) Server {
+func busyFor(kind string, percent, batch int) recording {
 	y := newToy()
 	for i := range 9 {
 		if i*10 < percent {
 			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
 		}
 	}
-	return Server{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").done()}}
+	return recording{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").done()}}
 }
 
 // queued gives a server five samples of its queues.
-func queued(s Server, l trace.Load) Server {
+func queued(s recording, l trace.Load) recording {
 	for i := range 5 {
 		l.At = int64(10+i) * ms
 		s.Loads = append(s.Loads, l)
@@ -58,7 +75,7 @@ func queued(s Server, l trace.Load) Server {
 }
 
 // glanced is queued with one sample, which proves little.
-func glanced(s Server, l trace.Load) Server {
+func glanced(s recording, l trace.Load) recording {
 	s = queued(s, l)
 	s.Loads = s.Loads[:1]
 	return s
@@ -66,9 +83,9 @@ func glanced(s Server, l trace.Load) Server {
 
 // TestUneven: a side is not at its limit where one of its servers has time to spare.
 func TestUneven(t *testing.T) {
-	prefill := func(waiting int) Server { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
+	prefill := func(waiting int) recording { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
 	for _, c := range []struct {
-		a, b Server
+		a, b recording
 		want bool
 	}{
 		{prefill(9), prefill(1), true},
@@ -77,7 +94,7 @@ func TestUneven(t *testing.T) {
 		{prefill(1), prefill(0), false},
 		{prefill(9), busyFor("EXTEND", 60, 1), false}, // not known
 	} {
-		pd, err := PrefillDecode([]Server{c.a, c.b}, []Server{queued(busyFor("DECODE", 60, 4), trace.Load{})}, nil)
+		pd, err := prefillDecode([]recording{c.a, c.b}, []recording{queued(busyFor("DECODE", 60, 4), trace.Load{})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +106,11 @@ func TestUneven(t *testing.T) {
 
 // TestLimits: which side limits the throughput, and why.
 func TestLimits(t *testing.T) {
-	prefill, decode := func(n int) Server { return busyFor("EXTEND", n, 1) }, func(n int) Server { return busyFor("DECODE", n, 4) }
+	prefill, decode := func(n int) recording { return busyFor("EXTEND", n, 1) }, func(n int) recording { return busyFor("DECODE", n, 4) }
 	none := trace.Load{}
 	for _, c := range []struct {
 		name            string
-		prefill, decode Server
+		prefill, decode recording
 		want            string
 		title           string // holds
 	}{
@@ -122,7 +139,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
-			pd, err := PrefillDecode([]Server{c.prefill}, []Server{c.decode}, nil)
+			pd, err := prefillDecode([]recording{c.prefill}, []recording{c.decode})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,12 +157,12 @@ func TestSides(t *testing.T) {
 		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
 		return tr
 	}
-	two := Server{Name: "two", Traces: []*trace.Trace{
+	two := recording{Name: "two", Traces: []*trace.Trace{
 		rank(0, newToy().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
 		rank(1, newToy().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
 	}}
-	one := Server{Name: "one", Traces: []*trace.Trace{rank(0, newToy().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
-	pd, err := PrefillDecode([]Server{two, one}, []Server{busyFor("DECODE", 90, 4)}, nil)
+	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, newToy().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	pd, err := prefillDecode([]recording{two, one}, []recording{busyFor("DECODE", 90, 4)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,9 +196,9 @@ func TestIdleServers(t *testing.T) {
 	cut := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).done()
 	cut.Source.Complete = false
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
-	server := func(t *trace.Trace) []Server { return []Server{{Name: "s", Traces: []*trace.Trace{t}}} }
+	server := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
 
-	pd, err := PrefillDecode(append(server(served), server(idle)...), server(idle), nil)
+	pd, err := prefillDecode(append(server(served), server(idle)...), server(idle))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +215,7 @@ func TestIdleServers(t *testing.T) {
 		}
 	}
 	// What a file that ends early lacks is no idle time.
-	if pd, err = PrefillDecode(server(cut), server(idle), nil); err != nil || !near(pd.Prefill.Stepping, 1) {
+	if pd, err = prefillDecode(server(cut), server(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
 		t.Errorf("%v: cut %+v", err, pd)
 	}
 	// Nobody names steps; or the file does not say what was recorded.
@@ -210,7 +227,7 @@ func TestIdleServers(t *testing.T) {
 		if name == "nobody names steps" {
 			other = server(unknown)
 		}
-		if pd, err = PrefillDecode(other, server(unknown), nil); err == nil {
+		if pd, err = prefillDecode(other, server(unknown)); err == nil {
 			t.Errorf("%s: %+v", name, pd)
 		}
 	}
@@ -220,7 +237,7 @@ func TestIdleServers(t *testing.T) {
 func TestTransfers(t *testing.T) {
 	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
 	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
-	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d Server) {
+	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
 		y := newToy().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
 		z := newToy()
 		for i, l := range layers {
@@ -229,7 +246,7 @@ func TestTransfers(t *testing.T) {
 			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
 		}
 		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
-		return Server{Name: "p", Traces: []*trace.Trace{y.on("h1")}}, Server{Name: "d", Traces: []*trace.Trace{z.on(host)}}
+		return recording{Name: "p", Traces: []*trace.Trace{y.on("h1")}}, recording{Name: "d", Traces: []*trace.Trace{z.on(host)}}
 	}
 	spread := func(v int64) Spread { return Spread{1, v, v, v} }
 	for _, c := range []struct {
@@ -254,7 +271,7 @@ func TestTransfers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, d := servers(c.host, c.ahead, c.room, c.decodeID, "0", "1")
-			pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+			pd, err := prefillDecode([]recording{p}, []recording{d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -273,7 +290,7 @@ func TestTransfers(t *testing.T) {
 	}
 	t.Run("one host, and impossible", func(t *testing.T) {
 		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
-		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(x.Clocks, "one host by its name, and yet") {
 			t.Errorf("%v: %+v", err, x)
 		}
@@ -283,7 +300,7 @@ func TestTransfers(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
 		y := &toy{t: p.Traces[0]}
 		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).done()
-		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
 			t.Errorf("%v: %+v", err, x)
 		}
@@ -294,7 +311,7 @@ func TestTransfers(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
 		y := &toy{t: p.Traces[0]}
 		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).done()
-		pd, err := PrefillDecode([]Server{p}, []Server{d}, nil)
+		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
 			t.Errorf("%v: %+v", err, x)
 		}
@@ -303,7 +320,7 @@ func TestTransfers(t *testing.T) {
 		p, d := servers("h1", 0, 7, "x", "0", "1", "2")
 		_, late := servers("h1", 0, 7, "x", "1", "2")
 		late.Traces[0].Moves = append(late.Traces[0].Moves, d.Traces[0].Moves...)
-		pd, err := PrefillDecode([]Server{p}, []Server{late}, nil)
+		pd, err := prefillDecode([]recording{p}, []recording{late})
 		if err != nil || pd.Transfer.Seen != 1 || pd.Transfer.Whole != 0 || !strings.Contains(fmt.Sprint(pd.Notes), "record for longer") {
 			t.Errorf("%v: %+v %+v", err, pd.Transfer, pd.Notes)
 		}
@@ -312,8 +329,8 @@ func TestTransfers(t *testing.T) {
 
 // TestNoSteps: servers of which nothing is known are an error that says which.
 func TestNoSteps(t *testing.T) {
-	idle := Server{Name: "d", Traces: []*trace.Trace{newToy().run("k", 0, 10, 20, 1).done()}}
-	if _, err := PrefillDecode([]Server{busyFor("EXTEND", 50, 1)}, []Server{idle}, nil); err == nil || !strings.Contains(err.Error(), "decode servers") {
+	idle := recording{Name: "d", Traces: []*trace.Trace{newToy().run("k", 0, 10, 20, 1).done()}}
+	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
 		t.Errorf("%v", err)
 	}
 }

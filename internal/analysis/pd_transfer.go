@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -48,16 +47,9 @@ func spreadOf(v []int64) (s Spread) {
 	return Spread{len(v), int64(metric.Quantile(v, 0.5)), int64(metric.Quantile(v, 0.99)), v[len(v)-1]}
 }
 
-// copied is a copy of keys and values.
-type copied struct {
-	interval
-	layer string
-	bytes int64
-}
-
 // end is what one side recorded of a request's transfer.
 type end struct {
-	server *pdServer
+	server *Server
 	copies []copied
 	ids    []string
 	room   int64
@@ -90,71 +82,49 @@ func (e *end) last() int64 {
 func (e *end) layers() map[string]copied {
 	out := map[string]copied{}
 	for _, c := range e.copies {
-		l, ok := out[c.layer]
+		l, ok := out[c.name]
 		if !ok {
 			l.interval = c.interval
 		}
-		out[c.layer] = copied{interval{max(l.start, c.start), max(l.end, c.end)}, c.layer, l.bytes + c.bytes}
+		out[c.name] = copied{interval{max(l.start, c.start), max(l.end, c.end)}, c.name, c.of, l.bytes + c.bytes}
 	}
 	return out
 }
 
 // endsOf collects the copies of a name on some servers, request by request, and the
 // layers that any of them has.
-func endsOf(servers []*pdServer, prefix string) (ends []*end, layers map[string]bool) {
+func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bool) {
 	layers = map[string]bool{}
 	for _, ps := range servers {
-		type request struct {
-			room int64
-			ids  string
-		}
 		of := map[request]*end{}
 		for _, r := range ps.ranks {
-			for i := range r.ops {
-				o := &r.ops[i]
-				s := &r.t.Spans[o.span]
-				layer, ok := strings.CutPrefix(r.t.Strings.Get(s.Name), prefix)
-				if !ok || s.Cat != trace.Memcpy || r.t.Ops[s.Detail].Move == 0 {
+			for _, c := range r.copies {
+				layer, ok := strings.CutPrefix(c.name, prefix)
+				if !ok {
 					continue
 				}
-				m := r.t.Moves[r.t.Ops[s.Detail].Move-1]
-				key := request{m.Room, r.t.Strings.Get(m.Requests)}
-				e := of[key]
+				e := of[c.of]
 				if e == nil {
-					e = &end{server: ps, ids: requestIDs(key.ids), room: m.Room}
-					of[key] = e
+					e = &end{server: ps, ids: trace.RequestIDs(c.of.ids), room: c.of.room}
+					of[c.of] = e
 					ends = append(ends, e)
 				}
-				layers[layer] = true
-				e.copies = append(e.copies, copied{interval{o.start, o.end}, layer, r.t.Ops[s.Detail].Bytes})
+				layers[layer], c.name = true, layer
+				e.copies = append(e.copies, c)
 			}
 		}
 	}
 	return ends, layers
 }
 
-// requestIDs reads a list of ids as trace.Pass has it.
-func requestIDs(list string) (ids []string) {
-	for id := range strings.SplitSeq(list, ",") {
-		if plain, err := url.PathUnescape(id); err == nil {
-			id = plain
-		}
-		if id != "" {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // transfers measures what went between the sides.
-func (pd *PD) transfers(prefill, decode []*pdServer) {
+func (pd *PD) transfers(prefill, decode []*Server) {
 	t := &pd.Transfer
 	sent, sentLayers := endsOf(prefill, "kv_send layer=")
 	got, gotLayers := endsOf(decode, "kv_recv layer=")
 	t.Sending = sending(prefill)
 	pairs := t.pair(sent, got)
 	shift := t.compareClocks(pairs)
-	kernels, begins := lastKernels(prefill), firstSteps(decode)
 	var took, exposed, joined []int64
 	var moving int64
 	for _, p := range pairs {
@@ -170,7 +140,7 @@ func (pd *PD) transfers(prefill, decode []*pdServer) {
 		if g == nil {
 			one = s
 		} else if s != nil {
-			at = shift[[2]*pdServer{s.server, g.server}]
+			at = shift[[2]*Server{s.server, g.server}]
 		}
 		var ran []interval
 		for _, c := range one.copies {
@@ -183,13 +153,13 @@ func (pd *PD) transfers(prefill, decode []*pdServer) {
 		rest := int64(0) // of its prefill, from the transfer's end
 		if s != nil && g != nil && g.last()+at >= s.first() {
 			took = append(took, g.last()+at-s.first())
-			if k := latest(kernels, s); k != 0 {
+			if k := latest(s); k != 0 {
 				exposed = append(exposed, max(0, g.last()+at-k))
 				rest = max(0, k-g.last()-at)
 			}
 		}
 		if g != nil {
-			if b := earliest(begins, g); b != 0 {
+			if b := earliest(g); b != 0 {
 				joined = append(joined, max(0, b-g.last()-rest))
 			}
 		}
@@ -199,17 +169,11 @@ func (pd *PD) transfers(prefill, decode []*pdServer) {
 }
 
 // sending is the share of the ranks' windows in which something was sent.
-func sending(servers []*pdServer) (mean float64) {
+func sending(servers []*Server) (mean float64) {
 	n := 0.0
 	for _, ps := range servers {
 		for _, r := range ps.ranks {
-			var sends []interval
-			for i := range r.ops {
-				if o := &r.ops[i]; strings.HasPrefix(r.t.Strings.Get(r.t.Spans[o.span].Name), "kv_send ") {
-					sends = append(sends, interval{o.start, o.end})
-				}
-			}
-			mean += share(overlap(union(sends), r.from, r.to), r.to-r.from)
+			mean += r.sending
 			n++
 		}
 	}
@@ -260,13 +224,13 @@ func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
 // compareClocks bounds how far the clocks of each prefill and decode server differ: a
 // layer cannot have arrived before it began to be sent. Decode times of another host
 // that contradict that are shifted by as little as mends it.
-func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*pdServer]int64) {
-	ahead := map[[2]*pdServer]int64{} // decode's clock is ahead by this at most
+func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*Server]int64) {
+	ahead := map[[2]*Server]int64{} // decode's clock is ahead by this at most
 	for _, p := range pairs {
 		if p[0] == nil || p[1] == nil {
 			continue
 		}
-		key := [2]*pdServer{p[0].server, p[1].server}
+		key := [2]*Server{p[0].server, p[1].server}
 		got := p[1].layers()
 		for layer, s := range p[0].layers() {
 			g, ok := got[layer]
@@ -279,7 +243,7 @@ func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*pdServer]int64
 			}
 		}
 	}
-	shift = map[[2]*pdServer]int64{}
+	shift = map[[2]*Server]int64{}
 	strangers, odd := false, false
 	for key, most := range ahead {
 		a, b := key[0].host(), key[1].host()
@@ -308,73 +272,38 @@ func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*pdServer]int64
 	return shift
 }
 
-func (ps *pdServer) host() string {
-	for _, r := range ps.ranks {
-		if r.t.Source.Host != "" {
-			return r.t.Source.Host
+func (s *Server) host() string {
+	for _, r := range s.ranks {
+		if r.host != "" {
+			return r.host
 		}
 	}
 	return ""
 }
 
-// ofRequest is a request on a server.
-type ofRequest struct {
-	server *pdServer
-	id     string
-}
-
-// lastKernels says when the last kernel of each request's steps ended.
-func lastKernels(servers []*pdServer) map[ofRequest]int64 {
-	out := map[ofRequest]int64{}
-	for _, ps := range servers {
-		for _, r := range ps.ranks {
-			ended := make([]int64, len(r.steps))
-			for i := range r.ops {
-				if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
-					ended[o.step] = max(ended[o.step], o.end)
-				}
-			}
-			for i := range r.steps {
-				for _, id := range requestIDs(r.t.Strings.Get(r.steps[i].requests)) {
-					key := ofRequest{ps, id}
-					out[key] = max(out[key], ended[i])
-				}
-			}
-		}
-	}
-	return out
-}
-
-// firstSteps says when each request's first step began.
-func firstSteps(servers []*pdServer) map[ofRequest]int64 {
-	out := map[ofRequest]int64{}
-	for _, ps := range servers {
-		for _, r := range ps.ranks {
-			for i := range r.steps {
-				for _, id := range requestIDs(r.t.Strings.Get(r.steps[i].requests)) {
-					key := ofRequest{ps, id}
-					if at, ok := out[key]; !ok || r.steps[i].start < at {
-						out[key] = r.steps[i].start
-					}
-				}
-			}
-		}
-	}
-	return out
-}
-
-func latest(of map[ofRequest]int64, e *end) (at int64) {
+// latest is when the last kernel of the request's steps ended on any rank; 0: none was
+// recorded.
+func latest(e *end) (at int64) {
 	for _, id := range e.ids {
-		at = max(at, of[ofRequest{e.server, id}])
+		for _, r := range e.server.ranks {
+			at = max(at, r.kernels[id])
+		}
 	}
 	return at
 }
 
-// earliest is the request's first step after its transfer; 0: none was recorded.
-func earliest(of map[ofRequest]int64, e *end) (at int64) {
+// earliest is the request's first step, if that began after its transfer; 0: none was
+// recorded.
+func earliest(e *end) (at int64) {
 	for _, id := range e.ids {
-		if b := of[ofRequest{e.server, id}]; b >= e.last() && (at == 0 || b < at) {
-			at = b
+		first := int64(0)
+		for _, r := range e.server.ranks {
+			if b, ok := r.begins[id]; ok && (first == 0 || b < first) {
+				first = b
+			}
+		}
+		if first >= e.last() && (at == 0 || first < at) {
+			at = first
 		}
 	}
 	return at

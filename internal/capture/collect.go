@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,7 @@ func (r *Result) Incomplete() bool {
 // a directory for each server where there are several, and merges the ranks of
 // each. A window without an end is closed first. What is missing or broken is said
 // in the result; an error comes when no server gave a file, and when ctx ends,
-// after all profilers are stopped.
+// after all profilers are stopped. Directories that got nothing are not left behind.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
 	if s.w.NumSteps == 0 {
@@ -68,9 +69,13 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	made, err := makeDir(dir)
+	defer func() { removeEmpty(made) }()
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; say with -o where to put the files", err), s.abort(ctx))
 	}
+	of := make([][]string, len(s.members)) // made for each
+	defer func() { removeEmpty(slices.Concat(of...)) }()
 	var wg sync.WaitGroup
 	for i, m := range s.members {
 		wg.Go(func() {
@@ -78,7 +83,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 			if len(s.members) > 1 {
 				to = filepath.Join(dir, m.Name)
 			}
-			res.Servers[i] = m.collect(ctx, to)
+			of[i], res.Servers[i] = m.collect(ctx, to)
 		})
 	}
 	wg.Wait()
@@ -98,14 +103,31 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	return res, nil
 }
 
-// collect is Collect of one server.
-func (m *member) collect(ctx context.Context, dir string) ServerResult {
-	r := ServerResult{
+// makeDir makes a directory, and tells which of it and those above were not there, the
+// deepest first.
+func makeDir(dir string) (made []string, err error) {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			return made, os.MkdirAll(dir, 0o777)
+		}
+		made = append(made, at)
+	}
+}
+
+func removeEmpty(dirs []string) {
+	for _, d := range dirs {
+		os.Remove(d) // one that has something stays
+	}
+}
+
+// collect is Collect of one server. made are the directories made for it.
+func (m *member) collect(ctx context.Context, dir string) (made []string, r ServerResult) {
+	r = ServerResult{
 		URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, From: m.dir, Dir: dir,
 		Traces: []string{}, Other: []string{}, Missing: []string{}, Broken: []string{}, Notes: []string{},
 	}
 	w := &watch{m: m, dir: dir, expected: m.expected(), seen: map[string]*seen{}}
-	err := os.MkdirAll(dir, 0o777)
+	made, err := makeDir(dir)
 	if err == nil {
 		w.src, err = m.source()
 	}
@@ -119,7 +141,7 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 	r.Notes, r.Idle = append(r.Notes, w.notes...), w.idled
 	if err != nil {
 		r.err, r.Problem = err, err.Error()
-		return r
+		return made, r
 	}
 	if r.Loads = m.loads; len(r.Loads) > 0 {
 		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
@@ -131,7 +153,7 @@ func (m *member) collect(ctx context.Context, dir string) ServerResult {
 	if !m.o.NoMerge {
 		m.merge(ctx, &r)
 	}
-	return r
+	return made, r
 }
 
 // LoadsFile is the file of ServerResult.Loads, beside the server's traces.

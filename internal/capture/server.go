@@ -222,8 +222,11 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 			return fmt.Errorf("%s: says it has a parallel size of %d", m.URL, *n)
 		}
 	}
-	hideSecrets(all)
-	m.raw, _ = json.Marshal(all) // it was JSON before
+	var told any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	d.Decode(&told)
+	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // it was JSON before
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
 	var files wire.ProfileFiles
 	if err == nil && r.status == http.StatusOK && json.Unmarshal(r.body, &files) == nil && files.Windows != nil {
@@ -234,20 +237,3 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 
 // maxSize bounds the ranks that a server may claim.
 const maxSize = 1 << 12
-
-// hideSecrets drops keys from launch arguments: they go to a file.
-func hideSecrets(all map[string]json.RawMessage) {
-	for name, value := range all {
-		if strings.HasSuffix(name, "api_key") || strings.Contains(name, "password") || strings.Contains(name, "secret") {
-			delete(all, name)
-			continue
-		}
-		var list []map[string]json.RawMessage
-		if name == "internal_states" && json.Unmarshal(value, &list) == nil {
-			for _, state := range list {
-				hideSecrets(state)
-			}
-			all[name], _ = json.Marshal(list)
-		}
-	}
-}

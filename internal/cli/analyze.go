@@ -100,17 +100,22 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if len(servers) > 1 {
 		return c.servers(ctx, e, rules, run, servers)
 	}
-	capture, r, err := c.explain(ctx, e, c.inputs, rules)
+	capture, err := c.read(ctx, e, c.inputs)
+	if err != nil {
+		return err
+	}
+	r, err := analysis.Prepare(capture.traces, rules).Analyze(capture.options())
 	if err != nil {
 		return err
 	}
 	var joined *waits.Result
 	if run != nil {
-		one := waits.Server{Traces: capture.traces}
+		role := ""
 		if len(servers) == 1 {
-			one.Role = servers[0].Role
+			role = servers[0].Role
 		}
-		if joined, err = e.join(run, []waits.Server{one}, lateSteps(r)); err != nil { // the findings stand
+		one := waits.NewServer("", role, capture.traces)
+		if joined, err = e.join(run, []*waits.Server{one}, lateSteps(r)); err != nil { // the findings stand
 			e.warn("what the requests waited for is not known: %v", err)
 			e.incomplete()
 		}
@@ -133,21 +138,17 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	return e.showJoin(joined, c.rows())
 }
 
-// explain reads a window and analyses it.
-func (c *analyzeCmd) explain(ctx context.Context, e *env, in inputs, rules *kernel.Rules) (*captured, *analysis.Report, error) {
+// read reads a window.
+func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*captured, error) {
 	in, err := c.of(in)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	capture, err := e.readCapture(ctx, in, "analyze")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := capture.set.NotAnInput(c.HTML); err != nil {
-		return nil, nil, err
-	}
-	r, err := analysis.Analyze(capture.traces, analysis.Options{ID: capture.set.ID, Missing: capture.missing, Rules: rules})
-	return capture, r, err
+	return capture, capture.set.NotAnInput(c.HTML)
 }
 
 // print writes a report for people.
@@ -185,6 +186,11 @@ type captured struct {
 	set     traceset.Set
 	traces  []*trace.Trace
 	missing []string // ranks that are promised and absent, or whose file gave nothing
+}
+
+// options are those of the window's analysis.
+func (c *captured) options() analysis.Options {
+	return analysis.Options{ID: c.set.ID, Missing: c.missing}
 }
 
 // readCapture reads a window for analysis. What is missing or broken is named

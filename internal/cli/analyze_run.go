@@ -57,7 +57,7 @@ func reportsOf(r *store.Run) (paths []string) {
 }
 
 // join says what the slow requests of a run waited for.
-func (e *env) join(run *store.Run, servers []waits.Server, late []waits.Late) (*waits.Result, error) {
+func (e *env) join(run *store.Run, servers []*waits.Server, late []waits.Late) (*waits.Result, error) {
 	load, err := e.readLoad(run)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +18,7 @@ import (
 	profiler "github.com/stepscope/stepscope/internal/capture"
 	waits "github.com/stepscope/stepscope/internal/join"
 	"github.com/stepscope/stepscope/internal/kernel"
+	"github.com/stepscope/stepscope/internal/metric"
 	"github.com/stepscope/stepscope/internal/report"
 	"github.com/stepscope/stepscope/internal/store"
 	"github.com/stepscope/stepscope/internal/traceset"
@@ -37,12 +38,12 @@ type recorded struct {
 }
 
 func (s *recorded) title() string {
-	name := s.URL
-	if s.Window != "" {
+	name := cmp.Or(s.URL, s.Name)
+	switch {
+	case s.Window == s.Name:
 		name = s.Window
-	}
-	if name == "" {
-		name = s.Name
+	case s.Window != "":
+		name = s.Window + " " + name
 	}
 	return strings.TrimSpace(s.Role + " " + name)
 }
@@ -124,16 +125,20 @@ func serversBelow(dir string) (out []recorded) {
 	return out
 }
 
-// explained is what came of one of several servers.
+// explained is what came of one of several servers. Of its traces no more is kept than
+// what it takes to explain it beside the others.
 type explained struct {
 	recorded
-	traces []*trace.Trace
-	report *analysis.Report
+	report *analysis.Report // nil: it could not be explained
+	idle   bool             // there is nothing to explain
+	side   *analysis.Server // of prefill and decode servers
+	served *waits.Server
 }
 
 // each explains servers one after the other, and prints that unless it is to be JSON.
-// One that cannot be is named, and the others have theirs.
-func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, servers []recorded) (out []explained, err error) {
+// One that cannot be is named, and the others have theirs. joins: they served a load.
+func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, servers []recorded, joins bool) (out []explained, err error) {
+	idle, tried := 0, 0
 	for i, s := range servers {
 		x := explained{recorded: s}
 		if s.Queue != "" {
@@ -143,33 +148,11 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 			}
 		}
 		if !c.JSON {
-			mark, indent := "", "  "
-			if i > 0 {
-				fmt.Fprintln(e.stdout)
-			}
-			if c.Markdown {
-				mark, indent = "# ", "\n"
-			}
-			fmt.Fprintf(e.stdout, "%s%s\n", mark, s.title())
-			for _, line := range s.Lines {
-				fmt.Fprintf(e.stdout, "%s%s\n", indent, line)
-			}
-			if len(s.Paths) > 0 {
-				fmt.Fprintln(e.stdout)
-			}
+			c.head(e, i, &s)
 		}
 		if len(s.Paths) > 0 {
-			var w *captured
-			w, x.report, err = c.explain(ctx, e, inputs{Paths: s.Paths}, rules)
-			if w != nil {
-				x.traces = w.traces // of a server that had nothing to do, too
-			}
-			if err == nil && !c.JSON {
-				err = c.print(e, x.report)
-			}
-			if err == nil {
-				err = c.page(e, c.pageOf(&s, len(servers)), func(w io.Writer) error { return report.HTML(w, x.report) })
-			}
+			tried++
+			err = c.one(ctx, e, rules, &x, len(servers), joins)
 			switch {
 			case err != nil && (len(servers) == 1 || ctx.Err() != nil):
 				return nil, err
@@ -177,156 +160,60 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 				e.warn("%s: %v", s.title(), err)
 				e.incomplete()
 				x.report = nil
+			case x.idle:
+				idle++
 			}
 		}
 		out = append(out, x)
 	}
+	if idle > 0 && idle == tried {
+		e.missing("no server did anything while it was recorded: was there traffic?")
+	}
 	return out, nil
 }
 
-// pageOf is the file of the page of one of n servers: beside --html where they are
-// several.
-func (c *analyzeCmd) pageOf(s *recorded, n int) string {
-	if c.HTML == "" || n == 1 {
-		return c.HTML
-	}
-	ext := filepath.Ext(c.HTML)
-	return strings.TrimSuffix(c.HTML, ext) + "-" + s.Name + ext
-}
-
-// together explains prefill and decode servers as one system, and prints that; nil
-// where they are no such.
-func (c *analyzeCmd) together(e *env, rules *kernel.Rules, all []explained) (*analysis.PD, error) {
-	var sides [2][]analysis.Server
-	for _, x := range all {
-		i := slices.Index([]string{profiler.Prefill, profiler.Decode}, x.Role)
-		if i < 0 || len(x.traces) == 0 {
-			continue
-		}
-		name := x.URL
-		if name == "" {
-			name = x.Name
-		}
-		sides[i] = append(sides[i], analysis.Server{Name: name, Traces: x.traces, Loads: x.Loads})
-	}
-	if len(sides[0]) == 0 || len(sides[1]) == 0 {
-		return nil, nil
-	}
-	pd, err := analysis.PrefillDecode(sides[0], sides[1], rules)
-	if err != nil {
-		e.warn("prefill and decode servers cannot be compared: %v", err)
-		e.incomplete()
-		return nil, nil
-	}
-	if c.HTML != "" {
-		var pages []report.PDPage
-		for _, x := range all {
-			if x.report != nil {
-				pages = append(pages, report.PDPage{Name: x.title(), File: filepath.Base(c.pageOf(&x.recorded, len(all)))})
-			}
-		}
-		if err := c.page(e, c.HTML, func(w io.Writer) error { return report.PDHTML(w, pd, pages) }); err != nil {
-			return pd, err
-		}
-	}
-	opt := report.Options{Top: c.Top, All: c.All}
-	switch {
-	case c.JSON:
-		return pd, nil
-	case c.Markdown:
+// head says whose findings follow.
+func (c *analyzeCmd) head(e *env, i int, s *recorded) {
+	mark, indent := "", "  "
+	if i > 0 {
 		fmt.Fprintln(e.stdout)
-		return pd, report.PDMarkdown(e.stdout, pd, opt)
 	}
-	opt.Width, opt.Color = e.screen()
-	fmt.Fprintln(e.stdout)
-	return pd, report.PDText(e.stdout, pd, opt)
+	if c.Markdown {
+		mark, indent = "# ", "\n"
+	}
+	fmt.Fprintf(e.stdout, "%s%s\n", mark, s.title())
+	for _, line := range s.Lines {
+		fmt.Fprintf(e.stdout, "%s%s\n", indent, line)
+	}
+	if len(s.Paths) > 0 {
+		fmt.Fprintln(e.stdout)
+	}
 }
 
-// servers is Run for a run of several.
-func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, run *store.Run, servers []recorded) error {
-	if c.HTML == "-" {
-		return usagef("--html -: there are %d servers, each with a page: give a file, from whose name theirs are made", len(servers))
-	}
-	all, err := c.each(ctx, e, rules, servers)
+// one explains one of n servers.
+func (c *analyzeCmd) one(ctx context.Context, e *env, rules *kernel.Rules, x *explained, n int, joins bool) error {
+	capture, err := c.read(ctx, e, inputs{Paths: x.Paths})
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(all, func(x explained) bool { return x.report != nil }) {
-		return errors.New("no server's traces could be explained")
+	w := analysis.Prepare(capture.traces, rules)
+	if x.Role != "" {
+		x.side = w.Server(cmp.Or(x.URL, x.Name), x.Loads)
 	}
-	pd, err := c.together(e, rules, all)
+	if joins {
+		x.served = waits.NewServer(x.Name, x.Role, capture.traces)
+	}
+	if took, idle := w.Idle(); idle && n > 1 {
+		if x.idle = true; !c.JSON {
+			fmt.Fprintf(e.stdout, "idle: no step and no GPU work in the %s that it was recorded\n", metric.Duration(took))
+		}
+		return nil
+	}
+	if x.report, err = w.Analyze(capture.options()); err == nil && !c.JSON {
+		err = c.print(e, x.report)
+	}
 	if err != nil {
 		return err
 	}
-	var joined *waits.Result
-	if run != nil && !c.Markdown {
-		if joined, err = e.joinServers(run, all); err != nil {
-			e.warn("what the requests waited for is not known: %v", err)
-			e.incomplete()
-		}
-	}
-	switch {
-	case c.JSON:
-		return c.serversJSON(e, all, pd, joined)
-	case joined != nil:
-		return e.showJoin(joined, c.rows())
-	}
-	return nil
-}
-
-// joinServers is join for several servers.
-func (e *env) joinServers(run *store.Run, all []explained) (*waits.Result, error) {
-	var servers []waits.Server
-	var late []waits.Late
-	for _, x := range all {
-		if len(x.traces) == 0 {
-			continue
-		}
-		servers = append(servers, waits.Server{Name: x.Name, Role: x.Role, Traces: x.traces})
-		if x.report == nil {
-			continue
-		}
-		for _, l := range lateSteps(x.report) {
-			l.Server, l.Title = x.Name, x.Name+": "+l.Title
-			late = append(late, l)
-		}
-	}
-	return e.join(run, servers, late)
-}
-
-// jsonOf is a report as analyze prints it.
-func jsonOf(r *analysis.Report) (json.RawMessage, error) {
-	if r == nil {
-		return nil, nil
-	}
-	var b bytes.Buffer
-	err := report.JSON(&b, r)
-	return b.Bytes(), err
-}
-
-func (c *analyzeCmd) serversJSON(e *env, all []explained, pd *analysis.PD, joined *waits.Result) error {
-	type server struct {
-		Name   string          `json:"name"`
-		Role   string          `json:"role"`
-		URL    string          `json:"url"`
-		Report json.RawMessage `json:"report"` // null: it could not be explained
-	}
-	out := struct {
-		Format   int           `json:"format"`
-		Servers  []server      `json:"servers"`
-		PD       *analysis.PD  `json:"pd,omitempty"` // of prefill and decode servers
-		Requests *waits.Result `json:"requests,omitempty"`
-	}{Format: 1, Requests: joined}
-	for _, x := range all {
-		r, err := jsonOf(x.report)
-		if err != nil {
-			return err
-		}
-		out.Servers = append(out.Servers, server{x.Name, x.Role, x.URL, r})
-	}
-	if pd != nil {
-		plain := report.PlainPD(pd)
-		out.PD = &plain
-	}
-	return e.printJSON(out)
+	return c.page(e, c.pageOf(&x.recorded, n), func(w io.Writer) error { return report.HTML(w, x.report) })
 }

@@ -373,7 +373,7 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
 	fmt.Fprintln(e.stdout)
 	c := analyzeCmd{shown: shown{Top: 5}}
-	all, err := c.each(ctx, e, nil, recordedBy(res))
+	all, err := c.each(ctx, e, nil, recordedBy(res), false)
 	if err != nil {
 		if ctx.Err() == nil {
 			e.warn("%s: %v", res.Servers[0].URL, err)
@@ -381,6 +381,6 @@ func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
 		}
 		return nil
 	}
-	_, err = c.together(e, nil, all)
+	_, err = c.together(e, all, "")
 	return err
 }

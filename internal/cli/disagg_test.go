@@ -33,9 +33,12 @@ func TestDisagg(t *testing.T) {
 	for i := range 8 {
 		texts = append(texts, fmt.Sprintf("%q", strings.Repeat("word ", 20+30*i)+"end"))
 	}
-	for _, text := range []string{texts[3], "[" + strings.Join(texts, ",") + "]"} {
+	for k, text := range []string{texts[3], "[" + strings.Join(texts, ",") + "]"} {
 		body := `"text":` + text + `,"sampling_params":{"temperature":0,"max_new_tokens":64,"ignore_eos":true}`
 		_, alone := call(t, "POST", one.url+"/generate", "{"+body+"}")
+		if k == 0 {
+			body = `"rid":"100%,sure",` + body // has what stands between ids
+		}
 		status, got := pair(p, d, p.port, body, nil)
 		want := fmt.Sprint(outputIDs.FindAllString(alone, -1))
 		if status != 200 || fmt.Sprint(outputIDs.FindAllString(got, -1)) != want || !strings.Contains(got, `"completion_tokens":64`) {
@@ -73,7 +76,11 @@ func TestDisagg(t *testing.T) {
 		if len(kinds) != 1 || kinds[want] == 0 {
 			t.Errorf("the %s worker's steps are %v", want, kinds)
 		}
-		moved[i] = transferred(t, dirs[i], []string{"kv_send layer=", "kv_recv layer="}[i])
+		var ids map[string]bool
+		moved[i], ids = transferred(t, dirs[i], []string{"kv_send layer=", "kv_recv layer="}[i])
+		if !ids["100%25%2Csure"] {
+			t.Errorf("copies are of the requests %v", ids)
+		}
 	}
 	if len(moved[0]) < 2 || fmt.Sprint(moved[0]) != fmt.Sprint(moved[1]) {
 		t.Errorf("bytes of each layer: sent %v, received %v", moved[0], moved[1])
@@ -82,10 +89,11 @@ func TestDisagg(t *testing.T) {
 	d.free()
 }
 
-// transferred sums the bytes of copies whose names begin so, by what follows.
-func transferred(t *testing.T, dir, prefix string) map[string]int64 {
+// transferred sums the bytes of copies whose names begin so, by what follows, and gives
+// the requests that they are of.
+func transferred(t *testing.T, dir, prefix string) (out map[string]int64, ids map[string]bool) {
 	t.Helper()
-	out := map[string]int64{}
+	out, ids = map[string]int64{}, map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.trace.json.gz"))
 	for _, name := range files {
 		f, err := os.Open(name)
@@ -100,7 +108,10 @@ func transferred(t *testing.T, dir, prefix string) map[string]int64 {
 		var trace struct {
 			TraceEvents []struct {
 				Cat, Name string
-				Args      struct{ Bytes int64 }
+				Args      struct {
+					Bytes int64
+					Rids  string
+				}
 			}
 		}
 		if err := json.NewDecoder(z).Decode(&trace); err != nil {
@@ -109,8 +120,9 @@ func transferred(t *testing.T, dir, prefix string) map[string]int64 {
 		for _, e := range trace.TraceEvents {
 			if layer, ok := strings.CutPrefix(e.Name, prefix); ok && e.Cat == "gpu_memcpy" {
 				out[layer] += e.Args.Bytes
+				ids[e.Args.Rids] = true
 			}
 		}
 	}
-	return out
+	return out, ids
 }

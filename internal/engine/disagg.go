@@ -117,7 +117,9 @@ func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 				k, v := run.KV(layer, head, block, n)
 				return device.Bytes(k), device.Bytes(v)
 			},
-			Span: r.devices[i].Transfer,
+			Span: func(name, request string, room uint64) func(int64) {
+				return r.devices[i].Transfer(name, sched.EscapeID(request), room)
+			},
 		}
 		return nil, nil
 	})

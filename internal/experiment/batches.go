@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/wire"
 )
 
 // Batches keeps a benchmark of batches in a run, each as soon as it is known. What
@@ -33,7 +34,7 @@ func (b *Batches) failed(err error) {
 // Server keeps what a server said of itself, or the arguments of an engine.
 func (b *Batches) Server(info map[string]any) {
 	if b.Store != nil && len(info) > 0 {
-		b.failed(b.Store.WriteJSON(store.File{Path: "server_args.json", Kind: store.KindServerArgs}, withoutKeys(info)))
+		b.failed(b.Store.WriteJSON(store.File{Path: "server_args.json", Kind: store.KindServerArgs}, wire.WithoutSecrets(info)))
 	}
 }
 
@@ -47,32 +48,6 @@ func (b *Batches) About(change func(*store.Manifest)) {
 // Note keeps a line on what the run lacks.
 func (b *Batches) Note(text string) {
 	b.About(func(m *store.Manifest) { m.Notes = append(m.Notes, text) })
-}
-
-// withoutKeys leaves out what opens a server to others, wherever it is: SGLang's
-// servers say their arguments twice.
-func withoutKeys(info map[string]any) map[string]any {
-	return keyless(info).(map[string]any)
-}
-
-func keyless(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for key, x := range v {
-			if !strings.HasSuffix(key, "api_key") {
-				out[key] = keyless(x)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = keyless(x)
-		}
-		return out
-	}
-	return v
 }
 
 // Add keeps what came of a batch.

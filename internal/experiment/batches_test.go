@@ -5,26 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/store"
 )
-
-func TestWithoutKeys(t *testing.T) {
-	var info, want map[string]any
-	if err := json.Unmarshal([]byte(`{"api_key":"a","tp_size":2,"internal_states":[{"admin_api_key":"b","dp_size":1},3],"args":{"api_key":null}}`), &info); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(`{"tp_size":2,"internal_states":[{"dp_size":1},3],"args":{}}`), &want); err != nil {
-		t.Fatal(err)
-	}
-	if got := withoutKeys(info); !reflect.DeepEqual(got, want) || info["api_key"] != "a" {
-		t.Errorf("%v, of %v", got, info)
-	}
-}
 
 // TestBatchesFinish: how a run ends, and which batch its numbers are of.
 func TestBatchesFinish(t *testing.T) {

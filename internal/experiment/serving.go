@@ -15,6 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/ask"
 	"github.com/stepscope/stepscope/internal/load"
 	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/wire"
 	"github.com/stepscope/stepscope/internal/workload"
 )
 
@@ -363,5 +364,5 @@ func (s *Serving) info(ctx context.Context) map[string]any {
 	if err != nil {
 		return nil
 	}
-	return withoutKeys(info)
+	return wire.WithoutSecrets(info).(map[string]any)
 }

@@ -34,8 +34,8 @@ func moving(t *trace.Trace, copies ...moved) *trace.Trace {
 // prefillServer computes x, then a in two chunks between which it does nothing, and
 // b. a comes at 4 ms, and has a place at 9; b's place was there before the window.
 // before is what the trace tells first.
-func prefillServer(before ...moved) Server {
-	return Server{"prefill-0", Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
+func prefillServer(before ...moved) recording {
+	return recording{"prefill-0", Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
 		at{2, 12, "step[EXTEND bs=1 toks=7]", "x"},
 		at{14, 24, "step[EXTEND bs=1 toks=7]", "a"},
 		at{26, 36, "step[EXTEND bs=1 toks=7]", "a"},
@@ -48,8 +48,8 @@ func prefillServer(before ...moved) Server {
 }
 
 // decodeServer runs y all the time, and a from the step after next on.
-func decodeServer() Server {
-	return Server{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200,
+func decodeServer() recording {
+	return recording{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200,
 		at{30, 45, "step[DECODE bs=1]", "y"},
 		at{45, 55, "step[DECODE bs=1]", "y"},
 		at{57, 67, "step[DECODE bs=2]", "y,a"},
@@ -60,7 +60,7 @@ func decodeServer() Server {
 }
 
 // silent takes out of a server's traces what SGLang's do not have.
-func silent(s Server) Server {
+func silent(s recording) recording {
 	for _, t := range s.Traces {
 		nameless(t)
 		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Memcpy })
@@ -73,35 +73,35 @@ func TestApart(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		r       bench.Record
-		servers []Server
+		servers []recording
 		ttft    Wait // ms; nothing: no case
 		itl     Wait // of the first time between tokens
 		decode  string
 		notes   []string
 	}{
-		{"both sides", request("a", 1, 42, 68, 78), []Server{prefillServer(), decodeServer()},
+		{"both sides", request("a", 1, 42, 68, 78), []recording{prefillServer(), decodeServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Reply: 2},
 			Wait{Join: 15, Decode: 10, Reply: 1}, "decode-0", nil},
-		{"the first token has no text", firstWithoutText(request("a", 1, 42, 68, 78)), []Server{prefillServer(), decodeServer()},
+		{"the first token has no text", firstWithoutText(request("a", 1, 42, 68, 78)), []recording{prefillServer(), decodeServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Join: 17, Decode: 10, Reply: 1},
 			Wait{Decode: 9, Reply: 1}, "decode-0", nil},
-		{"a place before the window; its decode server is not known", request("b", -5, 50), []Server{prefillServer(), decodeServer()},
+		{"a place before the window; its decode server is not known", request("b", -5, 50), []recording{prefillServer(), decodeServer()},
 			Wait{NotRecorded: 5, Queue: 36, QueuePrefill: 30, QueueIdle: 6, Prefill: 10, Transfer: 1, Reply: 3}, Wait{}, "", []string{noArrival}},
-		{"the prefill side alone", request("a", 1, 42, 68), []Server{prefillServer()},
+		{"the prefill side alone", request("a", 1, 42, 68), []recording{prefillServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4}, Wait{}, "",
 			[]string{noArrival, "what ITLs waited for is not known"}},
-		{"the decode side alone", request("a", 1, 42, 68), []Server{decodeServer()},
+		{"the decode side alone", request("a", 1, 42, 68), []recording{decodeServer()},
 			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"what TTFTs waited for is not known"}},
 		{"the decode window opens in its decode", request("a", 1, 42, 78),
-			[]Server{prefillServer(), {"decode-0", Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
+			[]recording{prefillServer(), {"decode-0", Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4},
 			Wait{NotRecorded: 22, Stall: 3, Decode: 10, Reply: 1}, "", []string{noArrival}},
-		{"traces without ids and transfers", request("a", 1, 42, 68), []Server{silent(prefillServer()), silent(decodeServer())},
+		{"traces without ids and transfers", request("a", 1, 42, 68), []recording{silent(prefillServer()), silent(decodeServer())},
 			Wait{Queue: 25, QueuePrefill: 20, QueueIdle: 5, Prefill: 10, Reply: 6}, Wait{Decode: 23, Stall: 2, Reply: 1}, "",
 			[]string{"no request ids", noPlaces, noArrival}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Analyze(load(c.r), c.servers, Options{Host: "here"})
+			r, err := analyze(load(c.r), c.servers, Options{Host: "here"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,12 +138,12 @@ func TestApart(t *testing.T) {
 // A request that failed on one pair is explained by the pair that served it.
 func TestSecondPair(t *testing.T) {
 	before := []moved{{2, 2, "kv_wait", "a", 5}, {3, 3, "kv_open", "", 5}}
-	failed := Server{"prefill-1", Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
+	failed := recording{"prefill-1", Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
 	// The decode server of the first pair failed: the prefill server has it twice.
 	twice, again := prefillServer(before...), prefillServer()
 	moving(again.Traces[0], before...)
-	for _, servers := range [][]Server{{failed, prefillServer(), decodeServer()}, {prefillServer(), failed, decodeServer()}, {twice, decodeServer()}, {again, decodeServer()}} {
-		r, err := Analyze(load(request("a", 1, 42, 68)), servers, Options{Host: "here"})
+	for _, servers := range [][]recording{{failed, prefillServer(), decodeServer()}, {prefillServer(), failed, decodeServer()}, {twice, decodeServer()}, {again, decodeServer()}} {
+		r, err := analyze(load(request("a", 1, 42, 68)), servers, Options{Host: "here"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +166,8 @@ func TestAlike(t *testing.T) {
 		{ByID, ByID, [2]*trace.Trace{one(), other()}},
 		{ByTime, ByTime, [2]*trace.Trace{nameless(one()), nameless(other())}},
 	} {
-		servers := []Server{{"worker-0", "", c.traces[:1]}, {"worker-1", "", c.traces[1:]}}
-		r, err := Analyze(load(request("x", 0, 6, 27)), servers, Options{Host: "here", Late: late})
+		servers := []recording{{"worker-0", "", c.traces[:1]}, {"worker-1", "", c.traces[1:]}}
+		r, err := analyze(load(request("x", 0, 6, 27)), servers, Options{Host: "here", Late: late})
 		if err != nil || len(r.ITL.Cases) != 1 {
 			t.Fatal(c.by, err, r)
 		}
@@ -180,10 +180,10 @@ func TestAlike(t *testing.T) {
 // Without ids, of several prefill servers the one whose step ends most shortly before
 // the first token; what they do later tells nothing.
 func TestPrefillByTime(t *testing.T) {
-	busy := Server{"prefill-1", Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
-	right := Server{"prefill-0", Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
-	for _, servers := range [][]Server{{busy, right}, {right, busy}} {
-		r, err := Analyze(load(request("a", 1, 42, 68, 78)), append(servers, silent(decodeServer())), Options{Host: "here"})
+	busy := recording{"prefill-1", Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
+	right := recording{"prefill-0", Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
+	for _, servers := range [][]recording{{busy, right}, {right, busy}} {
+		r, err := analyze(load(request("a", 1, 42, 68, 78)), append(servers, silent(decodeServer())), Options{Host: "here"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestHosts(t *testing.T) {
 		d.Traces[0].Spans[i].Start -= hour
 	}
 	late := []Late{{Server: "decode-0", DP: -1, From: start - hour + 57*ms, To: start - hour + 67*ms, Cost: 4 * ms, Title: "of a's first step"}}
-	r, err := Analyze(load(request("a", 1, 42, 68, 78)), []Server{p, d}, Options{Host: "here", Late: late})
+	r, err := analyze(load(request("a", 1, 42, 68, 78)), []recording{p, d}, Options{Host: "here", Late: late})
 	if err != nil || len(r.Clocks) != 2 || len(r.TTFT.Cases) != 1 {
 		t.Fatalf("%v %+v", err, r)
 	}
@@ -248,7 +248,7 @@ func TestApartSums(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			r = firstWithoutText(r)
 		}
-		got, err := Analyze(load(r), []Server{p, d}, Options{Host: "here"})
+		got, err := analyze(load(r), []recording{p, d}, Options{Host: "here"})
 		if errors.Is(err, ErrApart) {
 			continue
 		}

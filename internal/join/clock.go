@@ -93,7 +93,7 @@ func (l *lane) move(by int64) {
 		l.windows[i].from, l.windows[i].to = l.windows[i].from+by, l.windows[i].to+by
 	}
 	for _, m := range l.rooms {
-		for _, at := range []*int64{&m.came, &m.opened, &m.sent, &m.got} {
+		for _, at := range []*int64{&m.came, &m.opened, &m.began, &m.sent, &m.got} {
 			if *at != 0 {
 				*at += by
 			}

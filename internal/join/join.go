@@ -17,14 +17,13 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/trace"
 )
 
-// Server is one of those that served a load.
+// Server is one of those that served a load, see [NewServer].
 type Server struct {
-	Name   string // "": it is the only one
-	Role   string // Prefill, Decode, or nothing: it does both
-	Traces []*trace.Trace
+	name  string // "": it is the only one
+	role  string // Prefill, Decode, or nothing: it does both
+	lanes []*lane
 }
 
 // Roles of servers that share the work on a request.
@@ -144,22 +143,24 @@ var ErrApart = errors.New("the recorded window lies outside the load: nothing to
 
 // Analyze joins the runs of a load, of which one was recorded, with the servers'
 // traces.
-func Analyze(runs []bench.Measured, servers []Server, o Options) (*Result, error) {
-	lanes, err := lanesOf(servers)
-	if err != nil {
-		return nil, err
-	}
-	j := &joiner{late: o.Late, used: map[string]bool{}}
-	for _, l := range lanes {
-		if l.server.Role != Decode {
-			j.first = append(j.first, l)
+func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, error) {
+	j := &joiner{late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
+	for _, s := range servers {
+		for _, l := range s.lanes {
+			l.move(-l.shift) // back to its own clock, if it was joined before
+			j.lanes = append(j.lanes, l)
+			if s.role != Decode && len(l.steps) > 0 {
+				j.first = append(j.first, l)
+			}
+			if s.role != Prefill && len(l.steps) > 0 {
+				j.next = append(j.next, l)
+			}
+			j.apart = j.apart || s.role != ""
 		}
-		if l.server.Role != Prefill {
-			j.next = append(j.next, l)
-		}
-		j.apart = j.apart || l.server.Role != ""
 	}
-	j.lanes, j.several = lanes, len(servers) > 1
+	if len(j.first)+len(j.next) == 0 {
+		return nil, errNoSteps
+	}
 	r := &Result{Late: []string{}, Notes: []string{}, By: ByTime, Clocks: []Clock{}}
 	best := int64(0)
 	for i := range runs {
@@ -339,14 +340,14 @@ func (j *joiner) explain(s *slow) (c Case, ok bool) {
 	}
 	made := l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
 	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
-	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, Server: l.server.Name, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
+	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, Server: l.server.name, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
 	if c.Request == "" {
 		c.Request = fmt.Sprintf("#%d", s.r.Index)
 	}
 	j.guessed = j.guessed || how == ByTime
 	switch {
-	case l.server.Role == Prefill && j.byID:
-		c.Decode = j.handOver(&c.Wait, l, s, from, made, to, own)
+	case l.server.role == Prefill && j.byID:
+		j.handOver(&c, l, s, from, made, to)
 	case j.joins(l, s, own, from):
 		c.Wait = j.waits(l, from, made, own, l.steps[own[0]].from)
 		c.Wait.asJoin()

@@ -71,8 +71,22 @@ func load(records ...bench.Record) []bench.Measured {
 	return []bench.Measured{{Run: &bench.Run{StartWall: start}, Records: records}}
 }
 
+// recording is a server and its traces.
+type recording struct {
+	Name, Role string
+	Traces     []*trace.Trace
+}
+
+func analyze(runs []bench.Measured, recorded []recording, o Options) (*Result, error) {
+	var servers []*Server
+	for _, r := range recorded {
+		servers = append(servers, NewServer(r.Name, r.Role, r.Traces))
+	}
+	return Analyze(runs, servers, o)
+}
+
 // alone is a server of which the traces are.
-func alone(traces ...*trace.Trace) []Server { return []Server{{Traces: traces}} }
+func alone(traces ...*trace.Trace) []recording { return []recording{{Traces: traces}} }
 
 func wait(w Wait) Wait {
 	for _, p := range append(w.parts(), &w.QueueIdle, &w.QueuePrefill) {
@@ -117,7 +131,7 @@ func TestWaits(t *testing.T) {
 				if by == ByTime {
 					tr = nameless(tr)
 				}
-				r, err := Analyze(load(c.r), alone(tr), Options{Host: "here", Late: c.late})
+				r, err := analyze(load(c.r), alone(tr), Options{Host: "here", Late: c.late})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -162,7 +176,7 @@ func TestRanks(t *testing.T) {
 		{"the times say it", []*trace.Trace{nameless(first()), nameless(other())}, -1, ByTime},
 	} {
 		r.DPRank = c.said
-		got, err := Analyze(load(r), alone(c.traces...), Options{Host: "here"})
+		got, err := analyze(load(r), alone(c.traces...), Options{Host: "here"})
 		if err != nil || len(got.ITL.Cases) != 1 {
 			t.Fatal(c.name, err, got)
 		}
@@ -176,7 +190,7 @@ func TestRanks(t *testing.T) {
 	// One of which the server says a rank that recorded nothing then is nobody's.
 	r.DPRank, r.ID = 1, ""
 	empty := server(1, 500, 600, at{510, 520, "step[DECODE bs=1]", ""})
-	if got, err := Analyze(load(r), alone(nameless(first()), empty), Options{Host: "here"}); err != nil || len(got.ITL.Cases) != 0 {
+	if got, err := analyze(load(r), alone(nameless(first()), empty), Options{Host: "here"}); err != nil || len(got.ITL.Cases) != 0 {
 		t.Error(err, got)
 	}
 }
@@ -187,21 +201,21 @@ func TestTail(t *testing.T) {
 	for i := range 150 {
 		records = append(records, request("", int64(1000+10*i), int64(1000+10*i+1)))
 	}
-	r, err := Analyze(load(records...), alone(one()), Options{})
+	r, err := analyze(load(records...), alone(one()), Options{})
 	if err != nil || r.TTFT.Below || len(r.TTFT.Cases) != 1 || r.TTFT.Cases[0].Request != "b" {
 		t.Errorf("%v %+v", err, r)
 	}
 	for i := range 150 {
 		records = append(records, request("", int64(1000+10*i), int64(2000+10*i)))
 	}
-	r, err = Analyze(load(records...), alone(one()), Options{})
+	r, err = analyze(load(records...), alone(one()), Options{})
 	if err != nil || !r.TTFT.Below || len(r.TTFT.Cases) != 1 || r.TTFT.N != 301 || r.TTFT.P99 < 900*ms {
 		t.Errorf("%v %+v", err, r)
 	}
 	// Of repetitions, the one that was recorded; its ids may be those of others.
 	apart := load(request("b", 2, 31))[0]
 	apart.Run = &bench.Run{StartWall: start - 3600e9}
-	r, err = Analyze([]bench.Measured{apart, load(request("b", 2, 31))[0]}, alone(one()), Options{})
+	r, err = analyze([]bench.Measured{apart, load(request("b", 2, 31))[0]}, alone(one()), Options{})
 	if err != nil || r.Run != 1 || len(r.TTFT.Cases) != 1 {
 		t.Errorf("%v %+v", err, r)
 	}
@@ -210,7 +224,7 @@ func TestTail(t *testing.T) {
 // An id may have what stands between ids.
 func TestIDs(t *testing.T) {
 	tr := server(-1, 0, 50, at{0, 10, "step[EXTEND bs=2 toks=7]", "100%25%2Csure,b"})
-	r, err := Analyze(load(request("100%,sure", 0, 11)), alone(tr), Options{Host: "here"})
+	r, err := analyze(load(request("100%,sure", 0, 11)), alone(tr), Options{Host: "here"})
 	if err != nil || r.By != ByID || len(r.TTFT.Cases) != 1 {
 		t.Errorf("%v %+v", err, r)
 	}
@@ -224,7 +238,7 @@ func TestClocks(t *testing.T) {
 		tr.Spans[i].Start += hour
 	}
 	records := []bench.Record{request("b", 2, 31), request("c", 105, 141, 151)}
-	r, err := Analyze(load(records...), alone(tr), Options{Host: "elsewhere"})
+	r, err := analyze(load(records...), alone(tr), Options{Host: "elsewhere"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,10 +250,10 @@ func TestClocks(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	// One host has one clock: then nothing is shifted, and nothing joins.
-	if _, err := Analyze(load(records...), alone(tr), Options{Host: "here"}); !errors.Is(err, ErrApart) {
+	if _, err := analyze(load(records...), alone(tr), Options{Host: "here"}); !errors.Is(err, ErrApart) {
 		t.Error(err)
 	}
-	if _, err := Analyze(load(records...), alone(server(-1, 0, 100)), Options{}); !errors.Is(err, errNoSteps) {
+	if _, err := analyze(load(records...), alone(server(-1, 0, 100)), Options{}); !errors.Is(err, errNoSteps) {
 		t.Error(err)
 	}
 }
@@ -265,7 +279,7 @@ func TestSums(t *testing.T) {
 		for e := sent; len(events) < 5; events = append(events, e) {
 			e += rnd.Int64N(100)
 		}
-		r, err := Analyze(load(request("r", sent, events...)), alone(tr), Options{Late: []Late{{DP: -1, From: start, To: start + 200*ms, Cost: 3 * ms}}})
+		r, err := analyze(load(request("r", sent, events...)), alone(tr), Options{Late: []Late{{DP: -1, From: start, To: start + 200*ms, Cost: 3 * ms}}})
 		if errors.Is(err, ErrApart) {
 			continue
 		}

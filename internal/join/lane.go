@@ -3,10 +3,8 @@ package join
 import (
 	"cmp"
 	"errors"
-	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/trace"
 )
@@ -23,7 +21,7 @@ type lane struct {
 	windows []interval // what was recorded
 	of      map[string][]int
 	moves   map[string][]*move // of requests, what their keys and values did here
-	rooms   map[int64]*move
+	rooms   map[roomOf]*move
 }
 
 type interval struct{ from, to int64 } // ns since the epoch
@@ -44,23 +42,11 @@ func (s *step) begins() bool { return s.prefill() || s.kind == trace.OtherStep }
 
 var errNoSteps = errors.New("the traces name no forward steps: nothing to join requests with")
 
-// lanesOf makes a lane of each data-parallel rank of each server.
-func lanesOf(servers []Server) ([]*lane, error) {
-	var lanes []*lane
-	for i := range servers {
-		lanes = append(lanes, servers[i].lanes()...)
-	}
-	if len(lanes) == 0 {
-		return nil, errNoSteps
-	}
-	for _, l := range lanes {
-		l.order()
-	}
-	return lanes, nil
-}
-
-func (s *Server) lanes() (lanes []*lane) {
-	traces := slices.Clone(s.Traces)
+// NewServer reads what a server recorded. The traces are not kept. A prefill or decode
+// server that recorded its window, and had nothing to do in it, is one too.
+func NewServer(name, role string, traces []*trace.Trace) *Server {
+	s := &Server{name: name, role: role}
+	traces = slices.Clone(traces)
 	slices.SortStableFunc(traces, func(a, b *trace.Trace) int {
 		return cmp.Or(cmp.Compare(filepath.Dir(a.Source.Path), filepath.Dir(b.Source.Path)), a.Source.Rank.Compare(b.Source.Rank))
 	})
@@ -68,26 +54,41 @@ func (s *Server) lanes() (lanes []*lane) {
 		dir string
 		dp  int
 	}
-	first := map[key]trace.Rank{}
+	first := map[key]trace.Rank{} // that has steps
 	byKey := map[key]*lane{}
 	for _, t := range traces {
 		passes, _ := trace.Passes(t)
+		if len(passes) == 0 && (role == "" || len(t.Moves) == 0 && !recorded(t)) {
+			continue
+		}
+		at := t.Source.Rank
+		k := key{filepath.Dir(t.Source.Path), at.DP}
+		l := byKey[k]
+		if l == nil {
+			l = &lane{server: s, dp: k.dp, host: t.Source.Host, of: map[string][]int{}, moves: map[string][]*move{}, rooms: map[roomOf]*move{}}
+			byKey[k] = l
+			s.lanes = append(s.lanes, l)
+		}
+		l.addMoves(t)
 		if len(passes) == 0 {
 			continue
 		}
-		k := key{filepath.Dir(t.Source.Path), t.Source.Rank.DP}
-		l := byKey[k]
-		if l == nil {
-			l = &lane{server: s, dp: k.dp, host: t.Source.Host, of: map[string][]int{}, moves: map[string][]*move{}, rooms: map[int64]*move{}}
-			byKey[k], first[k] = l, t.Source.Rank
-			lanes = append(lanes, l)
+		if _, seen := first[k]; !seen {
+			first[k] = at
 		}
-		l.addMoves(t)
-		if first[k] == t.Source.Rank { // the other ranks run the same steps; files of other stages have others
+		if first[k] == at { // the other ranks run the same steps; files of other stages have others
 			l.add(t, passes)
 		}
 	}
-	return lanes
+	for _, l := range s.lanes {
+		l.order()
+	}
+	return s
+}
+
+// recorded tells whether a trace says that it was.
+func recorded(t *trace.Trace) bool {
+	return slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window })
 }
 
 // add takes in the steps of a file.
@@ -104,24 +105,10 @@ func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 	for i, p := range passes {
 		n := len(l.steps)
 		l.steps = append(l.steps, step{interval{p.Start, ends[i]}, p.Step.Kind, t.Strings.Get(p.Name)})
-		if p.Requests == 0 {
-			continue
-		}
-		for _, id := range idsOf(t, p.Requests) {
+		for _, id := range trace.RequestIDs(t.Strings.Get(p.Requests)) {
 			l.of[id] = append(l.of[id], n)
 		}
 	}
-}
-
-// idsOf reads a list of request ids, see trace.Pass.
-func idsOf(t *trace.Trace, list trace.StringID) (ids []string) {
-	for id := range strings.SplitSeq(t.Strings.Get(list), ",") {
-		if plain, err := url.PathUnescape(id); err == nil {
-			id = plain
-		}
-		ids = append(ids, id)
-	}
-	return ids
 }
 
 // deviceEnds says when each pass was done, on the host and on the device.

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,20 @@ type move struct {
 	named  bool  // the request is known
 	came   int64 // prefill: the request was there
 	opened int64 // prefill: a decode server had a place for it
+	began  int64 // the first of its keys and values began to move
 	sent   int64 // prefill: the last of its keys and values was gone
 	got    int64 // decode: the last of them had come
+}
+
+// at is when it is known to have been on its way. (When it had been is no such time:
+// a prefill server may see that after the client has the token.)
+func (m *move) at() int64 { return cmp.Or(max(m.came, m.opened), m.began) }
+
+// roomOf is where the two sides of a request meet. Where the room is not said it is
+// known by the request.
+type roomOf struct {
+	room int64
+	id   string
 }
 
 // addMoves takes in what a rank recorded.
@@ -28,35 +41,48 @@ func (l *lane) addMoves(t *trace.Trace) {
 			continue
 		}
 		m := &t.Moves[t.Ops[s.Detail].Move-1]
-		kind, _, _ := strings.Cut(t.Strings.Get(s.Name), " ")
-		of := l.rooms[m.Room]
+		id := ""
+		if ids := trace.RequestIDs(t.Strings.Get(m.Requests)); len(ids) > 0 {
+			id = ids[0] // a room is of one
+		}
+		key := roomOf{room: m.Room}
+		if m.Room == 0 {
+			key.id = id
+		}
+		of := l.rooms[key]
 		if of == nil {
 			of = &move{}
-			l.rooms[m.Room] = of
+			l.rooms[key] = of
 		}
-		if id := t.Strings.Get(m.Requests); id != "" && !of.named {
+		if id != "" && !of.named {
 			of.named = true
-			id = idsOf(t, m.Requests)[0] // a room is of one
 			l.moves[id] = append(l.moves[id], of)
 		}
-		switch kind {
+		switch kind, _, _ := strings.Cut(t.Strings.Get(s.Name), " "); kind {
 		case "kv_wait":
 			of.came = s.Start
 		case "kv_open":
 			of.opened = s.Start
 		case "kv_send":
+			of.begin(s.Start)
 			of.sent = max(of.sent, s.End())
 		case "kv_recv":
+			of.begin(s.Start)
 			of.got = max(of.got, s.End())
 		}
+	}
+}
+
+func (m *move) begin(at int64) {
+	if m.began == 0 || at < m.began {
+		m.began = at
 	}
 }
 
 // moved is the last move of a request in a time: one before it failed.
 func (l *lane) moved(id string, from, to int64) (last *move) {
 	for _, m := range l.moves[id] {
-		at := max(m.came, m.opened, m.sent, m.got)
-		if from <= at && at <= to && (last == nil || at > max(last.came, last.opened, last.sent, last.got)) {
+		if at := m.at(); from <= at && at <= to && (last == nil || at > last.at()) {
 			last = m
 		}
 	}
@@ -65,31 +91,37 @@ func (l *lane) moved(id string, from, to int64) (last *move) {
 
 // handOver divides the TTFT from..to of a request whose prefill was done on l by the
 // time made, and says to which decode server it went.
-func (j *joiner) handOver(w *Wait, l *lane, s *slow, from, made, to int64, own []int) (decode string) {
-	begun := min(max(from, l.steps[own[0]].from), made)
+func (j *joiner) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
+	w, m := &c.Wait, l.moved(s.r.ID, from, to)
+	if m != nil {
+		// A decode server failed it, and the router tried again: what was computed
+		// before is none of this.
+		c.begin(l, max(m.came, m.opened))
+	}
+	begun := min(max(from, l.steps[c.Steps[0]].from), made)
 	// What a server does not show was before the window; the queue begins after it.
 	came, opened := from, from
-	if m := l.moved(s.r.ID, from, to); m != nil {
+	if m != nil {
 		came = min(max(came, m.came), begun)
 		opened = min(max(came, m.opened), begun)
 	}
 	w.Way = l.recorded(from, came)
 	w.Place = l.recorded(came, opened)
 	w.NotRecorded = opened - from - w.Way - w.Place
-	rest := j.waits(l, opened, made, own, begun)
+	rest := j.waits(l, opened, made, c.Steps, begun)
 	w.add(&rest)
 
 	d, got := j.gotBy(s.r, made, from, to)
 	if d == nil {
 		j.unmet++
-		if m := l.moved(s.r.ID, from, to); m != nil {
+		got = made
+		if m != nil {
 			got = min(max(made, m.sent), to)
-		} else {
-			got = made
 		}
 		w.Transfer, w.Reply = got-made, to-got
-		return ""
+		return
 	}
+	c.Decode = d.server.name
 	w.Transfer = got - made
 	// The decode server gives the first token away before it makes the next; where that
 	// was a part of a character, the text comes of a later step.
@@ -109,14 +141,20 @@ func (j *joiner) handOver(w *Wait, l *lane, s *slow, from, made, to int64, own [
 		}
 	}
 	w.Reply = to - got
-	return d.server.Name
+}
+
+// begin leaves out the steps that had ended by then, unless all had.
+func (c *Case) begin(l *lane, by int64) {
+	if i := slices.IndexFunc(c.Steps, func(i int) bool { return l.steps[i].to > by }); i > 0 {
+		c.Steps, c.First = c.Steps[i:], l.steps[c.Steps[i]].name
+	}
 }
 
 // gotBy finds where and when the keys and values of a request had come; nil: nobody
 // recorded it.
 func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
-	for _, l := range j.next {
-		if m := l.moved(r.ID, from, to); l.server.Role == Decode && m != nil && m.got > got {
+	for _, l := range j.lanes {
+		if m := l.moved(r.ID, from, to); l.server.role == Decode && m != nil && m.got > got {
 			d, got = l, m.got
 		}
 	}
@@ -126,7 +164,7 @@ func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 // joins tells whether a slow time between tokens is that before the request's first
 // decode step: the first token was of the prefill server.
 func (j *joiner) joins(l *lane, s *slow, own []int, from int64) bool {
-	if !j.byID || l.server.Role != Decode || s.event != 1 || !l.holds(from) {
+	if !j.byID || l.server.role != Decode || s.event != 1 || !l.holds(from) {
 		return false
 	}
 	for _, i := range l.of[s.r.ID] {
@@ -147,13 +185,14 @@ func (j *joiner) apartNotes(r *Result) (notes []string) {
 	if !j.apart {
 		return nil
 	}
-	marked := false
-	for _, l := range j.first {
+	prefill, decode, marked := false, false, false
+	for _, l := range j.lanes {
+		prefill, decode = prefill || l.server.role != Decode, decode || l.server.role != Prefill
 		for _, m := range l.rooms {
 			marked = marked || j.byID && m.opened != 0
 		}
 	}
-	if len(j.first) == 0 {
+	if !prefill {
 		notes = append(notes, "no prefill server was recorded: what TTFTs waited for is not known")
 	}
 	if n := len(r.TTFT.Cases); n > 0 {
@@ -168,7 +207,7 @@ func (j *joiner) apartNotes(r *Result) (notes []string) {
 			notes = append(notes, fmt.Sprintf("of %d of the slow TTFTs no decode server was seen to get keys and values: what followed the sending is in the reply's way", j.unmet))
 		}
 	}
-	if len(j.next) == 0 {
+	if !decode {
 		notes = append(notes, "no decode server was recorded: what ITLs waited for is not known")
 	}
 	return notes

@@ -27,7 +27,7 @@ func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 	r := s.r
 	how = "server"
 	// What a reply says of ranks is of the server that made it, not of a prefill server.
-	if is := func(l *lane) bool { return l.server.Role != Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
+	if is := func(l *lane) bool { return l.server.role != Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
 		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
 	} else if len(lanes) > 1 {
 		how = ByTime
@@ -56,7 +56,7 @@ func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 		lag, n := int64(0), int64(0)
 		for _, c := range r.Chunks {
 			at := j.wall(c.At)
-			if !c.Text || !other.holds(at) || n > 0 && other.server.Role == Prefill {
+			if !c.Text || !other.holds(at) || n > 0 && other.server.role == Prefill {
 				continue
 			}
 			if i := other.lastBefore(at, func(*step) bool { return true }); i >= 0 {
@@ -184,7 +184,7 @@ func (j *joiner) slowRank(l *lane, s *step, n int64) int64 {
 	mid := s.from + (s.to-s.from)/2 - l.shift
 	for i := range j.late {
 		t := &j.late[i]
-		if t.Server == l.server.Name && (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
+		if t.Server == l.server.name && (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
 			j.used[t.Title] = true
 			return min(n, t.Cost)
 		}

@@ -142,11 +142,19 @@ func benchDiffs(c *bench.Comparison) *table {
 			t.rows = append(t.rows, head)
 		}
 		t.rows = append(t.rows, []cell{
-			textCell(benchName(d.Metric, d.Figure)), side(d.A, d.NA), side(d.B, d.NB), textCell(change),
+			textCell(diffName(d)), side(d.A, d.NA), side(d.B, d.NB), textCell(change),
 			textCell(interval), textCell(p), textCell(fmt.Sprintf("%s, %s %s", metric.Count(d.NA), metric.Count(d.NB), samplesOf[d.Per])), textCell(d.Verdict),
 		})
 	}
 	return t
+}
+
+// diffName is what people call the figure of a row. Those of batches are all medians.
+func diffName(d *bench.Diff) string {
+	if d.Batch != "" {
+		return benchName(d.Metric, "mean")
+	}
+	return benchName(d.Metric, d.Figure)
 }
 
 // benchName is what people call a figure.

@@ -61,7 +61,7 @@ func (s *Server) args() map[string]any {
 	}
 	maps.Copy(out, s.o.Args)
 	for key := range out {
-		if strings.HasSuffix(key, "api_key") {
+		if wire.Secret(key) {
 			delete(out, key)
 		}
 	}

@@ -44,15 +44,18 @@ type Step struct {
 	parts []part // of the sequences of the batch; valid as long as the batch
 }
 
-// escapeID keeps the commas of an id apart from those between ids.
 var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
+
+// EscapeID is a request's id as traces have it: its commas are kept apart from those
+// between ids.
+func EscapeID(id string) string { return escapeID.Replace(id) }
 
 // Requests are the ids of the requests in the step, in their order, separated by
 // commas; "%2C" and "%25" stand for commas and per cent signs in them.
 func (s Step) Requests() string {
 	ids := make([]string, len(s.parts))
 	for i, p := range s.parts {
-		ids[i] = escapeID.Replace(p.seq.ID)
+		ids[i] = EscapeID(p.seq.ID)
 	}
 	return strings.Join(ids, ",")
 }

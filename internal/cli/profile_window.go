@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	profiler "github.com/stepscope/stepscope/internal/capture"
+)
+
+// What profile is told of servers and windows.
+
+func (c *profileCmd) header() (http.Header, error) {
+	h := http.Header{}
+	if c.APIKey != "" {
+		h.Set("Authorization", "Bearer "+c.APIKey)
+	}
+	for _, pair := range c.Header {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || strings.ContainsAny(pair, "\r\n") {
+			return nil, fmt.Errorf("--header %q: give NAME=VALUE", pair)
+		}
+		h.Set(name, value)
+	}
+	return h, nil
+}
+
+// targetName is a name before a URL, as in pod-0=http://10.0.0.7:30000.
+var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
+
+func (c *profileCmd) targets(header http.Header) (out []profiler.Target, err error) {
+	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) == 0 {
+		c.URL = []string{"http://localhost:30000"}
+	}
+	for _, group := range []struct {
+		role string
+		urls []string
+	}{{"", c.URL}, {profiler.Prefill, c.PrefillURL}, {profiler.Decode, c.DecodeURL}} {
+		for _, url := range group.urls {
+			t := profiler.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
+			if m := targetName.FindStringSubmatch(url); m != nil {
+				t.Name, t.URL = m[1], m[2]
+			}
+			out = append(out, t)
+		}
+	}
+	return out, profiler.CheckTargets(out)
+}
+
+func (c *profileCmd) window() (profiler.Window, error) {
+	w := profiler.Window{
+		OutputDir: c.OutputDir, Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
+		ByStage: c.ByStage && !c.NoByStage, Stages: c.Stages, Merge: c.Merge && !c.NoMerge, Activities: c.Activities,
+	}
+	if w.OutputDir == "" {
+		w.OutputDir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")
+	}
+	if w.OutputDir == "" {
+		w.OutputDir = "/tmp"
+	}
+	var err error
+	if w.OutputDir, err = filepath.Abs(w.OutputDir); err != nil {
+		return w, err
+	}
+	if w.Activities == nil {
+		w.Activities = []string{}
+		for _, a := range []struct {
+			name string
+			on   bool
+		}{{"CPU", c.CPU && !c.NoCPU}, {"GPU", c.GPU && !c.NoGPU}, {"MEM", c.Mem && !c.NoMem}, {"RPD", c.RPD && !c.NoRPD}} {
+			if a.on {
+				w.Activities = append(w.Activities, a.name)
+			}
+		}
+	}
+	flag := func(on, off bool) *bool {
+		if !on && !off {
+			return nil
+		}
+		return &on
+	}
+	w.WithStack, w.RecordShapes = flag(c.Stack, c.NoStack), flag(c.Shapes, c.NoShapes)
+	return w, nil
+}
