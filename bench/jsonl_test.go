@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
-	"math"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -83,67 +80,21 @@ func TestLineKeys(t *testing.T) {
 	}
 }
 
-// Python's words are there when asked for, and read back.
+// Python's words stand where it writes them, when asked for, and the rest is JSON.
 func TestPythonJSON(t *testing.T) {
 	text := oneLine(t, LineOptions{Python: true, Details: true})
-	if !strings.Contains(text, `"request_rate": Infinity`) || !strings.Contains(text, `"ttfts": [0.1, 0.12, 0.04, NaN]`) {
-		t.Errorf("no words of Python's in %s", text)
-	}
-	lines, err := ReadJSONL(strings.NewReader(text + "\n" + oneLine(t, LineOptions{})))
-	if err != nil || len(lines) != 2 {
-		t.Fatal(len(lines), err)
-	}
-	if lines[0]["request_rate"] != math.Inf(1) || lines[1]["request_rate"] != "inf" {
-		t.Errorf("rates %v and %v", lines[0]["request_rate"], lines[1]["request_rate"])
-	}
-	if got := lines[0]["generated_texts"].([]any)[0]; got != `he said "NaN"` {
-		t.Errorf("a text became %v", got)
-	}
-}
-
-func TestReadJSONL(t *testing.T) {
-	tests := []struct{ name, text, want, err string }{
-		{"infinities", `{"a": Infinity, "b": -Infinity, "c": [NaN, "Infinity \" NaN", 1.5]}`, `map[a:+Inf b:-Inf c:[NaN Infinity " NaN 1.5]]`, ""},
-		{"escape at the end of a string", `{"a": "\\", "b": NaN}`, `map[a:\ b:NaN]`, ""},
-		{"no line end, blank lines", "\n{\"a\": 1}\n\n  \n{\"a\": 2}", `map[a:1] map[a:2]`, ""},
-		{"cut short", "{\"a\": 1}\n{\"a\": 2", `map[a:1]`, "line 2: no benchmark record: unexpected EOF"},
-		{"a list", `[1]`, ``, "line 1: no benchmark record: json: cannot unmarshal array into Go value of type map[string]interface {}"},
-		{"null", `null`, ``, "line 1: no benchmark record: want an object"},
-		{"two objects", `{} {}`, ``, "line 1: more than one value in the line"},
-		{"half a word", `{"a": Inf}`, ``, "line 1: no benchmark record: invalid character 'I' looking for beginning of value"},
-	}
-	for _, tt := range tests {
-		lines, err := ReadJSONL(strings.NewReader(tt.text))
-		var got []string
-		for _, l := range lines {
-			got = append(got, fmt.Sprint(l))
-		}
-		if text := strings.Join(got, " "); text != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, text, tt.want)
-		}
-		if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
+	for _, want := range []string{`"request_rate": Infinity`, `"ttfts": [0.1, 0.12, 0.04, NaN]`, `"he said \"NaN\""`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
 		}
 	}
-}
-
-func FuzzReadJSONL(f *testing.F) {
-	f.Add([]byte(`{"a": Infinity, "b": "NaN\"", "c": [-Infinity]}`))
-	f.Add([]byte("{\"a\": \"\\"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if json.Valid(text) && !regexp.MustCompile(`[\n0-9]`).Match(text) {
-			var want map[string]any
-			if json.Unmarshal(text, &want) != nil || want == nil {
-				return
-			}
-			got, err := ReadJSONL(bytes.NewReader(text))
-			if err != nil || len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(want) {
-				t.Errorf("%q: %v, %v", text, got, err)
-			}
-			return
-		}
-		ReadJSONL(bytes.NewReader(text)) // must come back
-	})
+	rest := strings.NewReplacer(": Infinity", ": 0", ", NaN", ", 0").Replace(text)
+	if !json.Valid([]byte(rest)) {
+		t.Errorf("no JSON: %s", rest)
+	}
+	if text := oneLine(t, LineOptions{}); !strings.Contains(text, `"request_rate": "inf"`) {
+		t.Errorf("the rate is not a text in %s", text)
+	}
 }
 
 func TestFileName(t *testing.T) {

@@ -16,7 +16,7 @@ func FuzzAnalyze(f *testing.F) {
 	var regular []byte
 	for n := range byte(8) {
 		for rank := range byte(2) {
-			regular = append(regular, rank<<4|0, n*30, 25, 0, 0, 0, 0) // step
+			regular = append(regular, rank<<4, n*30, 25, 0, 0, 0, 0) // step
 			for k := range byte(4) {
 				regular = append(regular, rank<<4|1, n*30+k, 1, 0, 0, n*4+k, 0)                // launch
 				regular = append(regular, rank<<4|4+k%2, n*30+k*5+2, 4+rank*k, 0, 0, n*4+k, 1) // kernel, collective

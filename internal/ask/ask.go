@@ -159,7 +159,6 @@ func (s *Server) Info(ctx context.Context) (map[string]any, error) {
 type Meta struct {
 	PromptTokens     int             `json:"prompt_tokens"`
 	CompletionTokens int             `json:"completion_tokens"`
-	CachedTokens     int             `json:"cached_tokens"`
 	E2ELatency       float64         `json:"e2e_latency"` // s
 	SpecVerifyCt     int             `json:"spec_verify_ct"`
 	FinishReason     json.RawMessage `json:"finish_reason"`

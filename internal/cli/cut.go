@@ -115,7 +115,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 
 // cut writes one file of all ranks, or one file a rank.
 func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
-	p, err := cut.NewRedacted(ctx, set, w, opt.Meter, r)
+	p, err := cut.New(ctx, set, w, opt.Meter, r)
 	if err != nil {
 		return p, nil, err
 	}

@@ -55,14 +55,10 @@ var ErrNothing = errors.New("nothing lies in the window")
 
 // New reads all files of the set and finds the window in each. Files that do
 // not have it are left out of Plan.Set and named in Plan.Lacks.
-func New(ctx context.Context, set traceset.Set, w Window, meter merge.Meter) (*Plan, error) {
-	return NewRedacted(ctx, set, w, meter, nil)
-}
-
-// NewRedacted is New for files that go to strangers: what they say passes
-// through r. Then Plan.File writes one file after the other, and Plan.Merged is
-// not for it.
-func NewRedacted(ctx context.Context, set traceset.Set, w Window, meter merge.Meter, r *redact.Redactor) (*Plan, error) {
+//
+// r is nil but for files that go to strangers: what they say passes through it.
+// Then Plan.File writes one file after the other, and Plan.Merged is not for it.
+func New(ctx context.Context, set traceset.Set, w Window, meter merge.Meter, r *redact.Redactor) (*Plan, error) {
 	all := make([]*survey, len(set.Files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))

@@ -80,7 +80,7 @@ func TestStepsKeepTheirWork(t *testing.T) {
 			set := find(t, "../../testdata/traces/"+name)
 			whole := load(t, set)
 			first, last := 2, 3
-			p, err := New(context.Background(), set, Window{Steps: true, First: first, Last: last}, nil)
+			p, err := New(context.Background(), set, Window{Steps: true, First: first, Last: last}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestWindow(t *testing.T) {
 		{From: Time{NS: 20_000}, To: Time{NS: 30_000}},
 		{From: Time{NS: wall + 120_000, Wall: true}, To: Time{NS: wall + 130_000, Wall: true}},
 	} {
-		p, err := New(context.Background(), find(t, dir), w, nil)
+		p, err := New(context.Background(), find(t, dir), w, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,15 +174,15 @@ func TestWindow(t *testing.T) {
 
 func TestNoWindow(t *testing.T) {
 	set := find(t, "../../testdata/traces/graph_work")
-	_, err := New(context.Background(), set, Window{Steps: true, First: 15, Last: 15}, nil)
+	_, err := New(context.Background(), set, Window{Steps: true, First: 15, Last: 15}, nil, nil)
 	if !errors.Is(err, ErrNothing) {
 		t.Errorf("step 15 of 15: %v", err)
 	}
-	p, err := New(context.Background(), set, Window{Steps: true, First: 13, Last: 99}, nil)
+	p, err := New(context.Background(), set, Window{Steps: true, First: 13, Last: 99}, nil, nil)
 	if err != nil || len(p.Lacks) != 2 || !strings.Contains(p.Lacks[0], "has 15 steps only, cut from 13 to 14") {
 		t.Errorf("%v %v", err, p)
 	}
-	p, err = New(context.Background(), set, Window{From: Time{NS: math.MaxInt64 / 4}, To: Time{Open: true}}, nil)
+	p, err = New(context.Background(), set, Window{From: Time{NS: math.MaxInt64 / 4}, To: Time{Open: true}}, nil, nil)
 	if !errors.Is(err, ErrNothing) || len(p.Lacks) != 2 {
 		t.Errorf("after the end: %v", err)
 	}

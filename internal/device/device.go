@@ -30,7 +30,6 @@ import (
 type (
 	Comm          = comm.Comm
 	GroupOptions  = comm.Options
-	Group         = comm.Group
 	Far           = comm.Far
 	Line          = comm.Line
 	Recording     = record.Recording
@@ -47,18 +46,10 @@ const (
 	Float32  = record.Float32
 	BFloat16 = record.BFloat16
 	Int32    = record.Int32
-	Int64    = record.Int64
-	Uint8    = record.Uint8
 )
 
 // Tensor is an input of an operation with its shape, for recording.
 func Tensor(t DType, dims ...int) Arg { return record.Tensor(t, dims...) }
-
-// Scalar is a number among the inputs of an operation, for recording.
-func Scalar(v int64) Arg { return record.Scalar(v) }
-
-// ErrAborted is in the chain of every error of a group that has ended.
-var ErrAborted = comm.ErrAborted
 
 // Bytes gives the memory of a slice of numbers as bytes, for copies and fills.
 func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }

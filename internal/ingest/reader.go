@@ -31,7 +31,6 @@ type reader struct {
 type mergedInfo struct {
 	Ranks []struct {
 		Label           string          `json:"label"`
-		File            string          `json:"file"`
 		Host            string          `json:"host_name"`
 		TraceID         string          `json:"trace_id"`
 		DistributedInfo json.RawMessage `json:"distributedInfo"`

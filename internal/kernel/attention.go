@@ -2,26 +2,20 @@ package kernel
 
 import "strings"
 
-// AttentionShape is one call of softmax attention over Batch sequences of equal lengths, counted in elements.
-type AttentionShape struct {
+// attention is one call of softmax attention over Batch sequences of equal lengths, counted in elements.
+type attention struct {
 	Batch, Heads, KVHeads int64
 	Q, K                  int64 // new tokens, and tokens attended to, of a sequence
 	DimQK, DimV           int64 // of a head
 	Elem                  int64 // bytes of an element
-	Causal                bool  // each new token attends to those before it, counted from the start (PyTorch's is_causal)
 }
 
-// Cost returns FLOPs = 2·Q·K·H·(dqk+dv) a sequence, the two products without the softmax, and
+// cost returns FLOPs = 2·Q·K·H·(dqk+dv) a sequence, the two products without the softmax, and
 // bytes = Q·H·(dqk+dv) + K·Hkv·(dqk+dv) elements: query and output, key and value, once each.
-// Causal attention drops the masked half of the square of new tokens: 2·q²·H·(dqk+dv)/2, where q = min(Q, K).
-func (a AttentionShape) Cost() (flops, bytes int64, ok bool) {
+func (a attention) cost() (flops, bytes int64, ok bool) {
 	var c checked
 	width := c.add(a.DimQK, a.DimV)
 	flops = c.mul(2, a.Batch, a.Q, a.K, a.Heads, width)
-	if a.Causal {
-		q := min(a.Q, a.K)
-		flops -= c.mul(a.Batch, q, q, a.Heads, width)
-	}
 	bytes = c.mul(a.Elem, a.Batch, width, c.add(c.mul(a.Q, a.Heads), c.mul(a.K, a.KVHeads)))
 	if c.bad {
 		return 0, 0, false
@@ -36,11 +30,11 @@ var sequenceFirst = map[string]bool{
 	"aten::_efficient_attention_forward": true,
 }
 
-// AttentionOf reads the shape of a call of scaled_dot_product_attention, one of its backends
+// attentionOf reads the shape of a call of scaled_dot_product_attention, one of its backends
 // (aten::_scaled_dot_product_flash_attention, …_cudnn_attention, …), or the kernels' own operators
 // (aten::_flash_attention_forward, aten::_cudnn_attention_forward, …). Packed sequences of different lengths, which
-// have three dimensions, are not understood: ok is false. Causal is left false; set it from IsCausal.
-func AttentionOf(op string, dims [][]int64, types []string) (a AttentionShape, ok bool) {
+// have three dimensions, are not understood: ok is false.
+func attentionOf(op string, dims [][]int64, types []string) (a attention, ok bool) {
 	name, isATen := strings.CutPrefix(op, "aten::")
 	switch {
 	case !isATen || strings.HasSuffix(name, "_backward"):
@@ -63,36 +57,7 @@ func AttentionOf(op string, dims [][]int64, types []string) (a AttentionShape, o
 	if q[3] != k[3] || k[token] != v[token] || k[head] != v[head] {
 		return a, false
 	}
-	return AttentionShape{
+	return attention{
 		Batch: q[0], Heads: q[head], KVHeads: k[head], Q: q[token], K: k[token], DimQK: q[3], DimV: v[3], Elem: size,
 	}, true
-}
-
-// causalAt is the position of is_causal among an operator's arguments (pytorch, native_functions.yaml).
-var causalAt = map[string]int{
-	"aten::scaled_dot_product_attention":                     5,
-	"aten::_scaled_dot_product_attention_math":               5,
-	"aten::_scaled_dot_product_flash_attention":              4,
-	"aten::_scaled_dot_product_flash_attention_for_cpu":      4,
-	"aten::_scaled_dot_product_efficient_attention":          6,
-	"aten::_scaled_dot_product_cudnn_attention":              6,
-	"aten::_scaled_dot_product_fused_attention_overrideable": 6,
-	"aten::_flash_attention_forward":                         8,
-	"aten::_cudnn_attention_forward":                         10,
-}
-
-// IsCausal reads is_causal from the values of the call's arguments, Kineto's "Concrete Inputs". known is false when
-// they were not recorded.
-func IsCausal(op string, concrete []string) (causal, known bool) {
-	i, ok := causalAt[op]
-	if !ok || i >= len(concrete) {
-		return false, false
-	}
-	switch concrete[i] {
-	case "True":
-		return true, true
-	case "False":
-		return false, true
-	}
-	return false, false
 }

@@ -31,8 +31,6 @@ var (
 	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
 		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
 	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)
-	// All-reduce kernels with the residual add and RMSNorm of the next layer in them.
-	fusedNorm = regexp.MustCompile(`(?i)all_?reduce_?fusion|(one|two)_?shot_?all_?reduce_?(fusion|norm)|all_?reduce\w*_?(rms|norm)|rmsNormLamport`)
 )
 
 // Collective returns the operation that a kernel of class Comm performs, by the table in this package; ok is false for
@@ -86,12 +84,6 @@ func Synchronising(op string) bool {
 		return true
 	}
 	return false
-}
-
-// FusedNorm reports whether a communication kernel also does the RMSNorm that follows, so that its time is not all
-// communication.
-func FusedNorm(name string) bool {
-	return fusedNorm.MatchString(name) && Classify(name, "") == Comm
 }
 
 // BusFactor turns algorithm bandwidth (bytes over time) into bus bandwidth, which compares with the speed of the link

@@ -7,42 +7,40 @@ func TestCollective(t *testing.T) {
 		name  string
 		op    string // "": no collective
 		waits bool
-		norm  bool
 	}{
-		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", AllReduce, true, false},
-		{"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", AllReduce, true, false},
-		{"ncclAllReduceRingLLKernel_sum_f32(ncclColl)", AllReduce, true, false},
-		{"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(x)", AllReduce, true, false},
-		{"ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32(x)", ReduceScatter, true, false},
-		{"ncclDevKernel_AllGather_RING_LL(x)", AllGather, true, false},
-		{"ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)", ReduceScatter, true, false},
-		{"ncclDevKernel_Broadcast_RING_LL(x)", Broadcast, false, false},
-		{"ncclDevKernel_Reduce_Sum_f32_RING_LL(x)", ReduceOp, false, false},
-		{"ncclDevKernel_SendRecv(x)", SendRecv, false, false},
-		{"ncclDevKernel_AllToAll(x)", AllToAll, true, false},
-		{"ncclDevKernel_Generic_4(x)", Generic, false, false},
-		{"void vllm::cross_device_reduce_2stage<half, 4>(x)", AllReduce, true, false},
-		{"reduce_scatter_cross_device_store", ReduceScatter, true, false},
-		{"void multimem_all_gather_kernel<16>(x)", AllGather, true, false},
-		{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(A)1, half, 8>(x)", AllReduce, true, true},
-		{"void flashinfer::trtllm_moe_allreduce_fusion::moefinalize_allreduce_fusion_kernel_oneshot_lamport<8>(x)", AllReduce, true, true},
-		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<half>(x)", AllReduce, true, true},
-		{"void quickreduce::allreduce_prototype_twoshot<int>(x)", AllReduce, true, false},
-		{"void deep_ep::internode_ll::dispatch<true, 9>(x)", Dispatch, false, false},
-		{"void deep_ep::intranode::combine<half, 8>(x)", Combine, false, false},
-		{"void deep_ep::intranode::barrier<8>(x)", Barrier, true, false},
-		{"void moeA2ACombineKernel<int>(x)", Combine, false, false},
-		{"userbuffers_fp16_sum_inplace_gpu_rw", OtherComm, false, false},
-		{"nvjet_sm90_tst_64x8", "", false, false},
-		{"void at::native::reduce_kernel<512, 1>(x)", "", false, false},
-		{"void vllm::rms_norm_kernel<half>(x)", "", false, false},
-		{"Memcpy PtoP (Device -> Device)", "", false, false},
+		{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", AllReduce, true},
+		{"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", AllReduce, true},
+		{"ncclAllReduceRingLLKernel_sum_f32(ncclColl)", AllReduce, true},
+		{"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(x)", AllReduce, true},
+		{"ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32(x)", ReduceScatter, true},
+		{"ncclDevKernel_AllGather_RING_LL(x)", AllGather, true},
+		{"ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)", ReduceScatter, true},
+		{"ncclDevKernel_Broadcast_RING_LL(x)", Broadcast, false},
+		{"ncclDevKernel_Reduce_Sum_f32_RING_LL(x)", ReduceOp, false},
+		{"ncclDevKernel_SendRecv(x)", SendRecv, false},
+		{"ncclDevKernel_AllToAll(x)", AllToAll, true},
+		{"ncclDevKernel_Generic_4(x)", Generic, false},
+		{"void vllm::cross_device_reduce_2stage<half, 4>(x)", AllReduce, true},
+		{"reduce_scatter_cross_device_store", ReduceScatter, true},
+		{"void multimem_all_gather_kernel<16>(x)", AllGather, true},
+		{"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(A)1, half, 8>(x)", AllReduce, true},
+		{"void flashinfer::trtllm_moe_allreduce_fusion::moefinalize_allreduce_fusion_kernel_oneshot_lamport<8>(x)", AllReduce, true},
+		{"void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<half>(x)", AllReduce, true},
+		{"void quickreduce::allreduce_prototype_twoshot<int>(x)", AllReduce, true},
+		{"void deep_ep::internode_ll::dispatch<true, 9>(x)", Dispatch, false},
+		{"void deep_ep::intranode::combine<half, 8>(x)", Combine, false},
+		{"void deep_ep::intranode::barrier<8>(x)", Barrier, true},
+		{"void moeA2ACombineKernel<int>(x)", Combine, false},
+		{"userbuffers_fp16_sum_inplace_gpu_rw", OtherComm, false},
+		{"nvjet_sm90_tst_64x8", "", false},
+		{"void at::native::reduce_kernel<512, 1>(x)", "", false},
+		{"void vllm::rms_norm_kernel<half>(x)", "", false},
+		{"Memcpy PtoP (Device -> Device)", "", false},
 	}
 	for _, tt := range tests {
 		op, ok := Collective(tt.name)
-		if op != tt.op || ok != (tt.op != "") || Synchronising(op) != tt.waits || FusedNorm(tt.name) != tt.norm {
-			t.Errorf("%q: %q %v, synchronising %v, fused norm %v; want %q, %v, %v",
-				tt.name, op, ok, Synchronising(op), FusedNorm(tt.name), tt.op, tt.waits, tt.norm)
+		if op != tt.op || ok != (tt.op != "") || Synchronising(op) != tt.waits {
+			t.Errorf("%q: %q %v, synchronising %v; want %q, %v", tt.name, op, ok, Synchronising(op), tt.op, tt.waits)
 		}
 	}
 }
@@ -83,17 +81,6 @@ func TestDTypeSize(t *testing.T) {
 	} {
 		if got, ok := DTypeSize(dtype); got != want || ok != (want > 0) {
 			t.Errorf("DTypeSize(%q) = %d, %v, want %d", dtype, got, ok, want)
-		}
-	}
-}
-
-func TestPeakOf(t *testing.T) {
-	if p, ok := PeakOf("NVIDIA H200"); !ok || p != (Peak{989.5e12, 4.8e12}) {
-		t.Errorf("H200: %+v, %v", p, ok)
-	}
-	for _, name := range []string{"", "NVIDIA H100 PCIe", "NVIDIA H200 NVL", "NVIDIA A100-SXM4-40GB"} {
-		if p, ok := PeakOf(name); ok {
-			t.Errorf("%q: %+v, want unknown", name, p)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import "math/bits"
 // matrix products and attentions known here, when a shape is missing or does not fit, or when a result exceeds int64.
 //
 // The result is taken to have the type of the first operand; aten::_scaled_mm's, whose type is not recorded, to have 2
-// bytes an element. Attention is counted in full, because whether it is causal is not in its shapes: see AttentionOf.
+// bytes an element. Attention is counted in full, because whether it is causal is not in its shapes.
 func OpCost(op string, dims [][]int64, types []string) (flops, bytes int64, ok bool) {
 	in := operands{dims, types}
 	switch op {
@@ -32,8 +32,8 @@ func OpCost(op string, dims [][]int64, types []string) (flops, bytes int64, ok b
 	case "aten::linear":
 		return in.linear()
 	}
-	if a, ok := AttentionOf(op, dims, types); ok {
-		return a.Cost()
+	if a, ok := attentionOf(op, dims, types); ok {
+		return a.cost()
 	}
 	return 0, 0, false
 }

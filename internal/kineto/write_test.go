@@ -176,7 +176,7 @@ func TestMergeCutAndCheck(t *testing.T) {
 			}
 
 			window := func(set traceset.Set) []*trace.Trace {
-				p, err := cut.New(ctx, set, cut.Window{Steps: true, First: 1, Last: 2}, nil)
+				p, err := cut.New(ctx, set, cut.Window{Steps: true, First: 1, Last: 2}, nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -139,6 +139,9 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 		WeightBytes: weights, KVBytes: int64(m.blocks) * perBlock, Accelerator: accelerator(),
 	}
 	e.info.Temperature, e.info.TopP, e.info.TopK = samplingDefaults(a.ModelPath)
+	if note := tensor.LevelNote(); note != "" {
+		opt.Log(note)
+	}
 	opt.Log(m.loaded(weights, e.info.KVBytes))
 	return e, nil
 }

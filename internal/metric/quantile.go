@@ -1,9 +1,8 @@
-// Package metric is pure arithmetic on samples: quantiles, summaries, intervals, comparisons of two runs, and the
-// text of a number with its unit.
+// Package metric is pure arithmetic on samples: quantiles, comparisons of two runs, and the text of a number with its
+// unit.
 //
 // Samples are float64, or integers such as nanoseconds; results are float64 in the unit of the sample. Nothing here
-// reads a clock or a file, and what is random is seeded, so equal input gives equal output. Samples hold no NaN
-// unless a function says that it drops them.
+// reads a clock or a file or draws a random number. Samples hold no NaN unless a function says that it drops them.
 package metric
 
 import (
@@ -102,18 +101,6 @@ func Mean[T Number](x []T) float64 {
 		sum += float64(v)
 	}
 	return sum / float64(len(x))
-}
-
-// TrimmedMean returns the mean of what is left of sorted samples when the fraction cut (0 ≤ cut < 0.5, clamped) is
-// dropped from each end; the number dropped is rounded down, as in scipy.stats.trim_mean.
-func TrimmedMean[T Number](sorted []T, cut float64) float64 {
-	n := len(sorted)
-	if n == 0 {
-		return 0
-	}
-	k := int(min(max(cut, 0), 0.5) * float64(n))
-	k = min(k, (n-1)/2) // at least the middle stays
-	return Mean(sorted[k : n-k])
 }
 
 // mid returns the middle of a ≤ b the way Quantile does, so that both medians agree to the last bit.

@@ -63,26 +63,6 @@ func TestMAD(t *testing.T) {
 	}
 }
 
-func TestTrimmedMean(t *testing.T) {
-	tests := []struct {
-		x    []float64
-		cut  float64
-		want float64 // scipy.stats.trim_mean(x, cut)
-	}{
-		{nil, 0.1, 0},
-		{digits, 0, 3.9},
-		{digits, 0.1, 3.625},
-		{digits, 0.25, 11.0 / 3},
-		{[]float64{1, 2, 100}, 0.4, 2},
-		{[]float64{1, 2, 100}, 0.9, 2}, // clamped: the middle stays (scipy gives nan)
-	}
-	for _, tt := range tests {
-		if got := TrimmedMean(slices.Sorted(slices.Values(tt.x)), tt.cut); !near(got, tt.want) {
-			t.Errorf("TrimmedMean(%v, %v) = %v, want %v", tt.x, tt.cut, got, tt.want)
-		}
-	}
-}
-
 // samples makes many shapes: short, long, tied, already sorted, reversed.
 func samples(yield func([]int64) bool) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -149,26 +129,8 @@ func TestInPlaceAllocatesNothing(t *testing.T) {
 	n := testing.AllocsPerRun(10, func() {
 		MedianInPlace(x)
 		MADInPlace(x)
-		Summarize(x)
 	})
 	if n != 0 {
 		t.Errorf("%v allocations, want none", n)
-	}
-}
-
-func TestSummarize(t *testing.T) {
-	ns := []int64{3000, 1000, 4000, 1000, 5000, 9000, 2000, 6000, 5000, 3000}
-	want := Summary{N: 10, Sum: 39000, Mean: 3900, Median: 3500, P90: 6300, P99: 8730, Min: 1000, Max: 9000}
-	got := Summarize(ns)
-	for _, f := range []struct{ got, want *float64 }{{&got.P90, &want.P90}, {&got.P99, &want.P99}} {
-		if near(*f.got, *f.want) {
-			*f.got = *f.want
-		}
-	}
-	if got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-	if got := Summarize(nil); got != (Summary{}) {
-		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -2,7 +2,6 @@ package metric
 
 import (
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -50,21 +49,5 @@ func TestUnits(t *testing.T) {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
 		}
-	}
-}
-
-func TestChange(t *testing.T) {
-	nan := math.NaN()
-	x := []float64{0, 5, 0, 5, 5, nan, 5, 5, 5, 1, 5}
-	if got, want := Segments(x, 1), []Segment{{1, 1}, {3, 4}, {6, 8}, {10, 10}}; !slices.Equal(got, want) {
-		t.Errorf("Segments = %v, want %v", got, want)
-	}
-	for run, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 3, 3: 6, 4: -1} {
-		if got := FirstPersistent(x, 1, run); got != want {
-			t.Errorf("FirstPersistent(run %d) = %d, want %d", run, got, want)
-		}
-	}
-	if got := Segments(nil, 0); got != nil {
-		t.Errorf("Segments of nothing = %v", got)
 	}
 }

@@ -32,9 +32,6 @@ type Args struct{ list []arg }
 // Reset removes all arguments and keeps the memory.
 func (a *Args) Reset() { a.list = a.list[:0] }
 
-// Len is the number of arguments.
-func (a *Args) Len() int { return len(a.list) }
-
 // Int adds a signed integer.
 func (a *Args) Int(name []byte, v int64) { a.list = append(a.list, arg{name, nil, uint64(v), argInt}) }
 

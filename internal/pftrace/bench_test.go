@@ -71,7 +71,7 @@ func BenchmarkPlain(b *testing.B) {
 	e := Event{Dur: 10, Name: []byte("aten::mm"), Cat: []byte("cpu_op")}
 	for b.Loop() {
 		e.TS += 20
-		w.Slice(1, &e)
+		w.slice(1, &e, e.TS+e.Dur)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "slices/s")
 }

@@ -239,8 +239,6 @@ func (d *decoder) event(b []byte, ts int64, flags uint64) error {
 			e.args = append(e.args, a)
 		case 30:
 			e.value = fmt.Sprint(int64(f.val))
-		case 44:
-			e.value = fmt.Sprint(math.Float64frombits(f.val))
 		case 47:
 			e.flows = append(e.flows, f.val)
 		case 48:

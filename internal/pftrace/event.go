@@ -42,19 +42,9 @@ func (e *Event) end() (int64, error) {
 	return e.TS + e.Dur, nil
 }
 
-// Slice writes a slice on a track declared with Writer.Track. The slices of
-// one track must be nested or apart, and come sorted by start, the longer first
-// at equal starts; see the package's notes on order. A TrackWriter asks for
-// the sorting only.
-func (w *Writer) Slice(track uint64, e *Event) {
-	end, err := e.end()
-	if err != nil {
-		w.fail(track, e.TS, err)
-		return
-	}
-	w.slice(track, e, end)
-}
-
+// slice writes a slice that ends at end. The slices of one track must be nested or
+// apart, and come sorted by start, the longer first at equal starts; see the
+// package's notes on order. A TrackWriter asks for the sorting only.
 func (w *Writer) slice(track uint64, e *Event, end int64) {
 	w.event(track, typeSliceBegin, e)
 	if e.Dur >= 0 {
@@ -103,24 +93,11 @@ func (w *Writer) renew() {
 
 // Counter sets the value of a Counter track from ts (ns) on.
 func (w *Writer) Counter(track uint64, ts, value int64) {
-	w.msg = appendInt(w.counter(track), eventCounterValue, value)
-	w.counterPacket(track, ts)
-}
-
-// CounterFloat is Counter for values that are not whole.
-func (w *Writer) CounterFloat(track uint64, ts int64, value float64) {
-	w.msg = appendDouble(w.counter(track), eventDoubleCounterValue, value)
-	w.counterPacket(track, ts)
-}
-
-func (w *Writer) counter(track uint64) []byte {
-	return appendUint(appendUint(w.msg[:0], eventType, typeCounter), eventTrackUUID, track)
-}
-
-func (w *Writer) counterPacket(track uint64, ts int64) {
 	if ts < 0 {
 		w.fail(track, ts, errNegativeTime)
 		return
 	}
+	m := appendUint(appendUint(w.msg[:0], eventType, typeCounter), eventTrackUUID, track)
+	w.msg = appendInt(m, eventCounterValue, value)
 	w.packet(packetTrackEvent, ts)
 }

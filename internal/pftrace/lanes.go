@@ -108,6 +108,3 @@ func (t *TrackWriter) Add(e *Event) bool {
 
 // Instant writes an event without duration, in any order; e.Dur is ignored.
 func (t *TrackWriter) Instant(e *Event) { t.w.Instant(t.track.UUID, e) }
-
-// Lanes is the number of lanes in use.
-func (t *TrackWriter) Lanes() int { return t.lanes.Len() }

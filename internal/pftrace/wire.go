@@ -1,9 +1,6 @@
 package pftrace
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // Field numbers, by message. The comment above each group names the file under
 // protos/perfetto/ that defines it.
@@ -66,7 +63,6 @@ const (
 	eventNameIID            = 10
 	eventTrackUUID          = 11
 	eventCounterValue       = 30 // int64
-	eventDoubleCounterValue = 44
 	eventFlowIDs            = 47 // repeated fixed64, not packed
 	eventTerminatingFlowIDs = 48 // repeated fixed64, not packed
 
@@ -127,10 +123,6 @@ func appendInt(b []byte, field uint64, v int64) []byte {
 
 func appendFixed64(b []byte, field, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(appendTag(b, field, wireFixed64), v)
-}
-
-func appendDouble(b []byte, field uint64, v float64) []byte {
-	return appendFixed64(b, field, math.Float64bits(v))
 }
 
 // appendBytes writes a string, bytes or nested message field.

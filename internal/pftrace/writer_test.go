@@ -52,7 +52,7 @@ func small(w *Writer) {
 		gpu.Add(&Event{TS: 2600, Dur: 100, Name: []byte("early"), Cat: []byte("kernel")})
 		gpu.Add(&Event{TS: 2700, Dur: 100, Name: []byte("after"), Cat: []byte("kernel"), EndFlows: []uint64{1 << 63}})
 		w.Counter(base+3, 2000, -5)
-		w.CounterFloat(base+3, 2300, 1.25)
+		w.Counter(base+3, 2300, 8)
 	}
 }
 
@@ -141,12 +141,12 @@ func TestValuesDoNotEvictNames(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	w.in.limit = 8 << 10
-	w.Track(Track{UUID: 1, Name: "t"})
+	tw := w.Spans(Track{UUID: 1, Name: "t"})
 	var args Args
 	for i := range 2000 {
 		args.Reset()
 		args.String([]byte("id"), fmt.Appendf(nil, "request %d", i))
-		w.Slice(1, &Event{TS: int64(i), Dur: 1, Name: []byte("step"), Args: &args})
+		tw.Add(&Event{TS: int64(i), Dur: 1, Name: []byte("step"), Args: &args})
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
@@ -203,11 +203,10 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"disk", &chunks{}, func(w *Writer) { w.Counter(1, 0, 1) }, "write perfetto trace: disk full"},
-		{"negative start", io.Discard, func(w *Writer) { w.Slice(7, &Event{TS: -5}) }, "track 7: event at -5 ns: a Perfetto trace has no negative time"},
-		{"negative in lanes", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: -5}) }, "track 7: event at -5 ns"},
+		{"negative start", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: -5}) }, "track 7: event at -5 ns: a Perfetto trace has no negative time"},
 		{"negative instant", io.Discard, func(w *Writer) { w.Instant(7, &Event{TS: -5}) }, "track 7: event at -5 ns"},
-		{"negative counter", io.Discard, func(w *Writer) { w.CounterFloat(7, -5, 1) }, "track 7: event at -5 ns"},
-		{"overflow", io.Discard, func(w *Writer) { w.Slice(7, &Event{TS: 2, Dur: math.MaxInt64 - 1}) }, "exceed 64 bits"},
+		{"negative counter", io.Discard, func(w *Writer) { w.Counter(7, -5, 1) }, "track 7: event at -5 ns"},
+		{"overflow", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: 2, Dur: math.MaxInt64 - 1}) }, "exceed 64 bits"},
 		{"first one stays", io.Discard, func(w *Writer) { w.Instant(7, &Event{TS: -5}); w.Instant(8, &Event{TS: -6}) }, "track 7"},
 		{"uuid 0", io.Discard, func(w *Writer) { w.Track(Track{Name: "x"}) }, `track "x": uuid 0 is not from 1`},
 		{"uuid of a lane", io.Discard, func(w *Writer) { w.Track(Track{UUID: 1 << 48, Name: "x"}) }, `track "x": uuid`},
@@ -236,7 +235,7 @@ func TestEndPacketSizes(t *testing.T) {
 	var want []event
 	for shift := range 48 {
 		uuid, ts := uint64(1)<<shift, int64(1)<<(shift+14)
-		w.Slice(uuid|254<<laneShift, &Event{TS: ts - 1, Dur: 1, Name: []byte("x")})
+		w.slice(uuid|254<<laneShift, &Event{TS: ts - 1, Dur: 1, Name: []byte("x")}, ts)
 		want = append(want, event{typ: 2, track: uuid | 254<<laneShift, ts: ts})
 	}
 	if err := w.Flush(); err != nil {

@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	full := func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Retry-After", "7")
-		http.Error(rw, "full", 503)
+		http.Error(rw, "full", http.StatusServiceUnavailable)
 	}
 	die := func(http.ResponseWriter, *http.Request) { cut() }
 	hang := func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,7 +22,6 @@ type rig struct {
 	engine *fakeengine.Engine
 	server *server.Server
 	url    string
-	log    *bytes.Buffer
 }
 
 // newRig answers every prompt with reply, "" for the fake's own words.
@@ -128,10 +126,4 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("never came true: %s", what)
 		}
 	}
-}
-
-// newTestID returns ids that differ.
-func newTestID() func() string {
-	var n atomic.Int64
-	return func() string { return fmt.Sprintf("%032x", n.Add(1)) }
 }

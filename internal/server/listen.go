@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// DefaultPort is SGLang's.
-const DefaultPort = 30000
-
 // Listen opens the port. An empty host is loopback. It refuses a host beyond
 // loopback when there is no API key, before the model is loaded for nothing;
 // [Server.Serve] looks again.

@@ -89,7 +89,6 @@ type File struct {
 	Role   string `json:"role,omitempty"`   // of a server in disaggregated serving: prefill, decode
 	Stage  string `json:"stage,omitempty"`  // of a window split by stage: EXTEND, DECODE
 	Window string `json:"window,omitempty"` // of several that were recorded one after the other: the batch
-	Clock  *Clock `json:"clock,omitempty"`
 }
 
 // Kind is what a file is for.
@@ -111,12 +110,6 @@ const (
 
 // Derived tells that the file was computed of others and may be deleted.
 func (f *File) Derived() bool { return strings.HasPrefix(f.Path, derivedDir+"/") }
-
-// Clock relates the times in a file to the wall clock of the host that made it.
-type Clock struct {
-	WallNS  int64 `json:"wall_ns"`            // Unix time of the file's time 0
-	ErrorNS int64 `json:"error_ns,omitempty"` // most that this may be wrong by; 0: not known
-}
 
 // Rank is a place in the parallel layout; absent coordinates are left out.
 type Rank trace.Rank

@@ -13,7 +13,7 @@ import (
 const good = `{"format": 1, "id": "x", "kind": "bench", "tool": "bench serving", "status": "complete",
  "created": "2025-11-22T13:22:33.5Z", "ended": "2025-11-22T13:23:33Z",
  "machine": {"host": "h", "os": "linux", "arch": "amd64", "cpus": 2}, "pid": 7,
- "files": [{"path": "traces/t.json.gz", "kind": "trace", "size": 5, "rank": {"tp": 0, "pp": 3}, "clock": {"wall_ns": 9}}],
+ "files": [{"path": "traces/t.json.gz", "kind": "trace", "size": 5, "rank": {"tp": 0, "pp": 3}}],
  "numbers": [{"name": "ttft p50", "value": 12.5, "unit": "ms"}], "from": "a later stepscope"}`
 
 func TestParseManifest(t *testing.T) {

@@ -37,26 +37,19 @@ func AttendScratch(n, length int) int {
 	return min(n, attendRows) * roundUp(length)
 }
 
-// Attend computes one query head over the first length positions:
+// AttendRows computes n = len(lengths) query heads that share keys and values.
+// Row i is q[i*ldq:], looks at the first lengths[i] ≥ 1 positions and goes to
+// out[i*ldo:], hd elements each:
 //
 //	out = Σ_t softmax_t(q·K[t] · scale) · V[t]
 //
-// out and q have hd elements. Position t lies in block t/64: column t%64 of the
-// key block [hd][64], row t%64 of the value block [64][hd]. What a block holds
-// past length does not matter. scratch has at least AttendScratch(1, length)
-// elements.
-func Attend(out, q []float32, hd int, kblocks, vblocks [][]float32, length int, scale float32, scratch []float32) {
-	lengths := [1]int{length}
-	AttendRows(out, hd, q, hd, hd, kblocks, vblocks, lengths[:], scale, scratch)
-}
-
-// AttendRows is [Attend] for n = len(lengths) query rows that share keys and
-// values: row i is q[i*ldq:], looks at the first lengths[i] ≥ 1 positions and
-// goes to out[i*ldo:]. The rows may be the query heads of one KV head (ldq =
-// hd) or the tokens of a prefill (lengths rising by one, ldq = heads·hd). The
-// values of all positions below the largest length must be finite. scratch has
-// at least AttendScratch(n, the largest length) elements. A row's result does
-// not depend on the rows beside it.
+// Position t lies in block t/64: column t%64 of the key block [hd][64], row t%64
+// of the value block [64][hd]. What a block holds past length does not matter,
+// but the values of all positions below the largest length must be finite. The
+// rows may be the query heads of one KV head (ldq = hd) or the tokens of a
+// prefill (lengths rising by one, ldq = heads·hd). scratch has at least
+// AttendScratch(n, the largest length) elements. A row's result does not depend
+// on the rows beside it.
 func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vblocks [][]float32, lengths []int, scale float32, scratch []float32) {
 	n := len(lengths)
 	if n == 0 {

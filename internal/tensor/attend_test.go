@@ -102,7 +102,7 @@ func TestAttendRows(t *testing.T) {
 					}
 					// and alone, the same bits
 					one := make([]float32, c.hd)
-					Attend(one, a.q[i*c.ldq:], c.hd, a.kblock, a.vblock, c.lengths[i], float32(scale), scratch)
+					AttendRows(one, c.hd, a.q[i*c.ldq:], c.hd, c.hd, a.kblock, a.vblock, c.lengths[i:i+1], float32(scale), scratch)
 					sameBits(t, fmt.Sprintf("row %d alone", i), one, out[i*ldo:i*ldo+c.hd])
 				}
 			})
@@ -113,11 +113,14 @@ func TestAttendRows(t *testing.T) {
 func TestAttendPanics(t *testing.T) {
 	a := newAttention(8, 16, 70, 16, []int{70})
 	out, scratch := make([]float32, 16), make([]float32, AttendScratch(1, 70))
+	attend := func(kblocks, vblocks [][]float32, length int, scratch []float32) {
+		AttendRows(out, 16, a.q, 16, 16, kblocks, vblocks, []int{length}, 1, scratch)
+	}
 	cases := map[string]func(){
-		"no position":   func() { Attend(out, a.q, 16, a.kblock, a.vblock, 0, 1, scratch) },
-		"too few":       func() { Attend(out, a.q, 16, a.kblock, a.vblock, 129, 1, make([]float32, 256)) },
-		"small blocks":  func() { Attend(out, a.q, 16, a.kblock[:1], [][]float32{make([]float32, 64)}, 3, 1, scratch) },
-		"short scratch": func() { Attend(out, a.q, 16, a.kblock, a.vblock, 70, 1, scratch[:127]) },
+		"no position":   func() { attend(a.kblock, a.vblock, 0, scratch) },
+		"too few":       func() { attend(a.kblock, a.vblock, 129, make([]float32, 256)) },
+		"small blocks":  func() { attend(a.kblock[:1], [][]float32{make([]float32, 64)}, 3, scratch) },
+		"short scratch": func() { attend(a.kblock, a.vblock, 70, scratch[:127]) },
 		"store":         func() { StoreK(a.kblock[0], 64, a.q) },
 	}
 	for name, f := range cases {

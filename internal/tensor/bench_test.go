@@ -81,7 +81,7 @@ func BenchmarkVec(b *testing.B) {
 	}{
 		{"add", func() { Add(dst, x, w) }},
 		{"axpy", func() { Axpy(dst, 1e-9, x) }},
-		{"dot", func() { Dot(x, w) }},
+		{"dot", func() { dot(Current(), x, w) }},
 		{"rmsnorm", func() { RMSNorm(dst, x, w, 1e-5) }},
 		{"silumul", func() { SiLUMul(dst, x, w) }},
 		{"softmax", func() { copy(dst, x); Softmax(dst) }},

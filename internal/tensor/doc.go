@@ -27,10 +27,10 @@
 // An output of [Matrix.Mul] is one chain of additions in the order of the
 // columns, however the work is tiled. So it depends on its own row of
 // activations alone, bit for bit: not on the batch it travels in, the panels
-// of the call or the place in the tile. The same holds for [Attend] and
+// of the call or the place in the tile. The same holds for
 // [AttendRows]. For F32 and BF16 the levels with fused multiply-add agree bit
 // for bit too; Generic rounds each product and differs by that, AVX512BF16 in
 // BF16Dot by the order within a pair. Rounding to bf16 is the same everywhere.
-// The operations that look for a maximum (Softmax, Max, MaxIdx, LogSumExp,
+// The operations that look for a maximum (Softmax, MaxIdx, LogSumExp,
 // attention) say nothing about inputs that hold a NaN.
 package tensor

@@ -22,15 +22,6 @@ func Axpy(dst []float32, a float32, x []float32) {
 	}
 }
 
-// Dot returns Σ a[i]·b[i]. Both have one length.
-func Dot(a, b []float32) float32 {
-	sameLen("dot", len(a), len(b), len(b))
-	if len(a) == 0 {
-		return 0
-	}
-	return dot(Current(), a, b)
-}
-
 // Scale multiplies x by s.
 func Scale(x []float32, s float32) {
 	if len(x) > 0 {
@@ -88,14 +79,6 @@ func Softmax(x []float32) {
 func softmax(level Level, x []float32, by float32) {
 	sum := expSum(level, x, by, maxOf(level, x)*by)
 	scale(level, x, 1/sum)
-}
-
-// Max returns the largest element, -Inf of none. NaNs have no place in x.
-func Max(x []float32) float32 {
-	if len(x) == 0 {
-		return float32(math.Inf(-1))
-	}
-	return maxOf(Current(), x)
 }
 
 // MaxIdx returns the index of the largest element, the first of equals; -1 of

@@ -13,7 +13,6 @@ import (
 // is its place in the list that Steps.List gives, from 0.
 type Step struct {
 	Start, End int64 // ns, as in the file: its base is not added
-	Name       string
 	trace.Step
 }
 
@@ -24,7 +23,6 @@ type Steps struct {
 }
 
 type named struct {
-	name string
 	step trace.Step
 	ok   bool
 }
@@ -37,8 +35,9 @@ func (s *Steps) Event(e *chromejson.Event) {
 	n := s.known[string(e.Value(e.Name))]
 	if n == nil {
 		n = &named{}
-		if json.Unmarshal(e.Value(e.Name), &n.name) == nil {
-			n.step, n.ok = trace.ParseStep(n.name)
+		var name string
+		if json.Unmarshal(e.Value(e.Name), &name) == nil {
+			n.step, n.ok = trace.ParseStep(name)
 		}
 		if s.known == nil {
 			s.known = map[string]*named{}
@@ -55,7 +54,7 @@ func (s *Steps) Event(e *chromejson.Event) {
 	if !ok || !ok2 || dur < 0 {
 		return
 	}
-	st := Step{start, start + dur, n.name, n.step}
+	st := Step{start, start + dur, n.step}
 	if n.step.Mode == "ProfilerStep" {
 		s.profiler = append(s.profiler, st)
 	} else {

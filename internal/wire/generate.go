@@ -99,14 +99,6 @@ func (r *GenerateRequest) Batch() int {
 // IsBatch reports whether the reply is a list.
 func (r *GenerateRequest) IsBatch() bool { return r.Text.Many || r.InputIDs.Many }
 
-// Generated is one reply of /generate, or one event of its stream.
-type Generated struct {
-	Text      string   `json:"text"` // cumulative, unless the server streams increments
-	OutputIDs []int32  `json:"output_ids"`
-	Meta      MetaInfo `json:"meta_info"`
-	Index     *int     `json:"index,omitempty"` // place within a batch; streams of batches only
-}
-
 // FinishReason says why a request ended.
 type FinishReason struct {
 	Type    string          `json:"type"` // stop, length or abort

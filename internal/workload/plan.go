@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -47,16 +46,19 @@ type planRound struct {
 	Delay     time.Duration   `json:"delay_ns,omitempty"`
 }
 
-// Save writes a plan. With times they are the requests' At; nil keeps it.
-func Save(w io.Writer, requests []Request, times []time.Duration) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	if err := write(out, requests, times, func(*planRow) {}); err != nil {
-		return err
+// Hash names a plan: equal hashes are equal requests at equal times. Routing keys
+// are left out, since they have the time of day in them.
+func Hash(requests []Request, times []time.Duration) string {
+	h := sha256.New()
+	if err := write(h, requests, times); err != nil {
+		fmt.Fprint(h, err) // messages that are no JSON, which Build never makes
 	}
-	return out.Flush()
+	return hex.EncodeToString(h.Sum(nil))
 }
 
-func write(w io.Writer, requests []Request, times []time.Duration, change func(*planRow)) error {
+// write writes the plan that makes these requests, without their routing keys.
+// With times they are the requests' At; nil keeps it.
+func write(w io.Writer, requests []Request, times []time.Duration) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for i := range requests {
@@ -67,7 +69,6 @@ func write(w io.Writer, requests []Request, times []time.Duration, change func(*
 		if times != nil {
 			row.At = times[i]
 		}
-		change(row)
 		if err := enc.Encode(row); err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
@@ -75,20 +76,10 @@ func write(w io.Writer, requests []Request, times []time.Duration, change func(*
 	return nil
 }
 
-// Hash names a plan: equal hashes are equal requests at equal times. Routing keys
-// are left out, since they have the time of day in them.
-func Hash(requests []Request, times []time.Duration) string {
-	h := sha256.New()
-	if err := write(h, requests, times, func(row *planRow) { row.RoutingKey = "" }); err != nil {
-		fmt.Fprint(h, err) // messages that are no JSON, which Build never makes
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 func toRow(r *Request) (*planRow, error) {
 	row := &planRow{
 		PromptLen: &r.PromptLen, OutputLen: r.OutputLen, TextLen: &r.TextLen, VisionLen: r.VisionLen,
-		Images: r.Images, RoutingKey: r.RoutingKey, Extra: r.Extra, System: r.System, LoRA: r.LoRA, At: r.At,
+		Images: r.Images, Extra: r.Extra, System: r.System, LoRA: r.LoRA, At: r.At,
 	}
 	var err error
 	for _, turn := range r.Rounds {
@@ -118,12 +109,8 @@ func prompt(text string, tokens []int32, messages json.RawMessage) (json.RawMess
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Load reads the plan in a file, lines that are none being an error: a plan is
-// sent as it is or not at all. tok counts the prompts that have no prompt_len.
-func Load(ctx context.Context, path string, tok Tokenizer) ([]Request, error) {
-	return Build(ctx, Spec{Dataset: "plan", Path: path}, tok)
-}
-
+// plan reads the file, lines that are none being an error: a plan is sent as it
+// is or not at all.
 func (b *builder) plan(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", "a plan, a file with one request in each line")
 	if err != nil {

@@ -2,8 +2,6 @@ package workload
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -43,7 +41,7 @@ func TestPlanOfSGLang(t *testing.T) {
 	sameSet(t, notes, nil)
 }
 
-// What every data set makes can be kept and sent again.
+// What every data set makes is what its plan makes.
 func TestPlanThereAndBack(t *testing.T) {
 	tok := bytesOnly(t)
 	for _, spec := range []Spec{
@@ -67,7 +65,7 @@ func TestPlanThereAndBack(t *testing.T) {
 			}
 			path := filepath.Join(t.TempDir(), "plan.jsonl")
 			first := save(t, path, requests, times)
-			back, err := Load(context.Background(), path, tok)
+			back, err := Build(t.Context(), Spec{Dataset: "plan", Path: path}, tok)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +88,7 @@ func TestPlanThereAndBack(t *testing.T) {
 func save(t *testing.T, path string, requests []Request, times []time.Duration) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Save(&b, requests, times); err != nil {
+	if err := write(&b, requests, times); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
@@ -153,20 +151,8 @@ func TestPlanRefusals(t *testing.T) {
 		if err := os.WriteFile(path, []byte("{\"prompt\":\"fine\"}\n\n"+row+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), want) {
+		if _, err := Build(t.Context(), Spec{Dataset: "plan", Path: path}, nil); err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got  %v\n want %s", row, err, want)
 		}
 	}
 }
-
-func TestSaveSaysWhatFailed(t *testing.T) {
-	full := errors.New("no space left on device")
-	err := Save(failing{full}, make([]Request, 20000), nil)
-	if !errors.Is(err, full) {
-		t.Error(err)
-	}
-}
-
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -174,21 +174,21 @@ func FuzzPlan(f *testing.F) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			return Load(context.Background(), path, nil)
+			return Build(context.Background(), Spec{Dataset: "plan", Path: path}, nil)
 		}
 		first, err := read(data)
 		if err != nil {
 			return
 		}
 		var one, two bytes.Buffer
-		if err := Save(&one, first, nil); err != nil {
+		if err := write(&one, first, nil); err != nil {
 			t.Fatal(err)
 		}
 		second, err := read(one.Bytes())
 		if err != nil {
 			t.Fatalf("%v: %s", err, one.Bytes())
 		}
-		if err := Save(&two, second, nil); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
+		if err := write(&two, second, nil); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
 			t.Errorf("%v\n%s\n%s", err, one.Bytes(), two.Bytes())
 		}
 	})

@@ -27,7 +27,7 @@ func tiny() *Recording {
 	r.SetHost(Thread{PID: 4000, TID: 4001, Name: "scheduler"})
 	step, op, comms, nccl := r.NextExt(), r.NextExt(), r.NextExt(), r.NextExt()
 
-	at, n := r.AddArgs([]Arg{Tensor(BFloat16, 4, 64), Tensor(Float32), Scalar(3)})
+	at, n := r.AddArgs([]Arg{Tensor(BFloat16, 4, 64), Tensor(Float32)})
 	r.AddMemory(Memory{Time: 1500, Addr: 1 << 33, Bytes: 512, Allocated: 512, Reserved: 1024, GPU: true})
 	r.AddMemory(Memory{Time: 1600, Addr: 8, Bytes: -16, Allocated: 0, Reserved: 16})
 	r.AddCall(Call{Start: 2100, End: 2900, Corr: 1, Ext: op, Stack: -1, API: LaunchKernel, Launches: true})

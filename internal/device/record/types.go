@@ -114,26 +114,20 @@ const (
 	Float32 DType = iota
 	BFloat16
 	Int32
-	Int64
-	Uint8
 	numDTypes
 )
 
 // dtypes are PyTorch's names: of record_param_comms, and of "Input type".
 var dtypes = [numDTypes]struct{ comm, input string }{
-	{"Float", "float"}, {"BFloat16", "c10::BFloat16"}, {"Int", "int"}, {"Long", "long int"}, {"Byte", "unsigned char"},
+	{"Float", "float"}, {"BFloat16", "c10::BFloat16"}, {"Int", "int"},
 }
 
-// Arg is an input of an operation: a tensor of up to four dimensions, or a
-// number.
+// Arg is an input of an operation: a tensor of up to four dimensions.
 type Arg struct {
 	Dims  [4]int32
-	Value int64
 	DType DType
-	NDims uint8 // 255: a number
+	NDims uint8
 }
-
-const isScalar = 255
 
 // Tensor is an input with its shape.
 func Tensor(t DType, dims ...int) Arg {
@@ -143,9 +137,6 @@ func Tensor(t DType, dims ...int) Arg {
 	}
 	return a
 }
-
-// Scalar is a number among the inputs.
-func Scalar(v int64) Arg { return Arg{Value: v, NDims: isScalar} }
 
 // Group is a process group, as distributedInfo and collectives name it.
 type Group struct {

@@ -30,17 +30,6 @@ type Seq struct {
 	NoLogits bool // none: the chunk of a prompt that goes on
 }
 
-// logits returns how many rows of logits the sequence gets.
-func (s *Seq) logits() int {
-	switch {
-	case s.NoLogits:
-		return 0
-	case s.WantAll:
-		return len(s.Tokens)
-	}
-	return 1
-}
-
 // Batch is one forward step. All ranks of a model are given the same.
 type Batch struct {
 	Mode Mode

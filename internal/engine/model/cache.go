@@ -1,7 +1,7 @@
 package model
 
 // kvCache is the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
-// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.Attend reads them. Block NumBlocks is always zero. The
+// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.AttendRows reads them. Block NumBlocks is always zero. The
 // blocks of a head follow each other, so that one is read ahead while that before it is worked on.
 type kvCache struct {
 	heads, blocks, size int // size: elements of a block of one head

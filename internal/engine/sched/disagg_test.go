@@ -41,7 +41,6 @@ type link struct {
 	first      *Event
 	blocks     []int32 // the sender's, in order
 	over       bool
-	sentOver   bool
 	expectOver bool
 }
 

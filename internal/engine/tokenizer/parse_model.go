@@ -12,7 +12,6 @@ import (
 type fileModel struct {
 	Type                    string           `json:"type"`
 	Dropout                 *float64         `json:"dropout"`
-	UnkToken                *string          `json:"unk_token"`
 	ContinuingSubwordPrefix *string          `json:"continuing_subword_prefix"`
 	EndOfWordSuffix         *string          `json:"end_of_word_suffix"`
 	ByteFallback            bool             `json:"byte_fallback"`

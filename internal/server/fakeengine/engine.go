@@ -27,7 +27,6 @@ type Options struct {
 	DP         int                                    // default 1
 	OnStep     func(server.Step)                      // batch log
 	Trap       func(r *server.Request) *server.Finish // ends a request before its first token
-	Getenv     func(string) string
 }
 
 // Engine is the fake.

@@ -98,7 +98,7 @@ func closed() chan struct{} {
 func TestBrowser(t *testing.T) {
 	file, digest := binaryTrace(t, 5<<20+3)
 	ui, got := fakePerfetto(t, closed())
-	commands := Pins([]string{"[TP00]", "[TP01]"}, []Note{{4436349792008765, "rank 1 late: 100% & more #1"}})
+	commands := PinRows([]Row{{Rank: "[TP00]"}, {Rank: "[TP01]"}}, []Note{{4436349792008765, "rank 1 late: 100% & more #1"}})
 	s := serve(t, Options{File: file, Title: "4 ranks, run 7", UI: ui, Commands: commands, VisibleStart: 5, VisibleEnd: 7})
 	defer s.cancel()
 	chromium(t, nil, "--disable-popup-blocking", s.url)

@@ -26,18 +26,9 @@ const (
 	maxNote = 80 // characters; a longer text would cover its neighbours
 )
 
-// Pins returns the commands that arrange a merged trace for comparing ranks: everything collapsed, each rank's main
-// stream on top in the given order, below it a row of the steps of each rank, and a note at each finding. The most
-// important come first, and so should findings.
-func Pins(ranks []string, findings []Note) []Command {
-	rows := make([]Row, len(ranks))
-	for i, rank := range ranks {
-		rows[i].Rank = rank
-	}
-	return PinRows(rows, findings)
-}
-
-// PinRows is [Pins] for a server that computes on a stream of its own: each row names it.
+// PinRows returns the commands that arrange a merged trace for comparing ranks: everything collapsed, the rows on top
+// in the given order, below them a row of the steps of each rank, and a note at each finding. The most important come
+// first, and so should findings.
 func PinRows(rows []Row, findings []Note) []Command {
 	// The second argument is optional on paper; given, it keeps Perfetto from asking for it.
 	commands := []Command{{"dev.perfetto.CollapseTracksByRegex", []string{".*", "name"}}}

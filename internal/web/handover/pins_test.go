@@ -25,15 +25,15 @@ func TestPins(t *testing.T) {
 		got  []Command
 		want []Command
 	}{
-		{"nothing", Pins(nil, nil), []Command{collapse, steps}},
-		{"ranks in the given order", Pins([]string{"[TP01]", "TP00"}, nil), []Command{collapse,
+		{"nothing", PinRows(nil, nil), []Command{collapse, steps}},
+		{"ranks in the given order", PinRows([]Row{{Rank: "[TP01]"}, {Rank: "TP00"}}, nil), []Command{collapse,
 			pin(`(^|[^\w-])TP01(?![\w-]).*> stream 7(?!\w)[ ()\d]*$`),
 			pin(`(^|[^\w-])TP00(?![\w-]).*> stream 7(?!\w)[ ()\d]*$`),
 			steps}},
 		{"own stream", PinRows([]Row{{"[TP00-DP01]", "stream 23 "}}, nil), []Command{collapse,
 			pin(`(^|[^\w-])TP00-DP01(?![\w-]).*> stream 23(?!\w)[ ()\d]*$`),
 			steps}},
-		{"notes", Pins(nil, []Note{{4436349792008765, "rank 2 late\n from step 7"}, {-3, strings.Repeat("ä", 81)}}), []Command{collapse, steps,
+		{"notes", PinRows(nil, []Note{{4436349792008765, "rank 2 late\n from step 7"}, {-3, strings.Repeat("ä", 81)}}), []Command{collapse, steps,
 			note("4436349792008765", "rank 2 late from step 7"),
 			note("-3", strings.Repeat("ä", 79)+"…")}},
 	}
@@ -49,18 +49,18 @@ func TestPins(t *testing.T) {
 // TestPinsOfManyRanks: the rows of every rank are pinned, and the link has room for notes.
 func TestPinsOfManyRanks(t *testing.T) {
 	for _, n := range []int{1, 16, 17, 64, 100} {
-		var ranks []string
+		var ranks []Row
 		for i := range n {
-			ranks = append(ranks, fmt.Sprintf("[TP%02d]", i))
+			ranks = append(ranks, Row{Rank: fmt.Sprintf("[TP%02d]", i)})
 		}
-		commands := Pins(ranks, make([]Note, 10))
+		commands := PinRows(ranks, make([]Note, 10))
 		all := ""
 		for _, c := range commands {
 			all += strings.Join(c.Args, " ")
 		}
 		for _, r := range ranks {
-			if !strings.Contains(all, strings.Trim(r, "[]")) {
-				t.Errorf("%d ranks: %s is not pinned", n, r)
+			if !strings.Contains(all, strings.Trim(r.Rank, "[]")) {
+				t.Errorf("%d ranks: %s is not pinned", n, r.Rank)
 			}
 		}
 		link, err := newLink(Options{Commands: commands}.withDefaults())

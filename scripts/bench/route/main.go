@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command route measures what stepscope's router adds to a server: see README.md one
 // directory up. The router has one core, this client and the mock server the other.
 package main
