@@ -117,7 +117,7 @@ func (h *half) sample() {
 				continue
 			}
 			ranks++
-			for f, v := range [6]int64{p.Total, p.Compute, p.ExposedComm, p.CommWait, p.Idle, p.HostGap} {
+			for f, v := range [6]int64{p.Total - p.waiting, p.Compute, p.ExposedComm, p.CommWait, p.Idle - p.IdleBy.none, p.HostGap} {
 				sum[f] += float64(v)
 			}
 		}

@@ -107,12 +107,13 @@ func (a *analyzer) common() []Finding {
 			continue
 		}
 		late := t.IdleBy.Host + t.IdleBy.Sync + t.IdleBy.Launch
-		if s := share(late, t.Total); s > hostShare {
+		working := t.Total - t.IdleBy.Between
+		if s := share(late, working); s > hostShare {
 			f := Finding{
 				Kind: HostBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseHost,
 				CostNSPerStep: late / int64(t.Steps), ID: "host_bound-" + kind,
 				Title: fmt.Sprintf("%s steps are host-bound: the devices idle %s of the time waiting for launches, and are busy %s",
-					kind, metric.Percent(s), metric.Percent(share(t.Busy(), t.Total))),
+					kind, metric.Percent(s), metric.Percent(share(t.Busy(), working))),
 			}
 			if s > hostShareHigh {
 				f.Severity = "high"
@@ -210,7 +211,7 @@ func (a *analyzer) unpaired(kind string) (sum int64) {
 // hostIsLate tells whether hosts keep devices waiting over the whole capture.
 func (a *analyzer) hostIsLate() bool {
 	t := a.timeOf("all")
-	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total) > hostShare
+	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total-t.IdleBy.Between) > hostShare
 }
 
 // culprit is the rank that cost the others most in a step, and why.
@@ -291,6 +292,13 @@ func (a *analyzer) data() []Finding {
 			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s of the GPU time of %s steps is in replayed graphs, which emit no layer-wise ranges: to see their layers, run the server with --disable-cuda-graph",
 				metric.Percent(share(t.Graphs, t.GPU)), t.Kind))
 		}
+	}
+	if t := a.timeOf("all"); t != nil && share(t.IdleBy.Between, t.Total) > hostShare {
+		text := "no step was under way, and nothing tells whether there were requests"
+		if 2*t.IdleBy.none > t.IdleBy.Between {
+			text = "no request was under way: the devices waited for requests, not for their hosts"
+		}
+		add("info", "data-between", fmt.Sprintf("for %s of the time %s", metric.Percent(share(t.IdleBy.Between, t.Total)), text))
 	}
 	if len(s.Missing) > 0 {
 		add("medium", "data-missing", fmt.Sprintf("%d ranks are missing (%s): what they did and who waited for them is unknown", len(s.Missing), strings.Join(s.Missing, ", ")))

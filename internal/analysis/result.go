@@ -107,6 +107,8 @@ type Time struct {
 	// ExposedWait is the part of ExposedComm that is waiting; the rest is transfer.
 	ExposedWait int64 `json:"exposed_wait_ns"`
 	IdleBy      Idle  `json:"idle_by"`
+
+	waiting int64 // of Total: no request was under way; idle, or what other servers sent was copied
 }
 
 // Busy is the time in which the device did anything.
@@ -120,6 +122,9 @@ type Idle struct {
 	Device   int64 `json:"device_ns"`   // launched in time, started late: dependencies, gaps inside graphs, a shared GPU
 	Profiler int64 `json:"profiler_ns"` // the profiler's own stalls
 	Unknown  int64 `json:"unknown_ns"`  // no launch recorded
+	Between  int64 `json:"between_ns"`  // between steps, without requests under way as far as the trace tells
+
+	none int64 // of Between: for sure without
 }
 
 // TimeRow is a Time for one rank and step kind. Sums run over the kind's steps.

@@ -57,13 +57,13 @@ func (a *analyzer) markSlow() {
 	}
 }
 
-// took is how long a rank's step was: on the device, or on the host if there is
-// no device.
+// took is how long a rank's step was: on the device, without what followed when no
+// request was under way, or on the host if there is no device.
 func (a *analyzer) took(s *StepRank) int64 {
 	if a.hostOnly {
 		return s.CPU
 	}
-	return s.Total
+	return s.Total - s.waiting
 }
 
 // timeParts are the parts of a step that can grow, for people.
@@ -77,6 +77,7 @@ var timeParts = []struct {
 	{"copies", func(t *StepRank) int64 { return t.ExposedCopy }},
 	{"host-bound idle", func(t *StepRank) int64 { return t.HostGap }},
 	{"idle on the device", func(t *StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
+	{"the time until the next, in which nothing tells whether there were requests,", func(t *StepRank) int64 { return t.IdleBy.Between - t.IdleBy.none }},
 	{"the profiler", func(t *StepRank) int64 { return t.IdleBy.Profiler }},
 }
 

@@ -131,6 +131,7 @@ func (t *Time) Add(o *Time) {
 	t.CommWait += o.CommWait
 	t.ExposedWait += o.ExposedWait
 	t.IdleBy.add(&o.IdleBy)
+	t.waiting += o.waiting
 }
 
 func (i *Idle) add(o *Idle) {
@@ -140,6 +141,8 @@ func (i *Idle) add(o *Idle) {
 	i.Device += o.Device
 	i.Profiler += o.Profiler
 	i.Unknown += o.Unknown
+	i.Between += o.Between
+	i.none += o.none
 }
 
 // waitsByStep sums each step's waiting in collectives, and the part of it
@@ -178,7 +181,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 		return parts
 	}
 	bounds := r.deviceWindows()
-	blocked, profiler := r.blockedSpans(), r.intervals(trace.Overhead)
+	blocked, profiler, pauses := r.blockedSpans(), r.intervals(trace.Overhead), a.pauses(r)
 	for i := range r.ops {
 		if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
 			parts[o.step].Kernels++
@@ -228,10 +231,12 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 				t.ExposedComm += n
 			case active[inCopy] > 0:
 				t.ExposedCopy += n
+				t.waiting += overlap(pauses.none, cursor, cursor+n)
 			default:
 				t.Idle += n
 				if idle != nil {
 					t.IdleBy.add(idle)
+					t.waiting += idle.none
 					idle = nil
 				}
 			}
@@ -251,7 +256,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 			continue
 		}
 		if running == 0 && lastEnded >= 0 && o.start > cursor && cursor >= bounds[0] {
-			idle, cause := r.idle(cursor, o, blocked, profiler)
+			idle, cause := r.idle(cursor, o, blocked, profiler, &pauses)
 			a.gap(r, cursor, o, lastEnded, cause)
 			spend(o.start, &idle)
 		} else {
@@ -308,7 +313,7 @@ func union(in []interval) []interval {
 
 // idle splits the time from a, when the device fell idle, to the start of op
 // o, by what kept it waiting. The parts sum up to the gap.
-func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profiler []interval) (idle Idle, cause string) {
+func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profiler []interval, p *pauses) (idle Idle, cause string) {
 	gap := o.start - a
 	if starved := overlap(r.noCore, a, o.start); 2*starved > gap {
 		// A core is the host's to give.
@@ -316,7 +321,11 @@ func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profil
 		return idle, "host"
 	}
 	if o.call < 0 {
-		idle.Unknown = gap
+		idle.Between, idle.none = overlap(p.all, a, o.start), overlap(p.none, a, o.start)
+		idle.Unknown = gap - idle.Between
+		if idle.Between > idle.Unknown {
+			return idle, "between"
+		}
 		return idle, "unknown"
 	}
 	c := &r.calls[o.call]
@@ -330,9 +339,13 @@ func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profil
 	host := asked - a
 	idle.Profiler = overlap(profiler, a, asked)
 	idle.Sync = min(overlap(blocked[c.track], a, asked), host-idle.Profiler)
-	idle.Host = host - idle.Profiler - idle.Sync
-	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler)
+	idle.Between = min(overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)
+	idle.none = min(overlap(p.none, a, asked), idle.Between)
+	idle.Host = host - idle.Profiler - idle.Sync - idle.Between
+	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between)
 	switch largest {
+	case idle.Between:
+		cause = "between"
 	case idle.Host:
 		cause = "host"
 	case idle.Launch:

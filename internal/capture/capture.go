@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -117,7 +118,11 @@ type Session struct {
 	w       Window
 	o       Options
 	members []*member
+	down    []downServer // behind a router, and left out
 }
+
+// several tells whether each server has a directory of its own.
+func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 
 // member is one server in a session.
 type member struct {
@@ -176,7 +181,8 @@ var Activities = []string{"CPU", "GPU", "MEM", "RPD", "CUDA_PROFILER", "XPU"}
 var namePart = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127})?$`)
 
 // Start arms the profilers of all targets, side by side, and returns. If one
-// cannot be started those that were are stopped again.
+// cannot be started those that were are stopped again; but of the workers behind a
+// router those that are down are left out, and have their Problem in the result.
 func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
@@ -197,14 +203,14 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	}
 	for _, m := range s.members {
 		m.dir = path.Join(w.OutputDir, s.ID)
-		if len(s.members) > 1 {
+		if s.several() {
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
 	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
 		return nil, err
 	}
-	if err := s.each(func(m *member) error { return m.start(ctx) }); err != nil {
+	if err := s.eachUp(func(m *member) error { return m.start(ctx) }); err != nil {
 		if left := s.abort(ctx); left != nil {
 			err = fmt.Errorf("%w; and %w", err, left)
 		}
@@ -232,19 +238,31 @@ func (s *Session) each(f func(*member) error) error {
 	case 1:
 		return errs[0]
 	}
-	return fmt.Errorf("%w (and %d more servers failed)", errs[0], len(errs)-1)
+	return fmt.Errorf("%w (and of %d more)", errs[0], len(errs)-1)
 }
 
 // Stop ends the windows that may still record, and returns when the servers have
-// written them. One that has closed by itself is no error.
+// written them. One that has closed by itself is no error. Of several servers those
+// that fail are logged, and Collect has what the others recorded; only if all fail
+// there is an error.
 func (s *Session) Stop(ctx context.Context) error {
-	return s.each(func(m *member) error {
+	var failed atomic.Int32
+	err := s.each(func(m *member) error {
 		if !m.recording() {
 			return nil
 		}
 		_, err := m.stop(ctx)
-		return err
+		if err == nil || ctx.Err() != nil || len(s.members) == 1 {
+			return err
+		}
+		s.o.Log(err.Error())
+		failed.Add(1)
+		return nil
 	})
+	if n := int(failed.Load()); err == nil && n == len(s.members) {
+		err = fmt.Errorf("none of the %d servers could be stopped", n)
+	}
+	return err
 }
 
 // abortPatience is how long a server may take to write a window that nobody wants

@@ -42,7 +42,7 @@ type ServerResult struct {
 	Missing []string `json:"missing"`          // ranks and stages without a whole trace
 	Broken  []string `json:"broken"`           // files that are not whole, and why
 	Notes   []string `json:"notes"`
-	Problem string   `json:"problem,omitempty"` // why there is nothing
+	Problem string   `json:"problem,omitempty"` // why there is nothing; of a worker behind a router that was down, too
 	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
 	// Loads is what a prefill or decode server said of its queues meanwhile.
 	Loads []trace.Load `json:"loads,omitempty"`
@@ -64,6 +64,9 @@ func (r *Result) Incomplete() bool {
 // after all profilers are stopped. Directories that got nothing are not left behind.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
+	for i := range s.down {
+		res.Servers = append(res.Servers, s.down[i].result())
+	}
 	if s.w.NumSteps == 0 {
 		if err := s.Stop(ctx); err != nil && ctx.Err() == nil {
 			return nil, err
@@ -80,7 +83,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	for i, m := range s.members {
 		wg.Go(func() {
 			to := dir
-			if len(s.members) > 1 {
+			if s.several() {
 				to = filepath.Join(dir, m.Name)
 			}
 			of[i], res.Servers[i] = m.collect(ctx, to)

@@ -22,6 +22,7 @@ type savedSession struct {
 	ID      string        `json:"id"`
 	Window  Window        `json:"window"`
 	Servers []savedServer `json:"servers"`
+	Down    []downServer  `json:"down,omitempty"`
 }
 
 type savedServer struct {
@@ -50,7 +51,7 @@ func (s *Session) Save(dir string) error {
 			return err
 		}
 	}
-	saved := savedSession{Format: 1, ID: s.ID, Window: s.w}
+	saved := savedSession{Format: 1, ID: s.ID, Window: s.w, Down: s.down}
 	for _, m := range s.members {
 		server := savedServer{
 			URL: m.URL, Front: m.front, Via: m.via, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, Dir: m.dir, Steps: m.steps, HasSteps: m.hasSteps, Args: m.raw,
@@ -79,7 +80,7 @@ func Resume(dir string, keys Target, o Options) (*Session, error) {
 	if err := json.Unmarshal(text, &saved); err != nil || saved.Format != 1 || len(saved.Servers) == 0 {
 		return nil, fmt.Errorf("%s: is no session of this version", path)
 	}
-	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults()}
+	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults(), down: saved.Down}
 	for _, v := range saved.Servers {
 		m := &member{
 			Target: Target{URL: v.URL, Role: v.Role, Name: v.Name, Header: keys.Header, AdminKey: keys.AdminKey}, front: v.Front, via: v.Via, w: s.w, o: &s.o, kind: v.Kind, info: v.Info, raw: v.Args,

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -66,9 +67,9 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 
 // gateway asks a router for its workers: stepscope's and SGLang's model gateway, the
 // latter by its present and its older route. nil: it is none.
-func (m *member) gateway(ctx context.Context) *routerError {
+func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
-		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
+		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
 		if err != nil || r.status != http.StatusOK {
 			continue
 		}
@@ -135,7 +136,7 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 			all, members = append(all, m.Target), append(members, m)
 			continue
 		}
-		s.o.Log(fmt.Sprintf("%s: is a router of %d workers, which are recorded", m.URL, len(routers[i].workers)))
+		s.o.Log(fmt.Sprintf("%s: is a router before %d workers", m.URL, len(routers[i].workers)))
 		for _, w := range routers[i].workers {
 			own := &member{Target: Target{URL: w.url, Role: w.role, Header: m.Header, AdminKey: m.AdminKey}, w: s.w, o: &s.o, front: m.URL, via: w.via}
 			all, members = append(all, own.Target), append(members, own)
@@ -148,7 +149,7 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 		m.Target = all[i]
 	}
 	s.members = members
-	return s.each(func(m *member) error {
+	return s.eachUp(func(m *member) error {
 		if m.front == "" {
 			return nil
 		}
@@ -169,7 +170,7 @@ func (m *member) reach(ctx context.Context) error {
 	if !strangeLoopback(ctx, m.URL, m.front) {
 		var r *reply
 		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.status == http.StatusServiceUnavailable {
-			return fmt.Errorf("%s: is not ready (503 %s): try again when it has started", m.URL, r.text())
+			return m.notReady(r)
 		}
 	}
 	if err != nil {
@@ -181,11 +182,19 @@ func (m *member) reach(ctx context.Context) error {
 			if m.Role != "" {
 				flag = "--" + m.Role + "-url"
 			}
-			return fmt.Errorf("%s: is a router, and a worker of it cannot be reached from here: give the URL of each as it is seen from here, with %s: %w", m.front, flag, err)
+			return &downError{m.URL, "cannot be reached from here", fmt.Sprintf("%s is a router: give the URL of each worker of it as it is seen from here, with %s: %v", m.front, flag, err), err}
 		}
 		m.via = via
+		if _, late := m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); late != nil && ctx.Err() == nil {
+			return late // connect would wait longer
+		}
 	}
+	direct := err
 	err = m.connect(ctx)
+	var down *downError
+	if errors.As(err, &down) && errors.Is(direct, syscall.ECONNREFUSED) {
+		return direct // the plainer of two that say the same
+	}
 	if err == nil && m.via != "" {
 		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
 	}

@@ -93,7 +93,7 @@ func TestBehindRouter(t *testing.T) {
 		if _, err := Start(t.Context(), []Target{target}, Window{OutputDir: t.TempDir()}, patient(Options{})); err != nil {
 			t.Fatal(err)
 		}
-		open, err := StopAll(t.Context(), []Target{target}, Options{})
+		open, _, err := StopAll(t.Context(), []Target{target}, Options{})
 		if err != nil || !open[p] || !open[d] || len(open) != 2 {
 			t.Errorf("%v, %v", open, err)
 		}

@@ -142,17 +142,33 @@ func (m *member) unreachable(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		m.record(false) // it has ended
-		return fmt.Errorf("%s: no server answers there (connection refused): start it, or correct the URL", m.URL)
+		return &downError{m.URL, "no server answers there (connection refused)", "start it, or correct the URL", err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: does not answer in time: %w", m.URL, context.DeadlineExceeded)
+		return &downError{m.URL, "does not answer in time", "", context.DeadlineExceeded}
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return fmt.Errorf("%s: cannot be reached: %w", m.URL, err)
+	return &downError{m.URL, fmt.Sprintf("cannot be reached (%v)", err), "", err}
+}
+
+// notReady is the error of a server that answers with 503.
+func (m *member) notReady(r *reply) error {
+	return &downError{m.URL, fmt.Sprintf("is not ready (503 %s)", r.text()), "try again when it has started", nil}
 }
 
 // connect finds out what the server is.
 func (m *member) connect(ctx context.Context) error {
+	err := m.identify(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		// A router may wait for one of its workers.
+		if e := m.gateway(ctx, reachPatience); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+func (m *member) identify(ctx context.Context) error {
 	m.kind = Unknown
 	for _, route := range []string{"/server_info", "/get_server_info"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
@@ -165,13 +181,16 @@ func (m *member) connect(ctx context.Context) error {
 			}
 			break
 		}
-		if r.status == http.StatusServiceUnavailable {
-			return fmt.Errorf("%s: is not ready (503 %s): try again when it has started", m.URL, r.text())
+		switch r.status {
+		case http.StatusServiceUnavailable:
+			return m.notReady(r)
+		case http.StatusBadGateway, http.StatusGatewayTimeout: // what is before it says so
+			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.status, r.text()), "", nil}
 		}
 	}
 	if m.kind == Unknown || m.kind == SGLang {
 		// A gateway's own /server_info is one of its workers'.
-		if e := m.gateway(ctx); e != nil {
+		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}
 	}
@@ -197,7 +216,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	}
 	// SGLang's small balancer answers for its workers.
 	if all["prefill"] != nil && all["decode"] != nil && all["tp_size"] == nil {
-		if e := m.gateway(ctx); e != nil {
+		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}
 		return m.balancer(all)

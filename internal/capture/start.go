@@ -163,6 +163,8 @@ func (m *member) refusedStart(ctx context.Context, r *reply) error {
 	switch {
 	case strings.Contains(text, "already in progress"), r.status == http.StatusConflict:
 		return fmt.Errorf("%s: a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
+	case m.via != "" && (r.status == http.StatusBadGateway || r.status == http.StatusServiceUnavailable):
+		return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.status, text), "", nil}
 	case r.status == http.StatusNotFound && m.kind == VLLM:
 		return fmt.Errorf("%s: vLLM has profile routes only when it was started with --profiler-config '{\"profiler\":\"torch\",\"torch_profiler_dir\":\"DIR\"}' (before 0.13: with VLLM_TORCH_PROFILER_DIR=DIR)", m.URL)
 	case r.status == http.StatusNotFound:
@@ -247,15 +249,16 @@ func (m *member) disarm(ctx context.Context) error {
 }
 
 // StopAll ends whatever the servers record, whoever started it. The map tells
-// which had something open; those behind a router are in it under their own URLs.
-func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, err error) {
+// which had something open; those behind a router are in it under their own URLs, but
+// those that are down are not: their URLs are apart.
+func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
 	targets, err = named(targets)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &Session{o: o.withDefaults()}
 	if err := s.connect(ctx, targets); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	open = map[string]bool{}
 	var mu sync.Mutex
@@ -266,5 +269,8 @@ func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]
 		open[m.URL] = err == nil && end == wasOpen
 		return err
 	})
-	return open, err
+	for _, d := range s.down {
+		down = append(down, d.URL)
+	}
+	return open, down, err
 }

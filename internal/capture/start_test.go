@@ -79,11 +79,11 @@ func TestStartRefused(t *testing.T) {
 		{"gateway that answers as a worker", `{"tp_size":1}`, func(f *fake) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /workers", 200, `{"workers":[{"url":"http://127.0.0.1:1","worker_type":"decode"}],"total":1}`)
-		}, "a worker of it cannot be reached from here: give the URL of each as it is seen from here, with --decode-url: http://127.0.0.1:1: no server answers"},
+		}, "http://127.0.0.1:1: cannot be reached from here: {url} is a router: give the URL of each worker of it as it is seen from here, with --decode-url: http://127.0.0.1:1: no server answers"},
 		{"older gateway", "", func(f *fake) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /list_workers", 200, `{"urls":["http://127.0.0.1:1"]}`)
-		}, "is a router, and a worker of it cannot be reached"},
+		}, "cannot be reached from here: {url} is a router: give"},
 		{"absurd sizes", `{"tp_size":1000000000}`, nil, "says it has a parallel size of 1000000000"},
 	} {
 		f := newFake(t, false, c.info)
@@ -94,7 +94,11 @@ func TestStartRefused(t *testing.T) {
 			url = "http://127.0.0.1:1"
 		}
 		_, err := Start(t.Context(), []Target{{URL: url}}, Window{OutputDir: "/out", NumSteps: 1}, quick(Options{Now: fixed}))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), url) || strings.Contains(err.Error(), "\n") {
+		want, at := strings.ReplaceAll(c.want, "{url}", url), url
+		if strings.HasPrefix(want, "http://") || strings.HasPrefix(want, "cannot be reached") {
+			at = "http://127.0.0.1:1: " // of a worker
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), at) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -180,7 +184,7 @@ func TestCheck(t *testing.T) {
 func TestStopAll(t *testing.T) {
 	busy, idle := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
 	busy.open = true
-	open, err := StopAll(t.Context(), []Target{{URL: busy.url}, {URL: idle.url}}, Options{})
+	open, _, err := StopAll(t.Context(), []Target{{URL: busy.url}, {URL: idle.url}}, Options{})
 	if err != nil || !open[busy.url] || open[idle.url] || busy.isOpen() {
 		t.Errorf("%v, %v", open, err)
 	}
@@ -189,7 +193,7 @@ func TestStopAll(t *testing.T) {
 	old.routes["POST /end_profile"] = old.routes["POST /stop_profile"]
 	delete(old.routes, "POST /stop_profile")
 	old.open = true
-	if open, err := StopAll(t.Context(), []Target{{URL: old.url}}, Options{}); err != nil || !open[old.url] {
+	if open, _, err := StopAll(t.Context(), []Target{{URL: old.url}}, Options{}); err != nil || !open[old.url] {
 		t.Errorf("%v, %v", open, err)
 	}
 }

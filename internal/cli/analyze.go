@@ -209,6 +209,9 @@ func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captur
 		return nil, err
 	}
 	c := &captured{set: set, traces: traces}
+	if len(traces) == 0 && len(failures) == 1 {
+		return nil, fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
+	}
 	for _, f := range failures {
 		e.warn("%s: %v", f.Path, f.Err)
 		e.incomplete()

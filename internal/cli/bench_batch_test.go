@@ -300,7 +300,6 @@ func (s *stopAt) Write(p []byte) (int, error) {
 // TestBatchesInterrupted: what was measured is told and kept, and the status says
 // why it ended.
 func TestBatchesInterrupted(t *testing.T) {
-	homes(t)
 	for _, c := range []struct {
 		args string
 		at   string // interrupt when this is printed
@@ -312,6 +311,7 @@ func TestBatchesInterrupted(t *testing.T) {
 		{"offline --dataset-name random --num-prompts 50 --random-input 64 --random-output 2000 --skip-warmup", "Benchmark...", "", 0},
 	} {
 		t.Run(c.args, func(t *testing.T) {
+			homes(t)
 			results := filepath.Join(t.TempDir(), "r.jsonl")
 			ctx, cancel := context.WithCancel(t.Context())
 			out := &stopAt{text: c.at, stop: cancel}
@@ -320,15 +320,20 @@ func TestBatchesInterrupted(t *testing.T) {
 			if status := e.main(ctx, args); status != exitInterrupted || !strings.Contains(out.String(), c.want) || !strings.HasSuffix(out.String(), "stepscope: interrupted\n") {
 				t.Errorf("status %d\n%s", status, out)
 			}
+			if c.rows == 0 {
+				if list, err := store.List(storeRoot(t)); err != nil || len(list) > 0 {
+					t.Errorf("a run is left that has nothing: %+v, %v", list, err)
+				}
+				if _, err := os.Stat(results); err == nil {
+					t.Error("a file of results is left that has none")
+				}
+				return
+			}
 			last := lastRun(t)
 			if kept, _ := last.Batches(); last.Status() != store.Interrupted || len(kept) != c.rows {
 				t.Errorf("the run is %s, and has %d batches", last.Status(), len(kept))
 			}
-			if c.rows == 0 {
-				if _, err := os.Stat(results); err == nil {
-					t.Error("a file of results is left that has none")
-				}
-			} else if keys := keysOf(t, results); len(keys) != c.rows {
+			if keys := keysOf(t, results); len(keys) != c.rows {
 				t.Errorf("rows %q", keys)
 			}
 		})

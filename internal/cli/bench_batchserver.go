@@ -27,7 +27,7 @@ type batchServerCmd struct {
 	caseFlags
 	batchDataFlags
 	batchProfileFlags
-	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server; without it one is started in this process, with the model flags."`
+	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
 	Backend string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
 	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
 
@@ -74,12 +74,9 @@ type batchDataFlags struct {
 // BeforeReset looks at what is given: a server needs no --model-path, and one that
 // is started here runs the largest batch unless it is told to run less.
 func (c *batchServerCmd) BeforeReset(k *kong.Context) error {
-	given := func(name string) bool {
-		return slices.ContainsFunc(k.Args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
-	}
-	c.limited = given("max-running-requests")
+	c.limited = given(k, "max-running-requests")
 	for _, f := range k.Flags() {
-		if f.Name == "model-path" && given("base-url") {
+		if f.Name == "model-path" && given(k, "base-url") {
 			f.Required = false
 		}
 	}

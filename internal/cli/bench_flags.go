@@ -256,7 +256,7 @@ func (f *profileFlags) targets(base string, header http.Header) []capture.Target
 // clientFlags say whom a benchmark talks to.
 type clientFlags struct {
 	Backend   string `name:"backend" default:"sglang" help:"sglang, sglang-oai, sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt, truss, sglang-embedding, …"`
-	BaseURL   string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
+	BaseURL   string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server; --host and --port, if given too, do not count, as with SGLang's client."`
 	Host      string `name:"host" default:"0.0.0.0"`
 	Port      int    `name:"port" placeholder:"N" help:"Default: the backend's."`
 	APIKey    string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`

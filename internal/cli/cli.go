@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -146,6 +147,11 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		return e.exit(ctx, usagef("%s", text))
 	}
 	return e.exit(ctx, cmd.Run())
+}
+
+// given tells whether a flag is on the command line, whatever its default is.
+func given(k *kong.Context, name string) bool {
+	return slices.ContainsFunc(k.Args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
 }
 
 // exit turns a verb's error into text and status.

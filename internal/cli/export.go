@@ -63,6 +63,9 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 		res, err = export.File(ctx, set, out, format, opt)
 	}
 	opt.Read.Meter.Close()
+	if errors.Is(err, export.ErrNothing) && len(res.Failed) == 1 {
+		return fmt.Errorf("%s: %s", res.Failed[0].File, res.Failed[0].Reason)
+	}
 	if res != nil && ctx.Err() == nil {
 		e.exportNotes(res, set.Files)
 	}

@@ -52,7 +52,7 @@ func TestExport(t *testing.T) {
 		{"DIR DIR/none -o DIR/out.csv", exitIncomplete, "exported 6 spans", "none: no such file", "out.csv"},
 		{"DIR/w-TP-1.trace.json -o DIR/out.csv", exitIncomplete, "exported 3 spans of 1 rank in", "missing TP00", "out.csv"},
 		{"BROKEN -o DIR/out.csv", exitIncomplete, "exported 5 spans", "w-TP-1.trace.json: ", "out.csv"},
-		{"BROKEN/w-TP-2.trace.json -o DIR/out.csv", exitFailed, "", "nothing could be read", ""},
+		{"BROKEN/w-TP-2.trace.json -o DIR/out.csv", exitFailed, "", "w-TP-2.trace.json: the file is empty\n", ""},
 		{"DIR -o DIR/w-TP-0.trace.json --format csv", exitFailed, "", "is one of the inputs", ""},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -70,6 +70,9 @@ func TestExport(t *testing.T) {
 			}
 			if !strings.Contains(stderr.String(), c.stderr) || c.stderr == "" && stderr.Len() > 0 {
 				t.Errorf("stderr %q", stderr.String())
+			}
+			if n := strings.Count(stderr.String(), "\n"); c.status == exitFailed && n != 1 {
+				t.Errorf("%d lines say what is wrong: %q", n, stderr.String())
 			}
 			want := []string{"w-TP-0.trace.json", "w-TP-1.trace.json"}
 			if c.written != "" {

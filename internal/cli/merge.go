@@ -77,6 +77,9 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	}
 	res, err := c.write(ctx, e, set, out, opt)
 	meter.Close()
+	if errors.Is(err, merge.ErrNothing) && len(res.Files) == 1 && res.Files[0].Problem != nil {
+		return fmt.Errorf("%s: %v", pathOf(res.Files[0].File, set.Files), res.Files[0].Problem)
+	}
 	if res != nil && ctx.Err() == nil {
 		e.warnProblems(res.Files, set.Files)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/stepscope/stepscope/internal/analysis"
 	profiler "github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -89,6 +91,14 @@ func (c *profileCmd) Help() string {
   stepscope profile stop --url http://localhost:30000`
 }
 
+// BeforeReset refuses two lengths of one window.
+func (c *profileCmd) BeforeReset(k *kong.Context) error {
+	if given(k, "duration") && given(k, "num-steps") {
+		return usagef("--duration and --num-steps: a window has one length, leave one of them out")
+	}
+	return nil
+}
+
 // Run profiles.
 func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
@@ -153,7 +163,10 @@ func (c *profileCmd) start(ctx context.Context, e *env, targets []profiler.Targe
 
 func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target, opt profiler.Options) error {
 	if c.Dir == "" {
-		open, err := profiler.StopAll(ctx, targets, opt)
+		open, down, err := profiler.StopAll(ctx, targets, opt)
+		if len(down) > 0 {
+			e.incomplete()
+		}
 		for _, url := range slices.Sorted(maps.Keys(open)) {
 			switch {
 			case open[url]:

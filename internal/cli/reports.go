@@ -55,6 +55,9 @@ func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet
 		traces, err := e.readReport(ctx, in, f)
 		if ctx.Err() != nil {
 			err = ctx.Err()
+		} else if err != nil && len(set.Files) == 1 {
+			t.close()
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		} else if err != nil {
 			e.warn("%s: %v", f.Path, err)
 			e.incomplete()

@@ -60,7 +60,7 @@ func TestReports(t *testing.T) {
 		{"cut SET/one.nsys-rep --steps 1-5 -o SET/out", exitIncomplete, "", "SET/one.nsys-rep (TP00): has 2 steps only", "out"},
 		{"check SET/one.nsys-rep", 0, "2 decode", "", ""},
 		{"check SET/one.nsys-rep --json", 0, `"path": "SET/one.nsys-rep (TP00)"`, "", ""},
-		{"open SET/bad.nsys-rep", exitFailed, "", "nothing could be read", ""},
+		{"open SET/bad.nsys-rep", exitFailed, "", "bad.nsys-rep: no table of a report", ""},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			tmp := t.TempDir()

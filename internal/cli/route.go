@@ -14,7 +14,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/launch"
 	"github.com/stepscope/stepscope/internal/route"
-	"github.com/stepscope/stepscope/internal/server"
 )
 
 // routeCmd is "route", SGLang's launch_router and its mini balancer.
@@ -90,7 +89,7 @@ func (c *routeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ln, err := server.Listen(c.Host, c.Port, c.APIKey)
+	ln, err := listen(c.Host, c.Port, c.APIKey)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -64,6 +65,16 @@ func (c *sendCmd) Help() string {
   stepscope send --max-new-tokens 64 --stream
   stepscope send --url http://host:30000 --prompt "Why is the sky blue?" --temperature 0.7
   stepscope send --batch-size 4 --random-input-len 1024 --ignore-eos`
+}
+
+// BeforeReset refuses two addresses. (SGLang's program has no --base-url.)
+func (c *sendCmd) BeforeReset(k *kong.Context) error {
+	for _, name := range []string{"host", "port"} {
+		if given(k, "base-url") && given(k, name) {
+			return usagef("--base-url has host and port: leave out --%s", name)
+		}
+	}
+	return nil
 }
 
 // Run sends.

@@ -94,7 +94,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 			Grace: c.DrainTimeout, Log: launch.NewLog(e.stderr).Line, Loaded: collectGarbage,
 		})
 	}
-	ln, err := server.Listen(c.Host, c.Port, c.APIKey)
+	ln, err := listen(c.Host, c.Port, c.APIKey)
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,16 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		err = closeErr
 	}
 	return err
+}
+
+// listen opens a port for serve and route. Not to give a key beyond loopback is the
+// user's mistake.
+func listen(host string, port int, key string) (net.Listener, error) {
+	ln, err := server.Listen(host, port, key)
+	if errors.Is(err, server.ErrNeedKey) {
+		return nil, usageError{err}
+	}
+	return ln, err
 }
 
 func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }

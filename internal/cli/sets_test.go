@@ -49,7 +49,7 @@ func TestMergeCheckCut(t *testing.T) {
 		{"merge SET/w-TP-0.trace.json SET/none", exitIncomplete, "merged 1 of 1 files", "none: no such file", "merged-w.trace.json.gz"},
 		{"merge SET/w-TP-0.trace.json", exitIncomplete, "merged 1 of 1 files", "distributedInfo says 2 ranks", "merged-w.trace.json.gz"},
 		{"merge BROKEN -o SET/", exitIncomplete, "merged 2 of 3 files, not all of them whole, 13 events", "w-TP-1.trace.json: the file ends in the middle of an event at byte ", "merged-w.trace.json.gz"},
-		{"merge BROKEN/w-TP-2.trace.json", exitFailed, "", "nothing could be read", ""},
+		{"merge BROKEN/w-TP-2.trace.json", exitFailed, "", "w-TP-2.trace.json: the file is empty\n", ""},
 		{"merge TWO -o SET/", 0, "merged 2 of 2 files", "2 profiling windows found, taking the newest, w (others: v;", "merged-w.trace.json.gz"},
 		{"merge TWO -o SET/ --profile-id v", exitIncomplete, "merged 1 of 1 files", "", "merged-v.trace.json.gz"},
 		{"merge TWO --profile-id u", exitUsage, "", `no trace files of profile id "u", there are: w, v`, ""},
@@ -92,6 +92,9 @@ func TestMergeCheckCut(t *testing.T) {
 			}
 			if !strings.Contains(stderr.String(), c.stderr) || c.stderr == "" && c.status == 0 && stderr.Len() > 0 {
 				t.Errorf("stderr %q", stderr.String())
+			}
+			if n := strings.Count(stderr.String(), "\n"); c.status == exitFailed && n != 1 {
+				t.Errorf("%d lines say what is wrong: %q", n, stderr.String())
 			}
 			want := []string{"w-TP-0.trace.json", "w-TP-1.trace.json"}
 			if c.files != "" {

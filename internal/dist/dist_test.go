@@ -206,7 +206,7 @@ func TestStrangers(t *testing.T) {
 	}
 	go join(0)
 	for line := range said {
-		if strings.Contains(line, "Waiting for 1 more nodes") {
+		if strings.Contains(line, "Waiting for 1 more node at ") {
 			break
 		}
 	}

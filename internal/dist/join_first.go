@@ -28,7 +28,11 @@ func (j *joining) first(ctx context.Context) error {
 		}
 		return errors.New(text)
 	}
-	o.Log(fmt.Sprintf("Waiting for %d more nodes at %s", o.Nodes-1, o.Addr))
+	nodes := "nodes"
+	if o.Nodes == 2 {
+		nodes = "node"
+	}
+	o.Log(fmt.Sprintf("Waiting for %d more %s at %s", o.Nodes-1, nodes, o.Addr))
 	for n := 1; n < o.Nodes; n++ {
 		a, err := j.arrival(ctx)
 		if err != nil {

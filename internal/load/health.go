@@ -127,7 +127,7 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 		out.SendLateP50, out.SendLateP99, out.SendLateP999, out.SendLateMax = q(0.5), q(0.99), q(0.999), lates[len(lates)-1]
 		verdict := judge(float64(out.SendLateP99), ttft)
 		worse(verdict)
-		say("%s: requests were sent %s late at p99, %s at most (median TTFT %s)", verdict, ns(out.SendLateP99), ns(out.SendLateMax), ns(int64(ttft)))
+		say("%s: requests were sent %s late at p99, %s at most (median TTFT %s)", verdict, metric.Duration(out.SendLateP99), metric.Duration(out.SendLateMax), metric.Duration(ttft))
 	}
 
 	all := h.lag.N() + h.unstamped.Load() + h.unsound.Load()
@@ -146,9 +146,9 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 	verdict := judge(float64(out.StampErrP99), gap)
 	worse(verdict)
 	if byRead {
-		say("%s: receive times are those of the reads, %s late at p99 by the canary (typical time between events %s)", verdict, ns(out.StampErrP99), ns(int64(gap)))
+		say("%s: receive times are those of the reads, %s late at p99 by the canary (typical time between events %s)", verdict, metric.Duration(out.StampErrP99), metric.Duration(gap))
 	} else {
-		say("%s: receive times are the kernel's, off by at most %s; the reads themselves came %s later at p99", verdict, ns(out.StampErrP99), ns(h.lag.Quantile(0.99)))
+		say("%s: receive times are the kernel's, off by at most %s; the reads themselves came %s later at p99", verdict, metric.Duration(out.StampErrP99), metric.Duration(h.lag.Quantile(0.99)))
 	}
 
 	if out.StallCount > 0 {
@@ -157,7 +157,7 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 			verdict = "suspect"
 		}
 		worse(verdict)
-		say("%s: the client stood still %d times for over 1 ms, %s at most", verdict, out.StallCount, ns(out.StallMax))
+		say("%s: the client stood still %d times for over 1 ms, %s at most", verdict, out.StallCount, metric.Duration(out.StallMax))
 	}
 	if out.MergedReads > 0 {
 		part := float64(out.MergedReads) / float64(max(out.Reads, 1))
@@ -169,26 +169,14 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 			}
 		}
 		worse(verdict)
-		say("%s: %.1f%% of reads brought several events of one stream: %s", verdict, 100*part, who)
+		say("%s: %s of reads brought several events of one stream: %s", verdict, metric.Percent(part), who)
 	}
 	if pause > stall {
-		say("the garbage collector stopped the client for %s", ns(int64(pause)))
+		say("the garbage collector stopped the client for %s", metric.Duration(pause))
 	}
 	if d := abs(r.clock.drift()); d > int64(time.Millisecond) {
 		worse("suspect")
-		say("suspect: the wall clock was set by %s during the run", ns(r.clock.drift()))
+		say("suspect: the wall clock was set by %s during the run", metric.Duration(r.clock.drift()))
 	}
 	return out
-}
-
-// ns writes a time for people.
-func ns(d int64) string {
-	t := time.Duration(d)
-	switch {
-	case t >= time.Second:
-		return t.Round(10 * time.Millisecond).String()
-	case t >= time.Millisecond:
-		return t.Round(10 * time.Microsecond).String()
-	}
-	return t.Round(100 * time.Nanosecond).String()
 }

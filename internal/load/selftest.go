@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/metric"
 )
 
 // SelfTestOptions say how the self test starts its parts and what it measures.
@@ -112,7 +114,7 @@ func (r *Row) judge() {
 			r.Missed = append(r.Missed, fmt.Sprintf("%s %s, goal %s", what, text(got), text(goal)))
 		}
 	}
-	times := func(v float64) string { return ns(int64(v)) }
+	times := func(v float64) string { return metric.Duration(int64(v)) }
 	g, t := r.Shape.Goal, r.Timing
 	hold("ITL error by reads", t.UserITL99, g.UserITL, times)
 	if r.Client.Stamps == "kernel" {
@@ -140,7 +142,7 @@ func (r *Row) Cells() []string {
 		if !there {
 			return "-"
 		}
-		return ns(int64(v))
+		return metric.Duration(int64(v))
 	}
 	events := t.Events > 0
 	kernel := events && c.Stamps == "kernel"

@@ -29,7 +29,7 @@ func TestDocumentedFields(t *testing.T) {
 		seen[typ] = true
 		for i := range typ.NumField() {
 			f := typ.Field(i)
-			if name := f.Tag.Get("json"); name == "-" {
+			if name := f.Tag.Get("json"); name == "-" || !f.IsExported() {
 				continue
 			} else if name != "" && !regexp.MustCompile("`([a-z_]+\\.)?"+name+"`").Match(text) {
 				t.Errorf("docs/formats/analysis.md does not name %s.%s", typ.Name(), name)
@@ -53,7 +53,7 @@ func TestDocumentedFields(t *testing.T) {
 	}
 	for _, row := range r.Times {
 		by := row.IdleBy
-		if row.Compute+row.ExposedComm+row.ExposedCopy+row.Idle != row.Total || by.Host+by.Sync+by.Launch+by.Device+by.Profiler+by.Unknown != row.Idle {
+		if row.Compute+row.ExposedComm+row.ExposedCopy+row.Idle != row.Total || by.Host+by.Sync+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != row.Idle {
 			t.Error("the parts in the example do not sum up")
 		}
 	}

@@ -169,7 +169,7 @@ func kernelsTable(r *analysis.Report, limit int) *table {
 		t.rows = append(t.rows, []cell{
 			nameCell(k.Short, k.Name), textCell(k.Class), textCell(k.Kind), shareCell(k.Share),
 			barCell(segment{k.Class, ratio(finite(k.Share), longest)}), durCell(k.Total), countCell(k.Count),
-			durCell(k.Median), durCell(k.P99), spanCell(k), shareCell(k.Spread),
+			durCell(k.Median), durCell(k.P99), spanCell(k), excessCell(k.Spread),
 			rateCell(k.TFLOPs), rateCell(k.GBs), timed,
 		})
 	}

@@ -192,7 +192,7 @@ func elementsCell(n int64) cell {
 // outside of steps.
 func layerShare(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
 
-func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, shareCell(spread)) }
+func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
 
 // slowestCell names a rank only where it differs from the others.
 func slowestCell(r *analysis.Report, slowest int, spread float64) cell {

@@ -94,6 +94,16 @@ func countCell[T ~int | ~int64](n T) cell {
 // significant digits), so that the points of a column stand below each other.
 func shareCell(f float64) cell { return cell{text: share(f), num: finite(f)} }
 
+// excessCell shows by what part something is more than something else, from tenfold on
+// as a factor: "12.3 %", "×40".
+func excessCell(f float64) cell {
+	c := shareCell(f)
+	if c.num >= 9 {
+		c.text = "×" + metric.Count(int64(math.Round(1+c.num)))
+	}
+	return c
+}
+
 func share(f float64) string {
 	f = finite(f)
 	switch {

@@ -203,7 +203,7 @@ func segmentRune(name string) string {
 		return "▒"
 	case "copy":
 		return "▪"
-	case "idle", "unknown", "profiler":
+	case "idle", "unknown", "profiler", "between":
 		return "·"
 	case "sync", "MoE":
 		return "▓"

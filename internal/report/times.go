@@ -38,7 +38,7 @@ func idleParts(i *analysis.Idle) []struct {
 		ns   int64
 	}{
 		{"host", i.Host}, {"sync", i.Sync}, {"launch", i.Launch},
-		{"device", i.Device}, {"profiler", i.Profiler}, {"unknown", i.Unknown},
+		{"device", i.Device}, {"profiler", i.Profiler}, {"unknown", i.Unknown}, {"between", i.Between},
 	}
 }
 
@@ -178,9 +178,14 @@ func idleTable(r *analysis.Report, limit int) *table {
 		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
 		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true, drop: 3}},
 	}
+	between := slices.ContainsFunc(rows, func(t analysis.TimeRow) bool { return t.IdleBy.Between > 0 })
+	if between {
+		t.legend = append(t.legend, "between")
+		t.lead += " between: no step was due, as far as the trace tells."
+	}
 	for _, name := range t.legend {
 		c := column{name: name, right: true}
-		if name == "profiler" || name == "unknown" {
+		if name == "profiler" || name == "unknown" || name == "between" {
 			c.drop = 2
 		}
 		t.cols = append(t.cols, c)
@@ -194,7 +199,7 @@ func idleTable(r *analysis.Report, limit int) *table {
 			durCell(int64(float64(perStep(r, row)) * ratio(row.Idle, row.Total))),
 			barCell(idleSegments(&row.IdleBy, row.Total)...),
 		}
-		for _, p := range idleParts(&row.IdleBy) {
+		for _, p := range idleParts(&row.IdleBy)[:len(t.legend)] {
 			cells = append(cells, shareCell(ratio(p.ns, row.Total)))
 		}
 		t.rows = append(t.rows, cells)

@@ -24,7 +24,7 @@ func Listen(host string, port int, apiKey string) (net.Listener, error) {
 	}
 	if apiKey == "" && !Loopback(ln.Addr()) {
 		ln.Close()
-		return nil, fmt.Errorf("%s: %w", host, errNeedKey)
+		return nil, fmt.Errorf("%s: %w", host, ErrNeedKey)
 	}
 	return ln, nil
 }

@@ -57,8 +57,8 @@ func New(e Engine, o Options) *Server {
 // Handler returns the HTTP handler, for a server on loopback.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// errNeedKey is returned when an open server would be reachable from elsewhere.
-var errNeedKey = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
+// ErrNeedKey is returned when an open server would be reachable from elsewhere.
+var ErrNeedKey = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
 
 // Serve answers requests on ln until ctx ends. Then it refuses new requests,
 // lets running ones finish for at most Options.DrainTimeout, aborts the rest with
@@ -66,7 +66,7 @@ var errNeedKey = errors.New("listening beyond loopback needs an API key (--api-k
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if !Loopback(ln.Addr()) {
 		if s.o.APIKey == "" {
-			return fmt.Errorf("%s: %w", ln.Addr(), errNeedKey)
+			return fmt.Errorf("%s: %w", ln.Addr(), ErrNeedKey)
 		}
 		s.public.Store(true)
 	}

@@ -279,8 +279,24 @@ func (r *Run) ReadJSON(kind Kind, v any) error {
 
 // Finish ends the writing of a run, with what went wrong if anything did. The
 // first call counts, so that a deferred one can stand for all that was not
-// thought of.
+// thought of. A run that failed, or was interrupted, before it had anything to keep
+// is removed: what went wrong its command says.
 func (r *Run) Finish(status Status, cause error) error {
+	first, err := r.finish(status, cause)
+	if first && err == nil && status != Complete && r.empty() {
+		return Remove(r.dir, true)
+	}
+	return err
+}
+
+// empty tells whether there is nothing but, perhaps, what a server was started with.
+func (r *Run) empty() bool {
+	found, err := r.OnDisk()
+	return err == nil && !slices.ContainsFunc(found, func(f Found) bool { return !f.Missing && f.Kind != KindServerArgs })
+}
+
+// finish is Finish of what is to be kept; first: no call came before.
+func (r *Run) finish(status Status, cause error) (first bool, err error) {
 	r.mu.Lock()
 	records := r.records
 	r.mu.Unlock()
@@ -291,7 +307,7 @@ func (r *Run) Finish(status Status, cause error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock == nil {
-		return nil
+		return false, nil
 	}
 	m := r.m
 	m.Status, m.Ended = status, r.now().UTC()
@@ -304,8 +320,7 @@ func (r *Run) Finish(status Status, cause error) error {
 			m.Files[i].Size = st.Size()
 		}
 	}
-	err := m.write(r.dir)
-	if err == nil {
+	if err = m.write(r.dir); err == nil {
 		r.m = m
 	} else {
 		r.status = Broken
@@ -316,5 +331,5 @@ func (r *Run) Finish(status Status, cause error) error {
 	if err == nil {
 		err = cut
 	}
-	return err
+	return true, err
 }
