@@ -296,7 +296,7 @@ func (a *analyzer) data() []Finding {
 	if t := a.timeOf("all"); t != nil && share(t.IdleBy.Between, t.Total) > hostShare {
 		text := "no step was under way, and nothing tells whether there were requests"
 		if 2*t.IdleBy.none > t.IdleBy.Between {
-			text = "no request was under way: the devices waited for requests, not for their hosts"
+			text = "no request was under way: the devices waited for requests, unless some were in a queue, which the traces do not show"
 		}
 		add("info", "data-between", fmt.Sprintf("for %s of the time %s", metric.Percent(share(t.IdleBy.Between, t.Total)), text))
 	}

@@ -24,13 +24,15 @@ const (
 	usualLeast   = 3          // of pauses with requests under way, to say what is usual
 )
 
-// under is whether requests were under way between a step and the next.
+// under is whether requests were under way between a step and the next; of ranks that
+// step together the largest holds.
 type under int8
 
 const (
-	untold under = iota
-	someUnder
+	unsaid under = iota // beside an idle step: only ranks with requests can say
 	noneUnder
+	untold
+	someUnder
 )
 
 // pauses are the times of a rank's host between steps in which no step was due as far
@@ -38,23 +40,32 @@ const (
 type pauses struct{ all, none []interval }
 
 // pauses finds them. Ranks make each step together, so a step was due when the first of
-// them began it: where one is late the others show it.
+// them began it, and for the requests of any: where one is late the others show it.
 func (a *analyzer) pauses(r *rank) (p pauses) {
 	n := len(r.steps)
 	if n < 2 || r.rule != trace.ByAnnotations {
 		return p
 	}
-	told := r.requestsUnder()
+	told := slices.Clone(r.requestsUnder())
 	due := make([]int64, n) // on the rank's own clock
 	for i := range r.steps {
 		due[i] = r.steps[i].start
-		for _, q := range a.ranks {
+	}
+	for _, q := range a.ranks {
+		if q == r || !a.together(r, q) {
+			continue
+		}
+		theirs := q.requestsUnder()
+		for i := range r.steps {
 			at := i + r.first - q.first
-			if q.t.Source.Rank.DP != r.t.Source.Rank.DP || at < 0 || at >= len(q.steps) {
+			if at < 0 || at >= len(q.steps) {
 				continue
 			}
 			ahead := r.wall(r.steps[i].start) - q.wall(q.steps[at].start)
 			due[i] = min(due[i], r.steps[i].start-ahead)
+			if i < len(told) && at < len(theirs) {
+				told[i] = max(told[i], theirs[at])
+			}
 		}
 	}
 	limit := r.unusual(told)
@@ -63,13 +74,22 @@ func (a *analyzer) pauses(r *rank) (p pauses) {
 		switch {
 		case told[i] == noneUnder && to-from > pauseLeast:
 			p.none = append(p.none, interval{from, to})
-		case told[i] == untold && to-from > limit:
+		case (told[i] == untold || told[i] == unsaid) && to-from > limit:
 		default:
 			continue
 		}
 		p.all = append(p.all, interval{from, to})
 	}
 	return p
+}
+
+// together tells whether two ranks make the same steps: those of one replica do, and
+// replicas that share collectives (data-parallel attention).
+func (a *analyzer) together(r, q *rank) bool {
+	x, y := &r.t.Source, &q.t.Source
+	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.domains, func(d *domain) bool {
+		return len(d.matches) > 0 && slices.Contains(d.ranks, r) && slices.Contains(d.ranks, q)
+	})
 }
 
 // unusual is the time between steps above which one is a pause where nothing tells.
@@ -100,8 +120,11 @@ func (r *rank) unusual(told []under) int64 {
 // requestsUnder tells, for each step but the last, whether requests were under way
 // until the next: by their ids, else by numbers.
 func (r *rank) requestsUnder() []under {
-	n := len(r.steps)
-	out := make([]under, n-1)
+	if r.under != nil || len(r.steps) < 2 {
+		return r.under
+	}
+	out := make([]under, len(r.steps)-1)
+	r.under = out
 	last, named := map[string]int{}, true
 	for i := range r.steps {
 		ids := r.t.Strings.Get(r.steps[i].requests)
@@ -117,28 +140,44 @@ func (r *rank) requestsUnder() []under {
 		r.countUnder(out)
 		return out
 	}
+	delete(last, "")
 	reach := 0 // the last step of all requests so far
 	for i := range out {
 		for id := range strings.SplitSeq(r.t.Strings.Get(r.steps[i].requests), ",") {
 			reach = max(reach, last[id])
 		}
-		if out[i] = noneUnder; reach > i {
+		switch {
+		case reach > i:
 			out[i] = someUnder
+		case !r.idleBeside(i):
+			out[i] = noneUnder
 		}
 	}
 	return out
 }
 
+// idleBeside tells whether a step or the next is idle.
+func (r *rank) idleBeside(i int) bool {
+	return r.steps[i].info.Kind == trace.IdleStep || r.steps[i+1].info.Kind == trace.IdleStep
+}
+
 // countUnder goes by batch sizes. A server that prefills makes no decode step of
 // requests that were not there before; and if the decode step after some prefills has
-// more requests than those brought, others went on through them. (A decode server, all
-// of whose requests come from elsewhere, tells nothing; nor does a window of prefills.)
+// more requests than those brought, others went on through them. Without prefills it may
+// be a decode server, whose requests come from elsewhere: a batch of several that comes
+// back no larger went on, or else all ended in one step and as many began in one, while a
+// single request may be another. A window of prefills tells nothing.
 func (r *rank) countUnder(out []under) {
 	prefills := slices.ContainsFunc(r.steps, func(s step) bool { return s.info.Kind == trace.Prefill || s.info.Kind == trace.Mixed })
 	for i := range out {
-		next := &r.steps[i+1].info
+		before, next := &r.steps[i].info, &r.steps[i+1].info
+		if !r.idleBeside(i) {
+			out[i] = untold
+		}
 		switch {
-		case next.Kind == trace.Decode && prefills, next.Kind == trace.Mixed && next.Batch > 1:
+		case next.Kind == trace.Decode && prefills, next.Kind == trace.Mixed && next.Batch > 1,
+			before.Kind == trace.Decode && next.Kind == trace.Decode && next.Batch > 1 && next.Batch <= before.Batch,
+			next.Kind == trace.Denoising && !strings.HasPrefix(r.t.Strings.Get(r.steps[i+1].name), "denoising_step_0_"):
 			out[i] = someUnder
 		case next.Kind == trace.Prefill:
 			brought := 0

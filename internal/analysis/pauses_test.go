@@ -20,6 +20,9 @@ func TestPauses(t *testing.T) {
 	few := []string{decode("a"), decode("a"), decode("a"), decode("a"), decode("a")}
 	bare := []string{"step[DECODE bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]"}
 	fills := []string{"step[EXTEND bs=1 toks=9]", "step[EXTEND bs=1 toks=9]", "step[EXTEND bs=1 toks=9]"}
+	several := []string{"step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"}
+	image := []string{"denoising_step_0_t1000", "denoising_step_1_t750", "denoising_step_2_t500", "denoising_step_3_t250"}
+	vllm := []string{"execute_context_0(0)_generation_8(8)", "execute_context_0(0)_generation_8(8)", "execute_context_0(0)_generation_8(8)"}
 	mixed := []string{"step[EXTEND bs=2 toks=9]", "step[DECODE bs=2]", "step[DECODE bs=2]", "step[DECODE bs=2]"}
 	for _, c := range []struct {
 		name  string
@@ -37,6 +40,12 @@ func TestPauses(t *testing.T) {
 		{"none goes on after a prefill", few, []string{prefill("b"), decode("b")}, 300 * ms, "between", true},
 		{"a prompt in pieces", []string{prefill("a"), prefill("b")}, []string{prefill("b")}, 300 * ms, "host", false},
 		{"no ids, a decode server or a slow host", bare, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, decode alone, a batch as large as before", several, []string{"step[DECODE bs=4]"}, 300 * ms, "host", false},
+		{"no ids, decode alone, one of the batch has ended", several, []string{"step[DECODE bs=3]"}, 300 * ms, "host", false},
+		{"no ids, decode alone, one left or one new", several, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, vLLM's decode steps", vllm, []string{"execute_context_0(0)_generation_8(8)"}, 300 * ms, "host", false},
+		{"the next denoising step of an image", image, []string{"denoising_step_4_t100"}, 300 * ms, "host", false},
+		{"another image", image, []string{"denoising_step_0_t1000"}, 300 * ms, "between", false},
 		{"no ids, not far above what is usual", bare, []string{"step[DECODE bs=1]"}, ms / 2, "host", false},
 		{"no ids, a server that prefills", mixed, []string{"step[DECODE bs=2]"}, 300 * ms, "host", false},
 		{"no ids, more decode than were brought", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=3]"}, 300 * ms, "host", false},
@@ -49,7 +58,10 @@ func TestPauses(t *testing.T) {
 			step := func(text string, after int64) {
 				at += after
 				name, ids, _ := strings.Cut(text, "] ")
-				s := y.span(trace.UserAnnotation, 0, strings.TrimSuffix(name, "]")+"]", at, at+ms)
+				if strings.HasPrefix(name, "step[") {
+					name = strings.TrimSuffix(name, "]") + "]"
+				}
+				s := y.span(trace.UserAnnotation, 0, name, at, at+ms)
 				if ids != "" {
 					s.Detail = int32(y.t.Strings.Intern([]byte(ids)))
 				}
@@ -114,5 +126,94 @@ func TestPauseOfOneRank(t *testing.T) {
 		if by := row.IdleBy; abs(by.Host-host) > 2*ms || abs(by.Between-197*ms) > 2*ms {
 			t.Errorf("%s: %+v, want %d of the host's", row.Rank, by, host)
 		}
+	}
+}
+
+// TestPauseWithIdleReplicas: replicas that step together (data-parallel attention)
+// wait for each other's requests, so an idle one goes by what the busy one has.
+func TestPauseWithIdleReplicas(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct{ name, last, want string }{
+		{"the other's request goes on", "a", "host"},
+		{"the other gets a new one", "b", "between"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ts []*trace.Trace
+			for dp := range 2 {
+				y := newToy()
+				for i := range int64(6) {
+					at, id := 2*i*ms, "a"
+					if i == 5 {
+						at, id = 300*ms, c.last
+					}
+					if dp == 0 {
+						s := y.span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
+						s.Detail = int32(y.t.Strings.Intern([]byte(id)))
+					} else {
+						y.span(trace.UserAnnotation, 0, "step[IDLE bs=0]", at, at+ms)
+					}
+					y.run("gemm", at+10, at+100, at+ms/2, 1)
+					y.run(allReduce, at+ms/2, at+ms/2+100, at+ms, 1)
+				}
+				y.t.Source.Rank = trace.Rank{TP: dp, DP: dp, PP: -1, EP: -1}
+				y.t.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
+				ts = append(ts, y.done())
+			}
+			for _, row := range analyzed(t, ts).Times {
+				if row.Rank == "all" || row.Kind != "all" {
+					continue
+				}
+				by := map[string]int64{"host": row.IdleBy.Host, "between": row.IdleBy.Between}
+				if by[c.want] < 280*ms {
+					t.Errorf("%s: %+v, want it %s", row.Rank, row.IdleBy, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestStalls: a scheduler that now and then takes 50 ms between two steps of the same
+// requests is a slow host, in whatever way the window was taken.
+func TestStalls(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name  string
+		first []string
+		step  string
+		why   string
+	}{
+		{"decode of SGLang", nil, "step[DECODE bs=16]", "host-bound idle"},
+		{"decode of vLLM", nil, "execute_context_0(0)_generation_16(16)", "host-bound idle"},
+		{"after prefills", []string{"step[EXTEND bs=1 toks=64]"}, "step[DECODE bs=1]", "host-bound idle"},
+		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "nothing tells"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			y, at := newToy(), int64(0)
+			step := func(name string) {
+				y.span(trace.UserAnnotation, 0, name, at, at+ms)
+				y.run("gemm", at+10, at+100, at+ms, 1)
+				at += ms + ms/20
+			}
+			for _, name := range c.first {
+				step(name)
+			}
+			stalled := map[int]bool{6: true, 11: true}
+			for i := range 16 {
+				step(c.step)
+				if stalled[i] {
+					at += 50 * ms
+				}
+			}
+			r := analyzed(t, []*trace.Trace{y.done()})
+			for i := range 16 {
+				s := r.Steps[len(c.first)+i]
+				if s.Slow != stalled[i] || s.Slow && !strings.Contains(s.Why, c.why) {
+					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
+				}
+			}
+			if known := c.why == "host-bound idle"; has(r, HostBound) != known {
+				t.Errorf("host-bound: %v%s", !known, describe(r))
+			}
+		})
 	}
 }

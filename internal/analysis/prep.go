@@ -26,6 +26,7 @@ type rank struct {
 	work       map[int]*approach // by step, filled on demand
 	kernels    []int64           // per step, filled on demand
 	rows       []interval        // of tracks in Spans, filled on demand
+	under      []under           // see requestsUnder, filled on demand
 	noCore     []interval        // when no core ran the device (trace.NoCore), in time order
 	empty      int               // graph launches without any GPU work
 	colls      map[collKey]collName

@@ -146,8 +146,11 @@ func parseShare(s string) (float64, error) {
 	if err != nil {
 		return 0, errors.New("give a share such as 5% or 0.05")
 	}
-	if percent {
+	switch {
+	case percent:
 		f /= 100
+	case f >= 1: // 5 is no 500 %: such a gate would never close
+		return 0, errors.New("give a share such as 5% or 0.05: is " + number + "% meant?")
 	}
 	if !(f > 0 && f < 100) {
 		return 0, errors.New("give a share above 0")

@@ -125,12 +125,15 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 		}
 		return nil, nil, usagef("%s is a benchmark run: its ranks are compared by: compare %s --ranks %s", c.A, tracesAt(a), c.Ranks)
 	case !benchmarked(a) || !benchmarked(b):
-		load, capture, run := c.A, c.B, a
+		load, capture, run, other := c.A, c.B, a, b
 		if benchmarked(b) {
-			load, capture, run = c.B, c.A, b
+			load, capture, run, other = c.B, c.A, b, a
 		}
 		if _, err := os.Stat(capture); errors.Is(err, fs.ErrNotExist) && (run == a && b == nil || run == b && a == nil) {
 			return nil, nil, fmt.Errorf("%s: no such run, file or directory; see: stepscope runs list", capture)
+		}
+		if other != nil && other.Status() != store.Complete && len(tracesOf(other)) == 0 {
+			return nil, nil, fmt.Errorf("run %s has no results to compare: it is %s", other.ID(), other.Status())
 		}
 		hint := "it has no traces"
 		if len(tracesOf(run)) > 0 {

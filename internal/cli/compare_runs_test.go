@@ -85,6 +85,11 @@ func TestCompareRuns(t *testing.T) {
 	if err := traced.Finish(store.Complete, nil); err != nil {
 		t.Fatal(err)
 	}
+	writing, err := store.Create(root, store.About{Kind: "bench", Tool: "bench serving"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writing.Finish(store.Complete, nil)
 	damaged := keepLoad(t, root, 1, 100)
 	if err := os.WriteFile(damaged.Path("run.json"), []byte("[]"), 0o666); err != nil {
 		t.Fatal(err)
@@ -97,6 +102,7 @@ func TestCompareRuns(t *testing.T) {
 		{a.ID() + " " + capture, exitUsage, a.ID() + " is a benchmark run and " + capture + " a capture: give two of a kind (it has no traces)"},
 		{capture + " " + a.ID(), exitUsage, "is a benchmark run and " + capture + " a capture"},
 		{traced.ID() + " " + a.ID(), exitUsage, "give two of a kind"},
+		{a.ID() + " " + writing.ID(), exitFailed, "run " + writing.ID() + " has no results to compare: it is running"},
 		{a.ID(), exitUsage, "compare with what? give a second run"},
 		{a.ID() + " --ranks TP00,TP01", exitUsage, "is a benchmark run: its ranks are compared by: compare "},
 		{a.ID() + " " + b.ID() + " --markdown", exitUsage, "--markdown is for captures, and these are benchmark runs"},

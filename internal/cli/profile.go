@@ -99,6 +99,14 @@ func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
+// AfterApply refuses a window of no time, which else reads as none given.
+func (c *profileCmd) AfterApply(k *kong.Context) error {
+	if given(k, "duration") && c.Duration <= 0 {
+		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
+	}
+	return nil
+}
+
 // Run profiles.
 func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
@@ -304,8 +312,6 @@ func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Targe
 		return fail(fmt.Errorf("--timeout %v, --stall %v: give times above 0, as 90s or 5m", c.Timeout, c.Stall))
 	}
 	switch {
-	case c.Duration < 0:
-		return fail(fmt.Errorf("--duration %v: give a time above 0, as 500ms or 2s", c.Duration))
 	case c.Duration > 0 && (c.Action != "run" || c.ByStage || c.StartStep > 0 || c.Probe):
 		return fail(fmt.Errorf("--duration goes with profile run, without --profile-by-stage, --start-step and --probe"))
 	case c.Duration > 0:

@@ -108,7 +108,7 @@ func facts(run *store.Run, m *store.Manifest) (rows [][]string) {
 	fact("run", run.ID())
 	fact("status", status)
 	fact("when", when(m.Created))
-	if !m.Ended.IsZero() {
+	if !m.Ended.IsZero() && m.Kind != "profile" { // a window is kept when it has closed
 		fact("took", metric.Duration(m.Ended.Sub(m.Created).Nanoseconds()))
 	}
 	fact("what", m.Tool)
