@@ -59,7 +59,7 @@ func per(run bool) string {
 func (d *Diff) test(a, b []float64) {
 	m := metric.Compare(a, b)
 	d.A, d.B, d.NA, d.NB, d.P = m.MedianA, m.MedianB, m.NA, m.NB, m.P
-	d.Change, d.Lo, d.Hi = m.Change, m.Lo, m.Hi
+	d.Change, d.Lo, d.Hi = m.Change, max(m.Lo, -1), m.Hi // nothing falls by more than all of it
 	switch {
 	case d.NA == 0 || d.NB == 0:
 		d.Verdict = Missing
@@ -99,7 +99,7 @@ func compareTail(name string, of value, a, b *half) Diff {
 		return d
 	}
 	half := studentT(min(d.NA, d.NB)-1) * math.Sqrt(va+vb) / d.A
-	d.Lo, d.Hi = d.Change-half, d.Change+half
+	d.Lo, d.Hi = max(d.Change-half, -1), d.Change+half
 	return d
 }
 
