@@ -205,7 +205,8 @@ func (m *Mesh) broken(l *link, err error) {
 func causeText(err error) string {
 	var op *net.OpError
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // by whoever saw it first
 		return "its process has ended or the connection was closed"
 	case errors.As(err, &op):
 		return op.Err.Error()
