@@ -76,7 +76,7 @@ var arrows = []struct {
 	{"internal/device/comm", []string{"internal/device/park"}},
 	{"internal/device/park", nil},
 	{"internal/dist", nil},
-	{"internal/device/record", nil},
+	{"internal/device/record", []string{"internal/chromejson"}},
 	{"internal/tensor", nil},
 	{"internal/wire", nil},
 	{"internal/merge", []string{"internal/atomicfile", "internal/chromejson", "internal/clock", "internal/pftrace", "internal/traceset", "trace"}},

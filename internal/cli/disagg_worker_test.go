@@ -147,35 +147,9 @@ func pair(p, d *worker, port, body string, seen func(text string)) (status int, 
 	sent := fmt.Sprintf(`{%s,"bootstrap_host":"127.0.0.1","bootstrap_port":%s,"bootstrap_room":%d}`, body, port, rooms.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	send := func(w *worker, seen func(string)) (int, string) {
-		req, err := http.NewRequestWithContext(ctx, "POST", w.url+"/generate", strings.NewReader(sent))
-		if err != nil {
-			return 0, err.Error()
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer resp.Body.Close()
-		var all []byte
-		buf := make([]byte, 4096)
-		for {
-			n, err := resp.Body.Read(buf)
-			all = append(all, buf[:n]...)
-			if seen != nil {
-				seen(string(all))
-			}
-			if err == io.EOF {
-				return resp.StatusCode, string(all)
-			}
-			if err != nil {
-				return 0, string(all) + err.Error()
-			}
-		}
-	}
 	var wg sync.WaitGroup
-	wg.Go(func() { send(p, nil) })
-	status, text = send(d, seen)
+	wg.Go(func() { generate(ctx, p.url, sent, nil) })
+	status, text = generate(ctx, d.url, sent, seen)
 	wg.Wait()
 	return status, text
 }
@@ -187,5 +161,34 @@ func works(t *testing.T, p, d *worker) {
 	t.Helper()
 	if status, text := pair(p, d, p.port, short, nil); status != 200 || !strings.Contains(text, `"completion_tokens":16`) {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+// generate posts to a server or router and gives status and reply; status 0: the
+// connection broke. seen is told of what came so far.
+func generate(ctx context.Context, url, body string, seen func(text string)) (status int, text string) {
+	req, err := http.NewRequestWithContext(ctx, "POST", url+"/generate", strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	var all []byte
+	buf := make([]byte, 4096)
+	for {
+		n, err := resp.Body.Read(buf)
+		all = append(all, buf[:n]...)
+		if seen != nil {
+			seen(string(all))
+		}
+		if err == io.EOF {
+			return resp.StatusCode, string(all)
+		}
+		if err != nil {
+			return 0, string(all) + err.Error()
+		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,35 +83,11 @@ func (s *system) free(but ...*worker) {
 // limit is what no request of these tests may reach.
 const limit = 60 * time.Second
 
-// ask posts to the router and gives status and reply; status 0: the connection broke.
-// seen is told of what came so far.
+// ask is generate of the router, within the limit.
 func (s *system) ask(body string, seen func(text string)) (status int, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", s.router.url+"/generate", strings.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	var all []byte
-	buf := make([]byte, 4096)
-	for {
-		n, err := resp.Body.Read(buf)
-		all = append(all, buf[:n]...)
-		if seen != nil {
-			seen(string(all))
-		}
-		if err == io.EOF {
-			return resp.StatusCode, string(all)
-		}
-		if err != nil {
-			return 0, string(all) + err.Error()
-		}
-	}
+	return generate(ctx, s.router.url, body, seen)
 }
 
 // prompts are n of different lengths, as one or as a batch.

@@ -246,5 +246,5 @@ func id(s string) string {
 	if raw := `"` + s + `"`; strings.Contains(s, `\`) && json.Valid([]byte(raw)) {
 		return raw // rows are as in the file they were read from: escaped
 	}
-	return `"` + quote(s) + `"`
+	return `"` + chromejson.Escape(s) + `"`
 }

@@ -3,6 +3,8 @@ package kineto
 import (
 	"regexp"
 	"strconv"
+
+	"github.com/stepscope/stepscope/internal/chromejson"
 )
 
 // rowLabel is how the events of a row name it.
@@ -40,7 +42,7 @@ func (k *writer) rows() {
 			k.process(i, tr.GPU)
 		}
 		if tr.Name != "" {
-			k.metadata("thread_name", l.pid, l.tid).text("name", quote(tr.Name))
+			k.metadata("thread_name", l.pid, l.tid).text("name", chromejson.Escape(tr.Name))
 		}
 		if n, err := strconv.ParseInt(l.tid, 10, 64); err == nil && n >= 0 {
 			k.metadata("thread_sort_index", l.pid, l.tid).int("sort_index", n)
@@ -73,7 +75,7 @@ func (k *writer) process(row int, gpu bool) {
 	if gpu {
 		label, sort = "GPU "+l.pid, deviceSort+n
 	}
-	k.metadata("process_name", l.pid, "0").text("name", quote(name))
+	k.metadata("process_name", l.pid, "0").text("name", chromejson.Escape(name))
 	k.metadata("process_labels", l.pid, "0").text("labels", label)
 	k.metadata("process_sort_index", l.pid, "0").int("sort_index", sort)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -91,13 +92,13 @@ func (k *writer) head() {
 	src := &k.t.Source
 	k.str("{\n  \"schemaVersion\": 1,\n")
 	if src.Device != "" {
-		k.str("  \"deviceProperties\": [\n    {\n      \"id\": ").int(int64(k.mainDevice())).str(", \"name\": \"").str(quote(src.Device)).str("\"\n    }\n  ],\n")
+		k.str("  \"deviceProperties\": [\n    {\n      \"id\": ").int(int64(k.mainDevice())).str(", \"name\": \"").str(chromejson.Escape(src.Device)).str("\"\n    }\n  ],\n")
 	}
 	if src.TraceID != "" {
-		k.str("  \"trace_id\": \"").str(quote(src.TraceID)).str("\",\n")
+		k.str("  \"trace_id\": \"").str(chromejson.Escape(src.TraceID)).str("\",\n")
 	}
 	if src.Host != "" {
-		k.str("  \"host_name\": \"").str(quote(src.Host)).str("\",\n")
+		k.str("  \"host_name\": \"").str(chromejson.Escape(src.Host)).str("\",\n")
 	}
 	if src.WithStack {
 		k.str("  \"with_stack\": 1,\n")
@@ -139,7 +140,7 @@ func (k *writer) tail() {
 	sep := ",\n  \"WARNING\": ["
 	for _, n := range k.t.Notes {
 		if n.Severity >= trace.Warning {
-			k.str(sep).str("\"").str(quote(n.Text)).str(" (").int(n.Count).str(")\"")
+			k.str(sep).str("\"").str(chromejson.Escape(n.Text)).str(" (").int(n.Count).str(")\"")
 			sep = ", "
 		}
 	}
@@ -177,7 +178,7 @@ func (k *writer) name(id trace.StringID) string {
 		return ""
 	}
 	if k.names[id] == "" {
-		k.names[id] = quote(k.t.Strings.Get(id))
+		k.names[id] = chromejson.Escape(k.t.Strings.Get(id))
 	}
 	return k.names[id]
 }
@@ -186,25 +187,4 @@ func (k *writer) name(id trace.StringID) string {
 func (k *writer) raw(id trace.StringID) (string, bool) {
 	s := k.t.Strings.Get(id)
 	return s, s != "" && json.Valid([]byte(s))
-}
-
-// quote gives the inside of a JSON string.
-func quote(s string) string {
-	plain := true
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= 0x7f {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil {
-		return "unknown"
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }

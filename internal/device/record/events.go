@@ -3,6 +3,8 @@ package record
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/chromejson"
 )
 
 // events writes the array in libkineto's order: host operations, memory,
@@ -145,13 +147,13 @@ func (k *kineto) namesOf(host Thread, logs []streamLog) {
 }
 
 func (k *kineto) process(pid int, name, label string, sort int) {
-	k.metadata("process_name", pid, 0).str("\"name\": \"").str(escape(name)).str("\"").str(closeArgs)
+	k.metadata("process_name", pid, 0).str("\"name\": \"").str(chromejson.Escape(name)).str("\"").str(closeArgs)
 	k.metadata("process_labels", pid, 0).str("\"labels\": \"").str(label).str("\"").str(closeArgs)
 	k.metadata("process_sort_index", pid, 0).str("\"sort_index\": ").int(int64(sort)).str(closeArgs)
 }
 
 func (k *kineto) threadName(pid, tid int, name string) {
-	k.metadata("thread_name", pid, tid).str("\"name\": \"").str(escape(name)).str("\"").str(closeArgs)
+	k.metadata("thread_name", pid, tid).str("\"name\": \"").str(chromejson.Escape(name)).str("\"").str(closeArgs)
 	k.metadata("thread_sort_index", pid, tid).str("\"sort_index\": ").int(int64(tid)).str(closeArgs)
 }
 

@@ -2,13 +2,14 @@ package record
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/chromejson"
 )
 
 // Meta is what a trace says of the process that made it.
@@ -98,36 +99,15 @@ func (k *kineto) name(id uint32) string {
 	if int(id) >= len(k.names) {
 		all := k.r.names.all()
 		for _, s := range all[len(k.names):] {
-			k.names = append(k.names, escape(s))
+			k.names = append(k.names, chromejson.Escape(s))
 		}
 	}
 	return k.names[id]
 }
 
-// escape gives the inside of a JSON string.
-func escape(s string) string {
-	plain := true
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= 0x7f {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil {
-		return "unknown"
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
-}
-
 func (k *kineto) head(base int64) {
 	k.str("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\n      \"id\": ").str(k.device)
-	k.str(", \"name\": \"").str(escape(k.meta.Device.Name)).str("\", \"totalGlobalMem\": ").int(k.meta.Device.Memory)
+	k.str(", \"name\": \"").str(chromejson.Escape(k.meta.Device.Name)).str("\", \"totalGlobalMem\": ").int(k.meta.Device.Memory)
 	k.str(",\n      \"computeMajor\": 0, \"computeMinor\": 0,\n      \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 1024,\n      ")
 	k.str("\"regsPerBlock\": 0, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 0, \"numSms\": ").int(int64(k.meta.Device.SMs))
 	k.str("\n    }\n  ],\n")
@@ -218,7 +198,7 @@ func (k *kineto) tail() {
 	if l := k.r.Lost(); l.Total() > 0 {
 		k.member("WARNING", []string{lossText(l, k.r.budget.limit.Load())})
 	}
-	k.str("  \"traceName\": \"").str(escape(k.meta.Name)).str("\"\n}\n")
+	k.str("  \"traceName\": \"").str(chromejson.Escape(k.meta.Name)).str("\"\n}\n")
 }
 
 func lossText(l Loss, limit int64) string {

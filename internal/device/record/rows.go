@@ -1,5 +1,7 @@
 package record
 
+import "github.com/stepscope/stepscope/internal/chromejson"
+
 // hostRow writes the events of the launching thread.
 type hostRow struct {
 	k     *kineto
@@ -84,8 +86,8 @@ func (k *kineto) comm(c *Comm, in, out int64) {
 	}
 	k.str("\"Collective name\": \"").str(k.name(c.Name)).str("\", \"In msg nelems\": ").int(in).str(", \"Out msg nelems\": ").int(out)
 	k.str(", \"Group size\": ").int(int64(len(g.Ranks))).str(", \"dtype\": \"").str(dtypes[c.DType%numDTypes].comm)
-	k.str("\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": \"").str(escape(g.Name))
-	k.str("\", \"Process Group Description\": \"").str(escape(g.Desc)).str("\", \"Process Group Ranks\": \"[")
+	k.str("\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": \"").str(chromejson.Escape(g.Name))
+	k.str("\", \"Process Group Description\": \"").str(chromejson.Escape(g.Desc)).str("\", \"Process Group Ranks\": \"[")
 	for i, r := range g.Ranks {
 		if i > 0 {
 			k.str(", ")

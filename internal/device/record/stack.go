@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/chromejson"
 )
 
 // stacks are the distinct call stacks of a window, as program counters.
@@ -83,7 +85,7 @@ func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
 				if !ok {
 					id = frame(len(names))
 					known[f.Function] = id
-					names = append(names, escape(frameName(f)))
+					names = append(names, chromejson.Escape(frameName(f)))
 				}
 				list = append(list, id)
 			}

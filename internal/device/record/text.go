@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/chromejson"
 )
 
 // text is JSON on its way to a writer.
@@ -38,12 +40,7 @@ func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
 // micros writes ns as microseconds with three decimals.
 func (t *text) micros(ns int64) *text {
-	if ns < 0 { // Kineto clamps what is before the base
-		ns = 0
-	}
-	t.buf = strconv.AppendInt(t.buf, ns/1000, 10)
-	f := ns % 1000
-	t.buf = append(t.buf, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
+	t.buf = chromejson.AppendMicros(t.buf, max(ns, 0)) // Kineto clamps what is before the base
 	return t
 }
 
@@ -60,7 +57,7 @@ func (t *text) member(key string, value any) {
 		t.err = err
 		return
 	}
-	t.str("  \"").str(escape(key)).str("\": ")
+	t.str("  \"").str(chromejson.Escape(key)).str("\": ")
 	t.spaced(b)
 	t.str(",\n")
 }
