@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -96,16 +94,7 @@ func transferred(t *testing.T, dir, prefix string) (out map[string]int64, ids ma
 	out, ids = map[string]int64{}, map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.trace.json.gz"))
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var trace struct {
+		trace := readTrace[struct {
 			TraceEvents []struct {
 				Cat, Name string
 				Args      struct {
@@ -113,10 +102,7 @@ func transferred(t *testing.T, dir, prefix string) (out map[string]int64, ids ma
 					Rids  string
 				}
 			}
-		}
-		if err := json.NewDecoder(z).Decode(&trace); err != nil {
-			t.Fatal(err)
-		}
+		}](t, name)
 		for _, e := range trace.TraceEvents {
 			if layer, ok := strings.CutPrefix(e.Name, prefix); ok && e.Cat == "gpu_memcpy" {
 				out[layer] += e.Args.Bytes

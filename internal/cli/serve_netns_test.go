@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,20 +119,7 @@ func TestTwoHosts(t *testing.T) {
 // readTrace reads the members of a compressed trace that T has.
 func readTrace[T any](t *testing.T, path string) (v T) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(unzipped(t, path)), &v); err != nil {
 		t.Fatal(err)
 	}
 	return v
