@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/kernel"
@@ -49,17 +50,9 @@ type kernelSamples struct {
 }
 
 func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half, error) {
-	if rules == nil {
-		rules = kernel.Default()
-	}
-	a := &analyzer{names: newNames(rules), report: &Report{Format: 1}}
-	work := 0
-	for i, t := range traces {
-		r := prepare(i, t, a.names)
-		work += len(r.ops)
-		a.ranks = append(a.ranks, r)
-	}
-	if work == 0 {
+	w := Prepare(traces, rules)
+	a := &analyzer{names: w.names, ranks: w.ranks, report: &Report{Format: 1}}
+	if !slices.ContainsFunc(a.ranks, func(r *rank) bool { return len(r.ops) > 0 }) {
 		return nil, errNoGPU
 	}
 	a.findMarkers()

@@ -144,6 +144,7 @@ func TestNsysInputs(t *testing.T) {
 		{"nsys stats EXPORT -r nvtx_sum --format csv", 0, "DECODE step 57"},
 		{"nsys stats EXPORT -r nvtx_sum --format json", 0, `"style": "PushPop"`},
 		{"nsys stats EXPORT -r osrt_sum", 0, "nothing in the report for osrt_sum"},
+		{"nsys stats EXPORT -r osrt_sum --format json", 0, "[]\n"},
 		{"nsys stats EXPORT -r gpukernsum", 2, "no such summary, there are: cuda_gpu_kern_sum"},
 		{"nsys stats EXPORT --top -1", 2, "give 0 or more"},
 		{"nsys stats CUT", 1, "the file is cut short"},

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -53,7 +52,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
-	var sums []nsysdb.Summary
+	sums := []nsysdb.Summary{} // in JSON no null
 	for _, s := range all {
 		if len(s.Rows) > 0 {
 			sums = append(sums, s)
@@ -65,9 +64,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 		e.warn("%s: neither kernels, calls nor ranges in the report", c.Path)
 	}
 	if c.Format == "json" {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(sums)
+		return e.printJSON(sums)
 	}
 	for i, s := range sums {
 		if i > 0 {
@@ -99,7 +96,7 @@ func statsCSV(w io.Writer, s nsysdb.Summary) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	whole := s.Total()
+	whole := max(s.Total(), 1) // copies of no bytes
 	figure := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 	whole1 := func(v int64) string { return strconv.FormatInt(v, 10) }
 	for _, r := range s.Rows {
@@ -130,7 +127,7 @@ func statsTable(w io.Writer, s nsysdb.Summary, top int) error {
 	fmt.Fprintln(w, title)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tab, "share\ttotal\tcount\tmean\tmedian\tmin\tmax\tstddev\t  name")
-	whole := s.Total()
+	whole := max(s.Total(), 1)
 	for _, r := range rows {
 		fmt.Fprintf(tab, "%.1f %%\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t  %s\n", 100*float64(r.Total)/whole, show(float64(r.Total)), r.Count,
 			show(r.Mean), show(r.Median), show(float64(r.Min)), show(float64(r.Max)), show(r.StdDev), r.Name)

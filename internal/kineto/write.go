@@ -108,7 +108,11 @@ func (k *writer) head() {
 		if src.World.Rank >= 0 {
 			k.str("\"rank\": ").int(int64(src.World.Rank)).str(", ")
 		}
-		k.str("\"world_size\": ").int(int64(src.World.Size)).str("},\n")
+		k.str("\"world_size\": ").int(int64(src.World.Size))
+		if src.World.RTT > 0 {
+			k.str(", \"clock\": {\"rtt_ns\": ").int(src.World.RTT).str("}")
+		}
+		k.str("},\n")
 	}
 	k.str("  \"displayTimeUnit\": \"ms\",\n")
 	if k.base != 0 {

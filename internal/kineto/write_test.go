@@ -219,7 +219,7 @@ func TestMergeCutAndCheck(t *testing.T) {
 
 // A trace of another recorder has no base, odd names and rows, parts of collectives.
 func TestOddTrace(t *testing.T) {
-	tr := &trace.Trace{Source: trace.Source{Host: `h"1`, Rank: trace.Rank{TP: 3, DP: 1, PP: -1, EP: -1}, World: trace.World{Known: true, Rank: -1, Size: 2}, Complete: true}}
+	tr := &trace.Trace{Source: trace.Source{Host: `h"1`, Rank: trace.Rank{TP: 3, DP: 1, PP: -1, EP: -1}, World: trace.World{Known: true, Rank: -1, Size: 2, RTT: 90_000}, Complete: true}}
 	name := func(s string) trace.StringID { return tr.Strings.Intern([]byte(s)) }
 	tr.Tracks = []trace.Track{
 		{PID: "26264", TID: "26265", Name: `a "b"`, Device: -1, Stream: -1},

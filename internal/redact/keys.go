@@ -115,6 +115,7 @@ var deviceKeys = map[string]rule{"name": asCode}
 // worldKeys are those of distributedInfo and its lists.
 var worldKeys = map[string]rule{
 	"backend": asCode, "nccl_version": asCode, "pg_config": asWorld, "pg_name": asGroup, "pg_desc": asGroup, "backend_config": asCode,
+	"clock": asWorld, "reference": asHost, // by which clocks are aligned
 }
 
 // mergedKeys are those of the member in which a merged file describes itself.
@@ -140,7 +141,7 @@ func init() {
 		deviceKeys[k] = asNumber
 	}
 	for _, k := range []string{
-		"rank", "world_size", "pg_count", "pg_size", "ranks", "tp_rank", "tp_size", "dp_rank", "dp_size", "pp_rank", "pp_size", "ep_rank", "ep_size",
+		"rank", "world_size", "pg_count", "pg_size", "ranks", "tp_rank", "tp_size", "dp_rank", "dp_size", "pp_rank", "pp_size", "ep_rank", "ep_size", "offset_ns", "rtt_ns",
 	} {
 		worldKeys[k] = asNumber
 	}

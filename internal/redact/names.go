@@ -41,7 +41,7 @@ var notes = formsOf(annotation, true,
 	`(?:NCCL|CCCL|cuBLAS|cuDNN|cuFFT|cuSPARSE|TensorRT|NVSHMEM|UCX):[A-Za-z_][\w:]{0,60}`, // NVTX ranges of NVIDIA's libraries
 	modulePath+`(?: in=\[[\d, \[\]]*\])?`,                                                 // and of SGLang's NVTX hooks
 	`\{'Module': '`+modulePath+`'(?:, '(?:TrainableParams|Inputs|StaticParams)': [\[\]{}()\w', :.]*)*\}`,
-	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.]+|predict_noise|scheduler_step`, // its diffusion
+	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step`, // its diffusion
 	// vLLM: one word of a program, since what follows "core: " may be anyone's text.
 	`(?:gpu_model_runner|cpu_model_runner|gpu_worker|scheduler?|core|worker|sampler|eagle|draft|engine|llm_engine step): [a-z]+(?:_[a-z]+)*`,
 	`(?:scheduler|tp_worker|model_runner|engine|tokenizer_manager)\.[a-z_]{1,40}`,

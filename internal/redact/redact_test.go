@@ -60,6 +60,7 @@ func TestNames(t *testing.T) {
 		{"user_annotation", "llm_engine step: process_outputs", "="},
 		{"user_annotation", "core: tell me about our merger", "annotation-0"},
 		{"user_annotation", "denoising_step_0_t1000", "="},
+		{"user_annotation", "denoising_step_49_t1.5e-05", "="},
 		{"user_annotation", "Tell me about our merger with Acme", "annotation-0"},
 		{"user_annotation", "acme-router", "annotation-0"},
 		{"user_annotation", "host.acme.com", "annotation-0"},
@@ -170,6 +171,9 @@ func TestMembers(t *testing.T) {
 		{"deviceProperties", `[{"id": 0, "name": "NVIDIA H200", "uuid": "GPU-1", "numSms": 132}]`, `[{"id": 0, "name": "NVIDIA H200", "numSms": 132}]`},
 		{"distributedInfo", `{"backend": "nccl", "rank": 3, "master_addr": "node17", "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}`,
 			`{"backend": "nccl", "rank": 3, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}`},
+		{"distributedInfo", `{"rank": 1, "clock": {"reference": "node17", "offset_ns": 7, "rtt_ns": 90000, "by": "acme"}}`, `{"rank": 1, "clock": {"reference": "host-0", "offset_ns": 7, "rtt_ns": 90000}}`},
+		{"distributedInfo", `{"rank": 1, "clock": "acme"}`, `{"rank": 1}`},
+		{"distributedInfo", `["acme", 1]`, `["", 1]`},
 		{"stepscope", `{"format": 1, "profile_id": "acme", "ranks": [{"label": "TP00", "file": "/x/y", "host_name": "node17", "trace_id": "AB12", "problem": {"reason": "x", "offset": 3}}], "notes": ["n"]}`,
 			`{"format": 1, "ranks": [{"label": "TP00", "host_name": "host-0", "trace_id": "trace-0", "problem": { "offset": 3}}]}`},
 	} {
@@ -183,6 +187,7 @@ func TestMembers(t *testing.T) {
 // result is JSON, and a secret in a place that is no name never stays.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"a": {"b": [1, {"c": "}"}, null]}, "host_name": "n", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "args": {"rids": "a,b", "x": ["planted-secret"]}}]}`))
+	f.Add([]byte(`{"distributedInfo": ["planted-secret", {"pg_config": ["planted-secret"]}], "stepscope": {"missing": ["planted-secret"]}, "deviceProperties": ["planted-secret"]}`))
 	f.Add([]byte(`{"traceEvents": [{"ph":"M","pid":"[TP00] 4000","args":{"name":"planted-secret","labels":"planted-secret","sort_index":"planted-secret"}, "id": "planted-secret"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := chromejson.NewScanner(bytes.NewReader(text))

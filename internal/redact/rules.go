@@ -33,6 +33,11 @@ func init() {
 		asCall:  form(`[A-Za-z_][A-Za-z0-9_]{0,80}`, call),
 		asFrame: pythonFrame,
 	}
+	for k := range numRules { // in lists: where objects belong texts say nothing
+		if k.members() != nil {
+			rules[k] = form("", argument)
+		}
+	}
 }
 
 // form keeps texts of the form, but for the secrets in them, and replaces others.

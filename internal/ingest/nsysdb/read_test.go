@@ -257,6 +257,26 @@ func exportOf(t *testing.T, statements ...string) string {
 // global is a global id: hardware 0, machine 1, process and thread.
 func global(pid, tid int64) int64 { return 1<<48 | pid<<tidBits | tid }
 
+// Versions are of calls: kernels whose names end alike are different kernels.
+func TestSummaryNames(t *testing.T) {
+	path := exportOf(t, `INSERT INTO StringIds VALUES (5, 'attention_v1'), (6, 'attention_v2'), (7, 'cudaLaunchKernel_v11060')`,
+		fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, %[1]d, 5, 5), (30, 45, 0, 7, 2, %[1]d, 6, 6)`, global(10, 0)),
+		fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 0, %[1]d, 1, 2), (3, 4, 0, %[1]d, 2, 7)`, global(10, 10)))
+	all, err := Summaries(context.Background(), path, []string{"cuda_gpu_kern_sum", "cuda_api_sum"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"attention_v2:1 attention_v1:1", "cudaLaunchKernel:2"} {
+		var got []string
+		for _, r := range all[i].Rows {
+			got = append(got, fmt.Sprint(r.Name, ":", r.Count))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", all[i].Report, got, want)
+		}
+	}
+}
+
 // Ranks are processes and their GPUs, whatever numbers those have.
 func TestRanks(t *testing.T) {
 	kernel := func(pid, device, start, n int64) string {

@@ -52,6 +52,11 @@ func (s *Summary) Total() float64 {
 // asked for, each as `nsys stats` of 2023 and later computes it. Memory does
 // not depend on the number of rows.
 func Summaries(ctx context.Context, path string, reports []string) ([]Summary, error) {
+	for _, report := range reports {
+		if !Known(report) {
+			return nil, fmt.Errorf("%s: no such summary", report)
+		}
+	}
 	db, err := sqlitefile.Open(path)
 	if err != nil {
 		return nil, err
@@ -64,9 +69,6 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 	out := make([]Summary, len(reports))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, report := range reports {
-		if !Known(report) {
-			return nil, fmt.Errorf("%s: no such summary", report)
-		}
 		g.Go(func() error {
 			// A reader of its own: scanning counts.
 			own := &reader{ctx: ctx, db: db, meta: r.meta}
@@ -136,7 +138,10 @@ func (r *reader) summarise(report string) (*tallies, error) {
 	named := map[tallyKey]*tally{}
 	for key, at := range t.by { // different ids can have one name, as versions of an API call do
 		if key.id != 0 {
-			key.name, key.id = apiVersion.ReplaceAllString(r.meta.strings[key.id], ""), 0
+			key.name, key.id = r.meta.strings[key.id], 0
+			if report == "cuda_api_sum" { // a kernel's name may end alike
+				key.name = apiVersion.ReplaceAllString(key.name, "")
+			}
 		}
 		if named[key] == nil {
 			named[key] = at
