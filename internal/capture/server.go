@@ -74,24 +74,7 @@ type reply struct {
 
 // text is the reason in a reply, one line.
 func (r *reply) text() string {
-	var e struct {
-		Message string          `json:"message"`
-		Detail  string          `json:"detail"`
-		Error   json.RawMessage `json:"error"`
-	}
-	line := strings.Join(strings.Fields(string(r.body[:min(len(r.body), 2000)])), " ")
-	if json.Unmarshal(r.body, &e) == nil {
-		var inner struct{ Message string }
-		var plain string
-		json.Unmarshal(e.Error, &inner)
-		json.Unmarshal(e.Error, &plain)
-		for _, s := range []string{e.Message, e.Detail, inner.Message, plain} {
-			if s != "" {
-				line = s
-				break
-			}
-		}
-	}
+	line := wire.Reason(r.body)
 	if strings.HasPrefix(line, "<") || len(line) > 300 { // a page of some proxy
 		line = strings.TrimSpace(line[:min(len(line), 300)])
 	}

@@ -54,6 +54,9 @@ func Tensor(t DType, dims ...int) Arg { return record.Tensor(t, dims...) }
 // Bytes gives the memory of a slice of numbers as bytes, for copies and fills.
 func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }
 
+// Floats is the reverse of Bytes for float32.
+func Floats(b []byte) []float32 { return comm.Floats(b) }
+
 // NewGroup joins ranks, whose goroutines meet in its operations: one end for
 // each, in the order of ranks; nil for those of other processes.
 func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {

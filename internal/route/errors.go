@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/wire"
@@ -49,7 +48,7 @@ func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
 	writeJSON(rw, e.status, e.value(native(path)))
 }
 
-// replyTimeout bounds the sending of a whole reply of the router's own.
+// replyTimeout bounds the sending of a whole reply.
 const replyTimeout = 2 * time.Minute
 
 func writeJSON(rw http.ResponseWriter, status int, v any) {
@@ -64,23 +63,10 @@ func writeJSON(rw http.ResponseWriter, status int, v any) {
 	rw.Write(text)
 }
 
-// reason is what a worker's reply says, in one line.
-func reason(body []byte) string {
-	var e struct {
-		Message string          `json:"message"`
-		Error   json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &e) == nil {
-		var inner struct{ Message string }
-		var plain string
-		json.Unmarshal(e.Error, &inner)
-		json.Unmarshal(e.Error, &plain)
-		for _, s := range []string{e.Message, inner.Message, plain} {
-			if s != "" {
-				return s
-			}
-		}
-	}
-	line := strings.Join(strings.Fields(string(body[:min(len(body), 1000)])), " ")
-	return line
+// passWhole gives a client a worker's whole reply.
+func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
+	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
+	copyHeader(rw.Header(), header)
+	rw.WriteHeader(status)
+	rw.Write(body)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/wire"
 )
 
 // outcome is what became of a request on one worker.
@@ -24,6 +26,9 @@ type outcome struct {
 	header http.Header
 	body   []byte
 }
+
+// pass gives a client the worker's whole reply.
+func (o *outcome) pass(rw http.ResponseWriter) { passWhole(rw, o.Status, o.header, o.body) }
 
 // outcomes is one reply for all workers.
 type outcomes struct {
@@ -107,7 +112,7 @@ func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w
 			case err != nil:
 				o.Message = err.Error()
 			default:
-				o.Success, o.Message = o.Status/100 == 2, reason(o.body)
+				o.Success, o.Message = o.Status/100 == 2, wire.Reason(o.body)
 			}
 		})
 	}
@@ -171,16 +176,17 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	all := rt.fan(r.Context(), to, q, nil, patience)
+	for i, w := range to {
+		if all[i].Success {
+			rt.pool(w.role).policy.forget(w)
+		}
+	}
 	s := sum(all, "flushed their caches")
 	if !s.Success {
 		writeJSON(rw, status(all), s)
 		return
 	}
-	rw.Header().Set("Content-Type", all[0].header.Get("Content-Type"))
-	rw.Write(all[0].body)
-	for _, w := range to {
-		rt.pool(w.role).policy.forget(w)
-	}
+	all[0].pass(rw)
 }
 
 // abortRequest tells all workers: one of them has the request.

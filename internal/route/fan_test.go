@@ -187,3 +187,29 @@ func TestFlushAndAbort(t *testing.T) {
 		t.Errorf("flush: %d %s", got.status, got.body)
 	}
 }
+
+// TestFlushInPart: what a worker that has flushed knew is forgotten, also when another
+// has not.
+func TestFlushInPart(t *testing.T) {
+	worker := func(flush int) string {
+		return fake(t, func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/flush_cache" {
+				rw.WriteHeader(flush)
+			}
+		})
+	}
+	r := newRig(t, Options{Workers: plain(worker(200), worker(400)), Policy: "cache_aware"})
+	p := r.rt.plain.policy.(*cacheAware)
+	chain := appendChain(nil, []byte(strings.Repeat("x", 10*blockBytes)), 10)
+	for _, w := range r.rt.workers {
+		p.of(w).add(chain)
+	}
+	if got := r.call("POST /flush_cache", ""); got.status != 502 || !strings.Contains(got.body, "1 of 2 workers flushed") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for i, want := range []int{0, 10} {
+		if n := p.of(r.rt.workers[i]).match(chain); n != want {
+			t.Errorf("worker %d: %d blocks are known, want %d", i, n, want)
+		}
+	}
+}

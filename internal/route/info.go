@@ -82,9 +82,7 @@ func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bo
 		rt.refuse(rw, r.URL.Path, &failure{http.StatusBadGateway, all[0].URL + ": " + all[0].Message})
 		return nil, false
 	}
-	copyHeader(rw.Header(), all[0].header)
-	rw.WriteHeader(all[0].Status)
-	rw.Write(all[0].body)
+	all[0].pass(rw)
 	return nil, false
 }
 

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/wire"
 )
 
 // bootstrap returns the body with the fields by which a prefill worker and a decode
@@ -138,7 +140,7 @@ func (rt *Router) readPrefill(ctx context.Context, w *worker, q *request, keep b
 	defer p.close()
 	if p.res.StatusCode >= http.StatusBadRequest {
 		a := p.answer()
-		return &prefillFailure{error: fmt.Errorf("%s: %s: %s", w.url, p.res.Status, reason(a.body)), w: w, reply: a}, nil
+		return &prefillFailure{error: fmt.Errorf("%s: %s: %s", w.url, p.res.Status, wire.Reason(a.body)), w: w, reply: a}, nil
 	}
 	var body []byte
 	for {
@@ -168,11 +170,7 @@ func (p *reply) answer() *answer {
 }
 
 // pass gives a client a worker's whole answer.
-func (a *answer) pass(rw http.ResponseWriter) {
-	copyHeader(rw.Header(), a.header)
-	rw.WriteHeader(a.status)
-	rw.Write(a.body)
-}
+func (a *answer) pass(rw http.ResponseWriter) { passWhole(rw, a.status, a.header, a.body) }
 
 // secondhand tells whether a decode worker's reply may be about its prefill worker.
 func secondhand(p *reply) bool {
@@ -315,7 +313,7 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 	}
 	if first := p.buf[:p.n]; others && secondhand(p) && parted.Match(first) {
 		first, _, _ = bytes.Cut(bytes.TrimPrefix(first, []byte("data: ")), []byte("\n"))
-		err := fmt.Errorf("%s: %s", dw.url, reason(first))
+		err := fmt.Errorf("%s: %s", dw.url, wire.Reason(first))
 		p.close()
 		return []*worker{pw, dw}, err
 	}

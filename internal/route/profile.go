@@ -109,9 +109,7 @@ func (rt *Router) profileFiles(rw http.ResponseWriter, r *http.Request) {
 	q := &request{method: http.MethodGet, path: "/profile_files", header: r.Header, admin: true}
 	all := rt.fan(r.Context(), to, q, nil, startPatience)
 	if len(all) == 1 && all[0].Status != 0 {
-		copyHeader(rw.Header(), all[0].header)
-		rw.WriteHeader(all[0].Status)
-		rw.Write(all[0].body)
+		all[0].pass(rw)
 		return
 	}
 	type files struct {

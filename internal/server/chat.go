@@ -69,7 +69,11 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	meet, err := s.bootstrap(req.Extra, 0, 1)
+	meetings, err := s.meetings(req.Extra, 1)
+	if err != nil {
+		return nil, err
+	}
+	meet, err := meetings.at(0)
 	if err != nil {
 		return nil, err
 	}

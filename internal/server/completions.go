@@ -75,9 +75,13 @@ func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
 	if id == "" {
 		id = s.o.NewID()
 	}
+	meetings, err := s.meetings(req.Extra, prompts)
+	if err != nil {
+		return nil, err
+	}
 	var out []*spec
 	for i := range prompts {
-		meet, err := s.bootstrap(req.Extra, i, prompts)
+		meet, err := meetings.at(i)
 		if err != nil {
 			return nil, err
 		}

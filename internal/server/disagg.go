@@ -22,9 +22,15 @@ type Bootstrap struct {
 	Room uint64
 }
 
-// bootstrap reads where prompt i of a request of so many meets its other half; nil:
-// the server works alone.
-func (s *Server) bootstrap(extra map[string]json.RawMessage, i, prompts int) (*Bootstrap, error) {
+// meetings are where the sequences of a request meet their other halves; nil: the
+// server works alone.
+type meetings struct {
+	wire.Bootstraps
+	role string
+}
+
+// meetings reads them from a request of so many prompts.
+func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meetings, error) {
 	if s.info.Role != RolePrefill && s.info.Role != RoleDecode {
 		return nil, nil
 	}
@@ -37,6 +43,14 @@ func (s *Server) bootstrap(extra map[string]json.RawMessage, i, prompts int) (*B
 			return nil, wire.Refuse(name, "has %d entries for a batch of %d", n, prompts)
 		}
 	}
+	return &meetings{b, s.info.Role}, nil
+}
+
+// at is that of prompt i.
+func (b *meetings) at(i int) (*Bootstrap, error) {
+	if b == nil {
+		return nil, nil
+	}
 	room := b.Room.At(i, -1)
 	if room < 0 {
 		return nil, badRequest("Disaggregated request received without bootstrap room id")
@@ -45,7 +59,7 @@ func (s *Server) bootstrap(extra map[string]json.RawMessage, i, prompts int) (*B
 		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers a batch
 	}
 	out := &Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
-	if out.Host == "" && s.info.Role == RoleDecode {
+	if out.Host == "" && b.role == RoleDecode {
 		return nil, wire.Refuse("bootstrap_host", "is needed: the address of the prefill server")
 	}
 	if out.Port == 0 {

@@ -65,6 +65,10 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	meetings, err := s.meetings(req.Extra, req.Batch())
+	if err != nil {
+		return nil, err
+	}
 	var def wire.SamplingParams
 	most := wire.DefaultMaxNewTokens
 	def.MaxNewTokens = &most
@@ -85,7 +89,7 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		meet, err := s.bootstrap(req.Extra, i, req.Batch())
+		meet, err := meetings.at(i)
 		if err != nil {
 			return nil, err
 		}

@@ -98,6 +98,15 @@ func Bytes[T Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(one)))
 }
 
+// Floats gives the memory of bytes that lie at a multiple of 4 as float32: the
+// reverse of Bytes.
+func Floats(b []byte) []float32 {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
 func aborted(g *Group, cause error) error {
 	if errors.Is(cause, ErrAborted) {
 		return cause

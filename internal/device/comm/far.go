@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"unsafe"
 )
 
 // A group of several processes has a hub in each. A member's call there is what
@@ -280,9 +279,9 @@ func (h *hub) readCalls(process int, frame []byte) error {
 		}
 		switch {
 		case floats && c.kind == allReduce:
-			c.fdst = floatsOf(data)
+			c.fdst = Floats(data)
 		case floats:
-			c.fsrc = floatsOf(data)
+			c.fsrc = Floats(data)
 		case c.kind == broadcast:
 			c.dst = data
 		default:
@@ -291,13 +290,6 @@ func (h *hub) readCalls(process int, frame []byte) error {
 		h.calls[member] = c
 	}
 	return nil
-}
-
-func floatsOf(b []byte) []float32 {
-	if len(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
 // deliver takes a frame of another process.

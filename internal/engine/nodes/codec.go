@@ -184,7 +184,7 @@ func parseAnswer(frame []byte) (*answer, error) {
 	if width == 0 || len(frame)-at != 4*n*width {
 		return nil, fmt.Errorf("%w: %d rows of %d", errMessage, n, width)
 	}
-	all := floats(frame[at:])
+	all := device.Floats(frame[at:])
 	for i := range n {
 		a.rows = append(a.rows, all[i*width:][:width:width])
 	}

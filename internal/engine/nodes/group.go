@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/stepscope/stepscope/internal/device"
 	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
-
-func floats(b []byte) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
-}
 
 // Group is the ranks of one data-parallel rank, some or all of them on other nodes.
 // It is an engine.Group; Forward and the recorders are for the scheduler's
