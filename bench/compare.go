@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Comparison sets load B against load A, the base. Its JSON form is in

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // What is compared of two loads, and by which samples.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // A value that stands for many is the same as that many values.

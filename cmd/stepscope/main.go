@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/stepscope/stepscope/internal/cli"
-	"github.com/stepscope/stepscope/internal/nvtx"
+	"github.com/stepscope/stepscope/internal/engine/nvtx"
 )
 
 func main() {

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/nsys"
-	"github.com/stepscope/stepscope/internal/sqlite"
+	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 )
 
 // TestMain makes the test binary stepscope when one starts it so.
@@ -153,7 +153,7 @@ func (p *profiled) end(s syscall.Signal) []event {
 	if out, err := export.CombinedOutput(); err != nil {
 		p.Fatalf("nsys export: %v\n%s\n%s", err, out, &p.log)
 	}
-	db, err := sqlite.Open(p.path("report.sqlite"))
+	db, err := sqlitedb.Open(p.path("report.sqlite"))
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/atomicfile"
-	"github.com/stepscope/stepscope/internal/ingest"
-	waits "github.com/stepscope/stepscope/internal/join"
-	"github.com/stepscope/stepscope/internal/kernel"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -104,7 +104,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	r, err := analysis.Prepare(capture.traces, rules).Analyze(capture.options())
+	r, err := explain.Prepare(capture.traces, rules).Analyze(capture.options())
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*captured, er
 }
 
 // print writes a report for people.
-func (c *analyzeCmd) print(e *env, r *analysis.Report) error {
+func (c *analyzeCmd) print(e *env, r *explain.Report) error {
 	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
 	if c.Markdown {
 		return report.Markdown(e.stdout, r, opt)
@@ -183,14 +183,14 @@ func (c *analyzeCmd) rows() int {
 
 // captured is one profiling window, read.
 type captured struct {
-	set     traceset.Set
+	set     set.Set
 	traces  []*trace.Trace
 	missing []string // ranks that are promised and absent, or whose file gave nothing
 }
 
 // options are those of the window's analysis.
-func (c *captured) options() analysis.Options {
-	return analysis.Options{ID: c.set.ID, Missing: c.missing}
+func (c *captured) options() explain.Options {
+	return explain.Options{ID: c.set.ID, Missing: c.missing}
 }
 
 // readCapture reads a window for analysis. What is missing or broken is named
@@ -203,7 +203,7 @@ func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captur
 	meter := e.meter(label, inputBytes(set))
 	opt := e.readOptions(in)
 	opt.Meter = meter
-	traces, failures, err := ingest.ReadSet(ctx, set, opt)
+	traces, failures, err := read.ReadSet(ctx, set, opt)
 	meter.Close()
 	if err != nil {
 		return nil, err

@@ -9,18 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	waits "github.com/stepscope/stepscope/internal/join"
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // run finds the run that analyze is given, and reads its traces instead; nil if
 // it is given files, or a run that has no load. servers are those that were recorded,
 // where files are kept apart by server.
-func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
+func (c *analyzeCmd) run() (run *runs.Run, servers []recorded, err error) {
 	if len(c.Paths) != 1 {
 		return nil, nil, nil
 	}
@@ -47,7 +47,7 @@ func (c *analyzeCmd) run() (run *store.Run, servers []recorded, err error) {
 }
 
 // reportsOf lists the reports that nsys run left.
-func reportsOf(r *store.Run) (paths []string) {
+func reportsOf(r *runs.Run) (paths []string) {
 	for _, f := range r.Files(nsysKind) {
 		if f.Format == "nsys-rep" {
 			paths = append(paths, r.Path(f.Path))
@@ -57,7 +57,7 @@ func reportsOf(r *store.Run) (paths []string) {
 }
 
 // join says what the slow requests of a run waited for.
-func (e *env) join(run *store.Run, servers []*waits.Server, late []waits.Late) (*waits.Result, error) {
+func (e *env) join(run *runs.Run, servers []*waits.Server, late []waits.Late) (*waits.Result, error) {
 	load, err := e.readLoad(run)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (e *env) join(run *store.Run, servers []*waits.Server, late []waits.Late) (
 
 // lateSteps are the steps that findings say were made longer by a late rank, and
 // by how much: what the ranks that are not late waited in collectives.
-func lateSteps(r *analysis.Report) (late []waits.Late) {
+func lateSteps(r *explain.Report) (late []waits.Late) {
 	dp := func(rank int) int {
 		at, ok := trace.ParseRank(strings.Fields(r.Source.Ranks[rank] + " ")[0])
 		if !ok {
@@ -78,7 +78,7 @@ func lateSteps(r *analysis.Report) (late []waits.Late) {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if len(f.Ranks) == 0 || f.Kind != analysis.Straggler && f.Kind != analysis.SlowStep {
+		if len(f.Ranks) == 0 || f.Kind != explain.Straggler && f.Kind != explain.SlowStep {
 			continue
 		}
 		for k := range r.Steps {
@@ -109,7 +109,7 @@ func lateSteps(r *analysis.Report) (late []waits.Late) {
 }
 
 // joinJSON writes a report with one more member.
-func joinJSON(w io.Writer, r *analysis.Report, j *waits.Result) error {
+func joinJSON(w io.Writer, r *explain.Report, j *waits.Result) error {
 	var b bytes.Buffer
 	if err := report.JSON(&b, r); err != nil {
 		return err

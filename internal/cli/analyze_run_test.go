@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/ingest"
-	waits "github.com/stepscope/stepscope/internal/join"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // TestAnalyzeRun records a window while a load runs and asks what its slow
@@ -36,7 +36,7 @@ func TestAnalyzeRun(t *testing.T) {
 	}
 	status, out, errs = run(t, t.Context(), "analyze", "last", "--json")
 	var r struct {
-		analysis.Report
+		explain.Report
 		Requests waits.Result `json:"requests"`
 	}
 	if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
@@ -80,21 +80,21 @@ func TestAnalyzeRun(t *testing.T) {
 // TestLateSteps: in a capture whose second rank does more since step 6, the first
 // waits for it in all steps from there on, by about what the finding says.
 func TestLateSteps(t *testing.T) {
-	sets, err := traceset.Find([]string{filepath.Join(captures, "graph_work")})
+	sets, err := set.Find([]string{filepath.Join(captures, "graph_work")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces, _, err := ingest.ReadSet(t.Context(), sets[0], ingest.Options{})
+	traces, _, err := read.ReadSet(t.Context(), sets[0], read.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := analysis.Analyze(traces, analysis.Options{})
+	r, err := explain.Analyze(traces, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &r.Findings[0]
 	late := lateSteps(r)
-	if f.Kind != analysis.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
+	if f.Kind != explain.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
 		t.Fatalf("%d late steps by %+v", len(late), f)
 	}
 	for i, l := range late {
@@ -107,7 +107,7 @@ func TestLateSteps(t *testing.T) {
 
 func storeRoot(t *testing.T) string {
 	t.Helper()
-	root, err := store.DefaultRoot()
+	root, err := runs.DefaultRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

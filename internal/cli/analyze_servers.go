@@ -14,14 +14,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	profiler "github.com/stepscope/stepscope/internal/capture"
-	waits "github.com/stepscope/stepscope/internal/join"
-	"github.com/stepscope/stepscope/internal/kernel"
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -49,7 +49,7 @@ func (s *recorded) title() string {
 }
 
 // recordedBy are the servers of a session.
-func recordedBy(res *profiler.Result) (out []recorded) {
+func recordedBy(res *torch.Result) (out []recorded) {
 	for i := range res.Servers {
 		r := &res.Servers[i]
 		out = append(out, recorded{Name: r.Name, Role: r.Role, URL: r.URL, Lines: r.Lines(), Paths: r.Traces, Loads: r.Loads})
@@ -58,11 +58,11 @@ func recordedBy(res *profiler.Result) (out []recorded) {
 }
 
 // serversOf are the servers of a run, as its manifest keeps them apart.
-func serversOf(run *store.Run) (out []recorded) {
-	at := func(f *store.File) int {
+func serversOf(run *runs.Run) (out []recorded) {
+	at := func(f *runs.File) int {
 		return slices.IndexFunc(out, func(s recorded) bool { return s.Role == f.Role && s.URL == f.Host && s.Window == f.Window })
 	}
-	for _, f := range run.Files(store.KindTrace) {
+	for _, f := range run.Files(runs.KindTrace) {
 		i := at(&f)
 		if i < 0 {
 			i = len(out)
@@ -70,8 +70,8 @@ func serversOf(run *store.Run) (out []recorded) {
 		}
 		out[i].Paths = append(out[i].Paths, run.Path(f.Path))
 	}
-	for _, f := range run.Files(store.KindMetrics) {
-		if i := at(&f); i >= 0 && filepath.Base(f.Path) == profiler.LoadsFile {
+	for _, f := range run.Files(runs.KindMetrics) {
+		if i := at(&f); i >= 0 && filepath.Base(f.Path) == torch.LoadsFile {
 			out[i].Queue = run.Path(f.Path)
 		}
 	}
@@ -102,7 +102,7 @@ func serversBelow(dir string) (out []recorded) {
 	if err != nil {
 		return nil // a file, or it is said later what is wrong
 	}
-	if _, err := traceset.Find([]string{dir}); !errors.Is(err, traceset.ErrNone) {
+	if _, err := set.Find([]string{dir}); !errors.Is(err, set.ErrNone) {
 		return nil
 	}
 	roles := map[string]bool{}
@@ -111,11 +111,11 @@ func serversBelow(dir string) (out []recorded) {
 		if m == nil || !entry.IsDir() {
 			continue
 		}
-		if _, err := traceset.Find([]string{below}); err != nil {
+		if _, err := set.Find([]string{below}); err != nil {
 			continue
 		}
 		roles[m[1]] = true
-		out = append(out, recorded{Name: entry.Name(), Role: m[1], Paths: []string{below}, Queue: filepath.Join(below, profiler.LoadsFile)})
+		out = append(out, recorded{Name: entry.Name(), Role: m[1], Paths: []string{below}, Queue: filepath.Join(below, torch.LoadsFile)})
 	}
 	if len(roles) < 2 {
 		return nil
@@ -129,9 +129,9 @@ func serversBelow(dir string) (out []recorded) {
 // what it takes to explain it beside the others.
 type explained struct {
 	recorded
-	report *analysis.Report // nil: it could not be explained
-	idle   bool             // there is nothing to explain
-	side   *analysis.Server // of prefill and decode servers
+	report *explain.Report // nil: it could not be explained
+	idle   bool            // there is nothing to explain
+	side   *explain.Server // of prefill and decode servers
 	served *waits.Server
 }
 
@@ -196,7 +196,7 @@ func (c *analyzeCmd) one(ctx context.Context, e *env, rules *kernel.Rules, x *ex
 	if err != nil {
 		return err
 	}
-	w := analysis.Prepare(capture.traces, rules)
+	w := explain.Prepare(capture.traces, rules)
 	if x.Role != "" {
 		x.side = w.Server(cmp.Or(x.URL, x.Name), x.Loads)
 	}

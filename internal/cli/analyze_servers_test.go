@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/explain"
 )
 
 // explanation is what analyze --json says of several servers.
@@ -14,12 +14,12 @@ type explanation struct {
 	Servers []struct {
 		Name, Window, Role, URL string
 		Idle                    bool
-		Report                  *analysis.Report
+		Report                  *explain.Report
 	}
-	PD      *analysis.PD
+	PD      *explain.PD
 	Windows []struct {
 		Window string
-		PD     *analysis.PD
+		PD     *explain.PD
 	}
 }
 

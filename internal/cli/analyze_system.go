@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	profiler "github.com/stepscope/stepscope/internal/capture"
-	waits "github.com/stepscope/stepscope/internal/join"
-	"github.com/stepscope/stepscope/internal/kernel"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // pageOf is the file of the page of one of n servers: beside --html where they are
@@ -39,8 +39,8 @@ func beside(path, name string) string {
 
 // systemOf is what one window tells of prefill and decode servers.
 type systemOf struct {
-	Window string       `json:"window"`
-	PD     *analysis.PD `json:"pd"`
+	Window string      `json:"window"`
+	PD     *explain.PD `json:"pd"`
 }
 
 // systems is together for each window of several.
@@ -71,17 +71,17 @@ func (c *analyzeCmd) systems(e *env, all []explained) (out []systemOf, err error
 
 // together explains prefill and decode servers as one system, and prints that; nil
 // where they are no such. window tells it from others; "": there are none.
-func (c *analyzeCmd) together(e *env, all []explained, window string) (*analysis.PD, error) {
-	var sides [2][]*analysis.Server
+func (c *analyzeCmd) together(e *env, all []explained, window string) (*explain.PD, error) {
+	var sides [2][]*explain.Server
 	for _, x := range all {
-		if i := slices.Index([]string{profiler.Prefill, profiler.Decode}, x.Role); i >= 0 && x.side != nil {
+		if i := slices.Index([]string{torch.Prefill, torch.Decode}, x.Role); i >= 0 && x.side != nil {
 			sides[i] = append(sides[i], x.side)
 		}
 	}
 	if len(sides[0]) == 0 || len(sides[1]) == 0 {
 		return nil, nil
 	}
-	pd, err := analysis.PrefillDecode(sides[0], sides[1])
+	pd, err := explain.PrefillDecode(sides[0], sides[1])
 	if err != nil {
 		e.warn("prefill and decode servers cannot be compared: %v", err)
 		e.incomplete()
@@ -122,7 +122,7 @@ func (c *analyzeCmd) together(e *env, all []explained, window string) (*analysis
 }
 
 // servers is Run for a run of several.
-func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, run *store.Run, servers []recorded) error {
+func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, run *runs.Run, servers []recorded) error {
 	if c.HTML == "-" {
 		return usagef("--html -: there are %d servers, each with a page: give a file, from whose name theirs are made", len(servers))
 	}
@@ -154,7 +154,7 @@ func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, r
 }
 
 // joinServers is join for several servers.
-func (e *env) joinServers(run *store.Run, all []explained) (*waits.Result, error) {
+func (e *env) joinServers(run *runs.Run, all []explained) (*waits.Result, error) {
 	var servers []*waits.Server
 	var late []waits.Late
 	for _, x := range all {
@@ -173,7 +173,7 @@ func (e *env) joinServers(run *store.Run, all []explained) (*waits.Result, error
 }
 
 // jsonOf is a report as analyze prints it.
-func jsonOf(r *analysis.Report) (json.RawMessage, error) {
+func jsonOf(r *explain.Report) (json.RawMessage, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -194,7 +194,7 @@ func (c *analyzeCmd) serversJSON(e *env, all []explained, systems []systemOf, jo
 	out := struct {
 		Format   int           `json:"format"`
 		Servers  []server      `json:"servers"`
-		PD       *analysis.PD  `json:"pd,omitempty"`      // of prefill and decode servers
+		PD       *explain.PD   `json:"pd,omitempty"`      // of prefill and decode servers
 		Windows  []systemOf    `json:"windows,omitempty"` // instead, where they were recorded several times
 		Requests *waits.Result `json:"requests,omitempty"`
 	}{Format: 1, Requests: joined}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // keysOf are the keys of each line of a file of JSON, in their order.
@@ -321,7 +321,7 @@ func TestBatchesInterrupted(t *testing.T) {
 				t.Errorf("status %d\n%s", status, out)
 			}
 			if c.rows == 0 {
-				if list, err := store.List(storeRoot(t)); err != nil || len(list) > 0 {
+				if list, err := runs.List(storeRoot(t)); err != nil || len(list) > 0 {
 					t.Errorf("a run is left that has nothing: %+v, %v", list, err)
 				}
 				if _, err := os.Stat(results); err == nil {
@@ -330,7 +330,7 @@ func TestBatchesInterrupted(t *testing.T) {
 				return
 			}
 			last := lastRun(t)
-			if kept, _ := last.Batches(); last.Status() != store.Interrupted || len(kept) != c.rows {
+			if kept, _ := last.Batches(); last.Status() != runs.Interrupted || len(kept) != c.rows {
 				t.Errorf("the run is %s, and has %d batches", last.Status(), len(kept))
 			}
 			if keys := keysOf(t, results); len(keys) != c.rows {

@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/onebatch"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // How the benchmarks of batches keep their runs.
 
 // batches begins the run of a benchmark.
-func (f *storeFlags) batches(e *env, about store.About) (*experiment.Batches, error) {
+func (f *storeFlags) batches(e *env, about runs.About) (*experiment.Batches, error) {
 	about.Kind, about.Args = "bench", e.args
 	about.Versions = map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope ")}
 	r, err := f.create(about)
@@ -38,15 +38,15 @@ func (e *env) kept(ctx context.Context, b *experiment.Batches, err error) error 
 
 // windowName is the name of a window that a batch was recorded in, as SGLang names
 // its files.
-func windowName(c onebatch.Case) string {
+func windowName(c batch.Case) string {
 	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
 }
 
 // firstRank is a file of the first rank, in one stage of a batch.
-func firstRank(stage string) store.File {
+func firstRank(stage string) runs.File {
 	r := trace.NoRank
 	r.TP = 0
-	return store.File{Rank: store.At(r), Stage: map[string]string{onebatch.Prefill: "EXTEND", onebatch.Decode: "DECODE"}[stage]}
+	return runs.File{Rank: runs.At(r), Stage: map[string]string{batch.Prefill: "EXTEND", batch.Decode: "DECODE"}[stage]}
 }
 
 // batch is the result for a run. It has no batch size: the requests are of all

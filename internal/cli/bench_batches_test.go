@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // lastRun is the newest run of a test.
-func lastRun(t *testing.T) *store.Run {
+func lastRun(t *testing.T) *runs.Run {
 	t.Helper()
-	r, err := store.Open(storeRoot(t), "last")
+	r, err := runs.Open(storeRoot(t), "last")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestBatchesKept(t *testing.T) {
 			}
 			r := lastRun(t)
 			m := r.Manifest()
-			if r.Status() != store.Complete || m.Tool != "bench "+verb || m.Model != "builtin:llama-tiny" || m.Args[1] != verb || strings.Join(m.Notes, "|") != c.notes || len(m.Numbers) < 5 {
+			if r.Status() != runs.Complete || m.Tool != "bench "+verb || m.Model != "builtin:llama-tiny" || m.Args[1] != verb || strings.Join(m.Notes, "|") != c.notes || len(m.Numbers) < 5 {
 				t.Errorf("%+v", m)
 			}
 			batches, err := r.Batches()
@@ -87,8 +87,8 @@ func TestBatchesKept(t *testing.T) {
 				}
 				sizes = append(sizes, size)
 			}
-			for _, f := range r.Files(store.KindTrace) {
-				windows = append(windows, f.Window+" "+f.Stage+" "+fileRows([]store.Found{{File: f}})[0][2][:4])
+			for _, f := range r.Files(runs.KindTrace) {
+				windows = append(windows, f.Window+" "+f.Stage+" "+fileRows([]runs.Found{{File: f}})[0][2][:4])
 				kept, err := os.Stat(r.Path(f.Path))
 				if err != nil || kept.Size() == 0 {
 					t.Errorf("%s: %v", f.Path, err)
@@ -101,7 +101,7 @@ func TestBatchesKept(t *testing.T) {
 				t.Errorf("windows\n%s, want\n%s", got, c.windows)
 			}
 			var args map[string]any
-			if err := r.ReadJSON(store.KindServerArgs, &args); err != nil || args["model_path"] != "builtin:llama-tiny" {
+			if err := r.ReadJSON(runs.KindServerArgs, &args); err != nil || args["model_path"] != "builtin:llama-tiny" {
 				t.Errorf("%v: %v", err, args)
 			}
 			if status, out, errs := run(t, t.Context(), "analyze", "last"); status != exitOK || !strings.Contains(out, c.explains) {
@@ -146,7 +146,7 @@ func TestBatchesNotKept(t *testing.T) {
 			if status != c.status || !strings.Contains(errs, c.errs) || strings.Contains(errs, "run kept") {
 				t.Errorf("status %d\n%s%s", status, out, errs)
 			}
-			list, err := store.List(storeRoot(t))
+			list, err := runs.List(storeRoot(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,12 +12,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/ask"
-	"github.com/stepscope/stepscope/internal/capture"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/onebatch"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.
@@ -105,7 +105,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer out.Close()
-	keep, err := c.batches(e, store.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath})
+	keep, err := c.batches(e, runs.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath})
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	b := &batchBench{cmd: c, env: e, out: out, keep: keep, server: &onebatch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
+	b := &batchBench{cmd: c, env: e, out: out, keep: keep, server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
 	err = b.run(ctx)
 	return errors.Join(err, stop())
 }
@@ -153,9 +153,9 @@ func (c *batchServerCmd) check() error {
 }
 
 // server is the one to measure. stop ends what was started for it.
-func (c *batchServerCmd) server(ctx context.Context, e *env) (*ask.Server, func() error, error) {
+func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, func() error, error) {
 	if c.BaseURL != "" {
-		s, err := ask.New(c.BaseURL, ask.KeyHeader(c.APIKey))
+		s, err := client.New(c.BaseURL, client.KeyHeader(c.APIKey))
 		if err != nil {
 			return nil, nil, usagef("%v", err)
 		}
@@ -173,7 +173,7 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*ask.Server, func(
 	return s.Server, s.Close, nil
 }
 
-func (c *batchServerCmd) data(ctx context.Context, e *env, s *onebatch.Server) (*onebatch.Data, error) {
+func (c *batchServerCmd) data(ctx context.Context, e *env, s *batch.Server) (*batch.Data, error) {
 	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: c.batchDataFlags.TokenizerPath, URL: s.URL, Model: s.Model, Header: s.Header})
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "--tokenizer", "--local-tokenizer-path"))
@@ -182,7 +182,7 @@ func (c *batchServerCmd) data(ctx context.Context, e *env, s *onebatch.Server) (
 		return nil, fmt.Errorf("prompts need a tokenizer: give --local-tokenizer-path a model directory (%s)", why)
 	}
 	said := map[string]bool{}
-	d := &onebatch.Data{
+	d := &batch.Data{
 		Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Groups: c.Groups, SystemLen: c.SystemLen,
 		QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,
 		LoRANames: c.LoRAName, LoRADistribution: c.LoRADist, LoRAAlpha: c.LoRAAlpha, Tok: tok,
@@ -208,9 +208,9 @@ type batchProfileFlags struct {
 	AppendProfiled    bool     `name:"append-profiled" help:"Append the rows of the recorded pass to the results too."`
 }
 
-func (f *batchProfileFlags) window(c onebatch.Case) (capture.Window, error) {
+func (f *batchProfileFlags) window(c batch.Case) (torch.Window, error) {
 	dir, err := filepath.Abs(cmp.Or(f.ProfileOutputDir, os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp"))
-	return capture.Window{
+	return torch.Window{
 		OutputDir: dir, Prefix: fmt.Sprintf("%sbs-%d-il-%d", f.ProfilePrefix, c.Batch, c.Input), StartStep: f.ProfileStart, NumSteps: f.ProfileSteps,
 		Activities: f.ProfileActivities, ByStage: f.ProfileByStage,
 	}, err
@@ -220,7 +220,7 @@ func (f *batchProfileFlags) check() error {
 	if f.ProfileSteps < 1 {
 		return usagef("--profile-steps %d: give 1 or more", f.ProfileSteps)
 	}
-	w, err := f.window(onebatch.Case{})
+	w, err := f.window(batch.Case{})
 	if err == nil {
 		err = w.Check()
 	}

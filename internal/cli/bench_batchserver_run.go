@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
-	"github.com/stepscope/stepscope/internal/capture"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/onebatch"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // batchBench is a benchmark of batches under way.
@@ -26,10 +26,10 @@ type batchBench struct {
 	env     *env
 	out     *resultFile
 	keep    *experiment.Batches
-	server  *onebatch.Server
-	data    *onebatch.Data
-	how     onebatch.How
-	results []*onebatch.Served
+	server  *batch.Server
+	data    *batch.Data
+	how     batch.How
+	results []*batch.Served
 }
 
 // run measures all batches, and tells of those that were when it is interrupted.
@@ -39,7 +39,7 @@ func (b *batchBench) run(ctx context.Context) error {
 		return err
 	}
 	b.keep.Server(b.server.Told)
-	b.keep.About(func(m *store.Manifest) { m.Model = b.model() })
+	b.keep.About(func(m *runs.Manifest) { m.Model = b.model() })
 	if !b.server.VLLM {
 		fmt.Fprintf(b.env.stdout, "max_running_requests_per_dp=%d\ndp_size=%d\nskip_max_running_requests_threshold=%d\nskip_token_capacity_threshold=%d\n",
 			b.server.MaxRunning, b.server.DP, b.server.MaxRunning*b.server.DP, b.server.Capacity)
@@ -48,7 +48,7 @@ func (b *batchBench) run(ctx context.Context) error {
 	if b.data, err = c.data(ctx, b.env, b.server); err != nil {
 		return err
 	}
-	b.how = onebatch.How{
+	b.how = batch.How{
 		Temperature: c.Temperature, ReturnLogprob: c.ReturnLogprob, StreamInterval: c.StreamInterval, ParallelBatch: c.ParallelBatch, FakePrefill: c.FakePrefill,
 	}
 	if !c.SkipWarmup {
@@ -57,8 +57,8 @@ func (b *batchBench) run(ctx context.Context) error {
 		}
 	}
 	b.how.CacheHitRate = c.CacheHitRate
-	var cases []onebatch.Case
-	for _, bc := range onebatch.Cases(c.BatchSize, c.InputLen, c.OutputLen) {
+	var cases []batch.Case
+	for _, bc := range batch.Cases(c.BatchSize, c.InputLen, c.OutputLen) {
 		if text := b.server.Skip(b.data.Lengths(bc), c.MultiBatch); text != "" {
 			fmt.Fprintln(b.env.stdout, text)
 			b.keep.Note(strings.Trim(text, "="))
@@ -87,7 +87,7 @@ func (b *batchBench) warmUp(ctx context.Context) error {
 	sizes = slices.Compact(sizes)
 	fmt.Fprintf(b.env.stdout, "======== Warmup Begin ========\nWarmup with batch_size=%s\n", strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "))
 	for _, n := range sizes {
-		bc := onebatch.Case{Batch: n, Input: min(warmupInput, slices.Max(c.InputLen)), Output: min(warmupOutput, slices.Max(c.OutputLen))}
+		bc := batch.Case{Batch: n, Input: min(warmupInput, slices.Max(c.InputLen)), Output: min(warmupOutput, slices.Max(c.OutputLen))}
 		if b.server.Skip(b.data.Lengths(bc), c.MultiBatch) != "" {
 			continue
 		}
@@ -103,7 +103,7 @@ func (b *batchBench) warmUp(ctx context.Context) error {
 	return nil
 }
 
-func (b *batchBench) measure(ctx context.Context, cases []onebatch.Case) error {
+func (b *batchBench) measure(ctx context.Context, cases []batch.Case) error {
 	for _, bc := range cases {
 		p, err := b.data.Prompts(ctx, bc)
 		if err != nil {
@@ -125,7 +125,7 @@ func (b *batchBench) measure(ctx context.Context, cases []onebatch.Case) error {
 
 // profile runs all batches again, with a window of the profiler open. What goes
 // wrong with one leaves the others as they are.
-func (b *batchBench) profile(ctx context.Context, cases []onebatch.Case) error {
+func (b *batchBench) profile(ctx context.Context, cases []batch.Case) error {
 	for i, bc := range cases {
 		r, err := b.profileOne(ctx, bc)
 		if ctx.Err() != nil {
@@ -150,7 +150,7 @@ func (b *batchBench) profile(ctx context.Context, cases []onebatch.Case) error {
 	return nil
 }
 
-func (b *batchBench) profileOne(ctx context.Context, bc onebatch.Case) (*onebatch.Served, error) {
+func (b *batchBench) profileOne(ctx context.Context, bc batch.Case) (*batch.Served, error) {
 	p, err := b.data.Prompts(ctx, bc)
 	if err != nil {
 		return nil, err
@@ -159,9 +159,9 @@ func (b *batchBench) profileOne(ctx context.Context, bc onebatch.Case) (*onebatc
 	if err != nil {
 		return nil, err
 	}
-	var session *capture.Session
+	var session *torch.Session
 	start := func() error {
-		session, err = capture.Start(ctx, []capture.Target{{URL: b.server.URL, Header: b.server.Header}}, w, capture.Options{Now: b.env.now, Log: b.env.line})
+		session, err = torch.Start(ctx, []torch.Target{{URL: b.server.URL, Header: b.server.Header}}, w, torch.Options{Now: b.env.now, Log: b.env.line})
 		if err == nil {
 			fmt.Fprintf(b.env.stdout, "Dump profiling traces to %s\n", filepath.Join(w.OutputDir, session.ID))
 		}
@@ -215,7 +215,7 @@ func (b *batchBench) finish() error {
 	if !c.ShowReport || len(b.results) == 0 {
 		return nil
 	}
-	text := onebatch.Report{
+	text := batch.Report{
 		Inputs: c.InputLen, Outputs: c.OutputLen, CacheHitRate: c.CacheHitRate, HourlyCost: c.GPUCost * float64(b.server.TP), Profile: c.Profile,
 	}.Text(b.results)
 	if _, err := io.WriteString(b.env.stdout, text); err != nil {

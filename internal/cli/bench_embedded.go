@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/ask"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/server"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/serve/server"
 )
 
 // embedded is a server in this process, on a port of its own.
 type embedded struct {
-	*ask.Server
+	*client.Server
 	engine *launch.Engine
 	cancel context.CancelFunc
 	done   chan error // 1 deep: what Serve returned
@@ -37,7 +37,7 @@ func startEmbedded(ctx context.Context, a launch.ModelArgs, inFlight int, log fu
 	})
 	// It outlives ctx: clients that are interrupted still stop their profilers.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	m := &embedded{&ask.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
+	m := &embedded{&client.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
 	go func() { m.done <- s.Serve(serving, ln) }()
 	return m, nil
 }

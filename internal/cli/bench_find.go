@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // findMax is --find-max-rate.
@@ -34,11 +34,11 @@ func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Ser
 		fmt.Fprintf(e.stdout, "highest rate that holds %s: %.3g req/s (%.3g does not)\n", x.SLO, res.Best, res.Worst)
 	}
 	if x.Store != nil {
-		status := store.Complete
+		status := runs.Complete
 		if ctx.Err() != nil {
-			status = store.Interrupted
+			status = runs.Interrupted
 		}
-		if e := x.Store.WriteJSON(store.File{Path: "search.json", Kind: store.KindSummary, Format: "json"}, res); e != nil {
+		if e := x.Store.WriteJSON(runs.File{Path: "search.json", Kind: runs.KindSummary, Format: "json"}, res); e != nil {
 			err = errors.Join(err, e)
 		}
 		err = errors.Join(err, x.Store.Finish(status, err))

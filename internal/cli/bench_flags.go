@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/ask"
-	"github.com/stepscope/stepscope/internal/capture"
-	"github.com/stepscope/stepscope/internal/load"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
 // datasetFlags are the flags of SGLang's bench_serving that say what is asked.
@@ -224,8 +224,8 @@ func (f *profileFlags) check() error {
 }
 
 // window is what is asked of the profilers.
-func (f *profileFlags) window(dir string) capture.Window {
-	w := capture.Window{
+func (f *profileFlags) window(dir string) torch.Window {
+	w := torch.Window{
 		OutputDir: dir, Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
 		ByStage: f.ProfileByStage, Stages: f.ProfileStages,
 	}
@@ -238,17 +238,17 @@ func (f *profileFlags) window(dir string) capture.Window {
 }
 
 // targets are the servers to profile.
-func (f *profileFlags) targets(base string, header http.Header) []capture.Target {
+func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 	if !f.PDSeparated {
-		return []capture.Target{{URL: base, Header: header}}
+		return []torch.Target{{URL: base, Header: header}}
 	}
-	role, urls := capture.Prefill, f.ProfilePrefillURL
+	role, urls := torch.Prefill, f.ProfilePrefillURL
 	if len(urls) == 0 {
-		role, urls = capture.Decode, f.ProfileDecodeURL
+		role, urls = torch.Decode, f.ProfileDecodeURL
 	}
-	var out []capture.Target
+	var out []torch.Target
 	for _, u := range urls {
-		out = append(out, capture.Target{URL: u, Role: role, Header: header})
+		out = append(out, torch.Target{URL: u, Role: role, Header: header})
 	}
 	return out
 }
@@ -266,7 +266,7 @@ type clientFlags struct {
 	ReadySec  int    `name:"ready-check-timeout-sec" default:"60" help:"Wait so long for the server; 0: not at all."`
 }
 
-func (f *clientFlags) server() (*ask.Server, error) {
+func (f *clientFlags) server() (*client.Server, error) {
 	b, ok := load.Backends[f.Backend]
 	if !ok {
 		return nil, usagef("--backend %s: there are %s", f.Backend, strings.Join(slices.Sorted(maps.Keys(load.Backends)), ", "))

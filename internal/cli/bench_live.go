@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
 // showLoad draws how a load goes, on a terminal four times a second and in a log

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/onebatch"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -112,7 +112,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer out.Close()
-	keep, err := c.batches(e, store.About{Tool: "bench offline", Backend: c.Backend, Model: c.ModelPath})
+	keep, err := c.batches(e, runs.About{Tool: "bench offline", Backend: c.Backend, Model: c.ModelPath})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	keep.Server(c.Map())
-	keep.About(func(m *store.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
+	keep.About(func(m *runs.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
 	// All requests come at once.
 	c.MaxQueuedRequests = max(c.MaxQueuedRequests, len(requests))
 	b, err := c.open(ctx, e, len(requests))
@@ -194,7 +194,7 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 		if profileDir == "" {
 			return nil, "", usagef("--profile: set SGLANG_TORCH_PROFILER_DIR to the directory for the traces")
 		}
-		p := onebatch.Profile{Dir: profileDir}
+		p := batch.Profile{Dir: profileDir}
 		err = p.Check()
 	}
 	return sampling, profileDir, err
@@ -252,7 +252,7 @@ func stopOffline(e *env, en *launch.Engine, dir, id string, keep *experiment.Bat
 	for _, f := range res.Files {
 		fmt.Fprintf(e.stdout, "New file detected: %s\n", f)
 		if name, ok := trace.ParseFileName(f); ok {
-			keep.Trace("", filepath.Join(dir, f), store.File{Rank: store.At(name.Rank), Stage: name.Stage})
+			keep.Trace("", filepath.Join(dir, f), runs.File{Rank: runs.At(name.Rank), Stage: name.Stage})
 		}
 	}
 	if res.Message != "" {

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/wire"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // offlineBackend is where the requests go: the engine itself, or a server before it.
@@ -210,7 +210,7 @@ func (g *generation) overHTTP(ctx context.Context, requests []workload.Request, 
 	} else {
 		body["text"] = texts
 	}
-	return g.backend.server.Server.Generate(ctx, body, func(ev *ask.Event) {
+	return g.backend.server.Server.Generate(ctx, body, func(ev *client.Event) {
 		if f := ev.Meta.Finish(); f != "stop" && f != "length" {
 			g.failed["finish reason "+string(ev.Meta.FinishReason)]++
 			return

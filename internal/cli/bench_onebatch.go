@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/onebatch"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.
@@ -107,7 +107,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer out.Close()
-	keep, err := c.batches(e, store.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath})
+	keep, err := c.batches(e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath})
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer ranks.Close()
-	b := onebatch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: uint64(c.Seed), Out: e.stdout, Warn: e.missing}
+	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: uint64(c.Seed), Out: e.stdout, Warn: e.missing}
 	fmt.Fprintln(e.stdout, "Warmup ...")
 	warm := cases[0]
 	warm.Output = min(32, warm.Output)
@@ -140,7 +140,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	b.LogDecodeStep, b.Profile = c.LogDecodeStep, profile
-	b.Saved = func(bc onebatch.Case, stage, path string) {
+	b.Saved = func(bc batch.Case, stage, path string) {
 		keep.Trace(windowName(bc)+"_"+stage, path, firstRank(stage))
 	}
 	fmt.Fprintln(e.stdout, "Benchmark ...")
@@ -158,7 +158,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 }
 
 // check looks at the values.
-func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
+func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if err := c.Check(); err != nil {
 		return nil, usagef("%v", err)
 	}
@@ -171,7 +171,7 @@ func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 	if c.CutLen < 0 || c.LogDecodeStep < 0 {
 		return nil, usagef("--cut-len %d, --log-decode-step %d: they cannot be negative", c.CutLen, c.LogDecodeStep)
 	}
-	p := &onebatch.Profile{
+	p := &batch.Profile{
 		Dir: cmp.Or(os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp"), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes,
 		CPU: slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,
 	}
@@ -199,13 +199,13 @@ func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 
 // fitting are the cases that can run, and what the largest of them need. note is
 // told of the others.
-func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32, note func(string)) (fit []onebatch.Case, seqs, tokens int) {
+func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32, note func(string)) (fit []batch.Case, seqs, tokens int) {
 	inputs := c.InputLen
 	if len(prompts) > 0 {
 		inputs = []int{longest(prompts)}
 	}
-	room := onebatch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
-	for _, bc := range onebatch.Cases(c.BatchSize, inputs, c.OutputLen) {
+	room := batch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
+	for _, bc := range batch.Cases(c.BatchSize, inputs, c.OutputLen) {
 		if why := room.Skip(bc); why != "" {
 			fmt.Fprintln(e.stdout, why)
 			note(why)
@@ -295,8 +295,8 @@ func (c *oneBatchCmd) correct(ctx context.Context, e *env, texts []string) error
 	if err != nil {
 		return err
 	}
-	bc := onebatch.Case{Batch: len(prompts), Input: longest(prompts), Output: c.OutputLen[0]}
-	if why := (onebatch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}).Skip(bc); why != "" {
+	bc := batch.Case{Batch: len(prompts), Input: longest(prompts), Output: c.OutputLen[0]}
+	if why := (batch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}).Skip(bc); why != "" {
 		return errors.New(why)
 	}
 	fmt.Fprintf(e.stdout, "max_total_num_tokens=%d\n", m.Capacity)
@@ -305,9 +305,9 @@ func (c *oneBatchCmd) correct(ctx context.Context, e *env, texts []string) error
 		return err
 	}
 	defer ranks.Close()
-	b := onebatch.Bench{Ranks: ranks, Vocab: m.Vocab, Out: e.stdout, Warn: e.missing}
+	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Out: e.stdout, Warn: e.missing}
 	tok := m.PlainTokenizer()
-	return b.Check(ctx, onebatch.Correct{
+	return b.Check(ctx, batch.Correct{
 		Prompts: prompts, CutLen: c.CutLen, Output: bc.Output, Text: func(ids []int32) string { return tok.Decode(ids, false) },
 	})
 }

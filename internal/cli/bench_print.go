@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
 )
 
 // printRequests writes a line for each request.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
 // benchSelftestCmd is "bench selftest".

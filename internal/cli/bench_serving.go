@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/atomicfile"
-	"github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture/collect"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // benchServingCmd is "bench serving".
@@ -62,7 +62,7 @@ type storeFlags struct {
 }
 
 // create begins a run, unless none is wanted.
-func (f *storeFlags) create(about store.About) (*store.Run, error) {
+func (f *storeFlags) create(about runs.About) (*runs.Run, error) {
 	if f.NoStore {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func (f *storeFlags) create(about store.About) (*store.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Create(root, about, 64<<20)
+	r, err := runs.Create(root, about, 64<<20)
 	if err != nil {
 		return nil, fmt.Errorf("%w (--run-dir says where, --no-store keeps none)", err)
 	}
@@ -155,12 +155,12 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 		defer c.out.Close()
 	}
-	x.Store, err = c.create(store.About{Kind: "bench", Tool: "bench serving", Args: e.args, Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
+	x.Store, err = c.create(runs.About{Kind: "bench", Tool: "bench serving", Args: e.args, Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
 	if err != nil {
 		return err
 	}
 	if x.Store != nil {
-		defer func() { x.Store.Finish(store.Failed, err) }() // if not before
+		defer func() { x.Store.Finish(runs.Failed, err) }() // if not before
 		if x.Profile != nil {
 			x.Profile.Dir = x.Store.Path("traces")
 		}
@@ -175,9 +175,9 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.show(ctx, e, x, out); err != nil {
 		return err
 	}
-	status := store.Complete
+	status := runs.Complete
 	if out.Interrupted {
-		status = store.Interrupted
+		status = runs.Interrupted
 	}
 	if x.Store != nil {
 		if err := x.Store.Finish(status, err); err != nil {
@@ -274,7 +274,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			dir = "/tmp"
 		}
 		x.Profile = &experiment.Profile{
-			Options: capture.Options{Stall: 20 * time.Second},
+			Options: torch.Options{Stall: 20 * time.Second},
 			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", e.now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
@@ -370,7 +370,7 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 
 // explainServers prints the findings of what was captured, server by server, and of
 // prefill and decode servers together.
-func (e *env) explainServers(ctx context.Context, res *capture.Result) error {
+func (e *env) explainServers(ctx context.Context, res *torch.Result) error {
 	fmt.Fprintln(e.stdout)
 	c := analyzeCmd{shown: shown{Top: 5}}
 	all, err := c.each(ctx, e, nil, recordedBy(res), false)

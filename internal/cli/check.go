@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/tracecheck"
+	"github.com/stepscope/stepscope/internal/tracefile/check"
 )
 
 // checkCmd is "trace check".
@@ -36,7 +36,7 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 	}
 	defer text.close()
 	meter := e.meter("check", inputBytes(text.Set))
-	rep, err := tracecheck.Check(ctx, text.Set, missing, meter)
+	rep, err := check.Check(ctx, text.Set, missing, meter)
 	meter.Close()
 	if err != nil {
 		return err
@@ -53,12 +53,12 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 	if c.JSON {
 		err = e.printJSON(struct {
 			Format int `json:"format"`
-			*tracecheck.Report
+			*check.Report
 		}{1, rep})
 	} else {
 		err = rep.Print(e.stdout)
 	}
-	if err == nil && !slices.ContainsFunc(rep.Files, func(f tracecheck.File) bool { return f.Events > 0 }) {
+	if err == nil && !slices.ContainsFunc(rep.Files, func(f check.File) bool { return f.Events > 0 }) {
 		return fmt.Errorf("%s: there are no events to read", strings.Join(c.Paths, ", "))
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/report"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -53,7 +53,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if runA != nil {
 		return c.compareLoads(e, runA, runB, limit)
 	}
-	opt := analysis.CompareOptions{FailOn: limit}
+	opt := explain.CompareOptions{FailOn: limit}
 	if c.Ranks != "" {
 		a, b, ok := strings.Cut(c.Ranks, ",")
 		if !ok || a == "" || b == "" {
@@ -83,7 +83,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		}
 	}
 	opt.IDA, opt.IDB = a.set.ID, b.set.ID
-	result, err := analysis.Compare(a.traces, b.traces, opt)
+	result, err := explain.Compare(a.traces, b.traces, opt)
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,21 @@ import (
 	"path/filepath"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // named opens the run that a word of the command line names: an id or a part of
 // one, "last", or a run's directory. nil: it names files, or nothing.
-func (p *runPlace) named(ref string) (*store.Run, error) {
+func (p *runPlace) named(ref string) (*runs.Run, error) {
 	if _, err := os.Stat(ref); err == nil {
 		if _, err := os.Stat(filepath.Join(ref, "manifest.json")); err != nil {
 			return nil, nil
 		}
 	}
 	root, _ := p.root() // without a home for runs, their directories can still be named
-	run, err := store.Open(root, ref)
-	if errors.Is(err, store.ErrNotFound) {
+	run, err := runs.Open(root, ref)
+	if errors.Is(err, runs.ErrNotFound) {
 		if ref == "last" {
 			return nil, notFound(err)
 		}
@@ -32,24 +32,24 @@ func (p *runPlace) named(ref string) (*store.Run, error) {
 }
 
 // hasRecords tells whether a run has the requests of a load.
-func hasRecords(r *store.Run) bool { return r != nil && len(r.Files(store.KindRecords)) > 0 }
+func hasRecords(r *runs.Run) bool { return r != nil && len(r.Files(runs.KindRecords)) > 0 }
 
 // tracesOf are the files of a run's ranks, whether they are still there or not.
-func tracesOf(r *store.Run) (paths []string) {
-	for _, f := range r.Files(store.KindTrace) {
+func tracesOf(r *runs.Run) (paths []string) {
+	for _, f := range r.Files(runs.KindTrace) {
 		paths = append(paths, r.Path(f.Path))
 	}
 	return paths
 }
 
 // readLoad reads the load of a run, each repetition apart.
-func (e *env) readLoad(r *store.Run) (bench.Load, error) {
+func (e *env) readLoad(r *runs.Run) (bench.Load, error) {
 	l := bench.Load{ID: r.ID()}
-	var runs []*bench.Run
-	if err := r.ReadJSON(store.KindRun, &runs); err != nil {
+	var all []*bench.Run
+	if err := r.ReadJSON(runs.KindRun, &all); err != nil {
 		return l, err
 	}
-	for _, run := range runs {
+	for _, run := range all {
 		if run == nil {
 			return l, fmt.Errorf("run %s: run.json holds no run", r.ID())
 		}
@@ -60,7 +60,7 @@ func (e *env) readLoad(r *store.Run) (bench.Load, error) {
 	type place struct{ index, turn int }
 	at, seen := 0, map[place]bool{}
 	for rec, err := range r.Records() {
-		if errors.Is(err, store.ErrCut) {
+		if errors.Is(err, runs.ErrCut) {
 			e.warn("%v", err)
 			e.incomplete()
 			break
@@ -87,13 +87,13 @@ func (e *env) readLoad(r *store.Run) (bench.Load, error) {
 }
 
 // hasBatches tells whether a run is of a benchmark of batches.
-func hasBatches(r *store.Run) bool { return r != nil && len(r.Files(store.KindBatches)) > 0 }
+func hasBatches(r *runs.Run) bool { return r != nil && len(r.Files(runs.KindBatches)) > 0 }
 
 // benchmarked tells whether a run is of a benchmark.
-func benchmarked(r *store.Run) bool { return hasRecords(r) || hasBatches(r) }
+func benchmarked(r *runs.Run) bool { return hasRecords(r) || hasBatches(r) }
 
 // loads opens A and B if they are benchmark runs; both nil if they are captures.
-func (c *compareCmd) loads() (a, b *store.Run, err error) {
+func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	if a, err = c.named(c.A); err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +107,7 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 		// Runs of traces alone are captures.
 		for _, side := range []struct {
 			path *string
-			run  *store.Run
+			run  *runs.Run
 		}{{&c.A, a}, {&c.B, b}} {
 			if side.run == nil {
 				continue
@@ -132,7 +132,7 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 		if _, err := os.Stat(capture); errors.Is(err, fs.ErrNotExist) && (run == a && b == nil || run == b && a == nil) {
 			return nil, nil, fmt.Errorf("%s: no such run, file or directory; see: stepscope runs list", capture)
 		}
-		if other != nil && other.Status() != store.Complete && len(tracesOf(other)) == 0 {
+		if other != nil && other.Status() != runs.Complete && len(tracesOf(other)) == 0 {
 			return nil, nil, fmt.Errorf("run %s has no results to compare: it is %s", other.ID(), other.Status())
 		}
 		hint := "it has no traces"
@@ -155,7 +155,7 @@ func (c *compareCmd) loads() (a, b *store.Run, err error) {
 }
 
 // tracesAt is the directory of a run's traces.
-func tracesAt(r *store.Run) string {
+func tracesAt(r *runs.Run) string {
 	if t := tracesOf(r); len(t) > 0 {
 		return filepath.Dir(t[0])
 	}
@@ -163,12 +163,12 @@ func tracesAt(r *store.Run) string {
 }
 
 // readBatches reads the batches of a run, as far as they were written.
-func (e *env) readBatches(r *store.Run) (bench.Batches, error) {
+func (e *env) readBatches(r *runs.Run) (bench.Batches, error) {
 	m := r.Manifest()
 	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
 	var err error
 	out.Batches, err = r.Batches()
-	if errors.Is(err, store.ErrCut) {
+	if errors.Is(err, runs.ErrCut) {
 		e.warn("%v", err)
 		e.incomplete()
 		err = nil
@@ -177,7 +177,7 @@ func (e *env) readBatches(r *store.Run) (bench.Batches, error) {
 }
 
 // compareLoads sets one benchmark against another.
-func (c *compareCmd) compareLoads(e *env, runA, runB *store.Run, limit float64) error {
+func (c *compareCmd) compareLoads(e *env, runA, runB *runs.Run, limit float64) error {
 	if hasBatches(runA) {
 		return c.compareBatches(e, runA, runB, limit)
 	}
@@ -194,7 +194,7 @@ func (c *compareCmd) compareLoads(e *env, runA, runB *store.Run, limit float64) 
 }
 
 // compared prints a comparison of runs, and judges it.
-func (c *compareCmd) compared(e *env, a, b *store.Run, result *bench.Comparison) (err error) {
+func (c *compareCmd) compared(e *env, a, b *runs.Run, result *bench.Comparison) (err error) {
 	if c.JSON {
 		err = report.BenchCompareJSON(e.stdout, result)
 	} else {
@@ -214,7 +214,7 @@ func (c *compareCmd) compared(e *env, a, b *store.Run, result *bench.Comparison)
 	return nil
 }
 
-func (c *compareCmd) compareBatches(e *env, runA, runB *store.Run, limit float64) error {
+func (c *compareCmd) compareBatches(e *env, runA, runB *runs.Run, limit float64) error {
 	a, err := e.readBatches(runA)
 	if err != nil {
 		return err
@@ -231,8 +231,8 @@ func (c *compareCmd) compareBatches(e *env, runA, runB *store.Run, limit float64
 	if ma.PlanHash != mb.PlanHash {
 		result.Notes = append(result.Notes, "the runs asked for different requests")
 	}
-	for _, r := range []*store.Run{runA, runB} {
-		if s := r.Status(); s != store.Complete {
+	for _, r := range []*runs.Run{runA, runB} {
+		if s := r.Status(); s != runs.Complete {
 			result.Notes = append(result.Notes, fmt.Sprintf("%s is %s: it may lack batches", r.ID(), s))
 		}
 	}

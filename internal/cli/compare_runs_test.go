@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // keepLoad makes a run of so many repetitions whose requests take about so long,
 // in ms.
-func keepLoad(t *testing.T, root string, repeats int, took int64) *store.Run {
+func keepLoad(t *testing.T, root string, repeats int, took int64) *runs.Run {
 	t.Helper()
-	r, err := store.Create(root, store.About{Kind: "bench", Tool: "bench serving"}, 0)
+	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,9 +24,9 @@ func keepLoad(t *testing.T, root string, repeats int, took int64) *store.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs []*bench.Run
+	var measured []*bench.Run
 	for n := range repeats {
-		runs = append(runs, &bench.Run{Backend: "sglang", Dataset: "random", Duration: 60e9})
+		measured = append(measured, &bench.Run{Backend: "sglang", Dataset: "random", Duration: 60e9})
 		for i := range 50 {
 			sent := int64(i) * 1e9
 			done := sent + took*1e6 + int64((7*i+n)%11)*1e5
@@ -40,10 +40,10 @@ func keepLoad(t *testing.T, root string, repeats int, took int64) *store.Run {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.WriteJSON(store.File{Path: "run.json", Kind: store.KindRun}, runs); err != nil {
+	if err := r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun}, measured); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Finish(store.Complete, nil); err != nil {
+	if err := r.Finish(runs.Complete, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -53,7 +53,7 @@ func keepLoad(t *testing.T, root string, repeats int, took int64) *store.Run {
 // compared.
 func TestCompareRuns(t *testing.T) {
 	homes(t)
-	root, err := store.DefaultRoot()
+	root, err := runs.DefaultRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +72,24 @@ func TestCompareRuns(t *testing.T) {
 	}
 
 	capture := filepath.Join(captures, "graph_work")
-	traced, err := store.Create(root, store.About{Kind: "profile", Tool: "profile"}, 0)
+	traced, err := runs.Create(root, runs.About{Kind: "profile", Tool: "profile"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for rank := range 2 {
 		name := fmt.Sprintf("1763750000.graph_work-TP-%d.trace.json.gz", rank)
-		if err := traced.AddFile(store.File{Path: "traces/" + name, Kind: store.KindTrace}, filepath.Join(capture, name)); err != nil {
+		if err := traced.AddFile(runs.File{Path: "traces/" + name, Kind: runs.KindTrace}, filepath.Join(capture, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := traced.Finish(store.Complete, nil); err != nil {
+	if err := traced.Finish(runs.Complete, nil); err != nil {
 		t.Fatal(err)
 	}
-	writing, err := store.Create(root, store.About{Kind: "bench", Tool: "bench serving"}, 0)
+	writing, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer writing.Finish(store.Complete, nil)
+	defer writing.Finish(runs.Complete, nil)
 	damaged := keepLoad(t, root, 1, 100)
 	if err := os.WriteFile(damaged.Path("run.json"), []byte("[]"), 0o666); err != nil {
 		t.Fatal(err)

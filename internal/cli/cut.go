@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/cut"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/redact"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/cut"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/redact"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -114,7 +114,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 }
 
 // cut writes one file of all ranks, or one file a rank.
-func (c *cutCmd) cut(ctx context.Context, e *env, set traceset.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
+func (c *cutCmd) cut(ctx context.Context, e *env, set set.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
 	p, err := cut.New(ctx, set, w, opt.Meter, r)
 	if err != nil {
 		return p, nil, err
@@ -172,7 +172,7 @@ func (c *cutCmd) needsDir(ranks int) error {
 }
 
 // id is what the outputs share in their names.
-func (c *cutCmd) id(set traceset.Set) string {
+func (c *cutCmd) id(set set.Set) string {
 	if c.Redact {
 		return redactedID(set.ID)
 	}
@@ -180,7 +180,7 @@ func (c *cutCmd) id(set traceset.Set) string {
 }
 
 // name is what the window of a rank's file is called.
-func (c *cutCmd) name(set traceset.Set, i int) string {
+func (c *cutCmd) name(set set.Set, i int) string {
 	f := set.Files[i]
 	if c.Redact {
 		return redactedName(set, i).String()

@@ -10,18 +10,18 @@ import (
 	"path/filepath"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/ask"
-	"github.com/stepscope/stepscope/internal/capture"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/load"
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
-	"github.com/stepscope/stepscope/internal/traceset"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // demoCmd is "demo": the main job, on the embedded engine.
@@ -61,11 +61,11 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\n", args...) }
-	run, err := c.create(store.About{Kind: "demo", Tool: "demo", Args: e.args})
+	run, err := c.create(runs.About{Kind: "demo", Tool: "demo", Args: e.args})
 	if err != nil {
 		return err
 	}
-	defer func() { run.Finish(store.Failed, err) }() // if not before
+	defer func() { run.Finish(runs.Failed, err) }() // if not before
 
 	a := launch.DefaultArgs("builtin:llama-tiny")
 	a.TP, a.DP, a.MaxTotalTokens = 2, 2, 16384
@@ -94,7 +94,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := run.AddFile(store.File{Path: "server.log", Kind: store.KindLog, Format: "text"}, ""); err != nil {
+	if err := run.AddFile(runs.File{Path: "server.log", Kind: runs.KindLog, Format: "text"}, ""); err != nil {
 		return err
 	}
 	if out.Interrupted {
@@ -106,11 +106,11 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.explain(ctx, e, run, out); err != nil {
 		return err
 	}
-	return run.Finish(store.Complete, nil)
+	return run.Finish(runs.Complete, nil)
 }
 
 // measure loads the server and takes the window meanwhile.
-func (c *demoCmd) measure(ctx context.Context, e *env, srv *ask.Server, run *store.Run) (*experiment.Outcome, error) {
+func (c *demoCmd) measure(ctx context.Context, e *env, srv *client.Server, run *runs.Run) (*experiment.Outcome, error) {
 	scratch, err := os.MkdirTemp("", "stepscope-demo-") // where the server writes
 	if err != nil {
 		return nil, err
@@ -123,9 +123,9 @@ func (c *demoCmd) measure(ctx context.Context, e *env, srv *ask.Server, run *sto
 		Load: load.Options{Backend: "sglang", BaseURL: srv.URL, Stream: true, IgnoreEOS: true, MaxConcurrency: 16, RequestID: func(i, _ int) string { return fmt.Sprintf("demo-%d", i) }},
 		Run:  bench.Run{Tool: "demo", Backend: "sglang", URL: srv.URL, Dataset: "random", Seed: spec.Seed, MaxConcurrency: 16},
 		Profile: &experiment.Profile{
-			Targets: []capture.Target{{URL: srv.URL}}, Dir: run.Path("traces"),
-			Window:  capture.Window{OutputDir: scratch, StartStep: demoStart, NumSteps: demoSteps, Activities: []string{"CPU", "GPU"}},
-			Options: capture.Options{Log: func(string) {}},
+			Targets: []torch.Target{{URL: srv.URL}}, Dir: run.Path("traces"),
+			Window:  torch.Window{OutputDir: scratch, StartStep: demoStart, NumSteps: demoSteps, Activities: []string{"CPU", "GPU"}},
+			Options: torch.Options{Log: func(string) {}},
 		},
 		Store: run, Log: func(string) {},
 	}
@@ -137,13 +137,13 @@ func (c *demoCmd) measure(ctx context.Context, e *env, srv *ask.Server, run *sto
 }
 
 // explain analyses the window, writes the pages and says what to look at.
-func (c *demoCmd) explain(ctx context.Context, e *env, run *store.Run, out *experiment.Outcome) error {
+func (c *demoCmd) explain(ctx context.Context, e *env, run *runs.Run, out *experiment.Outcome) error {
 	sr := out.Capture.Servers[0]
-	sets, err := traceset.Find(sr.Traces)
+	sets, err := set.Find(sr.Traces)
 	if err != nil {
 		return err
 	}
-	traces, failures, err := ingest.ReadSet(ctx, sets[0], ingest.Options{})
+	traces, failures, err := read.ReadSet(ctx, sets[0], read.Options{})
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *demoCmd) explain(ctx context.Context, e *env, run *store.Run, out *expe
 		e.warn("%s: %v", f.Path, f.Err)
 		e.incomplete()
 	}
-	r, err := analysis.Analyze(traces, analysis.Options{ID: sets[0].ID, Missing: sr.Missing})
+	r, err := explain.Analyze(traces, explain.Options{ID: sets[0].ID, Missing: sr.Missing})
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c *demoCmd) explain(ctx context.Context, e *env, run *store.Run, out *expe
 		},
 	}
 	for path, fill := range pages {
-		if err := run.Write(store.File{Path: path, Kind: store.KindReport, Format: "html"}, fill); err != nil {
+		if err := run.Write(runs.File{Path: path, Kind: runs.KindReport, Format: "html"}, fill); err != nil {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/export"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/explain/export"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -121,7 +121,7 @@ func (c *exportCmd) format() (export.Format, error) {
 }
 
 // exportNotes names on stderr what is not in the table, or doubtful.
-func (e *env) exportNotes(res *export.Result, files []traceset.File) {
+func (e *env) exportNotes(res *export.Result, files []set.File) {
 	for _, f := range res.Failed {
 		e.warn("%s: %s", f.File, f.Reason)
 	}

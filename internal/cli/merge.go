@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/chromejson"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // mergeCmd is "trace merge".
@@ -133,7 +133,7 @@ func (c *mergeCmd) suffix() string {
 }
 
 // write merges into the file, or to stdout.
-func (c *mergeCmd) write(ctx context.Context, e *env, set traceset.Set, out string, opt merge.Options) (res *merge.Result, err error) {
+func (c *mergeCmd) write(ctx context.Context, e *env, set set.Set, out string, opt merge.Options) (res *merge.Result, err error) {
 	switch {
 	case c.Format == "pftrace" && out == "-":
 		err = e.throughFile("out.pftrace", func(path string) (err error) {

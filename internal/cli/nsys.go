@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/nsys"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // nsysCmd is "nsys".
@@ -64,12 +64,12 @@ func nsysSessions(ctx context.Context, root, given string) (list []nsysSession, 
 	records := map[place][]nsysSession{}
 	var places []place
 	host, _ := os.Hostname()
-	entries, err := store.List(root)
+	entries, err := runs.List(root)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.Kind != nsysKind || e.Status != store.Running && e.Status != store.Broken {
+		if e.Kind != nsysKind || e.Status != runs.Running && e.Status != runs.Broken {
 			continue
 		}
 		dir := filepath.Join(root, e.ID, nsysDir)

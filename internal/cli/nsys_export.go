@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 )
 
 type nsysExportCmd struct {

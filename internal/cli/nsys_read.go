@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/nsys"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // exported gives the SQLite export of a report, made for the time being where
@@ -30,7 +30,7 @@ func (e *env) exported(ctx context.Context, path string) (db string, done func()
 		return "", done, err
 	}
 	beside := nsys.ExportName(path)
-	there := traceset.Exported(beside)
+	there := set.Exported(beside)
 	if st, err := os.Stat(beside); there && err == nil && st.ModTime().After(report.ModTime()) {
 		return beside, done, nil
 	}
@@ -51,6 +51,6 @@ func (e *env) exported(ctx context.Context, path string) (db string, done func()
 }
 
 // readOptions are how the verbs read captures.
-func (e *env) readOptions(in inputs) ingest.Options {
-	return ingest.Options{Export: e.exported, Nsys: in.read}
+func (e *env) readOptions(in inputs) read.Options {
+	return read.Options{Export: e.exported, Nsys: in.read}
 }

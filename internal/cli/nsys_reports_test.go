@@ -14,14 +14,14 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/stepscope/stepscope/internal/sqlite"
+	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 )
 
 // nsysExport unpacks the export of a real capture: five steps of four GPUs of
 // one job, whose rank 2 runs two more MLPs a layer in every step.
 func nsysExport(t *testing.T) string {
 	t.Helper()
-	packed, err := os.ReadFile("../ingest/nsysdb/testdata/tp4-work.sqlite.zst")
+	packed, err := os.ReadFile("../tracefile/read/nsysdb/testdata/tp4-work.sqlite.zst")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestNsysInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db, err := sqlite.Open(later)
+	db, err := sqlitedb.Open(later)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/nsys"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 type nsysRunCmd struct {
@@ -78,7 +78,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	if _, err := l.Plan(ctx); err != nil {
 		return usageError{err}
 	}
-	run, err := store.Create(root, store.About{
+	run, err := runs.Create(root, runs.About{
 		Kind: nsysKind, Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope "), "nsys": tool.Version.String()},
 	}, 256<<20)
 	if err != nil {
@@ -232,7 +232,7 @@ func sessionName(program, run string) string {
 }
 
 // keep puts what came into the run's manifest.
-func (c *nsysRunCmd) keep(e *env, run *store.Run, cause error) error {
+func (c *nsysRunCmd) keep(e *env, run *runs.Run, cause error) error {
 	dir := run.Path(nsysDir)
 	var notes, files, reports []string
 	for _, w := range nsys.Windows(dir) {
@@ -259,17 +259,17 @@ func (c *nsysRunCmd) keep(e *env, run *store.Run, cause error) error {
 	}
 	var errs []error
 	for _, f := range files {
-		errs = append(errs, run.AddFile(store.File{Path: f, Kind: nsysKind, Format: strings.TrimPrefix(filepath.Ext(f), ".")}, ""))
+		errs = append(errs, run.AddFile(runs.File{Path: f, Kind: nsysKind, Format: strings.TrimPrefix(filepath.Ext(f), ".")}, ""))
 	}
-	errs = append(errs, run.Update(func(m *store.Manifest) {
+	errs = append(errs, run.Update(func(m *runs.Manifest) {
 		m.Notes = notes
 		if e.status != exitOK {
 			m.Notes = append(m.Notes, fmt.Sprintf("the program ended with %d", e.status))
 		}
 	}))
-	status := store.Complete
+	status := runs.Complete
 	if cause != nil {
-		status = store.Failed
+		status = runs.Failed
 	}
 	return errors.Join(append(errs, run.Finish(status, cause))...)
 }

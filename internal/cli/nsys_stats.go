@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/stepscope/stepscope/internal/ingest/nsysdb"
-	"github.com/stepscope/stepscope/internal/metric"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 )
 
 // nsysStatsCmd is "nsys stats": nsys' own summaries, without nsys and in

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/ask"
-	profiler "github.com/stepscope/stepscope/internal/capture"
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
 // nsysWindow is what start and stop share.
@@ -110,13 +110,13 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 			return usagef("option of nsys start %q: write it as --OPTION=VALUE", a)
 		}
 	}
-	var count *profiler.Counter
+	var count *torch.Counter
 	if c.Steps > 0 {
-		server, err := ask.New(c.URL, ask.KeyHeader(c.APIKey))
+		server, err := client.New(c.URL, client.KeyHeader(c.APIKey))
 		if err != nil {
 			return usageError{err}
 		}
-		if count, err = profiler.Count(ctx, profiler.Target{URL: server.URL, Header: server.Header}, profiler.Options{}); err != nil {
+		if count, err = torch.Count(ctx, torch.Target{URL: server.URL, Header: server.Header}, torch.Options{}); err != nil {
 			return fmt.Errorf("%w; --duration needs none", err)
 		}
 	}
@@ -149,7 +149,7 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 }
 
 // wait returns when the window is to be closed.
-func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *profiler.Counter) error {
+func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *torch.Counter) error {
 	limit := time.Duration(c.Duration)
 	if count != nil {
 		limit = time.Duration(c.Timeout)

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/traceset"
-	"github.com/stepscope/stepscope/internal/web/handover"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/open"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -54,7 +54,7 @@ const maxFlags = 8
 // Run hands a trace to Perfetto.
 func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return usagef("--ui %q: give an address such as %s", c.UI, handover.DefaultUI)
+		return usagef("--ui %q: give an address such as %s", c.UI, open.DefaultUI)
 	}
 	set, _, err := e.findSet(c.inputs)
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return handover.Serve(ctx, handover.Options{
-		File: path, UI: c.UI, Log: log, Commands: handover.PinRows(mainRows(traces), flags(traces)),
+	return open.Serve(ctx, open.Options{
+		File: path, UI: c.UI, Log: log, Commands: open.PinRows(mainRows(traces), flags(traces)),
 	}, func(address string) { c.announce(e, log, address) })
 }
 
@@ -115,7 +115,7 @@ func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 
 // mergeInto makes one file of a set; a set of one file is only written anew,
 // as a reader without our patience can read it.
-func (e *env) mergeInto(ctx context.Context, set traceset.Set, dir string) (string, error) {
+func (e *env) mergeInto(ctx context.Context, set set.Set, dir string) (string, error) {
 	out := filepath.Join(dir, merge.OutputName(set.ID, ".trace.json.gz"))
 	meter := e.meter("merge", inputBytes(set))
 	res, err := merge.File(ctx, set, out, merge.Options{ProfileID: set.ID, AsIs: len(set.Files) == 1, Meter: meter})
@@ -163,9 +163,9 @@ func packed(path string) bool {
 	return err == nil && magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}
 }
 
-func fileAt(path string) traceset.File {
+func fileAt(path string) set.File {
 	name, ok := trace.ParseFileName(filepath.Base(path))
-	f := traceset.File{Path: path, Name: name, Named: ok}
+	f := set.File{Path: path, Name: name, Named: ok}
 	if st, err := os.Stat(path); err == nil {
 		f.Size = st.Size()
 	}
@@ -174,7 +174,7 @@ func fileAt(path string) traceset.File {
 
 // pinnable reads a file of moderate size; whole is false when part of it is
 // lost. What is not Chrome JSON (.pftrace) gives no traces and stays as it is.
-func (e *env) pinnable(ctx context.Context, f traceset.File) (traces []*trace.Trace, whole bool) {
+func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, whole bool) {
 	limit := int64(pinLimit)
 	if strings.HasSuffix(f.Path, ".json") {
 		limit *= 16 // not compressed
@@ -182,7 +182,7 @@ func (e *env) pinnable(ctx context.Context, f traceset.File) (traces []*trace.Tr
 	if f.Size > limit || strings.HasSuffix(f.Path, "trace") {
 		return nil, true
 	}
-	traces, err := ingest.ReadFile(ctx, f, ingest.Options{})
+	traces, err := read.ReadFile(ctx, f, read.Options{})
 	if err != nil {
 		return nil, true
 	}
@@ -191,8 +191,8 @@ func (e *env) pinnable(ctx context.Context, f traceset.File) (traces []*trace.Tr
 }
 
 // mainRows are the rows to pin: the stream of each rank that worked longest.
-func mainRows(traces []*trace.Trace) []handover.Row {
-	var rows []handover.Row
+func mainRows(traces []*trace.Trace) []open.Row {
+	var rows []open.Row
 	for _, t := range traces {
 		busy := make([]int64, len(t.Tracks))
 		for i := range t.Spans {
@@ -206,7 +206,7 @@ func mainRows(traces []*trace.Trace) []handover.Row {
 		tr := &t.Tracks[slices.Index(busy, slices.Max(busy))]
 		// A merged file's pid begins with the label; else the process is its pid.
 		rank, _, _ := strings.Cut(strings.TrimPrefix(tr.PID, "["), "]")
-		row := handover.Row{Rank: rank, Thread: tr.Name}
+		row := open.Row{Rank: rank, Thread: tr.Name}
 		if row.Thread == "" {
 			row.Thread = fmt.Sprintf("stream %d", tr.Stream)
 		}
@@ -216,25 +216,25 @@ func mainRows(traces []*trace.Trace) []handover.Row {
 }
 
 // flags are the findings that have a place in time, the important ones first.
-func flags(traces []*trace.Trace) []handover.Note {
+func flags(traces []*trace.Trace) []open.Note {
 	if len(traces) == 0 {
 		return nil
 	}
-	report, err := analysis.Analyze(traces, analysis.Options{})
+	report, err := explain.Analyze(traces, explain.Options{})
 	if err != nil {
 		return nil // nothing to flag: the trace opens without
 	}
 	// All ranks of one file count from the same base.
 	zero := report.Source.StartNS - traces[0].Source.BaseNS
-	var notes []handover.Note
+	var notes []open.Note
 	for _, f := range report.Findings {
 		if f.FirstStep < 0 || len(f.Ranks) == 0 || len(notes) == maxFlags {
 			continue
 		}
 		for _, st := range report.Steps {
-			at := slices.IndexFunc(st.Ranks, func(r analysis.StepRank) bool { return r.Rank == f.Ranks[0] })
+			at := slices.IndexFunc(st.Ranks, func(r explain.StepRank) bool { return r.Rank == f.Ranks[0] })
 			if st.Step == f.FirstStep && at >= 0 {
-				notes = append(notes, handover.Note{TS: zero + st.Ranks[at].Start, Text: f.Title})
+				notes = append(notes, open.Note{TS: zero + st.Ranks[at].Start, Text: f.Title})
 				break
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/stepscope/stepscope/internal/progress"
+	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
 // target is the file to write: what -o says (given), the usual name in a

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	waits "github.com/stepscope/stepscope/internal/join"
+	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
 // joined sends a load and gives what analyze says of its requests, as text too.

@@ -12,13 +12,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/analysis"
-	profiler "github.com/stepscope/stepscope/internal/capture"
 	"github.com/stepscope/stepscope/internal/capture/collect"
-	"github.com/stepscope/stepscope/internal/experiment"
-	"github.com/stepscope/stepscope/internal/nsys"
-	"github.com/stepscope/stepscope/internal/report"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // profileCmd is "profile": SGLang's sglang.profiler, and what happens to the files
@@ -123,7 +123,7 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 		return c.stop(ctx, e, targets, opt)
 	}
 	o := c.outer(ctx, window.Activities, len(targets), false)
-	s, err := profiler.Start(ctx, targets, window, opt)
+	s, err := torch.Start(ctx, targets, window, opt)
 	if err != nil {
 		return err
 	}
@@ -144,15 +144,15 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 }
 
 // local is where the files are put.
-func (c *profileCmd) local(w profiler.Window, s *profiler.Session) string {
+func (c *profileCmd) local(w torch.Window, s *torch.Session) string {
 	if c.LocalDir != "" {
 		return c.LocalDir
 	}
 	return filepath.Join(w.OutputDir, s.ID)
 }
 
-func (c *profileCmd) start(ctx context.Context, e *env, targets []profiler.Target, w profiler.Window, opt profiler.Options) error {
-	s, err := profiler.Start(ctx, targets, w, opt)
+func (c *profileCmd) start(ctx context.Context, e *env, targets []torch.Target, w torch.Window, opt torch.Options) error {
+	s, err := torch.Start(ctx, targets, w, opt)
 	if err != nil {
 		return err
 	}
@@ -169,9 +169,9 @@ func (c *profileCmd) start(ctx context.Context, e *env, targets []profiler.Targe
 	return err
 }
 
-func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target, opt profiler.Options) error {
+func (c *profileCmd) stop(ctx context.Context, e *env, targets []torch.Target, opt torch.Options) error {
 	if c.Dir == "" {
-		open, down, err := profiler.StopAll(ctx, targets, opt)
+		open, down, err := torch.StopAll(ctx, targets, opt)
 		if len(down) > 0 {
 			e.incomplete()
 		}
@@ -185,7 +185,7 @@ func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target
 		}
 		return err
 	}
-	s, err := profiler.Resume(c.Dir, targets[0], opt)
+	s, err := torch.Resume(c.Dir, targets[0], opt)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,11 @@ func (c *profileCmd) stop(ctx context.Context, e *env, targets []profiler.Target
 	if err := c.finish(ctx, e, s, o, dir); err != nil {
 		return err
 	}
-	return profiler.Finished(c.Dir)
+	return torch.Finished(c.Dir)
 }
 
 // finish brings the files home and explains them.
-func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, o *outer, dir string) error {
+func (c *profileCmd) finish(ctx context.Context, e *env, s *torch.Session, o *outer, dir string) error {
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
 		return err
@@ -248,9 +248,9 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, o 
 	}
 	out := struct {
 		Format int `json:"format"`
-		*profiler.Result
+		*torch.Result
 		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
-		PD      *analysis.PD      `json:"pd,omitempty"`
+		PD      *explain.PD       `json:"pd,omitempty"`
 		Nsys    []*nsys.Window    `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
 	}{Format: 1, Result: res, Nsys: windows}
 	for _, x := range all {
@@ -268,17 +268,17 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *profiler.Session, o 
 }
 
 // keep records the window as a run.
-func (c *profileCmd) keep(e *env, res *profiler.Result) error {
+func (c *profileCmd) keep(e *env, res *torch.Result) error {
 	var urls []string
 	for _, s := range res.Servers {
 		urls = append(urls, s.URL)
 	}
-	r, err := c.create(store.About{Kind: "profile", Tool: "profile", Args: e.args, URL: strings.Join(urls, " ")})
+	r, err := c.create(runs.About{Kind: "profile", Tool: "profile", Args: e.args, URL: strings.Join(urls, " ")})
 	if r == nil {
 		return err
 	}
 	err = experiment.KeepCapture(r, res, "")
-	if finishErr := r.Finish(store.Complete, err); err == nil {
+	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
 	e.warn("run kept: %s", r.Dir())
@@ -286,8 +286,8 @@ func (c *profileCmd) keep(e *env, res *profiler.Result) error {
 }
 
 // check looks at the values and makes of them what package capture wants.
-func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Target, w profiler.Window, err error) {
-	fail := func(err error) (profiler.Options, []profiler.Target, profiler.Window, error) {
+func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w torch.Window, err error) {
+	fail := func(err error) (torch.Options, []torch.Target, torch.Window, error) {
 		return o, nil, w, usageError{err}
 	}
 	if !slices.Contains([]string{"run", "start", "stop"}, c.Action) {
@@ -326,7 +326,7 @@ func (c *profileCmd) check(e *env) (o profiler.Options, targets []profiler.Targe
 	if targets, err = c.targets(header); err != nil {
 		return fail(err)
 	}
-	o = profiler.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.logger()}
+	o = torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.logger()}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}

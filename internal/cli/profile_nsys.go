@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/nsys"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 )
 
 // outer are the sessions of nsys, around servers of this host, that windows of

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	profiler "github.com/stepscope/stepscope/internal/capture"
+	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
 // What profile is told of servers and windows.
@@ -31,27 +31,27 @@ func (c *profileCmd) header() (http.Header, error) {
 // targetName is a name before a URL, as in pod-0=http://10.0.0.7:30000.
 var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
 
-func (c *profileCmd) targets(header http.Header) (out []profiler.Target, err error) {
+func (c *profileCmd) targets(header http.Header) (out []torch.Target, err error) {
 	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) == 0 {
 		c.URL = []string{"http://localhost:30000"}
 	}
 	for _, group := range []struct {
 		role string
 		urls []string
-	}{{"", c.URL}, {profiler.Prefill, c.PrefillURL}, {profiler.Decode, c.DecodeURL}} {
+	}{{"", c.URL}, {torch.Prefill, c.PrefillURL}, {torch.Decode, c.DecodeURL}} {
 		for _, url := range group.urls {
-			t := profiler.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
+			t := torch.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
 			if m := targetName.FindStringSubmatch(url); m != nil {
 				t.Name, t.URL = m[1], m[2]
 			}
 			out = append(out, t)
 		}
 	}
-	return out, profiler.CheckTargets(out)
+	return out, torch.CheckTargets(out)
 }
 
-func (c *profileCmd) window() (profiler.Window, error) {
-	w := profiler.Window{
+func (c *profileCmd) window() (torch.Window, error) {
+	w := torch.Window{
 		OutputDir: c.OutputDir, Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
 		ByStage: c.ByStage && !c.NoByStage, Stages: c.Stages, Merge: c.Merge && !c.NoMerge, Activities: c.Activities,
 	}

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/cut"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/redact"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/cut"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/redact"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -41,9 +41,9 @@ func redactedID(id string) string {
 }
 
 // redactedName is the name of a file without words of its own.
-func redactedName(set traceset.Set, i int) trace.FileName {
-	f := set.Files[i]
-	name := trace.FileName{ID: redactedID(set.ID), Rank: f.Name.Rank, Stage: f.Name.Stage, Merged: f.Name.Merged}
+func redactedName(window set.Set, i int) trace.FileName {
+	f := window.Files[i]
+	name := trace.FileName{ID: redactedID(window.ID), Rank: f.Name.Rank, Stage: f.Name.Stage, Merged: f.Name.Merged}
 	if !f.Named {
 		name = trace.FileName{ID: fmt.Sprintf("%s.file%d", name.ID, i), Rank: trace.NoRank}
 	}
@@ -58,17 +58,17 @@ func (c *cutCmd) mergeRedacted(ctx context.Context, p *cut.Plan, path string, op
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	set := traceset.Set{ID: opt.ProfileID}
+	window := set.Set{ID: opt.ProfileID}
 	for i := range p.Set.Files {
 		name := redactedName(p.Set, i)
-		file := traceset.File{Path: filepath.Join(dir, name.String()), Name: name, Named: p.Set.Files[i].Named}
+		file := set.File{Path: filepath.Join(dir, name.String()), Name: name, Named: p.Set.Files[i].Named}
 		if _, err := p.File(ctx, i, file.Path, merge.Options{Level: 1, Meter: opt.Meter}); err != nil {
 			return nil, err
 		}
-		set.Files = append(set.Files, file)
+		window.Files = append(window.Files, file)
 	}
 	opt.Meter = nil
-	return merge.File(ctx, set, path, opt)
+	return merge.File(ctx, window, path, opt)
 }
 
 // redacted is what was done, for machines.

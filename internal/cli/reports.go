@@ -8,25 +8,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/kineto"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/kineto"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // readReport gives the ranks in a report of Nsight Systems, or in its export.
-func (e *env) readReport(ctx context.Context, in inputs, f traceset.File) ([]*trace.Trace, error) {
+func (e *env) readReport(ctx context.Context, in inputs, f set.File) ([]*trace.Trace, error) {
 	if e.report != nil {
 		return e.report(ctx, f.Path)
 	}
-	return ingest.ReadFile(ctx, f, e.readOptions(in))
+	return read.ReadFile(ctx, f, e.readOptions(in))
 }
 
 // textSet is a set whose files are all Chrome JSON, for the verbs that work on
 // the text of events.
 type textSet struct {
-	traceset.Set
-	original traceset.Set
+	set.Set
+	original set.Set
 	dir      string   // of the files made; "": none
 	names    []string // pairs: a file made, the report that it is of
 }
@@ -34,20 +34,20 @@ type textSet struct {
 // asText writes the reports of a set as files of PyTorch's profiler, one a
 // rank, into a directory of their own; all else stays as it is. What could not
 // be read is named on stderr. The caller calls close when it is done.
-func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet, error) {
-	t := &textSet{Set: set, original: set}
-	if !slices.ContainsFunc(set.Files, func(f traceset.File) bool { return f.Report() }) {
+func (e *env) asText(ctx context.Context, in inputs, window set.Set) (*textSet, error) {
+	t := &textSet{Set: window, original: window}
+	if !slices.ContainsFunc(window.Files, func(f set.File) bool { return f.Report() }) {
 		return t, nil
 	}
 	var err error
 	if t.dir, err = os.MkdirTemp("", "stepscope-reports-"); err != nil {
 		return nil, err
 	}
-	meter := e.meter("read", inputBytes(set))
+	meter := e.meter("read", inputBytes(window))
 	defer meter.Close()
 	t.Files = nil
-	var places ingest.Places
-	for i, f := range set.Files {
+	var places read.Places
+	for i, f := range window.Files {
 		if !f.Report() {
 			t.Files = append(t.Files, f)
 			continue
@@ -55,7 +55,7 @@ func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet
 		traces, err := e.readReport(ctx, in, f)
 		if ctx.Err() != nil {
 			err = ctx.Err()
-		} else if err != nil && len(set.Files) == 1 {
+		} else if err != nil && len(window.Files) == 1 {
 			t.close()
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		} else if err != nil {
@@ -63,7 +63,7 @@ func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet
 			e.incomplete()
 			continue
 		}
-		if len(set.Files) > 1 {
+		if len(window.Files) > 1 {
 			places.Take(traces)
 		}
 		for j := range traces {
@@ -80,15 +80,15 @@ func (e *env) asText(ctx context.Context, in inputs, set traceset.Set) (*textSet
 	}
 	if len(t.Files) == 0 {
 		t.close()
-		return nil, fmt.Errorf("%s: nothing could be read", set.ID)
+		return nil, fmt.Errorf("%s: nothing could be read", window.ID)
 	}
-	slices.SortStableFunc(t.Files, func(a, b traceset.File) int { return a.Name.Rank.Compare(b.Name.Rank) })
+	slices.SortStableFunc(t.Files, func(a, b set.File) int { return a.Name.Rank.Compare(b.Name.Rank) })
 	return t, nil
 }
 
 // add writes one rank of a report, into a directory of its own since ranks may
 // have the same name.
-func (t *textSet) add(e *env, report traceset.File, place string, tr *trace.Trace) error {
+func (t *textSet) add(e *env, report set.File, place string, tr *trace.Trace) error {
 	for _, n := range tr.Notes {
 		if n.Severity >= trace.Warning {
 			e.warnNote(report.Path, n)
@@ -119,7 +119,7 @@ func (t *textSet) add(e *env, report traceset.File, place string, tr *trace.Trac
 		label += " (" + strings.TrimSpace(tr.Source.Rank.String()+" "+tr.Source.Stage) + ")"
 	}
 	t.names = append(t.names, path, label)
-	t.Files = append(t.Files, traceset.File{Path: path, Name: name, Named: name.Rank != trace.NoRank, Size: st.Size()})
+	t.Files = append(t.Files, set.File{Path: path, Name: name, Named: name.Rank != trace.NoRank, Size: st.Size()})
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (t *textSet) notAnInput(out string) error {
 		return nil
 	}
 	for _, f := range t.original.Files {
-		one := traceset.Set{Files: []traceset.File{f}}
+		one := set.Set{Files: []set.File{f}}
 		if f.Report() {
 			if err := one.NotAnInput(out); err != nil {
 				return err

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/ingest"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -31,11 +31,11 @@ func TestReports(t *testing.T) {
 		if string(b) == "bad" {
 			return nil, errors.New("no table of a report")
 		}
-		sets, err := traceset.Find(strings.Fields(string(b)))
+		sets, err := set.Find(strings.Fields(string(b)))
 		if err != nil {
 			return nil, err
 		}
-		traces, _, err := ingest.ReadSet(ctx, sets[0], ingest.Options{})
+		traces, _, err := read.ReadSet(ctx, sets[0], read.Options{})
 		if strings.Contains(path, "lossy") {
 			traces[0].Notes = append(traces[0].Notes, trace.Note{Severity: trace.Loss, Text: "3 ranges lost", Count: 3})
 		}
@@ -122,7 +122,7 @@ func TestReportsInterrupted(t *testing.T) {
 		cancel()
 		return []*trace.Trace{{}}, nil
 	}}
-	set := traceset.Set{Files: []traceset.File{{Path: "a.nsys-rep"}}}
+	set := set.Set{Files: []set.File{{Path: "a.nsys-rep"}}}
 	if _, err := e.asText(ctx, inputs{}, set); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/route"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/serve/route"
 )
 
 // routeCmd is "route", SGLang's launch_router and its mini balancer.

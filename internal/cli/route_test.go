@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/analysis"
+	"github.com/stepscope/stepscope/internal/explain"
 )
 
 // TestRoute is one life of a router before two servers: a load goes through it, and
@@ -138,7 +138,7 @@ func TestRoutePDClients(t *testing.T) {
 			soon(t, "there are two traces", func() bool { return len(glob(t, pattern)) == 2 })
 			for _, path := range glob(t, pattern) {
 				status, out, errs := run(t, t.Context(), "analyze", "--json", path)
-				var r analysis.Report
+				var r explain.Report
 				if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
 					t.Fatalf("status %d, %v:\n%s", status, err, errs)
 				}

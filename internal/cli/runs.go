@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // runsCmd is "runs".
@@ -33,7 +33,7 @@ func (p *runPlace) root() (string, error) {
 	if p.RunDir != "" {
 		return filepath.Abs(p.RunDir)
 	}
-	return store.DefaultRoot()
+	return runs.DefaultRoot()
 }
 
 type runsListCmd struct {
@@ -61,11 +61,11 @@ func (c *runsListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	list, err := store.List(root)
+	list, err := runs.List(root)
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(r store.Entry) bool {
+	list = slices.DeleteFunc(list, func(r runs.Entry) bool {
 		return c.Kind != "" && r.Kind != c.Kind || c.Tag != "" && !slices.Contains(r.Tags, c.Tag)
 	})
 	total := len(list)
@@ -74,11 +74,11 @@ func (c *runsListCmd) Run(e *env) error {
 	}
 	if c.JSON {
 		return e.printJSON(struct {
-			Format int           `json:"format"`
-			Dir    string        `json:"dir"`
-			Total  int           `json:"total"` // with those beyond the limit
-			Runs   []store.Entry `json:"runs"`
-		}{1, root, total, append([]store.Entry{}, list...)})
+			Format int          `json:"format"`
+			Dir    string       `json:"dir"`
+			Total  int          `json:"total"` // with those beyond the limit
+			Runs   []runs.Entry `json:"runs"`
+		}{1, root, total, append([]runs.Entry{}, list...)})
 	}
 	if total == 0 {
 		e.warn("no such runs in %s", root)
@@ -130,25 +130,25 @@ func (c *runsRmCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	list, err := store.List(root)
+	list, err := runs.List(root)
 	if err != nil {
 		return err
 	}
-	var rm []store.Entry
+	var rm []runs.Entry
 	for _, ref := range c.Runs {
-		dir, err := store.Find(root, ref)
+		dir, err := runs.Find(root, ref)
 		if err != nil {
 			if ref == "last" {
 				err = errors.New(`rm takes no "last": say which by its id`)
 			}
 			return notFound(err)
 		}
-		at := slices.IndexFunc(list, func(r store.Entry) bool { return r.ID == filepath.Base(dir) })
-		if at < 0 || slices.ContainsFunc(rm, func(r store.Entry) bool { return r.ID == list[at].ID }) {
+		at := slices.IndexFunc(list, func(r runs.Entry) bool { return r.ID == filepath.Base(dir) })
+		if at < 0 || slices.ContainsFunc(rm, func(r runs.Entry) bool { return r.ID == list[at].ID }) {
 			continue
 		}
-		if list[at].Status == store.Running && !c.Force {
-			return fmt.Errorf("run %s: %w; --force removes it all the same", list[at].ID, store.ErrRunning)
+		if list[at].Status == runs.Running && !c.Force {
+			return fmt.Errorf("run %s: %w; --force removes it all the same", list[at].ID, runs.ErrRunning)
 		}
 		rm = append(rm, list[at])
 	}
@@ -156,7 +156,7 @@ func (c *runsRmCmd) Run(e *env) error {
 		did := "removed"
 		if c.DryRun {
 			did = "would remove"
-		} else if err := store.Remove(filepath.Join(root, r.ID), c.Force); err != nil {
+		} else if err := runs.Remove(filepath.Join(root, r.ID), c.Force); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(e.stdout, "%s %s (%s)\n", did, r.ID, metric.Bytes(r.Size)); err != nil {
@@ -167,7 +167,7 @@ func (c *runsRmCmd) Run(e *env) error {
 }
 
 func notFound(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, runs.ErrNotFound) {
 		return fmt.Errorf("%w; see: stepscope runs list", err)
 	}
 	return err
@@ -226,7 +226,7 @@ func tail(s string, most int) string {
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 // figure is a number with its unit, about four digits of it; counts are whole.
-func figure(n store.Number) string {
+func figure(n runs.Number) string {
 	decimals := 3
 	if (n.Unit == "" || n.Unit == "req") && n.Value == math.Trunc(n.Value) {
 		decimals = 0

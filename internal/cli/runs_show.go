@@ -11,8 +11,8 @@ import (
 	"unicode"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/metric"
-	"github.com/stepscope/stepscope/internal/store"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -37,7 +37,7 @@ func (c *runsShowCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	run, err := store.Open(root, c.Ref)
+	run, err := runs.Open(root, c.Ref)
 	if err != nil {
 		return notFound(err)
 	}
@@ -46,11 +46,11 @@ func (c *runsShowCmd) Run(e *env) error {
 		e.warn("%v", err)
 		e.incomplete()
 	}
-	if run.Status() == store.Broken || slices.ContainsFunc(files, func(f store.Found) bool { return f.Missing && !f.Derived() }) {
+	if run.Status() == runs.Broken || slices.ContainsFunc(files, func(f runs.Found) bool { return f.Missing && !f.Derived() }) {
 		e.incomplete()
 	}
 	var summary json.RawMessage
-	if err := run.ReadJSON(store.KindSummary, &summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := run.ReadJSON(runs.KindSummary, &summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.warn("%v", err)
 		e.incomplete()
 	}
@@ -69,12 +69,12 @@ func (c *runsShowCmd) Run(e *env) error {
 			Format   int             `json:"format"`
 			ID       string          `json:"id"`
 			Dir      string          `json:"dir"`
-			Status   store.Status    `json:"status"`
-			Manifest store.Manifest  `json:"manifest"`
-			Files    []store.Found   `json:"files"`
+			Status   runs.Status     `json:"status"`
+			Manifest runs.Manifest   `json:"manifest"`
+			Files    []runs.Found    `json:"files"`
 			Summary  json.RawMessage `json:"summary,omitempty"`
 			Batches  []bench.Batch   `json:"batches,omitempty"`
-		}{1, run.ID(), run.Dir(), run.Status(), m, append([]store.Found{}, files...), summary, batches})
+		}{1, run.ID(), run.Dir(), run.Status(), m, append([]runs.Found{}, files...), summary, batches})
 	}
 	if err := e.columns(nil, facts(run, &m)); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *runsShowCmd) Run(e *env) error {
 }
 
 // facts are what a run says of itself, a line each.
-func facts(run *store.Run, m *store.Manifest) (rows [][]string) {
+func facts(run *runs.Run, m *runs.Manifest) (rows [][]string) {
 	fact := func(name, value string) {
 		if value != "" {
 			rows = append(rows, []string{name, value})
@@ -102,7 +102,7 @@ func facts(run *store.Run, m *store.Manifest) (rows [][]string) {
 	switch {
 	case m.Error != "":
 		status += ": " + m.Error
-	case run.Status() == store.Broken:
+	case run.Status() == runs.Broken:
 		status += ": its process ended before the run did; what it wrote until then is there"
 	}
 	fact("run", run.ID())
@@ -127,7 +127,7 @@ func facts(run *store.Run, m *store.Manifest) (rows [][]string) {
 	return rows
 }
 
-func numberRows(numbers []store.Number) (rows [][]string) {
+func numberRows(numbers []runs.Number) (rows [][]string) {
 	for _, n := range numbers {
 		rows = append(rows, []string{n.Name, figure(n)})
 	}
@@ -153,7 +153,7 @@ func batchRows(batches []bench.Batch) (title string, head []string, rows [][]str
 		for _, n := range names {
 			text := "-"
 			if f, ok := b.Figure(n); ok {
-				if text = figure(store.Number{Value: f.Value}); f.Unit == bench.NS {
+				if text = figure(runs.Number{Value: f.Value}); f.Unit == bench.NS {
 					text = metric.Duration(f.Value)
 				}
 			}
@@ -167,7 +167,7 @@ func batchRows(batches []bench.Batch) (title string, head []string, rows [][]str
 	return "Batches (sequences × prompt + output tokens; throughputs a second)", head, rows
 }
 
-func fileRows(files []store.Found) (rows [][]string) {
+func fileRows(files []runs.Found) (rows [][]string) {
 	for _, f := range files {
 		rank, state := "", ""
 		if f.Rank != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/stepscope/stepscope/internal/ask"
+	"github.com/stepscope/stepscope/internal/api/client"
 )
 
 // serverFlags say which server a client talks to, as SGLang's clients do.
@@ -22,7 +22,7 @@ type serverFlags struct {
 	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
 }
 
-func (f *serverFlags) server() (*ask.Server, error) {
+func (f *serverFlags) server() (*client.Server, error) {
 	base := f.BaseURL
 	if base == "" {
 		host := f.Host
@@ -31,7 +31,7 @@ func (f *serverFlags) server() (*ask.Server, error) {
 		}
 		base = fmt.Sprintf("http://%s:%d", host, f.Port)
 	}
-	s, err := ask.New(base, ask.KeyHeader(f.APIKey))
+	s, err := client.New(base, client.KeyHeader(f.APIKey))
 	if err != nil {
 		return nil, usagef("%v", err)
 	}
@@ -92,9 +92,9 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	var last ask.Event
+	var last client.Event
 	shown := 0
-	err = s.Generate(ctx, c.body(), func(ev *ask.Event) {
+	err = s.Generate(ctx, c.body(), func(ev *client.Event) {
 		if ev.Index != 0 {
 			return // the first of a batch stands for all
 		}
@@ -176,7 +176,7 @@ func (c *sendCmd) randomIDs() [][]int32 {
 }
 
 // print writes the table of SGLang's client.
-func (c *sendCmd) print(w io.Writer, m *ask.Meta) error {
+func (c *sendCmd) print(w io.Writer, m *client.Meta) error {
 	accept, speed := 1.0, 0.0
 	if m.SpecVerifyCt > 0 {
 		accept = float64(m.CompletionTokens) / float64(m.SpecVerifyCt)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/launch"
-	"github.com/stepscope/stepscope/internal/server"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/serve/server"
 )
 
 // serveCmd is "serve", SGLang's launch_server on the embedded engine.

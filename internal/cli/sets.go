@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/ingest/nsysdb"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -40,7 +40,7 @@ func (s stretch) of(in inputs) (inputs, error) {
 // findSet picks the files that a verb works on: those of the newest window, or
 // of the given profile id. Inputs that do not exist are named on stderr and come
 // back as missing; it is an error if nothing else is left.
-func (e *env) findSet(in inputs) (set traceset.Set, missing []string, err error) {
+func (e *env) findSet(in inputs) (window set.Set, missing []string, err error) {
 	var there []string
 	onlyFiles := true
 	for _, p := range in.Paths {
@@ -52,53 +52,53 @@ func (e *env) findSet(in inputs) (set traceset.Set, missing []string, err error)
 		case err == nil && st.IsDir():
 			onlyFiles = false
 		case err == nil && !st.Mode().IsRegular():
-			return set, nil, fmt.Errorf("%s: not a file; a trace is read more than once, so write it to a file first", p)
+			return window, nil, fmt.Errorf("%s: not a file; a trace is read more than once, so write it to a file first", p)
 		}
 		there = append(there, p)
 	}
 	if len(there) == 0 {
-		return set, nil, fmt.Errorf("%s: no such file or directory", strings.Join(missing, ", "))
+		return window, nil, fmt.Errorf("%s: no such file or directory", strings.Join(missing, ", "))
 	}
 	for _, p := range missing {
 		e.warn("%s: no such file or directory", p)
 		e.incomplete()
 	}
-	sets, err := traceset.Find(there)
-	if errors.Is(err, traceset.ErrNone) {
+	sets, err := set.Find(there)
+	if errors.Is(err, set.ErrNone) {
 		if below := tracesBelow(there); len(below) > 0 {
 			err = fmt.Errorf("%w; there are some below: give %s", err, strings.Join(below, " or "))
 		}
 	}
 	if err != nil {
-		return set, nil, err
+		return window, nil, err
 	}
 	notes := sets[0].Notes
 	if in.ProfileID != "" {
-		at := slices.IndexFunc(sets, func(s traceset.Set) bool { return s.ID == in.ProfileID })
+		at := slices.IndexFunc(sets, func(s set.Set) bool { return s.ID == in.ProfileID })
 		if at < 0 {
-			return set, nil, usagef("no trace files of profile id %q, there are: %s", in.ProfileID, ids(sets))
+			return window, nil, usagef("no trace files of profile id %q, there are: %s", in.ProfileID, ids(sets))
 		}
-		set = sets[at]
+		window = sets[at]
 	} else {
 		// Files given by name belong together even if their names do not say so.
 		if len(sets) > 1 && (onlyFiles && slices.ContainsFunc(sets, unnamed) || oneWorld(sets)) {
-			sets = []traceset.Set{join(sets)}
+			sets = []set.Set{join(sets)}
 		}
-		set = sets[0]
+		window = sets[0]
 		if len(sets) > 1 {
 			e.warn("%d profiling windows found, taking the newest, %s (others: %s; choose with --profile-id)",
-				len(sets), set.ID, ids(sets[1:]))
+				len(sets), window.ID, ids(sets[1:]))
 		}
 	}
-	if in.read != (nsysdb.Options{}) && !slices.ContainsFunc(set.Files, func(f traceset.File) bool { return f.Report() }) {
-		e.warn("%s: --from and --to are for reports of Nsight Systems: all of it is read; to take a part, use: stepscope trace cut --from --to", set.ID)
+	if in.read != (nsysdb.Options{}) && !slices.ContainsFunc(window.Files, func(f set.File) bool { return f.Report() }) {
+		e.warn("%s: --from and --to are for reports of Nsight Systems: all of it is read; to take a part, use: stepscope trace cut --from --to", window.ID)
 	}
 	for _, n := range notes {
 		if n.Severity >= trace.Warning || strings.Contains(n.Text, "twice") || strings.Contains(n.Text, "not a readable") {
 			e.warn("%s: %s", n.Source, n.Text)
 		}
 	}
-	return set, missing, nil
+	return window, missing, nil
 }
 
 // tracesBelow names some directories one level down that hold traces: people
@@ -111,7 +111,7 @@ func tracesBelow(dirs []string) (found []string) {
 		}
 		for _, entry := range entries {
 			below := filepath.Join(dir, entry.Name())
-			if _, err := traceset.Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
+			if _, err := set.Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
 				found = append(found, below)
 			}
 		}
@@ -119,13 +119,13 @@ func tracesBelow(dirs []string) (found []string) {
 	return found
 }
 
-func unnamed(s traceset.Set) bool {
-	return slices.ContainsFunc(s.Files, func(f traceset.File) bool { return !f.Named })
+func unnamed(s set.Set) bool {
+	return slices.ContainsFunc(s.Files, func(f set.File) bool { return !f.Named })
 }
 
 // oneWorld tells whether files whose names say nothing (torch's HOST_PID.TIME)
 // are the ranks of one window: by distributedInfo, all of one world, no rank twice.
-func oneWorld(sets []traceset.Set) bool {
+func oneWorld(sets []set.Set) bool {
 	size, seen := 0, map[int]bool{}
 	for _, s := range sets {
 		if len(s.Files) != 1 || s.Files[0].Named {
@@ -141,13 +141,13 @@ func oneWorld(sets []traceset.Set) bool {
 }
 
 // join puts the files of all sets into one, oldest window's name first.
-func join(sets []traceset.Set) traceset.Set {
-	all := traceset.Set{ID: sets[0].ID, Notes: sets[0].Notes}
+func join(sets []set.Set) set.Set {
+	all := set.Set{ID: sets[0].ID, Notes: sets[0].Notes}
 	for _, s := range sets {
 		all.Files = append(all.Files, s.Files...)
 		all.ID = min(all.ID, s.ID)
 	}
-	slices.SortFunc(all.Files, func(a, b traceset.File) int {
+	slices.SortFunc(all.Files, func(a, b set.File) int {
 		if c := a.Name.Rank.Compare(b.Name.Rank); c != 0 {
 			return c
 		}
@@ -156,7 +156,7 @@ func join(sets []traceset.Set) traceset.Set {
 	return all
 }
 
-func ids(sets []traceset.Set) string {
+func ids(sets []set.Set) string {
 	var list []string
 	for _, s := range sets {
 		list = append(list, s.ID)
@@ -165,20 +165,20 @@ func ids(sets []traceset.Set) string {
 }
 
 // inputBytes is the size of a set's files.
-func inputBytes(set traceset.Set) (n int64) {
-	for _, f := range set.Files {
+func inputBytes(window set.Set) (n int64) {
+	for _, f := range window.Files {
 		n += f.Size
 	}
 	return n
 }
 
 // missingRanks are the ranks that names or distributedInfo promise.
-func missingRanks(set traceset.Set) []merge.Missing {
-	heads := make([]*merge.Head, len(set.Files))
-	for i, f := range set.Files {
+func missingRanks(window set.Set) []merge.Missing {
+	heads := make([]*merge.Head, len(window.Files))
+	for i, f := range window.Files {
 		heads[i] = merge.ReadHead(f)
 	}
-	return merge.FindMissing(set, heads)
+	return merge.FindMissing(window, heads)
 }
 
 // warnMissing names ranks without a file on stderr. Inputs that are broken or
@@ -193,7 +193,7 @@ func (e *env) warnMissing(missing []merge.Missing) {
 }
 
 // warnProblems names the files of a result that were not read to their end.
-func (e *env) warnProblems(results []merge.FileResult, files []traceset.File) {
+func (e *env) warnProblems(results []merge.FileResult, files []set.File) {
 	for _, f := range results {
 		if f.Problem != nil {
 			e.warn("%s: %v", pathOf(f.File, files), f.Problem)
@@ -212,7 +212,7 @@ func (e *env) warnNote(path string, n trace.Note) {
 }
 
 // pathOf is where the file of a base name lies, for results have names only.
-func pathOf(base string, files []traceset.File) string {
+func pathOf(base string, files []set.File) string {
 	for _, f := range files {
 		if filepath.Base(f.Path) == base {
 			return f.Path

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sample"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/kvtransfer"
 )
 
 // Role is what an engine does of each request (--disaggregation-mode).

@@ -11,11 +11,11 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/memsnap"
-	"github.com/stepscope/stepscope/internal/merge"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // Rank is one rank of a group as profiling sees it.
@@ -184,7 +184,7 @@ func (s *session) conclude() {
 func (s *session) merge() (path, message string) {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
-	sets, err := traceset.Find(s.files)
+	sets, err := set.Find(s.files)
 	if err == nil && len(sets) != 1 {
 		err = fmt.Errorf("the files form %d sets", len(sets))
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 )
 
 // Activity is a set of things a profile records.

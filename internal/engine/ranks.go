@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // RanksOptions describe the ranks of one data-parallel rank.

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/tensor"
-	"github.com/stepscope/stepscope/internal/tracecheck"
-	"github.com/stepscope/stepscope/internal/traceset"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/tracefile/check"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // serve starts an engine on real ranks with dummy weights.
@@ -132,11 +132,11 @@ func TestProfileOfRealRanks(t *testing.T) {
 	if len(res.Files) != 16 || res.Merged == "" || strings.Contains(res.Message, "incomplete") {
 		t.Fatalf("%+v", res)
 	}
-	sets, err := traceset.Find([]string{dir})
+	sets, err := set.Find([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := tracecheck.Check(t.Context(), sets[0], nil, nil)
+	report, err := check.Check(t.Context(), sets[0], nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

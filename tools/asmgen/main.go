@@ -1,9 +1,9 @@
-// Command asmgen writes the assembly of internal/tensor (and of the program
+// Command asmgen writes the assembly of internal/engine/tensor (and of the program
 // that measures it): the tiles of the matrix products and the vector
 // operations, for AVX2 and AVX-512, with their Go declarations. Its output is
 // committed; running it again changes nothing.
 //
-//	go run . -out ../../internal/tensor -limits ../../scripts/bench/kernels
+//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/kernels
 //
 // Registers are assigned by hand throughout: the tiles use nearly all of them,
 // and avo cannot allocate for the instructions it does not know.

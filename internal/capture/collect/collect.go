@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // File is one file as its source lists it.

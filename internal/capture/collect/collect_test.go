@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/wire"
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 func packed(text string) []byte {

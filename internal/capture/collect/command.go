@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Template is a command line that reads files elsewhere, as --fetch gives it:

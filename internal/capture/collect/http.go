@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
-	"github.com/stepscope/stepscope/internal/wire"
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // HTTP is a window of a stepscope server, which gives its files out itself.

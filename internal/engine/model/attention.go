@@ -4,8 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], norms of the heads

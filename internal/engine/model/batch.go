@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // BlockLen is the number of positions in a block of the KV cache.

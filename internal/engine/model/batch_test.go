@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/device/comm"
 )
 
 // TestBatchCheck: a batch that would read or write outside its memory is refused and leaves the rank usable.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // bench191M is a Llama shape of 191 M parameters, of which a decoded token streams 159 M.

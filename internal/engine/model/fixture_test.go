@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/device/comm"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // fixtures are the models that scripts/fixtures/model.py makes.

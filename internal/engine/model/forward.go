@@ -1,6 +1,6 @@
 package model
 
-import "github.com/stepscope/stepscope/internal/device"
+import "github.com/stepscope/stepscope/internal/engine/device"
 
 // pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
 // capture and then replayed.

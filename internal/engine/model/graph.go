@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 )
 
 // decodeGraph is a captured decode step of a fixed number of sequences. Its kernels read the batch from in, so a

@@ -1,9 +1,9 @@
 package model
 
 import (
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/device/comm"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // Groups are a rank's ends of the groups it works in; nil where the group is the rank alone.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
+	"github.com/stepscope/stepscope/internal/engine/device"
 )
 
 // TestMarkers: the texts are those of SGLang's hooks, with the sizes of the rank's shard.

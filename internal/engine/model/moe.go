@@ -1,8 +1,8 @@
 package model
 
 import (
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // A layer with experts runs in six launches. route picks K experts for each token; align sorts the (token, expert)

@@ -1,8 +1,8 @@
 package model
 
 import (
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // split is how the work of a kernel over rows is cut into chunks of step rows.

@@ -3,8 +3,8 @@ package model
 import (
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // TestReference holds every way to run a model against transformers: logits to 1e-4, and the same 64 greedy tokens.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // Options size a Runner. Zero values are the defaults.

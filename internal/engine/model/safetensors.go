@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // Source yields the tensors of a checkpoint by their Hugging Face names. It is safe for concurrent use: every rank

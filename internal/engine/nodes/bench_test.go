@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/device/comm"
-	"github.com/stepscope/stepscope/internal/dist"
+	"github.com/stepscope/stepscope/internal/engine/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 )
 
 // BenchmarkAllReduce is the time of one all-reduce of n float32 over two nodes.
@@ -29,13 +29,13 @@ func BenchmarkAllReduce(b *testing.B) {
 				var wg sync.WaitGroup
 				for node := range 2 {
 					wg.Go(func() {
-						m, err := dist.Join(b.Context(), dist.Options{Node: node, Nodes: 2, Addr: addr, Names: []string{"a", "b"}, NoShared: way.noShared})
+						m, err := mesh.Join(b.Context(), mesh.Options{Node: node, Nodes: 2, Addr: addr, Names: []string{"a", "b"}, NoShared: way.noShared})
 						if err != nil {
 							b.Error(err)
 							return
 						}
 						defer m.Leave("")
-						far := &comm.Far{Here: node, At: []int{0, 1}, Line: m.Channel(1, dist.Fast)}
+						far := &comm.Far{Here: node, At: []int{0, 1}, Line: m.Channel(1, mesh.Fast)}
 						c := comm.NewGroup("0", "bench", []int{0, 1}, comm.Options{Far: far})[node]
 						buf := make([]float32, n)
 						for range b.N {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 )
 
 // What other nodes recorded is fetched over the bulk lane. Node 0 asks
@@ -50,8 +50,8 @@ const (
 
 // Files fetches what other nodes recorded, on node 0.
 type Files struct {
-	m    *dist.Mesh
-	ch   *dist.Channel
+	m    *mesh.Mesh
+	ch   *mesh.Channel
 	last atomic.Uint32
 
 	mu   sync.Mutex
@@ -59,8 +59,8 @@ type Files struct {
 }
 
 // NewFiles takes the bulk lane.
-func NewFiles(m *dist.Mesh) *Files {
-	f := &Files{m: m, ch: m.Channel(filesChannel, dist.Bulk), open: map[uint32]chan []byte{}}
+func NewFiles(m *mesh.Mesh) *Files {
+	f := &Files{m: m, ch: m.Channel(filesChannel, mesh.Bulk), open: map[uint32]chan []byte{}}
 	f.ch.Receive(func(_ int, frame []byte) {
 		p := parser{rest: frame}
 		p.byte()
@@ -210,7 +210,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 
 // sender answers fetches, on the other nodes.
 type sender struct {
-	ch *dist.Channel
+	ch *mesh.Channel
 	id uint32
 	// sum is over the bytes that were sent.
 	sum hash.Hash

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 )
 
 func appendOptions(b []byte, opt device.RecordOptions) []byte {
@@ -24,8 +24,8 @@ func appendOptions(b []byte, opt device.RecordOptions) []byte {
 
 // follower is what a node that is not node 0 does for the replicas it has ranks of.
 type follower struct {
-	m     *dist.Mesh
-	files *dist.Channel
+	m     *mesh.Mesh
+	files *mesh.Channel
 	ended <-chan struct{}
 	wg    sync.WaitGroup
 
@@ -58,7 +58,7 @@ func (f *follower) recording(id uint32) *recorded {
 type follows struct {
 	f     *follower
 	dp    int
-	ch    *dist.Channel
+	ch    *mesh.Channel
 	ranks *engine.Ranks
 	queue chan []byte
 }
@@ -70,14 +70,14 @@ const messagesAhead = 8192
 // Follow runs steps for node 0, on the ranks that this node has of each replica
 // (by number), until node 0 leaves, the mesh ends by an error, which is returned, or
 // ctx ends.
-func Follow(ctx context.Context, m *dist.Mesh, replicas map[int]*engine.Ranks) error {
+func Follow(ctx context.Context, m *mesh.Mesh, replicas map[int]*engine.Ranks) error {
 	ctx, stop := context.WithCancel(ctx)
-	f := &follower{m: m, files: m.Channel(filesChannel, dist.Bulk), ended: ctx.Done(), recordings: map[uint32]*recorded{}}
+	f := &follower{m: m, files: m.Channel(filesChannel, mesh.Bulk), ended: ctx.Done(), recordings: map[uint32]*recorded{}}
 	defer f.wg.Wait()
 	defer stop()
 	f.files.Receive(f.fetch, func(error) {})
 	for dp, ranks := range replicas {
-		r := &follows{f: f, dp: dp, ch: m.Channel(stepChannels+uint32(dp), dist.Fast), ranks: ranks, queue: make(chan []byte, messagesAhead)}
+		r := &follows{f: f, dp: dp, ch: m.Channel(stepChannels+uint32(dp), mesh.Fast), ranks: ranks, queue: make(chan []byte, messagesAhead)}
 		f.wg.Go(func() {
 			for {
 				select {
@@ -216,5 +216,5 @@ func (f *follower) fetch(_ int, frame []byte) {
 // ahead. It is a hint: what a merge goes by are the collectives.
 type clockOf struct {
 	Reference string `json:"reference"`
-	dist.Offset
+	mesh.Offset
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
 
@@ -16,8 +16,8 @@ import (
 // It is an engine.Group; Forward and the recorders are for the scheduler's
 // goroutine.
 type Group struct {
-	m      *dist.Mesh
-	ch     *dist.Channel
+	m      *mesh.Mesh
+	ch     *mesh.Channel
 	local  *engine.Ranks // nil: none is here
 	others []int         // nodes
 	list   []engine.Rank
@@ -46,8 +46,8 @@ type About struct {
 
 // NewGroup makes the group of replica dp. about says of all ranks of the layout
 // where they are.
-func NewGroup(m *dist.Mesh, l Layout, dp int, local *engine.Ranks, about map[int]About, files *Files) *Group {
-	g := &Group{m: m, ch: m.Channel(stepChannels+uint32(dp), dist.Fast), local: local, files: files}
+func NewGroup(m *mesh.Mesh, l Layout, dp int, local *engine.Ranks, about map[int]About, files *Files) *Group {
+	g := &Group{m: m, ch: m.Channel(stepChannels+uint32(dp), mesh.Fast), local: local, files: files}
 	near := []engine.Rank{}
 	if local != nil {
 		near = local.Ranks()

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/device"
-	"github.com/stepscope/stepscope/internal/dist"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 )
 
 // Layout says which node runs which rank: ranks are numbered over the whole layout,
@@ -67,12 +67,12 @@ const (
 )
 
 // Spread is how NewRanks finds the ranks of other nodes.
-func (l Layout) Spread(m *dist.Mesh) *engine.Spread {
+func (l Layout) Spread(m *mesh.Mesh) *engine.Spread {
 	return &engine.Spread{Here: m.Node(), At: l.At, Line: func(kind string, index int) device.Line {
 		first := tpChannels
 		if kind == "pp" {
 			first = ppChannels
 		}
-		return m.Channel(first+uint32(index), dist.Fast)
+		return m.Channel(first+uint32(index), mesh.Fast)
 	}}
 }

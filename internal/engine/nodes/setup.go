@@ -6,20 +6,20 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/dist"
+	"github.com/stepscope/stepscope/internal/engine/mesh"
 )
 
 // Setup is the talk before the first step: each node tells node 0 what it has room
 // for, node 0 tells all the same plan, and each tells what it has made of it.
 type Setup struct {
-	m  *dist.Mesh
-	ch *dist.Channel
+	m  *mesh.Mesh
+	ch *mesh.Channel
 	in chan reply
 }
 
 // NewSetup begins the talk.
-func NewSetup(m *dist.Mesh) *Setup {
-	s := &Setup{m: m, ch: m.Channel(setupChannel, dist.Fast), in: make(chan reply, 4*m.Nodes())}
+func NewSetup(m *mesh.Mesh) *Setup {
+	s := &Setup{m: m, ch: m.Channel(setupChannel, mesh.Fast), in: make(chan reply, 4*m.Nodes())}
 	s.ch.Receive(func(node int, frame []byte) { s.in <- reply{node, frame} }, func(error) {})
 	return s
 }

@@ -18,7 +18,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // Params say how tokens are chosen. The zero Params is greedy.

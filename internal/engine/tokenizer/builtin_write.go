@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stepscope/stepscope/internal/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // builtinChat is what newChat("", "") renders, in the language of the files.

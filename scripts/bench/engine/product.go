@@ -2,7 +2,7 @@
 
 package main
 
-import "github.com/stepscope/stepscope/internal/tensor"
+import "github.com/stepscope/stepscope/internal/engine/tensor"
 
 // product is a large matrix product on its own.
 type product struct {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/device"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // shape is a Llama of 191 M parameters, of which a decoded token streams 159 M.

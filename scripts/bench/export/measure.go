@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/device"
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )

@@ -1,6 +1,6 @@
 //go:build amd64 && !noasm
 
-// Command kernels measures the kernels of internal/tensor on one core against
+// Command kernels measures the kernels of internal/engine/tensor on one core against
 // what the machine can do: multiply-adds on registers alone, and reading memory
 // as a stream. Both sides are measured in turns of short samples and the best
 // of each counts, so that other work on the machine does little harm.
@@ -20,7 +20,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/tensor"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 	"golang.org/x/sys/cpu"
 )
 

@@ -1,6 +1,6 @@
 //go:build !amd64 || noasm
 
-// Command kernels measures the assembly kernels of internal/tensor, of which
+// Command kernels measures the assembly kernels of internal/engine/tensor, of which
 // this build has none.
 package main
 

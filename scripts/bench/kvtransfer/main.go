@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/kvtransfer"
+	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
 )
 
 var (

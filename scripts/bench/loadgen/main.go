@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/load"
+	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
 const part = "part" // the first argument of a child

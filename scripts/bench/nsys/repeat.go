@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/sqlite"
+	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 )
 
 // repeat makes a long export of a short one: all that has a time comes again,
@@ -29,7 +29,7 @@ func repeat(from, to string, times int) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	db, err := sqlite.Open(to, "synchronous(off)", "journal_mode(off)")
+	db, err := sqlitedb.Open(to, "synchronous(off)", "journal_mode(off)")
 	if err != nil {
 		return err
 	}

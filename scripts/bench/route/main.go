@@ -23,8 +23,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/stepscope/stepscope/internal/load"
-	"github.com/stepscope/stepscope/internal/workload"
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
 // The goals.

@@ -1,0 +1,304 @@
+package nsys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// attend opens and closes the windows that are not told from elsewhere, passes
+// signals on when the report is made, and returns when nsys has ended.
+func (r *running) attend(ctx context.Context) (int, error) {
+	if r.record.ID == "" { // it has ended already
+		<-r.done
+		if r.Mode == Whole {
+			r.opened(r.record.NewWindow(r.Dir, ""))
+		}
+		return r.ended(ctx)
+	}
+	// One thing at a time is done beside the loop, so that a second signal can
+	// always be passed on at once.
+	var busy chan struct{}
+	do := func(f func()) {
+		busy = make(chan struct{})
+		go func(done chan struct{}) { f(); close(done) }(busy)
+	}
+	opening, closing := make(chan struct{}, 1), make(chan struct{}, 1)
+	after := func(d time.Duration, what chan struct{}) {
+		if d > 0 {
+			time.AfterFunc(d, func() { what <- struct{}{} })
+		}
+	}
+	after(r.Delay, opening)
+	if r.Mode == Whole {
+		after(r.Duration, closing)
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	var looked time.Time
+	switch r.Mode {
+	case Whole:
+		r.opened(r.record.NewWindow(r.Dir, ""))
+	case Range:
+		do(func() { r.arm(ctx) })
+	}
+	var pending []os.Signal
+	var first time.Time // when the first of them came
+	for {
+		// Signals end a window first; then they go to the program.
+		if busy == nil && len(pending) > 0 {
+			r.pass(pending[0])
+			pending = nil
+		}
+		var ranges <-chan time.Time
+		var open, shut chan struct{}
+		if busy == nil && !r.closed {
+			open, shut = opening, closing
+			if r.Mode == Range {
+				ranges = tick.C
+			}
+		}
+		select {
+		case <-r.done:
+			if busy != nil {
+				<-busy
+			}
+			return r.ended(ctx)
+		case <-busy:
+			busy = nil
+		case sig := <-r.Signals:
+			if len(pending) == 1 && sig == pending[0] && time.Since(first) < sentTwice {
+				continue
+			}
+			if pending = append(pending, sig); len(pending) > 1 {
+				r.pass(sig)
+			} else {
+				first = time.Now()
+				before := busy
+				do(func() {
+					if before != nil {
+						<-before
+					}
+					r.closed = true
+					r.finish(ctx, fmt.Sprintf("%v: the report is finished first, then the program gets the signal (a second one at once)", sig))
+				})
+			}
+		case <-open:
+			do(func() {
+				if r.open(ctx) {
+					after(r.Duration, closing)
+				}
+			})
+		case <-shut:
+			do(func() { r.finish(ctx, fmt.Sprintf("closing the window after %v", r.Duration)) })
+		case <-ranges:
+			w := Open(r.Dir)
+			if w == nil { // another process has ended the waiting
+				r.closed = true
+				continue
+			}
+			// A look at the file is cheap; nsys is asked when it is there, and now and then.
+			if _, err := os.Stat(w.Output); err == nil || time.Since(looked) > 2*time.Second {
+				looked = time.Now()
+				do(func() { r.lookAtRange(ctx, w) })
+			}
+		}
+	}
+}
+
+// sentTwice is how long after a signal the same one is its copy: timeout(1)
+// sends it to the process and then to its group.
+const sentTwice = 250 * time.Millisecond
+
+func (r *running) pass(sig os.Signal) {
+	to := r.record.Target
+	if to == 0 {
+		to = r.cmd.Process.Pid
+	}
+	pass(sig, to) // it may have ended by now
+}
+
+func (r *running) opened(w *Window, err error) {
+	if err == nil {
+		w.Opened = time.Now().UTC()
+		err = w.Save(r.Dir)
+	}
+	if err != nil {
+		r.Log(err.Error())
+	}
+}
+
+// open opens a window by start.
+func (r *running) open(ctx context.Context) bool {
+	w, err := r.record.NewWindow(r.Dir, r.Output+Suffix)
+	if err == nil {
+		if err = r.Tool.Start(ctx, r.record.ID, w.Output, r.plan.Start); err != nil {
+			w.Drop(r.Dir)
+		}
+	}
+	if err != nil {
+		r.Log(err.Error())
+		return false
+	}
+	r.opened(w, nil)
+	r.Log(fmt.Sprintf("collecting, %v after the start", r.Delay))
+	return true
+}
+
+// arm makes the next range of the program a window.
+func (r *running) arm(ctx context.Context) {
+	w, err := r.record.NewWindow(r.Dir, "")
+	if err == nil {
+		options := append(slices.Clone(r.plan.Start), "--capture-range="+r.Range, "--capture-range-end=stop")
+		if err = r.Tool.Start(ctx, r.record.ID, w.Output, options); err != nil {
+			w.Drop(r.Dir)
+		}
+	}
+	if err != nil {
+		r.closed = true
+		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // else the program has ended
+			r.Log("no further range makes a report: " + err.Error())
+		}
+	}
+}
+
+// lookAtRange notes what has become of a window that the program opens and closes,
+// and arms the next.
+func (r *running) lookAtRange(ctx context.Context, w *Window) {
+	s, err := r.Tool.Look(ctx, r.record.ID)
+	if err != nil || s == nil || s.State.Armed() || r.closed {
+		return
+	}
+	if w.Opened.IsZero() {
+		w.Opened = time.Now().UTC()
+		if err := w.Save(r.Dir); err != nil {
+			r.Log(err.Error())
+		}
+	}
+	if !s.State.Ready() {
+		return
+	}
+	if now := Open(r.Dir); now == nil || now.N != w.N { // stop has closed it
+		r.closed = true
+		return
+	}
+	left := slices.DeleteFunc(ParseGenerated(r.out.String()), func(p string) bool {
+		return strings.TrimSuffix(p, rawSuffix)+Suffix != w.Output
+	})
+	r.settle(ctx, w, left)
+	r.arm(ctx)
+}
+
+// settle puts the report of a window where it belongs, and says so.
+func (r *running) settle(ctx context.Context, w *Window, made []string) {
+	path, size, err := r.Tool.Settle(ctx, made, w.Output)
+	if path != "" {
+		r.Log(fmt.Sprintf("window %d: %s (%s)", w.N, path, metric.Bytes(size)))
+	}
+	if err != nil {
+		r.Log(fmt.Sprintf("window %d: %v", w.N, err))
+	}
+	if err := w.Close(r.Dir, path, size, err); err != nil {
+		r.Log(err.Error())
+	}
+}
+
+// finish closes the window that is open, and waits for one that another process
+// closes.
+func (r *running) finish(ctx context.Context, why string) {
+	s, err := r.Tool.Look(ctx, r.record.ID)
+	if err != nil || s == nil || !s.State.Collecting() && !s.State.Armed() && !s.State.Writing() {
+		return
+	}
+	if !s.State.Armed() {
+		r.Log(why)
+	}
+	w := Open(r.Dir)
+	made, err := r.Tool.Stop(ctx, s.ID, r.Patience)
+	var state *StateError
+	switch {
+	case errors.As(err, &state):
+		s, err = r.Tool.waitState(ctx, s.ID, r.Patience, func(s State) bool { return !s.Writing() && !s.Collecting() })
+		if err == nil && s != nil && s.State.Writing() {
+			err = fmt.Errorf("nsys is still writing its report after %v", r.Patience)
+		}
+		if err != nil {
+			r.Log(err.Error())
+		}
+	case err != nil:
+		r.Log(err.Error())
+	case w == nil:
+		for _, path := range made {
+			r.Log("nsys made " + path)
+		}
+	case s.State.Armed() && len(made) == 0:
+		w.Drop(r.Dir)
+	default:
+		r.settle(ctx, w, made)
+	}
+}
+
+// ended notes what nsys made at the program's end.
+func (r *running) ended(ctx context.Context) (int, error) {
+	if r.cmd.ProcessState.ExitCode() < 0 && Alive(r.record.Target) {
+		r.Log(fmt.Sprintf("nsys was ended by a signal (%v); its program goes on, pid %d", r.err, r.record.Target))
+		r.finish(ctx, "saving what it has collected")
+	}
+	r.outlive()
+	made := ParseGenerated(r.out.String())
+	known := map[string]bool{}
+	for _, w := range Windows(r.Dir) {
+		known[w.Report] = true
+	}
+	made = slices.DeleteFunc(made, func(p string) bool { return known[p] })
+	for _, w := range Windows(r.Dir) {
+		if !w.Closed.IsZero() && (w.Report != "" || len(made) == 0) {
+			continue
+		}
+		if _, err := os.Stat(w.Output); err != nil && len(made) == 0 && w.Opened.IsZero() {
+			w.Drop(r.Dir) // it waited for a range that never came
+			continue
+		}
+		// Its own name, else one that nsys had to leave elsewhere.
+		mine := slices.Index(made, w.Output)
+		if mine < 0 {
+			mine = slices.IndexFunc(made, func(p string) bool { return !sameFile(p, w.Output) })
+		}
+		var own []string
+		if mine >= 0 {
+			own, made = made[mine:mine+1], append(slices.Clone(made[:mine]), made[mine+1:]...)
+		}
+		r.settle(ctx, w, own)
+	}
+	if r.Mode == Own {
+		for _, path := range made {
+			w, err := r.record.NewWindow(r.Dir, path)
+			if err != nil {
+				return r.status(), err
+			}
+			r.settle(ctx, w, []string{path})
+		}
+	}
+	return r.status(), nil
+}
+
+// outlive waits for a program that nsys has left, and for the last of its output.
+func (r *running) outlive() {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for Alive(r.record.Target) {
+		select {
+		case sig := <-r.Signals:
+			r.pass(sig)
+		case <-tick.C:
+		}
+	}
+	orphan(r.Session)
+	sleepUntil(r.copied, 2*time.Second) // unless something else has its pipes
+}

@@ -1,0 +1,233 @@
+package nsys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+)
+
+// Record is what is kept of a session, in a directory, for those who open windows
+// on it: another TMPDIR or nsys would not see the session.
+type Record struct {
+	Format  int       `json:"format"` // 1
+	Nsys    string    `json:"nsys"`
+	Version string    `json:"version"`
+	TmpDir  string    `json:"tmpdir"`
+	Host    string    `json:"host"`
+	Session string    `json:"session"` // name
+	ID      string    `json:"session_id"`
+	PID     int       `json:"nsys_pid"`
+	Target  int       `json:"pid"` // of the program; 0: not seen
+	Mode    Mode      `json:"mode"`
+	Range   string    `json:"capture_range,omitempty"` // cudaProfilerApi or nvtx
+	Output  string    `json:"output"`                  // absolute, without the ending: windows are OUTPUT-window-N
+	Options []string  `json:"start_options,omitempty"` // for each start
+	Started time.Time `json:"started"`
+}
+
+// Mode is who opens the windows of a session.
+type Mode string
+
+// The modes.
+const (
+	Whole Mode = "whole" // one window, from the start to the end of the program
+	Later Mode = "later" // Start and Stop, or a delay
+	Range Mode = "range" // the program itself; Run makes each range a window
+	Own   Mode = "own"   // nsys by itself: the user gave --capture-range-end
+)
+
+// Window is one of a session.
+type Window struct {
+	N      int       `json:"n"`
+	Output string    `json:"output"`          // where the report is to go
+	Opened time.Time `json:"opened,omitzero"` // zero: not yet, it waits for its range
+	Closed time.Time `json:"closed,omitzero"` // zero: not yet, or the report is being made
+	Report string    `json:"report,omitempty"`
+	Size   int64     `json:"size,omitempty"`
+	Error  string    `json:"error,omitempty"`
+}
+
+const recordFile = "session.json"
+
+// Save writes the record into dir.
+func (r *Record) Save(dir string) error {
+	r.Format = 1
+	return writeJSON(filepath.Join(dir, recordFile), r)
+}
+
+// ReadRecord reads what Save wrote.
+func ReadRecord(dir string) (*Record, error) {
+	r := new(Record)
+	if err := readJSON(filepath.Join(dir, recordFile), r); err != nil {
+		return nil, err
+	}
+	if r.Format != 1 || !filepath.IsAbs(r.Nsys) || r.ID == "" {
+		return nil, fmt.Errorf("%s is no record of a session of this version", filepath.Join(dir, recordFile))
+	}
+	return r, nil
+}
+
+// Tool is the nsys that the session belongs to.
+func (r *Record) Tool() *Tool {
+	t := At(r.Nsys, r.TmpDir)
+	t.Version, _ = ParseVersion("version " + r.Version)
+	return t
+}
+
+// NewWindow takes the next number. The report goes to output, or where the record
+// says if that is "". Several processes may do so at once.
+func (r *Record) NewWindow(dir, output string) (*Window, error) {
+	n := 1
+	if list := Windows(dir); len(list) > 0 {
+		n = list[len(list)-1].N + 1
+	}
+	for ; ; n++ {
+		w := &Window{N: n, Output: output}
+		if output == "" {
+			w.Output = fmt.Sprintf("%s-window-%d%s", r.Output, n, Suffix)
+		}
+		if r.Mode == Whole && n == 1 && output == "" {
+			w.Output = r.Output + Suffix
+		}
+		// The number of a report of an earlier session is passed over.
+		if _, err := os.Lstat(w.Output); err == nil && output == "" && !(r.Mode == Whole && n == 1) {
+			continue
+		}
+		f, err := os.OpenFile(windowFile(dir, n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		return w, w.Save(dir)
+	}
+}
+
+func windowFile(dir string, n int) string {
+	return filepath.Join(dir, fmt.Sprintf("window-%d.json", n))
+}
+
+// Save writes what has become of the window.
+func (w *Window) Save(dir string) error { return writeJSON(windowFile(dir, w.N), w) }
+
+// Drop forgets a window that was never opened.
+func (w *Window) Drop(dir string) { os.Remove(windowFile(dir, w.N)) }
+
+// Close notes where the report lies, or why there is none.
+func (w *Window) Close(dir, report string, size int64, problem error) error {
+	w.Closed, w.Report, w.Size = time.Now().UTC(), report, size
+	if problem != nil {
+		w.Error = problem.Error()
+	}
+	return w.Save(dir)
+}
+
+// Windows lists those of a session, in order.
+func Windows(dir string) (list []*Window) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !windowName.MatchString(e.Name()) {
+			continue
+		}
+		w := new(Window)
+		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // else just being made
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Window) int { return a.N - b.N })
+	return list
+}
+
+var windowName = regexp.MustCompile(`^window-[0-9]+\.json$`)
+
+// Open is the window that is not closed; nil: none.
+func Open(dir string) *Window {
+	list := Windows(dir)
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Closed.IsZero() {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+// Last is the newest window that was opened; nil: none was.
+func Last(dir string) *Window {
+	list := slices.DeleteFunc(Windows(dir), func(w *Window) bool { return w.Opened.IsZero() })
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}
+
+func writeJSON(path string, v any) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	})
+}
+
+func readJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Expand replaces nsys' patterns in the name of a report: %h by the host, %p by the
+// process id, %q{NAME} by a variable, %% by %. Else nobody would know the names that
+// nsys makes of them.
+func Expand(name string, getenv func(string) (string, bool)) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(name, "%")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		switch {
+		case strings.HasPrefix(rest, "%"):
+			out.WriteString("%")
+			name = rest[1:]
+		case strings.HasPrefix(rest, "h"):
+			host, err := os.Hostname()
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(host)
+			name = rest[1:]
+		case strings.HasPrefix(rest, "p"):
+			fmt.Fprint(&out, os.Getpid())
+			name = rest[1:]
+		case strings.HasPrefix(rest, "q{"):
+			variable, after, closed := strings.Cut(rest[2:], "}")
+			value, set := getenv(variable)
+			if !closed || !set {
+				return "", fmt.Errorf("%%%s: there is no variable %q in the environment", rest, variable)
+			}
+			out.WriteString(value)
+			name = after
+		default:
+			return "", fmt.Errorf("%%%s: give %%h, %%p, %%q{VARIABLE} or %%%%", rest)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package nsys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+)
+
+// StateError is a session that cannot do what was asked for, as it stands.
+type StateError struct {
+	Session Session
+	Text    string
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("session %s is %s: %s", e.Session.Name, e.Session.State, e.Text)
+}
+
+// quiet are the options of start without which nsys samples the CPU again, whatever
+// the session was launched with.
+func quiet(options []string) (out []string) {
+	for _, o := range [][]string{{"--sample=none", "-s", "--sample"}, {"--cpuctxsw=none", "--cpuctxsw"}} {
+		if !gives(options, o[1:]...) {
+			out = append(out, o[0])
+		}
+	}
+	return out
+}
+
+// Start opens a window on a session, and returns when it collects or, with -c among
+// the options, waits for its range. The report goes to output, an absolute path in
+// a directory that there is; what lies there is replaced.
+func (t *Tool) Start(ctx context.Context, id, output string, options []string) error {
+	s, err := t.waitState(ctx, id, statePatient, func(s State) bool { return !s.Starting() })
+	if err != nil {
+		return err
+	}
+	if s == nil { // start would make a new one of that name
+		return fmt.Errorf("session %s has ended", id)
+	}
+	if !s.State.Ready() {
+		return &StateError{*s, startHint(s.State)}
+	}
+	args := append([]string{"start", "--session=" + s.ID}, quiet(options)...)
+	args = append(append(args, options...), "--force-overwrite=true", "--output="+output)
+	out, err := t.run(ctx, time.Minute, args...)
+	if err != nil {
+		return err
+	}
+	if out.status != 0 {
+		return fmt.Errorf("session %s was not started: nsys says: %s", s.Name, out.problem())
+	}
+	armed := gives(options, "-c", "--capture-range")
+	now, err := t.waitState(ctx, s.ID, statePatient, func(now State) bool {
+		return now.Collecting() || now.Writing() || armed && now.Armed()
+	})
+	switch {
+	case err != nil:
+		return err
+	case now == nil:
+		return fmt.Errorf("session %s ended as it was started: its program has ended", s.Name)
+	case now.State.Ready() && armed: // the range was over before we looked
+	case !now.State.Collecting() && !now.State.Writing() && !now.State.Armed():
+		return &StateError{*now, fmt.Sprintf("nsys took the start, but does not collect after %v", statePatient)}
+	}
+	return nil
+}
+
+func startHint(s State) string {
+	switch {
+	case s.Collecting():
+		return "a window is open; close it first, with: stepscope nsys stop"
+	case s.Armed():
+		return "the program opens the window itself, as with: stepscope profile --activities CUDA_PROFILER; stepscope nsys stop ends the waiting"
+	case s.Writing():
+		return "try again when that is done"
+	case s == "Started":
+		return "there is nothing to record; it is left over from an nsys start, and stepscope nsys stop removes it"
+	}
+	return "no window can be opened"
+}
+
+// Stop closes the window of a session and returns when nsys has made the report,
+// with the paths that it names: none where there was nothing to report. Patience
+// is for the making.
+func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (reports []string, err error) {
+	s, err := t.Look(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("session %s has ended", id)
+	case s.State.Ready(), s.State.Starting():
+		return nil, &StateError{*s, "no window is open; open one with: stepscope nsys start"}
+	case s.State.Writing():
+		return nil, &StateError{*s, "its window was closed already"}
+	}
+	out, err := t.run(ctx, patience, "stop", "--session="+s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if out.status != 0 {
+		return nil, fmt.Errorf("session %s was not stopped: nsys says: %s", s.Name, out.problem())
+	}
+	return ParseGenerated(out.stdout), nil
+}
+
+// ParseGenerated reads the paths below the lines Generated: that nsys prints, mixed
+// with the output of the program.
+func ParseGenerated(text string) (paths []string) {
+	in := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		// The end of a progress bar may stand before it.
+		if strings.HasSuffix(line, "Generated:") {
+			in = true
+			continue
+		}
+		path := strings.TrimLeft(line, " \t")
+		if in = in && path != line && filepath.IsAbs(path); in {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// Settle puts the report that was made where it was asked for: when nsys cannot, it
+// leaves it in TMPDIR and tells only that path. The first of made that is a report
+// is taken, else what lies at want, else the report is made of the recording that
+// nsys has left instead. want "": leave it where it is.
+func (t *Tool) Settle(ctx context.Context, made []string, want string) (path string, size int64, err error) {
+	from := ""
+	for _, p := range made {
+		if strings.HasSuffix(p, Suffix) {
+			from = p
+			break
+		}
+	}
+	if want == "" {
+		want = from
+	}
+	if raw := recording(made); from == "" && raw != "" {
+		if _, err := os.Stat(want); err != nil {
+			if from, err = t.reimport(ctx, raw); err != nil {
+				return "", 0, fmt.Errorf("nsys made no report of its recording %s: %w", raw, err)
+			}
+			want = cmp.Or(want, strings.TrimSuffix(raw, rawSuffix)+Suffix)
+		}
+	}
+	if from == "" || sameFile(from, want) {
+		st, err := os.Stat(want)
+		switch {
+		case want == "" || errors.Is(err, fs.ErrNotExist):
+			return "", 0, errors.New("nsys made no report: nothing was collected")
+		case err != nil:
+			return "", 0, err
+		case st.Size() == 0:
+			return "", 0, fmt.Errorf("nsys made an empty report: %s", want)
+		}
+		return want, st.Size(), nil
+	}
+	if err := move(from, want); err != nil {
+		st, statErr := os.Stat(from)
+		if statErr != nil {
+			return "", 0, fmt.Errorf("nsys names the report %s: %w", from, statErr)
+		}
+		return from, st.Size(), fmt.Errorf("the report could not be put where it belongs, it is %s: %w", from, err)
+	}
+	return t.Settle(ctx, nil, want)
+}
+
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	sa, errA := os.Stat(a)
+	sb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(sa, sb)
+}
+
+// move renames, or copies where the file system is another.
+func move(from, to string) error {
+	if err := os.Rename(from, to); err == nil {
+		return nil
+	}
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	err = atomicfile.Write(to, func(w io.Writer) error { _, err := io.Copy(w, src); return err })
+	if err == nil {
+		err = os.Remove(from)
+	}
+	return err
+}

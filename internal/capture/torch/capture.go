@@ -1,0 +1,342 @@
+// Package torch makes one profiling window on one or many servers and brings
+// its files home.
+//
+// [Start] reads what the servers are (SGLang of any age, stepscope's own, vLLM),
+// arms their profilers and returns. [Session.Collect] waits until the files of all
+// ranks are really there and whole, brings them from where they lie (package
+// collect), and merges them. Whatever goes wrong, and when the context ends, the
+// profilers that were started are stopped: none is left recording.
+//
+// The contract with the servers is that of SGLang's own client, sglang.profiler:
+// each window has a directory of its own, named by the time, below the output
+// directory, so that all trace files in it belong to the window.
+package torch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Roles of servers whose prefill and decode are apart.
+const (
+	Prefill = "prefill"
+	Decode  = "decode"
+)
+
+// Target is one server, or a router: then its workers are recorded, each under the
+// role that the router says.
+type Target struct {
+	URL    string
+	Role   string      // Prefill, Decode, or nothing for a server that does both
+	Name   string      // names its directory where there are several; made from the URL if empty
+	Header http.Header // sent with each request: keys
+	// AdminKey is the bearer token of the profile routes where a server has one for
+	// them; if empty, those get Header's.
+	AdminKey string
+}
+
+// headers are those of a request.
+func (t *Target) headers(path string) http.Header {
+	h := t.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if t.AdminKey != "" && strings.Contains(path, "profile") {
+		h.Set("Authorization", "Bearer "+t.AdminKey)
+	}
+	return h
+}
+
+// Window says what to record. The zero value records CPU and GPU until
+// [Session.Stop].
+type Window struct {
+	OutputDir    string   `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with
+	Prefix       string   `json:"profile_prefix,omitempty"`
+	ProfileID    string   `json:"profile_id,omitempty"` // servers make one if it is empty; older ones always do
+	StartStep    int64    `json:"start_step,omitempty"` // absolute forward count; 0: now
+	NumSteps     int      `json:"num_steps,omitempty"`  // 0: until Stop
+	Activities   []string `json:"activities"`           // nil: CPU, GPU
+	ByStage      bool     `json:"profile_by_stage,omitempty"`
+	Stages       []string `json:"profile_stages,omitempty"` // prefill, decode; nil: both
+	WithStack    *bool    `json:"with_stack,omitempty"`     // nil: the server's default
+	RecordShapes *bool    `json:"record_shapes,omitempty"`
+	Merge        bool     `json:"merge_profiles,omitempty"` // the servers merge too
+}
+
+// Options of a session. The zero value works.
+type Options struct {
+	Client    *http.Client
+	Fetch     *collect.Template // reads the servers' files through a command
+	Timeout   time.Duration     // a window that has not closed by then is closed; default 5 min
+	Stall     time.Duration     // what has not come so long after the last change is missing; default 60 s
+	Idle      time.Duration     // a server without steps for so long is said to have none; default 5 s
+	Probe     bool              // send tiny requests, so that there are steps
+	NoMerge   bool              // leave the ranks' files alone
+	Log       func(line string) // progress; any goroutine calls it
+	Now       func() time.Time
+	firstWait time.Duration // between looks at the files; grows to maxWait
+}
+
+func (o Options) withDefaults() Options {
+	if o.Client == nil {
+		o.Client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, DisableCompression: true}}
+	}
+	for _, d := range []struct {
+		at    *time.Duration
+		value time.Duration
+	}{{&o.Timeout, 5 * time.Minute}, {&o.Stall, time.Minute}, {&o.Idle, 5 * time.Second}, {&o.firstWait, 100 * time.Millisecond}} {
+		if *d.at <= 0 {
+			*d.at = d.value
+		}
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Session is a window under way.
+type Session struct {
+	ID      string // names the window's directory
+	w       Window
+	o       Options
+	members []*member
+	down    []downServer // behind a router, and left out
+}
+
+// several tells whether each server has a directory of its own.
+func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
+
+// member is one server in a session.
+type member struct {
+	Target
+	front     string // the router before it; empty: none
+	via       string // where the router passes requests on to it; empty: it is asked itself
+	w         Window
+	o         *Options
+	kind      Kind
+	info      Info
+	raw       []byte          // of /server_info, without secrets
+	dir       string          // of its files, on the server
+	before    map[string]bool // files that were there: vLLM has one directory for all windows
+	steps     float64         // vLLM's steps at the start
+	hasSteps  bool
+	mayRecord bool           // it was started, and nothing says that it has ended
+	src       collect.Source // where they are read; nil: not settled yet
+	loads     []trace.Load   // of its queues, see sample
+	mu        sync.Mutex
+}
+
+// Check looks at the values, before any server is asked.
+func (w *Window) Check() error {
+	for _, s := range w.Stages {
+		if s != Prefill && s != Decode {
+			return fmt.Errorf("stage %q: give prefill or decode", s)
+		}
+	}
+	for _, a := range w.Activities {
+		if !slices.Contains(Activities, a) {
+			return fmt.Errorf("activity %q: give any of %s", a, strings.Join(Activities, ", "))
+		}
+	}
+	switch {
+	case w.Activities != nil && len(w.Activities) == 0:
+		return fmt.Errorf("no activity to record: give any of %s", strings.Join(Activities, ", "))
+	case w.NumSteps < 0 || w.StartStep < 0:
+		return fmt.Errorf("steps %d from %d: they cannot be negative", w.NumSteps, w.StartStep)
+	case w.ByStage && w.NumSteps == 0:
+		return errors.New("a window by stage needs a number of steps: each stage ends after so many of its own")
+	case w.ByStage && w.StartStep > 0:
+		return errors.New("a window by stage has no start step: its stages begin with their first step")
+	case len(w.Stages) > 0 && !w.ByStage:
+		return errors.New("stages are for windows by stage")
+	case !path.IsAbs(w.OutputDir):
+		return fmt.Errorf("output directory %q: give an absolute one, as the server sees it", w.OutputDir)
+	case !namePart.MatchString(w.Prefix), !namePart.MatchString(w.ProfileID):
+		return fmt.Errorf("prefix %q, profile id %q: they become part of file names, use letters, digits and ._+=@,-", w.Prefix, w.ProfileID)
+	}
+	return nil
+}
+
+// Activities are those that any server knows.
+var Activities = []string{"CPU", "GPU", "MEM", "RPD", "CUDA_PROFILER", "XPU"}
+
+var namePart = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127})?$`)
+
+// Start arms the profilers of all targets, side by side, and returns. If one
+// cannot be started those that were are stopped again; but of the workers behind a
+// router those that are down are left out, and have their Problem in the result.
+func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
+	if err := w.Check(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	s := &Session{ID: pythonTime(o.Now()), w: w, o: o}
+	targets, err := named(targets)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range targets {
+		if o.Probe && t.Role != "" {
+			return nil, fmt.Errorf("%s: tiny requests cannot be sent to a %s server alone: give the URL of its router, or send load through it", t.URL, t.Role)
+		}
+	}
+	if err := s.connect(ctx, targets); err != nil {
+		return nil, err
+	}
+	for _, m := range s.members {
+		m.dir = path.Join(w.OutputDir, s.ID)
+		if s.several() {
+			m.dir = path.Join(m.dir, m.Name)
+		}
+	}
+	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
+		return nil, err
+	}
+	if err := s.eachUp(func(m *member) error { return m.start(ctx) }); err != nil {
+		if left := s.abort(ctx); left != nil {
+			err = fmt.Errorf("%w; and %w", err, left)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// Activities are those that the session records.
+func (s *Session) Activities() []string { return s.w.activities() }
+
+// each calls f for all servers at once. Of several errors one is told, with the
+// number of the others.
+func (s *Session) each(f func(*member) error) error {
+	errs := make([]error, len(s.members))
+	var wg sync.WaitGroup
+	for i, m := range s.members {
+		wg.Go(func() { errs[i] = f(m) })
+	}
+	wg.Wait()
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return fmt.Errorf("%w (and of %d more)", errs[0], len(errs)-1)
+}
+
+// Stop ends the windows that may still record, and returns when the servers have
+// written them. One that has closed by itself is no error. Of several servers those
+// that fail are logged, and Collect has what the others recorded; only if all fail
+// there is an error.
+func (s *Session) Stop(ctx context.Context) error {
+	var failed atomic.Int32
+	err := s.each(func(m *member) error {
+		if !m.recording() {
+			return nil
+		}
+		_, err := m.stop(ctx)
+		if err == nil || ctx.Err() != nil || len(s.members) == 1 {
+			return err
+		}
+		s.o.Log(err.Error())
+		failed.Add(1)
+		return nil
+	})
+	if n := int(failed.Load()); err == nil && n == len(s.members) {
+		err = fmt.Errorf("none of the %d servers could be stopped", n)
+	}
+	return err
+}
+
+// abortPatience is how long a server may take to write a window that nobody wants
+// any more. It has got the request long before.
+const abortPatience = 20 * time.Second
+
+// abort stops what records, when ctx may have ended already.
+func (s *Session) abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+	defer cancel()
+	return s.each(func(m *member) error {
+		if !m.recording() {
+			return nil
+		}
+		end, err := m.stop(ctx)
+		if err == nil && end == wasIdle && m.kind == SGLang && (m.w.StartStep > 0 || m.w.ByStage) {
+			err = m.disarm(ctx)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("%s: is still writing its window", m.URL)
+		}
+		return err
+	})
+}
+
+// named gives each target the name of its directory, and refuses the same server
+// given twice.
+func named(targets []Target) ([]Target, error) {
+	if len(targets) == 0 {
+		return nil, errors.New("no server to profile: give its URL")
+	}
+	out := slices.Clone(targets)
+	urls, names := map[string]bool{}, map[string]bool{}
+	for i := range out {
+		t := &out[i]
+		u, err := url.Parse(t.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("%q is no URL of a server: give one as http://localhost:30000", t.URL)
+		}
+		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("the URL of %s has more than a host and a path: give keys as headers", u.Host)
+		}
+		t.URL = strings.TrimRight(t.URL, "/")
+		if urls[t.URL] {
+			return nil, fmt.Errorf("%s is given twice", t.URL)
+		}
+		urls[t.URL] = true
+		if t.Name == "" {
+			t.Name = strings.Trim(notPlain.ReplaceAllString(u.Host+u.Path, "-"), "-")
+		}
+		if t.Role != "" && !strings.HasPrefix(t.Name, t.Role) {
+			t.Name = t.Role + "-" + t.Name
+		}
+		if !namePart.MatchString(t.Name) || names[t.Name] {
+			return nil, fmt.Errorf("the name %q of %s is used twice or cannot be a directory", t.Name, t.URL)
+		}
+		names[t.Name] = true
+	}
+	return out, nil
+}
+
+var notPlain = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+
+// pythonTime is str(time.time()), which names the directories of sglang.profiler.
+func pythonTime(t time.Time) string {
+	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// CheckTargets refuses what is no server's URL, before any is asked.
+func CheckTargets(targets []Target) error {
+	_, err := named(targets)
+	return err
+}

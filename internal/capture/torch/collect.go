@@ -1,0 +1,302 @@
+package torch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Result is what a session brought home.
+type Result struct {
+	ID      string         `json:"id"`
+	Dir     string         `json:"dir"` // here
+	Servers []ServerResult `json:"servers"`
+}
+
+// ServerResult is what came of one server. Paths are here.
+type ServerResult struct {
+	URL     string   `json:"url"`
+	Role    string   `json:"role,omitempty"`
+	Name    string   `json:"name"`
+	Kind    Kind     `json:"kind"`
+	Info    Info     `json:"info"`
+	From    string   `json:"from"` // directory on the server
+	Dir     string   `json:"dir"`
+	Traces  []string `json:"traces"`           // of ranks
+	Other   []string `json:"other"`            // snapshots of memory, traces of front ends, the server's own merged trace
+	Merged  string   `json:"merged,omitempty"` // of all ranks
+	Missing []string `json:"missing"`          // ranks and stages without a whole trace
+	Broken  []string `json:"broken"`           // files that are not whole, and why
+	Notes   []string `json:"notes"`
+	Problem string   `json:"problem,omitempty"` // why there is nothing; of a worker behind a router that was down, too
+	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
+	// Loads is what a prefill or decode server said of its queues meanwhile.
+	Loads []trace.Load `json:"loads,omitempty"`
+
+	err error
+}
+
+// Incomplete tells whether anything is missing, broken, or of no step.
+func (r *Result) Incomplete() bool {
+	return slices.ContainsFunc(r.Servers, func(s ServerResult) bool {
+		return s.Problem != "" || s.Idle || len(s.Missing) > 0 || len(s.Broken) > 0
+	})
+}
+
+// Collect waits until the files of all ranks are whole, brings them into dir, with
+// a directory for each server where there are several, and merges the ranks of
+// each. A window without an end is closed first. What is missing or broken is said
+// in the result; an error comes when no server gave a file, and when ctx ends,
+// after all profilers are stopped. Directories that got nothing are not left behind.
+func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
+	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
+	for i := range s.down {
+		res.Servers = append(res.Servers, s.down[i].result())
+	}
+	if s.w.NumSteps == 0 {
+		if err := s.Stop(ctx); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+	}
+	made, err := makeDir(dir)
+	defer func() { removeEmpty(made) }()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w; say with -o where to put the files", err), s.abort(ctx))
+	}
+	of := make([][]string, len(s.members)) // made for each
+	defer func() { removeEmpty(slices.Concat(of...)) }()
+	var wg sync.WaitGroup
+	for i, m := range s.members {
+		wg.Go(func() {
+			to := dir
+			if s.several() {
+				to = filepath.Join(dir, m.Name)
+			}
+			of[i], res.Servers[i] = m.collect(ctx, to)
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		if left := s.abort(ctx); left != nil {
+			return res, fmt.Errorf("%w; and %w", context.Cause(ctx), left)
+		}
+		return res, context.Cause(ctx)
+	}
+	if err := s.abort(ctx); err != nil { // of servers that failed on the way
+		s.o.Log(err.Error())
+	}
+	failed := func(r ServerResult) bool { return r.err != nil }
+	if i := slices.IndexFunc(res.Servers, failed); i >= 0 && !slices.ContainsFunc(res.Servers, func(r ServerResult) bool { return !failed(r) }) {
+		return res, res.Servers[i].err
+	}
+	return res, nil
+}
+
+// makeDir makes a directory, and tells which of it and those above were not there, the
+// deepest first.
+func makeDir(dir string) (made []string, err error) {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			return made, os.MkdirAll(dir, 0o777)
+		}
+		made = append(made, at)
+	}
+}
+
+func removeEmpty(dirs []string) {
+	for _, d := range dirs {
+		os.Remove(d) // one that has something stays
+	}
+}
+
+// collect is Collect of one server. made are the directories made for it.
+func (m *member) collect(ctx context.Context, dir string) (made []string, r ServerResult) {
+	r = ServerResult{
+		URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, From: m.dir, Dir: dir,
+		Traces: []string{}, Other: []string{}, Missing: []string{}, Broken: []string{}, Notes: []string{},
+	}
+	w := &watch{m: m, dir: dir, expected: m.expected(), seen: map[string]*seen{}}
+	made, err := makeDir(dir)
+	if err == nil {
+		w.src, err = m.source()
+	}
+	if err == nil {
+		err = m.attend(ctx, w)
+	}
+	if err == nil {
+		w.leftover(ctx)
+		err = m.nothing(ctx, w)
+	}
+	r.Notes, r.Idle = append(r.Notes, w.notes...), w.idled
+	if err != nil {
+		r.err, r.Problem = err, err.Error()
+		return made, r
+	}
+	if r.Loads = m.loads; len(r.Loads) > 0 {
+		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
+	}
+	if m.raw != nil {
+		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
+	}
+	m.sort(w, &r)
+	if !m.o.NoMerge {
+		m.merge(ctx, &r)
+	}
+	return made, r
+}
+
+// LoadsFile is the file of ServerResult.Loads, beside the server's traces.
+const LoadsFile = "loads.json"
+
+// write adds a file of what the server said. That it cannot be written is a note.
+func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) error) {
+	if err := atomicfile.Write(filepath.Join(dir, name), text); err != nil {
+		r.Notes = append(r.Notes, name+" could not be written: "+err.Error())
+	}
+}
+
+// attend waits, with tiny requests meanwhile if that is asked for.
+func (m *member) attend(ctx context.Context, w *watch) error {
+	stop := m.sampling(ctx)
+	defer stop()
+	if !m.o.Probe {
+		return w.wait(ctx)
+	}
+	probing, end := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { m.probe(probing) })
+	err := w.wait(ctx)
+	end()
+	wg.Wait()
+	return err
+}
+
+// nothing is the error of a server that gave no file at all, and what to do.
+func (m *member) nothing(ctx context.Context, w *watch) error {
+	if len(w.seen) > 0 || w.complete() {
+		return nil
+	}
+	why := ""
+	for _, n := range w.notes {
+		why += n + "; "
+	}
+	switch {
+	case m.kind == Stepscope:
+		return fmt.Errorf("%s: %sthe window is over and left no file: see the server's log", m.URL, why)
+	case m.kind == VLLM:
+		return fmt.Errorf("%s: %sno new trace in %s: give as --output-dir the directory that vLLM was started with, as it is seen here, or --fetch", m.URL, why, m.dir)
+	case m.o.Fetch == nil && !here(ctx, m.URL):
+		return fmt.Errorf("%s: %sno trace in %s here: the server is another host and does not share this directory: give --fetch 'ssh {host} cat {path}', or an --output-dir that both see", m.URL, why, m.dir)
+	case !w.idle:
+		return fmt.Errorf("%s: %sthe window was closed and left no trace in %s: see 'Traces are saved to' in the server's log; in a container it has another file system, which --fetch can read", m.URL, why, m.dir)
+	}
+	return fmt.Errorf("%s: %sthe server says that nothing records, but there is no trace in %s: it may not be allowed to write there, or run in a container with a file system of its own (give --fetch); see 'Traces are saved to' in its log", m.URL, why, m.dir)
+}
+
+// sort names what came and what did not.
+func (m *member) sort(w *watch, r *ServerResult) {
+	named := len(w.have(func(f trace.FileName, name string) bool { return isTrace(f, name) && f.Rank != trace.NoRank })) > 0
+	for _, name := range w.have(func(trace.FileName, string) bool { return true }) {
+		f, _ := trace.ParseFileName(name)
+		// vLLM's front end has a trace of its own beside those of the ranks.
+		if isTrace(f, name) && (f.Rank != trace.NoRank || !named) {
+			r.Traces = append(r.Traces, filepath.Join(r.Dir, name))
+		} else {
+			r.Other = append(r.Other, filepath.Join(r.Dir, name))
+		}
+	}
+	for _, f := range w.missing() {
+		r.Missing = append(r.Missing, label(f))
+	}
+	if len(r.Missing) > 0 && m.info.Nodes > 1 {
+		r.Notes = append(r.Notes, fmt.Sprintf("the server has %d nodes, and each writes the traces of its ranks on itself: use storage that they share, or give --fetch for each", m.info.Nodes))
+	}
+	for name, s := range w.seen {
+		if s.partial != nil {
+			r.Broken = append(r.Broken, name+": "+s.partial.Error())
+			if isTrace(trace.FileName{}, name) {
+				r.Traces = append(r.Traces, filepath.Join(r.Dir, name))
+			}
+		}
+	}
+	slices.Sort(r.Traces)
+	slices.Sort(r.Broken)
+	if w.mergePending() {
+		r.Notes = append(r.Notes, "the server's own merged trace has not come")
+	}
+}
+
+// merge joins the ranks, also those that SGLang's own merger leaves out. A server
+// of ours has done the same already when it was asked to.
+func (m *member) merge(ctx context.Context, r *ServerResult) {
+	for _, path := range r.Other {
+		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.kind == Stepscope {
+			r.Merged = path
+			return
+		}
+	}
+	if len(r.Traces) < 2 {
+		return
+	}
+	sets, err := set.Find(r.Traces)
+	if err == nil && len(sets) != 1 {
+		err = fmt.Errorf("their names tell of %d windows", len(sets))
+	}
+	if err != nil {
+		r.Notes = append(r.Notes, "not merged: "+err.Error())
+		return
+	}
+	out := filepath.Join(r.Dir, merge.OutputName(sets[0].ID, ".trace.json.gz"))
+	if slices.Contains(r.Other, out) { // the server's own
+		out = filepath.Join(r.Dir, merge.OutputName(sets[0].ID, ".all-ranks.trace.json.gz"))
+	}
+	began := time.Now()
+	if _, err := merge.File(ctx, sets[0], out, merge.Options{ProfileID: sets[0].ID}); err != nil {
+		r.Notes = append(r.Notes, "not merged: "+err.Error())
+		return
+	}
+	r.Merged = out
+	m.o.Log(fmt.Sprintf("%s: merged %d traces in %v", m.URL, len(r.Traces), time.Since(began).Round(time.Millisecond)))
+}
+
+// Lines says in short what came, for people.
+func (r *ServerResult) Lines() []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if r.Problem != "" {
+		add("nothing came: %s", r.Problem)
+		return out
+	}
+	if len(r.Traces) > 0 || len(r.Other) == 0 && len(r.Missing)+len(r.Broken) > 0 {
+		add("%d traces in %s", len(r.Traces), r.Dir)
+	} else {
+		add("no traces; what there is lies in %s", r.Dir)
+	}
+	if len(r.Missing) > 0 {
+		add("missing: %s", strings.Join(r.Missing, ", "))
+	}
+	for _, b := range r.Broken {
+		add("broken: %s", b)
+	}
+	for _, n := range r.Notes {
+		add("%s", n)
+	}
+	if r.Merged != "" {
+		add("merged: %s", r.Merged)
+	}
+	return out
+}

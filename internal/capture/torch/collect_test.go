@@ -1,0 +1,357 @@
+package torch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/capture/collect"
+)
+
+const tp2 = `{"tp_size":2,"version":"0.5.9","api_key":"secret","internal_states":[{"admin_api_key":"secret"}]}`
+
+// run makes a window on fakes and collects it.
+func run(t *testing.T, w Window, o Options, fakes ...*fake) (*Result, error) {
+	t.Helper()
+	var targets []Target
+	for _, f := range fakes {
+		targets = append(targets, Target{URL: f.url})
+	}
+	return runOn(t, w, o, targets)
+}
+
+func runOn(t *testing.T, w Window, o Options, targets []Target) (*Result, error) {
+	t.Helper()
+	if w.OutputDir == "" {
+		w.OutputDir = t.TempDir()
+	}
+	s, err := Start(t.Context(), targets, w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Collect(t.Context(), filepath.Join(t.TempDir(), "local"))
+}
+
+// TestCollect is a window of two ranks whose files come as SGLang writes them: one
+// after the other, and the last in pieces.
+func TestCollect(t *testing.T) {
+	f := newFake(t, false, tp2)
+	second := func(bytes int) {
+		path := filepath.Join(f.body["output_dir"].(string), "9-TP-1.trace.json.gz")
+		if err := os.WriteFile(path, traceOf(1, 2)[:bytes], 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	f.begin = func(dir string) { f.write(dir, "9-TP-0.trace.json.gz") }
+	s, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: t.TempDir(), NumSteps: 3}, patient(Options{Log: func(line string) {
+		if strings.Contains(line, "TP-0.trace") {
+			second(100)
+		}
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	s.members[0].src = &countingSource{s.members[0].src, func() {
+		if looks++; looks == 8 {
+			second(len(traceOf(1, 2)))
+		}
+	}}
+	local := t.TempDir()
+	res, err := s.Collect(t.Context(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := res.Servers[0]
+	if got := bases(r.Traces); got != "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz" || res.Incomplete() || looks < 8 {
+		t.Errorf("%s after %d looks: %+v", got, looks, r)
+	}
+	if filepath.Base(r.Merged) != "merged-9.trace.json.gz" || collect.Whole(t.Context(), r.Merged) != nil {
+		t.Errorf("merged %q", r.Merged)
+	}
+	args, err := os.ReadFile(filepath.Join(local, "server_args.json"))
+	if err != nil || !strings.Contains(string(args), `"tp_size":2`) || strings.Contains(string(args), "secret") || strings.Contains(string(args), "\n") {
+		t.Errorf("server_args.json: %s, %v", args, err)
+	}
+	if f.called() != "start" {
+		t.Errorf("a window that closes by itself is not closed: %s", f.called())
+	}
+}
+
+// countingSource tells of each look.
+type countingSource struct {
+	collect.Source
+	look func()
+}
+
+func (c *countingSource) List(ctx context.Context) ([]collect.File, error) {
+	c.look()
+	return c.Source.List(ctx)
+}
+
+// TestCollectTrouble: what does not come is named, and the rest is brought.
+func TestCollectTrouble(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		info  string
+		w     Window
+		begin func(*fake, string)
+		end   func(*fake, string)
+		// what came of it
+		traces, missing, broken, note string
+		calls                         string
+	}{
+		{name: "a rank is missing", info: tp2, w: Window{NumSteps: 3},
+			begin:  func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz"); f.open = false },
+			traces: "9-TP-0.trace.json.gz", missing: "TP01", note: "some ranks had not finished", calls: "start stop"},
+		{name: "a rank of another node", info: `{"tp_size":2,"nnodes":2}`, w: Window{NumSteps: 3},
+			begin:  func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz"); f.open = false },
+			traces: "9-TP-0.trace.json.gz", missing: "TP01", note: "has 2 nodes", calls: "start stop"},
+		{name: "an idle replica", info: `{"tp_size":1,"dp_size":2}`, w: Window{NumSteps: 3},
+			begin:  func(f *fake, d string) { f.write(d, "9-TP-0-DP-0.trace.json.gz") },
+			end:    func(f *fake, d string) { f.write(d, "9-TP-0-DP-1.trace.json.gz") },
+			traces: "9-TP-0-DP-0.trace.json.gz 9-TP-0-DP-1.trace.json.gz", note: "some ranks had not finished", calls: "start stop"},
+		{name: "cut off", info: tp2, w: Window{NumSteps: 3},
+			begin: func(f *fake, d string) {
+				f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz")
+				os.Truncate(filepath.Join(d, "9-TP-1.trace.json.gz"), 100)
+				f.open = false
+			},
+			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", missing: "TP01", broken: "9-TP-1.trace.json.gz: not whole: it is cut off or damaged", calls: "start stop"},
+		{name: "never closes", info: tp2, w: Window{NumSteps: 3},
+			end:    func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") },
+			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", note: "had not closed by itself after 500ms", calls: "start stop"},
+		{name: "until stop", info: tp2, w: Window{},
+			end:    func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") },
+			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", calls: "start stop"},
+		{name: "only prefill came", info: `{"tp_size":1}`, w: Window{NumSteps: 3, ByStage: true},
+			begin:  func(f *fake, d string) { f.write(d, "9-TP-0-EXTEND.trace.json.gz") },
+			traces: "9-TP-0-EXTEND.trace.json.gz", missing: "TP00 decode", calls: "start stop"},
+		{name: "newer names of stages", info: `{"tp_size":1}`, w: Window{NumSteps: 3, ByStage: true, Prefix: "run"},
+			begin: func(f *fake, d string) {
+				f.write(d, "run-9-TP-0-prefill.trace.json.gz", "run-9-TP-0-decode.trace.json.gz")
+			},
+			traces: "run-9-TP-0-decode.trace.json.gz run-9-TP-0-prefill.trace.json.gz", calls: "start"},
+		{name: "an old server names TP alone", info: `{"tp_size":1,"dp_size":2}`, w: Window{NumSteps: 3},
+			begin:  func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz") },
+			traces: "9-TP-0.trace.json.gz", calls: "start"},
+		{name: "snapshots of memory", info: tp2, w: Window{NumSteps: 3, Activities: []string{"MEM"}},
+			begin: func(f *fake, d string) { f.write(d, "9-TP-0-memory.pickle", "9.5-TP-1-memory.pickle") },
+			calls: "start"},
+		{name: "an outer profiler", info: tp2, w: Window{NumSteps: 3, Activities: []string{"CUDA_PROFILER"}}, calls: "start"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, false, c.info)
+			if c.begin != nil {
+				f.begin = func(d string) { c.begin(f, d) }
+			}
+			if c.end != nil {
+				f.end = func(d string) { c.end(f, d) }
+			}
+			res, err := run(t, c.w, quick(Options{}), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := res.Servers[0]
+			if got := bases(r.Traces); got != c.traces {
+				t.Errorf("traces %q, want %q", got, c.traces)
+			}
+			if got := strings.Join(r.Missing, " "); got != c.missing || res.Incomplete() != (c.missing != "") {
+				t.Errorf("missing %q, want %q", got, c.missing)
+			}
+			if got := strings.Join(r.Broken, " "); !strings.HasPrefix(got, c.broken) || (got == "") != (c.broken == "") {
+				t.Errorf("broken %q, want %q", got, c.broken)
+			}
+			if got := strings.Join(r.Notes, "; "); !strings.Contains(got, c.note) || c.note == "" && c.missing == "" && got != "" {
+				t.Errorf("notes %q, want %q", got, c.note)
+			}
+			if f.called() != c.calls {
+				t.Errorf("calls %q, want %q", f.called(), c.calls)
+			}
+			for _, path := range slices.Concat(r.Traces, r.Other) {
+				if _, err := os.Stat(path); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestCollectNothing: no file at all is an error that says why and what to do.
+func TestCollectNothing(t *testing.T) {
+	metrics := "# HELP x\nsglang:generation_tokens_total{model_name=\"m {x}\"} 5\nsglang:num_running_reqs 0\n"
+	for _, c := range []struct {
+		name, info string
+		set        func(*fake)
+		want, hint string
+	}{
+		{"no traffic, by the metrics", tp2, func(f *fake) { f.answer("GET /metrics", 200, metrics) },
+			"there was no forward step in 500ms: send load to the server, or give --probe", "makes no forward step, so there is nothing to record: send load to it"},
+		{"no traffic, by the load", tp2, func(f *fake) { f.answer("GET /get_load", 200, `[{"dp_rank":0,"num_reqs":0}]`) },
+			"there was no forward step in 500ms", "makes no forward step"},
+		{"work that nobody shows", tp2, func(*fake) {}, "left no trace in ", "does not show whether it has work"},
+		{"written elsewhere", tp2, func(f *fake) { f.begin = func(string) { f.open = false } },
+			"the server says that nothing records, but there is no trace in ", ""},
+		{"vLLM's directory", "", func(f *fake) { f.answer("GET /version", 200, `{"version":"0.15.0"}`) },
+			"give as --output-dir the directory that vLLM was started with", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, false, c.info)
+			c.set(f)
+			l := &log{}
+			_, err := run(t, Window{NumSteps: 3}, quick(Options{Log: l.add}), f)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if !l.has(c.hint) {
+				t.Errorf("said %q, want %q", l.lines, c.hint)
+			}
+			if f.isOpen() {
+				t.Error("the server records on")
+			}
+		})
+	}
+}
+
+// TestCollectInterrupted: when the user has enough the profilers are stopped, also
+// one that is only armed, which SGLang does not cancel but lets replace.
+func TestCollectInterrupted(t *testing.T) {
+	for _, c := range []struct {
+		w     Window
+		calls string
+	}{
+		{Window{NumSteps: 5}, "start stop"},
+		{Window{NumSteps: 5, StartStep: 100}, "start stop start stop"},
+	} {
+		f := newFake(t, false, tp2)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.routes["GET /metrics"] = func(w http.ResponseWriter, r *http.Request) {
+			if c.w.StartStep > 0 {
+				f.mu.Lock()
+				f.open = false // armed: a stop says that nothing records
+				f.mu.Unlock()
+			}
+			cancel()
+		}
+		c.w.OutputDir = t.TempDir()
+		s, err := Start(ctx, []Target{{URL: f.url}}, c.w, patient(Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Collect(ctx, t.TempDir()); !errors.Is(err, context.Canceled) || f.isOpen() || f.called() != c.calls {
+			t.Errorf("%v, open %t, calls %s, want %s", err, f.isOpen(), f.called(), c.calls)
+		}
+	}
+}
+
+// TestCollectSeveral: prefill and decode servers are kept apart, each in a
+// directory of its own, and wait for their own stage alone; what fails on one does
+// not take the others.
+func TestCollectSeveral(t *testing.T) {
+	var targets []Target
+	var fakes []*fake
+	for i, role := range []string{Prefill, Prefill, Decode} {
+		f := newFake(t, false, `{"tp_size":1}`)
+		stage := map[string]string{Prefill: "EXTEND", Decode: "DECODE"}[role]
+		f.begin = func(d string) {
+			f.write(d, "9-TP-0-"+stage+".trace.json.gz")
+			f.open = false
+		}
+		targets = append(targets, Target{URL: f.url, Role: role, Name: fmt.Sprintf("node%d", i)})
+		fakes = append(fakes, f)
+	}
+	w := Window{NumSteps: 2, ByStage: true}
+	res, err := runOn(t, w, patient(Options{}), targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"prefill-node0/9-TP-0-EXTEND.trace.json.gz", "prefill-node1/9-TP-0-EXTEND.trace.json.gz", "decode-node2/9-TP-0-DECODE.trace.json.gz"} {
+		if r := res.Servers[i]; len(r.Traces) != 1 || r.Traces[0] != filepath.Join(res.Dir, want) || len(r.Missing) > 0 {
+			t.Errorf("%+v, want %s", r, want)
+		}
+		if dir := fakes[i].body["output_dir"].(string); filepath.Base(dir) != filepath.Dir(want) {
+			t.Errorf("the server was told %s", dir)
+		}
+	}
+	fakes[1].begin = func(string) { fakes[1].open = false }
+	res, err = runOn(t, w, quick(Options{}), targets)
+	if err != nil || !res.Incomplete() || res.Servers[1].Problem == "" || len(res.Servers[0].Traces)+len(res.Servers[2].Traces) != 2 {
+		t.Errorf("%v, %+v", err, res)
+	}
+	if _, err := Start(t.Context(), targets, Window{OutputDir: "/out"}, Options{Probe: true}); err == nil || !strings.Contains(err.Error(), "the URL of its router") {
+		t.Errorf("tiny requests for a prefill server: %v", err)
+	}
+}
+
+// TestResume: one process starts, another stops and collects.
+func TestResume(t *testing.T) {
+	f := newFake(t, false, tp2)
+	f.end = func(d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") }
+	root := t.TempDir()
+	s, err := Start(t.Context(), []Target{{URL: f.url, Header: http.Header{"Authorization": {"Bearer secret"}}}}, Window{OutputDir: root}, quick(Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, s.ID)
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, sessionFile)); strings.Contains(string(text), "secret") {
+		t.Errorf("a key was written: %s", text)
+	}
+	again, err := Resume(dir, Target{}, quick(Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := again.Collect(t.Context(), dir)
+	if err != nil || len(res.Servers[0].Traces) != 2 || f.called() != "start stop" {
+		t.Errorf("%v, %+v, %s", err, res, f.called())
+	}
+	if err := Finished(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := Resume(dir, Target{}, Options{}); err == nil || !strings.Contains(err.Error(), "no session was started there") {
+		t.Error(err)
+	}
+}
+
+// TestCollectFetch: files come through a command; one that does not work is said
+// before anything is recorded.
+func TestCollectFetch(t *testing.T) {
+	f := newFake(t, false, tp2)
+	f.begin = func(d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") }
+	through := func(read string) *collect.Template {
+		tmpl, err := collect.ParseTemplate(read, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tmpl
+	}
+	res, err := run(t, Window{NumSteps: 3}, patient(Options{Fetch: through("env HOST={host} cat {path}")}), f)
+	if err != nil || res.Incomplete() || len(res.Servers[0].Traces) != 2 {
+		t.Errorf("%v, %+v", err, res)
+	}
+	for read, want := range map[string]string{
+		"stepscope-no-such-program cat {path}": "its directory cannot be listed: stepscope-no-such-program ls -ln /",
+		"false {host} cat {path}":              "its directory cannot be listed: false 127.0.0.1 ls -ln /",
+	} {
+		_, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: "/out"}, Options{Fetch: through(read)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: "/a b"}, Options{Fetch: through("cat {path}")}); err == nil || !strings.Contains(err.Error(), "cannot be fetched") {
+		t.Errorf("a directory that a shell could misread: %v", err)
+	}
+	if f.called() != "start" {
+		t.Errorf("calls %s", f.called())
+	}
+}

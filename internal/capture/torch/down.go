@@ -1,0 +1,77 @@
+package torch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// downError is that nothing answers for a server. One that the user named fails the
+// session, before anything is recorded. One of several behind a router, which whoever
+// named the router may not know of, is left out, and the others are recorded.
+type downError struct {
+	url, why, todo string
+	err            error // may be nil
+}
+
+func (e *downError) Error() string {
+	if e.todo == "" {
+		return e.url + ": " + e.why
+	}
+	return e.url + ": " + e.why + ": " + e.todo
+}
+
+func (e *downError) Unwrap() error { return e.err }
+
+// eachUp is each, but workers behind a router that are down are left out of the session,
+// as long as any server is left.
+func (s *Session) eachUp(f func(*member) error) error {
+	down := map[*member]*downError{}
+	var mu sync.Mutex
+	err := s.each(func(m *member) error {
+		err := f(m)
+		var e *downError
+		// One that may record is stopped with the others.
+		if m.front == "" || !errors.As(err, &e) || m.recording() {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		down[m] = e
+		return nil
+	})
+	if err != nil || len(down) == 0 {
+		return err
+	}
+	up := slices.DeleteFunc(slices.Clone(s.members), func(m *member) bool { return down[m] != nil })
+	for _, m := range s.members {
+		e := down[m]
+		switch {
+		case e == nil:
+		case len(up) == 0:
+			return e
+		default:
+			s.o.Log(fmt.Sprintf("%s: this worker of %s is left out: %s", m.URL, m.front, e.why))
+			s.down = append(s.down, downServer{URL: m.URL, Role: m.Role, Name: m.Name, Problem: "it was down: " + e.why})
+		}
+	}
+	s.members = up
+	return nil
+}
+
+// downServer is a worker that is left out.
+type downServer struct {
+	URL     string `json:"url"`
+	Role    string `json:"role,omitempty"`
+	Name    string `json:"name"`
+	Problem string `json:"problem"`
+}
+
+func (d *downServer) result() ServerResult {
+	return ServerResult{
+		URL: d.URL, Role: d.Role, Name: d.Name, Kind: Unknown,
+		Traces: []string{}, Other: []string{}, Missing: []string{}, Broken: []string{}, Notes: []string{},
+		Problem: d.Problem, err: fmt.Errorf("%s: %s", d.URL, d.Problem),
+	}
+}

@@ -1,0 +1,113 @@
+package torch
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/serve/route"
+)
+
+// TestRouterWithDeadWorker: a router stands for the workers that are up; one that is
+// down is named, and missing in the result.
+func TestRouterWithDeadWorker(t *testing.T) {
+	const dead = "http://127.0.0.1:1"
+	live := newFake(t, false, `{"tp_size":1}`)
+	live.answer("GET /health", 200, "")
+	live.begin = func(dir string) { live.write(dir, "1-TP-0.trace.json.gz") }
+	gateway := newFake(t, false, "")
+	gateway.answer("GET /workers", 200, `{"workers":[{"url":"`+dead+`","worker_type":"prefill"},{"url":"`+live.url+`","worker_type":"decode"}]}`)
+	own := func(workers ...route.Backend) string {
+		rt, err := route.New(route.Options{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := rt.Start()
+		hs := httptest.NewServer(rt.Handler())
+		t.Cleanup(func() { hs.Close(); stop() })
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			r, err := http.Get(hs.URL + "/server_info")
+			if err != nil || time.Now().After(deadline) {
+				t.Fatal("the router sees no worker", err)
+			}
+			r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				break
+			}
+		}
+		return hs.URL
+	}
+	for name, url := range map[string]string{
+		"SGLang's gateway": gateway.url,
+		"stepscope route":  own(route.Backend{URL: dead, Role: route.Prefill}, route.Backend{URL: live.url, Role: route.Decode}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &log{}
+			s, err := Start(t.Context(), []Target{{URL: url}}, Window{OutputDir: t.TempDir(), NumSteps: 1}, patient(Options{Log: l.add}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line := dead + ": this worker of " + url + " is left out: "; !l.has(line) || l.has("unknown kind") {
+				t.Errorf("the log lacks %q, or calls it unknown:\n%s", line, strings.Join(l.lines, "\n"))
+			}
+			home := t.TempDir()
+			if err := s.Save(home); err != nil {
+				t.Fatal(err)
+			}
+			// Another process knows it, too.
+			again, err := Resume(home, Target{}, patient(Options{}))
+			if err != nil || len(again.down) != 1 || again.down[0] != s.down[0] {
+				t.Fatalf("resumed: %v, %+v", err, again)
+			}
+			res, err := s.Collect(t.Context(), home)
+			if err != nil || !res.Incomplete() || len(res.Servers) != 2 {
+				t.Fatalf("%v, %+v", err, res)
+			}
+			up, down := res.Servers[0], res.Servers[1]
+			if up.URL != live.url || len(up.Traces) != 1 || filepath.Dir(up.Dir) != home {
+				t.Errorf("the worker that is up: %+v", up)
+			}
+			if down.URL != dead || down.Role != Prefill || !strings.HasPrefix(down.Problem, "it was down: ") {
+				t.Errorf("the worker that is down: %+v", down)
+			}
+			if _, urls, err := StopAll(t.Context(), []Target{{URL: url}}, Options{}); err != nil || len(urls) != 1 || urls[0] != dead {
+				t.Errorf("StopAll: %v, %v", urls, err)
+			}
+		})
+	}
+	gateway.answer("GET /workers", 200, `{"workers":[{"url":"`+dead+`"}]}`)
+	_, err := Start(t.Context(), []Target{{URL: gateway.url}}, Window{OutputDir: "/out", NumSteps: 1}, quick(Options{}))
+	if err == nil || !strings.HasPrefix(err.Error(), dead+": cannot be reached from here: ") {
+		t.Errorf("all are down: %v", err)
+	}
+}
+
+// TestNamedServerIsDown: of servers that the user names one that is down fails, before
+// any records.
+func TestNamedServerIsDown(t *testing.T) {
+	live := newFake(t, false, `{"tp_size":1}`)
+	_, err := Start(t.Context(), []Target{{URL: live.url, Role: Prefill}, {URL: "http://127.0.0.1:1", Role: Decode}}, Window{OutputDir: "/out"}, quick(Options{}))
+	if err == nil || !strings.HasPrefix(err.Error(), "http://127.0.0.1:1: no server answers there (connection refused)") || live.called() != "" {
+		t.Errorf("%v; the other server: %q", err, live.called())
+	}
+}
+
+// TestStopWithDeadServer: what a server recorded is brought home though another cannot be
+// stopped any more.
+func TestStopWithDeadServer(t *testing.T) {
+	a, b := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
+	a.end = func(dir string) { a.write(dir, "1-TP-0.trace.json.gz") }
+	b.answer("POST /stop_profile", 502, "gone")
+	l := &log{}
+	s, err := Start(t.Context(), []Target{{URL: a.url}, {URL: b.url}}, Window{OutputDir: t.TempDir()}, quick(Options{Log: l.add}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Collect(t.Context(), t.TempDir())
+	if err != nil || len(res.Servers[0].Traces) != 1 || res.Servers[1].Problem == "" || !l.has(b.url+": refused to stop its profile, which may still record: 502 gone") {
+		t.Errorf("%v, %+v\n%s", err, res, strings.Join(l.lines, "\n"))
+	}
+}

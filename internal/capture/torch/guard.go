@@ -1,0 +1,45 @@
+package torch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// guardEvery is how often the steps of a server that does not count them itself
+// are looked at.
+const guardEvery = 100 * time.Millisecond
+
+// Guard closes the windows of servers that know no number of steps (vLLM) when it
+// is reached, and looks at the queues of prefill and decode servers, for a caller that
+// has other things to do than to Collect. It returns when nothing of it is left to do,
+// or ctx ends.
+func (s *Session) Guard(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, m := range s.members {
+		if m.kind == VLLM && m.w.NumSteps > 0 {
+			wg.Go(func() { m.guard(ctx) })
+		}
+		wg.Go(func() { m.sample(ctx) })
+	}
+	wg.Wait()
+}
+
+func (m *member) guard(ctx context.Context) {
+	began := time.Now()
+	for m.recording() {
+		n, _ := m.vllmSteps(ctx)
+		if m.hasSteps && n-m.steps >= float64(m.w.NumSteps) || !m.hasSteps && time.Since(began) >= vllmTime {
+			if _, err := m.stop(ctx); err != nil && ctx.Err() == nil {
+				m.o.Log(fmt.Sprintf("%s: the window could not be closed: %v", m.URL, err))
+				return
+			}
+		}
+		select {
+		case <-time.After(guardEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

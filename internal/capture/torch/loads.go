@@ -1,0 +1,100 @@
+package torch
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Where prefill and decode are apart, who waits for whom says which side limits the
+// throughput; traces do not show it. So the queues of such servers are looked at while
+// they are recorded.
+
+// loadsEvery is how often. It costs a server next to nothing.
+const loadsEvery = 200 * time.Millisecond
+
+// sample looks at the queues until ctx ends. A server that does not show them is left
+// alone.
+func (m *member) sample(ctx context.Context) {
+	if m.Role == "" {
+		return
+	}
+	tick := time.NewTicker(loadsEvery)
+	defer tick.Stop()
+	for failed := 0; failed < badLists; {
+		r, err := m.ask(ctx, http.MethodGet, "/v1/loads", nil, askPatience)
+		l, ok := trace.Load{}, false
+		if err == nil && r.status == http.StatusOK {
+			l, ok = parseLoads(r.body)
+		}
+		if ok {
+			if l.At == 0 {
+				l.At = time.Now().UnixNano()
+			}
+			m.loads, failed = append(m.loads, l), 0
+		} else {
+			failed++
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sampling is sample beside something else; stop ends it.
+func (m *member) sampling(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { m.sample(ctx) })
+	return func() { cancel(); wg.Wait() }
+}
+
+// parseLoads reads the reply of /v1/loads, of SGLang or stepscope. At is by the server's
+// clock, as its traces are; 0: it does not say.
+func parseLoads(body []byte) (l trace.Load, ok bool) {
+	var all struct {
+		Loads []struct {
+			At          json.RawMessage `json:"timestamp"` // s since the epoch
+			Running     int             `json:"num_running_reqs"`
+			Waiting     int             `json:"num_waiting_reqs"`
+			MostRunning int             `json:"max_running_requests"`
+			Usage       float64         `json:"token_usage"`
+			Disagg      *struct {
+				Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
+				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // an older name of it
+				Inflight        int `json:"prefill_inflight_queue_reqs"`
+				Prealloc        int `json:"decode_prealloc_queue_reqs"`
+				Transfer        int `json:"decode_transfer_queue_reqs"`
+				Retracted       int `json:"decode_retracted_queue_reqs"`
+			} `json:"disaggregation"`
+		} `json:"loads"`
+	}
+	if json.Unmarshal(body, &all) != nil || len(all.Loads) == 0 {
+		return l, false
+	}
+	if at, err := strconv.ParseFloat(string(all.Loads[0].At), 64); err == nil && at > 0 && at < 1<<33 {
+		l.At = int64(at*1e6) * 1000
+	}
+	for _, r := range all.Loads {
+		l.Running += r.Running
+		l.Waiting += r.Waiting
+		l.MostRunning += r.MostRunning
+		l.KVUsage = max(l.KVUsage, r.Usage)
+		if d := r.Disagg; d != nil {
+			ok = true
+			l.Bootstrap += max(d.Bootstrap, d.PrefillPrealloc)
+			l.Inflight += d.Inflight
+			l.Prealloc += d.Prealloc
+			l.Transfer += d.Transfer
+			l.Retracted += d.Retracted
+		}
+	}
+	return l, ok
+}

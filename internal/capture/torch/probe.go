@@ -1,0 +1,78 @@
+package torch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// probe keeps tiny requests running until ctx ends, so that an idle server makes
+// steps of both kinds: some for each data-parallel rank.
+func (m *member) probe(ctx context.Context) {
+	route, body, prompt := "/generate", map[string]any{
+		"sampling_params": map[string]any{"max_new_tokens": 8, "temperature": 0, "ignore_eos": true},
+	}, "text"
+	if m.kind == VLLM {
+		route, body, prompt = "/v1/completions", map[string]any{"model": m.model(ctx), "max_tokens": 8, "temperature": 0}, "prompt"
+	}
+	body[prompt] = "Tiny requests keep an idle server busy."
+	text, _ := json.Marshal(body) // strings and numbers only
+	to := m
+	if m.front != "" {
+		// What the router sends to all of its workers reaches this one too.
+		to = &member{Target: Target{URL: m.front, Header: m.Header}, o: m.o}
+	}
+	var wg sync.WaitGroup
+	var sent atomic.Int64
+	var once sync.Once
+	for range 2 * max(1, m.info.DP) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				text := text
+				if m.front != "" {
+					// A router may send prompts that begin alike to one worker.
+					own := maps.Clone(body)
+					own[prompt] = fmt.Sprintf("%d %s: %s", sent.Add(1), m.Name, body[prompt])
+					text, _ = json.Marshal(own)
+				}
+				r, err := to.ask(ctx, http.MethodPost, route, text, askPatience)
+				if err == nil && r.status != http.StatusOK {
+					err = fmt.Errorf("%d %s", r.status, r.text())
+				}
+				if err == nil || ctx.Err() != nil {
+					continue
+				}
+				once.Do(func() { m.o.Log(fmt.Sprintf("%s: a tiny request failed: %v", m.URL, err)) })
+				sleep(ctx, time.Second)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// model is the first that the server serves.
+func (m *member) model(ctx context.Context) string {
+	var list struct{ Data []struct{ ID string } }
+	r, err := m.ask(ctx, http.MethodGet, "/v1/models", nil, askPatience)
+	if err != nil || json.Unmarshal(r.body, &list) != nil || len(list.Data) == 0 {
+		return ""
+	}
+	return list.Data[0].ID
+}
+
+// sleep waits; false: ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,115 @@
+package torch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the
+// contract); nothing when its sizes are not known. A dimension of size 1 has no
+// coordinate, but for TP.
+func (i *Info) ranks() []trace.Rank {
+	if i.TP == 0 {
+		return nil
+	}
+	at := func(n, size int) int {
+		if size > 1 {
+			return n
+		}
+		return -1
+	}
+	replicas := i.DP
+	if i.DPAttention {
+		replicas = 1 // they are parts of the TP ranks
+	}
+	var out []trace.Rank
+	for dp := range replicas {
+		for pp := range i.PP {
+			for tp := range i.TP {
+				r := trace.Rank{TP: tp, DP: at(dp, i.DP), PP: at(pp, i.PP), EP: at(tp/max(1, i.TP/i.EP), i.EP)}
+				if i.DPAttention && i.DP > 1 {
+					r.DP = tp / max(1, i.TP/i.DP)
+				}
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// expected lists the traces that a window leaves when all of it is recorded: the
+// ranks, for each stage. ID stays empty.
+func (m *member) expected() []trace.FileName {
+	acts := m.w.activities()
+	if slices.Contains(acts, "RPD") {
+		// The ROCm profiler takes the place of torch's, and one rank writes.
+		return []trace.FileName{{Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}}
+	}
+	if !m.traced() {
+		return nil
+	}
+	var out []trace.FileName
+	for _, stage := range m.stages() {
+		for _, r := range m.info.ranks() {
+			out = append(out, trace.FileName{Rank: r, Stage: stage})
+		}
+	}
+	return out
+}
+
+// traced tells whether the window leaves traces, and not only snapshots of memory
+// or what an outer profiler writes.
+func (m *member) traced() bool {
+	return slices.ContainsFunc(m.w.activities(), func(a string) bool { return a != "MEM" && a != "CUDA_PROFILER" })
+}
+
+// stages are those that are recorded apart; one without a name if none are.
+func (m *member) stages() []string {
+	if !m.w.ByStage {
+		return []string{""}
+	}
+	var out []string
+	for _, s := range []string{Prefill, Decode} {
+		if (m.Role == "" || m.Role == s) && (m.w.Stages == nil || slices.Contains(m.w.Stages, s)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// covers tells whether a file is the trace of an expected rank. Older servers name
+// TP alone; newer profilers name stages in words.
+func covers(file, want trace.FileName) bool {
+	if file.Merged || stageOf(file.Stage) != want.Stage {
+		return false
+	}
+	same := func(have, want int) bool { return have < 0 || want < 0 || have == want }
+	a, b := file.Rank, want.Rank
+	return a.TP == b.TP && same(a.DP, b.DP) && same(a.PP, b.PP) && same(a.EP, b.EP)
+}
+
+// stageOf gives the stage of a file name, in which EXTEND is prefill.
+func stageOf(name string) string {
+	switch strings.ToLower(name) {
+	case "extend", "prefill":
+		return Prefill
+	case "decode":
+		return Decode
+	}
+	return name
+}
+
+// missing lists the expected ranks that no file covers.
+func missing(expected []trace.FileName, have []trace.FileName) (out []trace.FileName) {
+	for _, want := range expected {
+		if !slices.ContainsFunc(have, func(f trace.FileName) bool { return covers(f, want) }) {
+			out = append(out, want)
+		}
+	}
+	return out
+}
+
+// label is a rank as people read it: "TP00-DP01 decode".
+func label(f trace.FileName) string { return strings.TrimSpace(f.Rank.String() + " " + f.Stage) }

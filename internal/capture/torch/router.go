@@ -1,0 +1,213 @@
+package torch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// worker is a server behind a router, as far as the router tells.
+type worker struct{ url, role, via string }
+
+// routerError is what connect finds at a router: its workers are to be profiled.
+type routerError struct {
+	m       *member
+	workers []worker // nil: the router does not name all
+	named   []worker
+}
+
+// Error says what to do where the workers cannot be taken from the router.
+func (e *routerError) Error() string {
+	var flags []string
+	for _, w := range e.named {
+		flag := "--url"
+		if w.role != "" {
+			flag = "--" + w.role + "-url"
+		}
+		flags = append(flags, flag+" "+w.url)
+	}
+	if len(flags) == 0 {
+		return fmt.Sprintf("%s: is a router, which has no profile routes and does not name its workers: give the URL of each, with --url or --prefill-url and --decode-url", e.m.URL)
+	}
+	return fmt.Sprintf("%s: is a router, which has no profile routes: profile its workers: %s", e.m.URL, strings.Join(flags, " "))
+}
+
+// balancer reads the workers in the /server_info of SGLang's mini balancer.
+func (m *member) balancer(all map[string]json.RawMessage) *routerError {
+	e := &routerError{m: m}
+	nameless := false
+	for _, role := range []string{Prefill, Decode} {
+		var list []struct {
+			Host string
+			Port int
+		}
+		json.Unmarshal(all[role], &list)
+		for _, w := range list {
+			// A worker that listens everywhere does not know its own name.
+			if w.Host == "" || w.Host == "0.0.0.0" || w.Host == "::" || w.Port <= 0 {
+				nameless = true
+				continue
+			}
+			e.named = append(e.named, worker{url: fmt.Sprintf("http://%s:%d", w.Host, w.Port), role: role})
+		}
+	}
+	if !nameless {
+		e.workers = e.named
+	}
+	return e
+}
+
+// gateway asks a router for its workers: stepscope's and SGLang's model gateway, the
+// latter by its present and its older route. nil: it is none.
+func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
+	for _, route := range []string{"/workers", "/list_workers"} {
+		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
+		if err != nil || r.status != http.StatusOK {
+			continue
+		}
+		var list struct {
+			Router  string
+			URLs    []string
+			Workers []struct {
+				ID   string
+				URL  string
+				Type string `json:"worker_type"`
+			}
+		}
+		if json.Unmarshal(r.body, &list) != nil || list.URLs == nil && list.Workers == nil {
+			continue
+		}
+		e := &routerError{m: m}
+		for _, url := range list.URLs {
+			e.named = append(e.named, worker{url: url})
+		}
+		for _, w := range list.Workers {
+			own := worker{url: strings.TrimRight(w.URL, "/"), role: strings.ToLower(w.Type)}
+			if own.role != Prefill && own.role != Decode {
+				own.role = ""
+			}
+			if list.Router == "stepscope" {
+				own.via = m.URL + "/workers/" + url.PathEscape(w.ID)
+			}
+			e.named = append(e.named, own)
+		}
+		e.workers = e.named
+		return e
+	}
+	return nil
+}
+
+// connect makes members of the targets and finds out what they are. In the place of a
+// router come its workers.
+func (s *Session) connect(ctx context.Context, targets []Target) error {
+	for _, t := range targets {
+		s.members = append(s.members, &member{Target: t, w: s.w, o: &s.o})
+	}
+	routers := make([]*routerError, len(s.members))
+	index := map[*member]int{}
+	for i, m := range s.members {
+		index[m] = i
+	}
+	err := s.each(func(m *member) error {
+		err := m.connect(ctx)
+		if errors.As(err, &routers[index[m]]) && len(routers[index[m]].workers) > 0 {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(routers, func(e *routerError) bool { return e != nil }) {
+		return nil
+	}
+	var all []Target
+	var members []*member
+	for i, m := range s.members {
+		if routers[i] == nil {
+			all, members = append(all, m.Target), append(members, m)
+			continue
+		}
+		s.o.Log(fmt.Sprintf("%s: is a router before %d workers", m.URL, len(routers[i].workers)))
+		for _, w := range routers[i].workers {
+			own := &member{Target: Target{URL: w.url, Role: w.role, Header: m.Header, AdminKey: m.AdminKey}, w: s.w, o: &s.o, front: m.URL, via: w.via}
+			all, members = append(all, own.Target), append(members, own)
+		}
+	}
+	if all, err = named(all); err != nil {
+		return err
+	}
+	for i, m := range members {
+		m.Target = all[i]
+	}
+	s.members = members
+	return s.eachUp(func(m *member) error {
+		if m.front == "" {
+			return nil
+		}
+		return m.reach(ctx)
+	})
+}
+
+// reachPatience is how long a worker may take to answer directly, where its router
+// would pass requests on to it too.
+const reachPatience = 5 * time.Second
+
+// reach finds the way to a worker behind a router: directly, or through the router
+// where that leads on.
+func (m *member) reach(ctx context.Context) error {
+	via := m.via
+	m.via = ""
+	err := errors.New("its address is its own host's")
+	if !strangeLoopback(ctx, m.URL, m.front) {
+		var r *reply
+		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.status == http.StatusServiceUnavailable {
+			return m.notReady(r)
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if via == "" {
+			flag := "--url"
+			if m.Role != "" {
+				flag = "--" + m.Role + "-url"
+			}
+			return &downError{m.URL, "cannot be reached from here", fmt.Sprintf("%s is a router: give the URL of each worker of it as it is seen from here, with %s: %v", m.front, flag, err), err}
+		}
+		m.via = via
+		if _, late := m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); late != nil && ctx.Err() == nil {
+			return late // connect would wait longer
+		}
+	}
+	direct := err
+	err = m.connect(ctx)
+	var down *downError
+	if errors.As(err, &down) && errors.Is(direct, syscall.ECONNREFUSED) {
+		return direct // the plainer of two that say the same
+	}
+	if err == nil && m.via != "" {
+		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
+	}
+	return err
+}
+
+// strangeLoopback tells whether a worker's URL means the router's host, which is
+// another: here it would lead to a server that is none of the router's.
+func strangeLoopback(ctx context.Context, worker, router string) bool {
+	u, err := url.Parse(worker)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) && !here(ctx, router)
+}

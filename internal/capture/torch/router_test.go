@@ -1,0 +1,121 @@
+package torch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/internal/serve/route"
+	"github.com/stepscope/stepscope/internal/serve/server"
+)
+
+// TestBehindRouter: the URL of a router stands for the servers behind it, each under
+// its role, also where they can be reached through the router alone.
+func TestBehindRouter(t *testing.T) {
+	so := server.Options{APIKey: "worker's"}
+	p, d := embedded(t, so), embedded(t, so)
+	rt, err := route.New(route.Options{
+		Workers: []route.Backend{{URL: p, Role: route.Prefill}, {URL: d, Role: route.Decode}}, APIKey: "user's", WorkerKey: "worker's",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := rt.Start()
+	hs := httptest.NewServer(rt.Handler())
+	t.Cleanup(func() { hs.Close(); stop() })
+	<-rt.Ready()
+	target := Target{URL: hs.URL, Header: http.Header{"Authorization": {"Bearer user's"}}}
+	name := func(role, worker string) string {
+		u, _ := url.Parse(worker)
+		return role + "-" + strings.ReplaceAll(u.Host, ":", "-")
+	}
+	// Only the router can be reached.
+	alone := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr != strings.TrimPrefix(hs.URL, "http://") {
+			return nil, errors.New("no route to host")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}}
+	for _, c := range []struct {
+		name string
+		o    Options
+	}{
+		// The workers want another key than the router.
+		{"through the router for their keys", Options{Probe: true}},
+		{"through the router for the network", Options{Probe: true, Client: alone}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &log{}
+			c.o.Log = l.add
+			s, err := Start(t.Context(), []Target{target}, Window{NumSteps: 3, OutputDir: t.TempDir()}, patient(c.o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range s.members {
+				m.src = elsewhere{m.src.(*collect.HTTP)}
+			}
+			home := t.TempDir()
+			// The session may be collected by another process.
+			if err := s.Save(home); err != nil {
+				t.Fatal(err)
+			}
+			res, err := s.Collect(t.Context(), home)
+			if err != nil || res.Incomplete() {
+				t.Fatalf("%v, %+v", err, res)
+			}
+			again, err := Resume(home, target, patient(Options{}))
+			if err != nil || !slices.EqualFunc(s.members, again.members, func(a, b *member) bool { return a.base() == b.base() && a.front == b.front }) {
+				t.Errorf("resumed: %v", err)
+			}
+			for i, want := range []struct{ role, url string }{{Prefill, p}, {Decode, d}} {
+				r := res.Servers[i]
+				if r.Role != want.role || r.URL != want.url || r.Kind != Stepscope || r.Dir != filepath.Join(home, name(want.role, want.url)) {
+					t.Errorf("%+v, want the %s server %s", r, want.role, want.url)
+				}
+				if got := steps(t, r.Traces); got != "TP00-DP00:3 TP00-DP01:3 TP01-DP00:3 TP01-DP01:3" {
+					t.Errorf("%s: steps %s", r.URL, got)
+				}
+				if !l.has(r.URL + ": is reached through its router") {
+					t.Errorf("it is not said how %s was reached:\n%s", r.URL, strings.Join(l.lines, "\n"))
+				}
+			}
+		})
+	}
+	t.Run("stop", func(t *testing.T) {
+		if _, err := Start(t.Context(), []Target{target}, Window{OutputDir: t.TempDir()}, patient(Options{})); err != nil {
+			t.Fatal(err)
+		}
+		open, _, err := StopAll(t.Context(), []Target{target}, Options{})
+		if err != nil || !open[p] || !open[d] || len(open) != 2 {
+			t.Errorf("%v, %v", open, err)
+		}
+	})
+}
+
+// TestBehindGateway: SGLang's gateway names its workers, and is asked for nothing else.
+func TestBehindGateway(t *testing.T) {
+	a, b := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
+	for _, f := range []*fake{a, b} {
+		f.begin = func(dir string) { f.write(dir, "1-TP-0.trace.json.gz") }
+	}
+	g := newFake(t, false, `{"tp_size":1}`) // that of a worker
+	delete(g.routes, "POST /start_profile")
+	g.answer("GET /workers", 200, `{"workers":[{"id":"x","url":"`+a.url+`","worker_type":"prefill"},{"id":"y","url":"`+b.url+`/","worker_type":"regular"}],"total":2}`)
+	res, err := runOn(t, Window{NumSteps: 1}, patient(Options{}), []Target{{URL: g.url}})
+	if err != nil || res.Incomplete() {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	for i, want := range []ServerResult{{URL: a.url, Role: Prefill}, {URL: b.url}} {
+		if r := res.Servers[i]; r.URL != want.URL || r.Role != want.Role || len(r.Traces) != 1 {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package torch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// Kind is which program a server is.
+type Kind string
+
+// The kinds that are told apart.
+const (
+	SGLang    Kind = "SGLang"
+	Stepscope Kind = "stepscope"
+	VLLM      Kind = "vLLM"
+	Unknown   Kind = "unknown"
+)
+
+// Info is what a server says of itself. Sizes of 0 are not known.
+type Info struct {
+	Version     string `json:"version,omitempty"`
+	TP          int    `json:"tp_size,omitempty"`
+	DP          int    `json:"dp_size,omitempty"`
+	PP          int    `json:"pp_size,omitempty"`
+	EP          int    `json:"ep_size,omitempty"`
+	DPAttention bool   `json:"enable_dp_attention,omitempty"` // DP ranks are part of the TP ranks
+	Nodes       int    `json:"nnodes,omitempty"`
+}
+
+// String says it for people: "SGLang 0.5.6, TP 2 x DP 2".
+func (m *member) String() string {
+	text := string(m.kind)
+	if m.kind == Unknown {
+		text = "a server of unknown kind"
+	}
+	if m.info.Version != "" {
+		text += " " + m.info.Version
+	}
+	var sizes []string
+	for _, d := range []struct {
+		name string
+		n    int
+	}{{"TP", m.info.TP}, {"DP", m.info.DP}, {"PP", m.info.PP}, {"EP", m.info.EP}} {
+		if d.n > 1 || d.n == 1 && d.name == "TP" {
+			sizes = append(sizes, fmt.Sprintf("%s %d", d.name, d.n))
+		}
+	}
+	if len(sizes) > 0 {
+		text += ", " + strings.Join(sizes, " x ")
+	}
+	return text
+}
+
+const (
+	askPatience = 30 * time.Second // for a reply that needs no work
+	maxReply    = 16 << 20
+)
+
+// reply is a whole one.
+type reply struct {
+	status int
+	body   []byte
+}
+
+// text is the reason in a reply, one line.
+func (r *reply) text() string {
+	line := wire.Reason(r.body)
+	if strings.HasPrefix(line, "<") || len(line) > 300 { // a page of some proxy
+		line = strings.TrimSpace(line[:min(len(line), 300)])
+	}
+	return strings.TrimSuffix(line, ".")
+}
+
+// ask sends one request; patience bounds it as a whole.
+func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, m.base()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = m.headers(path)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := m.o.Client.Do(req)
+	if err != nil {
+		return nil, m.unreachable(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
+	if err != nil {
+		return nil, m.unreachable(err)
+	}
+	r := &reply{res.StatusCode, text}
+	switch {
+	case r.status == http.StatusUnauthorized:
+		return nil, fmt.Errorf("%s: %s wants an API key (401): give --api-key KEY, and --admin-api-key KEY if the server has one, or --header Authorization='Bearer KEY'", m.URL, path)
+	case r.status == http.StatusForbidden && path != "/start_profile":
+		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it wants a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, r.text())
+	}
+	return r, nil
+}
+
+// base is where requests to the server begin.
+func (m *member) base() string {
+	if m.via != "" {
+		return m.via
+	}
+	return m.URL
+}
+
+// unreachable says in one line why no reply came.
+func (m *member) unreachable(err error) error {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		m.record(false) // it has ended
+		return &downError{m.URL, "no server answers there (connection refused)", "start it, or correct the URL", err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &downError{m.URL, "does not answer in time", "", context.DeadlineExceeded}
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return &downError{m.URL, fmt.Sprintf("cannot be reached (%v)", err), "", err}
+}
+
+// notReady is the error of a server that answers with 503.
+func (m *member) notReady(r *reply) error {
+	return &downError{m.URL, fmt.Sprintf("is not ready (503 %s)", r.text()), "try again when it has started", nil}
+}
+
+// connect finds out what the server is.
+func (m *member) connect(ctx context.Context) error {
+	err := m.identify(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		// A router may wait for one of its workers.
+		if e := m.gateway(ctx, reachPatience); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+func (m *member) identify(ctx context.Context) error {
+	m.kind = Unknown
+	for _, route := range []string{"/server_info", "/get_server_info"} {
+		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
+		if err != nil {
+			return err
+		}
+		if r.status == http.StatusOK {
+			if err := m.learn(ctx, r.body); err != nil {
+				return err
+			}
+			break
+		}
+		switch r.status {
+		case http.StatusServiceUnavailable:
+			return m.notReady(r)
+		case http.StatusBadGateway, http.StatusGatewayTimeout: // what is before it says so
+			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.status, r.text()), "", nil}
+		}
+	}
+	if m.kind == Unknown || m.kind == SGLang {
+		// A gateway's own /server_info is one of its workers'.
+		if e := m.gateway(ctx, askPatience); e != nil {
+			return e
+		}
+	}
+	if m.kind == Unknown {
+		if r, err := m.ask(ctx, http.MethodGet, "/version", nil, askPatience); err == nil && r.status == http.StatusOK {
+			var v struct{ Version string }
+			if json.Unmarshal(r.body, &v) == nil && v.Version != "" {
+				m.kind, m.info.Version = VLLM, v.Version
+			}
+		} else if err != nil && ctx.Err() != nil {
+			return err
+		}
+	}
+	m.o.Log(fmt.Sprintf("%s: %s", m.URL, m))
+	return nil
+}
+
+// learn takes /server_info.
+func (m *member) learn(ctx context.Context, body []byte) error {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(body, &all) != nil {
+		return nil // something else answers here
+	}
+	// SGLang's small balancer answers for its workers.
+	if all["prefill"] != nil && all["decode"] != nil && all["tp_size"] == nil {
+		if e := m.gateway(ctx, askPatience); e != nil {
+			return e
+		}
+		return m.balancer(all)
+	}
+	if all["tp_size"] == nil {
+		return nil // vLLM in development mode has this route too
+	}
+	m.kind = SGLang
+	if err := json.Unmarshal(body, &m.info); err != nil {
+		// One odd value must not hide the others.
+		for name, at := range map[string]any{
+			"version": &m.info.Version, "tp_size": &m.info.TP, "dp_size": &m.info.DP, "pp_size": &m.info.PP, "ep_size": &m.info.EP,
+			"enable_dp_attention": &m.info.DPAttention, "nnodes": &m.info.Nodes,
+		} {
+			if all[name] != nil {
+				json.Unmarshal(all[name], at)
+			}
+		}
+	}
+	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
+		if *n = max(*n, 1); *n > maxSize {
+			return fmt.Errorf("%s: says it has a parallel size of %d", m.URL, *n)
+		}
+	}
+	var told any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	d.Decode(&told)
+	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // it was JSON before
+	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
+	var files wire.ProfileFiles
+	if err == nil && r.status == http.StatusOK && json.Unmarshal(r.body, &files) == nil && files.Windows != nil {
+		m.kind = Stepscope
+	}
+	return err
+}
+
+// maxSize bounds the ranks that a server may claim.
+const maxSize = 1 << 12

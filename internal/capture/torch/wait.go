@@ -1,0 +1,309 @@
+package torch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/trace"
+)
+
+const (
+	maxWait   = 2 * time.Second  // between looks at the files
+	lookAt    = time.Second      // between looks at the work of a server
+	afterIdle = 10 * time.Second // a server whose window is over writes nothing more after it
+	settled   = 2 * time.Second  // without change, where nobody knows how many files there will be
+	badLists  = 5                // in a row: then it is no passing trouble
+)
+
+// watch waits for the files of one server and brings each as soon as it is whole.
+type watch struct {
+	m        *member
+	src      collect.Source
+	dir      string // here
+	expected []trace.FileName
+	seen     map[string]*seen
+	changed  time.Time
+	failed   int // lists in a row
+	idle     bool
+	notes    []string
+	idled    bool // no step was made in the time limit
+}
+
+// seen is a file of the server.
+type seen struct {
+	size    int64
+	looks   int // with this size
+	done    bool
+	partial error // why it is not whole at this size
+	failed  int   // times in a row that it could not be brought
+}
+
+func (w *watch) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// wait returns when all files are there, or when no more will come. The window is
+// closed then.
+func (w *watch) wait(ctx context.Context) error {
+	began := time.Now()
+	w.changed = began
+	pulse, looked, hinted := w.m.pulse(), time.Time{}, false
+	known := true
+	for pause := w.m.o.firstWait; ; pause = min(pause*3/2, maxWait) {
+		changed, err := w.look(ctx)
+		if err != nil {
+			return err
+		}
+		if changed {
+			w.changed, pause = time.Now(), w.m.o.firstWait
+		}
+		if w.complete() {
+			if w.m.recording() { // its window has closed by itself, else there were no files
+				w.m.record(false)
+			}
+			return nil
+		}
+		over, err := w.decide(ctx, began, pulse)
+		if over || err != nil {
+			return err
+		}
+		if len(w.seen) == 0 && w.m.recording() && time.Since(looked) >= min(lookAt, w.m.o.Idle) {
+			_, known = pulse.look(ctx)
+			looked = time.Now()
+			if !hinted && !pulse.moved && time.Since(began) >= w.m.o.Idle {
+				hinted = true
+				w.m.o.Log(w.hint(known))
+			}
+		}
+		if !sleep(ctx, pause) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// hint is what to do about a server that seems to have no work.
+func (w *watch) hint(known bool) string {
+	how := "send load to it, or give --probe to have tiny requests sent"
+	switch {
+	case w.m.front != "":
+		how = "send load to its router, or give --probe to have tiny requests sent there"
+	case w.m.Role != "":
+		how = "send load through its router"
+	}
+	if !known {
+		return fmt.Sprintf("%s: no file yet, and it does not show whether it has work: if not, %s", w.m.URL, how)
+	}
+	return fmt.Sprintf("%s: makes no forward step, so there is nothing to record: %s", w.m.URL, how)
+}
+
+// decide closes a window that does not close by itself, and gives up waiting. For
+// that it asks the server to stop: the answer tells whether the window was open.
+func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over bool, err error) {
+	m := w.m
+	if h, ok := w.src.(interface{ Closed() bool }); ok && h.Closed() {
+		m.record(false)
+	}
+	quiet := time.Since(w.changed)
+	if !m.recording() {
+		limit := m.o.Stall
+		if w.idle && len(w.seen) == 0 {
+			limit = min(limit, afterIdle)
+		}
+		return quiet >= limit, nil
+	}
+	switch {
+	case m.kind == VLLM && m.w.NumSteps > 0:
+		n, _ := m.vllmSteps(ctx)
+		if m.hasSteps && n-m.steps < float64(m.w.NumSteps) && time.Since(began) < m.o.Timeout {
+			return false, ctx.Err()
+		}
+		if !m.hasSteps {
+			w.note("it shows no count of steps at /metrics: recorded for %v, not for %d steps", vllmTime, m.w.NumSteps)
+			if time.Since(began) < vllmTime {
+				sleep(ctx, vllmTime-time.Since(began))
+			}
+		}
+	case w.someDone() && quiet >= m.o.Stall:
+		w.note("some ranks had not finished their steps: the window was closed")
+	case time.Since(began) >= m.o.Timeout:
+		if pulse.began && !pulse.moved {
+			w.idled = true
+			w.note("there was no forward step in %v: send load to the server, or give --probe", m.o.Timeout)
+		} else {
+			w.note("the window had not closed by itself after %v", m.o.Timeout)
+		}
+	default:
+		return false, ctx.Err()
+	}
+	m.o.Log(fmt.Sprintf("%s: closing the window", m.URL))
+	end, err := m.stop(ctx)
+	w.idle = end == wasIdle
+	w.changed = time.Now()
+	return false, err
+}
+
+// vllmTime is how long vLLM records when its steps cannot be counted.
+const vllmTime = 2 * time.Second
+
+// look lists the files and brings those that are whole. A look at files that grow
+// is a change.
+func (w *watch) look(ctx context.Context) (changed bool, err error) {
+	files, err := w.src.List(ctx)
+	if err != nil {
+		if w.failed++; w.failed < badLists && ctx.Err() == nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("%s: its files cannot be listed: %w", w.m.URL, err)
+	}
+	w.failed = 0
+	for _, f := range files {
+		if w.m.before[f.Name] || !wanted(f.Name) {
+			continue
+		}
+		s := w.seen[f.Name]
+		if s == nil {
+			s = &seen{size: -2}
+			w.seen[f.Name] = s
+		}
+		if s.done && (f.Size == s.size || f.Size < 0) {
+			continue
+		}
+		if f.Size != s.size {
+			*s = seen{size: f.Size}
+			changed = true
+		}
+		s.looks++
+		if !f.Done && s.looks < 2 || s.partial != nil && f.Size >= 0 {
+			continue
+		}
+		switch err := w.bring(ctx, f.Name); {
+		case err == nil:
+			s.done, s.partial, changed = true, nil, true
+			w.m.o.Log(fmt.Sprintf("%s: %s", w.m.URL, f.Name))
+		case errors.Is(err, collect.ErrPartial):
+			s.partial = err
+		case ctx.Err() != nil:
+			return changed, context.Cause(ctx)
+		default:
+			if s.failed++; s.failed >= badLists {
+				return changed, fmt.Errorf("%s: %s: %w", w.m.URL, f.Name, err)
+			}
+		}
+	}
+	return changed, nil
+}
+
+// wanted tells traces and snapshots of memory from what else may lie there.
+func wanted(name string) bool {
+	ending := trace.TraceSuffix(name)
+	return strings.HasSuffix(name, ".pickle") || ending != "" && strings.Contains(ending, "trace")
+}
+
+// bring brings a file that is whole. Where it can be read in its place it is not
+// brought before that is known.
+func (w *watch) bring(ctx context.Context, name string) error {
+	to := filepath.Join(w.dir, name)
+	if from := w.src.Here(name); from != "" {
+		if err := collect.Whole(ctx, from); err != nil {
+			return err
+		}
+		return collect.Dir(filepath.Dir(from)).Bring(ctx, name, to)
+	}
+	if err := w.src.Bring(ctx, name, to); err != nil {
+		return err
+	}
+	return collect.Whole(ctx, to)
+}
+
+// leftover brings what is not whole and never will be: part of a trace is better
+// than none. The reports say that it is.
+func (w *watch) leftover(ctx context.Context) {
+	for name, s := range w.seen {
+		to := filepath.Join(w.dir, name)
+		if s.done {
+			continue
+		}
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		if err := w.src.Bring(ctx, name, to); err != nil {
+			w.note("%s: %v", name, err)
+		}
+	}
+}
+
+// have lists the whole files whose name is or is not that of a trace of a rank.
+func (w *watch) have(keep func(trace.FileName, string) bool) (names []string) {
+	for name, s := range w.seen {
+		parsed, _ := trace.ParseFileName(name)
+		if s.done && keep(parsed, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isTrace(f trace.FileName, name string) bool { return !f.Merged && trace.TraceSuffix(name) != "" }
+
+func (w *watch) someDone() bool {
+	return len(w.have(isTrace)) > 0
+}
+
+// missing lists the expected traces that have not come.
+func (w *watch) missing() []trace.FileName {
+	var have []trace.FileName
+	for _, name := range w.have(isTrace) {
+		parsed, _ := trace.ParseFileName(name)
+		have = append(have, parsed)
+	}
+	return missing(w.expected, have)
+}
+
+// complete tells whether all that can be expected is there.
+func (w *watch) complete() bool {
+	m := w.m
+	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
+		// An outer profiler writes its own files, and only our servers tell when.
+		return m.kind != Stepscope || !m.recording()
+	}
+	if len(w.missing()) > 0 {
+		return false
+	}
+	quiet := time.Since(w.changed)
+	if slices.Contains(m.w.activities(), "MEM") {
+		n := len(w.have(func(_ trace.FileName, name string) bool { return strings.HasSuffix(name, ".pickle") }))
+		if want := len(m.info.ranks()) * len(m.stages()); n < want || want == 0 && (n == 0 || quiet < min(settled, m.o.Stall)) {
+			return false
+		}
+	}
+	if m.traced() && len(w.expected) == 0 && (m.recording() || !w.someDone() || w.growing() || quiet < min(settled, m.o.Stall)) {
+		return false
+	}
+	return !w.mergePending() || quiet >= m.o.Stall
+}
+
+func (w *watch) growing() bool {
+	for _, s := range w.seen {
+		if !s.done {
+			return true
+		}
+	}
+	return false
+}
+
+// mergePending tells whether the server's own merged file is still to come.
+// SGLang's merger finds no files that have a prefix.
+func (w *watch) mergePending() bool {
+	if !w.m.w.Merge || !w.m.traced() || w.m.kind != Stepscope && (w.m.kind != SGLang || w.m.w.Prefix != "") {
+		return false
+	}
+	return len(w.have(func(f trace.FileName, _ string) bool { return f.Merged })) == 0
+}

@@ -1,0 +1,289 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/engine/device/park"
+)
+
+// Options steer NewGroup. The zero value works.
+type Options struct {
+	Spin time.Duration // how long waits spin; 0: park.DefaultSpin; negative: not at all
+	// Locked says that the members are locked to threads: a spin then does not
+	// let other goroutines run between two looks, which would cost such a
+	// member as much as sleeping.
+	Locked bool
+	// Now is the clock of Ended; nil: none.
+	Now func() int64
+	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
+	Add func(dst, a, b []float32)
+	// Far says which members other processes have; nil: none.
+	Far *Far
+}
+
+// NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
+// for those of other processes, which do the same.
+func NewGroup(name, desc string, ranks []int, opt Options) []Comm {
+	if opt.Spin == 0 {
+		opt.Spin = park.DefaultSpin
+	}
+	if opt.Add == nil {
+		opt.Add = add
+	}
+	h := &hub{
+		group: Group{Name: name, Desc: desc, Ranks: slices.Clone(ranks)},
+		opt:   opt, calls: make([]call, len(ranks)), boxes: make([]mailbox, len(ranks)*len(ranks)),
+	}
+	h.gate.Yield = !opt.Locked
+	for i := range h.boxes {
+		h.boxes[i].gate.Yield = !opt.Locked
+	}
+	members := make([]Comm, len(ranks))
+	for i := range members {
+		if opt.Far == nil || opt.Far.At[i] == opt.Far.Here {
+			members[i] = &member{hub: h, rank: i}
+		}
+	}
+	if opt.Far != nil {
+		h.far = newFar(opt.Far)
+		opt.Far.Line.Receive(h.deliver, h.abort)
+	}
+	return members
+}
+
+// hub is the meeting point of a group whose members share memory.
+//
+// A collective is a rendezvous: every member leaves its slices in calls, the
+// last to arrive looks whether they fit together. A small message is then
+// moved by that last member alone, so that the others are woken once and find
+// the result; of a large one every member moves its share.
+type hub struct {
+	group Group
+	opt   Options
+
+	mu      sync.Mutex // guards arrivals and err; held by the last member while it moves a small message
+	arrived int
+	left    int // members that have closed
+	err     error
+	ended   atomic.Bool   // err is set
+	round   atomic.Uint64 // collectives begun by all
+	shared  bool          // each moves its share in this round; written by the last to arrive
+	working atomic.Int32  // members that still move their share
+	// complete is when the last round was; a next one cannot be before all
+	// members have come for it.
+	complete atomic.Int64
+	calls    []call // of this round, by member
+	gate     park.Gate
+
+	boxes []mailbox // [from·size + to]
+	far   *far      // nil: all members are here
+}
+
+// shareFrom is the number of moved bytes from which members share the work:
+// below it a second rendezvous costs more than it saves.
+const shareFrom = 256 << 10
+
+// kind of a collective.
+type kind uint8
+
+const (
+	allReduce kind = iota
+	reduceScatter
+	allGather
+	allToAll
+	broadcast
+	barrier
+)
+
+func (k kind) String() string {
+	return [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier"}[k]
+}
+
+// call is what one member brings to a collective.
+type call struct {
+	kind                 kind
+	reduction            Reduction
+	root, unit           int
+	fdst, fsrc           []float32
+	dst, src             []byte
+	dstCounts, srcCounts []int
+	away                 *[4]int // the lengths of fdst, fsrc, dst and src of a member in another process; nil: it is here
+}
+
+// fits tells whether two members bring as much to an operation.
+func (c *call) fits(d *call) bool {
+	if c.away == nil && d.away == nil {
+		return len(c.fdst) == len(d.fdst) && len(c.fsrc) == len(d.fsrc) &&
+			(c.kind == allToAll || len(c.dst) == len(d.dst) && len(c.src) == len(d.src))
+	}
+	a, b := c.sizes(), d.sizes()
+	return a[0] == b[0] && a[1] == b[1] && (c.kind == allToAll || a == b)
+}
+
+// sizes are the lengths of fdst, fsrc, dst and src.
+func (c *call) sizes() [4]int {
+	if c.away != nil {
+		return *c.away
+	}
+	return [4]int{len(c.fdst), len(c.fsrc), len(c.dst), len(c.src)}
+}
+
+// meet runs one collective for a member.
+func (h *hub) meet(ctx context.Context, rank int, c call) error {
+	if h.far != nil {
+		return h.meetFar(ctx, rank, c)
+	}
+	size := len(h.calls)
+	h.mu.Lock()
+	if h.err != nil {
+		defer h.mu.Unlock()
+		return h.err
+	}
+	h.calls[rank] = c
+	round := h.round.Load()
+	h.arrived++
+	if h.arrived == size {
+		if err := h.check(); err != nil {
+			err = h.fail(err)
+			h.mu.Unlock()
+			h.wake()
+			return err
+		}
+		h.arrived = 0
+		if h.shared = h.moved(c) >= shareFrom; h.shared {
+			h.working.Store(int32(size))
+		} else {
+			for i := range size {
+				h.move(i)
+			}
+			h.stamp()
+		}
+		h.round.Add(1)
+		h.mu.Unlock()
+		h.gate.Wake()
+	} else {
+		h.mu.Unlock()
+		if err := h.wait(ctx, rank, round); err != nil {
+			return err
+		}
+	}
+	if h.shared {
+		// From here all members are at work and none can be missing, so this
+		// wait needs no way out; an abort takes effect at the next call.
+		h.move(rank)
+		// Stamped before it is said: who is let go may ask at once.
+		h.stamp()
+		if h.working.Add(-1) == 0 {
+			h.gate.Wake()
+		} else {
+			h.gate.Wait(func() bool { return h.working.Load() == 0 }, h.opt.Spin)
+		}
+	}
+	return nil
+}
+
+// stamp notes that the round is complete, or that another share of it is: the
+// last stamp counts.
+func (h *hub) stamp() {
+	if h.opt.Now == nil {
+		return
+	}
+	for now := h.opt.Now(); ; {
+		was := h.complete.Load()
+		if was >= now || h.complete.CompareAndSwap(was, now) {
+			return
+		}
+	}
+}
+
+// wait returns when the round has begun, or the group has ended before.
+func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
+	begun := func() bool { return h.round.Load() != round || h.ended.Load() }
+	if !h.gate.Spin(begun, h.opt.Spin) {
+		if ctx.Done() != nil {
+			stop := context.AfterFunc(ctx, func() { h.abort(context.Cause(ctx)) })
+			defer stop()
+		}
+		h.gate.Sleep(begun)
+	}
+	if h.round.Load() != round {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.round.Load() != round {
+		return nil
+	}
+	if h.far == nil {
+		h.arrived--
+		h.calls[rank] = call{}
+	}
+	return h.err
+}
+
+// abort ends the group; the first cause stays.
+func (h *hub) abort(cause error) {
+	h.mu.Lock()
+	_ = h.fail(cause)
+	h.mu.Unlock()
+	h.wake()
+}
+
+// fail sets the group's error; h.mu is held.
+func (h *hub) fail(cause error) error {
+	if h.err == nil {
+		h.err = aborted(&h.group, cause)
+		h.ended.Store(true)
+		if h.far != nil {
+			h.far.tell(cause)
+		}
+	}
+	return h.err
+}
+
+func (h *hub) wake() {
+	h.gate.Wake()
+	for i := range h.boxes {
+		h.boxes[i].gate.Wake()
+	}
+}
+
+// failure is the group's error.
+func (h *hub) failure() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// check tells whether the members called the same operation with sizes that
+// fit; h.mu is held.
+func (h *hub) check() error {
+	first := &h.calls[0]
+	for i := range h.calls {
+		c := &h.calls[i]
+		switch {
+		case c.kind != first.kind || c.reduction != first.reduction || c.root != first.root || c.unit != first.unit:
+			return fmt.Errorf("rank %d calls %s, rank %d %s: all must call the same", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
+		case !c.fits(first):
+			return fmt.Errorf("%s of different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
+		}
+	}
+	if first.kind != allToAll {
+		return nil
+	}
+	for i := range h.calls {
+		room := h.calls[i].sizes()[2]
+		for j := range h.calls {
+			room -= h.calls[j].srcCounts[i] * first.unit
+		}
+		if room < 0 {
+			return fmt.Errorf("all-to-all: rank %d has no room for %d of the bytes sent to it", h.group.Ranks[i], -room)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package record
+
+import (
+	"encoding/hex"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+)
+
+// Meta is what a trace says of the process that made it.
+type Meta struct {
+	Rank, World int    // in the job, for distributedInfo
+	Host        string // host_name; "": not written
+	// Places in the parallel layout, and the sizes of its dimensions; all
+	// sizes 0: not written.
+	TP, DP, PP, EP Place
+	// Groups of pg_config; nil: those whose collectives were recorded.
+	Groups  []Group
+	Backend string // of distributedInfo; "": "stepscope"
+	TraceID string // 32 hex digits; "": random
+	Name    string // traceName: the file's
+	Process string // of process_name; "": "stepscope"
+	Device  DeviceInfo
+	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this
+	// process's own. One for all processes of a host gives them one time line.
+	EpochNS int64
+	Extra   map[string]any // further top-level members
+	Clock   any            // what is known of the host's clock, "clock" in distributedInfo; nil: nothing
+	// Rest is called after each short piece of writing, a fraction of a
+	// millisecond, and told how long that took: whoever serves meanwhile can
+	// have the writer sleep. nil: other goroutines are let run.
+	Rest func(worked time.Duration)
+}
+
+// Place is a rank's coordinate in one dimension of the parallel layout.
+type Place struct{ Rank, Size int }
+
+// DeviceInfo describes the device in deviceProperties.
+type DeviceInfo struct {
+	Index  int
+	Name   string
+	Memory int64 // bytes
+	SMs    int   // workers that run chunks of a kernel
+}
+
+// Kineto counts time from the start of the current interval of a quarter of a
+// year (7,889,238 s), so that a double holds nanoseconds and the ranks of one
+// job share the base (libkineto, output_json.cpp: kBaseTimeNS).
+const baseInterval = 7_889_238 * 1_000_000_000
+
+// kineto writes one trace.
+type kineto struct {
+	text
+	r      *Recording
+	meta   Meta
+	shift  int64    // from Now's clock to the trace's: ns since the base
+	names  []string // escaped
+	groups []Group
+	device string // index as text
+	first  bool   // no event has been written
+}
+
+// WriteKineto writes the window as Chrome JSON in libkineto's layout, as soon
+// as the device has done what was launched in it. It streams: memory does not
+// depend on the recording. It runs beside execution, in short pieces; see
+// Meta.Rest.
+func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
+	r.Wait()
+	epoch := m.EpochNS
+	if epoch == 0 {
+		epoch = Epoch()
+	}
+	base := epoch + r.start
+	base -= base % baseInterval
+	k := &kineto{text: text{w: w, rest: m.Rest, resumed: time.Now()}, r: r, meta: m, shift: epoch - base, first: true}
+	k.device = string(appendInt(nil, int64(m.Device.Index)))
+	k.groups = r.allGroups()
+	k.head(base)
+	k.events()
+	k.tail()
+	k.flush()
+	return k.err
+}
+
+func (r *Recording) allGroups() []Group {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.groups)
+}
+
+// name is a name of the recording, escaped. New ones may come while the last
+// host operation is under way.
+func (k *kineto) name(id uint32) string {
+	if int(id) >= len(k.names) {
+		all := k.r.names.all()
+		for _, s := range all[len(k.names):] {
+			k.names = append(k.names, chromejson.Escape(s))
+		}
+	}
+	return k.names[id]
+}
+
+func (k *kineto) head(base int64) {
+	k.str("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\n      \"id\": ").str(k.device)
+	k.str(", \"name\": \"").str(chromejson.Escape(k.meta.Device.Name)).str("\", \"totalGlobalMem\": ").int(k.meta.Device.Memory)
+	k.str(",\n      \"computeMajor\": 0, \"computeMinor\": 0,\n      \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 1024,\n      ")
+	k.str("\"regsPerBlock\": 0, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 0, \"numSms\": ").int(int64(k.meta.Device.SMs))
+	k.str("\n    }\n  ],\n")
+	k.member("trace_id", traceID(k.meta.TraceID))
+	for _, f := range []struct {
+		key string
+		on  bool
+	}{
+		{"with_stack", k.r.Options.Stack}, {"profile_memory", k.r.Options.Memory && k.r.Options.CPU}, {"record_shapes", k.r.Options.Shapes},
+	} {
+		if f.on {
+			k.member(f.key, 1)
+		}
+	}
+	if k.meta.Host != "" {
+		k.member("host_name", k.meta.Host)
+	}
+	k.member("distributedInfo", k.distributedInfo())
+	if m := &k.meta; m.TP.Size+m.DP.Size+m.PP.Size+m.EP.Size > 0 {
+		k.member("parallelism", parallelism{
+			m.TP.Rank, m.TP.Size, m.DP.Rank, m.DP.Size, m.PP.Rank, m.PP.Size, m.EP.Rank, m.EP.Size,
+		})
+	}
+	for _, key := range sortedKeys(k.meta.Extra) {
+		k.member(key, k.meta.Extra[key])
+	}
+	k.str("  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ").int(base).str(",\n  \"traceEvents\": [\n")
+}
+
+type parallelism struct {
+	TPRank int `json:"tp_rank"`
+	TPSize int `json:"tp_size"`
+	DPRank int `json:"dp_rank"`
+	DPSize int `json:"dp_size"`
+	PPRank int `json:"pp_rank"`
+	PPSize int `json:"pp_size"`
+	EPRank int `json:"ep_rank"`
+	EPSize int `json:"ep_size"`
+}
+
+type distributedInfo struct {
+	Backend string     `json:"backend"`
+	Rank    int        `json:"rank"`
+	World   int        `json:"world_size"`
+	Count   int        `json:"pg_count"`
+	Config  []pgConfig `json:"pg_config"`
+	Clock   any        `json:"clock,omitempty"`
+}
+
+type pgConfig struct {
+	Name    string `json:"pg_name"`
+	Desc    string `json:"pg_desc"`
+	Backend string `json:"backend_config"`
+	Size    int    `json:"pg_size"`
+	Ranks   []int  `json:"ranks"`
+}
+
+func (k *kineto) distributedInfo() distributedInfo {
+	backend := k.meta.Backend
+	if backend == "" {
+		backend = "stepscope"
+	}
+	groups := k.meta.Groups
+	if groups == nil {
+		groups = k.groups
+	}
+	d := distributedInfo{Backend: backend, Rank: k.meta.Rank, World: max(k.meta.World, 1), Count: len(groups), Config: []pgConfig{}, Clock: k.meta.Clock}
+	for _, g := range groups {
+		d.Config = append(d.Config, pgConfig{g.Name, g.Desc, backend, len(g.Ranks), g.Ranks})
+	}
+	return d
+}
+
+func traceID(id string) string {
+	if id != "" {
+		return id
+	}
+	var b [16]byte
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+	return strings.ToUpper(hex.EncodeToString(b[:]))
+}
+
+// tail closes the document, with what was lost where Kineto puts its log.
+func (k *kineto) tail() {
+	k.str("\n  ],\n")
+	if l := k.r.Lost(); l.Total() > 0 {
+		k.member("WARNING", []string{lossText(l, k.r.budget.limit.Load())})
+	}
+	k.str("  \"traceName\": \"").str(chromejson.Escape(k.meta.Name)).str("\"\n}\n")
+}
+
+func lossText(l Loss, limit int64) string {
+	var t text
+	t.str("the recording was full: ").int(l.HostOps).str(" host operations, ").int(l.Calls).str(" runtime calls, ")
+	t.int(l.DeviceWork).str(" pieces of device work and ").int(l.Other).str(" other records are missing (limit ")
+	t.int(limit >> 20).str(" MiB)")
+	return string(t.buf)
+}
+
+func processID() int { return os.Getpid() }

@@ -1,0 +1,51 @@
+package mesh
+
+import (
+	"slices"
+	"sync"
+)
+
+// Offset is by how much a node's clock is ahead of this one's, in ns, as the
+// exchange with the shortest way there and back has it; it is wrong by at most
+// half of that way.
+type Offset struct {
+	NS  int64 `json:"offset_ns"`
+	RTT int64 `json:"rtt_ns"`
+}
+
+// estimate keeps the last exchanges over a connection.
+type estimate struct {
+	mu   sync.Mutex
+	last []Offset
+}
+
+const exchanges = 64
+
+// add takes one exchange: sent and back on this clock, there and answered on the
+// other's (RFC 5905, section 8).
+func (e *estimate) add(sent, there, answered, back int64) {
+	o := Offset{NS: ((there - sent) + (answered - back)) / 2, RTT: (back - sent) - (answered - there)}
+	if o.RTT < 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.last) == exchanges {
+		e.last = slices.Delete(e.last, 0, 1)
+	}
+	e.last = append(e.last, o)
+}
+
+// Offset tells about the clock of another node; ok: it has answered.
+func (m *Mesh) Offset(node int) (_ Offset, ok bool) {
+	l := m.links[Fast][node]
+	if l == nil {
+		return Offset{}, false
+	}
+	l.clock.mu.Lock()
+	defer l.clock.mu.Unlock()
+	if len(l.clock.last) == 0 {
+		return Offset{}, false
+	}
+	return slices.MinFunc(l.clock.last, func(a, b Offset) int { return int(a.RTT - b.RTT) }), true
+}

@@ -1,0 +1,219 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How nodes find each other:
+//
+//	k → 0    hello join: node, terms, where k listens
+//	0 → k    reply: accepted, or why not
+//	0 → k    welcome, once all have come: a token, all addresses
+//	k → j<k  hello lane: node, lane, token; reply
+//	k → 0    ready; 0 → k: go
+//
+// Each message is the magic, its length (4 bytes, little endian) and JSON. The
+// connection of the join becomes the bulk lane.
+
+const (
+	magic       = "SSD1"
+	mostMessage = 1 << 20
+	// answerTime is how long whoever was spoken to may take to answer: it has
+	// nothing to do for it.
+	answerTime = 10 * time.Second
+	dialTime   = 5 * time.Second
+	dialPause  = 200 * time.Millisecond
+)
+
+// arrival is a connection that has said what it is for.
+type arrival struct {
+	hello
+	c net.Conn
+}
+
+// Join finds the other nodes. It returns when all are there and connected, or says
+// in one line why that is not so; then the others are told as well. The mesh ends
+// with Leave.
+func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
+	opt = opt.withDefaults()
+	ctx, cancel := context.WithTimeoutCause(ctx, opt.Timeout, errTime)
+	defer cancel()
+	j := &joining{opt: opt, arrivals: make(chan arrival), conns: map[net.Conn]bool{}}
+	j.m = &Mesh{
+		opt: opt, hosts: make([]string, opt.Nodes), channels: map[uint32]*Channel{}, lost: make(chan struct{}), ended: make(chan struct{}),
+		gone: make([]atomic.Bool, opt.Nodes),
+	}
+	for lane := range j.m.links {
+		j.m.links[lane] = make([]*link, opt.Nodes)
+	}
+	ctx, j.stop = context.WithCancel(ctx)
+	defer j.close()
+	// Whatever waits on a connection ends with ctx.
+	context.AfterFunc(ctx, j.hurry)
+	if opt.Node == 0 {
+		err = j.first(ctx)
+	} else {
+		err = j.other(ctx)
+	}
+	if err != nil {
+		for _, l := range j.m.links[Fast] {
+			if l != nil && l.shm != nil {
+				l.shm.unmap()
+			}
+		}
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errTime) {
+			return nil, cause
+		}
+		return nil, err
+	}
+	j.handOver()
+	return j.m, nil
+}
+
+// handOver gives the connections to the mesh.
+func (j *joining) handOver() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, list := range j.m.links {
+		for _, l := range list {
+			if l != nil {
+				delete(j.conns, l.c)
+				_ = l.c.SetDeadline(time.Time{})
+				l.start()
+			}
+		}
+	}
+}
+
+var errTime = errors.New("the time to join is over")
+
+// joining is a Join that is under way.
+type joining struct {
+	opt      Options
+	m        *Mesh
+	ln       net.Listener
+	arrivals chan arrival
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	passed bool // no more waiting
+}
+
+// own takes a connection into care: it is closed unless the mesh gets it.
+func (j *joining) own(c net.Conn, most time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.conns[c] = true
+	at := time.Now().Add(most)
+	if j.passed {
+		at = time.Unix(1, 0)
+	}
+	_ = c.SetDeadline(at)
+}
+
+// hurry ends all waiting.
+func (j *joining) hurry() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.passed = true
+	for c := range j.conns {
+		_ = c.SetDeadline(time.Unix(1, 0))
+	}
+}
+
+func (j *joining) drop(c net.Conn) {
+	j.mu.Lock()
+	delete(j.conns, c)
+	j.mu.Unlock()
+	c.Close()
+}
+
+// close ends what Join has begun and the mesh has not taken over.
+func (j *joining) close() {
+	if j.ln != nil {
+		j.ln.Close()
+	}
+	j.stop()
+	j.hurry()
+	j.wg.Wait()
+	for c := range j.conns {
+		c.Close()
+	}
+}
+
+// listen accepts connections and hands on those that say what they are for.
+func (j *joining) listen(ctx context.Context, addr string) (err error) {
+	if j.ln, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
+		return err
+	}
+	j.wg.Go(func() {
+		for {
+			c, err := j.ln.Accept()
+			if err != nil {
+				return
+			}
+			j.own(c, answerTime)
+			j.wg.Go(func() {
+				a := arrival{c: c}
+				if err := hear(c, &a.hello); err != nil {
+					if ctx.Err() == nil {
+						j.opt.Log(fmt.Sprintf("%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err)))
+					}
+					j.drop(c)
+					return
+				}
+				select {
+				case j.arrivals <- a:
+				case <-ctx.Done():
+					j.drop(c)
+				}
+			})
+		}
+	})
+	return nil
+}
+
+func (j *joining) arrival(ctx context.Context) (arrival, error) {
+	select {
+	case a := <-j.arrivals:
+		return a, nil
+	case <-ctx.Done():
+		return arrival{}, context.Cause(ctx)
+	}
+}
+
+// lanes takes the connections of the nodes above this one.
+func (j *joining) lanes(ctx context.Context, token string) error {
+	o := &j.opt
+	for n := o.Node + 1; n < o.Nodes; n++ {
+		a, err := j.arrival(ctx)
+		if err != nil {
+			return fmt.Errorf("not all nodes have connected to node %d (%s at %s) within %v", o.Node, o.Names[o.Node], o.Host, o.Timeout)
+		}
+		if a.Lane != "fast" || a.Token != token || a.Node <= o.Node || a.Node >= o.Nodes || j.m.links[Fast][a.Node] != nil {
+			_ = say(a.c, reply{Refused: fmt.Sprintf("node %d at %s is not expected: another job is beginning there", a.Node, a.Host)})
+			j.drop(a.c)
+			n--
+			continue
+		}
+		l := j.m.newLink(a.Node, Fast, a.c)
+		if a.HostID != "" && a.HostID == hostID() {
+			if mem, err := openShared(shmName(token, o.Node, a.Node)); err == nil {
+				l.shm = rings(mem, true)
+			}
+		}
+		if err := say(a.c, reply{Shared: l.shm != nil}); err != nil {
+			return fmt.Errorf("node %d (%s at %s) left while the job began: %s", a.Node, o.Names[a.Node], a.Host, causeText(err))
+		}
+		j.m.links[Fast][a.Node] = l
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package mesh
+
+import (
+	"os"
+	"strings"
+	"syscall"
+)
+
+// hostID is the same for all processes that may find each other's memory: the boot of
+// the host.
+func hostID() string {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// makeShared makes the memory of a lane under a name; who has opened it too can do
+// without the name.
+func makeShared(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// Memory that is promised and not there would end the process when it is used.
+	if err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(2*ringSize)); err != nil {
+		os.Remove(name)
+		return nil, err
+	}
+	mem, err := mapShared(f)
+	if err != nil {
+		os.Remove(name)
+	}
+	return mem, err
+}
+
+// openShared maps what makeShared has made.
+func openShared(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() != int64(2*ringSize) {
+		return nil, errRing
+	}
+	return mapShared(f)
+}
+
+func mapShared(f *os.File) ([]byte, error) {
+	return syscall.Mmap(int(f.Fd()), 0, 2*ringSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+}
+
+func unmapShared(mem []byte) { _ = syscall.Munmap(mem) }

@@ -1,0 +1,30 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkAnalyze explains the large real set named by STEPSCOPE_DATA, read
+// once; MB/s counts the JSON that it was read from.
+func BenchmarkAnalyze(b *testing.B) {
+	root := os.Getenv("STEPSCOPE_DATA")
+	if root == "" {
+		b.Skip("STEPSCOPE_DATA is not set: the directory with traces/large")
+	}
+	ts := readDir(b, filepath.Join(root, "traces", "large"))
+	var bytes, events int64
+	for _, t := range ts {
+		bytes += t.Source.Bytes
+		events += t.Source.Events
+	}
+	b.SetBytes(bytes)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Analyze(ts, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}

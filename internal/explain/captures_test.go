@@ -1,0 +1,89 @@
+package explain
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// truth is what scripts/capture writes beside a capture: what was injected
+// and what must be found.
+type truth struct {
+	Graph  bool `json:"graph"`
+	Expect []struct {
+		Rank  *int   `json:"rank"` // nil: the ranks of a group alike
+		First int    `json:"first_step"`
+		Last  *int   `json:"last_step"` // nil: it stays
+		Cause string `json:"cause"`
+	} `json:"expect"`
+}
+
+// TestCaptures holds captures with known truth, a directory each, against
+// what was injected. It takes the directory above them from the environment:
+// they are made by scripts/capture on GPUs and too large for the repository.
+func TestCaptures(t *testing.T) {
+	root := os.Getenv("STEPSCOPE_CAPTURES")
+	if root == "" {
+		t.Skip("STEPSCOPE_CAPTURES is not set: a directory of captures made by scripts/capture")
+	}
+	paths, _ := filepath.Glob(filepath.Join(root, "*", "truth.json"))
+	if len(paths) == 0 {
+		t.Fatalf("%s: no captures", root)
+	}
+	for _, p := range paths {
+		dir := filepath.Dir(p)
+		t.Run(filepath.Base(dir), func(t *testing.T) { checkTruth(t, dir) })
+	}
+}
+
+func checkTruth(t *testing.T, dir string) {
+	b, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want truth
+	if err := json.Unmarshal(b, &want); err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, readDir(t, dir))
+	used := map[int]bool{}
+	for _, e := range want.Expect {
+		at := slices.IndexFunc(r.Findings, func(f Finding) bool {
+			if e.Rank == nil {
+				return f.Kind == SlowLink && f.Cause == e.Cause && f.FirstStep == e.First
+			}
+			ok := f.Kind == Straggler && f.Cause == e.Cause && slices.Equal(f.Ranks, []int{*e.Rank}) && f.Passing == (e.Last != nil) &&
+				(e.Last == nil || f.LastStep == *e.Last)
+			if e.Cause == CauseHost && !want.Graph {
+				// Hosts that launch op by op are late by nature, too: it may
+				// have begun before.
+				return ok && f.FirstStep <= e.First
+			}
+			return ok && f.FirstStep == e.First
+		})
+		if at < 0 {
+			t.Errorf("not found: %+v%s", e, describe(r))
+			continue
+		}
+		used[at] = true
+	}
+	// What was not injected may be natural only if hosts are the cause.
+	for i, f := range r.Findings {
+		if used[i] {
+			continue
+		}
+		switch {
+		case f.Kind == Straggler && f.Cause == CauseHost:
+			t.Logf("natural: %s: %s", brief(f), f.Title)
+		case f.Kind == Straggler || f.Kind == SlowLink:
+			t.Errorf("nothing of the kind was injected: %s%s", brief(f), describe(r))
+		}
+	}
+	if strings.HasPrefix(filepath.Base(dir), ".") {
+		return
+	}
+	checkCosts(t, r, readSlow(t, dir))
+}

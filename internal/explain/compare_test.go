@@ -1,0 +1,149 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *Comparison {
+	t.Helper()
+	c, err := Compare(a, b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stepVerdict is what a comparison says of one figure of decode steps.
+func stepVerdict(c *Comparison, figure string) StepDiff {
+	for _, d := range c.Steps {
+		if d.Kind == "decode" && d.Figure == figure {
+			return d
+		}
+	}
+	return StepDiff{}
+}
+
+func TestCompareWithItself(t *testing.T) {
+	for _, set := range []string{"graphs", "balanced", "compute_skew", "graph_work"} {
+		ts := realSet(t, set)
+		c := compared(t, ts, ts, CompareOptions{FailOn: 0.0001})
+		if len(c.Regressions) > 0 {
+			t.Errorf("%s against itself: regressions %v", set, c.Regressions)
+		}
+		for _, d := range c.Steps {
+			if d.Verdict != Same && d.Verdict != NotClear && d.Verdict != Unclear || d.Change.Change != 0 {
+				t.Errorf("%s against itself: %s %s is %s by %v", set, d.Kind, d.Figure, d.Verdict, d.Change.Change)
+			}
+		}
+		for _, d := range c.Kernels {
+			if d.Verdict != Same && d.Verdict != NotClear && d.Verdict != Unclear {
+				t.Errorf("%s against itself: kernel %s is %s", set, d.Short, d.Verdict)
+			}
+		}
+	}
+}
+
+func TestCompareRanksOfOneCapture(t *testing.T) {
+	ts := realSet(t, "graph_work")
+	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", FailOn: 0.05})
+	if d := stepVerdict(c, "compute"); d.Verdict != Slower || d.Change.Change < 0.5 {
+		t.Errorf("compute of TP01: %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
+	}
+	if d := stepVerdict(c, "wait"); d.Verdict != Faster {
+		t.Errorf("TP01 waits %s than TP00, want faster: it is the late one", d.Verdict)
+	}
+	// Both ranks end every step together.
+	if d := stepVerdict(c, "step"); d.Verdict != Same {
+		t.Errorf("step time: %s, want the same", d.Verdict)
+	}
+	if len(c.Regressions) == 0 {
+		t.Error("no regression, though TP01 runs two more MLPs a layer")
+	}
+	// The other way round TP00 only waits more, which is no regression of its own.
+	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", FailOn: 0.05}); len(back.Regressions) > 0 {
+		t.Errorf("TP00 against TP01: regressions %v, want none", back.Regressions)
+	}
+}
+
+func TestCompareSlowerCapture(t *testing.T) {
+	a := realSet(t, "graphs")
+	b := clone(a)
+	for _, tr := range b {
+		stretchTimes(tr, 1.3)
+	}
+	c := compared(t, a, b, CompareOptions{FailOn: 0.05})
+	if d := stepVerdict(c, "step"); d.Verdict != Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
+		t.Errorf("all times 1.3 times as long: step is %s by %.3f in [%.3f, %.3f]", d.Verdict, d.Change.Change, d.Lo, d.Hi)
+	}
+	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "step of decode steps") }) {
+		t.Errorf("regressions: %v, want the decode steps among them", c.Regressions)
+	}
+	if back := compared(t, b, a, CompareOptions{FailOn: 0.05}); len(back.Regressions) > 0 {
+		t.Errorf("faster than the base, yet regressions %v", back.Regressions)
+	}
+	if high := compared(t, a, b, CompareOptions{FailOn: 0.5}); len(high.Regressions) > 0 {
+		t.Errorf("limit 50 %%: regressions %v, want none at +30 %%", high.Regressions)
+	}
+}
+
+func TestCompareAppearedAndVanished(t *testing.T) {
+	a := realSet(t, "graphs")
+	b := clone(a)
+	name, ok := "", false
+	for i := range b {
+		for s := range b[i].Spans {
+			sp := &b[i].Spans[s]
+			if sp.Cat == trace.Kernel && strings.Contains(b[i].Strings.Get(sp.Name), "layer_norm") {
+				name = b[i].Strings.Get(sp.Name)
+				sp.Name, ok = b[i].Strings.Intern([]byte("fused_layer_norm_v2")), true
+			}
+		}
+	}
+	if !ok {
+		t.Fatal("the set has no layer norm")
+	}
+	c := compared(t, a, b, CompareOptions{})
+	verdict := map[string]string{}
+	for _, d := range c.Kernels {
+		if d.Kind == "decode" {
+			verdict[d.Name] = d.Verdict
+		}
+	}
+	if verdict[name] != Vanished || verdict["fused_layer_norm_v2"] != Appeared {
+		t.Errorf("old kernel %s, new kernel %s", verdict[name], verdict["fused_layer_norm_v2"])
+	}
+}
+
+func TestCompareTooFewSteps(t *testing.T) {
+	ts := realSet(t, "balanced") // one prefill step beside the first
+	c := compared(t, ts, ts, CompareOptions{FailOn: 0.01})
+	for _, d := range c.Steps {
+		if d.Kind == "prefill" && d.Verdict != Unclear {
+			t.Errorf("prefill %s: %s by %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
+		}
+	}
+}
+
+func TestCompareUnknownRank(t *testing.T) {
+	ts := realSet(t, "graph_work")
+	if _, err := Compare(ts, ts, CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00, TP01") {
+		t.Errorf("error %v, want one that lists the ranks there are", err)
+	}
+}
+
+// stretchTimes makes all times of a trace longer by a factor.
+func stretchTimes(tr *trace.Trace, by float64) {
+	origin := tr.Spans[0].Start
+	for i := range tr.Spans {
+		origin = min(origin, tr.Spans[i].Start)
+	}
+	for i := range tr.Spans {
+		s := &tr.Spans[i]
+		s.Start = origin + int64(float64(s.Start-origin)*by)
+		s.Dur = int64(float64(s.Dur) * by)
+	}
+}

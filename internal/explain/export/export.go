@@ -1,0 +1,234 @@
+// Package export writes the spans of many ranks as one table, for tools that
+// read Parquet, CSV or SQLite: DuckDB, Spark, pandas, a spreadsheet.
+//
+// All formats have the same rows and columns (Row); docs/formats/export.md is
+// the reference. Times are int64 nanoseconds. Ranks are written one after the
+// other, so only one file's trace is in memory at a time.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Format is the kind of file to write.
+type Format string
+
+// The formats.
+const (
+	Parquet Format = "parquet"
+	CSV     Format = "csv"
+	SQLite  Format = "sqlite"
+)
+
+// FormatOf tells the format from the ending of a file's name.
+func FormatOf(path string) (Format, bool) {
+	base := strings.ToLower(filepath.Base(path))
+	for _, e := range [...]struct {
+		ending string
+		format Format
+	}{
+		{".parquet", Parquet}, {".pq", Parquet}, {".csv", CSV}, {".csv.gz", CSV},
+		{".sqlite", SQLite}, {".sqlite3", SQLite}, {".db", SQLite},
+	} {
+		if strings.HasSuffix(base, e.ending) {
+			return e.format, true
+		}
+	}
+	return "", false
+}
+
+// OutputName is the name of an export that was given none.
+func OutputName(id string, f Format) string {
+	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
+	return "spans-" + id + "." + string(f)
+}
+
+// Options of an export. The zero value is ready to use.
+type Options struct {
+	Read read.Options // how inputs are read
+}
+
+// Result is what became of an export.
+type Result struct {
+	Output   string       `json:"output"`
+	Format   Format       `json:"table"`
+	Spans    int64        `json:"spans"` // rows written
+	BytesIn  int64        `json:"bytes_in"`
+	BytesOut int64        `json:"bytes_out"`
+	Ranks    []RankResult `json:"ranks"`
+	Failed   []Failure    `json:"failed"` // files that gave nothing
+}
+
+// RankResult is one rank in the table.
+type RankResult struct {
+	Label    string       `json:"rank"` // as in the column of that name
+	Stage    string       `json:"stage"`
+	File     string       `json:"file"` // base name
+	Host     string       `json:"host"`
+	Device   string       `json:"device"` // name of the GPU
+	Spans    int64        `json:"spans"`
+	Steps    int          `json:"steps"`
+	StepRule string       `json:"step_rule"`
+	Complete bool         `json:"complete"`
+	Notes    []trace.Note `json:"notes"`
+}
+
+// Failure is a file without a row in the table.
+type Failure struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+// Incomplete tells whether part of the input is not in the table.
+func (r *Result) Incomplete() bool {
+	for i := range r.Ranks {
+		if !r.Ranks[i].Complete {
+			return true
+		}
+	}
+	return len(r.Failed) > 0
+}
+
+// ErrNothing means that no file could be read; nothing was written.
+var ErrNothing = errors.New("nothing could be read")
+
+// errStream refuses what cannot be written front to back.
+var errStream = errors.New("a SQLite database cannot be written to a stream: give a file with -o")
+
+// sink writes one format. Its methods are called in order: rank for each rank,
+// then close, which also ends a table after an error.
+type sink interface {
+	rank(ctx context.Context, r *rank) error
+	close(ctx context.Context, res *Result) error
+	// abandon frees what close would have, without finishing the table.
+	abandon()
+}
+
+// File exports the set into the file at path, which gets its name when all is
+// written. On error, or when ctx ends, nothing is left behind. The result
+// comes with ErrNothing too.
+func File(ctx context.Context, set set.Set, path string, f Format, opt Options) (*Result, error) {
+	if err := set.NotAnInput(path); err != nil {
+		return nil, err
+	}
+	var res *Result
+	err := atomicfile.File(path, func(out *os.File) (err error) {
+		res, err = toFile(ctx, set, out, f, strings.HasSuffix(strings.ToLower(path), ".gz"), opt)
+		if err != nil {
+			return err
+		}
+		if st, statErr := os.Stat(out.Name()); statErr == nil {
+			res.BytesOut = st.Size()
+		}
+		return nil
+	})
+	if err == nil {
+		res.Output = path
+	}
+	return res, err
+}
+
+// toFile fills the temporary file, which SQLite opens again by its name.
+func toFile(ctx context.Context, set set.Set, out *os.File, f Format, compress bool, opt Options) (*Result, error) {
+	if f != SQLite {
+		return to(ctx, set, out, f, compress, opt)
+	}
+	s, err := newSQLiteSink(ctx, out.Name())
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, set, s, f, opt)
+}
+
+// To exports the set into w, as Parquet or CSV.
+func To(ctx context.Context, set set.Set, w io.Writer, f Format, opt Options) (*Result, error) {
+	return to(ctx, set, w, f, false, opt)
+}
+
+func to(ctx context.Context, set set.Set, w io.Writer, f Format, compress bool, opt Options) (*Result, error) {
+	cw := &countingWriter{w: w}
+	var s sink
+	switch f {
+	case Parquet:
+		s = newParquetSink(cw)
+	case CSV:
+		s = newCSVSink(cw, compress)
+	case SQLite:
+		return nil, errStream
+	default:
+		return nil, fmt.Errorf("no such format: %q", f)
+	}
+	res, err := run(ctx, set, s, f, opt)
+	if res != nil {
+		res.BytesOut = cw.n
+	}
+	return res, err
+}
+
+// run reads file after file and gives each rank to the sink.
+func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Result, error) {
+	res := &Result{Format: f, Ranks: []RankResult{}, Failed: []Failure{}}
+	names := newNamer()
+	for _, file := range set.Files {
+		traces, err := read.ReadFile(ctx, file, opt.Read)
+		if ctx.Err() != nil {
+			s.abandon()
+			return res, ctx.Err()
+		}
+		res.BytesIn += file.Size
+		if err != nil {
+			res.Failed = append(res.Failed, Failure{file.Path, reason(err)})
+			continue
+		}
+		for i, t := range traces {
+			traces[i] = nil // a merged file has many ranks: free each once written
+			r := prepare(t, names)
+			if err := s.rank(ctx, r); err != nil {
+				s.abandon()
+				return res, err
+			}
+			res.Spans += int64(len(t.Spans))
+			res.Ranks = append(res.Ranks, r.result())
+		}
+	}
+	if len(res.Ranks) == 0 {
+		s.abandon()
+		return res, ErrNothing
+	}
+	if err := ctx.Err(); err != nil {
+		s.abandon()
+		return res, err
+	}
+	return res, s.close(ctx, res)
+}
+
+// reason is an error's text without the path, which stands beside it.
+func reason(err error) string {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,117 @@
+package export
+
+import (
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Row is one span with all that is known of it: the columns, in order, of
+// every format. A nil pointer, and a zero in a column marked optional, is NULL
+// there: not recorded, or of no meaning for this category.
+//
+// Times are plain INT64, not TIMESTAMP(NANOS): Spark refuses a whole file for
+// one such column, and differences of integers are exact everywhere.
+type Row struct {
+	Rank  string `parquet:"rank,dict"` // "TP00-DP01"
+	TP    *int32 `parquet:"tp,optional,dict"`
+	DP    *int32 `parquet:"dp,optional,dict"`
+	PP    *int32 `parquet:"pp,optional,dict"`
+	EP    *int32 `parquet:"ep,optional,dict"`
+	Stage string `parquet:"stage,optional,dict"` // EXTEND, DECODE of a window split by stage
+
+	Step       *int32 `parquet:"step,optional,dict"` // from 0, the step that launched the work
+	StepKind   string `parquet:"step_kind,optional,dict"`
+	StepMode   string `parquet:"step_mode,optional,dict"`
+	StepBatch  *int32 `parquet:"step_batch,optional,dict"`  // requests
+	StepTokens *int32 `parquet:"step_tokens,optional,dict"` // new tokens
+
+	Category   string `parquet:"category,dict"`             // kernel, cpu_op, …
+	Class      string `parquet:"class,optional,dict"`       // GPU work: kernel.Class
+	ClassGroup string `parquet:"class_group,optional,dict"` // GPU work: kernel.Group
+	Name       string `parquet:"name,dict"`
+
+	PID    string `parquet:"pid,dict"`
+	TID    string `parquet:"tid,dict"`
+	Thread string `parquet:"thread,optional,dict"`
+	Device *int32 `parquet:"device,optional,dict"`
+	Stream *int64 `parquet:"stream,optional,dict"`
+
+	StartNS int64 `parquet:"start_ns,delta"` // since the Unix epoch, on the clock of the rank's host
+	DurNS   int64 `parquet:"dur_ns,delta"`
+	EndNS   int64 `parquet:"end_ns,delta"` // StartNS + DurNS
+
+	Correlation int64 `parquet:"correlation,optional,delta"` // joins a launch and the GPU work it started
+	ExternalID  int64 `parquet:"external_id,optional,delta"` // the innermost op that was open
+	Bytes       int64 `parquet:"bytes,optional,dict"`        // copies and fills
+	GridX       int32 `parquet:"grid_x,optional,dict"`       // blocks
+	GridY       int32 `parquet:"grid_y,optional,dict"`
+	GridZ       int32 `parquet:"grid_z,optional,dict"`
+	BlockX      int32 `parquet:"block_x,optional,dict"` // threads
+	BlockY      int32 `parquet:"block_y,optional,dict"`
+	BlockZ      int32 `parquet:"block_z,optional,dict"`
+
+	Collective    string `parquet:"collective,optional,dict"` // AllReduce, …: recorded, or by the kernel's name
+	CollDType     string `parquet:"coll_dtype,optional,dict"`
+	CollInElems   *int64 `parquet:"coll_in_elems,optional,dict"` // elements on this rank
+	CollOutElems  *int64 `parquet:"coll_out_elems,optional,dict"`
+	CollGroup     string `parquet:"coll_group,optional,dict"`
+	CollRanks     string `parquet:"coll_ranks,optional,dict"` // "[0, 1, 2, 3]"
+	CollGroupSize int32  `parquet:"coll_group_size,optional,dict"`
+	CollSeq       *int64 `parquet:"coll_seq,optional,dict"`
+
+	InputDims  string `parquet:"input_dims,optional,dict"` // CPU ops: JSON, where recorded
+	InputTypes string `parquet:"input_types,optional,dict"`
+}
+
+// fill makes row that of span i. Its pointers lead into the rank, which must
+// outlive it.
+func (r *rank) fill(row *Row, i int) {
+	t := r.t
+	s := &t.Spans[i]
+	tr, extra := &t.Tracks[s.Track], &r.tracks[s.Track]
+	*row = Row{
+		Rank: r.label, TP: r.at.tp, DP: r.at.dp, PP: r.at.pp, EP: r.at.ep, Stage: t.Source.Stage,
+		Category: s.Cat.String(), Name: t.Strings.Get(s.Name),
+		PID: extra.pid, TID: tr.TID, Thread: tr.Name, Device: extra.device, Stream: extra.stream,
+		StartNS: s.Start, DurNS: s.Dur, EndNS: s.End(),
+		Correlation: s.Corr, ExternalID: s.Ext,
+	}
+	if n := r.step[i]; n >= 0 {
+		st := &r.steps[n]
+		row.Step, row.StepKind, row.StepMode = st.number, st.Step.Kind.String(), st.Step.Mode
+		row.StepBatch, row.StepTokens = st.batch, st.tokens
+	}
+	switch {
+	case s.Cat.OnGPU():
+		r.fillGPU(row, s)
+	case s.Cat == trace.CPUOp && s.Detail >= 0:
+		sh := &t.Shapes[s.Detail]
+		row.InputDims, row.InputTypes = t.Strings.Get(sh.Dims), t.Strings.Get(sh.Types)
+	}
+}
+
+func (r *rank) fillGPU(row *Row, s *trace.Span) {
+	class := r.classOf(s)
+	row.Class, row.ClassGroup = class.String(), string(class.Group())
+	if s.Detail < 0 {
+		if class == kernel.Comm {
+			row.Collective = r.collective(s, &trace.Op{Comm: -1}, class)
+		}
+		return
+	}
+	op := &r.t.Ops[s.Detail]
+	row.Bytes = op.Bytes
+	row.GridX, row.GridY, row.GridZ = op.Grid[0], op.Grid[1], op.Grid[2]
+	row.BlockX, row.BlockY, row.BlockZ = op.Block[0], op.Block[1], op.Block[2]
+	row.Collective = r.collective(s, op, class)
+	if op.Comm < 0 {
+		return
+	}
+	c := &r.t.Comms[op.Comm]
+	get := r.t.Strings.Get
+	row.CollDType, row.CollGroup, row.CollRanks = get(c.DType), get(c.Group), get(c.Ranks)
+	row.CollInElems, row.CollOutElems, row.CollGroupSize = &c.In, &c.Out, c.GroupSize
+	if c.Seq >= 0 {
+		row.CollSeq = &c.Seq
+	}
+}

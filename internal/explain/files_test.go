@@ -1,0 +1,273 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// textOf is a rank's file of a set in the repository, decompressed.
+func textOf(t testing.TB, capture string, rank int) []byte {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(testTraces, capture, fmt.Sprintf("*-TP-%d.trace.json*", rank)))
+	if len(paths) != 1 {
+		t.Fatalf("%s has no rank %d", capture, rank)
+	}
+	b, err := io.ReadAll(open(t, paths[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// dirOf writes files, NAME and text in turn, into a directory of their own.
+func dirOf(t testing.TB, files ...any) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, files[i].(string)), files[i+1].([]byte), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestDataParallel has two replicas that share nothing but the capture: the
+// late rank of one is not held against the other, nor the other way round.
+func TestDataParallel(t *testing.T) {
+	name := func(tp, dp int) string { return fmt.Sprintf("7-TP-%d-DP-%d.trace.json", tp, dp) }
+	slow, fine := []([]byte){textOf(t, "graph_work", 0), textOf(t, "graph_work", 1)}, []([]byte){textOf(t, "graphs", 0), textOf(t, "graphs", 1)}
+	for _, c := range []struct {
+		name string
+		dir  string
+		want []string
+	}{
+		{"both late", dirOf(t, name(0, 0), slow[0], name(1, 0), slow[1], name(0, 1), slow[0], name(1, 1), slow[1]),
+			[]string{"rank 1 work 6-14", "rank 3 work 6-14"}},
+		{"the second late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), slow[0], name(1, 1), slow[1]),
+			[]string{"rank 3 work 6-14"}},
+		{"none late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), fine[0], name(1, 1), fine[1]), nil},
+		{"pipeline stages", dirOf(t, "7-TP-0-PP-0.trace.json", slow[0], "7-TP-1-PP-0.trace.json", slow[1], "7-TP-0-PP-1.trace.json", fine[0], "7-TP-1-PP-1.trace.json", fine[1]),
+			[]string{"rank 1 work 6-14"}},
+		{"split by stage", dirOf(t, "7-TP-0-EXTEND.trace.json", fine[0], "7-TP-1-EXTEND.trace.json", fine[1], "7-TP-0-DECODE.trace.json", slow[0], "7-TP-1-DECODE.trace.json", slow[1]),
+			[]string{"TP01 DECODE work 6-14"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analyzed(t, readDir(t, c.dir))
+			got := stragglersOf(r)
+			for i, f := range r.Findings {
+				if i < len(got) && strings.HasPrefix(c.name, "split") {
+					got[i] = strings.Replace(got[i], fmt.Sprintf("rank %d", f.Ranks[0]), f.Names[0], 1)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+			}
+			if (len(c.want) == 0) != has(r, Balanced) {
+				t.Errorf("balanced is wrong%s", describe(r))
+			}
+		})
+	}
+}
+
+// TestIncomplete takes files away or cuts them.
+func TestIncomplete(t *testing.T) {
+	read := func(t *testing.T, dir string) *Report {
+		sets, err := set.Find([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts, _, err := read.ReadSet(context.Background(), sets[0], read.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var missing []string
+		for _, h := range sets[0].Holes() {
+			missing = append(missing, h.Rank.String())
+		}
+		r, err := Analyze(ts, Options{Missing: missing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkIdentities(t, r)
+		return r
+	}
+	skew := [][]byte{textOf(t, "compute_skew", 0), textOf(t, "compute_skew", 1), textOf(t, "compute_skew", 2), textOf(t, "compute_skew", 3)}
+	name := func(i int) string { return fmt.Sprintf("7-TP-%d.trace.json", i) }
+	work := func(r *Report) []string { return stragglersOf(r, CauseWork, CauseDevice, CauseCommunication) }
+
+	t.Run("a rank missing", func(t *testing.T) {
+		r := read(t, dirOf(t, name(0), skew[0], name(2), skew[2], name(3), skew[3]))
+		if got := work(r); !slices.Equal(got, []string{"rank 1 work 7-13"}) {
+			t.Errorf("got %q%s", got, describe(r))
+		}
+		if r.Source.Complete || !slices.Equal(r.Source.Missing, []string{"TP01"}) || !has(r, Data) {
+			t.Errorf("the missing rank is not reported: %+v%s", r.Source, describe(r))
+		}
+	})
+	t.Run("the late rank missing", func(t *testing.T) {
+		r := read(t, dirOf(t, name(0), skew[0], name(1), skew[1], name(3), skew[3]))
+		if got := work(r); len(got) != 0 {
+			t.Errorf("got %q%s", got, describe(r))
+		}
+	})
+	for cut := range 4 {
+		t.Run(fmt.Sprintf("rank %d cut", cut), func(t *testing.T) {
+			var files []any
+			for i, text := range skew {
+				if i == cut {
+					text = text[:len(text)*9/10]
+				}
+				files = append(files, name(i), text)
+			}
+			r := read(t, dirOf(t, files...))
+			got := work(r)
+			if len(got) != 1 || !strings.HasPrefix(got[0], "rank 2 work 7-") {
+				t.Errorf("got %q%s", got, describe(r))
+			}
+			if r.Source.Complete || !has(r, Data) {
+				t.Errorf("the cut is not reported%s", describe(r))
+			}
+		})
+	}
+	t.Run("a single rank", func(t *testing.T) {
+		r := read(t, dirOf(t, name(0), skew[2]))
+		if got := stragglersOf(r); len(got) > 0 || has(r, Balanced) {
+			t.Errorf("one rank alone is neither late nor balanced%s", describe(r))
+		}
+	})
+	t.Run("a rank without GPU work", func(t *testing.T) {
+		ts := realSet(t, "compute_skew")
+		cpuOnly(ts[1])
+		r := analyzed(t, ts)
+		if got := work(r); !slices.Equal(got, []string{"rank 2 work 7-13"}) || !has(r, Data) {
+			t.Errorf("got %q%s", got, describe(r))
+		}
+	})
+	t.Run("no GPU work at all", func(t *testing.T) {
+		ts := realSet(t, "stacks")
+		for i := range ts {
+			cpuOnly(ts[i])
+		}
+		r := analyzed(t, ts)
+		if len(r.Steps) == 0 || r.Source.StepRule != trace.ByAnnotations || len(stragglersOf(r)) > 0 || has(r, Balanced) || !has(r, Data) {
+			t.Errorf("steps are told by host time, and nothing else%s", describe(r))
+		}
+		for i := range ts {
+			ts[i].Spans = slices.DeleteFunc(ts[i].Spans, func(s trace.Span) bool { return s.Cat == trace.UserAnnotation || s.Cat.Launch() })
+		}
+		if _, err := Analyze(ts, Options{}); !errors.Is(err, ErrNothing) {
+			t.Errorf("no steps either: got %v, want %v", err, ErrNothing)
+		}
+	})
+}
+
+func cpuOnly(t *trace.Trace) {
+	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() })
+}
+
+// TestNoAnnotations takes the steps' names away.
+func TestNoAnnotations(t *testing.T) {
+	strip := func(ts []*trace.Trace) []*trace.Trace {
+		for _, t := range ts {
+			t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
+				return s.Cat == trace.UserAnnotation || s.Cat == trace.GPUAnnotation
+			})
+		}
+		return ts
+	}
+	// Steps are graph launches now; the prefill before them is outside.
+	r := analyzed(t, strip(realSet(t, "graph_work")))
+	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != trace.ByGraphs {
+		t.Errorf("graph launches: got %q by %s%s", got, r.Source.StepRule, describe(r))
+	}
+	if r := analyzed(t, strip(realSet(t, "graphs"))); !has(r, Balanced) || len(stragglersOf(r)) > 0 {
+		t.Errorf("graphs: not balanced%s", describe(r))
+	}
+	// Launched op by op, there is nothing to tell steps by: then nobody can be
+	// said to be late from a step on, nor that nobody is.
+	if r := analyzed(t, strip(realSet(t, "compute_skew"))); has(r, Balanced) || len(stragglersOf(r)) > 0 || !has(r, Data) {
+		t.Errorf("no steps: says too much%s", describe(r))
+	}
+}
+
+// TestMerged holds a merged file against its parts.
+func TestMerged(t *testing.T) {
+	for _, capture := range []string{"graph_work", "compute_skew"} {
+		want := analyzed(t, realSet(t, capture))
+		sets, err := set.Find([]string{filepath.Join(testTraces, capture)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := filepath.Join(t.TempDir(), "merged-7.trace.json.gz")
+		if _, err := merge.File(context.Background(), sets[0], ours, merge.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for name, path := range map[string]string{"ours": ours, "SGLang's": sglangMerged(t, sets[0])} {
+			t.Run(capture+" "+name, func(t *testing.T) {
+				got := analyzed(t, readDir(t, path))
+				sameFindings(t, got, want, 0)
+				if !slices.Equal(got.Source.Ranks, want.Source.Ranks) {
+					t.Errorf("ranks %q, want %q", got.Source.Ranks, want.Source.Ranks)
+				}
+				if g, w := fmt.Sprintf("%+v", got.Times), fmt.Sprintf("%+v", want.Times); g != w {
+					t.Errorf("times\n%s\nwant\n%s", g, w)
+				}
+				if g, w := fmt.Sprintf("%+v", got.Kernels), fmt.Sprintf("%+v", want.Kernels); g != w {
+					t.Error("kernels differ")
+				}
+				if g, w := fmt.Sprintf("%+v", got.CPU), fmt.Sprintf("%+v", want.CPU); g != w {
+					t.Errorf("CPU\n%.2000s\nwant\n%.2000s", g, w)
+				}
+			})
+		}
+	}
+}
+
+// sglangMerged merges as SGLang does: pids labelled, ids as they are, what the
+// first file says of itself kept for all.
+func sglangMerged(t *testing.T, set set.Set) string {
+	t.Helper()
+	var out map[string]any
+	var events []any
+	for i, f := range set.Files {
+		dec := json.NewDecoder(open(t, f.Path))
+		dec.UseNumber()
+		var d map[string]any
+		if err := dec.Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range d["traceEvents"].([]any) {
+			e := e.(map[string]any)
+			if pid, ok := e["pid"]; ok {
+				e["pid"] = fmt.Sprintf("[%s] %v", f.Name.Rank, pid)
+			}
+			events = append(events, e)
+		}
+		if i == 0 {
+			out = d
+		}
+	}
+	out["traceEvents"] = events
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dirOf(t, "merged-8.trace.json", b.Bytes()), "merged-8.trace.json")
+}

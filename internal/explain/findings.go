@@ -1,0 +1,390 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Shares of device time above which a common cost is worth a finding.
+const (
+	hostShare     = 0.25
+	hostShareHigh = 0.5
+	commShare     = 0.15
+	lostShare     = 0.05 // of GPU work without a launch
+)
+
+var severities = []string{"high", "medium", "low", "info"}
+
+// finish adds the findings that concern all ranks, orders everything and
+// makes lists non-nil.
+func (a *analyzer) finish(findings []Finding) {
+	a.spellGaps()
+	late := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == Straggler || f.Kind == CommBound })
+	findings = append(findings, a.common()...)
+	findings = append(findings, a.slowSteps(findings)...)
+	findings = append(findings, a.slower(findings)...)
+	findings = append(findings, a.slowLayers()...)
+	findings = append(findings, a.data()...)
+	blamed := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
+	if !late && !blamed {
+		findings = append(findings, a.balanced()...)
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.ID == "" {
+			f.ID = fmt.Sprintf("%s-%d", f.Kind, f.FirstStep)
+		}
+		f.ID = strings.ReplaceAll(strings.ToLower(f.ID), " ", "-")
+		if f.Ranks == nil {
+			f.Ranks = []int{}
+		}
+		f.Names = []string{}
+		for _, r := range f.Ranks {
+			f.Names = append(f.Names, a.ranks[r].label)
+		}
+		if f.Evidence == nil {
+			f.Evidence = []Evidence{}
+		}
+	}
+	slices.SortStableFunc(findings, func(x, y Finding) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(severities, x.Severity), slices.Index(severities, y.Severity)),
+			-boolCompare(x.Kind == Straggler, y.Kind == Straggler),
+			-boolCompare(!x.Passing, !y.Passing),
+			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
+			cmp.Compare(x.ID, y.ID))
+	})
+	r := a.report
+	r.Findings = findings
+	orEmpty(&r.Findings)
+	orEmpty(&r.Source.Missing)
+	orEmpty(&r.Times)
+	orEmpty(&r.Steps)
+	orEmpty(&r.Ranks)
+	orEmpty(&r.Collectives)
+	orEmpty(&r.Classes)
+	orEmpty(&r.Kernels)
+	orEmpty(&r.Layers.Totals)
+	orEmpty(&r.Layers.Layers)
+	orEmpty(&r.Layers.Modules)
+	orEmpty(&r.CPU.Ops)
+	orEmpty(&r.CPU.Frames)
+	orEmpty(&r.Memory)
+	orEmpty(&r.Gaps)
+	orEmpty(&r.Notes)
+}
+
+// orEmpty makes a nil list an empty one, so that JSON has [] and never null.
+func orEmpty[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
+	}
+}
+
+// timeOf is the row of all ranks for a kind.
+func (a *analyzer) timeOf(kind string) *TimeRow {
+	for i := range a.report.Times {
+		if t := &a.report.Times[i]; t.Rank == "all" && t.Kind == kind {
+			return t
+		}
+	}
+	return nil
+}
+
+// common finds what costs all ranks alike: hosts that cannot keep the devices
+// busy, and communication that nothing hides.
+func (a *analyzer) common() []Finding {
+	var out []Finding
+	for _, kind := range a.kinds {
+		t := a.timeOf(kind)
+		if t == nil || t.Total == 0 || t.Steps == 0 {
+			continue
+		}
+		late := t.IdleBy.Host + t.IdleBy.Sync + t.IdleBy.Launch
+		working := t.Total - t.IdleBy.Between
+		if s := share(late, working); s > hostShare {
+			f := Finding{
+				Kind: HostBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseHost,
+				CostNSPerStep: late / int64(t.Steps), ID: "host_bound-" + kind,
+				Title: fmt.Sprintf("%s steps are host-bound: the devices idle %s of the time waiting for launches, and are busy %s",
+					kind, metric.Percent(s), metric.Percent(share(t.Busy(), working))),
+			}
+			if s > hostShareHigh {
+				f.Severity = "high"
+			}
+			f.Evidence = append(f.Evidence, Evidence{
+				Text: fmt.Sprintf("idle a step and rank: %s host, %s sync, %s launch calls",
+					metric.Duration(t.IdleBy.Host/int64(t.Steps)), metric.Duration(t.IdleBy.Sync/int64(t.Steps)), metric.Duration(t.IdleBy.Launch/int64(t.Steps))),
+				Value: float64(late) / float64(t.Steps), Unit: "ns", Step: -1,
+			})
+			l, calls := &a.report.CPU.Launch, 0
+			if l.Calls > 0 {
+				for i := range a.report.Steps {
+					if s := &a.report.Steps[i]; s.Kind == kind {
+						for j := range s.Ranks {
+							calls += s.Ranks[j].Launches
+						}
+					}
+				}
+				f.Evidence = append(f.Evidence, Evidence{
+					Text: fmt.Sprintf("%.0f launch calls a step and rank, %d of %d in graphs over the whole capture",
+						float64(calls)/float64(t.Steps), l.GraphCalls, l.Calls),
+					Value: float64(calls) / float64(t.Steps), Unit: "count", Step: -1,
+				})
+			}
+			shown := 0
+			for _, g := range a.report.Gaps {
+				if g.Host != "" && g.Step >= 0 && a.report.Steps[g.Step].Kind == kind && shown < 2 {
+					shown++
+					f.Evidence = append(f.Evidence, Evidence{
+						Text: fmt.Sprintf("%s, step %d: %s idle before %s; the launching thread: %s",
+							a.ranks[g.Rank].label, g.Step, metric.Duration(g.Dur), kernel.Short(g.After), g.Host),
+						Value: float64(g.Dur), Unit: "ns", Name: g.Host, Step: g.Step,
+					})
+				}
+			}
+			out = append(out, f)
+		}
+		move := t.ExposedComm - t.ExposedWait - a.unpaired(kind)
+		if s := share(move, t.Total); s > commShare {
+			counted := "waiting not counted"
+			if slices.ContainsFunc(a.domains, a.partial) {
+				counted = "or in waiting for ranks that are missing"
+			}
+			out = append(out, Finding{
+				Kind: CommBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseCommunication,
+				CostNSPerStep: move / int64(t.Steps), ID: "comm_bound-" + kind,
+				Title: fmt.Sprintf("%s steps spend %s in transfers that no compute hides, %s", kind, metric.Percent(s), counted),
+				Evidence: []Evidence{{
+					Text: fmt.Sprintf("a step and rank: %s of communication exposed, %s of it waiting; %s hidden under compute",
+						metric.Duration(t.ExposedComm/int64(t.Steps)), metric.Duration(t.ExposedWait/int64(t.Steps)), metric.Duration(t.HiddenComm/int64(t.Steps))),
+					Value: float64(move) / float64(t.Steps), Unit: "ns", Step: -1,
+				}},
+			})
+		}
+	}
+	l := &a.report.CPU.Launch
+	if l.Calls > 0 && share(int64(l.Shorter), int64(l.Calls)) > 0.5 && a.hostIsLate() {
+		out = append(out, Finding{
+			Kind: LaunchBound, Severity: "low", FirstStep: -1, LastStep: -1, Cause: CauseHost, ID: LaunchBound,
+			CostNSPerStep: l.ShorterTime / int64(max(1, a.timeOf("all").Steps)),
+			Title: fmt.Sprintf("%s of the launched kernels are shorter than the call that launches them; CUDA graphs would save most of those calls",
+				metric.Percent(share(int64(l.Shorter), int64(l.Calls)))),
+			Evidence: []Evidence{{
+				Text:  fmt.Sprintf("%s launches, median call %s; those of shorter kernels took %s in all", metric.Count(l.Calls), metric.Duration(l.Median), metric.Duration(l.ShorterTime)),
+				Value: float64(l.Shorter), Peers: float64(l.Calls), Unit: "count", Step: -1,
+			}},
+		})
+	}
+	return out
+}
+
+// unpaired is the time of collectives that could not be compared over ranks:
+// how much of it was waiting is unknown.
+func (a *analyzer) unpaired(kind string) (sum int64) {
+	for _, d := range a.domains {
+		if len(d.ranks) < 2 {
+			continue
+		}
+		for _, r := range d.ranks {
+			for i := range r.ops {
+				o := &r.ops[i]
+				if !o.comm() || o.step < 0 || r.steps[o.step].info.Kind.String() != kind {
+					continue
+				}
+				op, _ := d.collective(r, o)
+				if kernel.Synchronising(op) && (o.match < 0 || !possible(d.matches[o.match].at)) {
+					sum += o.end - o.start
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// hostIsLate tells whether hosts keep devices waiting over the whole capture.
+func (a *analyzer) hostIsLate() bool {
+	t := a.timeOf("all")
+	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total-t.IdleBy.Between) > hostShare
+}
+
+// culprit is the rank that cost the others most in a step, and why.
+func (a *analyzer) culprit(step int) (who *rank, cause int, cost int64) {
+	for _, d := range a.domains {
+		for i, steps := range a.late[d] {
+			l := &steps[step]
+			split := l.split()
+			most := slices.Max(split[:])
+			if l.cost > cost && most > 0 {
+				who, cause, cost = d.ranks[i], slices.Index(split[:], most), l.cost
+			}
+		}
+	}
+	return who, cause, cost
+}
+
+// slowSteps reports steps that no straggler explains.
+func (a *analyzer) slowSteps(known []Finding) []Finding {
+	var out []Finding
+	for i := range a.report.Steps {
+		s := &a.report.Steps[i]
+		if !s.Slow {
+			continue
+		}
+		var total []int64
+		for j := range s.Ranks {
+			total = append(total, a.took(&s.Ranks[j]))
+		}
+		took := metric.Median(total)
+		excess := took - took/(1+s.SlowBy)
+		if slices.ContainsFunc(known, func(f Finding) bool {
+			return f.Kind == Straggler && f.FirstStep <= s.Step && s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
+		}) {
+			continue
+		}
+		f := Finding{
+			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
+			CostNSPerStep: int64(excess), ID: fmt.Sprintf("slow_step-%d", s.Step),
+			Title: fmt.Sprintf("step %d (%s) took %s, %s its like: %s",
+				s.Step, s.Name, metric.Duration(took), slower(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
+		}
+		if r, cause, cost := a.culprit(s.Step); r != nil && 2*float64(cost) > excess {
+			f.Ranks, f.Cause = []int{r.index}, causeNames[cause]
+			f.Title += fmt.Sprintf("; %s made the others wait %s (cause: %s)", r.label, metric.Duration(cost), f.Cause)
+		}
+		out = append(out, f)
+	}
+	// A capture in which many steps are slow has no typical step; the few
+	// worst say as much.
+	slices.SortStableFunc(out, func(x, y Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
+	return out[:min(len(out), 5)]
+}
+
+// slower says how much longer something took, before "its like".
+func slower(by float64) string {
+	if by < 9 {
+		return metric.Percent(by) + " more than"
+	}
+	return metric.Count(int64(1+by)) + " times as long as"
+}
+
+// data says what the capture lacks.
+func (a *analyzer) data() []Finding {
+	var out []Finding
+	add := func(severity, id, title string) {
+		out = append(out, Finding{Kind: Data, Severity: severity, FirstStep: -1, LastStep: -1, ID: id, Title: title})
+	}
+	s := &a.report.Source
+	if a.hostOnly {
+		add("medium", "data-host", "no GPU work was recorded: only the host side can be told, and steps by their time there")
+	}
+	for i := range a.report.Layers.Totals {
+		switch t := &a.report.Layers.Totals[i]; {
+		case t.InRange == 0 && t.Graphs == 0 && t.Kind != kindName(outsideSteps) && t.Kind != trace.IdleStep.String():
+			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s steps have no layer-wise ranges, as replayed graphs have none: to see their layers, run the server with --disable-cuda-graph", t.Kind))
+		case share(t.Graphs, t.GPU) > lostShare:
+			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s of the GPU time of %s steps is in replayed graphs, which emit no layer-wise ranges: to see their layers, run the server with --disable-cuda-graph",
+				metric.Percent(share(t.Graphs, t.GPU)), t.Kind))
+		}
+	}
+	if t := a.timeOf("all"); t != nil && share(t.IdleBy.Between, t.Total) > hostShare {
+		text := "no step was under way, and nothing tells whether there were requests"
+		if 2*t.IdleBy.none > t.IdleBy.Between {
+			text = "no request was under way: the devices waited for requests, unless some were in a queue, which the traces do not show"
+		}
+		add("info", "data-between", fmt.Sprintf("for %s of the time %s", metric.Percent(share(t.IdleBy.Between, t.Total)), text))
+	}
+	if len(s.Missing) > 0 {
+		add("medium", "data-missing", fmt.Sprintf("%d ranks are missing (%s): what they did and who waited for them is unknown", len(s.Missing), strings.Join(s.Missing, ", ")))
+	}
+	for _, r := range a.ranks {
+		if !r.t.Source.Complete {
+			text := fmt.Sprintf("the file of %s ends early: it has GPU work of %d whole steps; from step %d on no rank is compared with others", r.label, len(r.steps), r.first+len(r.steps))
+			if len(r.steps) < leastSteps {
+				text = fmt.Sprintf("the file of %s ends early: it has hardly any GPU work, so the rank is taken as missing", r.label)
+			}
+			add("medium", "data-cut-"+r.label, text)
+		}
+		if n := r.devices(); n > 1 {
+			add("low", "data-devices-"+r.label, fmt.Sprintf("the file of %s has work of %d devices: they are looked at as one", r.label, n))
+		}
+		if len(r.ops) == 0 && !a.hostOnly {
+			add("medium", "data-empty-"+r.label, fmt.Sprintf("%s has no GPU work in its file", r.label))
+		}
+	}
+	if len(a.ranks) > 1 && a.steps <= leastSteps {
+		add("low", "data-steps", fmt.Sprintf("%d of %d steps that it takes to call a rank late: the capture is short, or its steps have no names (steps by: %s)", a.steps, leastSteps+1, s.StepRule))
+	}
+	l := &a.report.CPU.Launch
+	total := 0
+	for _, r := range a.ranks {
+		total += len(r.ops)
+	}
+	if share(int64(l.Unlaunched), int64(total)) > lostShare {
+		add("low", "data-launches", fmt.Sprintf("%s of the GPU work has no recorded launch: its idle time cannot be explained", metric.Percent(share(int64(l.Unlaunched), int64(total)))))
+	}
+	if l.EmptyGraphs > 0 {
+		add("medium", "data-graphs", fmt.Sprintf("%d graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high", l.EmptyGraphs))
+	}
+	for i := range a.report.Classes {
+		if c := &a.report.Classes[i]; c.Kind == "all" && c.Class == string(kernel.GroupOther) && c.Share > 0.1 {
+			add("low", "data-classes", fmt.Sprintf("%s of the GPU time is in kernels of no known class", metric.Percent(c.Share)))
+		}
+	}
+	return out
+}
+
+// balanced says that no rank is late, and by which measure.
+func (a *analyzer) balanced() []Finding {
+	compared, collectives := 0, 0
+	in := map[int]bool{} // steps in which ranks were compared
+	for _, d := range a.domains {
+		n := 0
+		for i := range d.matches {
+			if m := &d.matches[i]; !m.first && possible(m.at) {
+				n++
+				in[m.step] = true
+			}
+		}
+		if n > 0 {
+			compared += len(d.ranks)
+			collectives += n
+		}
+	}
+	if compared < 2 || a.steps <= leastSteps {
+		return nil
+	}
+	if 2*len(in) < a.steps {
+		return []Finding{{
+			Kind: Data, Severity: "low", FirstStep: -1, LastStep: -1, ID: "data-compared",
+			Title: fmt.Sprintf("whether a rank is late cannot be told: only %d of %d steps have collectives that could be compared over ranks", len(in), a.steps),
+		}}
+	}
+	var worst *RankRow
+	for i := range a.report.Ranks {
+		if r := &a.report.Ranks[i]; worst == nil || r.Caused > worst.Caused {
+			worst = r
+		}
+	}
+	limit := a.lateLimit(a.steps - 1)
+	which := "no rank"
+	if slices.ContainsFunc(a.domains, a.partial) {
+		which = "no recorded rank"
+	}
+	return []Finding{{
+		Kind: Balanced, Severity: "info", FirstStep: -1, LastStep: -1, ID: Balanced,
+		Title: fmt.Sprintf("balanced: %s keeps the others waiting for more than %s of a step (and %s) in %d steps or more",
+			which, metric.Percent(lateShare), metric.Duration(lateFloor), leastSteps),
+		Evidence: []Evidence{{
+			Text: fmt.Sprintf("%s collectives compared over %d ranks; the latest rank, %s, costs the others %s a step (median)",
+				metric.Count(collectives), compared, worst.Name, metric.Duration(worst.Caused)),
+			Value: float64(worst.Caused), Peers: float64(limit), Unit: "ns", Step: -1,
+		}},
+	}}
+}

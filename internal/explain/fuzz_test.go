@@ -1,0 +1,112 @@
+package explain
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// FuzzAnalyze builds traces of up to four ranks from bytes, seven an event,
+// and holds the report against what it promises: whatever the traces say, no
+// panic, and parts that add up.
+func FuzzAnalyze(f *testing.F) {
+	f.Add(uint8(1), []byte{})
+	f.Add(uint8(2), []byte("0step..0launch.0kernel.1kernel.2comm...3copy...4graph..0kernel."))
+	var regular []byte
+	for n := range byte(8) {
+		for rank := range byte(2) {
+			regular = append(regular, rank<<4, n*30, 25, 0, 0, 0, 0) // step
+			for k := range byte(4) {
+				regular = append(regular, rank<<4|1, n*30+k, 1, 0, 0, n*4+k, 0)                // launch
+				regular = append(regular, rank<<4|4+k%2, n*30+k*5+2, 4+rank*k, 0, 0, n*4+k, 1) // kernel, collective
+			}
+		}
+	}
+	f.Add(uint8(2), regular)
+	var layered []byte
+	for n := range byte(6) {
+		layered = append(layered, 0, n*40, 39, 0, 0, 0, 0, 13, n*40, 30, 0, 0, 0, 0, 13, n*40+1, 10, 0, 0, 0, 2, 13, n*40+12, 10, 0, 0, 0, 1)
+		for k := range byte(4) {
+			layered = append(layered, 1, n*40+2+k*5, 1, 0, 0, n*4+k, 0, 4, n*40+5+k*5, 4, 0, 0, n*4+k, 0)
+		}
+	}
+	f.Add(uint8(0), layered)
+	f.Fuzz(func(t *testing.T, ranks uint8, data []byte) {
+		n := int(ranks%4) + 1
+		toys := make([]*toy, n)
+		for i := range toys {
+			toys[i] = newToy()
+			toys[i].t.Source.Rank.TP = i
+			toys[i].t.Source.Rank.DP = int(ranks>>4)%3 - 1
+			toys[i].t.Source.World.Size = int(ranks >> 5)
+		}
+		for ; len(data) >= 7; data = data[7:] {
+			toys[int(data[0]>>4)%n].fuzzed(data)
+		}
+		ts := make([]*trace.Trace, n)
+		for i, y := range toys {
+			ts[i] = y.done()
+		}
+		r, err := Analyze(ts, Options{})
+		if errors.Is(err, ErrNothing) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkIdentities(t, r)
+	})
+}
+
+// fuzzed adds the event that seven bytes describe: kind, start, length, scale
+// of both, stream and grid, correlation, a choice.
+func (y *toy) fuzzed(b []byte) {
+	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
+	start := int64(b[1]) * scale
+	end := start + int64(b[2])*max(1, scale/16)
+	corr, stream, grid := int64(b[5]), 1+int(b[4]%4), int32(b[4]>>4)
+	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", allReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
+	name := names[int(b[6])%len(names)]
+	thread := func(cat trace.Category, name string) *trace.Span { return y.span(cat, 0, name, start, end) }
+	switch b[0] & 15 {
+	case 0:
+		thread(trace.UserAnnotation, []string{"step[DECODE bs=1]", "step[EXTEND bs=2 toks=9]", "step[IDLE bs=0]", "ProfilerStep#1"}[b[6]%4])
+	case 1:
+		thread(trace.Runtime, "cudaLaunchKernel").Corr = corr
+	case 2:
+		thread(trace.Runtime, "cudaGraphLaunch").Corr = corr
+	case 3:
+		thread(trace.Driver, "cuStreamSynchronize")
+	case 4:
+		y.op(trace.Kernel, name, corr, stream, start, end, grid)
+	case 5:
+		y.op(trace.Kernel, allReduce, corr, stream, start, end, grid)
+	case 6: // a collective with its arguments
+		y.op(trace.Kernel, allReduce, corr, stream, start, end, grid)
+		word := func(s string) trace.StringID { return y.t.Strings.Intern([]byte(s)) }
+		y.t.Ops[len(y.t.Ops)-1].Comm = int32(len(y.t.Comms))
+		y.t.Comms = append(y.t.Comms, trace.Comm{
+			Name: word("allreduce"), DType: word("BFloat16"), Ranks: word([]string{"[0, 1]", "[0, 1, 2, 3]"}[b[6]%2]), GroupSize: int32(b[6] % 5), In: int64(b[6]), Seq: -1,
+		})
+	case 7:
+		y.op(trace.Memcpy, "Memcpy DtoH (Device -> Pageable)", corr, stream, start, end, 0)
+		y.t.Ops[len(y.t.Ops)-1].Bytes = int64(b[6])
+	case 8:
+		y.op(trace.Memset, "Memset (Device)", corr, stream, start, end, 0)
+	case 9:
+		thread(trace.CPUOp, "aten::mm").Ext = corr
+	case 10:
+		thread(trace.Overhead, "Buffer Flush")
+	case 11:
+		y.t.Memory = append(y.t.Memory, trace.MemoryPoint{Time: start, Bytes: int64(int8(b[6])), Allocated: int64(b[5]), GPU: b[4]%2 > 0})
+	case 13:
+		thread(trace.UserAnnotation, [...]string{
+			"{'Module': 'model.model.layers.0'}", "{'Module': 'model.model.layers.1'}", "{'Module': 'model.model.layers.0.mlp', 'TrainableParams': {'weight': [4, 8]}, 'Inputs': [[2, 8]]}",
+			"denoising_step_0_t1000", "predict_noise", "transformer in=[[1, 2]]", "transformer.blocks.3.x", "lm.head",
+		}[b[6]%8])
+	case 12:
+		thread(trace.PythonFunction, "server.py(1): loop")
+		y.t.Source.WithStack = true
+	}
+}

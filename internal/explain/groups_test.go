@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+const allGather = "ncclDevKernel_AllGather_RING_LL"
+
+// layered builds the graph-replayed decode steps of four ranks in two pairs.
+// In each of three layers, a pair all-reduces on its own; then, if joined, all
+// four gather. If uneven, the second pair begins its steps now sooner, now
+// later. late adds ns to a rank's first kernel of a layer in a step.
+// Nothing is recorded of groups, as in graphs.
+func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
+	toys := make([]*toy, 4)
+	for i := range toys {
+		toys[i] = newToy()
+	}
+	free := make([]int64, 4) // when a device has done all so far
+	wander := []int64{0, 37_000, 5_000, 61_000, 22_000, 44_000, 13_000}
+	for n := range steps {
+		corr := make([]int64, 4)
+		for i, y := range toys {
+			at := int64(n)*2_000_000 + int64(n+1)*150_000*int64(i/2)*int64(1-boolInt(joined))/int64(steps)
+			free[i] = max(free[i], at) + 5_000
+			if i >= 2 && uneven {
+				free[i] += wander[n%len(wander)]
+			}
+			y.step(at, at+1_900_000)
+			corr[i] = y.launch("cudaGraphLaunch", at+10, at+900)
+		}
+		kernel := func(i int, name string, ns int64) {
+			toys[i].op(trace.Kernel, name, corr[i], 1, free[i], free[i]+ns, 8)
+			free[i] += ns
+		}
+		collective := func(name string, ranks ...int) {
+			last := int64(0)
+			for _, i := range ranks {
+				last = max(last, free[i])
+			}
+			for _, i := range ranks {
+				kernel(i, name, last+10_000-free[i])
+			}
+		}
+		for range 3 {
+			for i := range toys {
+				kernel(i, "gemm", 20_000+late(i, n))
+			}
+			collective(allReduce, 0, 1)
+			collective(allReduce, 2, 3)
+			for i := range toys {
+				kernel(i, "moe", 30_000)
+			}
+			if joined {
+				collective(allGather, 0, 1, 2, 3)
+			}
+		}
+	}
+	ts := make([]*trace.Trace, 4)
+	for i, y := range toys {
+		ts[i] = y.done()
+		ts[i].Source.Rank = trace.Rank{TP: i, DP: i / 2, PP: -1, EP: -1}
+		ts[i].Source.World = trace.World{Known: true, Rank: i, Size: 4}
+	}
+	return ts
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestGroupsInGraphs tells the groups of replayed collectives apart, though
+// nothing says them: data-parallel attention, and replicas in one world.
+func TestGroupsInGraphs(t *testing.T) {
+	none := func(int, int) int64 { return 0 }
+	slow := func(rank, step int) int64 {
+		if rank == 3 && step >= 6 {
+			return 80_000
+		}
+		return 0
+	}
+	for _, c := range []struct {
+		name    string
+		joined  bool
+		even    bool
+		late    func(int, int) int64
+		want    []string
+		cost    int64 // ns a step
+		matched map[string]int
+	}{
+		{"attention apart, experts together", true, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
+		{"one pair has more to do, always as much", true, true, func(rank, _ int) int64 { return int64(rank / 2 * 100_000) },
+			[]string{"rank 2 device 0-13", "rank 3 device 0-13"}, 200_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
+		{"replicas", false, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14}},
+		{"replicas, balanced", false, false, none, nil, 0, map[string]int{"AllReduce": 2 * 3 * 14}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analyzed(t, layered(14, c.joined, !c.even, c.late))
+			if got := stragglersOf(r); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+			}
+			for _, f := range r.Findings {
+				if f.Kind == Straggler && abs(f.CostNSPerStep-c.cost) > c.cost/10 {
+					t.Errorf("%s costs %d ns, want %d", brief(f), f.CostNSPerStep, c.cost)
+				}
+			}
+			matched := map[string]int{}
+			for _, row := range r.Collectives {
+				matched[row.Op] += row.Matched
+			}
+			if fmt.Sprint(matched) != fmt.Sprint(c.matched) {
+				t.Errorf("matched %v, want %v%s", matched, c.matched, describe(r))
+			}
+			for _, row := range r.Ranks {
+				if row.ShiftNS != 0 {
+					t.Errorf("the clock of %s is shifted by %d ns", row.Name, row.ShiftNS)
+				}
+			}
+		})
+	}
+}
+
+// TestSharedAttention has ranks of two DP coordinates in one group, by the
+// arguments of their prefill or, without it, by their world.
+func TestSharedAttention(t *testing.T) {
+	dir := dirOf(t, "7-TP-0-DP-0.trace.json", textOf(t, "graph_work", 0), "7-TP-1-DP-1.trace.json", textOf(t, "graph_work", 1))
+	r := analyzed(t, readDir(t, filepath.Join(dir)))
+	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) {
+		t.Errorf("with prefill: got %q%s", got, describe(r))
+	}
+	ts := readDir(t, dir)
+	for i := range ts {
+		ts[i] = dropSteps(ts[i], func(n, _ int) bool { return n == 0 })
+	}
+	r = analyzed(t, ts)
+	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) {
+		t.Errorf("replays alone: got %q%s", got, describe(r))
+	}
+}

@@ -1,0 +1,57 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestHealthy takes captures into which nothing was injected apart, into all
+// pairs of ranks and many windows of a few steps: no rank has more work, a
+// slower device or slower transfers in any of them. With few ranks and steps
+// there is least to go by.
+func TestHealthy(t *testing.T) {
+	dirs := []string{filepath.Join(testTraces, "graphs"), filepath.Join(testTraces, "stacks"), filepath.Join(testTraces, "balanced")}
+	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
+		dirs = append(dirs, filepath.Join(root, "traces", "large"))
+	}
+	if root := os.Getenv("STEPSCOPE_CAPTURES"); root != "" {
+		for _, s := range []string{"e_balanced", "e_balanced_prefill", "e_moe_dp", "g_balanced", "g_both_slower", "g_hidden_host_r1"} {
+			if _, err := os.Stat(filepath.Join(root, s)); err == nil {
+				dirs = append(dirs, filepath.Join(root, s))
+			}
+		}
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			all := readDir(t, dir)
+			steps := len(newInjector(t, all).ranks[0].steps)
+			check := func(what string, ts []*trace.Trace) {
+				t.Helper()
+				r := analyzed(t, ts)
+				bad := slices.ContainsFunc(r.Findings, func(f Finding) bool {
+					return f.Kind == Straggler && f.Cause != CauseHost || f.Kind == SlowLink
+				})
+				if bad {
+					t.Errorf("%s%s", what, describe(r))
+				}
+			}
+			for i := range all {
+				for j := range i {
+					check("ranks "+all[j].Source.Rank.String()+" and "+all[i].Source.Rank.String(), []*trace.Trace{all[j], all[i]})
+				}
+			}
+			const length = 5
+			for from := 1; from+length <= steps; from += max(1, steps/8) {
+				ts := make([]*trace.Trace, len(all))
+				for i := range ts {
+					ts[i] = dropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+length })
+				}
+				check("steps from "+string(rune('0'+from/10))+string(rune('0'+from%10)), ts)
+			}
+		})
+	}
+}

@@ -1,0 +1,247 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// testTraces is the directory of the real captures in the repository.
+var testTraces = filepath.Join("..", "..", "testdata", "traces")
+
+// readDir reads the newest window of a directory, files, or a mixture.
+func readDir(t testing.TB, paths ...string) []*trace.Trace {
+	t.Helper()
+	sets, err := set.Find(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, failures, err := read.ReadSet(context.Background(), sets[0], read.Options{})
+	if err != nil || len(failures) > 0 {
+		t.Fatal(err, failures)
+	}
+	return ts
+}
+
+// analyzed analyses traces and checks what must hold for every report.
+func analyzed(t testing.TB, ts []*trace.Trace) *Report {
+	t.Helper()
+	r, err := Analyze(ts, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkIdentities(t, r)
+	return r
+}
+
+// checkIdentities holds a report against what it promises of itself.
+func checkIdentities(t testing.TB, r *Report) {
+	t.Helper()
+	check := func(what string, x *Time) {
+		if x.Compute+x.ExposedComm+x.ExposedCopy+x.Idle != x.Total {
+			t.Errorf("%s: the parts are not the total: %+v", what, *x)
+		}
+		i := &x.IdleBy
+		if i.Host+i.Sync+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
+			t.Errorf("%s: the parts of idle are not idle: %+v", what, *x)
+		}
+		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.none, x.waiting} {
+			if v < 0 {
+				t.Errorf("%s: a part is negative: %+v", what, *x)
+			}
+		}
+	}
+	sums := map[[2]string]*Time{}
+	add := func(rank, kind string, x *Time) {
+		s := sums[[2]string{rank, kind}]
+		if s == nil {
+			s = &Time{}
+			sums[[2]string{rank, kind}] = s
+		}
+		s.Add(x)
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Step != i {
+			t.Errorf("step %d stands at place %d", s.Step, i)
+		}
+		for j := range s.Ranks {
+			p := &s.Ranks[j]
+			check(fmt.Sprintf("step %d rank %d", s.Step, p.Rank), &p.Time)
+			add(r.Source.Ranks[p.Rank], "all", &p.Time)
+			add("all", "all", &p.Time)
+		}
+	}
+	for i := range r.Times {
+		row := &r.Times[i]
+		check("times of "+row.Rank+" "+row.Kind, &row.Time)
+		if row.Kind != "all" {
+			add(row.Rank, "kinds", &row.Time)
+			continue
+		}
+		if s := sums[[2]string{row.Rank, row.Kind}]; s == nil || *s != row.Time {
+			t.Errorf("times of %s are not the sum of its steps: %+v, %+v", row.Rank, row.Time, s)
+		}
+	}
+	for key, s := range sums {
+		if kinds := sums[[2]string{key[0], "kinds"}]; kinds == nil || *kinds != *s {
+			t.Errorf("times of %s are not the sum over kinds: %+v, %+v", key[0], *s, kinds)
+		}
+	}
+	for _, f := range r.Findings {
+		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || f.Title == "" {
+			t.Errorf("odd finding: %+v", f)
+		}
+		if f.CostNSPerStep < 0 {
+			t.Errorf("finding with a negative cost: %+v", f)
+		}
+	}
+	for _, l := range r.Layers.Totals {
+		if l.Steps <= 0 || l.InModule < 0 || l.InModule > l.GPU || l.Graphs > l.GPU || l.InRange < 0 {
+			t.Errorf("layers: parts larger than the whole: %+v", l)
+		}
+	}
+	for _, m := range r.Layers.Modules {
+		if m.Self < 0 || m.Self > m.GPU || m.Wait > m.GPU || m.HostSelf < 0 || m.Modules <= 0 || m.GPU > 0 && m.Share > 1 {
+			t.Errorf("modules: parts larger than the whole: %+v", m)
+		}
+	}
+	for _, l := range r.Layers.Layers {
+		if l.Wait > l.GPU || l.GPU > 0 && l.Share > 1 || l.OfLike < 0 || l.Spread < 0 {
+			t.Errorf("layer: parts larger than the whole: %+v", l)
+		}
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Errorf("the report is no JSON: %v", err) // NaN and Inf are not
+	}
+}
+
+// brief is one finding in a line: "rank cause first-last".
+func brief(f Finding) string {
+	s := fmt.Sprintf("%s %d-%d", f.Cause, f.FirstStep, f.LastStep)
+	if len(f.Ranks) == 1 {
+		s = fmt.Sprintf("rank %d %s", f.Ranks[0], s)
+	}
+	if f.Passing {
+		s += " passing"
+	}
+	return s
+}
+
+// stragglers lists the straggler findings of the given causes in brief.
+func stragglersOf(r *Report, causes ...string) []string {
+	var out []string
+	for _, f := range r.Findings {
+		if f.Kind == Straggler && (len(causes) == 0 || slices.Contains(causes, f.Cause)) {
+			out = append(out, brief(f))
+		}
+	}
+	return out
+}
+
+func describe(r *Report) string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "\n  %s %s %s, cost %s: %s", f.Severity, f.Kind, brief(f), metric.Duration(f.CostNSPerStep), f.Title)
+	}
+	return b.String() + "\n  clocks " + r.Source.Clocks
+}
+
+func has(r *Report, kind string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == kind })
+}
+
+// known is a real capture and what must be said of it.
+type known struct {
+	set string
+	// all lists every straggler of the causes work and device, and of host
+	// where the capture has no natural lateness; brief form.
+	all []string
+	// causes that all is about; nil: every cause
+	causes []string
+	// also must be among the findings; rank and cause only
+	natural  string
+	balanced bool
+}
+
+var knownSets = []known{
+	{set: "graphs", balanced: true},
+	{set: "stacks", balanced: true},
+	{set: "graph_work", all: []string{"rank 1 work 6-14"}},
+	{set: "compute_skew", all: []string{"rank 2 work 7-13"}, causes: []string{CauseWork, CauseDevice, CauseCommunication}},
+	{set: "balanced", all: []string{"rank 1 host 5-8 passing"}},
+	{set: "g_mixed", all: []string{"rank 1 work 10-19", "rank 0 host 4-19"}},
+	{set: "g_device_r1", all: []string{"rank 1 device 6-15"}},
+}
+
+func TestKnownTruth(t *testing.T) {
+	for _, k := range knownSets {
+		t.Run(k.set, func(t *testing.T) { k.check(t, filepath.Join(testTraces, k.set)) })
+	}
+}
+
+// TestKnownLarge is the large set of the shared data, which is not in the
+// repository.
+func TestKnownLarge(t *testing.T) {
+	root := os.Getenv("STEPSCOPE_DATA")
+	if root == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory with traces/large")
+	}
+	k := known{set: "large", causes: []string{CauseWork, CauseDevice, CauseCommunication}, natural: "rank 0 host"}
+	k.check(t, filepath.Join(root, "traces", k.set))
+}
+
+func (k known) check(t *testing.T, dir string) {
+	r := analyzed(t, readDir(t, dir))
+	if got := stragglersOf(r, k.causes...); !slices.Equal(got, k.all) {
+		t.Errorf("stragglers %q, want %q%s", got, k.all, describe(r))
+	}
+	if k.balanced != has(r, Balanced) {
+		t.Errorf("balanced: %v, want %v%s", !k.balanced, k.balanced, describe(r))
+	}
+	if k.natural != "" && !slices.ContainsFunc(stragglersOf(r), func(s string) bool { return strings.HasPrefix(s, k.natural) }) {
+		t.Errorf("no finding %s%s", k.natural, describe(r))
+	}
+	checkCosts(t, r, readSlow(t, dir))
+}
+
+// checkCosts holds the cost of every straggler within 10 % of what the other
+// ranks wait in its steps. Where ranks are late in turn, within one step, the
+// others' waiting is not all of one rank's making: its cost then lies between
+// their waits where it came last and all of them.
+func checkCosts(t *testing.T, r *Report, ranks []*slowRank) {
+	t.Helper()
+	for _, f := range r.Findings {
+		if f.Kind != Straggler {
+			continue
+		}
+		wait := func(lastOnly bool) float64 {
+			w, _ := othersWait(t, ranks, f.Ranks[0], lastOnly)
+			return slowMedian(w[f.FirstStep : f.LastStep+1])
+		}
+		lo, hi := wait(false), wait(false)
+		if slices.ContainsFunc(r.Findings, func(o Finding) bool {
+			return o.Kind == Straggler && o.Ranks[0] != f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
+		}) {
+			lo = wait(true)
+		}
+		if slices.ContainsFunc(r.Findings, func(o Finding) bool {
+			return o.ID != f.ID && o.Kind == Straggler && o.Ranks[0] == f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
+		}) {
+			lo = 0 // the cost is split over several causes
+		}
+		if c := float64(f.CostNSPerStep); c < 0.9*lo || c > 1.1*hi {
+			t.Errorf("%s costs %s, but the others wait %s to %s%s", brief(f), metric.Duration(c), metric.Duration(lo), metric.Duration(hi), describe(r))
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// over gives the steps of a kind, and their GPU or host time, on the ranks that
+// have a row.
+func (w *layerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
+	for r := range s.own {
+		if own := w.ranks[r][k]; own != nil {
+			t.steps += own.steps
+			t.gpu += own.gpu
+			t.host += own.host
+		}
+	}
+	return t
+}
+
+// slowest compares the ranks' own time a step.
+func (w *layerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, rank int) {
+	lo, hi := 0.0, 0.0
+	rank = -1
+	for r := range w.ranks {
+		own, ok := s.own[int32(r)]
+		if !ok || own == 0 || w.ranks[r][k] == nil {
+			continue
+		}
+		each := float64(own) / float64(w.ranks[r][k].steps)
+		if each > hi {
+			hi, rank = each, r
+		}
+		if lo == 0 || each < lo {
+			lo = each
+		}
+	}
+	if lo == 0 || len(s.own) < 2 {
+		return 0, -1
+	}
+	return hi/lo - 1, rank
+}
+
+// rows makes the tables.
+func (w *layerWork) rows(out *Layers, hostOnly bool) {
+	for k, t := range w.totals {
+		n := int64(t.Steps)
+		if k == outsideSteps && t.GPU == 0 && t.InRange == 0 || n == 0 {
+			continue
+		}
+		out.Totals = append(out.Totals, LayerTotal{t.Kind, t.Steps, t.GPU / n, t.InModule / n, t.Graphs / n, t.Host / n, t.InRange / n})
+	}
+	slices.SortFunc(out.Totals, func(x, y LayerTotal) int { return cmp.Compare(x.Kind, y.Kind) })
+	part := func(s *layerSums, t *layerTotals) float64 {
+		if hostOnly {
+			return share(s.host, t.host)
+		}
+		return share(s.gpu, t.gpu)
+	}
+	elements, modules, static := make([]int64, len(w.marks.layers)), make([]int, len(w.marks.groups)), make([]string, len(w.marks.groups))
+	byGroup := make([]int64, len(w.marks.groups))
+	scope := make([]bool, len(w.marks.groups))
+	for i := range w.marks.modules {
+		mod := &w.marks.modules[i]
+		if !mod.seen {
+			continue
+		}
+		if mod.layer >= 0 {
+			elements[mod.layer] += mod.elements
+		}
+		byGroup[mod.group] += mod.elements
+		modules[mod.group]++
+		scope[mod.group] = mod.scope
+		static[mod.group] = cmp.Or(static[mod.group], mod.static)
+	}
+	for k, s := range w.layers {
+		t := w.over(k.kind, s)
+		l := &w.marks.layers[k.at]
+		n := int64(max(t.steps, 1))
+		row := LayerRow{
+			Kind: kindName(k.kind), Stack: l.stack, Layer: l.n, GPU: s.gpu / n, Wait: s.wait / n, Share: part(s, &t), Host: s.host / n,
+			Kernels: float64(s.kernels) / float64(n), Calls: float64(s.calls) / float64(n), Elements: elements[k.at],
+		}
+		row.Spread, row.Slowest = w.slowest(k.kind, s)
+		out.Layers = append(out.Layers, row)
+	}
+	slices.SortFunc(out.Layers, func(x, y LayerRow) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Stack, y.Stack), cmp.Compare(x.Layer, y.Layer))
+	})
+	for k, s := range w.modules {
+		t := w.over(k.kind, s)
+		place := w.marks.groups[k.at]
+		n := int64(max(t.steps, 1))
+		row := ModuleRow{
+			Kind: kindName(k.kind), Stack: place.Stack, Module: place.Kind, Name: place.Name(), Scope: scope[k.at], Modules: modules[k.at],
+			GPU: s.gpu / n, Self: s.self / n, Wait: s.wait / n, Share: part(s, &t), Host: s.host / n, HostSelf: s.hostSelf / n,
+			Kernels: float64(s.kernels) / float64(n), Calls: float64(s.calls) / float64(n), Class: mainClass(s),
+			Elements: byGroup[k.at], Static: static[k.at], Varied: len(s.inputs),
+		}
+		if s.calls > 0 {
+			row.Each = s.gpu / int64(s.calls)
+			if hostOnly {
+				row.Each = s.host / int64(s.calls)
+			}
+		}
+		if s.timed > 0 {
+			row.TFLOPs = s.flops / float64(s.timed) / 1e3
+		}
+		most := 0
+		for in, calls := range s.inputs {
+			if calls > most || calls == most && in < row.Inputs {
+				row.Inputs, most = in, calls
+			}
+		}
+		row.Spread, row.Slowest = w.slowest(k.kind, s)
+		out.Modules = append(out.Modules, row)
+	}
+	slices.SortFunc(out.Modules, func(x, y ModuleRow) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(y.GPU, x.GPU), cmp.Compare(y.Host, x.Host), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// mainClass is the group of kernel classes that takes most of the GPU time.
+func mainClass(s *layerSums) string {
+	by := map[kernel.Group]int64{}
+	for c, ns := range s.class {
+		by[kernel.Class(c).Group()] += ns
+	}
+	best, most := "", int64(0)
+	for _, g := range kernel.Groups() {
+		if by[g] > most {
+			best, most = string(g), by[g]
+		}
+	}
+	return best
+}

@@ -1,0 +1,213 @@
+// Package layers reads the ranges that servers put around the modules of a
+// model when layer-wise NVTX markers are on (SGLang's
+// --enable-layerwise-nvtx-marker, and stepscope's own).
+//
+// A language model's markers are Python dicts, in this order and with what is
+// absent left out:
+//
+//	{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}
+//
+// A diffusion pipeline's are short, and stand inside ranges of the pipeline:
+//
+//	stage_denoising_stage > denoising_loop > denoising_step_0_t1000 > predict_noise
+//	    > transformer in=[[1, 4128, 3840]] > transformer.layers.0.attention.to_q in=[[1, 4128, 3840]]
+//
+// Formats after SGLang's srt/utils/nvtx_pytorch_hooks.py and
+// multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
+package layers
+
+import (
+	"math/bits"
+	"regexp"
+	"strings"
+)
+
+// Marker is what the text of one range says.
+type Marker struct {
+	Module string
+	Params []Param // the module's own, not its children's
+	Inputs [][]int64
+	Static []Static // of plain torch classes
+	Form   Form
+}
+
+// Form is how a marker is written.
+type Form uint8
+
+// Dict is a language model's marker, Short a diffusion pipeline's, Bare one of
+// these without inputs: a name that might be anybody's unless its first part
+// is known (see Known). Scope is a range of the pipeline, around modules.
+const (
+	Dict Form = iota
+	Short
+	Bare
+	Scope
+)
+
+// Param is a trainable parameter; types are not recorded.
+type Param struct {
+	Name string
+	Size []int64
+}
+
+// Static is a setting of the module, as printed: in_features 4096.
+type Static struct{ Name, Text string }
+
+var (
+	barePath = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+)+$`)
+	scopes   = regexp.MustCompile(`^(?:stage_\w+|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step)$`)
+	// The prefixes of a diffusion pipeline's components.
+	components = regexp.MustCompile(`^(?:transformer|text_encoder|image_encoder|image_text_encoder|vae|vae_encoder|image_vae_encoder)(?:_\d+)?$`)
+)
+
+// Parse reads the text of a range; ok is false if it is no marker. A dict that
+// breaks off after the name of its module is a marker with what it has.
+func Parse(text string) (m Marker, ok bool) {
+	if text == "" || len(text) > 1<<20 {
+		return m, false
+	}
+	if text[0] == '{' {
+		return parseDict(text)
+	}
+	if !isLetter(text[0]) {
+		return m, false
+	}
+	if name, in, found := strings.Cut(text, " in="); found {
+		p := literal{raw: in}
+		v, ok := p.value(0)
+		p.space()
+		sizes, isList := sizeLists(v)
+		if !ok || !isList || p.i != len(in) || strings.ContainsAny(name, " \t\n") {
+			return m, false
+		}
+		return Marker{Module: name, Inputs: sizes, Form: Short}, true
+	}
+	switch {
+	case scopes.MatchString(text):
+		return Marker{Module: text, Form: Scope}, true
+	case components.MatchString(text), barePath.MatchString(text):
+		return Marker{Module: text, Form: Bare}, true
+	}
+	return m, false
+}
+
+// Known tells whether a bare name is that of a diffusion pipeline's component
+// or of a part of it.
+func Known(module string) bool {
+	first, _, _ := strings.Cut(module, ".")
+	return components.MatchString(first)
+}
+
+func parseDict(text string) (m Marker, ok bool) {
+	p := literal{raw: text}
+	v, _ := p.value(0)
+	d, _ := v.(dict)
+	m.Module, _ = d.get("Module").(string)
+	if m.Module == "" {
+		return m, false
+	}
+	m.Inputs, _ = sizeLists(d.get("Inputs"))
+	params, _ := d.get("TrainableParams").(dict)
+	for _, e := range params {
+		if size, ok := sizes(e.value); ok {
+			m.Params = append(m.Params, Param{e.key, size})
+		}
+	}
+	static, _ := d.get("StaticParams").(dict)
+	for _, e := range static {
+		m.Static = append(m.Static, Static{e.key, e.text})
+	}
+	return m, true
+}
+
+// sizeLists reads [[7, 14336], [7]]; a single size list counts as one of one.
+func sizeLists(v any) ([][]int64, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	if one, ok := sizes(v); ok && len(one) > 0 {
+		return [][]int64{one}, true
+	}
+	var out [][]int64
+	for _, x := range list {
+		size, ok := sizes(x)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, size)
+	}
+	return out, true
+}
+
+func sizes(v any) ([]int64, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]int64, len(list))
+	for i, x := range list {
+		n, ok := x.(int64)
+		if !ok || n < 0 {
+			return nil, false
+		}
+		out[i] = n
+	}
+	return out, true
+}
+
+// Elements counts the elements of all parameters; 0 if there are none, or more
+// than an int64 holds.
+func (m *Marker) Elements() (sum int64) {
+	for _, p := range m.Params {
+		n := product(p.Size)
+		if sum += n; sum < 0 {
+			return 0
+		}
+	}
+	return sum
+}
+
+// product is 0 where it does not fit.
+func product(size []int64) int64 {
+	n := uint64(1)
+	for _, x := range size {
+		hi, lo := bits.Mul64(n, uint64(x))
+		if hi != 0 || lo > 1<<62 {
+			return 0
+		}
+		n = lo
+	}
+	return int64(n)
+}
+
+// LinearFLOPs is what a linear layer computes in one call: 2·rows·in·out for a
+// weight [out, in] and a first input [..., in] of rows vectors, and rows·out for
+// a bias. ok is false for any other module, and for weights that are packed or
+// stored the other way round: their sizes do not say what they stand for.
+func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
+	var weight []int64
+	bias := false
+	for _, p := range m.Params {
+		switch p.Name {
+		case "weight":
+			weight = p.Size
+		case "bias":
+			bias = true
+		}
+	}
+	if len(weight) != 2 || len(m.Inputs) == 0 {
+		return 0, false
+	}
+	in := m.Inputs[0]
+	// One dimension would be the numbers of tokens, for an embedding.
+	if len(in) < 2 || in[len(in)-1] != weight[1] {
+		return 0, false
+	}
+	rows := float64(product(in[:len(in)-1]))
+	flops = 2 * rows * float64(weight[0]) * float64(weight[1])
+	if bias {
+		flops += rows * float64(weight[0])
+	}
+	return flops, flops > 0
+}

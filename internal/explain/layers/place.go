@@ -1,0 +1,118 @@
+package layers
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Place is where a module stands in its model.
+type Place struct {
+	Stack string // the list of layers it belongs to, as a path: model.layers; "" none
+	Layer int    // its number in the stack; -1: not in a layer
+	Kind  string // the path inside the layer, mlp.down_proj; "" the layer itself. Outside layers: the whole path
+}
+
+// WholeModel is the kind of a module that holds all others.
+const WholeModel = "(model)"
+
+// Name is the kind with its stack, the layer's number left out:
+// model.layers.*.mlp.down_proj.
+func (p Place) Name() string {
+	if p.Layer < 0 {
+		return p.Kind
+	}
+	if p.Kind == "" {
+		return p.Stack + ".*"
+	}
+	return p.Stack + ".*." + p.Kind
+}
+
+// Root is what stands before every module and says nothing of any: "model", or
+// the path of a model. It is the path that all have in common, up to the first
+// list of layers, without the inner model ("model.model"); "" if there is none.
+// The module of that name need not be there: servers call its forward directly.
+func Root(modules []string) string {
+	var root []string
+	for i, m := range modules {
+		parts := strings.Split(m, ".")
+		if i == 0 {
+			root = parts
+		}
+		n := 0
+		for n < len(root) && n < len(parts) && root[n] == parts[n] {
+			n++
+		}
+		root = root[:n]
+	}
+	if len(modules) == 1 {
+		root = root[:len(root)-1]
+	}
+	if at := slices.IndexFunc(root, isList); at >= 0 {
+		root = root[:at]
+	}
+	if n := len(root); n > 1 && root[n-1] == "model" {
+		root = root[:n-1]
+	}
+	return strings.Join(root, ".")
+}
+
+// PlaceOf finds the layer of a module. root is left out of its path. A layer is
+// a number after a list's name: layers.0, blocks.0, transformer_blocks.0, h.0,
+// noise_refiner.0. Experts of a layer are taken together.
+func PlaceOf(module, root string) Place {
+	if root != "" {
+		if module == root {
+			return Place{Layer: -1, Kind: WholeModel}
+		}
+		if rest, ok := strings.CutPrefix(module, root+"."); ok {
+			module = rest
+		}
+	}
+	parts := strings.Split(module, ".")
+	for i := 1; i < len(parts); i++ {
+		n, ok := number(parts[i])
+		if ok && isList(parts[i-1]) {
+			return Place{Stack: strings.Join(parts[:i], "."), Layer: n, Kind: kind(parts[i+1:])}
+		}
+	}
+	return Place{Layer: -1, Kind: kind(parts)}
+}
+
+// denoisingStep has the step's number and its noise level in its name.
+var denoisingStep = regexp.MustCompile(`^denoising_step_\d+_t[\d.e+-]+$`)
+
+func kind(parts []string) string {
+	for i := 1; i < len(parts); i++ {
+		if _, ok := number(parts[i]); ok && strings.HasSuffix(parts[i-1], "experts") {
+			parts[i] = "*"
+		}
+	}
+	if path := strings.Join(parts, "."); !denoisingStep.MatchString(path) {
+		return path
+	}
+	return "denoising_step"
+}
+
+func number(s string) (int, bool) {
+	if s == "" || s[0] < '0' || s[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil
+}
+
+// isList tells the names of lists of layers from those of other numbered
+// modules, such as the parts of an MLP.
+func isList(name string) bool {
+	if name == "h" {
+		return true
+	}
+	for _, end := range []string{"layers", "layer", "blocks", "block", "refiner"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,410 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// us is a microsecond in the toy traces, whose times are ns.
+const us = 1000
+
+// dictOf is a marker as SGLang's language models print it.
+func dictOf(module, rest string) string {
+	return fmt.Sprintf("{'Module': '%s'%s}", module, rest)
+}
+
+const (
+	downProj = `, 'TrainableParams': {'weight': [64, 256]}, 'Inputs': [[4, 256]]`
+	upProj   = `, 'TrainableParams': {'weight': [256, 64]}, 'Inputs': [[4, 64]]`
+)
+
+// modelStep is a step of a model of so many layers: an embedding, per layer two
+// projections with one kernel each and an all-reduce in the second, a head
+// outside any module. took gives the length of a layer's second kernel.
+func (y *toy) modelStep(at int64, name string, layers int, took func(layer int) int64) int64 {
+	begin := at
+	gpu := at + 50
+	run := func(kernel string, ns int64) {
+		y.run(kernel, at, gpu, gpu+ns, 1)
+		at += 20
+		gpu += ns + 10
+	}
+	in := func(text string, body func()) {
+		from := at
+		at += 5
+		body()
+		at += 5
+		y.span(trace.UserAnnotation, 0, text, from, at)
+	}
+	in(dictOf("model", ""), func() {
+		in(dictOf("model.model.embed_tokens", `, 'TrainableParams': {'weight': [1000, 64]}, 'Inputs': [[4]]`), func() { run("indexSelect", 100) })
+		for l := range layers {
+			path := fmt.Sprintf("model.model.layers.%d", l)
+			in(dictOf(path, `, 'Inputs': [[4], [4, 64]]`), func() {
+				in(dictOf(path+".mlp.up_proj", upProj), func() { run("nvjet_tst_64x8", 200) })
+				run("silu_and_mul_kernel", 50)
+				in(dictOf(path+".mlp.down_proj", downProj), func() {
+					run("nvjet_tst_64x8", took(l))
+					run(allReduce, 80)
+				})
+			})
+		}
+	})
+	run("softmax_sampling", 300)
+	at = max(at, gpu)
+	y.span(trace.UserAnnotation, 0, name, begin, at)
+	return at + 100
+}
+
+func findLayer(t *testing.T, r *Report, kind string, layer int) LayerRow {
+	t.Helper()
+	i := slices.IndexFunc(r.Layers.Layers, func(l LayerRow) bool { return l.Kind == kind && l.Layer == layer })
+	if i < 0 {
+		t.Fatalf("no layer %d in %s steps: %+v", layer, kind, r.Layers.Layers)
+	}
+	return r.Layers.Layers[i]
+}
+
+func findModule(t *testing.T, r *Report, kind, name string) ModuleRow {
+	t.Helper()
+	i := slices.IndexFunc(r.Layers.Modules, func(m ModuleRow) bool { return m.Kind == kind && m.Name == name })
+	if i < 0 {
+		t.Fatalf("no %s in %s steps: %+v", name, kind, r.Layers.Modules)
+	}
+	return r.Layers.Modules[i]
+}
+
+// TestLayers holds the tables against figures worked out by hand: three decode
+// steps of two layers, in which layer 1 takes 400 ns more, and one prefill.
+func TestLayers(t *testing.T) {
+	y := newToy()
+	at := int64(0)
+	for _, name := range []string{"step[EXTEND bs=4 toks=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"} {
+		at = y.modelStep(at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
+	}
+	r := analyzed(t, []*trace.Trace{y.done()})
+
+	// embedding 100, layer 0 200+50+600+80, layer 1 the same and 400, sampling 300.
+	const layer0, layer1 = 930, 1330
+	const whole = 100 + layer0 + layer1 + 300
+	want := []LayerTotal{
+		{Kind: "decode", Steps: 3, GPU: whole, InModule: whole - 300},
+		{Kind: "prefill", Steps: 1, GPU: whole, InModule: whole - 300},
+	}
+	for i, w := range want {
+		got := r.Layers.Totals[i]
+		got.Host, got.InRange = 0, 0
+		if got != w {
+			t.Errorf("total %d: got %+v, want %+v", i, got, w)
+		}
+	}
+	for l, gpu := range []int64{layer0, layer1} {
+		got := findLayer(t, r, "decode", l)
+		like := float64(layer0+layer1) / 2
+		w := LayerRow{
+			Kind: "decode", Stack: "model.layers", Layer: l, GPU: gpu, Share: share(gpu, whole), Host: got.Host, Kernels: 4, Calls: 1,
+			Elements: 2 * 64 * 256, OfLike: float64(gpu) / like, Slowest: -1,
+		}
+		if got != w {
+			t.Errorf("layer %d:\n got %+v\nwant %+v", l, got, w)
+		}
+	}
+	for _, w := range []ModuleRow{
+		{Name: "(model)", GPU: whole - 300, Kernels: 9, Calls: 1, Modules: 1, Class: "GEMM"},
+		{Name: "model.embed_tokens", GPU: 100, Self: 100, Kernels: 1, Calls: 1, Modules: 1, Class: "elementwise", Elements: 64000, Inputs: "[4]", Varied: 1},
+		{Name: "model.layers.*", GPU: layer0 + layer1, Self: 100, Kernels: 8, Calls: 2, Modules: 2, Class: "GEMM", Inputs: "[4] [4, 64]", Varied: 1},
+		// 2·4·64·256 operations in 600 and in 1000 ns: the all-reduce does not count.
+		{Name: "model.layers.*.mlp.down_proj", GPU: 1760, Self: 1760, Kernels: 4, Calls: 2, Modules: 2, Class: "GEMM", Elements: 2 * 64 * 256, Inputs: "[4, 256]", Varied: 1,
+			TFLOPs: 2 * 131072.0 / 1600 / 1e3},
+		{Name: "model.layers.*.mlp.up_proj", GPU: 400, Self: 400, Kernels: 2, Calls: 2, Modules: 2, Class: "GEMM", Elements: 2 * 64 * 256, Inputs: "[4, 64]", Varied: 1,
+			TFLOPs: 2 * 131072.0 / 400 / 1e3},
+	} {
+		got := findModule(t, r, "decode", w.Name)
+		w.Kind, w.Stack, w.Module, w.Slowest = "decode", got.Stack, got.Module, -1
+		w.Share, w.Host, w.HostSelf, w.Each = share(w.GPU, whole), got.Host, got.HostSelf, int64(float64(w.GPU)/w.Calls)
+		if got != w {
+			t.Errorf("%s:\n got %+v\nwant %+v", w.Name, got, w)
+		}
+	}
+	// A layer without its own hooks is still the sum of what it holds; a range's
+	// host time is its own without the ranges in it.
+	l, up, down := findModule(t, r, "decode", "model.layers.*"), findModule(t, r, "decode", "model.layers.*.mlp.up_proj"), findModule(t, r, "decode", "model.layers.*.mlp.down_proj")
+	if l.Host != l.HostSelf+up.Host+down.Host || l.HostSelf != 2*(5+20+5) {
+		t.Errorf("host time of a layer: %d, own %d, projections %d and %d", l.Host, l.HostSelf, up.Host, down.Host)
+	}
+}
+
+// twelve makes ranks of a model of twelve layers; took says how long a layer's
+// second kernel runs on a rank in a step.
+func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.Trace {
+	var ts []*trace.Trace
+	for rank := range ranks {
+		y := newToy()
+		at := int64(0)
+		for n := range steps {
+			at = y.modelStep(at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
+		}
+		y.t.Source.Rank.TP = rank
+		ts = append(ts, y.done())
+	}
+	return ts
+}
+
+func layerFindings(r *Report) []string {
+	var out []string
+	for _, f := range r.Findings {
+		if f.Kind == SlowLayer {
+			out = append(out, f.Title)
+		}
+	}
+	return out
+}
+
+// TestSlowLayer: what stands out among its like is told, with where; what is a
+// pattern of the model, or of a whole rank, is not.
+func TestSlowLayer(t *testing.T) {
+	jitter := func(rank, step, layer int) int64 { return int64((rank*7 + step*5 + layer*3) % 11) }
+	for _, c := range []struct {
+		name string
+		took func(rank, step, layer int) int64
+		want []string
+	}{
+		{"all alike", func(r, n, l int) int64 { return 600 + jitter(r, n, l) }, nil},
+		{"layer 5 of rank 2", func(r, n, l int) int64 {
+			if r == 2 && l == 5 {
+				return 1100 + jitter(r, n, l)
+			}
+			return 600 + jitter(r, n, l)
+		}, []string{"model.layers.5 takes 1.5 × the time of layers like it on TP02 in decode steps"}},
+		{"layer 5 everywhere", func(r, n, l int) int64 {
+			if l == 5 {
+				return 1100 + jitter(r, n, l)
+			}
+			return 600 + jitter(r, n, l)
+		}, []string{"model.layers.5 takes 1.5 × the time of layers like it on all ranks in decode steps"}},
+		{"every third layer is made so", func(r, n, l int) int64 {
+			if l%3 == 2 {
+				return 1100
+			}
+			return 600
+		}, nil},
+		{"rank 2 as a whole", func(r, n, l int) int64 {
+			if r == 2 {
+				return 1100 + jitter(r, n, l)
+			}
+			return 600 + jitter(r, n, l)
+		}, nil},
+		{"one step of many", func(r, n, l int) int64 {
+			if r == 2 && l == 5 && n == 4 {
+				return 5000
+			}
+			return 600 + jitter(r, n, l)
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := analyzed(t, twelve(4, 9, c.took))
+			if got := layerFindings(r); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			for _, f := range r.Findings {
+				if f.Kind != SlowLayer {
+					continue
+				}
+				if off := f.CostNSPerStep - 500; abs(off) > 12 {
+					t.Errorf("costs %d ns a step, put in were 500", f.CostNSPerStep)
+				}
+				if text := fmt.Sprint(f.Evidence); !strings.Contains(text, "mlp.down_proj takes 1.1") || strings.Contains(text, "up_proj") {
+					t.Errorf("the module is not named: %s", text)
+				}
+			}
+		})
+	}
+}
+
+// TestLayersInGraphs: replays have no ranges, and the report says how much that
+// hides.
+func TestLayersInGraphs(t *testing.T) {
+	y := newToy()
+	at := int64(0)
+	for range 3 {
+		at = y.modelStep(at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
+		corr := y.launch("cudaGraphLaunch", at, at+30)
+		y.op(trace.Kernel, "nvjet_tst_64x8", corr, 1, at+40, at+940, 1).op(trace.Kernel, "silu", corr, 1, at+950, at+1050, 1)
+		y.span(trace.UserAnnotation, 0, "step[DECODE bs=4]", at-10, at+1100)
+		at += 1200
+	}
+	r := analyzed(t, []*trace.Trace{y.done()})
+	if got := r.Layers.Totals[0]; got.Kind != "decode" || got.GPU != 1000 || got.Graphs != 1000 || got.InModule != 0 {
+		t.Errorf("decode: %+v", got)
+	}
+	said := slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return strings.HasPrefix(f.Title, "100 % of the GPU time of decode steps is in replayed graphs") && strings.Contains(f.Title, "--disable-cuda-graph")
+	})
+	if !said {
+		t.Errorf("not said%s", describe(r))
+	}
+	ts := twelve(1, 3, func(int, int, int) int64 { return 600 })
+	y = &toy{t: ts[0]}
+	end := y.t.Spans[len(y.t.Spans)-1].End()
+	y.span(trace.UserAnnotation, 0, "step[EXTEND bs=1 toks=9]", end+10_000, end+20_000)
+	cpuOnly(y.done())
+	r = analyzed(t, ts)
+	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Title, "prefill steps have no layer-wise ranges") }) || len(r.Findings) != 2 {
+		t.Errorf("replays that were not recorded either: not said, or more%s", describe(r))
+	}
+}
+
+// TestDenoising reads a diffusion pipeline: stages around the loop are outside
+// of steps, and names without inputs are modules where their component is known.
+func TestDenoising(t *testing.T) {
+	y := newToy()
+	at, gpu := int64(0), int64(100)
+	run := func(ns int64) {
+		y.run("nvjet_tst_64x8", at, gpu, gpu+ns, 1)
+		at, gpu = at+20, gpu+ns+10
+	}
+	in := func(text string, body func()) {
+		from := at
+		at += 2
+		body()
+		at += 2
+		y.span(trace.UserAnnotation, 0, text, from, at)
+	}
+	in("stage_text_encoding_stage", func() { in("text_encoder in=[[1, 512]]", func() { run(700) }) })
+	in("stage_denoising_stage", func() {
+		in("denoising_loop", func() {
+			for i := range 4 {
+				in(fmt.Sprintf("denoising_step_%d_t%d", i, 1000-i*125), func() {
+					in("predict_noise", func() {
+						in("transformer in=[[1, 16, 8, 8]]", func() {
+							for l := range 3 {
+								in(fmt.Sprintf("transformer.layers.%d.attention.to_q in=[[1, 64, 32]]", l), func() { run(100) })
+							}
+							in("transformer.rope_embedder", func() { run(30) })
+						})
+					})
+					in("scheduler_step", func() { run(50) })
+				})
+			}
+		})
+	})
+	in("somebody.elses", func() { run(1) })
+	r := analyzed(t, []*trace.Trace{y.done()})
+	if r.Source.StepRule != trace.ByAnnotations || len(r.Steps) != 4 || r.Steps[0].Kind != "denoising" {
+		t.Fatalf("steps: %s, %+v", r.Source.StepRule, r.Steps)
+	}
+	for _, c := range []struct {
+		kind, name string
+		gpu        int64
+		scope      bool
+	}{
+		{"denoising", "denoising_step", 380, true}, {"denoising", "predict_noise", 330, true}, {"denoising", "scheduler_step", 50, true},
+		{"denoising", "transformer", 330, false}, {"denoising", "transformer.layers.*.attention.to_q", 300, false}, {"denoising", "transformer.rope_embedder", 30, false},
+		{"outside", "stage_text_encoding_stage", 700, true}, {"outside", "text_encoder", 700, false},
+	} {
+		if m := findModule(t, r, c.kind, c.name); m.GPU != c.gpu || m.Scope != c.scope {
+			t.Errorf("%s: %+v, want %d ns", c.name, m, c.gpu)
+		}
+	}
+	if l := findLayer(t, r, "denoising", 2); l.GPU != 100 || l.Stack != "transformer.layers" {
+		t.Errorf("layer 2: %+v", l)
+	}
+	if got := r.Layers.Totals; got[0].InModule != 330 || got[1].GPU != 701 || got[1].InModule != 700 {
+		t.Errorf("totals: %+v", got)
+	}
+}
+
+// TestHostOnly: a server on CPUs has steps and layers by the time they take on
+// the host.
+func TestHostOnly(t *testing.T) {
+	build := func(name string) *trace.Trace {
+		y := newToy()
+		at := int64(0)
+		for range 3 {
+			at = y.modelStep(at, name, 2, func(int) int64 { return 600 })
+		}
+		tr := y.done()
+		cpuOnly(tr)
+		return tr
+	}
+	for _, c := range []struct {
+		name, rule, kind string
+		steps            int
+	}{
+		{"step[DECODE bs=4]", trace.ByAnnotations, "decode", 3},
+		{"no step", trace.Uncut, "other", 1},
+	} {
+		r := analyzed(t, []*trace.Trace{build(c.name)})
+		if r.Source.StepRule != c.rule || len(r.Steps) != c.steps || r.Steps[0].Ranks[0].CPU == 0 {
+			t.Errorf("%s: %d steps by %s", c.name, len(r.Steps), r.Source.StepRule)
+		}
+		l, m := findLayer(t, r, c.kind, 1), findModule(t, r, c.kind, "(model)")
+		if l.GPU != 0 || l.Host == 0 || l.Share <= 0 || m.Share <= 2*l.Share || m.Share > 1 {
+			t.Errorf("%s: layer %+v, model %+v", c.name, l, m)
+		}
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == "data-host" }) {
+			t.Errorf("%s: not said that there is no GPU work%s", c.name, describe(r))
+		}
+	}
+}
+
+// TestNoLayers: other annotations are no layers.
+func TestNoLayers(t *testing.T) {
+	r := analyzed(t, realSet(t, "stacks"))
+	if l := r.Layers; len(l.Totals)+len(l.Layers)+len(l.Modules) > 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestCompareModules: the module that got slower is the one that is named, with
+// all that holds it.
+func TestCompareModules(t *testing.T) {
+	base := twelve(2, 20, func(rank, step, layer int) int64 { return 600 + int64((rank+3*step+layer)%7) })
+	slow := twelve(2, 20, func(rank, step, layer int) int64 { return 900 + int64((2*rank+step+layer)%7) })
+	c := compared(t, base, slow, CompareOptions{})
+	want := map[string]string{
+		"(model)": Slower, "model.layers.*": Slower, "model.layers.*.mlp.down_proj": Slower, "model.layers.*.mlp.up_proj": Same, "model.embed_tokens": Same,
+	}
+	got := map[string]string{}
+	for _, d := range c.Modules {
+		got[d.Module] = d.Verdict
+		if d.Verdict == Slower && abs(int64(d.B-d.A)-12*300) > 36 {
+			t.Errorf("%s: %+v, put in were 12 × 300 ns", d.Module, d.Change)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if c := compared(t, base, realSet(t, "graphs"), CompareOptions{}); len(c.Modules) > 0 {
+		t.Errorf("one side has no markers: %+v", c.Modules)
+	}
+}
+
+// TestSlowOnHost: what made a step of a CPU server slow is the op that grew.
+func TestSlowOnHost(t *testing.T) {
+	y := newToy()
+	at := int64(0)
+	for n := range 12 {
+		mm := int64(100) * us
+		if n == 7 {
+			mm = 600 * us
+		}
+		y.step(at, at+mm+50*us)
+		y.span(trace.CPUOp, 0, "vllm::linear", at+5*us, at+mm+15*us)
+		y.span(trace.CPUOp, 0, "_C::onednn_mm", at+10*us, at+10*us+mm)
+		at += mm + 60*us
+	}
+	r := analyzed(t, []*trace.Trace{y.done()})
+	if s := r.Steps[7]; !s.Slow || s.Why != "_C::onednn_mm grew by 500 µs" {
+		t.Errorf("slow %v: %q", s.Slow, s.Why)
+	}
+	for _, s := range r.Steps {
+		if s.Slow && s.Step != 7 {
+			t.Errorf("step %d is slow too", s.Step)
+		}
+	}
+}

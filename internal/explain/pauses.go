@@ -1,0 +1,197 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// A server that waits for requests makes no steps, and its devices idle. That is no
+// fault of its host, though the host launches nothing: between two steps a *pause* is
+// told from a slow host by what the steps say of their requests.
+//
+//	a request is in a step before and in one after   the host's time, however long
+//	none is                                          a pause, none was under way
+//	the trace does not tell                          a pause if it is far longer than usual
+//
+// Either is a pause only above pauseLeast, which a scheduler may take between any two steps.
+const (
+	pauseLeast   = 1_000_000  // ns
+	pausePrefill = 10_000_000 // ns: with prefills alone nothing shows what is usual
+	pauseFactor  = 10         // times what is usual
+	usualLeast   = 3          // of pauses with requests under way, to say what is usual
+)
+
+// under is whether requests were under way between a step and the next; of ranks that
+// step together the largest holds.
+type under int8
+
+const (
+	unsaid under = iota // beside an idle step: only ranks with requests can say
+	noneUnder
+	untold
+	someUnder
+)
+
+// pauses are the times of a rank's host between steps in which no step was due as far
+// as the trace tells, in time order, and those in which no request was under way.
+type pauses struct{ all, none []interval }
+
+// pauses finds them. Ranks make each step together, so a step was due when the first of
+// them began it, and for the requests of any: where one is late the others show it.
+func (a *analyzer) pauses(r *rank) (p pauses) {
+	n := len(r.steps)
+	if n < 2 || r.rule != trace.ByAnnotations {
+		return p
+	}
+	told := slices.Clone(r.requestsUnder())
+	due := make([]int64, n) // on the rank's own clock
+	for i := range r.steps {
+		due[i] = r.steps[i].start
+	}
+	for _, q := range a.ranks {
+		if q == r || !a.together(r, q) {
+			continue
+		}
+		theirs := q.requestsUnder()
+		for i := range r.steps {
+			at := i + r.first - q.first
+			if at < 0 || at >= len(q.steps) {
+				continue
+			}
+			ahead := r.wall(r.steps[i].start) - q.wall(q.steps[at].start)
+			due[i] = min(due[i], r.steps[i].start-ahead)
+			if i < len(told) && at < len(theirs) {
+				told[i] = max(told[i], theirs[at])
+			}
+		}
+	}
+	limit := r.unusual(told)
+	for i := range n - 1 {
+		from, to := r.steps[i].end, due[i+1]
+		switch {
+		case told[i] == noneUnder && to-from > pauseLeast:
+			p.none = append(p.none, interval{from, to})
+		case (told[i] == untold || told[i] == unsaid) && to-from > limit:
+		default:
+			continue
+		}
+		p.all = append(p.all, interval{from, to})
+	}
+	return p
+}
+
+// together tells whether two ranks make the same steps: those of one replica do, and
+// replicas that share collectives (data-parallel attention).
+func (a *analyzer) together(r, q *rank) bool {
+	x, y := &r.t.Source, &q.t.Source
+	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.domains, func(d *domain) bool {
+		return len(d.matches) > 0 && slices.Contains(d.ranks, r) && slices.Contains(d.ranks, q)
+	})
+}
+
+// unusual is the time between steps above which one is a pause where nothing tells.
+func (r *rank) unusual(told []under) int64 {
+	var known, all []int64
+	for i, u := range told {
+		gap := r.steps[i+1].start - r.steps[i].end
+		all = append(all, gap)
+		if u == someUnder {
+			known = append(known, gap)
+		}
+	}
+	usual := int64(0)
+	if len(known) >= usualLeast {
+		usual = int64(metric.MedianInPlace(known))
+	} else {
+		// Pauses may be more than half of them.
+		slices.Sort(all)
+		usual = int64(metric.Quantile(all, 0.25))
+	}
+	limit := max(pauseLeast, pauseFactor*usual)
+	if !slices.ContainsFunc(r.steps, func(s step) bool { return s.info.Kind != trace.Prefill }) {
+		limit = min(limit, pausePrefill)
+	}
+	return limit
+}
+
+// requestsUnder tells, for each step but the last, whether requests were under way
+// until the next: by their ids, else by numbers.
+func (r *rank) requestsUnder() []under {
+	if r.under != nil || len(r.steps) < 2 {
+		return r.under
+	}
+	out := make([]under, len(r.steps)-1)
+	r.under = out
+	last, named := map[string]int{}, true
+	for i := range r.steps {
+		ids := r.t.Strings.Get(r.steps[i].requests)
+		if ids == "" && r.steps[i].info.Kind != trace.IdleStep {
+			named = false
+			break
+		}
+		for id := range strings.SplitSeq(ids, ",") {
+			last[id] = i
+		}
+	}
+	if !named {
+		r.countUnder(out)
+		return out
+	}
+	delete(last, "")
+	reach := 0 // the last step of all requests so far
+	for i := range out {
+		for id := range strings.SplitSeq(r.t.Strings.Get(r.steps[i].requests), ",") {
+			reach = max(reach, last[id])
+		}
+		switch {
+		case reach > i:
+			out[i] = someUnder
+		case !r.idleBeside(i):
+			out[i] = noneUnder
+		}
+	}
+	return out
+}
+
+// idleBeside tells whether a step or the next is idle.
+func (r *rank) idleBeside(i int) bool {
+	return r.steps[i].info.Kind == trace.IdleStep || r.steps[i+1].info.Kind == trace.IdleStep
+}
+
+// countUnder goes by batch sizes. A server that prefills makes no decode step of
+// requests that were not there before; and if the decode step after some prefills has
+// more requests than those brought, others went on through them. Without prefills it may
+// be a decode server, whose requests come from elsewhere: a batch of several that comes
+// back no larger went on, or else all ended in one step and as many began in one, while a
+// single request may be another. A window of prefills tells nothing.
+func (r *rank) countUnder(out []under) {
+	prefills := slices.ContainsFunc(r.steps, func(s step) bool { return s.info.Kind == trace.Prefill || s.info.Kind == trace.Mixed })
+	for i := range out {
+		before, next := &r.steps[i].info, &r.steps[i+1].info
+		if !r.idleBeside(i) {
+			out[i] = untold
+		}
+		switch {
+		case next.Kind == trace.Decode && prefills, next.Kind == trace.Mixed && next.Batch > 1,
+			before.Kind == trace.Decode && next.Kind == trace.Decode && next.Batch > 1 && next.Batch <= before.Batch,
+			next.Kind == trace.Denoising && !strings.HasPrefix(r.t.Strings.Get(r.steps[i+1].name), "denoising_step_0_"):
+			out[i] = someUnder
+		case next.Kind == trace.Prefill:
+			brought := 0
+			for j := i + 1; j < len(r.steps); j++ {
+				s := &r.steps[j].info
+				if s.Kind == trace.Prefill {
+					brought += max(s.Batch, 0)
+					continue
+				}
+				if s.Kind == trace.Decode && s.Batch > brought {
+					out[i] = someUnder
+				}
+				break
+			}
+		}
+	}
+}

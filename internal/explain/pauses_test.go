@@ -1,0 +1,219 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestPauses: whose fault it is that a device idles before the last step.
+func TestPauses(t *testing.T) {
+	const ms = 1_000_000
+	decode := func(ids ...string) (s string) {
+		return fmt.Sprintf("step[DECODE bs=%d] %s", len(ids), strings.Join(ids, ","))
+	}
+	prefill := func(ids ...string) string {
+		return fmt.Sprintf("step[EXTEND bs=%d toks=9] %s", len(ids), strings.Join(ids, ","))
+	}
+	few := []string{decode("a"), decode("a"), decode("a"), decode("a"), decode("a")}
+	bare := []string{"step[DECODE bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]"}
+	fills := []string{"step[EXTEND bs=1 toks=9]", "step[EXTEND bs=1 toks=9]", "step[EXTEND bs=1 toks=9]"}
+	several := []string{"step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"}
+	image := []string{"denoising_step_0_t1000", "denoising_step_1_t750", "denoising_step_2_t500", "denoising_step_3_t250"}
+	vllm := []string{"execute_context_0(0)_generation_8(8)", "execute_context_0(0)_generation_8(8)", "execute_context_0(0)_generation_8(8)"}
+	mixed := []string{"step[EXTEND bs=2 toks=9]", "step[DECODE bs=2]", "step[DECODE bs=2]", "step[DECODE bs=2]"}
+	for _, c := range []struct {
+		name  string
+		steps []string // "NAME IDS"
+		last  []string // the last, after a while, and what follows at once
+		while int64
+		want  string // largest cause of idle time
+		none  bool   // for sure without requests
+	}{
+		{"its request goes on", few, []string{decode("a")}, 300 * ms, "host", false},
+		{"another request comes", few, []string{decode("b")}, 300 * ms, "between", true},
+		{"another comes at once", few, []string{decode("b")}, ms / 2, "host", false},
+		{"one of two goes on", append(few, decode("a", "b")), []string{decode("b", "c")}, 300 * ms, "host", false},
+		{"one goes on after a prefill of another", few, []string{prefill("b"), decode("a", "b")}, 300 * ms, "host", false},
+		{"none goes on after a prefill", few, []string{prefill("b"), decode("b")}, 300 * ms, "between", true},
+		{"a prompt in pieces", []string{prefill("a"), prefill("b")}, []string{prefill("b")}, 300 * ms, "host", false},
+		{"no ids, a decode server or a slow host", bare, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, decode alone, a batch as large as before", several, []string{"step[DECODE bs=4]"}, 300 * ms, "host", false},
+		{"no ids, decode alone, one of the batch has ended", several, []string{"step[DECODE bs=3]"}, 300 * ms, "host", false},
+		{"no ids, decode alone, one left or one new", several, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, vLLM's decode steps", vllm, []string{"execute_context_0(0)_generation_8(8)"}, 300 * ms, "host", false},
+		{"the next denoising step of an image", image, []string{"denoising_step_4_t100"}, 300 * ms, "host", false},
+		{"another image", image, []string{"denoising_step_0_t1000"}, 300 * ms, "between", false},
+		{"no ids, not far above what is usual", bare, []string{"step[DECODE bs=1]"}, ms / 2, "host", false},
+		{"no ids, a server that prefills", mixed, []string{"step[DECODE bs=2]"}, 300 * ms, "host", false},
+		{"no ids, more decode than were brought", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=3]"}, 300 * ms, "host", false},
+		{"no ids, as many as were brought", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, prefills alone", fills, []string{"step[EXTEND bs=1 toks=9]"}, 300 * ms, "between", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			y := newToy()
+			at := int64(0)
+			step := func(text string, after int64) {
+				at += after
+				name, ids, _ := strings.Cut(text, "] ")
+				if strings.HasPrefix(name, "step[") {
+					name = strings.TrimSuffix(name, "]") + "]"
+				}
+				s := y.span(trace.UserAnnotation, 0, name, at, at+ms)
+				if ids != "" {
+					s.Detail = int32(y.t.Strings.Intern([]byte(ids)))
+				}
+				y.run("gemm", at+10, at+100, at+ms, 1)
+				at += ms
+			}
+			for _, s := range c.steps {
+				step(s, ms/20)
+			}
+			step(c.last[0], c.while)
+			for _, s := range c.last[1:] {
+				step(s, ms/20)
+			}
+			r := analyzed(t, []*trace.Trace{y.done()})
+			all := r.Times[0].Time
+			got := "host"
+			if all.IdleBy.Between > all.IdleBy.Host {
+				got = "between"
+			}
+			if got != c.want || all.IdleBy.Between > 0 && (all.IdleBy.Between < c.while-ms/10 || all.IdleBy.Between > c.while) {
+				t.Errorf("%s, want %s: %+v", got, c.want, all.IdleBy)
+			}
+			if (all.waiting > 0) != c.none {
+				t.Errorf("for sure without requests: %d ns", all.waiting)
+			}
+			long := c.while > 100*ms
+			if has(r, HostBound) != (c.want == "host" && long) {
+				t.Errorf("host-bound: %v%s", has(r, HostBound), describe(r))
+			}
+			said := false
+			for _, f := range r.Findings {
+				said = said || f.ID == "data-between" && strings.Contains(f.Title, "no request was under way") == c.none
+			}
+			if said != (c.want == "between") {
+				t.Errorf("nothing said of the time without steps, or the wrong thing%s", describe(r))
+			}
+		})
+	}
+}
+
+// TestPauseOfOneRank: a rank whose host begins a step later than the others' had
+// something to do, whatever the step's requests.
+func TestPauseOfOneRank(t *testing.T) {
+	const ms = 1_000_000
+	var ts []*trace.Trace
+	for _, late := range []int64{0, 100 * ms} {
+		y := newToy()
+		for i, at := range []int64{0, 2 * ms, 200*ms + late} {
+			s := y.span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
+			s.Detail = int32(y.t.Strings.Intern(fmt.Appendf(nil, "r%d", i)))
+			y.run("gemm", at+10, at+100, at+ms, 1)
+		}
+		y.t.Source.Rank = trace.Rank{TP: len(ts), DP: -1, PP: -1, EP: -1}
+		ts = append(ts, y.done())
+	}
+	r := analyzed(t, ts)
+	for _, row := range r.Times {
+		host, ok := map[string]int64{"TP00": ms, "TP01": 101 * ms}[row.Rank]
+		if !ok || row.Kind != "all" {
+			continue
+		}
+		if by := row.IdleBy; abs(by.Host-host) > 2*ms || abs(by.Between-197*ms) > 2*ms {
+			t.Errorf("%s: %+v, want %d of the host's", row.Rank, by, host)
+		}
+	}
+}
+
+// TestPauseWithIdleReplicas: replicas that step together (data-parallel attention)
+// wait for each other's requests, so an idle one goes by what the busy one has.
+func TestPauseWithIdleReplicas(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct{ name, last, want string }{
+		{"the other's request goes on", "a", "host"},
+		{"the other gets a new one", "b", "between"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ts []*trace.Trace
+			for dp := range 2 {
+				y := newToy()
+				for i := range int64(6) {
+					at, id := 2*i*ms, "a"
+					if i == 5 {
+						at, id = 300*ms, c.last
+					}
+					if dp == 0 {
+						s := y.span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
+						s.Detail = int32(y.t.Strings.Intern([]byte(id)))
+					} else {
+						y.span(trace.UserAnnotation, 0, "step[IDLE bs=0]", at, at+ms)
+					}
+					y.run("gemm", at+10, at+100, at+ms/2, 1)
+					y.run(allReduce, at+ms/2, at+ms/2+100, at+ms, 1)
+				}
+				y.t.Source.Rank = trace.Rank{TP: dp, DP: dp, PP: -1, EP: -1}
+				y.t.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
+				ts = append(ts, y.done())
+			}
+			for _, row := range analyzed(t, ts).Times {
+				if row.Rank == "all" || row.Kind != "all" {
+					continue
+				}
+				by := map[string]int64{"host": row.IdleBy.Host, "between": row.IdleBy.Between}
+				if by[c.want] < 280*ms {
+					t.Errorf("%s: %+v, want it %s", row.Rank, row.IdleBy, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestStalls: a scheduler that now and then takes 50 ms between two steps of the same
+// requests is a slow host, in whatever way the window was taken.
+func TestStalls(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name  string
+		first []string
+		step  string
+		why   string
+	}{
+		{"decode of SGLang", nil, "step[DECODE bs=16]", "host-bound idle"},
+		{"decode of vLLM", nil, "execute_context_0(0)_generation_16(16)", "host-bound idle"},
+		{"after prefills", []string{"step[EXTEND bs=1 toks=64]"}, "step[DECODE bs=1]", "host-bound idle"},
+		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "nothing tells"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			y, at := newToy(), int64(0)
+			step := func(name string) {
+				y.span(trace.UserAnnotation, 0, name, at, at+ms)
+				y.run("gemm", at+10, at+100, at+ms, 1)
+				at += ms + ms/20
+			}
+			for _, name := range c.first {
+				step(name)
+			}
+			stalled := map[int]bool{6: true, 11: true}
+			for i := range 16 {
+				step(c.step)
+				if stalled[i] {
+					at += 50 * ms
+				}
+			}
+			r := analyzed(t, []*trace.Trace{y.done()})
+			for i := range 16 {
+				s := r.Steps[len(c.first)+i]
+				if s.Slow != stalled[i] || s.Slow && !strings.Contains(s.Why, c.why) {
+					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
+				}
+			}
+			if known := c.why == "host-bound idle"; has(r, HostBound) != known {
+				t.Errorf("host-bound: %v%s", !known, describe(r))
+			}
+		})
+	}
+}

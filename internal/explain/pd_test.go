@@ -1,0 +1,336 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// ms makes toys readable.
+const ms = 1_000_000
+
+// forward is a step with one kernel, that runs from start to end, of some requests.
+func (y *toy) forward(kind string, start, end int64, batch, tokens int, rids string) *toy {
+	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
+	if kind == "DECODE" {
+		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
+	}
+	s := y.span(trace.UserAnnotation, 0, name, start, start+20)
+	s.Detail = int32(y.t.Strings.Intern([]byte(rids)))
+	return y.run("gemm", start, start+10, end, 1)
+}
+
+// move is a copy of keys and values.
+func (y *toy) move(name string, start, end, bytes int64, rids string, room int64) *toy {
+	y.op(trace.Memcpy, name, 0, 9, start, end, 0)
+	y.t.Moves = append(y.t.Moves, trace.Move{Requests: y.t.Strings.Intern([]byte(rids)), Room: room})
+	o := &y.t.Ops[len(y.t.Ops)-1]
+	o.Bytes, o.Move = bytes, int32(len(y.t.Moves))
+	return y
+}
+
+func (y *toy) on(host string) *trace.Trace {
+	y.t.Source.Host = host
+	return y.done()
+}
+
+// recording is a server, its traces and looks at its queues.
+type recording struct {
+	Name   string
+	Traces []*trace.Trace
+	Loads  []trace.Load
+}
+
+func prefillDecode(prefill, decode []recording) (*PD, error) {
+	prepared := func(all []recording) (out []*Server) {
+		for _, r := range all {
+			out = append(out, Prepare(r.Traces, nil).Server(r.Name, r.Loads))
+		}
+		return out
+	}
+	return PrefillDecode(prepared(prefill), prepared(decode))
+}
+
+// busyFor is a server whose steps of 10 ms take a share of 100 ms.
+func busyFor(kind string, percent, batch int) recording {
+	y := newToy()
+	for i := range 9 {
+		if i*10 < percent {
+			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
+		}
+	}
+	return recording{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").done()}}
+}
+
+// queued gives a server five samples of its queues.
+func queued(s recording, l trace.Load) recording {
+	for i := range 5 {
+		l.At = int64(10+i) * ms
+		s.Loads = append(s.Loads, l)
+	}
+	return s
+}
+
+// glanced is queued with one sample, which proves little.
+func glanced(s recording, l trace.Load) recording {
+	s = queued(s, l)
+	s.Loads = s.Loads[:1]
+	return s
+}
+
+// TestUneven: a side is not at its limit where one of its servers has time to spare.
+func TestUneven(t *testing.T) {
+	prefill := func(waiting int) recording { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
+	for _, c := range []struct {
+		a, b recording
+		want bool
+	}{
+		{prefill(9), prefill(1), true},
+		{prefill(0), prefill(2), true},
+		{prefill(9), prefill(5), false},
+		{prefill(1), prefill(0), false},
+		{prefill(9), busyFor("EXTEND", 60, 1), false}, // not known
+	} {
+		pd, err := prefillDecode([]recording{c.a, c.b}, []recording{queued(busyFor("DECODE", 60, 4), trace.Load{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fmt.Sprint(pd.Notes), "spread unevenly"); got != c.want {
+			t.Errorf("%+v: %v", c, pd.Notes)
+		}
+	}
+}
+
+// TestLimits: which side limits the throughput, and why.
+func TestLimits(t *testing.T) {
+	prefill, decode := func(n int) recording { return busyFor("EXTEND", n, 1) }, func(n int) recording { return busyFor("DECODE", n, 4) }
+	none := trace.Load{}
+	for _, c := range []struct {
+		name            string
+		prefill, decode recording
+		want            string
+		title           string // holds
+	}{
+		{"both idle", prefill(20), decode(30), LimitUnknown, "too little load"},
+		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), LimitUnknown, "too little load"},
+		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), LimitUnknown, "yet 5.0 requests waited"},
+		{"prefill has no time left", prefill(90), decode(60), LimitPrefill, "in forward steps 91"},
+		{"prefill has none, decode is always in steps", prefill(90), decode(90), LimitPrefill, "in forward steps 91"},
+		{"decode is busier", prefill(40), decode(80), LimitDecode, "busier side"},
+		{"prefill is busier", prefill(80), decode(40), LimitPrefill, "busier side"},
+		{"alike", prefill(60), decode(60), LimitUnknown, "neither side"},
+		{"busy, and nobody waits", queued(prefill(90), none), queued(decode(60), none), LimitLoad, "prefill servers are the busier"},
+		{"they wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), LimitPrefill, "5.0 requests wait for them, 1.0"},
+		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), LimitDecode, "7.0 requests wait"},
+		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), LimitDecode, "3.0 requests wait"},
+		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
+			LimitPrefill, "20.0 wait for them"},
+		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), LimitPrefill, "4.0 wait for them or are in their steps"},
+		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), LimitDecode, "20.0 requests wait for a place"},
+		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), LimitTransfer, "7.0 are being sent and 1.0"},
+		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitTransfer, "for which 9.0 wait while the servers are idle 89.0 %"},
+		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), LimitPrefill, "2.0 requests wait for them"},
+		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitPrefill, "9.0 requests wait for them"},
+		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), LimitTransfer, "8.0 are computed"},
+		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), LimitDecode, "busier side"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
+			pd, err := prefillDecode([]recording{c.prefill}, []recording{c.decode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := &pd.Findings[0]; pd.Limit != c.want || f.Cause != c.want || !strings.Contains(f.Title, c.title) || len(f.Evidence) == 0 {
+				t.Errorf("%s: %q, want %s: %q", pd.Limit, f.Title, c.want, c.title)
+			}
+		})
+	}
+}
+
+// TestSides: the figures of two servers of a side, one of two ranks.
+func TestSides(t *testing.T) {
+	rank := func(tp int, y *toy) *trace.Trace {
+		tr := y.done()
+		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
+		return tr
+	}
+	two := recording{Name: "two", Traces: []*trace.Trace{
+		rank(0, newToy().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(1, newToy().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+	}}
+	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, newToy().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	pd, err := prefillDecode([]recording{two, one}, []recording{busyFor("DECODE", 90, 4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pd.Prefill
+	a := p.Servers[0]
+	near := func(got, want float64) bool { return math.Abs(got-want) < 0.001*max(1, want) }
+	if p.Steps != 3 || !near(p.Stepping, (0.7+0.5+1)/3) || !near(p.Busy, (0.7+0.5+1)/3) || !near(p.TokensPerS, 4500) {
+		t.Errorf("the side: %+v", p)
+	}
+	// Both ranks run the same steps: they count once.
+	if a.Ranks != 2 || a.Steps != 2 || a.OtherSteps != 0 || a.WindowNS != 100*ms || a.Period != 80*ms || a.Batch != 3 || a.BatchMax != 4 || !near(a.TokensPerS, 4000) || !near(a.Stepping, 0.6) {
+		t.Errorf("the server of two ranks: %+v", a)
+	}
+	if len(pd.Notes) != 1 || !strings.Contains(pd.Notes[0].Text, "do not show transfers") {
+		t.Errorf("notes %+v", pd.Notes)
+	}
+	if pd.Transfer.Seen != 0 || !strings.HasPrefix(pd.Transfer.Clocks, "not compared") {
+		t.Errorf("transfers %+v", pd.Transfer)
+	}
+}
+
+// TestIdleServers: the window is what was recorded, not from first to last step, and a
+// server without any had nothing to do, if it can be known.
+func TestIdleServers(t *testing.T) {
+	recorded := func(y *toy) *toy {
+		y.span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
+		return y
+	}
+	served := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).done()
+	idle := recorded(newToy().move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).done()
+	cut := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).done()
+	cut.Source.Complete = false
+	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
+	server := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
+
+	pd, err := prefillDecode(append(server(served), server(idle)...), server(idle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, d := &pd.Prefill, &pd.Decode
+	if p.Steps != 1 || !near(p.Stepping, 0.05) || p.Servers[0].FromNS != 0 || p.Servers[0].WindowNS != 1000*ms || !near(p.Servers[0].TokensPerS, 50) {
+		t.Errorf("prefill %+v", p)
+	}
+	if s := &d.Servers[0]; s.Ranks != 1 || s.Steps != 0 || s.Stepping != 0 || s.WindowNS != 1000*ms || d.Stepping != 0 || pd.Transfer.Seen != 1 {
+		t.Errorf("decode %+v, transfer %+v", d, pd.Transfer)
+	}
+	for _, n := range pd.Notes {
+		if !strings.Contains(n.Text, "both sides") {
+			t.Errorf("note %+v", n)
+		}
+	}
+	// What a file that ends early lacks is no idle time.
+	if pd, err = prefillDecode(server(cut), server(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
+		t.Errorf("%v: cut %+v", err, pd)
+	}
+	// Nobody names steps; or the file does not say what was recorded.
+	for name, unknown := range map[string]*trace.Trace{
+		"nobody names steps": recorded(newToy().run("k", 0, 10, 20, 1)).done(),
+		"no window":          newToy().run("k", 0, 10, 20, 1).done(),
+	} {
+		other := server(served)
+		if name == "nobody names steps" {
+			other = server(unknown)
+		}
+		if pd, err = prefillDecode(other, server(unknown)); err == nil {
+			t.Errorf("%s: %+v", name, pd)
+		}
+	}
+}
+
+// TestTransfers: what went from a prefill to a decode server, whose clocks may differ.
+func TestTransfers(t *testing.T) {
+	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
+	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
+	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
+		y := newToy().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
+		z := newToy()
+		for i, l := range layers {
+			at := 10*ms + int64(i)*10*ms
+			y.move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
+			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
+		}
+		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
+		return recording{Name: "p", Traces: []*trace.Trace{y.on("h1")}}, recording{Name: "d", Traces: []*trace.Trace{z.on(host)}}
+	}
+	spread := func(v int64) Spread { return Spread{1, v, v, v} }
+	for _, c := range []struct {
+		name     string
+		host     string
+		ahead    int64
+		room     int64
+		decodeID string
+		want     Transfers
+	}{
+		{"one host, ids of their own", "h1", 0, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+		{"no rooms, the client's ids", "h1", 0, 0, "a",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "request ids", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+		{"nothing in common", "h1", 0, 0, "x",
+			Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: "not compared"}},
+		{"another host", "h2", 1 * ms, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: "not known to be one"}},
+		// What came before it was sent came when it was sent, at the earliest.
+		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
+			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: "differ"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, d := servers(c.host, c.ahead, c.room, c.decodeID, "0", "1")
+			pd, err := prefillDecode([]recording{p}, []recording{d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := pd.Transfer
+			if math.Abs(got.Sending-4.0/41) > 0.001 || !strings.HasPrefix(got.Clocks, c.want.Clocks) {
+				t.Errorf("sends %v of the time, clocks %s", got.Sending, got.Clocks)
+			}
+			got.Sending, got.Clocks = 0, c.want.Clocks
+			if math.Abs(got.GBs-c.want.GBs) > 1e-9 {
+				t.Errorf("%v GB/s, want %v", got.GBs, c.want.GBs)
+			}
+			if got.GBs = c.want.GBs; got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+	t.Run("one host, and impossible", func(t *testing.T) {
+		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
+		pd, err := prefillDecode([]recording{p}, []recording{d})
+		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(x.Clocks, "one host by its name, and yet") {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	// A second chunk, which the decode server's window has not, is no sign of other clocks.
+	t.Run("a chunk cut off", func(t *testing.T) {
+		p, d := servers("h2", 0, 7, "x", "0", "1")
+		y := &toy{t: p.Traces[0]}
+		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).done()
+		pd, err := prefillDecode([]recording{p}, []recording{d})
+		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	// A request that was tried again with another pair has its id in both, and the first
+	// try has an end on one side alone.
+	t.Run("tried again", func(t *testing.T) {
+		p, d := servers("h1", 0, 7, "a", "0")
+		y := &toy{t: p.Traces[0]}
+		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).done()
+		pd, err := prefillDecode([]recording{p}, []recording{d})
+		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
+			t.Errorf("%v: %+v", err, x)
+		}
+	})
+	t.Run("cut by the window", func(t *testing.T) {
+		p, d := servers("h1", 0, 7, "x", "0", "1", "2")
+		_, late := servers("h1", 0, 7, "x", "1", "2")
+		late.Traces[0].Moves = append(late.Traces[0].Moves, d.Traces[0].Moves...)
+		pd, err := prefillDecode([]recording{p}, []recording{late})
+		if err != nil || pd.Transfer.Seen != 1 || pd.Transfer.Whole != 0 || !strings.Contains(fmt.Sprint(pd.Notes), "record for longer") {
+			t.Errorf("%v: %+v %+v", err, pd.Transfer, pd.Notes)
+		}
+	})
+}
+
+// TestNoSteps: servers of which nothing is known are an error that says which.
+func TestNoSteps(t *testing.T) {
+	idle := recording{Name: "d", Traces: []*trace.Trace{newToy().run("k", 0, 10, 20, 1).done()}}
+	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,342 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// Bench is a benchmark run as reports show it.
+type Bench struct {
+	Run     *bench.Run
+	Summary *bench.Summary
+	Records []bench.Record // for the page's plots
+	// Repeats are the summaries of all runs of --repeat, of which Summary is one.
+	Repeats []bench.Estimate
+	Cache   bool // --cache-report
+}
+
+// BenchJSON writes the summary as docs/formats/bench.md specifies it.
+func BenchJSON(w io.Writer, b *Bench) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		*bench.Summary
+		Repeats []bench.Estimate `json:"repeats,omitempty"`
+	}{b.Summary, b.Repeats})
+}
+
+// BenchText writes what SGLang's bench_serving prints, row for row, and after it
+// what it does not say.
+func BenchText(w io.Writer, b *Bench, o Options) error {
+	var out strings.Builder
+	benchTable(&out, b)
+	benchBeyond(&out, b, o)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+const none = "n/a" // where there was nothing to measure: never 0
+
+type benchRows struct{ out *strings.Builder }
+
+func (t benchRows) row(label string, value any) {
+	text := fmt.Sprint(value)
+	if f, ok := value.(float64); ok {
+		text = fmt.Sprintf("%.2f", f)
+	}
+	fmt.Fprintf(t.out, "%-40s %-10s\n", label, text)
+}
+
+func (t benchRows) title(s string, fill string) {
+	left := (50 - len(s)) / 2
+	fmt.Fprintf(t.out, "%s%s%s\n", strings.Repeat(fill, left), s, strings.Repeat(fill, 50-len(s)-left))
+}
+
+// latency prints the rows of one kind of latency.
+func (t benchRows) latency(title, name string, s bench.Stats, longest bool) {
+	t.title(title, "-")
+	row := func(kind string, ns float64) {
+		var v any = ns / 1e6
+		if s.N == 0 {
+			v = none
+		}
+		t.row(kind+" "+name+" (ms):", v)
+	}
+	row("Mean", s.Mean)
+	row("Median", s.Median)
+	row("P90", s.P90)
+	row("P95", s.P95)
+	row("P99", s.P99)
+	if longest {
+		row("Max", s.Max)
+	}
+}
+
+func benchTable(out *strings.Builder, b *Bench) {
+	s, run, t := b.Summary, b.Run, benchRows{out}
+	out.WriteByte('\n')
+	t.title(" Serving Benchmark Result ", "=")
+	t.row("Backend:", oneLine(run.Backend))
+	t.row("Traffic request rate:", run.RateText())
+	if run.MaxConcurrency > 0 {
+		t.row("Max request concurrency:", run.MaxConcurrency)
+	} else {
+		t.row("Max request concurrency:", "not set")
+	}
+	t.row("Successful requests:", s.Completed)
+	t.row("Benchmark duration (s):", float64(s.Duration)/1e9)
+	t.row("Total input tokens:", s.InputTokens)
+	t.row("Total input text tokens:", s.TextTokens)
+	if run.Dataset == "image" || run.Dataset == "mmmu" {
+		t.row("Total input vision tokens:", s.VisionTokens)
+	}
+	if !s.Embedding {
+		t.row("Total generated tokens:", s.OutputTokens)
+		if s.Retokenized < 0 {
+			t.row("Total generated tokens (retokenized):", none)
+		} else {
+			t.row("Total generated tokens (retokenized):", s.Retokenized)
+		}
+	}
+	t.row("Request throughput (req/s):", s.RequestRate)
+	t.row("Input token throughput (tok/s):", s.InputRate)
+	if !s.Embedding {
+		t.row("Output token throughput (tok/s):", s.OutputRate)
+		t.row("Peak output token throughput (tok/s):", s.MaxOutputRate)
+	}
+	t.row("Peak concurrent requests:", s.MaxConcurrent)
+	if !s.Embedding {
+		t.row("Total token throughput (tok/s):", s.TotalRate)
+	}
+	t.row("Concurrency:", s.Concurrency)
+	if s.AcceptLength > 0 {
+		t.row("Accept length:", s.AcceptLength)
+	}
+	t.latency("End-to-End Latency", "E2E Latency", s.E2E, false)
+	if !s.Embedding {
+		t.latency("Time to First Token", "TTFT", s.TTFT, false)
+		t.latency("Time per Output Token (excl. 1st token)", "TPOT", s.TPOT, false)
+		t.latency("Inter-Token Latency", "ITL", s.ITL, true)
+	}
+	if b.Cache {
+		t.cache(s.Cache)
+	}
+	t.title("", "=")
+}
+
+func (t benchRows) cache(c *bench.Cache) {
+	t.title("Cache Hit Details", "-")
+	if c == nil {
+		t.row("Total cached tokens:", none)
+		return
+	}
+	t.row("Total prompt tokens:", c.Prompt)
+	t.row("Total cached tokens:", c.Cached)
+	storage := "  Storage:"
+	if c.Backend != "" {
+		storage = "  Storage (" + oneLine(c.Backend) + "):"
+	}
+	parts := []struct {
+		label string
+		n     int
+	}{{"  Device:", c.Device}, {"  Host:", c.Host}, {storage, c.Storage}}
+	if c.Storage == 0 {
+		parts = parts[:2]
+	}
+	if !c.Details || c.Cached == 0 {
+		parts = nil
+	}
+	for _, p := range parts {
+		t.row(p.label, p.n)
+	}
+	// SGLang does not pad shares.
+	share := func(label string, v float64) { fmt.Fprintf(t.out, "%-40s %.1f%%\n", label, v*100) }
+	share("Cache hit rate:", c.HitRate)
+	for _, p := range parts {
+		share(p.label, float64(p.n)/float64(c.Cached))
+	}
+}
+
+// benchBeyond is ours: short, and only what there is to say.
+func benchBeyond(out *strings.Builder, b *Bench, o Options) {
+	p := paint(o.Color)
+	fmt.Fprintf(out, "\n%s\n", p.bold("Beyond SGLang's table"))
+	for _, line := range benchFacts(b) {
+		label := line.label
+		for _, l := range wrap(line.text, o.width()-18) {
+			if line.severity != "" {
+				l = p.severity(line.severity, l)
+			}
+			fmt.Fprintf(out, "%-18s%s\n", label, l)
+			label = ""
+		}
+	}
+	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
+		if len(t.rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", p.bold(t.title))
+		for _, line := range t.render(o.width(), p) {
+			fmt.Fprintln(out, line)
+		}
+	}
+}
+
+type benchFact struct{ label, text, severity string }
+
+// benchFacts are sentences, the ones that put the figures into doubt first.
+func benchFacts(b *Bench) (f []benchFact) {
+	s := b.Summary
+	add := func(label, severity, format string, args ...any) {
+		f = append(f, benchFact{label, fmt.Sprintf(format, args...), severity})
+	}
+	if h := &s.Health; h.Verdict != "" {
+		text, severity := h.Verdict, "info"
+		// What makes the verdict stands alone; if all is well, all is said.
+		var why []string
+		for _, e := range h.Evidence {
+			level, rest, ok := strings.Cut(e, ": ")
+			switch {
+			case !ok || !slices.Contains([]string{"clean", "suspect", "invalid"}, level):
+				why = append(why, e)
+			case level != "clean" || h.Verdict == "clean":
+				why = append(why, rest)
+			}
+		}
+		if len(why) > 0 {
+			text += ": " + oneLine(strings.Join(why, "; "))
+		}
+		if h.Verdict != "clean" {
+			severity = "warning"
+		}
+		add("client timing", severity, "%s", text)
+	}
+	if n := s.Requests - s.Completed; n > 0 {
+		add("failures", "warning", "%s of %s requests (%s), by reason below", metric.Count(n), metric.Count(s.Requests), share(float64(n)/float64(s.Requests)))
+	}
+	if g := s.LengthFrom; g[bench.FromChunks]+g[bench.FromRequest] > 0 {
+		add("output lengths", "warning", "guessed for %s of %s replies: the server sends no usage, so TPOT and throughput are guesses too",
+			metric.Count(g[bench.FromChunks]+g[bench.FromRequest]), metric.Count(s.Completed))
+	}
+	if g := s.Goodput; g != nil {
+		var met []string
+		for i, o := range g.SLO {
+			met = append(met, fmt.Sprintf("%s ≤ %s: %s", o.Key, metric.Duration(o.Limit), share(g.Met[i])))
+		}
+		add("goodput", "", "%s of requests meet all objectives: %s req/s, %s output tok/s (%s)",
+			share(g.Share), three(g.Rate), three(g.TokenRate), strings.Join(met, ", "))
+	}
+	if w := s.Steady; w != nil {
+		of := "requests in decode"
+		if !w.Decode {
+			of = "requests under way"
+		}
+		tokens := ""
+		if !s.Embedding {
+			tokens = three(w.OutputRate) + " output tok/s, "
+		}
+		add("steady window", "", "%s … %s (%s of the run, at %d %s): %s req/s, %s%s running",
+			metric.Duration(w.From), metric.Duration(w.To), share(float64(w.To-w.From)/max(float64(s.Duration), 1)), w.Level, of,
+			three(w.RequestRate), tokens, three(w.Running))
+	}
+	if !s.Embedding && s.PeakOutputRate > 0 {
+		add("peaks", "", "%s output tokens in any one second, %s requests under way at one moment", three(s.PeakOutputRate), metric.Count(s.PeakRunning))
+	}
+	if s.Events > 0 {
+		size := "of unknown size"
+		if s.TokensPerEvent > 0 {
+			size = "of " + three(s.TokensPerEvent) + " tokens on average"
+		}
+		text := fmt.Sprintf("%s %s", metric.Count(s.Events), size)
+		if s.MergedEvents > 0 {
+			text += fmt.Sprintf("; %s came in one read with the event before, so their gaps are not told apart", share(float64(s.MergedEvents)/float64(s.Events)))
+		}
+		add("events", "", "%s", text)
+	}
+	if c := s.Cache; c != nil && !b.Cache {
+		add("prefix cache", "", "%s of %s prompt tokens were cached (%s)", metric.Count(c.Cached), metric.Count(c.Prompt), share(c.HitRate))
+	}
+	return f
+}
+
+// benchTimes shows, beside TTFT, what the client itself waited, and the three
+// meanings of a time between tokens.
+func benchTimes(b *Bench) *table {
+	t := &table{id: "times", title: "Times", cols: []column{
+		{name: ""}, {name: "median", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p90", right: true, drop: 3},
+		{name: "p99", right: true}, {name: "95 % interval", right: true, drop: 1}, {name: "max", right: true}, {name: "samples", right: true, drop: 4},
+	}}
+	s := b.Summary
+	interval := func(i bench.Interval) cell {
+		if i.Level == 0 || i.Hi == 0 {
+			return textCell(dash)
+		}
+		return textCell(metric.Duration(i.Lo) + " … " + metric.Duration(i.Hi))
+	}
+	for _, r := range []struct {
+		name string
+		of   *bench.Stats
+	}{
+		{"client queue (until released)", &s.Gate}, {"client delay (until sent)", &s.Late},
+		{"TTFT from scheduled", &s.TTFTScheduled}, {"TTFT from sent", &s.TTFT}, {"TTFT without reasoning", &s.TTFTVisible},
+		{"headers", &s.Headers}, {"first event of any kind", &s.FirstEvent},
+		{"chunk gap (between events)", &s.ChunkGap}, {"token gap (interpolated)", &s.TokenGap}, {"TPOT (mean of a request)", &s.TPOT},
+		{"E2E from scheduled", &s.E2EScheduled}, {"stream close (after last token)", &s.StreamClose},
+	} {
+		if r.of.N == 0 || (r.of == &s.TTFTVisible || r.of == &s.FirstEvent) && *r.of == s.TTFT {
+			continue // nothing, or nothing new
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(r.name), durCell(r.of.Median), interval(r.of.MedianIn), durCell(r.of.P90), durCell(r.of.P99), interval(r.of.P99In),
+			durCell(r.of.Max), countCell(r.of.N),
+		})
+	}
+	return t
+}
+
+func benchFailures(b *Bench) *table {
+	t := &table{id: "failures", title: "Failures", cols: []column{
+		{name: "reason"}, {name: "requests", right: true}, {name: "for example", flex: true, min: 20, wrap: true},
+	}}
+	for _, f := range b.Summary.Failures {
+		t.rows = append(t.rows, []cell{textCell(string(f.Reason)), countCell(f.Count), textCell(f.Example)})
+	}
+	return t
+}
+
+func benchRepeats(b *Bench) *table {
+	t := &table{id: "repeats", cols: []column{
+		{name: ""}, {name: "mean of runs", right: true}, {name: "95 % interval", right: true}, {name: "lowest", right: true, drop: 1}, {name: "highest", right: true, drop: 1},
+	}}
+	runs := 0
+	for _, e := range b.Repeats {
+		if len(e.Values) < 2 || strings.HasPrefix(e.Name, "mean_") || strings.HasSuffix(e.Name, "_scheduled") {
+			continue // those are in the JSON
+		}
+		runs = max(runs, len(e.Values))
+		t.rows = append(t.rows, []cell{
+			textCell(strings.ReplaceAll(e.Name, "_", " ")), textCell(unitText(e.Mean, e.Unit)),
+			textCell(unitText(e.Interval.Lo, e.Unit) + " … " + unitText(e.Interval.Hi, e.Unit)),
+			textCell(unitText(slices.Min(e.Values), e.Unit)), textCell(unitText(slices.Max(e.Values), e.Unit)),
+		})
+	}
+	t.title = fmt.Sprintf("Over %d runs", runs)
+	return t
+}
+
+func unitText(v float64, u bench.Unit) string {
+	switch u {
+	case bench.NS:
+		return metric.Duration(v)
+	case bench.PerSecond:
+		return three(v) + "/s"
+	}
+	return share(v)
+}

@@ -1,0 +1,266 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// The page of a benchmark is made as that of an analysis (html.go), of the same
+// style, plots and tables.
+
+//go:embed benchpage
+var benchFiles embed.FS
+
+var benchScripts = []string{"page/format.js", "page/plot.js", "page/steps.js", "page/tables.js", "benchpage/bench.js"}
+
+const (
+	benchBins = 400   // of the plots over time
+	benchDots = 4_000 // requests shown one by one
+)
+
+var benchTemplate = template.Must(template.Must(pageTemplate.Clone()).ParseFS(benchFiles, "benchpage/*.html"))
+
+type benchPage struct {
+	Title     string
+	Head      []string
+	Cards     []benchCard
+	Facts     []benchPageFact
+	Spreads   []benchSpread
+	Tables    []pageTable
+	Embedding bool
+	AtOnce    bool // see benchData
+	CSS       template.CSS
+	Data      template.JS
+	Scripts   []template.JS
+}
+
+type benchCard struct{ Name, Value, More string }
+
+type benchPageFact struct{ Label, Text, Severity string }
+
+// benchSpread is a distribution, in the page and in its data.
+type benchSpread struct {
+	bench.Distribution
+	ID    string `json:"-"`
+	Title string `json:"title"`
+	Note  string `json:"-"`
+	Limit int64  `json:"limit"` // the objective, 0: none
+}
+
+// benchData is what the plots are drawn from. Latencies are -1 where there is
+// none; both are for requests that failed.
+type benchData struct {
+	*bench.Timeline
+	Steady    []bench.Span     `json:"steady"`
+	Profiled  []bench.Span     `json:"profiled"`
+	At        []int64          `json:"at"`
+	AtOnce    bool             `json:"at_once"` // all were sent at once, so that latencies stand where they end
+	TTFT      []int64          `json:"ttft"`
+	E2E       []int64          `json:"e2e"`
+	Limits    map[string]int64 `json:"limits"`
+	Embedding bool             `json:"embedding"`
+	Spreads   []benchSpread    `json:"spreads"`
+}
+
+// BenchHTML writes a run as one self-contained page.
+func BenchHTML(w io.Writer, b *Bench) error {
+	p := benchPage{Title: "Benchmark", Embedding: b.Summary.Embedding, Head: benchHead(b), Cards: benchCards(b)}
+	if m := oneLine(b.Run.Model); m != "" {
+		p.Title = "Benchmark of " + m
+	}
+	for _, f := range benchFacts(b) {
+		p.Facts = append(p.Facts, benchPageFact{f.label, f.text, f.severity})
+	}
+	d, dots := newBenchData(b)
+	if dots < b.Summary.Requests {
+		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",
+			metric.Count(dots), metric.Count(b.Summary.Requests))})
+	}
+	p.Spreads, p.AtOnce = d.Spreads, d.AtOnce
+	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
+		if len(t.rows) > 0 {
+			p.Tables = append(p.Tables, benchPageTable(t))
+		}
+	}
+	text, err := json.Marshal(d) // escapes <, > and &, so no </script> can stand in it
+	if err != nil {
+		return fmt.Errorf("write benchmark page: %w", err)
+	}
+	p.Data = template.JS(text)
+	var css []string
+	for _, name := range []string{"page/page.css", "benchpage/bench.css"} {
+		css = append(css, string(benchFile(name)))
+	}
+	p.CSS = template.CSS(strings.Join(css, "\n"))
+	for _, name := range benchScripts {
+		p.Scripts = append(p.Scripts, template.JS(benchFile(name)))
+	}
+	var out bytes.Buffer
+	if err := benchTemplate.ExecuteTemplate(&out, "bench.html", &p); err != nil {
+		return fmt.Errorf("write benchmark page: %w", err)
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// benchFile is one of the two folders that stand in the binary.
+func benchFile(name string) []byte {
+	files := pageFiles
+	if strings.HasPrefix(name, "benchpage/") {
+		files = benchFiles
+	}
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the binary was built without its own files
+	}
+	return text
+}
+
+func benchHead(b *Bench) []string {
+	run := b.Run
+	rate := run.RateText()
+	switch rate {
+	case "inf":
+		rate = "all requests at once"
+	case "trace":
+		rate = "at the times of a trace"
+	default:
+		rate += " requests/s"
+	}
+	if run.MaxConcurrency > 0 {
+		rate += fmt.Sprintf(", at most %d at a time", run.MaxConcurrency)
+	}
+	var out []string
+	for _, s := range []string{run.Backend, run.URL, run.Dataset, plural(b.Summary.Requests, "request"), rate, metric.Duration(run.Duration)} {
+		if s != "" {
+			out = append(out, oneLine(s))
+		}
+	}
+	return out
+}
+
+// benchCards are the figures that one looks for first.
+func benchCards(b *Bench) []benchCard {
+	s := b.Summary
+	latency := func(name string, x *bench.Stats) benchCard {
+		if x.N == 0 {
+			return benchCard{name, none, "nothing was measured"}
+		}
+		return benchCard{name, metric.Duration(x.Median), "median; p99 " + metric.Duration(x.P99)}
+	}
+	cards := []benchCard{{"Requests", three(s.RequestRate) + "/s", fmt.Sprintf("%s of %s succeeded", metric.Count(s.Completed), metric.Count(s.Requests))}}
+	if !s.Embedding {
+		cards = append(cards, benchCard{"Output tokens", three(s.OutputRate) + "/s", metric.Count(s.OutputTokens) + " in all"})
+	} else {
+		cards = append(cards, benchCard{"Input tokens", three(s.InputRate) + "/s", metric.Count(s.InputTokens) + " in all"})
+	}
+	if g := s.Goodput; g != nil {
+		cards = append(cards, benchCard{"Goodput", three(g.Rate) + "/s", share(g.Share) + " met " + g.SLO.String() + " ms"})
+	}
+	if !s.Embedding {
+		cards = append(cards, latency("TTFT", &s.TTFT), latency("TPOT", &s.TPOT), latency("ITL", &s.ITL))
+	}
+	cards = append(cards, latency("E2E", &s.E2E))
+	if s.Gate.N > 0 && s.Gate.Max > 0 {
+		cards = append(cards, latency("Client queue", &s.Gate))
+	}
+	return cards
+}
+
+func newBenchData(b *Bench) (*benchData, int) {
+	d := &benchData{
+		Timeline: bench.NewTimeline(b.Records, b.Run, benchBins), Steady: []bench.Span{}, Profiled: append([]bench.Span{}, b.Run.Profiled...),
+		At: []int64{}, TTFT: []int64{}, E2E: []int64{}, Limits: map[string]int64{}, Embedding: b.Summary.Embedding, Spreads: []benchSpread{},
+	}
+	if w := b.Summary.Steady; w != nil {
+		d.Steady = append(d.Steady, w.Span)
+	}
+	if g := b.Summary.Goodput; g != nil {
+		for _, o := range g.SLO {
+			d.Limits[o.Key] = o.Limit
+		}
+	}
+	for _, i := range benchPick(b.Records) {
+		r := &b.Records[i]
+		at, first, last := r.Sent, bench.Never, bench.Never
+		if at == bench.Never {
+			at = r.Released
+		}
+		if r.OK() {
+			if v, ok := r.TTFT(); ok {
+				first = v
+			}
+			if v, ok := r.E2E(); ok {
+				last = v
+			}
+		}
+		d.At, d.TTFT, d.E2E = append(d.At, at), append(d.TTFT, first), append(d.E2E, last)
+	}
+	// In a twentieth of the plot nobody can tell dots from each other.
+	if n := int64(len(d.Running)); len(d.At) > 1 && n > 0 {
+		d.AtOnce = 20*(slices.Max(d.At)-slices.Min(d.At)) < d.Bin*n
+	}
+	titles := map[string]string{"ttft": "TTFT, of requests", "itl": "ITL, of all gaps", "tpot": "TPOT, of requests", "e2e": "E2E, of requests"}
+	for _, s := range bench.Distributions(b.Records, b.Run) {
+		limit := d.Limits[s.Name]
+		if s.Name == "itl" {
+			limit = 0 // that objective is on the longest gap of a request
+		}
+		d.Spreads = append(d.Spreads, benchSpread{Distribution: s, ID: s.Name, Title: titles[s.Name], Note: plural(int(s.N), "value"), Limit: limit})
+	}
+	return d, len(d.At)
+}
+
+// benchPick chooses the requests that are shown one by one: all that failed or
+// were slow, and of the others every so manieth.
+func benchPick(records []bench.Record) []int {
+	all := make([]int, len(records))
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) <= benchDots {
+		return all
+	}
+	slowness := func(i int) int64 {
+		if !records[i].OK() {
+			return 1 << 62
+		}
+		v, _ := records[i].E2E()
+		return v
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return compareDesc(float64(slowness(a)), float64(slowness(b))) })
+	out := all[: benchDots/4 : benchDots/4]
+	rest := all[benchDots/4:]
+	slices.Sort(rest)
+	for k := range benchDots - len(out) {
+		out = append(out, rest[k*len(rest)/(benchDots-benchDots/4)])
+	}
+	return out
+}
+
+func benchPageTable(t *table) pageTable {
+	out := pageTable{ID: t.id, Title: t.title}
+	for _, c := range t.cols {
+		out.Cols = append(out.Cols, pageColumn{Name: c.name, Right: c.right})
+	}
+	for _, row := range t.rows {
+		cells := make([]pageCell, len(row))
+		for i, c := range row {
+			cells[i] = pageCell{Text: c.text, Right: t.cols[i].right}
+			if t.cols[i].right && c.num != 0 {
+				cells[i].Num = fmt.Sprintf("%.6g", c.num)
+			}
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}

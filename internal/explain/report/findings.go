@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// severities are in falling order.
+var severities = []string{"high", "medium", "low", "info"}
+
+// cost is what a finding costs, "" when that is nothing.
+func cost(f *explain.Finding) string {
+	if f.CostNSPerStep <= 0 {
+		return ""
+	}
+	return metric.Duration(f.CostNSPerStep) + " a step"
+}
+
+// stepsOf names the steps of a finding: "" when it is not about steps.
+func stepsOf(f *explain.Finding) string {
+	switch {
+	case f.FirstStep < 0:
+		return ""
+	case f.LastStep < 0:
+		return fmt.Sprintf("from step %d", f.FirstStep)
+	case f.LastStep == f.FirstStep:
+		return fmt.Sprintf("step %d", f.FirstStep)
+	}
+	return fmt.Sprintf("steps %d–%d", f.FirstStep, f.LastStep)
+}
+
+// proof is a piece of evidence as text, and the name that the text does not
+// hold itself, shortened.
+func proof(e *explain.Evidence) (text, name string) {
+	text = oneLine(e.Text)
+	if e.Name != "" && !strings.Contains(text, e.Name) {
+		name = shortenName(oneLine(e.Name), 80)
+		if strings.Contains(text, name) {
+			name = ""
+		}
+	}
+	return text, name
+}
+
+// headline says in one line what was captured.
+func headline(r *explain.Report) []string {
+	s := &r.Source
+	out := []string{plural(len(s.Ranks), "rank")}
+	kinds := map[string]int{}
+	for i := range r.Steps {
+		kinds[r.Steps[i].Kind]++
+	}
+	names := make([]string, 0, len(kinds))
+	for k := range kinds {
+		names = append(names, k)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if kinds[a] != kinds[b] {
+			return kinds[b] - kinds[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, k := range names {
+		names[i] = metric.Count(kinds[k]) + " " + oneLine(k)
+	}
+	switch {
+	case len(r.Steps) == 0:
+		out = append(out, "no steps")
+	case len(names) == 1:
+		out = append(out, names[0]+" "+strings.TrimLeft(plural(len(r.Steps), "step"), "0123456789, "))
+	default:
+		out = append(out, plural(len(r.Steps), "step")+" ("+strings.Join(names, ", ")+")")
+	}
+	if s.SpanNS > 0 {
+		out = append(out, metric.Duration(s.SpanNS))
+	}
+	if s.Device != "" {
+		out = append(out, oneLine(s.Device))
+	}
+	return out
+}
+
+// caveat says what the capture lacks, "" when it is whole.
+func caveat(s *explain.Source) string {
+	switch {
+	case len(s.Missing) > 0:
+		names, more := cut(s.Missing, 12, "")
+		text := "no file of " + oneLine(strings.Join(names, ", "))
+		if more != "" {
+			text += " … (" + more + ")"
+		}
+		return text + ": the figures are of the ranks that are there"
+	case !s.Complete:
+		return "a file ends early: see the findings and notes"
+	}
+	return ""
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return metric.Count(n) + " " + what + "s"
+}
+
+// overall is the time of all ranks and steps, nil when there is none.
+func overall(r *explain.Report) *explain.Time {
+	var sum explain.Time
+	for i := range r.Times {
+		t := &r.Times[i]
+		if t.Kind != allRanks || t.Total == 0 {
+			continue
+		}
+		if t.Rank == allRanks {
+			return &t.Time
+		}
+		sum.Add(&t.Time)
+	}
+	if sum.Total == 0 {
+		return nil
+	}
+	return &sum
+}
+
+// summary is where GPU time goes, in words.
+func summary(t *explain.Time) string {
+	p := split(t)
+	s := fmt.Sprintf("compute %s, transfer %s, wait %s, copy %s, idle %s",
+		share(ratio(p.compute, t.Total)), share(ratio(p.transfer, t.Total)), share(ratio(p.wait, t.Total)),
+		share(ratio(p.copy, t.Total)), share(ratio(p.idle, t.Total)))
+	if why := mostly(t); why != "" {
+		s += " (" + why + " of it)"
+	}
+	return s
+}

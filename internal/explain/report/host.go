@@ -1,0 +1,92 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+func gapsTable(r *explain.Report, limit int) *table {
+	rows, omitted := cut(r.Gaps, limit, " gaps, the longest")
+	t := &table{
+		id: "gaps", title: "Longest idle gaps", omitted: omitted,
+		lead: "Intervals in which a GPU did nothing, with what ran before, what ended it, and what the launching thread did meanwhile.",
+		cols: []column{
+			{name: "rank"}, {name: "step", right: true}, {name: "at", right: true, drop: 3, help: "since the start of the capture"},
+			{name: "length", right: true}, {name: "cause"}, {name: "host meanwhile", flex: true, min: 24, code: true},
+			{name: "before", flex: true, min: 24, code: true, drop: 2}, {name: "ended by", flex: true, min: 24, code: true, drop: 1},
+		},
+	}
+	for i := range rows {
+		g := &rows[i]
+		step := cell{text: dash, num: -1}
+		if g.Step >= 0 {
+			step = cell{text: strconv.Itoa(g.Step), num: float64(g.Step)}
+		}
+		t.rows = append(t.rows, []cell{
+			{text: rankName(r, g.Rank), num: float64(g.Rank)}, step, durCell(g.Start), durCell(g.Dur), textCell(g.Cause),
+			longCell(g.Host), longCell(g.Before), longCell(g.After),
+		})
+	}
+	return t
+}
+
+// longCell shortens names that nobody has shortened yet, such as kernels with
+// all their template arguments.
+func longCell(s string) cell { return nameCell(shortenName(oneLine(s), 60), s) }
+
+func opsTable(ops []explain.CPUOp, id, title string, limit int) *table {
+	rows := slices.Clone(ops)
+	slices.SortStableFunc(rows, func(a, b explain.CPUOp) int { return compareDesc(float64(a.Self), float64(b.Self)) })
+	longest := 0.0
+	for i := range rows {
+		longest = max(longest, finite(rows[i].Share))
+	}
+	rows, omitted := cut(rows, limit, " by self time")
+	t := &table{
+		id: id, title: title, omitted: omitted, lead: "Over all ranks. Self time excludes what was called.",
+		cols: []column{
+			{name: "name", flex: true, min: 30, code: true}, {name: "share", right: true, help: "of the self time of this table"},
+			{name: "", bar: true, page: true}, {name: "self", right: true}, {name: "total", right: true, drop: 1},
+			{name: "count", right: true}, {name: "self a call", right: true, drop: 2},
+		},
+	}
+	for i := range rows {
+		o := &rows[i]
+		t.rows = append(t.rows, []cell{
+			textCell(o.Name), shareCell(o.Share), barCell(segment{"host", ratio(finite(o.Share), longest)}),
+			durCell(o.Self), durCell(o.Total), countCell(o.Count), durCell(ratio(o.Self, o.Count)),
+		})
+	}
+	return t
+}
+
+// launchTable is a list of facts: one row each, only what applies.
+func launchTable(l explain.Launch) *table {
+	t := &table{id: "launches", title: "Launches", cols: []column{{flex: true, min: 30}, {right: true}, {flex: true, wrap: true}}}
+	if l.Calls == 0 && l.Unlaunched == 0 && l.EmptyGraphs == 0 {
+		return t
+	}
+	add := func(what string, n int, more string) {
+		t.rows = append(t.rows, []cell{textCell(what), countCell(n), textCell(more)})
+	}
+	add("calls that start GPU work", l.Calls, metric.Duration(l.Total)+" in all, median "+metric.Duration(l.Median))
+	if l.GraphCalls > 0 {
+		add("of these, graph launches", l.GraphCalls, metric.Count(l.GraphOps)+" operations started by them")
+	}
+	if l.Calls > 0 {
+		add("kernels shorter than their launch call", l.Shorter, metric.Duration(l.ShorterTime)+" spent in those calls")
+		t.rows = append(t.rows, []cell{
+			textCell("from the call to the start on the device"), durCell(l.Delay), textCell("median, from the call's end"),
+		})
+	}
+	if l.Unlaunched > 0 {
+		add("GPU work without a recorded launch", l.Unlaunched, "its idle time has no cause")
+	}
+	if l.EmptyGraphs > 0 {
+		add("graph launches without any GPU work", l.EmptyGraphs, "the trace lost it")
+	}
+	return t
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// The page is one file without a network: its style and scripts stand in it,
+// and a content security policy forbids it to load anything. Go makes the
+// findings and the tables (so they are there without JavaScript, and printed);
+// the scripts draw the plots over steps and make tables sort and filter.
+
+//go:embed page
+var pageFiles embed.FS
+
+// scripts in the order in which they build on each other.
+var scripts = []string{"format.js", "plot.js", "steps.js", "heat.js", "bars.js", "memory.js", "tables.js", "page.js"}
+
+const (
+	pageRows = 400     // rows a table of the page may have
+	pageMax  = 5 << 20 // bytes of a page
+)
+
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"pct": func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
+	"slug": func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '-'
+		}, strings.ToLower(s))
+	},
+	// at is where a span's value stands in its drawing, 160 wide.
+	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
+	"share": share,
+	"count": metric.Count[int64],
+	"one":   oneLine,
+	"clip":  func(n int, s string) string { return shortenName(oneLine(s), n) },
+	"cost":  cost,
+	"when":  stepsOf,
+	"first": func(e []explain.Evidence) []explain.Evidence { return e[:min(len(e), firstEvidence)] },
+	"rest":  func(e []explain.Evidence) []explain.Evidence { return e[min(len(e), firstEvidence):] },
+	"facts": func(e []explain.Evidence) string { return plural(len(e), "more fact") },
+	"proof": func(e explain.Evidence) (p struct{ Text, Name string }) {
+		p.Text, p.Name = proof(&e)
+		return p
+	},
+}).ParseFS(pageFiles, "page/*.html"))
+
+// HTML writes r as one self-contained page of at most 5 MB. Of captures too
+// large for that it shows what matters most and says what it left out.
+func HTML(w io.Writer, r *explain.Report) error {
+	r = plainReport(r)
+	for l := pageLimits; ; l = l.shrink() {
+		page, err := htmlPage(r, l)
+		if err != nil {
+			return err
+		}
+		if len(page) <= pageMax || l.cells == 1 {
+			_, err = w.Write(page)
+			return err
+		}
+	}
+}
+
+func plainReport(r *explain.Report) *explain.Report {
+	out := plain(reflect.ValueOf(r).Elem()).Interface().(explain.Report)
+	return &out
+}
+
+func htmlPage(r *explain.Report, l limits) ([]byte, error) {
+	data := newPageData(r, l)
+	text, err := json.Marshal(data) // escapes <, > and &, so no </script> can stand in it
+	if err != nil {
+		return nil, fmt.Errorf("write report page: %w", err)
+	}
+	p := page{
+		R: r, Title: "Analysis", Caveat: caveat(&r.Source), Data: template.JS(text), Limit: l,
+		HasGrid: data.Grid.Cols > 0, HasMemory: len(data.Memory) > 0,
+		Severities: severities,
+	}
+	if r.Source.ID != "" {
+		p.Title = "Analysis of " + oneLine(r.Source.ID)
+	}
+	p.Head = headline(r)
+	if all := overall(r); all != nil {
+		parts := split(all)
+		p.Summary, p.Segments = summary(all), parts.segments(all.Total)
+	}
+	p.tables(r, l)
+	p.left(r, data, l)
+	if err := p.parts(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&b, "page.html", &p); err != nil {
+		return nil, fmt.Errorf("write report page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// parts puts style and scripts into the page.
+func (p *page) parts() error {
+	css, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	p.CSS = template.CSS(css)
+	for _, name := range scripts {
+		js, err := pageFiles.ReadFile("page/" + name)
+		if err != nil {
+			return err
+		}
+		p.Scripts = append(p.Scripts, template.JS(js))
+	}
+	return nil
+}
+
+// page is what the template sees.
+type page struct {
+	R          *explain.Report
+	Title      string
+	Caveat     string
+	Head       []string
+	Summary    string
+	Segments   []segment
+	Severities []string
+	Tables     []pageTable
+	ByKind     []classBar
+	LeftOut    []string
+	Others     []PDPage // of the servers that the page is about
+	HasGrid    bool
+	HasMemory  bool
+	Limit      limits
+	CSS        template.CSS
+	Data       template.JS
+	Scripts    []template.JS
+}
+
+type pageTable struct {
+	ID, Title, Lead, Omitted string
+	Legend                   []string
+	Cols                     []pageColumn
+	Rows                     [][]pageCell
+	Names                    bool // some cell has a longer name behind it
+}
+
+type pageColumn struct {
+	Name, Help              string
+	Right, Code, Bar, Graph bool
+}
+
+// pageCell: Num is "" where text is what sorts.
+type pageCell struct {
+	Text, Full, Num string
+	Code, Right     bool
+	Bar             []segment
+	Span            *span
+}
+
+// classBar is one line of the picture of kernel classes.
+type classBar struct {
+	Kind     string
+	Segments []segment
+}
+
+func (p *page) tables(r *explain.Report, l limits) {
+	for _, t := range sections(r, l.rows, false) {
+		p.Tables = append(p.Tables, pageTableOf(t, l))
+	}
+	rows, kinds := classes(r)
+	for _, k := range kinds {
+		bar := classBar{Kind: k}
+		for _, c := range rows {
+			if row := c.kinds[k]; row != nil {
+				bar.Segments = append(bar.Segments, segment{c.class, finite(row.Share)})
+			}
+		}
+		p.ByKind = append(p.ByKind, bar)
+	}
+}
+
+func pageTableOf(t *table, l limits) pageTable {
+	out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend}
+	for i, c := range t.cols {
+		graph := len(t.rows) > 0 && t.rows[0][i].span != nil
+		out.Cols = append(out.Cols, pageColumn{c.name, c.help, c.right, c.code, c.bar, graph})
+	}
+	for _, row := range t.rows {
+		cells := make([]pageCell, len(row))
+		for i, c := range row {
+			pc := pageCell{Text: c.text, Code: t.cols[i].code && c.text != "", Right: t.cols[i].right, Bar: c.bar, Span: c.span}
+			if c.full != "" {
+				pc.Full = shortenName(c.full, l.name)
+				out.Names = out.Names || c.span == nil
+			}
+			if t.cols[i].right || t.cols[i].bar || c.span != nil || c.num != 0 {
+				pc.Num = fmt.Sprintf("%.6g", c.num)
+			}
+			cells[i] = pc
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+// left collects what the plots do not show one by one.
+func (p *page) left(r *explain.Report, d *pageData, l limits) {
+	if d.Grid.Bucket > 1 {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps stands for %d steps. Bars show their mean, the maps the value furthest from 0.",
+			plural(len(d.Ranks), "rank"), plural(len(r.Steps), "step"), d.Grid.Bucket))
+	}
+	if n := len(d.Lengths.Step); n < len(r.Steps) {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("Step lengths show the longest of each kind in every %d steps (%s of %s).",
+			d.Lengths.Every, metric.Count(n), metric.Count(len(r.Steps))))
+	}
+	if len(d.Memory) < len(r.Memory) {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("The memory timeline shows the %d series with the highest peaks of %d.", len(d.Memory), len(r.Memory)))
+	}
+	for _, t := range p.Tables {
+		if t.Omitted != "" {
+			p.LeftOut = append(p.LeftOut, t.Title+": "+t.Omitted+".")
+		}
+	}
+}

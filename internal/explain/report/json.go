@@ -1,0 +1,74 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// JSON writes r as docs/formats/analysis.md specifies it: indented, the same
+// bytes for the same report, arrays never null. NaN and infinities, which JSON
+// cannot hold, are written as 0: the value that means "not known" for rates.
+// r is not changed.
+func JSON(w io.Writer, r *explain.Report) error {
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // kernel names are full of < and >
+	if err := e.Encode(plain(reflect.ValueOf(r).Elem()).Interface()); err != nil {
+		return fmt.Errorf("write report as json: %w", err)
+	}
+	return b.Flush()
+}
+
+// plain copies v with empty slices for nil ones and finite floats, sharing
+// whatever can hold neither.
+func plain(v reflect.Value) reflect.Value {
+	if !needsPlain(v.Type()) {
+		return v
+	}
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			out.SetFloat(f)
+		}
+	case reflect.Slice:
+		if !v.IsNil() && !needsPlain(v.Type().Elem()) {
+			return v
+		}
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(plain(v.Index(i)))
+		}
+	case reflect.Struct:
+		out.Set(v)
+		for i := range v.NumField() {
+			out.Field(i).Set(plain(v.Field(i)))
+		}
+	default:
+		return v
+	}
+	return out
+}
+
+// needsPlain says whether a value of this type may hold a nil slice or a float.
+// Reports hold no maps or pointers; a test says so.
+func needsPlain(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Float32, reflect.Float64:
+		return true
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if needsPlain(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// What JSON writes reads back as the same report, with empty arrays for nil ones.
+func TestJSONRoundTrip(t *testing.T) {
+	for name, r := range samples() {
+		var b bytes.Buffer
+		if err := JSON(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(b.Bytes(), []byte("null")) {
+			t.Errorf("%s holds a null", name)
+		}
+		var back explain.Report
+		if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+			t.Fatal(err)
+		}
+		if want := plainReport(r); !reflect.DeepEqual(&back, want) {
+			t.Errorf("%s does not read back as it was", name)
+		}
+	}
+}
+
+func TestJSONLeavesReportAlone(t *testing.T) {
+	r := &explain.Report{
+		Findings: []explain.Finding{{Evidence: []explain.Evidence{{Value: math.Inf(-1)}}}},
+		Steps:    []explain.Step{{SlowBy: math.NaN()}},
+	}
+	var b bytes.Buffer
+	if err := JSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsInf(r.Findings[0].Evidence[0].Value, -1) || !math.IsNaN(r.Steps[0].SlowBy) || r.Memory != nil {
+		t.Error("the report was changed")
+	}
+}
+
+// plain copies slices, structs and floats only: a report may not grow anything else.
+func TestReportHoldsNoPointers(t *testing.T) {
+	var walk func(reflect.Type, string)
+	walk = func(typ reflect.Type, path string) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Interface, reflect.Array, reflect.Chan, reflect.Func:
+			t.Errorf("%s is a %s: teach plain about it", path, typ.Kind())
+		case reflect.Slice:
+			walk(typ.Elem(), path+"[]")
+		case reflect.Struct:
+			for i := range typ.NumField() {
+				walk(typ.Field(i).Type, path+"."+typ.Field(i).Name)
+			}
+		}
+	}
+	walk(reflect.TypeFor[explain.Report](), "Report")
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+func collectivesTable(r *explain.Report, limit int) *table {
+	rows := slices.Clone(r.Collectives)
+	slices.SortStableFunc(rows, func(a, b explain.CollectiveRow) int {
+		return compareDesc(float64(a.Wait)+float64(a.Transfer), float64(b.Wait)+float64(b.Transfer))
+	})
+	longest := 0.0
+	for i := range rows {
+		longest = max(longest, float64(rows[i].Wait)+float64(rows[i].Transfer))
+	}
+	rows, omitted := cut(rows, limit, " by total time")
+	t := &table{
+		id: "collectives", title: "Collectives", omitted: omitted, legend: []string{"transfer", "wait"},
+		lead: "Wait is the time before the last rank arrives, transfer the rest; sums over ranks. Only a transfer says how fast the links are.",
+		cols: []column{
+			{name: "collective", flex: true, min: 20}, {name: "group", flex: true, drop: 1}, {name: "kind", help: "of steps", drop: 4}, {name: "size", right: true},
+			{name: "count", right: true}, {name: "matched", right: true, drop: 3, help: "of these, found on every rank of the group"},
+			{name: "in graphs", right: true, drop: 5, help: "of these, replayed inside CUDA graphs"},
+			{name: "", bar: true, drop: 9}, {name: "wait", right: true}, {name: "transfer", right: true},
+			{name: "median", right: true, drop: 1, help: "median transfer of one collective"},
+			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "times the share of it that a link carries"},
+		},
+	}
+	for i := range rows {
+		c := &rows[i]
+		t.rows = append(t.rows, []cell{
+			textCell(c.Op), textCell(group(c)), textCell(c.Kind), bytesCell(c.Bytes), countCell(c.Count), countCell(c.Matched), countCell(c.InGraphs),
+			barCell(segment{"transfer", ratio(c.Transfer, longest)}, segment{"wait", ratio(c.Wait, longest)}),
+			durCell(c.Wait), durCell(c.Transfer), durCell(c.Median), rateCell(c.AlgGBs), rateCell(c.BusGBs),
+		})
+	}
+	return t
+}
+
+// group is the name of a collective's group with its size, once.
+func group(c *explain.CollectiveRow) string {
+	if c.Size <= 0 || c.Group == "" || strings.HasPrefix(c.Group, "[") {
+		return c.Group
+	}
+	return c.Group + " ×" + metric.Count(c.Size)
+}
+
+// stepKinds lists the kinds of rows, "all" first. With one kind beside it,
+// "all" says everything.
+func stepKinds[T any](rows []T, kind func(*T) string) []string {
+	var out []string
+	for i := range rows {
+		if k := kind(&rows[i]); !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, allRanks), strings.TrimPrefix(b, allRanks))
+	})
+	if len(out) == 2 && out[0] == allRanks {
+		return out[:1]
+	}
+	return out
+}
+
+// classOf is what one class took in steps of each kind.
+type classOf struct {
+	class string
+	kinds map[string]*explain.ClassRow
+	most  float64 // total over all kinds, which orders the classes
+}
+
+func classes(r *explain.Report) (rows []classOf, kinds []string) {
+	kinds = stepKinds(r.Classes, func(c *explain.ClassRow) string { return c.Kind })
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		at := slices.IndexFunc(rows, func(o classOf) bool { return o.class == c.Class })
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, classOf{class: c.Class, kinds: map[string]*explain.ClassRow{}})
+		}
+		rows[at].kinds[c.Kind] = c
+		rows[at].most = max(rows[at].most, float64(c.Total))
+	}
+	slices.SortStableFunc(rows, func(a, b classOf) int { return compareDesc(a.most, b.most) })
+	return rows, kinds
+}
+
+// classesTable has a row a class and a share a step kind, so that kinds stand
+// side by side.
+func classesTable(r *explain.Report, limit int) *table {
+	rows, kinds := classes(r)
+	longest := 0.0
+	for i := range r.Classes {
+		longest = max(longest, finite(r.Classes[i].Share))
+	}
+	rows, omitted := cut(rows, limit, " classes, by total time")
+	t := &table{
+		id: "classes", title: "Kernel classes", omitted: omitted,
+		lead: "Shares of the summed GPU time of all steps, and of steps of one kind. Communication includes waiting.",
+		cols: []column{{name: "class"}},
+	}
+	for i, k := range kinds {
+		t.cols = append(t.cols, column{name: k, right: true})
+		if i == 0 {
+			t.cols = append(t.cols, column{bar: true, drop: 2})
+		}
+	}
+	t.cols = append(t.cols, column{name: "total", right: true}, column{name: "count", right: true, drop: 1})
+	for _, c := range rows {
+		cells := []cell{textCell(c.class)}
+		for i, k := range kinds {
+			share := 0.0
+			if row := c.kinds[k]; row != nil {
+				share = finite(row.Share)
+			}
+			cells = append(cells, shareCell(share))
+			if i == 0 {
+				cells = append(cells, barCell(segment{c.class, ratio(share, longest)}))
+			}
+		}
+		first := c.kinds[kinds[0]]
+		if first == nil {
+			first = &explain.ClassRow{}
+		}
+		t.rows = append(t.rows, append(cells, durCell(first.Total), countCell(first.Count)))
+	}
+	return t
+}
+
+func kernelsTable(r *explain.Report, limit int) *table {
+	rows := slices.Clone(r.Kernels)
+	// A kernel has a row over all steps, and one a kind: short tables show the first only.
+	kinds := stepKinds(rows, func(k *explain.KernelRow) string { return k.Kind })
+	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
+		rows = slices.DeleteFunc(rows, func(k explain.KernelRow) bool { return k.Kind != allRanks })
+	}
+	slices.SortStableFunc(rows, func(a, b explain.KernelRow) int { return compareDesc(float64(a.Total), float64(b.Total)) })
+	longest := 0.0
+	for i := range rows {
+		longest = max(longest, finite(rows[i].Share))
+	}
+	rows, omitted := cut(rows, limit, " kernels, by total time")
+	t := &table{
+		id: "kernels", title: "Top kernels", omitted: omitted,
+		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's.",
+		cols: []column{
+			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 6}, {name: "kind", help: "of steps", drop: 7},
+			{name: "share", right: true}, {name: "", bar: true, page: true}, {name: "total", right: true}, {name: "count", right: true},
+			{name: "median", right: true}, {name: "p99", right: true, drop: 1},
+			{name: "min – median – p99 – max", page: true, help: "on a logarithmic scale common to the column"},
+			{name: "spread", right: true, drop: 5},
+			{name: "TFLOP/s", right: true, drop: 2}, {name: "GB/s", right: true, drop: 3},
+			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
+		},
+	}
+	for i := range rows {
+		k := &rows[i]
+		timed := cell{text: dash, num: -1}
+		if finite(k.Timed) > 0 {
+			timed = shareCell(k.Timed)
+		}
+		t.rows = append(t.rows, []cell{
+			nameCell(k.Short, k.Name), textCell(k.Class), textCell(k.Kind), shareCell(k.Share),
+			barCell(segment{k.Class, ratio(finite(k.Share), longest)}), durCell(k.Total), countCell(k.Count),
+			durCell(k.Median), durCell(k.P99), spanCell(k), excessCell(k.Spread),
+			rateCell(k.TFLOPs), rateCell(k.GBs), timed,
+		})
+	}
+	scaleSpans(t.rows, 9)
+	return t
+}
+
+// spanCell keeps a kernel's durations as logarithms: they differ by decades.
+func spanCell(k *explain.KernelRow) cell {
+	log := func(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
+	full := fmt.Sprintf("min %s, median %s, p99 %s, max %s", metric.Duration(k.Min), metric.Duration(k.Median), metric.Duration(k.P99), metric.Duration(k.Max))
+	return cell{full: full, num: float64(k.Median), span: &span{log(k.Min), log(k.Median), log(k.P99), log(k.Max)}}
+}
+
+// scaleSpans brings all spans of column col to 0…1.
+func scaleSpans(rows [][]cell, col int) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, row := range rows {
+		lo, hi = min(lo, row[col].span.Min), max(hi, row[col].span.Max)
+	}
+	width := max(hi-lo, 1e-9)
+	for _, row := range rows {
+		s := row[col].span
+		for _, v := range []*float64{&s.Min, &s.Median, &s.P99, &s.Max} {
+			*v = (*v - lo) / width
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// The layer-wise view: three tables, of captures with layer-wise markers only.
+
+// onDevice tells whether the report has GPU work; without, host time is shown.
+func onDevice(r *explain.Report) bool {
+	for i := range r.Layers.Totals {
+		if r.Layers.Totals[i].GPU > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+const layersOnHost = "No GPU work was recorded: these are lengths of ranges on the host, a step and rank, with all that is inside."
+
+// cellIf is a dash unless shown.
+func cellIf(shown bool, c cell) cell {
+	if !shown {
+		return cell{text: dash, num: -1}
+	}
+	return c
+}
+
+func layerTotalsTable(r *explain.Report) *table {
+	t := &table{
+		id: "layer-wise", title: "What layer-wise markers cover",
+		lead: "Summed time of kernels and copies, the mean over steps and ranks; those outside of steps are of the whole window. Kernels of replayed graphs have no ranges of their own.",
+		cols: []column{
+			{name: "kind", help: "of steps"}, {name: "steps", right: true, help: "over all ranks", drop: 2}, {name: "GPU a step", right: true},
+			{name: "in modules", right: true, help: "launched inside the range of a module"}, {name: "elsewhere", right: true},
+			{name: "in graphs", right: true, help: "of all, replayed by graph launches"},
+			{name: "host a step", right: true, help: "length of the step on the host", drop: 1}, {name: "host in modules", right: true, drop: 1},
+		},
+	}
+	gpu := onDevice(r)
+	if !gpu {
+		t.lead = layersOnHost
+	}
+	for i := range r.Layers.Totals {
+		l := &r.Layers.Totals[i]
+		in := cellIf(l.Host > 0, shareCell(ratio(l.InRange, l.Host)))
+		t.rows = append(t.rows, []cell{
+			textCell(l.Kind), countCell(l.Steps), cellIf(gpu, durCell(l.GPU)), cellIf(gpu, shareCell(ratio(l.InModule, l.GPU))),
+			cellIf(gpu, shareCell(ratio(l.GPU-l.InModule, l.GPU))), cellIf(gpu, shareCell(ratio(l.Graphs, l.GPU))),
+			cellIf(l.Host > 0, durCell(l.Host)), in,
+		})
+	}
+	return t
+}
+
+// cutEach keeps the longest rows of each step kind, in the order they had.
+func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64), what string) ([]T, string) {
+	if limit <= 0 || len(rows) <= limit {
+		return rows, ""
+	}
+	by := map[string][]float64{}
+	for i := range rows {
+		k, s := of(&rows[i])
+		by[k] = append(by[k], finite(s))
+	}
+	for _, s := range by {
+		slices.SortFunc(s, compareDesc)
+	}
+	var out []T
+	taken := map[string]int{}
+	for i := range rows {
+		k, s := of(&rows[i])
+		if n := min(limit, len(by[k])); finite(s) >= by[k][n-1] && taken[k] < limit {
+			taken[k]++
+			out = append(out, rows[i])
+		}
+	}
+	if len(out) == len(rows) {
+		return rows, ""
+	}
+	return out, leftOut(len(out), len(rows), what)
+}
+
+func layersTable(r *explain.Report, limit int) *table {
+	rows, omitted := cutEach(r.Layers.Layers, limit, func(l *explain.LayerRow) (string, float64) { return l.Kind, l.Share }, " layers: the longest of each kind of step; --layers shows all")
+	t := &table{
+		id: "layers", title: "Layers", omitted: omitted,
+		lead: "Each with all modules in it: GPU work by the range that launched it, a step and rank. × like: against the median of the layers with the same modules, on the rank where it is most.",
+		cols: []column{
+			{name: "kind", help: "of steps"}, {name: "layer", flex: true, min: 18, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
+			{name: "", bar: true, drop: 8}, {name: "GPU", right: true}, {name: "wait", right: true, drop: 4, help: "of it, waiting in collectives"},
+			{name: "× like", right: true, drop: 1}, {name: "host", right: true, drop: 2, help: "length of its ranges on the host"}, {name: "kernels", right: true, drop: 3},
+			{name: "calls", right: true, page: true}, {name: "parameters", right: true, drop: 6, help: "elements, one rank's part"},
+			{name: "spread", right: true, drop: 5, help: "own time of the slowest rank over the fastest's, minus 1"}, {name: "slowest", drop: 7, help: "rank"},
+		},
+	}
+	longest := 0.0
+	for i := range rows {
+		longest = max(longest, finite(rows[i].Share))
+	}
+	gpu := onDevice(r)
+	if !gpu {
+		t.lead = layersOnHost
+	}
+	for i := range rows {
+		l := &rows[i]
+		like := cell{text: dash, num: -1}
+		if of := finite(l.OfLike); of > 0 {
+			like = cell{text: strconv.FormatFloat(of, 'f', 2, 64), num: of}
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(l.Kind), textCell(l.Stack + "." + strconv.Itoa(l.Layer)), layerShare(l.Share), barCell(segment{"compute", ratio(finite(l.Share), longest)}),
+			cellIf(gpu, durCell(l.GPU)), cellIf(gpu && l.Wait > 0, durCell(l.Wait)), like, durCell(l.Host), cellIf(gpu, meanCell(l.Kernels)), meanCell(l.Calls),
+			elementsCell(l.Elements), spreadCell(l.Slowest, l.Spread), slowestCell(r, l.Slowest, l.Spread),
+		})
+	}
+	return t
+}
+
+func modulesTable(r *explain.Report, limit int) *table {
+	rows, omitted := cutEach(r.Layers.Modules, limit, func(m *explain.ModuleRow) (string, float64) { return m.Kind, m.Share }, " modules: the longest of each kind of step; --layers shows all")
+	t := &table{
+		id: "modules", title: "Modules by kind", omitted: omitted,
+		lead: "All layers together, a step and rank. GPU holds what is inside, self does not. Parameters are elements (types are not recorded), one rank's part of all layers.",
+		cols: []column{
+			{name: "kind", help: "of steps"}, {name: "module", flex: true, min: 24, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
+			{name: "", bar: true, page: true}, {name: "GPU", right: true}, {name: "self", right: true, help: "launched in no range inside it"},
+			{name: "wait", right: true, page: true, help: "of it, waiting in collectives"},
+			{name: "calls", right: true, drop: 3}, {name: "each", right: true, drop: 1, help: "of one call"}, {name: "kernels", right: true, drop: 6},
+			{name: "mostly", drop: 7, help: "class of the kernels that take most of it"}, {name: "host", right: true, drop: 2, help: "length of its ranges on the host"},
+			{name: "host self", right: true, page: true}, {name: "parameters", right: true, drop: 4}, {name: "inputs", drop: 5, help: "sizes, the most frequent"},
+			{name: "variants", right: true, page: true, help: "of inputs"}, {name: "TFLOP/s", right: true, drop: 8, help: "of linear layers, over their matrix products"},
+			{name: "spread", right: true, drop: 9, help: "own time of the slowest rank over the fastest's, minus 1"}, {name: "slowest", page: true, help: "rank"},
+			{name: "settings", page: true, code: true},
+		},
+	}
+	longest := 0.0
+	for i := range rows {
+		longest = max(longest, finite(rows[i].Share))
+	}
+	gpu := onDevice(r)
+	if !gpu {
+		t.lead = layersOnHost
+	}
+	for i := range rows {
+		m := &rows[i]
+		inputs := cmp.Or(m.Inputs, dash)
+		if m.Varied > 1 {
+			inputs += " …"
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(m.Kind), textCell(m.Name), layerShare(m.Share), barCell(segment{"compute", ratio(finite(m.Share), longest)}),
+			cellIf(gpu, durCell(m.GPU)), cellIf(gpu, durCell(m.Self)), cellIf(gpu && m.Wait > 0, durCell(m.Wait)),
+			meanCell(m.Calls), durCell(m.Each), cellIf(gpu, meanCell(m.Kernels)), textCell(cmp.Or(m.Class, dash)), durCell(m.Host), durCell(m.HostSelf),
+			elementsCell(m.Elements), nameCell(shortenName(oneLine(inputs), 28), inputs), countCell(m.Varied), rateCell(m.TFLOPs),
+			spreadCell(m.Slowest, m.Spread), slowestCell(r, m.Slowest, m.Spread), longCell(m.Static),
+		})
+	}
+	return t
+}
+
+// meanCell shows a count a step, with decimals only where it is no whole number.
+func meanCell(v float64) cell {
+	v = finite(v)
+	if v == float64(int64(v)) {
+		return countCell(int64(v))
+	}
+	return cell{text: three(v), num: v}
+}
+
+// elementsCell shows counts as 58.7 M.
+func elementsCell(n int64) cell {
+	if n <= 0 {
+		return cell{text: dash, num: -1}
+	}
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{" G", 1e9}, {" M", 1e6}, {" k", 1e3}} {
+		if float64(n) >= u.size {
+			return cell{text: three(float64(n)/u.size) + u.name, num: float64(n)}
+		}
+	}
+	return countCell(n)
+}
+
+// layerShare is a dash where there is no whole to be a share of: host time
+// outside of steps.
+func layerShare(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
+
+func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
+
+// slowestCell names a rank only where it differs from the others.
+func slowestCell(r *explain.Report, slowest int, spread float64) cell {
+	if slowest < 0 || finite(spread) < 0.02 {
+		return cell{text: dash, num: -1}
+	}
+	return cell{text: rankName(r, slowest), num: float64(slowest)}
+}

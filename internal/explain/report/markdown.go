@@ -1,0 +1,154 @@
+package report
+
+import (
+	"bufio"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// Markdown writes r for GitHub and GitLab: findings and the first tables open,
+// the others folded, so that a comment on a merge request stays short.
+func Markdown(w io.Writer, r *explain.Report, o Options) error {
+	b := bufio.NewWriter(w)
+	title := "Analysis"
+	if r.Source.ID != "" {
+		title += " of " + codeSpan(r.Source.ID, false)
+	}
+	write := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString(p)
+		}
+		b.WriteByte('\n')
+	}
+	write("## ", title, "\n")
+	head := headline(r)
+	for i := range head {
+		head[i] = escapeMarkdown(head[i])
+	}
+	write(strings.Join(head, " · "))
+	if c := caveat(&r.Source); c != "" {
+		write("\n**Incomplete:** ", escapeMarkdown(c))
+	}
+	if all := overall(r); all != nil {
+		write("\nGPU time: ", escapeMarkdown(summary(all)))
+	}
+	write("")
+	if len(r.Findings) == 0 {
+		write("Nothing stands out.")
+	}
+	for i := range r.Findings {
+		markdownFinding(write, &r.Findings[i], o.All)
+	}
+	const open = 2 // tables shown unfolded
+	for i, s := range sections(r, o.rows(), o.Layers) {
+		markdownTable(write, s, i >= open)
+	}
+	return b.Flush()
+}
+
+func markdownFinding(write func(...string), f *explain.Finding, all bool) {
+	line := "- **" + escapeMarkdown(strings.ToUpper(oneLine(f.Severity))) + "** " + escapeMarkdown(oneLine(f.Title))
+	if c := cost(f); c != "" {
+		line += " (**" + c + "**)"
+	}
+	write(line)
+	evidence := f.Evidence
+	if !all {
+		evidence, _ = cut(evidence, firstEvidence, "")
+	}
+	for i := range evidence {
+		text, name := proof(&evidence[i])
+		line := "  - " + escapeMarkdown(text)
+		if name != "" {
+			line += ": " + codeSpan(name, false)
+		}
+		write(line)
+	}
+	if n := len(f.Evidence) - len(evidence); n > 0 {
+		write("  - and ", plural(n, "more fact"))
+	}
+}
+
+func markdownTable(write func(...string), s *table, folded bool) {
+	idx := make([]int, 0, len(s.cols))
+	for i, c := range s.cols {
+		if !c.page && !c.bar {
+			idx = append(idx, i)
+		}
+	}
+	t := &table{cols: s.cols, rows: s.rows}
+	t.take(idx)
+	head := s.title
+	if s.omitted != "" {
+		head += " (" + s.omitted + ")"
+	}
+	if folded { // Markdown is not read inside this line
+		write("\n<details><summary>", html.EscapeString(head), "</summary>\n")
+	} else {
+		write("\n### ", escapeMarkdown(head), "\n")
+	}
+	if s.lead != "" {
+		write(escapeMarkdown(s.lead), "\n")
+	}
+	names, rule := make([]string, len(t.cols)), make([]string, len(t.cols))
+	for i, c := range t.cols {
+		names[i], rule[i] = escapeMarkdown(c.name), "---"
+		if c.right {
+			rule[i] = "--:"
+		}
+	}
+	write("| ", strings.Join(names, " | "), " |")
+	write("| ", strings.Join(rule, " | "), " |")
+	for _, row := range t.rows {
+		out := make([]string, len(row))
+		for i, c := range row {
+			if t.cols[i].code && c.text != "" && c.text != dash {
+				out[i] = codeSpan(c.text, true)
+			} else {
+				out[i] = escapeMarkdown(c.text)
+			}
+		}
+		write("| ", strings.Join(out, " | "), " |")
+	}
+	if folded {
+		write("\n</details>")
+	}
+}
+
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
+	`&`, `&amp;`, `<`, `&lt;`, `>`, `&gt;`,
+)
+
+// escapeMarkdown makes text mean itself, in a table cell too.
+func escapeMarkdown(s string) string { return markdownEscapes.Replace(oneLine(s)) }
+
+// codeSpan shows s literally. In a table a pipe ends the cell even inside a
+// code span, unless a backslash stands before it (GFM, section 4.10); the span
+// then shows the pipe alone.
+func codeSpan(s string, cell bool) string {
+	s = oneLine(s)
+	if s == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range s {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		s = " " + s + " "
+	}
+	if cell {
+		s = strings.ReplaceAll(s, "|", `\|`)
+	}
+	return fence + s + fence
+}

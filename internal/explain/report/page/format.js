@@ -1,0 +1,61 @@
+// @ts-check
+"use strict";
+// Numbers for people, with the same text as Go's internal/base/metric gives them.
+
+/** Whole thousands apart. @param {string} s */
+function groupDigits(s) {
+  const [whole, rest] = s.split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return rest === undefined ? grouped : grouped + "." + rest;
+}
+
+/** Three significant digits, whole digits never dropped. @param {number} v */
+function digits3(v) {
+  if (v === 0) return "0";
+  let exp = Math.floor(Math.log10(Math.abs(v)));
+  if (Math.abs(v) >= Math.pow(10, exp + 1) * (1 - 0.0005)) exp++;
+  return groupDigits(v.toFixed(Math.min(Math.max(2 - exp, 0), 20)));
+}
+
+/** @param {number} v @param {[number, string][]} units descending */
+function scaled(v, units) {
+  const last = units[units.length - 1];
+  if (v === 0) return "0 " + last[1];
+  for (const [size, name] of units) {
+    if (Math.abs(v) / size >= 0.9995) {
+      const text = size === 1 && Number.isInteger(v) ? groupDigits(String(v)) : digits3(v / size);
+      return text + " " + name;
+    }
+  }
+  return digits3(v) + " " + last[1];
+}
+
+/** Nanoseconds. @param {number} ns */
+function duration(ns) {
+  return scaled(ns, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
+}
+
+/** Powers of 1000. @param {number} n */
+function bytes(n) {
+  return scaled(n, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+}
+
+/** A fraction. @param {number} f */
+function percent(f) {
+  return digits3(f * 100) + " %";
+}
+
+/** A difference, with its sign. @param {number} ns */
+function signed(ns) {
+  return (ns > 0 ? "+" : "") + duration(ns);
+}
+
+/** Round ticks from 0 to about max: 1, 2 or 5 times a power of ten. @param {number} max @param {number} n */
+function ticks(max, n) {
+  if (!(max > 0)) return [0];
+  const raw = max / n, power = Math.pow(10, Math.floor(Math.log10(raw)));
+  const unit = [1, 2, 5, 10].find((u) => u * power >= raw * 0.999) || 10;
+  const out = [];
+  for (let v = 0; v <= max * 1.0001; v += unit * power) out.push(v);
+  return out;
+}

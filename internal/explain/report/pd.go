@@ -1,0 +1,209 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// Prefill and decode apart: the two sides of a system beside each other, what went
+// between them, and which limits it.
+
+const pdTitle = "Prefill and decode apart"
+
+// PDText writes pd for people on a terminal.
+func PDText(w io.Writer, pd *explain.PD, o Options) error {
+	b := bufio.NewWriter(w)
+	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: true}
+	t.line(t.p.bold(pdTitle))
+	t.findings(&explain.Report{Findings: pd.Findings})
+	for _, s := range pdSections(pd, o.rows()) {
+		t.table(s)
+	}
+	return b.Flush()
+}
+
+// PDMarkdown writes pd as Markdown.
+func PDMarkdown(w io.Writer, pd *explain.PD, o Options) error {
+	b := bufio.NewWriter(w)
+	write := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString(p)
+		}
+		b.WriteByte('\n')
+	}
+	write("## ", pdTitle, "\n")
+	for i := range pd.Findings {
+		markdownFinding(write, &pd.Findings[i], true)
+	}
+	for _, s := range pdSections(pd, o.rows()) {
+		markdownTable(write, s, false)
+	}
+	return b.Flush()
+}
+
+// PlainPD makes pd fit for JSON: no null, no NaN.
+func PlainPD(pd *explain.PD) explain.PD {
+	return plain(reflect.ValueOf(pd).Elem()).Interface().(explain.PD)
+}
+
+// PDPage is the page of one server.
+type PDPage struct{ Name, File string }
+
+// PDHTML writes pd as one self-contained page. Others lists the servers' own pages.
+func PDHTML(w io.Writer, pd *explain.PD, others []PDPage) error {
+	clean := PlainPD(pd)
+	r := &explain.Report{Findings: clean.Findings}
+	data, err := json.Marshal(newPageData(r, pageLimits)) // escapes <, > and &
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	p := page{R: r, Title: pdTitle, Data: template.JS(data), Limit: pageLimits, Severities: severities, Others: others}
+	for _, side := range []struct {
+		role string
+		s    *explain.PDSide
+	}{{"prefill", &clean.Prefill}, {"decode", &clean.Decode}} {
+		p.Head = append(p.Head, plural(len(side.s.Servers), side.role+" server"), plural(side.s.Steps, "step"))
+	}
+	for _, t := range pdSections(&clean, pageRows) {
+		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
+	}
+	if err := p.parts(); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&b, "page.html", &p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+func pdSections(pd *explain.PD, limit int) (out []*table) {
+	for _, t := range []*table{pdSidesTable(pd), pdQueuesTable(pd), pdTransferTable(pd), notesTable(&explain.Report{Notes: pd.Notes}, limit)} {
+		if len(t.rows) > 0 {
+			t.prune()
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// eachServer calls f with each server, and with each side as a whole where it has
+// several.
+func eachServer(pd *explain.PD, f func(role string, s *explain.PDServer)) {
+	for _, side := range []struct {
+		role string
+		s    *explain.PDSide
+	}{{"prefill", &pd.Prefill}, {"decode", &pd.Decode}} {
+		if n := len(side.s.Servers); n > 1 {
+			all := explain.PDServer{
+				Name: "all " + strconv.Itoa(n), Steps: side.s.Steps, Stepping: side.s.Stepping, Busy: side.s.Busy, TokensPerS: side.s.TokensPerS, Queue: side.s.Queue,
+			}
+			f(side.role, &all)
+		}
+		for i := range side.s.Servers {
+			f(side.role, &side.s.Servers[i])
+		}
+	}
+}
+
+func pdSidesTable(pd *explain.PD) *table {
+	t := &table{
+		id: "pd-sides", title: "The two sides",
+		lead: "Each server over its own window. In steps: a forward step is under way; GPU busy: kernels run. Tokens are the prompts' on prefill servers, generated ones on decode servers.",
+		cols: []column{
+			{name: "side"}, {name: "server"}, {name: "ranks", right: true, drop: 4}, {name: "steps", right: true}, {name: "window", right: true},
+			{name: "in steps", right: true}, {name: "GPU busy", right: true}, {name: "a step", right: true, drop: 1, help: "median, to the next step's start"},
+			{name: "batch", right: true, help: "requests a step, mean"}, {name: "most", right: true, drop: 2, help: "requests in a step"}, {name: "tokens/s", right: true},
+			{name: "other steps", right: true, page: true, help: "of the other side's kind"},
+		},
+	}
+	eachServer(pd, func(role string, s *explain.PDServer) {
+		t.rows = append(t.rows, []cell{
+			textCell(role), textCell(s.Name), cellIf(s.Ranks > 0, countCell(s.Ranks)), countCell(s.Steps), cellIf(s.WindowNS > 0, durCell(s.WindowNS)),
+			shareCell(s.Stepping), shareCell(s.Busy), cellIf(s.Period > 0, durCell(s.Period)),
+			rateCell(s.Batch), cellIf(s.BatchMax > 0, countCell(s.BatchMax)), rateCell(s.TokensPerS), cellIf(s.Ranks > 0, countCell(s.OtherSteps)),
+		})
+	})
+	return t
+}
+
+func pdQueuesTable(pd *explain.PD) *table {
+	t := &table{
+		id: "pd-queues", title: "Who waits for what",
+		lead: "Requests, means over the looks at /v1/loads in the recorded time. Place: memory for its keys and values, and one of the requests that a decode server would run; prefill begins when a request has one.",
+		cols: []column{
+			{name: "side"}, {name: "server"}, {name: "looks", right: true, drop: 1}, {name: "running", right: true}, {name: "at most", right: true, drop: 2, help: "as many as it would run"},
+			{name: "for a batch", right: true}, {name: "for a place", right: true}, {name: "in transfer", right: true}, {name: "KV used", right: true, help: "at most, of the fullest rank"},
+		},
+	}
+	if pd.Prefill.Queue.Samples+pd.Decode.Queue.Samples == 0 {
+		return t
+	}
+	count := func(v float64) cell { return cell{text: strconv.FormatFloat(finite(v), 'f', 1, 64), num: finite(v)} }
+	eachServer(pd, func(role string, s *explain.PDServer) {
+		q := &s.Queue
+		known := func(c cell) cell { return cellIf(q.Samples > 0, c) }
+		place, moving := q.Bootstrap, q.Inflight
+		if role == "decode" {
+			place, moving = q.Prealloc+q.Retracted, q.Transfer
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(role), textCell(s.Name), known(countCell(q.Samples)), cellIf(role == "decode" || q.Running > 0, known(count(q.Running))), cellIf(q.MostRunning > 0, countCell(q.MostRunning)),
+			known(count(q.Waiting)), known(count(place)), known(count(moving)), known(shareCell(q.KVUsage)),
+		})
+	})
+	return t
+}
+
+func pdTransferTable(pd *explain.PD) *table {
+	t := &table{id: "pd-transfer", title: "Transfer of keys and values", cols: []column{{name: ""}, {name: "", right: true}, {name: "", flex: true, wrap: true, min: 30}}}
+	x := &pd.Transfer
+	if x.Seen == 0 {
+		return t
+	}
+	row := func(name, value, more string) {
+		t.rows = append(t.rows, []cell{textCell(name), textCell(value), textCell(more)})
+	}
+	with := "their two sides by " + x.By
+	if x.By == "" {
+		with = "recorded on one side alone"
+	}
+	row("requests", metric.Count(x.Whole), fmt.Sprintf("whole, of %s seen; %s", metric.Count(x.Seen), with))
+	if x.Whole > 0 {
+		row("keys and values", metric.Bytes(x.Bytes), fmt.Sprintf("in %s; %s a request", copiesText(x.Copies), metric.Bytes(x.Bytes/int64(x.Whole))))
+		row("rate", metric.Rate(x.GBs*1e9), "while they moved")
+	}
+	row("sending", share(x.Sending), "of the prefill servers' time")
+	for _, s := range []struct {
+		name string
+		v    *explain.Spread
+		help string
+	}{
+		{"first to last byte", &x.Took, "as layers are computed"},
+		{"exposed", &x.Exposed, "from a request's last prefill kernel until its last byte is there"},
+		{"joined", &x.Joined, "from then to its first decode step"},
+	} {
+		if s.v.N > 0 {
+			row(s.name, metric.Duration(s.v.Median), fmt.Sprintf("median of %s, p99 %s, longest %s: %s", metric.Count(s.v.N), metric.Duration(s.v.P99), metric.Duration(s.v.Max), s.help))
+		}
+	}
+	row("clocks", "", x.Clocks)
+	return t
+}
+
+func copiesText(n int) string {
+	if n == 1 {
+		return "1 copy"
+	}
+	return metric.Count(n) + " copies"
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// apart is a system of one prefill and two decode servers whose names are of no good will.
+func apart() *explain.PD {
+	server := explain.PDServer{Name: "a<b>\x1b[31m|c", Ranks: 1, Steps: 12, WindowNS: 2e9, Stepping: 0.5, Busy: 0.25, TokensPerS: 1234, Period: 5e6, Batch: 3.5, BatchMax: 7,
+		Queue: explain.Queue{Samples: 9, Running: 2.5, MostRunning: 64, Waiting: 1.25, Prealloc: 3, Retracted: 1, Bootstrap: 2, KVUsage: 0.125}}
+	return &explain.PD{
+		Prefill:  explain.PDSide{Servers: []explain.PDServer{server}, Steps: 12, Stepping: 0.5, Busy: 0.25, Queue: server.Queue},
+		Decode:   explain.PDSide{Servers: []explain.PDServer{server, {Name: "idle"}}, Steps: 24, Stepping: math.NaN(), TokensPerS: math.Inf(1), Queue: server.Queue},
+		Transfer: explain.Transfers{Seen: 3, Whole: 1, Copies: 1, By: "rooms", Bytes: 1e6, GBs: 2, Took: explain.Spread{N: 1, Median: 1e6, P99: 2e6, Max: 3e6}, Clocks: "agree"},
+		Limit:    explain.LimitDecode,
+		Findings: []explain.Finding{{Kind: explain.Limits, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "the decode servers limit <it>", Evidence: []explain.Evidence{{Text: "4.0 wait"}}}},
+		Notes:    []explain.Note{{Severity: "info", Text: "a note", Count: 1}},
+	}
+}
+
+// TestPD: the three renderings have the same figures, and no name does harm.
+func TestPD(t *testing.T) {
+	var text, markdown, page bytes.Buffer
+	for _, err := range []error{PDText(&text, apart(), Options{Width: 80}), PDMarkdown(&markdown, apart(), Options{}), PDHTML(&page, apart(), []PDPage{{"x<y>", "all-x.html"}})} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for name, out := range map[string]string{"text": text.String(), "markdown": markdown.String(), "page": page.String()} {
+		for _, want := range []string{"decode servers limit", "4.0 wait", "50.0 %", "25.0 %", "12.5 %", "1.00 MB", "2.00 GB/s", "all 2", "a note", "1 copy"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the %s lacks %q:\n%.3000s", name, want, out)
+			}
+		}
+		if strings.Contains(out, "\x1b") || name != "page" && (strings.Contains(out, "NaN") || strings.Contains(out, "Inf")) { // scripts know NaN
+			t.Errorf("the %s has control characters or no numbers", name)
+		}
+	}
+	for _, bad := range []string{"a<b>", "x<y>", "<it>"} {
+		if strings.Contains(page.String(), bad) {
+			t.Errorf("the page has %q as it is", bad)
+		}
+	}
+	if !strings.Contains(page.String(), `<a href="all-x.html">x&lt;y&gt;</a>`) {
+		t.Error("the page does not lead to the servers' own")
+	}
+	if p := PlainPD(apart()); p.Decode.Stepping != 0 || p.Decode.TokensPerS != 0 || p.Prefill.Busy != 0.25 {
+		t.Errorf("%+v", p.Decode)
+	}
+}

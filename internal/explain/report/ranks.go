@@ -1,0 +1,131 @@
+package report
+
+import (
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// rankName is the label of a rank index; indices that a broken report holds
+// are shown as they are.
+func rankName(r *explain.Report, i int) string {
+	if i >= 0 && i < len(r.Source.Ranks) {
+		return r.Source.Ranks[i]
+	}
+	return "#" + strconv.Itoa(i)
+}
+
+func ranksTable(r *explain.Report, limit int) *table {
+	rows := slices.Clone(r.Ranks)
+	if limit > 0 && len(rows) > limit {
+		named := map[int]bool{}
+		for _, f := range r.Findings {
+			for _, i := range f.Ranks {
+				named[i] = true
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b explain.RankRow) int {
+			if named[a.Rank] != named[b.Rank] {
+				if named[a.Rank] {
+					return -1
+				}
+				return 1
+			}
+			return compareDesc(float64(a.Caused), float64(b.Caused))
+		})
+	}
+	rows, omitted := cut(rows, limit, " ranks: those of findings, then by what they made others wait")
+	t := &table{
+		id: "ranks", title: "Ranks", omitted: omitted,
+		lead: "Medians over steps. A rank that waits is not the late one: look for little wait and much that it made others wait.",
+		cols: []column{
+			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "a step", right: true},
+			{name: "own work", right: true}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
+			{name: "made others wait", right: true, help: "what it made the others wait"},
+			{name: "host gap", right: true, drop: 1, help: "idle because the host came late"},
+			{name: "kernels", right: true, drop: 2}, {name: "last in", right: true, help: "collectives in which it arrived last"},
+			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},
+			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and its uncertainty"},
+			{name: "file", code: true, page: true},
+		},
+	}
+	for i := range rows {
+		row := &rows[i]
+		name := row.Name
+		if name == "" {
+			name = rankName(r, row.Rank)
+		}
+		t.rows = append(t.rows, []cell{
+			{text: oneLine(name), num: float64(row.Rank)}, textCell(row.Stage), countCell(row.Steps), durCell(row.Period),
+			durCell(row.Work), durCell(row.Wait), durCell(row.Caused), durCell(row.HostGap), countCell(row.Kernels),
+			{text: share(ratio(row.Last, row.Collectives)), num: ratio(row.Last, row.Collectives)}, countCell(row.Collectives),
+			clockCell(row), nameCell(path.Base(row.File), row.File),
+		})
+		if row.Collectives == 0 {
+			t.rows[i][9] = cell{text: dash, num: -1}
+		}
+		if row.File == "" {
+			t.rows[i][12] = textCell(dash)
+		}
+	}
+	return t
+}
+
+func clockCell(row *explain.RankRow) cell {
+	if row.ShiftNS == 0 && row.ShiftError == 0 {
+		return cell{text: dash}
+	}
+	s := metric.Duration(row.ShiftNS)
+	if row.ShiftNS > 0 {
+		s = "+" + s
+	}
+	if row.ShiftError > 0 {
+		s += " ± " + metric.Duration(row.ShiftError)
+	}
+	return cell{text: s, num: float64(row.ShiftNS)}
+}
+
+func memoryTable(r *explain.Report, limit int) *table {
+	rows := slices.Clone(r.Memory)
+	slices.SortStableFunc(rows, func(a, b explain.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
+	rows, omitted := cut(rows, limit, " series, by peak")
+	t := &table{
+		id: "memory", title: "Memory", omitted: omitted,
+		cols: []column{
+			{name: "rank"}, {name: "device"}, {name: "peak", right: true}, {name: "at", right: true, help: "since the start of the capture"},
+			{name: "allocations", right: true, drop: 1}, {name: "during", flex: true, code: true, help: "the CPU op that was running at the peak"},
+		},
+	}
+	for i := range rows {
+		m := &rows[i]
+		t.rows = append(t.rows, []cell{
+			{text: rankName(r, m.Rank), num: float64(m.Rank)}, textCell(m.Device), bytesCell(m.Peak),
+			durCell(m.PeakAt), countCell(m.Allocs), textCell(m.PeakOp),
+		})
+	}
+	return t
+}
+
+func notesTable(r *explain.Report, limit int) *table {
+	worth := map[string]int{"loss": 2, "warning": 1}
+	rows := slices.Clone(r.Notes)
+	slices.SortStableFunc(rows, func(a, b explain.Note) int { return worth[b.Severity] - worth[a.Severity] })
+	rows, omitted := cut(rows, limit, " notes, what matters most first")
+	t := &table{
+		id: "notes", title: "Notes", omitted: omitted, lead: "What limits the figures above.",
+		cols: []column{{name: ""}, {name: "times", right: true, drop: 1}, {name: "note", flex: true, wrap: true, min: 30}, {name: "about", flex: true, code: true, drop: 1}},
+	}
+	for i := range rows {
+		n := &rows[i]
+		t.rows = append(t.rows, []cell{
+			{text: n.Severity, num: float64(worth[n.Severity])}, countCell(n.Count), textCell(n.Text), nameCell(path.Base(n.Source), n.Source),
+		})
+		if n.Source == "" {
+			t.rows[i][3] = cell{}
+		}
+	}
+	return t
+}

@@ -1,0 +1,76 @@
+// Package report shows an analysis.Report to people and to programs: as text
+// for a terminal, as Markdown for a merge request, as JSON, and as one
+// self-contained HTML page.
+//
+// Text, Markdown and HTML are three renderings of the same tables (table.go),
+// so a figure reads the same wherever it stands. Numbers get their unit here,
+// through package metric, and nowhere before.
+package report
+
+import "github.com/stepscope/stepscope/internal/explain"
+
+// Options says how much is shown, and where. The zero value fits a log file.
+type Options struct {
+	Width int  // columns of the terminal; 0 means 100
+	Color bool // ANSI colours (Text only)
+	Top   int  // rows a table; 0 means 10
+	All   bool // all rows, all evidence
+	// Layers asks for all rows of the layer-wise tables.
+	Layers bool
+}
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return 100
+	}
+	return max(o.Width, 40)
+}
+
+// rows is the most rows a table may have; 0 means no limit.
+func (o Options) rows() int {
+	if o.All {
+		return 0
+	}
+	if o.Top <= 0 {
+		return 10
+	}
+	return o.Top
+}
+
+// allRanks is the label of rows that sum over ranks, and the kind of rows that
+// take all steps together.
+const allRanks = "all"
+
+// sections are all tables of a report, in the order in which one asks. Empty
+// ones are left out.
+func sections(r *explain.Report, limit int, layers bool) []*table {
+	var out []*table
+	layerLimit := limit
+	if layers {
+		layerLimit = 0
+	}
+	for _, t := range []*table{
+		timesTable(r, limit),
+		idleTable(r, limit),
+		stepsTable(r, limit),
+		ranksTable(r, limit),
+		collectivesTable(r, limit),
+		layerTotalsTable(r),
+		layersTable(r, layerLimit),
+		modulesTable(r, layerLimit),
+		classesTable(r, limit),
+		kernelsTable(r, limit),
+		gapsTable(r, limit),
+		opsTable(r.CPU.Ops, "ops", "CPU ops", limit),
+		opsTable(r.CPU.Frames, "frames", "Python frames", limit),
+		launchTable(r.CPU.Launch),
+		memoryTable(r, limit),
+		notesTable(r, limit),
+	} {
+		if len(t.rows) > 0 {
+			t.prune()
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,222 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// A table is one table before it is known where it is shown.
+type table struct {
+	id    string // unique in the report; the HTML anchor
+	title string
+	lead  string // what the figures mean, where the column names do not say it
+	cols  []column
+	rows  [][]cell
+	// omitted says what was left out, "" when nothing was: "10 of 64, by total time".
+	omitted string
+	legend  []string // segment names of its bars, in order
+}
+
+type column struct {
+	name  string
+	help  string // a sentence for a tooltip
+	right bool   // numbers
+	flex  bool   // text that may be shortened where space is short
+	min   int    // of flex: columns go before it gets shorter than this
+	wrap  bool   // of flex: goes on in the next line instead
+	code  bool   // names of kernels, ops, files
+	bar   bool   // cells hold segments, not text
+	page  bool   // only in HTML
+	// drop > 0: the column may go where space is short; the highest goes first.
+	drop int
+}
+
+// A cell is text for people with, behind it, what it is sorted by.
+type cell struct {
+	text string
+	full string  // the unshortened name, "" when text is all there is
+	num  float64 // sort key of numbers
+	bar  []segment
+	span *span
+}
+
+// A segment is one part of a bar; the parts of the longest bar of a table sum
+// up to 1 at most.
+type segment struct {
+	Name string // picks the colour
+	Frac float64
+}
+
+// A span shows how a sample is spread, on a scale common to its column.
+type span struct{ Min, Median, P99, Max float64 }
+
+const dash = "–" // not known, or does not apply
+
+func textCell(s string) cell { return cell{text: oneLine(s)} }
+
+func nameCell(short, full string) cell {
+	short, full = oneLine(short), oneLine(full)
+	switch {
+	case short == "":
+		short = full
+	case full == short:
+		full = ""
+	}
+	return cell{text: short, full: full}
+}
+
+func durCell[T metric.Number](ns T) cell {
+	if ns == 0 {
+		return cell{text: "0"}
+	}
+	return cell{text: metric.Duration(ns), num: float64(ns)}
+}
+
+func bytesCell(n int64) cell {
+	if n <= 0 {
+		return cell{text: dash, num: -1}
+	}
+	return cell{text: metric.Bytes(n), num: float64(n)}
+}
+
+// countCell shows negative numbers as not known.
+func countCell[T ~int | ~int64](n T) cell {
+	if n < 0 {
+		return cell{text: dash, num: -1}
+	}
+	return cell{text: metric.Count(n), num: float64(n)}
+}
+
+// shareCell shows a fraction with one decimal always (metric.Percent gives three
+// significant digits), so that the points of a column stand below each other.
+func shareCell(f float64) cell { return cell{text: share(f), num: finite(f)} }
+
+// excessCell shows by what part something is more than something else, from tenfold on
+// as a factor: "12.3 %", "×40".
+func excessCell(f float64) cell {
+	c := shareCell(f)
+	if c.num >= 9 {
+		c.text = "×" + metric.Count(int64(math.Round(1+c.num)))
+	}
+	return c
+}
+
+func share(f float64) string {
+	f = finite(f)
+	switch {
+	case f == 0:
+		return "0"
+	case f > 0 && f < 0.0005:
+		return "<0.1 %"
+	}
+	return strconv.FormatFloat(f*100, 'f', 1, 64) + " %"
+}
+
+// rateCell shows a positive number with three digits; its unit stands in the
+// column's name. 0 means not known.
+func rateCell(v float64) cell {
+	if v = finite(v); v <= 0 {
+		return cell{text: dash, num: -1}
+	}
+	return cell{text: three(v), num: v}
+}
+
+func three(v float64) string {
+	switch {
+	case v >= 99.95:
+		return metric.Count(int64(v + 0.5))
+	case v >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+func barCell(segs ...segment) cell {
+	c := cell{bar: segs}
+	for i := range segs {
+		segs[i].Frac = finite(segs[i].Frac)
+		c.num += segs[i].Frac
+	}
+	return c
+}
+
+// ratio is a/b, and 0 for b = 0.
+func ratio[A, B metric.Number](a A, b B) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// finite makes NaN and infinities 0.
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// oneLine makes names that hold line breaks or control characters safe to show.
+func oneLine(s string) string {
+	clean := func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || 0x80 <= r && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}
+	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD")))
+}
+
+// prune removes columns in which no row says anything.
+func (t *table) prune() {
+	keep := func(i int) bool {
+		for _, row := range t.rows {
+			if c := row[i]; c.text != "" && c.text != dash || len(c.bar) > 0 || c.span != nil {
+				return true
+			}
+		}
+		return false
+	}
+	var idx []int
+	for i := range t.cols {
+		if keep(i) {
+			idx = append(idx, i)
+		}
+	}
+	t.take(idx)
+}
+
+// take keeps the columns idx, in this order.
+func (t *table) take(idx []int) {
+	pick := func(row []cell) []cell {
+		out := make([]cell, len(idx))
+		for k, i := range idx {
+			out[k] = row[i]
+		}
+		return out
+	}
+	cols := make([]column, len(idx))
+	for k, i := range idx {
+		cols[k] = t.cols[i]
+	}
+	rows := make([][]cell, len(t.rows))
+	for i, row := range t.rows {
+		rows[i] = pick(row)
+	}
+	t.cols, t.rows = cols, rows
+}
+
+// cut keeps the first limit rows (0: all) of n and says what was left out.
+func cut[T any](rows []T, limit int, order string) ([]T, string) {
+	if limit <= 0 || len(rows) <= limit {
+		return rows, ""
+	}
+	return rows[:limit], leftOut(limit, len(rows), order)
+}
+
+func leftOut(shown, of int, order string) string {
+	return metric.Count(shown) + " of " + metric.Count(of) + order
+}

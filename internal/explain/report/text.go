@@ -1,0 +1,174 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// firstEvidence is how many lines of proof a finding shows unless all are asked for.
+const firstEvidence = 4
+
+// Text writes r for people on a terminal: what was found first, then the tables.
+func Text(w io.Writer, r *explain.Report, o Options) error {
+	b := bufio.NewWriter(w)
+	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
+	t.head(r)
+	t.findings(r)
+	for _, s := range sections(r, o.rows(), o.Layers) {
+		t.table(s)
+	}
+	return b.Flush()
+}
+
+// Findings writes what was found alone: the head of Text, without its tables.
+func Findings(w io.Writer, r *explain.Report, o Options) error {
+	b := bufio.NewWriter(w)
+	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
+	t.head(r)
+	t.findings(r)
+	return b.Flush()
+}
+
+type textWriter struct {
+	b     *bufio.Writer
+	width int
+	p     paint
+	all   bool
+}
+
+func (t *textWriter) line(s string) {
+	t.b.WriteString(s)
+	t.b.WriteByte('\n')
+}
+
+func (t *textWriter) head(r *explain.Report) {
+	head := strings.Join(headline(r), " · ")
+	if id := oneLine(r.Source.ID); id != "" {
+		head = id + "  " + head
+	}
+	for i, l := range wrap(head, t.width) {
+		if i == 0 {
+			l = t.p.bold(l)
+		}
+		t.line(l)
+	}
+	if c := caveat(&r.Source); c != "" {
+		for _, l := range wrap("incomplete: "+c, t.width) {
+			t.line(t.p.severity("warning", l))
+		}
+	}
+	if all := overall(r); all != nil {
+		p := split(all)
+		prefix := "GPU time  "
+		s := summary(all)
+		if room := t.width - len(prefix) - text.StringWidthWithoutEscSequences(s) - 2; room >= minBar {
+			prefix += textBar(p.segments(all.Total), min(room, maxBar), t.p) + "  "
+		}
+		for i, l := range wrap(s, t.width-len("GPU time  ")) {
+			if i > 0 {
+				prefix = strings.Repeat(" ", len("GPU time  "))
+			}
+			t.line(prefix + l)
+		}
+	}
+	t.line("")
+}
+
+func (t *textWriter) findings(r *explain.Report) {
+	if len(r.Findings) == 0 {
+		t.line("Nothing stands out.")
+		return
+	}
+	const mark = 8 // width of the severity
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		c := cost(f)
+		word := strings.ToUpper(oneLine(f.Severity))
+		lead := t.p.severity(f.Severity, word) + strings.Repeat(" ", max(mark-len([]rune(word)), 1))
+		room := t.width - mark
+		if c != "" {
+			room -= len([]rune(c)) + 2
+		}
+		for j, l := range wrap(oneLine(f.Title), max(room, 20)) {
+			if j > 0 {
+				t.line(strings.Repeat(" ", mark) + t.p.bold(l))
+				continue
+			}
+			if c != "" {
+				pad := strings.Repeat(" ", max(max(room, 20)-text.StringWidthWithoutEscSequences(l), 0)+2)
+				t.line(lead + t.p.bold(l) + pad + t.p.bold(c))
+			} else {
+				t.line(lead + t.p.bold(l))
+			}
+		}
+		evidence := f.Evidence
+		if !t.all {
+			evidence, _ = cut(evidence, firstEvidence, "")
+		}
+		for j := range evidence {
+			s, name := proof(&evidence[j])
+			if name != "" {
+				s += ": " + name
+			}
+			for k, l := range wrap(s, t.width-mark-2) {
+				lead := "- "
+				if k > 0 {
+					lead = "  "
+				}
+				t.line(strings.Repeat(" ", mark) + lead + l)
+			}
+		}
+		if n := len(f.Evidence) - len(evidence); n > 0 {
+			t.line(strings.Repeat(" ", mark) + t.p.faint("  and "+plural(n, "more fact")))
+		}
+	}
+}
+
+func (t *textWriter) table(s *table) {
+	t.line("")
+	if more := "  (" + s.omitted + ")"; s.omitted == "" {
+		t.line(t.p.bold(s.title))
+	} else if text.StringWidthWithoutEscSequences(s.title+more) <= t.width {
+		t.line(t.p.bold(s.title) + t.p.faint(more))
+	} else {
+		t.line(t.p.bold(s.title))
+		for _, l := range wrap(strings.TrimSpace(more), t.width) {
+			t.line(t.p.faint(l))
+		}
+	}
+	for _, l := range wrap(s.lead, t.width) {
+		t.line(t.p.faint(l))
+	}
+	if legend := t.legend(s); legend != "" {
+		t.line(legend)
+	}
+	for _, l := range s.render(t.width, t.p) {
+		t.line(l)
+	}
+}
+
+func (t *textWriter) legend(s *table) string {
+	var out []string
+	for _, name := range s.legend {
+		out = append(out, t.p.segment(name, segmentRune(name))+" "+name)
+	}
+	return strings.Join(out, "  ")
+}
+
+// wrap breaks s between words into lines of at most width; words longer than
+// that are broken too. No text gives no lines.
+func wrap(s string, width int) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(text.WrapSoft(s, max(width, 1)), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
+)
+
+// parts are a Time as parts that sum up to its total. Waiting is taken to lie
+// in the exposed part of communication first, since what waits has no work.
+type parts struct {
+	compute, transfer, wait, copy, idle int64
+}
+
+func split(t *explain.Time) parts {
+	wait := t.ExposedWait
+	return parts{compute: t.Compute, transfer: t.ExposedComm - wait, wait: wait, copy: t.ExposedCopy, idle: t.Idle}
+}
+
+func (p parts) segments(total int64) []segment {
+	return []segment{
+		{"compute", ratio(p.compute, total)},
+		{"transfer", ratio(p.transfer, total)},
+		{"wait", ratio(p.wait, total)},
+		{"copy", ratio(p.copy, total)},
+		{"idle", ratio(p.idle, total)},
+	}
+}
+
+// idleParts are the causes of idle time, by the names used in Gap.Cause.
+func idleParts(i *explain.Idle) []struct {
+	name string
+	ns   int64
+} {
+	return []struct {
+		name string
+		ns   int64
+	}{
+		{"host", i.Host}, {"sync", i.Sync}, {"launch", i.Launch},
+		{"device", i.Device}, {"profiler", i.Profiler}, {"unknown", i.Unknown}, {"between", i.Between},
+	}
+}
+
+func idleSegments(i *explain.Idle, total int64) []segment {
+	var out []segment
+	for _, p := range idleParts(i) {
+		out = append(out, segment{p.name, ratio(p.ns, total)})
+	}
+	return out
+}
+
+// mostly names the largest cause of idle time with its share of it.
+func mostly(t *explain.Time) string {
+	if t.Idle <= 0 {
+		return ""
+	}
+	name, most := "", int64(0)
+	for _, p := range idleParts(&t.IdleBy) {
+		if p.ns > most {
+			name, most = p.name, p.ns
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return name + " " + metric.Percent(ratio(most, t.Idle))
+}
+
+// pickTimes orders the rows for reading: over all ranks by kind, then each rank
+// over all kinds, then the rest. With one kind only, "all" says the same and goes.
+func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
+	kinds := map[string]bool{}
+	for _, t := range r.Times {
+		if t.Kind != allRanks {
+			kinds[t.Kind] = true
+		}
+	}
+	single := len(kinds) == 1
+	class := func(t *explain.TimeRow) int {
+		whole := t.Kind == allRanks || single
+		switch {
+		case t.Rank == allRanks:
+			return 0
+		case whole:
+			return 1
+		}
+		return 2
+	}
+	ranks := map[string]bool{}
+	var rows []explain.TimeRow
+	for _, t := range r.Times {
+		if t.Rank != allRanks {
+			ranks[t.Rank] = true
+		}
+		if !single || t.Kind != allRanks {
+			rows = append(rows, t)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b explain.TimeRow) int { return class(&a) - class(&b) })
+	if len(ranks) == 1 { // one rank: the sum over ranks says the same
+		rows = slices.DeleteFunc(rows, func(t explain.TimeRow) bool { return t.Rank == allRanks })
+	}
+	if limit > 0 && len(rows) > limit {
+		short := slices.Clone(rows)
+		short = slices.DeleteFunc(short, func(t explain.TimeRow) bool { return class(&t) == 2 })
+		if len(short) > limit+len(kinds)+1 {
+			short = short[:limit+len(kinds)+1]
+		}
+		if len(short) < len(rows) {
+			return short, leftOut(len(short), len(rows), " rows: each rank by kind is left out")
+		}
+	}
+	return rows, ""
+}
+
+// perStep is the mean length of a row's steps. The row over all ranks is a sum
+// over them, so it is divided by the steps of all ranks.
+func perStep(r *explain.Report, t *explain.TimeRow) int64 {
+	if t.Rank != allRanks {
+		return int64(ratio(t.Total, t.Steps))
+	}
+	var total int64
+	steps := 0
+	for i := range r.Times {
+		if o := &r.Times[i]; o.Rank != allRanks && o.Kind == t.Kind {
+			total += o.Total
+			steps += o.Steps
+		}
+	}
+	if steps == 0 {
+		return int64(ratio(t.Total, t.Steps))
+	}
+	return int64(ratio(total, steps))
+}
+
+var timeSegments = []string{"compute", "transfer", "wait", "copy", "idle"}
+
+func timesTable(r *explain.Report, limit int) *table {
+	rows, omitted := pickTimes(r, limit)
+	t := &table{
+		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
+		lead: "Overlap is counted once: communication and copies only while nothing computes. Wait is communication spent waiting for the last rank.",
+		cols: []column{
+			{name: "rank"}, {name: "kind", help: "of steps"}, {name: "steps", right: true, drop: 2},
+			{name: "a step", right: true, help: "mean length of a step"},
+			{name: "", bar: true, drop: 4},
+			{name: "compute", right: true}, {name: "transfer", right: true, help: "communication that no compute hides, without waiting"},
+			{name: "wait", right: true}, {name: "copy", right: true, drop: 1}, {name: "idle", right: true},
+			{name: "idle mostly", drop: 5, help: "the largest cause of idle time, and its share of idle time"},
+			{name: "hidden comm", right: true, page: true, help: "communication under compute"},
+		},
+	}
+	if overall(r) == nil {
+		rows = nil // no device, no device time
+	}
+	for i := range rows {
+		row := &rows[i]
+		p := split(&row.Time)
+		t.rows = append(t.rows, []cell{
+			textCell(row.Rank), textCell(row.Kind), countCell(row.Steps), durCell(perStep(r, row)),
+			barCell(p.segments(row.Total)...),
+			shareCell(ratio(p.compute, row.Total)), shareCell(ratio(p.transfer, row.Total)), shareCell(ratio(p.wait, row.Total)),
+			shareCell(ratio(p.copy, row.Total)), shareCell(ratio(p.idle, row.Total)), textCell(mostly(&row.Time)),
+			shareCell(ratio(row.HiddenComm, row.Total)),
+		})
+	}
+	return t
+}
+
+// idleTable splits idle time by cause. Bars are shares of a rank's whole time,
+// so a longer bar is a longer wait.
+func idleTable(r *explain.Report, limit int) *table {
+	rows, omitted := pickTimes(r, limit)
+	t := &table{
+		id: "idle", title: "Why the GPUs idle", omitted: omitted,
+		legend: []string{"host", "sync", "launch", "device", "profiler", "unknown"},
+		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
+		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true, drop: 3}},
+	}
+	between := slices.ContainsFunc(rows, func(t explain.TimeRow) bool { return t.IdleBy.Between > 0 })
+	if between {
+		t.legend = append(t.legend, "between")
+		t.lead += " between: no step was due, as far as the trace tells."
+	}
+	for _, name := range t.legend {
+		c := column{name: name, right: true}
+		if name == "profiler" || name == "unknown" || name == "between" {
+			c.drop = 2
+		}
+		t.cols = append(t.cols, c)
+	}
+	idle := false
+	for i := range rows {
+		row := &rows[i]
+		idle = idle || row.Idle > 0
+		cells := []cell{
+			textCell(row.Rank), textCell(row.Kind),
+			durCell(int64(float64(perStep(r, row)) * ratio(row.Idle, row.Total))),
+			barCell(idleSegments(&row.IdleBy, row.Total)...),
+		}
+		for _, p := range idleParts(&row.IdleBy)[:len(t.legend)] {
+			cells = append(cells, shareCell(ratio(p.ns, row.Total)))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	if !idle {
+		t.rows = nil
+	}
+	return t
+}

@@ -1,0 +1,285 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// A layer stands out if on some rank it takes layerFactor of the median of the
+// layers like it on that rank, more than slowSpread times their spread above it,
+// and layerShare of a step, by medians over the steps of a kind. If more than
+// layerPattern of them do, that is how the model is made: full attention in every
+// sixth layer, say.
+const (
+	layerFactor  = 1.25
+	layerShare   = 0.01
+	layerHigh    = 0.05 // of a step: a finding of some weight
+	layerPattern = 0.1
+)
+
+// layerTime is a layer's own GPU time a step on one rank: the median over steps.
+type layerTime struct {
+	layer int32
+	ns    float64
+}
+
+// ofKind gives the layers' own time a step of one kind on one rank, by what they
+// have in common. Step 0 of a capture, in which the profilers start, is left out
+// if there are others.
+func (w *layerWork) ofKind(r *rank, k trace.StepKind) (like map[string][]layerTime, steps int) {
+	like = map[string][]layerTime{}
+	var use []int
+	for i := range r.steps {
+		if r.steps[i].info.Kind == k {
+			use = append(use, i)
+		}
+	}
+	if len(use) > 1 && use[0]+r.first == 0 {
+		use = use[1:]
+	}
+	for layer, by := range w.steps[r.index] {
+		var ns []int64
+		for _, i := range use {
+			ns = append(ns, by[i])
+		}
+		if len(ns) > 0 {
+			key := w.marks.layers[layer].like
+			like[key] = append(like[key], layerTime{layer, metric.MedianInPlace(ns)})
+		}
+	}
+	for _, l := range like {
+		slices.SortFunc(l, func(x, y layerTime) int { return cmp.Compare(x.layer, y.layer) })
+	}
+	return like, len(use)
+}
+
+func timesOf(l []layerTime) []float64 {
+	out := make([]float64, len(l))
+	for i := range l {
+		out[i] = l[i].ns
+	}
+	return out
+}
+
+// ofLike fills in how layers compare with those like them, on the rank on which
+// they compare worst.
+func (w *layerWork) ofLike(rows []LayerRow, ranks []*rank) {
+	type key struct {
+		kind, stack string
+		layer       int
+	}
+	at := map[key]*LayerRow{}
+	for i := range rows {
+		at[key{rows[i].Kind, rows[i].Stack, rows[i].Layer}] = &rows[i]
+	}
+	for _, r := range ranks {
+		for k := range w.ranks[r.index] {
+			if k == outsideSteps {
+				continue
+			}
+			like, _ := w.ofKind(r, k)
+			for _, l := range like {
+				mid := metric.Median(timesOf(l))
+				if len(l) < 2 || mid <= 0 {
+					continue
+				}
+				for _, x := range l {
+					of := &w.marks.layers[x.layer]
+					if row := at[key{kindName(k), of.stack, of.n}]; row != nil {
+						row.OfLike = max(row.OfLike, x.ns/mid)
+					}
+				}
+			}
+		}
+	}
+}
+
+// slowLayer is a layer that stands out in steps of a kind on some ranks.
+type slowLayer struct {
+	layer    int32
+	kind     trace.StepKind
+	ranks    []int32
+	ns, like float64 // on the rank where it is worst
+	worst    *rank
+	peers    int
+	steps    int
+}
+
+// slowLayers finds the layers that take longer than their like.
+func (a *analyzer) slowLayers() []Finding {
+	w := a.layerWork
+	if w == nil {
+		return nil
+	}
+	found := map[layerKey]*slowLayer{}
+	for _, r := range a.ranks {
+		for k := range w.ranks[r.index] {
+			if k == outsideSteps {
+				continue
+			}
+			likes, steps := w.ofKind(r, k)
+			period := float64(a.kindPeriods[k])
+			for _, like := range likes {
+				if len(like) < slowLeast || steps < stayingSteps {
+					continue
+				}
+				times := timesOf(like)
+				mid, spread := metric.Median(times), metric.MAD(times)
+				var out []layerTime
+				for _, l := range like {
+					if excess := l.ns - mid; l.ns > layerFactor*mid && excess > slowSpread*spread && excess > layerShare*period {
+						out = append(out, l)
+					}
+				}
+				if len(out) > max(1, int(layerPattern*float64(len(like)))) {
+					continue
+				}
+				for _, l := range out {
+					key := layerKey{k, l.layer}
+					f := found[key]
+					if f == nil {
+						f = &slowLayer{layer: l.layer, kind: k}
+						found[key] = f
+					}
+					f.ranks = append(f.ranks, int32(r.index))
+					if l.ns-mid > f.ns-f.like {
+						f.ns, f.like, f.worst, f.peers, f.steps = l.ns, mid, r, len(like)-1, steps
+					}
+				}
+			}
+		}
+	}
+	var out []Finding
+	for _, f := range found {
+		out = append(out, a.slowLayer(f))
+	}
+	slices.SortFunc(out, func(x, y Finding) int {
+		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.ID, y.ID))
+	})
+	return out[:min(len(out), 5)]
+}
+
+func (a *analyzer) slowLayer(s *slowLayer) Finding {
+	l := &a.marks.layers[s.layer]
+	name := fmt.Sprintf("%s.%d", l.stack, l.n)
+	cost := s.ns - s.like
+	f := Finding{
+		Kind: SlowLayer, Severity: "low", FirstStep: -1, LastStep: -1, CostNSPerStep: int64(cost),
+		ID: fmt.Sprintf("%s-%s-%s", SlowLayer, name, kindName(s.kind)),
+	}
+	if cost > layerHigh*float64(a.kindPeriods[s.kind]) {
+		f.Severity = "medium"
+	}
+	where := ""
+	have := 0
+	for _, r := range a.ranks {
+		if a.layerWork.steps[r.index][s.layer] != nil {
+			have++
+		}
+	}
+	for _, r := range s.ranks {
+		f.Ranks = append(f.Ranks, int(r))
+	}
+	if have > 1 {
+		switch len(s.ranks) {
+		case have:
+			where = " on all ranks"
+		case 1:
+			where = " on " + s.worst.label
+		default:
+			where = fmt.Sprintf(" on %d of %d ranks", len(s.ranks), have)
+		}
+	}
+	f.Title = fmt.Sprintf("%s takes %.2g × the time of layers like it%s in %s steps", name, s.ns/s.like, where, kindName(s.kind))
+	f.Evidence = append(f.Evidence, Evidence{
+		Text: fmt.Sprintf("%s of GPU time a step, waiting left out, against %s of %d layers with the same modules (medians over %d steps)",
+			metric.Duration(s.ns), metric.Duration(s.like), s.peers, s.steps),
+		Value: s.ns, Peers: s.like, Unit: "ns", Step: -1,
+	})
+	if len(s.ranks) < have {
+		var others []float64
+		for _, r := range a.ranks {
+			if by := a.layerWork.steps[r.index][s.layer]; by != nil && !slices.Contains(s.ranks, int32(r.index)) {
+				likes, _ := a.layerWork.ofKind(r, s.kind)
+				for _, t := range likes[l.like] {
+					if t.layer == s.layer {
+						others = append(others, t.ns)
+					}
+				}
+			}
+		}
+		if len(others) > 0 {
+			f.Evidence = append(f.Evidence, Evidence{
+				Text:  fmt.Sprintf("%s on the other ranks", metric.Duration(metric.Median(others))),
+				Value: s.ns, Peers: metric.Median(others), Unit: "ns", Step: -1,
+			})
+		}
+	}
+	f.Evidence = append(f.Evidence, a.grownModules(s)...)
+	return f
+}
+
+// grownModules says which modules and kernels make the difference: their own
+// time in the layer against the median of the layers like it, on the rank where
+// it is worst.
+func (a *analyzer) grownModules(s *slowLayer) []Evidence {
+	type part struct {
+		group, name int32
+	}
+	r, like := s.worst, a.marks.layers[s.layer].like
+	by := map[part]map[int32]int64{} // by layer
+	layers := map[int32]bool{}
+	for i := range r.ops {
+		o := &r.ops[i]
+		at := r.rangeAt(o)
+		if at < 0 || o.step < 0 || r.steps[o.step].info.Kind != s.kind {
+			continue
+		}
+		mod := &a.marks.modules[r.ranges[at].module]
+		if mod.layer < 0 || a.marks.layers[mod.layer].like != like {
+			continue
+		}
+		layers[mod.layer] = true
+		for _, p := range [...]part{{mod.group, -1}, {mod.group, o.name}} {
+			if by[p] == nil {
+				by[p] = map[int32]int64{}
+			}
+			by[p][mod.layer] += o.end - o.start - o.wait
+		}
+	}
+	var steps int64
+	for i := range r.steps {
+		if r.steps[i].info.Kind == s.kind {
+			steps++
+		}
+	}
+	var out []Evidence
+	for p, ns := range by {
+		var peers []int64
+		for l := range layers {
+			if l != s.layer {
+				peers = append(peers, ns[l])
+			}
+		}
+		mine, theirs := float64(ns[s.layer])/float64(steps), metric.Median(peers)/float64(steps)
+		if mine-theirs < 0.2*(s.ns-s.like) {
+			continue
+		}
+		e := Evidence{Value: mine, Peers: theirs, Unit: "ns", Step: -1}
+		what := cmp.Or(a.marks.groups[p.group].Kind, "the layer itself")
+		if p.name >= 0 {
+			e.Name = a.names.list[p.name]
+			what = "a kernel of " + what
+		}
+		e.Text = fmt.Sprintf("%s takes %s a step against %s", what, metric.Duration(mine), metric.Duration(theirs))
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(x, y Evidence) int {
+		return cmp.Or(-boolCompare(x.Name == "", y.Name == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers), cmp.Compare(x.Text, y.Text), cmp.Compare(x.Name, y.Name))
+	})
+	return out[:min(len(out), 4)]
+}

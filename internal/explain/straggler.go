@@ -1,0 +1,381 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Thresholds of lateness. A rank is late in a step if what one cause costs
+// the others exceeds lateShare of the median period of steps of its kind, and
+// lateFloor. Natural differences between ranks of a healthy server stay below:
+// 1 to 3 % in captures of one host.
+const (
+	lateShare = 0.05
+	lateFloor = 20_000 // ns
+	// softDevice is the floor for the device of a rank whose device is software:
+	// of shorter times without a core its trace does not know.
+	softDevice = 150_000 // ns
+	// softShare of a step is as much: what kernels of a core take longer while
+	// others use its caches and its memory.
+	softShare = 4
+	// workShare of a rank's own compute is more work than its peers have even
+	// if nobody waits for it, because another rank is later still.
+	workShare = 0.05
+	// passingShare is the least cost of a lateness that passes, as a share of
+	// the period: a few steps late by less are jitter.
+	passingShare = 0.10
+	// levelShare of its median cost is the least that a lateness costs in the
+	// step in which it is said to begin.
+	levelShare = 0.25
+	// leastSteps is how many more late steps than others a stretch must have.
+	leastSteps = 2
+	// leastRecurring is how many single late steps make a pattern.
+	leastRecurring = 3
+	// stayingSteps is how many a lateness that stays to the end must have.
+	stayingSteps = 3
+)
+
+// stragglers turns the lateness of a domain into findings. late is
+// [rank][step].
+func (a *analyzer) stragglers(d *domain, late [][]lateness) []Finding {
+	var out []Finding
+	for i, r := range d.ranks {
+		out = append(out, a.rankFindings(d, i, r, late[i])...)
+	}
+	return shareLinks(d, shareCores(d, out))
+}
+
+// lateRun is the steps over which one cause keeps a rank late.
+type lateRun struct {
+	steps     []int
+	cause     int
+	kind      string // all of one kind, with steps of other kinds between them; "" else
+	stays     bool   // to the end of the capture
+	recurring bool   // now and then, with steps in time between them
+}
+
+func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Finding {
+	late = late[:d.whole(len(late))]
+	split := make([][numCauses]int64, len(late))
+	for n := range late {
+		split[n] = late[n].split()
+	}
+	extra := d.extraWork(i, len(late))
+	var all []lateRun
+	for c := range numCauses {
+		yes := make([]bool, len(late))
+		for n := range late {
+			limit := a.lateLimit(n)
+			if c == byDevice && r.noCore != nil {
+				limit = max(limit, softDevice, a.stepPeriod(n)/softShare)
+			}
+			yes[n] = split[n][c] > limit || c == byWork && extra[n].share > workShare
+		}
+		// Hosts and devices start the first step unevenly, as the profilers
+		// start: alone it proves nothing.
+		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
+			yes[0] = false
+		}
+		all = append(all, a.runs(yes, split, c)...)
+	}
+	// What causes without a finding of their own cost in a step is part of the
+	// lateness that was found: it goes to the step's findings in proportion.
+	costs := make([][]int64, len(all))
+	for n := range late {
+		var own, sum int64
+		for k := range all {
+			if slices.Contains(all[k].steps, n) {
+				own += split[n][all[k].cause]
+			}
+		}
+		for _, c := range split[n] {
+			sum += c
+		}
+		for k := range all {
+			if !slices.Contains(all[k].steps, n) {
+				continue
+			}
+			cost := split[n][all[k].cause]
+			if own > 0 {
+				cost = int64(float64(cost) * float64(sum) / float64(own))
+			}
+			costs[k] = append(costs[k], cost)
+		}
+	}
+	var out []Finding
+	for k := range all {
+		cost := metric.MedianInPlace(slices.Clone(costs[k]))
+		out = append(out, a.straggler(d, i, r, late, all[k], int64(cost)))
+	}
+	return out
+}
+
+// runs finds over which steps a rank is late by one cause: over stretches of
+// all steps; over stretches of the steps of one kind, where those of other
+// kinds are in time; and now and then.
+func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateRun {
+	var out []lateRun
+	covered := make([]bool, len(yes))
+	add := func(steps []int, kind string) {
+		sub := make([]bool, len(steps))
+		for i, n := range steps {
+			sub[i] = yes[n]
+		}
+		for _, s := range stretches(sub, leastSteps) {
+			if cause != byWork {
+				s = a.levelled(s, steps, split, cause)
+			}
+			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
+			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
+				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
+			})
+			if kind != "" && overlaps || !run.stays && !a.worthNaming(split, run.steps, cause) {
+				continue
+			}
+			out = append(out, run)
+		}
+	}
+	every := make([]int, len(yes))
+	byKind := map[string][]int{}
+	for n := range every {
+		every[n] = n
+		k := a.kindOf[n].String()
+		byKind[k] = append(byKind[k], n)
+	}
+	add(every, "")
+	if len(a.kinds) > 1 {
+		for _, k := range a.kinds {
+			add(byKind[k], k)
+		}
+	}
+	for _, run := range out {
+		for _, n := range run.steps {
+			covered[n] = true
+		}
+	}
+	var now []int
+	for n := range yes {
+		if yes[n] && !covered[n] && a.worthNaming(split, []int{n}, cause) {
+			now = append(now, n)
+		}
+	}
+	if len(now) >= max(leastRecurring, len(yes)/10) {
+		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
+	}
+	return out
+}
+
+// levelled cuts the beginning of a stretch where the cost is far below what it
+// is later: natural lateness that comes before a real one. A step is compared
+// with those of its kind in the second half, or with all of them when there are
+// none; the beginning ends where such low steps no longer prevail.
+func (a *analyzer) levelled(s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
+	steps = steps[s.first : s.last+1]
+	var all []int64
+	ofKind := map[trace.StepKind][]int64{}
+	for _, n := range steps[len(steps)/2:] {
+		all = append(all, split[n][cause])
+		ofKind[a.kindOf[n]] = append(ofKind[a.kindOf[n]], split[n][cause])
+	}
+	best, sum, cut := 0, 0, 0
+	for i, n := range steps[:len(steps)-1] {
+		later := ofKind[a.kindOf[n]]
+		if later == nil {
+			later = all
+		}
+		if float64(split[n][cause]) < levelShare*metric.Median(later) {
+			sum++
+		} else {
+			sum--
+		}
+		if sum > best {
+			best, cut = sum, i+1
+		}
+	}
+	s.first += cut
+	return s
+}
+
+// staying tells a lateness that lasts to the end of the capture, give or take
+// a little, from one that passes.
+func staying(s stretch, steps int) bool {
+	length := s.last - s.first + 1
+	return length >= stayingSteps && steps-1-s.last <= length/8
+}
+
+// worthNaming tells a passing lateness from jitter.
+func (a *analyzer) worthNaming(split [][numCauses]int64, steps []int, cause int) bool {
+	var share []float64
+	for _, n := range steps {
+		share = append(share, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
+	}
+	return metric.Median(share) > passingShare
+}
+
+// lateLimit is the cost above which a rank is late in a step, ns.
+func (a *analyzer) lateLimit(n int) int64 {
+	return max(lateFloor, int64(lateShare*float64(a.stepPeriod(n))))
+}
+
+func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lateRun, cost int64) Finding {
+	cause, name := run.cause, causeNames[run.cause]
+	first, last := run.steps[0], run.steps[len(run.steps)-1]
+	f := Finding{
+		Kind: Straggler, Cause: name, Ranks: []int{r.index}, FirstStep: first, LastStep: last,
+		Passing: !run.stays, CostNSPerStep: cost,
+		ID: fmt.Sprintf("straggler-%s-%s-%d", r.label, name, first),
+	}
+	middle := run.steps[len(run.steps)/2]
+	share := float64(cost) / float64(max(a.stepPeriod(middle), 1))
+	waited := cost > a.lateLimit(middle)
+	switch {
+	case !waited:
+		f.Severity = "low"
+	case share >= 0.10 && run.stays:
+		f.Severity = "high"
+	case share >= lateShare:
+		f.Severity = "medium"
+	default:
+		f.Severity = "low"
+	}
+	when := fmt.Sprintf("since step %d", first)
+	switch {
+	case run.recurring:
+		when = fmt.Sprintf("now and then, in %d of %d steps (%s)", len(run.steps), len(late), listed(run.steps))
+	case !run.stays:
+		when = fmt.Sprintf("in steps %d-%d, passing", first, last)
+	}
+	if run.kind != "" {
+		when = fmt.Sprintf("in %s steps, %s", run.kind, when)
+	}
+	why := map[int]string{
+		byWork:   "it runs more or larger kernels than its peers",
+		byDevice: "the same kernels run longer or start late on its device",
+		byHost:   "its host launches the same kernels late",
+		byComm:   "its transfers take longer",
+	}[cause]
+	if cause == byHost && coresShort(late, run.steps) {
+		f.Starved = true
+		why = "its host has no core free to run its device"
+	}
+	part := metric.Percent(share) + " of its length"
+	if share >= 1 {
+		part = fmt.Sprintf("%.1f times its usual length", share)
+	}
+	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
+	if !waited {
+		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
+	}
+	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.label, when, why, costText)
+	f.Evidence = a.evidence(d, i, r, late, run.steps, cause)
+	return f
+}
+
+// coresShort tells a host that does not run its software device from one that
+// launches late.
+func coresShort(late []lateness, steps []int) bool {
+	var starved, all int64
+	for _, n := range steps {
+		starved += late[n].starved
+		all += late[n].excess[byHost]
+	}
+	return 2*starved > all
+}
+
+// listed names a few steps.
+func listed(steps []int) string {
+	text := ""
+	for i, n := range steps {
+		if i == 5 {
+			return text + ", …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}
+
+// ownExcess is what a rank computes more in a step than a typical peer.
+type ownExcess struct {
+	share float64         // by other or larger kernels, over the peer's compute
+	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
+	peer  map[int32]int64 // ns of the peer's kernels, by key
+}
+
+// extraWork compares the own work of a rank with that of the peer that has the
+// median amount, per step. It compares work alone, whole kernels over whole
+// steps, so neither lateness of hosts nor overlap with communication hides or
+// feigns it.
+func (d *domain) extraWork(i int, steps int) []ownExcess {
+	out := make([]ownExcess, steps)
+	if len(d.ranks) < 2 {
+		return out
+	}
+	work := make([]map[int]*approach, len(d.ranks))
+	for j, r := range d.ranks {
+		work[j] = r.workBySteps()
+	}
+	for n := range steps {
+		mine := work[i][n]
+		if mine == nil {
+			continue
+		}
+		var peers []*approach
+		for j := range d.ranks {
+			if p := work[j][n]; j != i && p != nil {
+				peers = append(peers, p)
+			}
+		}
+		if len(peers) == 0 {
+			continue
+		}
+		slices.SortStableFunc(peers, func(a, b *approach) int { return cmp.Compare(a.total, b.total) })
+		ref := peers[(len(peers)-1)/2]
+		l := lateness{extra: map[int32]extra{}}
+		a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
+		a.against(&b, &l)
+		if ref.total == 0 {
+			continue
+		}
+		e := ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}}
+		for key, x := range l.extra {
+			e.slow[key] = x.slow
+		}
+		for _, k := range ref.keys {
+			e.peer[k.key] = k.busy
+		}
+		out[n] = e
+	}
+	return out
+}
+
+// workBySteps sums a rank's own work per step and kernel.
+func (r *rank) workBySteps() map[int]*approach {
+	if r.work != nil {
+		return r.work
+	}
+	r.work = map[int]*approach{}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if o.comm() || o.step < 0 {
+			continue
+		}
+		n := int(o.step) + r.first
+		a := r.work[n]
+		if a == nil {
+			a = &approach{}
+			r.work[n] = a
+		}
+		k := a.at(o)
+		k.count++
+		k.busy += o.end - o.start
+		a.total += o.end - o.start
+	}
+	return r.work
+}

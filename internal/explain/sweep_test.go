@@ -1,0 +1,97 @@
+package explain
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestSweep compares the sweep with a count of every nanosecond, on random
+// work: overlapping, empty, touching, launched or not, in steps or outside.
+func TestSweep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 3000 {
+		y := newToy()
+		at := int64(5)
+		for range rng.IntN(4) {
+			n := int64(1 + rng.IntN(60))
+			y.step(at, at+n)
+			at += n + int64(rng.IntN(2)*rng.IntN(20))
+		}
+		for range 1 + rng.IntN(12) {
+			start := int64(rng.IntN(150))
+			end := start + int64(rng.IntN(3)*rng.IntN(30))
+			corr := int64(0)
+			if rng.IntN(4) > 0 {
+				name, ask := "cudaLaunchKernel", int64(rng.IntN(int(start)+1))
+				if rng.IntN(5) == 0 {
+					name = "cudaGraphLaunch"
+				}
+				corr = y.launch(name, ask, ask+int64(rng.IntN(30)))
+			}
+			switch rng.IntN(5) {
+			case 0:
+				y.op(trace.Memcpy, "Memcpy DtoH (Device -> Pageable)", corr, 1+rng.IntN(3), start, end, 0)
+			case 1:
+				y.op(trace.Kernel, allReduce, corr, 1+rng.IntN(3), start, end, 1)
+			case 2:
+				y.op(trace.Memset, "Memset (Device)", corr, 1+rng.IntN(3), start, end, 0)
+			default:
+				y.op(trace.Kernel, "gemm", corr, 1+rng.IntN(3), start, end, 1)
+			}
+		}
+		for range rng.IntN(4) {
+			start := int64(rng.IntN(150))
+			cat, name := trace.Overhead, "Buffer Flush"
+			if rng.IntN(2) > 0 {
+				cat, name = trace.Runtime, "cudaStreamSynchronize"
+			}
+			y.span(cat, 0, name, start, start+int64(rng.IntN(40)))
+		}
+		a := prepared(y.done())
+		r := a.ranks[0]
+		bounds := r.deviceWindows()
+		parts := a.sweep(r)
+		for i := range parts {
+			p := &parts[i]
+			want := counted(r, bounds[i], bounds[i+1])
+			got := p.Time
+			by := got.IdleBy
+			got.IdleBy = Idle{}
+			if got != want {
+				t.Fatalf("round %d, step %d [%d, %d): %+v, want %+v\n%+v", round, i, bounds[i], bounds[i+1], got, want, r.ops)
+			}
+			if by.Host+by.Sync+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != got.Idle || min(by.Host, by.Sync, by.Launch, by.Device, by.Profiler, by.Unknown, by.Between) < 0 {
+				t.Fatalf("round %d, step %d: idle %d is divided into %+v\n%+v", round, i, got.Idle, by, r.ops)
+			}
+		}
+	}
+}
+
+// counted looks at every nanosecond of a window.
+func counted(r *rank, from, to int64) (want Time) {
+	for at := from; at < to; at++ {
+		var on [numActivities]bool
+		for i := range r.ops {
+			if o := &r.ops[i]; o.start <= at && at < o.end {
+				on[activity(o)] = true
+			}
+		}
+		want.Total++
+		switch {
+		case on[inCompute]:
+			want.Compute++
+			if on[inComm] {
+				want.HiddenComm++
+			}
+		case on[inComm]:
+			want.ExposedComm++
+		case on[inCopy]:
+			want.ExposedCopy++
+		default:
+			want.Idle++
+		}
+	}
+	return want
+}

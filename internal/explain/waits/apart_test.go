@@ -1,0 +1,268 @@
+package waits
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// moved is a copy of keys and values in a synthetic trace, or a mark; ms.
+type moved struct {
+	from, to int64
+	name     string
+	id       string
+	room     int64
+}
+
+// moving adds copies to a trace, as stepscope's prefill and decode servers write them.
+func moving(t *trace.Trace, copies ...moved) *trace.Trace {
+	for _, m := range copies {
+		t.Moves = append(t.Moves, trace.Move{Requests: t.Strings.Intern([]byte(m.id)), Room: m.room})
+		t.Ops = append(t.Ops, trace.Op{Comm: -1, Move: int32(len(t.Moves))})
+		t.Spans = append(t.Spans, trace.Span{
+			Start: start + m.from*ms, Dur: (m.to - m.from) * ms, Cat: trace.Memcpy, Name: t.Strings.Intern([]byte(m.name)), Track: 1, Detail: int32(len(t.Ops) - 1),
+		})
+	}
+	return t
+}
+
+// prefillServer computes x, then a in two chunks between which it does nothing, and
+// b. a comes at 4 ms, and has a place at 9; b's place was there before the window.
+// before is what the trace tells first.
+func prefillServer(before ...moved) recording {
+	return recording{"prefill-0", Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
+		at{2, 12, "step[EXTEND bs=1 toks=7]", "x"},
+		at{14, 24, "step[EXTEND bs=1 toks=7]", "a"},
+		at{26, 36, "step[EXTEND bs=1 toks=7]", "a"},
+		at{36, 46, "step[EXTEND bs=1 toks=7]", "b"},
+	), before...),
+		moved{4, 4, "kv_wait", "a", 7}, moved{9, 9, "kv_open", "", 7},
+		moved{18, 20, "kv_send layer=0", "a", 7}, moved{30, 38, "kv_send layer=1", "a", 7},
+		moved{42, 47, "kv_send layer=1", "b", 8},
+	)}}
+}
+
+// decodeServer runs y all the time, and a from the step after next on.
+func decodeServer() recording {
+	return recording{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200,
+		at{30, 45, "step[DECODE bs=1]", "y"},
+		at{45, 55, "step[DECODE bs=1]", "y"},
+		at{57, 67, "step[DECODE bs=2]", "y,a"},
+		at{67, 77, "step[DECODE bs=2]", "y,a"},
+	),
+		moved{19, 21, "kv_recv layer=0", "a", 7}, moved{31, 40, "kv_recv layer=1", "a", 7},
+	)}}
+}
+
+// silent takes out of a server's traces what SGLang's do not have.
+func silent(s recording) recording {
+	for _, t := range s.Traces {
+		nameless(t)
+		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Memcpy })
+	}
+	return s
+}
+
+func TestApart(t *testing.T) {
+	const noPlaces, noArrival = "that wait is in the queue", "no decode server was seen to get"
+	for _, c := range []struct {
+		name    string
+		r       bench.Record
+		servers []recording
+		ttft    Wait // ms; nothing: no case
+		itl     Wait // of the first time between tokens
+		decode  string
+		notes   []string
+	}{
+		{"both sides", request("a", 1, 42, 68, 78), []recording{prefillServer(), decodeServer()},
+			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Reply: 2},
+			Wait{Join: 15, Decode: 10, Reply: 1}, "decode-0", nil},
+		{"the first token has no text", firstWithoutText(request("a", 1, 42, 68, 78)), []recording{prefillServer(), decodeServer()},
+			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Join: 17, Decode: 10, Reply: 1},
+			Wait{Decode: 9, Reply: 1}, "decode-0", nil},
+		{"a place before the window; its decode server is not known", request("b", -5, 50), []recording{prefillServer(), decodeServer()},
+			Wait{NotRecorded: 5, Queue: 36, QueuePrefill: 30, QueueIdle: 6, Prefill: 10, Transfer: 1, Reply: 3}, Wait{}, "", []string{noArrival}},
+		{"the prefill side alone", request("a", 1, 42, 68), []recording{prefillServer()},
+			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4}, Wait{}, "",
+			[]string{noArrival, "what ITLs waited for is not known"}},
+		{"the decode side alone", request("a", 1, 42, 68), []recording{decodeServer()},
+			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"what TTFTs waited for is not known"}},
+		{"the decode window opens in its decode", request("a", 1, 42, 78),
+			[]recording{prefillServer(), {"decode-0", Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
+			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4},
+			Wait{NotRecorded: 22, Stall: 3, Decode: 10, Reply: 1}, "", []string{noArrival}},
+		{"traces without ids and transfers", request("a", 1, 42, 68), []recording{silent(prefillServer()), silent(decodeServer())},
+			Wait{Queue: 25, QueuePrefill: 20, QueueIdle: 5, Prefill: 10, Reply: 6}, Wait{Decode: 23, Stall: 2, Reply: 1}, "",
+			[]string{"no request ids", noPlaces, noArrival}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := analyze(load(c.r), c.servers, Options{Host: "here"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(what string, tail *Tail, event int, want Wait) (decode string) {
+				i := slices.IndexFunc(tail.Cases, func(k Case) bool { return k.Event == event })
+				switch {
+				case i < 0 && want == Wait{}:
+					return ""
+				case i < 0:
+					t.Errorf("%s: no case", what)
+					return ""
+				}
+				if k := tail.Cases[i]; k.Wait != wait(want) || k.Wait.Total() != k.NS {
+					t.Errorf("%s: got %+v\nwant %+v", what, k, wait(want))
+				}
+				return tail.Cases[i].Decode
+			}
+			if to := check("TTFT", &r.TTFT, 0, c.ttft); to != c.decode {
+				t.Errorf("it went to %q", to)
+			}
+			check("ITL", &r.ITL, 1, c.itl)
+			if len(r.Notes) != len(c.notes) {
+				t.Errorf("notes %q", r.Notes)
+			}
+			for _, n := range c.notes {
+				if !strings.Contains(strings.Join(r.Notes, "\n"), n) {
+					t.Errorf("notes %q, none with %q", r.Notes, n)
+				}
+			}
+		})
+	}
+}
+
+// A request that failed on one pair is explained by the pair that served it.
+func TestSecondPair(t *testing.T) {
+	before := []moved{{2, 2, "kv_wait", "a", 5}, {3, 3, "kv_open", "", 5}}
+	failed := recording{"prefill-1", Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
+	// The decode server of the first pair failed: the prefill server has it twice.
+	twice, again := prefillServer(before...), prefillServer()
+	moving(again.Traces[0], before...)
+	for _, servers := range [][]recording{{failed, prefillServer(), decodeServer()}, {prefillServer(), failed, decodeServer()}, {twice, decodeServer()}, {again, decodeServer()}} {
+		r, err := analyze(load(request("a", 1, 42, 68)), servers, Options{Host: "here"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].Wait.Place != 5*ms {
+			t.Errorf("%+v", k)
+		}
+	}
+}
+
+// Servers alike behind a router: each request is in the steps of one.
+func TestAlike(t *testing.T) {
+	other := func() *trace.Trace {
+		return server(-1, 0, 200, at{0, 5, "step[EXTEND bs=1 toks=3]", "x"}, at{5, 26, "step[DECODE bs=1]", "x"})
+	}
+	late := []Late{{Server: "worker-0", DP: -1, From: start, To: start + 200*ms, Cost: 2 * ms, Title: "not its"}, {Server: "worker-1", DP: -1, From: start, To: start + 20*ms, Cost: 3 * ms, Title: "its"}}
+	for _, c := range []struct {
+		by, how string
+		traces  [2]*trace.Trace
+	}{
+		{ByID, ByID, [2]*trace.Trace{one(), other()}},
+		{ByTime, ByTime, [2]*trace.Trace{nameless(one()), nameless(other())}},
+	} {
+		servers := []recording{{"worker-0", "", c.traces[:1]}, {"worker-1", "", c.traces[1:]}}
+		r, err := analyze(load(request("x", 0, 6, 27)), servers, Options{Host: "here", Late: late})
+		if err != nil || len(r.ITL.Cases) != 1 {
+			t.Fatal(c.by, err, r)
+		}
+		if k := r.ITL.Cases[0]; k.Server != "worker-1" || k.DPFrom != c.how || k.Wait != wait(Wait{Decode: 17, SlowRank: 3, Reply: 1}) || !slices.Equal(r.Late, []string{"its"}) {
+			t.Errorf("by %s: %+v, late %q", c.by, k, r.Late)
+		}
+	}
+}
+
+// Without ids, of several prefill servers the one whose step ends most shortly before
+// the first token; what they do later tells nothing.
+func TestPrefillByTime(t *testing.T) {
+	busy := recording{"prefill-1", Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
+	right := recording{"prefill-0", Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
+	for _, servers := range [][]recording{{busy, right}, {right, busy}} {
+		r, err := analyze(load(request("a", 1, 42, 68, 78)), append(servers, silent(decodeServer())), Options{Host: "here"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].DPFrom != ByTime || !strings.Contains(r.Notes[1], "which of the servers") {
+			t.Errorf("%+v, notes %q", k, r.Notes)
+		}
+	}
+}
+
+// Servers on hosts of their own: each clock is compared by itself.
+func TestHosts(t *testing.T) {
+	const hour = 3600 * int64(1e9)
+	p, d := prefillServer(), decodeServer()
+	p.Traces[0].Source.Host, d.Traces[0].Source.Host = "p", "d"
+	for i := range d.Traces[0].Spans {
+		d.Traces[0].Spans[i].Start -= hour
+	}
+	late := []Late{{Server: "decode-0", DP: -1, From: start - hour + 57*ms, To: start - hour + 67*ms, Cost: 4 * ms, Title: "of a's first step"}}
+	r, err := analyze(load(request("a", 1, 42, 68, 78)), []recording{p, d}, Options{Host: "here", Late: late})
+	if err != nil || len(r.Clocks) != 2 || len(r.TTFT.Cases) != 1 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	// On d a's keys and values came at 40 ms, between its sending and its first token.
+	if p, d := r.Clocks[0], r.Clocks[1]; p.Shift != 0 || p.Host != "p" || !p.Bounded || d.Hi != -hour+39*ms || d.Lo != -hour-2*ms || d.Shift != d.Lo+(d.Hi-d.Lo)/2 {
+		t.Errorf("%+v", r.Clocks)
+	}
+	if !slices.Equal(r.Late, []string{"of a's first step"}) {
+		t.Errorf("late %q", r.Late)
+	}
+	notes := strings.Join(r.Notes, "\n")
+	if !strings.Contains(notes, "the clocks of client and the server on d differ") || !strings.Contains(notes, "client and the server on p are not known to be one host; ") {
+		t.Errorf("notes %q", r.Notes)
+	}
+	if k := r.TTFT.Cases[0]; k.Wait.Total() != k.NS || k.Wait.Place != 5*ms {
+		t.Errorf("%+v", k)
+	}
+}
+
+// Whatever was recorded, the parts of a TTFT sum up to it.
+func TestApartSums(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	explained := 0
+	for range 300 {
+		sent := rnd.Int64N(60) - 20
+		var marks, gets []moved
+		for _, name := range []string{"kv_wait", "kv_open", "kv_send layer=0", "kv_send layer=1"} {
+			if at := rnd.Int64N(120) - 10; rnd.IntN(5) > 0 {
+				marks = append(marks, moved{at, at + rnd.Int64N(9), name, "a", 7})
+			}
+		}
+		if at := rnd.Int64N(120); rnd.IntN(5) > 0 {
+			gets = append(gets, moved{at, at + rnd.Int64N(9), "kv_recv layer=0", "a", 7})
+		}
+		p, d := prefillServer(), decodeServer()
+		p.Traces[0].Spans[0].Start += rnd.Int64N(30) * ms // of the window
+		p.Traces[0].Spans = slices.DeleteFunc(p.Traces[0].Spans, func(s trace.Span) bool { return s.Cat == trace.Memcpy })
+		d.Traces[0].Spans = slices.DeleteFunc(d.Traces[0].Spans, func(s trace.Span) bool { return s.Cat == trace.Memcpy })
+		moving(p.Traces[0], marks...)
+		moving(d.Traces[0], gets...)
+		first := sent + rnd.Int64N(90)
+		r := request("a", sent, first, first+rnd.Int64N(60))
+		if rnd.IntN(2) == 0 {
+			r = firstWithoutText(r)
+		}
+		got, err := analyze(load(r), []recording{p, d}, Options{Host: "here"})
+		if errors.Is(err, ErrApart) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range slices.Concat(got.TTFT.Cases, got.ITL.Cases) {
+			explained++
+			if c.Wait.Total() != c.NS || slices.ContainsFunc(c.Wait.parts(), func(p *int64) bool { return *p < 0 }) || c.Wait.QueueIdle+c.Wait.QueuePrefill > c.Wait.Queue {
+				t.Errorf("%+v of %+v, %v, %v", c, r, marks, gets)
+			}
+		}
+	}
+	if explained < 200 {
+		t.Errorf("only %d explained", explained)
+	}
+}

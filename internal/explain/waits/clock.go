@@ -1,0 +1,122 @@
+package waits
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Clock says how the client's clock and that of a server's host agree. A step that a
+// request is in begins after it was sent, and ends before its first token comes: so request
+// ids bound what the server's clock is ahead by.
+type Clock struct {
+	Host    string `json:"host"` // of the server; "": not known
+	OneHost bool   `json:"one_host"`
+	Drift   int64  `json:"drift_ns"` // of the client's wall clock over the run, taken out
+	Bounded bool   `json:"bounded"`
+	Lo      int64  `json:"ahead_lo_ns"`
+	Hi      int64  `json:"ahead_hi_ns"`
+	Shift   int64  `json:"shift_ns"` // taken from the server's times
+	several bool   // hosts
+}
+
+// compareClocks compares that of each host, and brings those together that differ
+// for sure.
+func (j *joiner) compareClocks(client string) (clocks []Clock) {
+	of := map[string][]*lane{}
+	for _, l := range j.lanes {
+		if of[l.host] == nil {
+			clocks = append(clocks, Clock{Host: l.host, Drift: j.run.Drift, OneHost: client != "" && l.host == client})
+		}
+		of[l.host] = append(of[l.host], l)
+	}
+	for i := range clocks {
+		c := &clocks[i]
+		c.several = len(clocks) > 1
+		if !j.byID {
+			continue
+		}
+		lo, hi := j.ahead(of[c.Host])
+		if lo == math.MinInt64 || hi == math.MaxInt64 || lo > hi {
+			continue
+		}
+		c.Bounded, c.Lo, c.Hi = true, lo, hi
+		if c.OneHost || lo <= 0 && hi >= 0 {
+			continue
+		}
+		c.Shift = lo + (hi-lo)/2
+		for _, l := range of[c.Host] {
+			l.move(-c.Shift)
+		}
+	}
+	return clocks
+}
+
+// ahead bounds what the clock of some lanes is ahead of the client's by.
+func (j *joiner) ahead(lanes []*lane) (lo, hi int64) {
+	lo, hi = math.MinInt64, math.MaxInt64
+	for i := range j.records {
+		r := &j.records[i]
+		if _, ok := r.TTFT(); !ok {
+			continue
+		}
+		for _, l := range lanes {
+			own := l.of[r.ID]
+			if len(own) == 0 {
+				continue
+			}
+			// Its keys and values come before its first token.
+			if m := l.moves[r.ID]; len(m) == 1 && m[0].got != 0 {
+				hi, lo = min(hi, m[0].got-j.wall(r.Sent)), max(lo, m[0].got-j.wall(r.First))
+			}
+			s := &l.steps[own[0]]
+			hi = min(hi, s.from-j.wall(r.Sent))
+			// Any part of its prompt will do. (A request that was retracted before the
+			// window began, and is begun anew in it, makes the bounds cross.)
+			if s.kind == trace.Prefill {
+				lo = max(lo, s.to-j.wall(r.First))
+			}
+		}
+	}
+	return lo, hi
+}
+
+// move shifts all times.
+func (l *lane) move(by int64) {
+	l.shift += by
+	for i := range l.steps {
+		l.steps[i].from, l.steps[i].to = l.steps[i].from+by, l.steps[i].to+by
+	}
+	for i := range l.windows {
+		l.windows[i].from, l.windows[i].to = l.windows[i].from+by, l.windows[i].to+by
+	}
+	for _, m := range l.rooms {
+		for _, at := range []*int64{&m.came, &m.opened, &m.began, &m.sent, &m.got} {
+			if *at != 0 {
+				*at += by
+			}
+		}
+	}
+}
+
+// text is what to know of the clock; "": nothing.
+func (c *Clock) text() string {
+	server := "server"
+	if c.several {
+		server = "the server on " + c.Host
+		if c.Host == "" {
+			server = "a server on a host that is not known"
+		}
+	}
+	switch {
+	case c.Shift != 0:
+		return fmt.Sprintf("the clocks of client and %s differ: %s were taken from the server's times, right within %s", server, metric.Duration(c.Shift), metric.Duration((c.Hi-c.Lo)/2))
+	case c.OneHost:
+		return ""
+	case c.Bounded:
+		return fmt.Sprintf("client and %s are not known to be one host; by their requests the server's clock is ahead by something between %s and %s", server, metric.Duration(c.Lo), metric.Duration(c.Hi))
+	}
+	return fmt.Sprintf("client and %s are not known to be one host, and nothing bounds how much their clocks differ: times from one to the other (queue, reply) may be wrong by that", server)
+}

@@ -1,0 +1,364 @@
+// Package waits says what the slow requests of a load waited for: it lays the
+// client's records beside the forward steps in the server's traces.
+//
+// Both have the wall clock, in nanoseconds since the epoch: a record by the
+// run's StartWall, a trace as it is. Which steps a request was in is told by its
+// id, where the server writes ids to its steps (stepscope's own does), else by
+// time. Servers may be several: alike, of which one served a request, or prefill and
+// decode servers, between which its keys and values went. docs/metrics.md defines the
+// parts that a wait is divided into.
+package waits
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// Server is one of those that served a load, see [NewServer].
+type Server struct {
+	name  string // "": it is the only one
+	role  string // Prefill, Decode, or nothing: it does both
+	lanes []*lane
+}
+
+// Roles of servers that share the work on a request.
+const (
+	Prefill = "prefill"
+	Decode  = "decode"
+)
+
+// Options of Analyze.
+type Options struct {
+	Host string // of the client; "": not known
+	Late []Late // steps that a late rank made longer
+}
+
+// Late is a stretch of one data-parallel rank in which another rank was waited
+// for.
+type Late struct {
+	Server   string
+	DP       int   // -1: of all
+	From, To int64 // ns since the epoch
+	Cost     int64 // ns of it
+	Title    string
+}
+
+// Result is what the slow requests waited for. Its JSON form is in
+// docs/formats/analysis.md; times are ns.
+type Result struct {
+	Run    int      `json:"run"`      // which repetition the window lies in, from 0
+	By     string   `json:"steps_by"` // request ids, time
+	Clock  Clock    `json:"clock"`
+	Clocks []Clock  `json:"clocks"` // of each host, where the servers have several
+	TTFT   Tail     `json:"ttft"`
+	ITL    Tail     `json:"itl"`
+	Late   []string `json:"late"` // what is known of the slow ranks that were waited for
+	Notes  []string `json:"notes"`
+}
+
+// Steps of a request are known by one of these.
+const (
+	ByID   = "request ids"
+	ByTime = "time"
+)
+
+// Tail is the slow end of one latency.
+type Tail struct {
+	N   int   `json:"n"` // measured in the whole run
+	P99 int64 `json:"p99_ns"`
+	// Below: nothing at or above P99 lies in the recorded window; the case is the
+	// slowest that does.
+	Below bool   `json:"below"`
+	Cases []Case `json:"cases"` // slowest first
+	Sum   Wait   `json:"sum"`   // of all cases
+}
+
+// Case is one TTFT, or one time between two tokens.
+type Case struct {
+	Request string `json:"request"`
+	Index   int    `json:"index"`
+	Turn    int    `json:"turn"`
+	Event   int    `json:"event"` // with text, from 0: the one that came late
+	At      int64  `json:"at_ns"` // when it came, in the run's time
+	NS      int64  `json:"ns"`
+	Server  string `json:"server"`        // whose steps they are; "": there is one
+	Decode  string `json:"decode_server"` // TTFT: to which its keys and values went; "": it was not recorded, or there is none
+	DP      int    `json:"dp_rank"`       // -1: the server has no such ranks
+	DPFrom  string `json:"dp_rank_by"`    // server, request ids, time
+	Steps   []int  `json:"steps"`         // that it was in, from 0 in the rank's file
+	First   string `json:"first_step"`    // name of the first of them
+	Wait    Wait   `json:"waited_for"`    // sums up to NS
+}
+
+// Wait divides a time by what it was waited for.
+type Wait struct {
+	NotRecorded  int64 `json:"not_recorded_ns"`
+	Way          int64 `json:"way_ns"`           // prefill and decode apart: sent until the prefill server had it
+	Place        int64 `json:"place_ns"`         // then until a decode server had a place for it
+	Queue        int64 `json:"queue_ns"`         // sent, or since then, until the first step it was in
+	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that it was in
+	Decode       int64 `json:"own_decode_ns"`    // other steps that it was in
+	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, once it had begun
+	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of others
+	SlowRank     int64 `json:"slow_rank_ns"`     // of steps: until a late rank came
+	Stall        int64 `json:"stall_ns"`         // no step ran at all, once it had begun
+	Transfer     int64 `json:"transfer_ns"`      // from the end of its prefill until its keys and values had arrived
+	Join         int64 `json:"join_ns"`          // on the decode server, until the first step it was in
+	Reply        int64 `json:"reply_ns"`         // from when the token was there until the client had it
+
+	// QueueIdle is the part of Queue in which no step ran either, QueuePrefill that in
+	// prefill steps of others.
+	QueueIdle    int64 `json:"queue_idle_ns"`
+	QueuePrefill int64 `json:"queue_prefill_ns"`
+}
+
+func (w *Wait) parts() []*int64 {
+	return []*int64{&w.NotRecorded, &w.Way, &w.Place, &w.Queue, &w.Prefill, &w.Decode, &w.OtherPrefill, &w.OtherSteps, &w.SlowRank, &w.Stall, &w.Transfer, &w.Join, &w.Reply}
+}
+
+// Total is what the parts sum up to.
+func (w *Wait) Total() (sum int64) {
+	for _, p := range w.parts() {
+		sum += *p
+	}
+	return sum
+}
+
+func (w *Wait) add(o *Wait) {
+	of := o.parts()
+	for i, p := range w.parts() {
+		*p += *of[i]
+	}
+	w.QueueIdle += o.QueueIdle
+	w.QueuePrefill += o.QueuePrefill
+}
+
+// ErrApart means that the load and the recording have no moment in common.
+var ErrApart = errors.New("the recorded window lies outside the load: nothing to join")
+
+// Analyze joins the runs of a load, of which one was recorded, with the servers'
+// traces.
+func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, error) {
+	j := &joiner{late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
+	for _, s := range servers {
+		for _, l := range s.lanes {
+			l.move(-l.shift) // back to its own clock, if it was joined before
+			j.lanes = append(j.lanes, l)
+			if s.role != Decode && len(l.steps) > 0 {
+				j.first = append(j.first, l)
+			}
+			if s.role != Prefill && len(l.steps) > 0 {
+				j.next = append(j.next, l)
+			}
+			j.apart = j.apart || s.role != ""
+		}
+	}
+	if len(j.first)+len(j.next) == 0 {
+		return nil, errNoSteps
+	}
+	r := &Result{Late: []string{}, Notes: []string{}, By: ByTime, Clocks: []Clock{}}
+	best := int64(0)
+	for i := range runs {
+		from, to := extent(&runs[i])
+		if n := j.recorded(from, to); n > best {
+			best, r.Run = n, i
+		}
+	}
+	// A run on another clock may be elsewhere in time; ids find it all the same.
+	m := &runs[r.Run]
+	j.run, j.records = m.Run, m.Records
+	if j.byID = j.hasIDs(); j.byID {
+		r.By = ByID
+	}
+	clocks := j.compareClocks(o.Host)
+	r.Clock = clocks[0]
+	if len(clocks) > 1 {
+		r.Clocks = clocks
+	}
+	if best == 0 && !slices.ContainsFunc(clocks, func(c Clock) bool { return c.Shift != 0 }) {
+		return nil, ErrApart
+	}
+	r.TTFT = j.tail(j.ttfts())
+	r.ITL = j.tail(j.gaps())
+	for _, l := range o.Late {
+		if j.used[l.Title] && !slices.Contains(r.Late, l.Title) {
+			r.Late = append(r.Late, l.Title)
+		}
+	}
+	if !j.byID {
+		r.Notes = append(r.Notes, "the steps carry no request ids: which of them a request was in is told by time alone, its prefill as the last one before its first token")
+	}
+	if j.guessed {
+		who := "data-parallel rank"
+		if j.several {
+			who = "of the servers"
+		}
+		r.Notes = append(r.Notes, "it is not said which "+who+" served a request: it is taken to be the one whose steps end shortly before the request's tokens")
+	}
+	r.Notes = append(r.Notes, j.apartNotes(r)...)
+	for i := range clocks {
+		if d := clocks[i].text(); d != "" {
+			r.Notes = append(r.Notes, d)
+		}
+	}
+	return r, nil
+}
+
+// joiner holds what the parts of a result share.
+type joiner struct {
+	run     *bench.Run
+	records []bench.Record
+	lanes   []*lane
+	first   []*lane // whose steps a first token may come of
+	next    []*lane // whose steps further tokens come of
+	apart   bool    // prefill and decode are apart
+	several bool    // servers
+	late    []Late
+	byID    bool
+	guessed bool
+	unmet   int             // requests whose keys and values no decode server was seen to get
+	used    map[string]bool // titles of Late
+}
+
+// extent is when a run lasted, ns since the epoch.
+func extent(m *bench.Measured) (from, to int64) {
+	from = m.Run.StartWall
+	to = from
+	for i := range m.Records {
+		to = max(to, from+m.Records[i].Done)
+	}
+	return from, to
+}
+
+// recorded is how much of a time some lane has.
+func (j *joiner) recorded(from, to int64) (most int64) {
+	for _, l := range j.lanes {
+		most = max(most, l.recorded(from, to))
+	}
+	return most
+}
+
+// wall is a time of the run in ns since the epoch, on the client's clock.
+func (j *joiner) wall(at int64) int64 {
+	if j.run.Duration > 0 {
+		// The wall clock's own drift, as if it was steady.
+		at += int64(float64(j.run.Drift) * float64(at) / float64(j.run.Duration))
+	}
+	return j.run.StartWall + at
+}
+
+// slow is a latency that may become a case.
+type slow struct {
+	r        *bench.Record
+	event    int
+	from, to int64 // in the run's time
+}
+
+func (s *slow) ns() int64 { return s.to - s.from }
+
+func (j *joiner) ttfts() (all []slow) {
+	for i := range j.records {
+		r := &j.records[i]
+		if _, ok := r.TTFT(); ok && r.OK() {
+			all = append(all, slow{r, 0, r.Sent, r.First})
+		}
+	}
+	return all
+}
+
+// gaps are the times between events with text.
+func (j *joiner) gaps() (all []slow) {
+	for i := range j.records {
+		r := &j.records[i]
+		if !r.OK() {
+			continue
+		}
+		n, last := 0, bench.Never
+		for _, c := range r.Chunks {
+			if !c.Text {
+				continue
+			}
+			if last != bench.Never {
+				all = append(all, slow{r, n, last, c.At})
+			}
+			n, last = n+1, c.At
+		}
+	}
+	return all
+}
+
+// tail takes the slow ones that the window holds.
+func (j *joiner) tail(all []slow) Tail {
+	t := Tail{N: len(all), Cases: []Case{}}
+	if t.N == 0 {
+		return t
+	}
+	slices.SortStableFunc(all, func(a, b slow) int { return cmp.Compare(b.ns(), a.ns()) })
+	ascending := make([]int64, len(all))
+	for i := range all {
+		ascending[len(all)-1-i] = all[i].ns()
+	}
+	p99 := metric.Quantile(ascending, 0.99)
+	t.P99 = int64(p99)
+	for i := range all {
+		below := float64(all[i].ns()) < p99
+		if below && len(t.Cases) > 0 {
+			break
+		}
+		if c, ok := j.explain(&all[i]); ok {
+			t.Cases = append(t.Cases, c)
+			t.Sum.add(&c.Wait)
+			t.Below = below
+		}
+	}
+	return t
+}
+
+// explain says what a latency waited for; ok is false if it did not end in the
+// recorded window, or no step of it was recorded.
+func (j *joiner) explain(s *slow) (c Case, ok bool) {
+	from, to := j.wall(s.from), j.wall(s.to)
+	lanes := j.next
+	if s.event == 0 {
+		lanes = j.first
+	}
+	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
+		return c, false // most are, and what follows takes time
+	}
+	l, how := j.laneOf(lanes, s, from, to)
+	if l == nil || !l.holds(to) {
+		return c, false
+	}
+	own := j.own(l, s, from, to)
+	if len(own) == 0 {
+		return c, false
+	}
+	made := l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
+	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
+	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, Server: l.server.name, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
+	if c.Request == "" {
+		c.Request = fmt.Sprintf("#%d", s.r.Index)
+	}
+	j.guessed = j.guessed || how == ByTime
+	switch {
+	case l.server.role == Prefill && j.byID:
+		j.handOver(&c, l, s, from, made, to)
+	case j.joins(l, s, own, from):
+		c.Wait = j.waits(l, from, made, own, l.steps[own[0]].from)
+		c.Wait.asJoin()
+		c.Wait.Reply = to - made
+	default:
+		begun := from // until then it is in the queue
+		if s.event == 0 {
+			begun = max(from, l.steps[own[0]].from)
+		}
+		c.Wait = j.waits(l, from, made, own, begun)
+		c.Wait.Reply = to - made
+	}
+	return c, true
+}

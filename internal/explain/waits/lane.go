@@ -1,0 +1,196 @@
+package waits
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// lane is one data-parallel rank of a server: the steps that its ranks run
+// together, as one of them recorded them. Its times are on the client's clock once
+// compareClocks has run.
+type lane struct {
+	server  *Server
+	dp      int // -1: there is one alone
+	host    string
+	shift   int64      // added to its trace's times
+	steps   []step     // in time order, none overlaps another
+	windows []interval // what was recorded
+	of      map[string][]int
+	moves   map[string][]*move // of requests, what their keys and values did here
+	rooms   map[roomOf]*move
+}
+
+type interval struct{ from, to int64 } // ns since the epoch
+
+// step is one forward step. It ends when its work on the device did: a server
+// that schedules ahead prepares the next one meanwhile.
+type step struct {
+	interval
+	kind trace.StepKind
+	name string
+}
+
+// prefill: it computes prompts, maybe beside other things.
+func (s *step) prefill() bool { return s.kind == trace.Prefill || s.kind == trace.Mixed }
+
+// begins: a request's first token may come of it.
+func (s *step) begins() bool { return s.prefill() || s.kind == trace.OtherStep }
+
+var errNoSteps = errors.New("the traces name no forward steps: nothing to join requests with")
+
+// NewServer reads what a server recorded. The traces are not kept. A prefill or decode
+// server that recorded its window, and had nothing to do in it, is one too.
+func NewServer(name, role string, traces []*trace.Trace) *Server {
+	s := &Server{name: name, role: role}
+	traces = slices.Clone(traces)
+	slices.SortStableFunc(traces, func(a, b *trace.Trace) int {
+		return cmp.Or(cmp.Compare(filepath.Dir(a.Source.Path), filepath.Dir(b.Source.Path)), a.Source.Rank.Compare(b.Source.Rank))
+	})
+	type key struct {
+		dir string
+		dp  int
+	}
+	first := map[key]trace.Rank{} // that has steps
+	byKey := map[key]*lane{}
+	for _, t := range traces {
+		passes, _ := trace.Passes(t)
+		if len(passes) == 0 && (role == "" || len(t.Moves) == 0 && !recorded(t)) {
+			continue
+		}
+		at := t.Source.Rank
+		k := key{filepath.Dir(t.Source.Path), at.DP}
+		l := byKey[k]
+		if l == nil {
+			l = &lane{server: s, dp: k.dp, host: t.Source.Host, of: map[string][]int{}, moves: map[string][]*move{}, rooms: map[roomOf]*move{}}
+			byKey[k] = l
+			s.lanes = append(s.lanes, l)
+		}
+		l.addMoves(t)
+		if len(passes) == 0 {
+			continue
+		}
+		if _, seen := first[k]; !seen {
+			first[k] = at
+		}
+		if first[k] == at { // the other ranks run the same steps; files of other stages have others
+			l.add(t, passes)
+		}
+	}
+	for _, l := range s.lanes {
+		l.order()
+	}
+	return s
+}
+
+// recorded tells whether a trace says that it was.
+func recorded(t *trace.Trace) bool {
+	return slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window })
+}
+
+// add takes in the steps of a file.
+func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
+	ends := deviceEnds(t, passes)
+	window := interval{passes[0].Start, slices.Max(ends)}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat == trace.Window {
+			window = interval{s.Start, s.End()}
+			break
+		}
+	}
+	l.windows = append(l.windows, window)
+	for i, p := range passes {
+		n := len(l.steps)
+		l.steps = append(l.steps, step{interval{p.Start, ends[i]}, p.Step.Kind, t.Strings.Get(p.Name)})
+		for _, id := range trace.RequestIDs(t.Strings.Get(p.Requests)) {
+			l.of[id] = append(l.of[id], n)
+		}
+	}
+}
+
+// deviceEnds says when each pass was done, on the host and on the device.
+func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
+	ends := make([]int64, len(passes))
+	for i := range passes {
+		ends[i] = passes[i].End
+	}
+	launched := map[int64]int32{}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.Launch() && s.Corr != 0 {
+			if p := trace.PassAt(passes, s.Start); p >= 0 && passes[p].Track == s.Track {
+				launched[s.Corr] = p
+			}
+		}
+	}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.OnGPU() && s.Corr != 0 {
+			if p, ok := launched[s.Corr]; ok {
+				ends[p] = max(ends[p], s.End())
+			}
+		}
+	}
+	return ends
+}
+
+// order sorts the steps. A step that was prepared while the one before ran began
+// when that was done.
+func (l *lane) order() {
+	slices.SortFunc(l.windows, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	at := make([]int, len(l.steps)) // old places in the new order
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(l.steps[a].from, l.steps[b].from) })
+	sorted, place := make([]step, len(at)), make([]int, len(at))
+	end := int64(0)
+	for i, old := range at {
+		s := l.steps[old]
+		s.from = max(s.from, end)
+		s.to = max(s.to, s.from)
+		sorted[i], place[old], end = s, i, s.to
+	}
+	l.steps = sorted
+	for _, steps := range l.of {
+		for i, old := range steps {
+			steps[i] = place[old]
+		}
+		slices.Sort(steps)
+	}
+}
+
+// recorded is how much of a time was recorded.
+func (l *lane) recorded(from, to int64) (sum int64) {
+	at := from
+	for _, w := range l.windows {
+		lo, hi := max(w.from, at), min(w.to, to)
+		if hi > lo {
+			sum += hi - lo
+			at = hi
+		}
+	}
+	return sum
+}
+
+// holds tells whether a moment was recorded.
+func (l *lane) holds(at int64) bool {
+	return slices.ContainsFunc(l.windows, func(w interval) bool { return w.from <= at && at <= w.to })
+}
+
+// lastBefore is the last step that ended by then and that yes takes; -1: none.
+func (l *lane) lastBefore(at int64, yes func(*step) bool) int {
+	i, _ := slices.BinarySearchFunc(l.steps, at, func(s step, at int64) int {
+		if s.to <= at {
+			return -1
+		}
+		return 1
+	})
+	for i--; i >= 0; i-- {
+		if yes(&l.steps[i]) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,214 @@
+package waits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// move is what a prefill or decode server recorded of a request on its way from one
+// to the other: stepscope's servers do, as copies that name the request and its room.
+// A time is 0 if nothing was recorded of it.
+type move struct {
+	named  bool  // the request is known
+	came   int64 // prefill: the request was there
+	opened int64 // prefill: a decode server had a place for it
+	began  int64 // the first of its keys and values began to move
+	sent   int64 // prefill: the last of its keys and values was gone
+	got    int64 // decode: the last of them had come
+}
+
+// at is when it is known to have been on its way. (When it had been is no such time:
+// a prefill server may see that after the client has the token.)
+func (m *move) at() int64 { return cmp.Or(max(m.came, m.opened), m.began) }
+
+// roomOf is where the two sides of a request meet. Where the room is not said it is
+// known by the request.
+type roomOf struct {
+	room int64
+	id   string
+}
+
+// addMoves takes in what a rank recorded.
+func (l *lane) addMoves(t *trace.Trace) {
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat != trace.Memcpy || s.Detail < 0 || t.Ops[s.Detail].Move == 0 {
+			continue
+		}
+		m := &t.Moves[t.Ops[s.Detail].Move-1]
+		id := ""
+		if ids := trace.RequestIDs(t.Strings.Get(m.Requests)); len(ids) > 0 {
+			id = ids[0] // a room is of one
+		}
+		key := roomOf{room: m.Room}
+		if m.Room == 0 {
+			key.id = id
+		}
+		of := l.rooms[key]
+		if of == nil {
+			of = &move{}
+			l.rooms[key] = of
+		}
+		if id != "" && !of.named {
+			of.named = true
+			l.moves[id] = append(l.moves[id], of)
+		}
+		switch kind, _, _ := strings.Cut(t.Strings.Get(s.Name), " "); kind {
+		case "kv_wait":
+			of.came = s.Start
+		case "kv_open":
+			of.opened = s.Start
+		case "kv_send":
+			of.begin(s.Start)
+			of.sent = max(of.sent, s.End())
+		case "kv_recv":
+			of.begin(s.Start)
+			of.got = max(of.got, s.End())
+		}
+	}
+}
+
+func (m *move) begin(at int64) {
+	if m.began == 0 || at < m.began {
+		m.began = at
+	}
+}
+
+// moved is the last move of a request in a time: one before it failed.
+func (l *lane) moved(id string, from, to int64) (last *move) {
+	for _, m := range l.moves[id] {
+		if at := m.at(); from <= at && at <= to && (last == nil || at > last.at()) {
+			last = m
+		}
+	}
+	return last
+}
+
+// handOver divides the TTFT from..to of a request whose prefill was done on l by the
+// time made, and says to which decode server it went.
+func (j *joiner) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
+	w, m := &c.Wait, l.moved(s.r.ID, from, to)
+	if m != nil {
+		// A decode server failed it, and the router tried again: what was computed
+		// before is none of this.
+		c.begin(l, max(m.came, m.opened))
+	}
+	begun := min(max(from, l.steps[c.Steps[0]].from), made)
+	// What a server does not show was before the window; the queue begins after it.
+	came, opened := from, from
+	if m != nil {
+		came = min(max(came, m.came), begun)
+		opened = min(max(came, m.opened), begun)
+	}
+	w.Way = l.recorded(from, came)
+	w.Place = l.recorded(came, opened)
+	w.NotRecorded = opened - from - w.Way - w.Place
+	rest := j.waits(l, opened, made, c.Steps, begun)
+	w.add(&rest)
+
+	d, got := j.gotBy(s.r, made, from, to)
+	if d == nil {
+		j.unmet++
+		got = made
+		if m != nil {
+			got = min(max(made, m.sent), to)
+		}
+		w.Transfer, w.Reply = got-made, to-got
+		return
+	}
+	c.Decode = d.server.name
+	w.Transfer = got - made
+	// The decode server gives the first token away before it makes the next; where that
+	// was a part of a character, the text comes of a later step.
+	if firstToken(s.r) != s.r.First {
+		var later []int
+		for _, i := range d.of[s.r.ID] {
+			if p := &d.steps[i]; p.from >= got && p.to <= to {
+				later = append(later, i)
+			}
+		}
+		if len(later) > 0 {
+			end := d.steps[later[len(later)-1]].to
+			rest := j.waits(d, got, end, later, d.steps[later[0]].from)
+			rest.asJoin()
+			w.add(&rest)
+			got = end
+		}
+	}
+	w.Reply = to - got
+}
+
+// begin leaves out the steps that had ended by then, unless all had.
+func (c *Case) begin(l *lane, by int64) {
+	if i := slices.IndexFunc(c.Steps, func(i int) bool { return l.steps[i].to > by }); i > 0 {
+		c.Steps, c.First = c.Steps[i:], l.steps[c.Steps[i]].name
+	}
+}
+
+// gotBy finds where and when the keys and values of a request had come; nil: nobody
+// recorded it.
+func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
+	for _, l := range j.lanes {
+		if m := l.moved(r.ID, from, to); l.server.role == Decode && m != nil && m.got > got {
+			d, got = l, m.got
+		}
+	}
+	return d, min(max(got, made), to)
+}
+
+// joins tells whether a slow time between tokens is that before the request's first
+// decode step: the first token was of the prefill server.
+func (j *joiner) joins(l *lane, s *slow, own []int, from int64) bool {
+	if !j.byID || l.server.role != Decode || s.event != 1 || !l.holds(from) {
+		return false
+	}
+	for _, i := range l.of[s.r.ID] {
+		if p := &l.steps[i]; p.from >= j.wall(s.r.Sent) {
+			return i == own[0]
+		}
+	}
+	return false
+}
+
+// asJoin makes of the time before a first step that of waiting for a decode batch.
+func (w *Wait) asJoin() {
+	w.Join, w.Queue, w.QueueIdle, w.QueuePrefill = w.Queue, 0, 0, 0
+}
+
+// apartNotes are what limits the figures where prefill and decode are apart.
+func (j *joiner) apartNotes(r *Result) (notes []string) {
+	if !j.apart {
+		return nil
+	}
+	prefill, decode, marked := false, false, false
+	for _, l := range j.lanes {
+		prefill, decode = prefill || l.server.role != Decode, decode || l.server.role != Prefill
+		for _, m := range l.rooms {
+			marked = marked || j.byID && m.opened != 0
+		}
+	}
+	if !prefill {
+		notes = append(notes, "no prefill server was recorded: what TTFTs waited for is not known")
+	}
+	if n := len(r.TTFT.Cases); n > 0 {
+		if !marked {
+			notes = append(notes, "the traces do not show when a decode server had a place for a request: that wait is in the queue")
+		}
+		met := slices.ContainsFunc(r.TTFT.Cases, func(c Case) bool { return c.Decode != "" })
+		switch {
+		case !met:
+			notes = append(notes, "no decode server was seen to get a request's keys and values: what followed its prefill, or the sending where that is known, is in the reply's way")
+		case j.unmet > 0:
+			notes = append(notes, fmt.Sprintf("of %d of the slow TTFTs no decode server was seen to get keys and values: what followed the sending is in the reply's way", j.unmet))
+		}
+	}
+	if !decode {
+		notes = append(notes, "no decode server was recorded: what ITLs waited for is not known")
+	}
+	return notes
+}

@@ -1,0 +1,105 @@
+package waits
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// apartTTFT is the one slow TTFT of request a, sent at 1 ms and answered at 42 ms.
+func apartTTFT(t *testing.T, servers ...recording) (Case, *Result) {
+	t.Helper()
+	r, err := analyze(load(request("a", 1, 42)), servers, Options{Host: "here"})
+	if err != nil || len(r.TTFT.Cases) != 1 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	if c := r.TTFT.Cases[0]; c.Wait.Total() != c.NS {
+		t.Errorf("%+v", c)
+	}
+	return r.TTFT.Cases[0], r
+}
+
+// What both sides of TestApart know of request a.
+var apartWait = Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Reply: 2}
+
+// TestSentAfterToken: a prefill server may see that all is gone when the client has the
+// token already.
+func TestSentAfterToken(t *testing.T) {
+	p := prefillServer()
+	for i := range p.Traces[0].Spans {
+		if s := &p.Traces[0].Spans[i]; s.Start == start+30*ms && s.Cat == trace.Memcpy {
+			s.Dur = 15 * ms
+		}
+	}
+	if c, _ := apartTTFT(t, p, decodeServer()); c.Wait != wait(apartWait) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestRoomNotSaid: requests are told apart by their ids then. Nobody knows whose a
+// place is that has neither.
+func TestRoomNotSaid(t *testing.T) {
+	p := prefillServer(moved{3, 3, "kv_wait", "x", 7}, moved{5, 50, "kv_send layer=0", "x", 7})
+	for i := range p.Traces[0].Moves {
+		p.Traces[0].Moves[i].Room = 0
+	}
+	want := apartWait
+	want.Queue, want.QueuePrefill, want.Place = 10, 8, 0
+	if c, _ := apartTTFT(t, p, decodeServer()); c.Wait != wait(want) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestSamePrefillServer: the first decode server failed a request after its prefill,
+// and the router gave it to the same prefill server with another decode server.
+func TestSamePrefillServer(t *testing.T) {
+	p := recording{"prefill-0", Prefill, []*trace.Trace{moving(server(-1, 0, 200,
+		at{4, 8, "step[EXTEND bs=1 toks=7]", "a"},
+		at{14, 24, "step[EXTEND bs=1 toks=7]", "x"},
+		at{26, 36, "step[EXTEND bs=2 toks=9]", "a,y"},
+	),
+		moved{2, 2, "kv_wait", "a", 5}, moved{3, 3, "kv_open", "", 5}, moved{8, 9, "kv_send layer=0", "a", 5},
+		moved{11, 11, "kv_wait", "a", 7}, moved{20, 20, "kv_open", "", 7}, moved{36, 38, "kv_send layer=0", "a", 7},
+	)}}
+	c, _ := apartTTFT(t, p, decodeServer())
+	want := Wait{Way: 10, Place: 9, Queue: 6, QueuePrefill: 4, QueueIdle: 2, Prefill: 10, Transfer: 4, Reply: 2}
+	if c.Wait != wait(want) || !slices.Equal(c.Steps, []int{2}) || c.First != "step[EXTEND bs=2 toks=9]" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestIdleDecode: a decode server that got keys and values, and had no step to make of
+// them, was recorded all the same.
+func TestIdleDecode(t *testing.T) {
+	got := recording{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200), moved{31, 40, "kv_recv layer=0", "a", 7})}}
+	if c, r := apartTTFT(t, prefillServer(), got); c.Wait != wait(apartWait) || c.Decode != "decode-0" || len(r.Notes) > 0 {
+		t.Errorf("%+v, notes %q", c, r.Notes)
+	}
+	nothing := recording{"decode-0", Decode, []*trace.Trace{server(-1, 0, 200)}}
+	if _, r := apartTTFT(t, prefillServer(), nothing); strings.Contains(strings.Join(r.Notes, "\n"), "no decode server was recorded") {
+		t.Errorf("notes %q", r.Notes)
+	}
+}
+
+// TestAgain: the servers' clocks are compared afresh each time.
+func TestAgain(t *testing.T) {
+	p, d := prefillServer(), decodeServer()
+	d.Traces[0].Source.Host = "d"
+	for i := range d.Traces[0].Spans {
+		d.Traces[0].Spans[i].Start += 3600 * 1000 * ms
+	}
+	servers := []*Server{NewServer(p.Name, p.Role, p.Traces), NewServer(d.Name, d.Role, d.Traces)}
+	var shifts []int64
+	for range 2 {
+		r, err := Analyze(load(request("a", 1, 42, 68, 78)), servers, Options{Host: "here"})
+		if err != nil || len(r.Clocks) != 2 {
+			t.Fatal(err, r)
+		}
+		shifts = append(shifts, r.Clocks[1].Shift)
+	}
+	if shifts[0] == 0 || shifts[0] != shifts[1] {
+		t.Errorf("shifts %v", shifts)
+	}
+}

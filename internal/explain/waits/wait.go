@@ -1,0 +1,193 @@
+package waits
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// hasIDs tells whether the steps name requests of this run.
+func (j *joiner) hasIDs() bool {
+	for _, l := range j.lanes {
+		for i := range j.records {
+			if id := j.records[i].ID; id != "" && len(l.of[id]) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// laneOf finds which of some lanes served a request from..to: the data-parallel rank
+// that the server said, by its id, and where both leave several the one whose steps
+// end most shortly before its tokens.
+func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
+	r := s.r
+	how = "server"
+	// What a reply says of ranks is of the server that made it, not of a prefill server.
+	if is := func(l *lane) bool { return l.server.role != Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
+		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
+	} else if len(lanes) > 1 {
+		how = ByTime
+		if j.byID {
+			how = ByID
+		}
+	}
+	if j.byID {
+		// Of several that have it, the one that had it last: the others failed it.
+		last := from
+		for _, other := range lanes {
+			for _, i := range other.of[r.ID] {
+				if p := &other.steps[i]; p.from < to && p.to > last {
+					l, last = other, p.to
+				}
+			}
+		}
+		return l, how
+	}
+	if len(lanes) == 1 {
+		return lanes[0], how
+	}
+	how = ByTime
+	least := int64(math.MaxInt64)
+	for _, other := range lanes {
+		lag, n := int64(0), int64(0)
+		for _, c := range r.Chunks {
+			at := j.wall(c.At)
+			if !c.Text || !other.holds(at) || n > 0 && other.server.role == Prefill {
+				continue
+			}
+			if i := other.lastBefore(at, func(*step) bool { return true }); i >= 0 {
+				lag, n = lag+at-other.steps[i].to, n+1
+			}
+		}
+		if n > 0 && lag/n < least {
+			least, l = lag/n, other
+		}
+	}
+	return l, how
+}
+
+// own are the steps of a request that end what it waited for: by id those that
+// name it, by time the prefill that its first token came of, and between tokens
+// all steps that are no prefill, for those are of all running requests.
+func (j *joiner) own(l *lane, s *slow, from, to int64) (steps []int) {
+	if j.byID {
+		for _, i := range l.of[s.r.ID] {
+			if l.steps[i].to > from && l.steps[i].from < to {
+				steps = append(steps, i)
+			}
+		}
+		return steps
+	}
+	after := 0
+	if s.event == 0 {
+		i := l.lastBefore(j.wall(firstToken(s.r)), (*step).begins)
+		if i < 0 || l.steps[i].to <= from {
+			return nil
+		}
+		steps = append(steps, i)
+		if firstToken(s.r) == s.r.First {
+			return steps
+		}
+		after = i + 1
+	}
+	for i := after; i < len(l.steps); i++ {
+		if p := &l.steps[i]; p.to > from && p.from < to && p.kind != trace.Prefill && p.kind != trace.IdleStep {
+			steps = append(steps, i)
+		}
+	}
+	return steps
+}
+
+// firstToken is when the first event with a token came: it may have no text, for
+// a token can be a part of a character.
+func firstToken(r *bench.Record) int64 {
+	for i := range r.Chunks {
+		if c := &r.Chunks[i]; c.Tokens > 0 || c.Text {
+			return c.At
+		}
+	}
+	return r.First
+}
+
+// made is when a token that came at to was there: when the last of its request's
+// steps was done. From then on it was on its way, whatever the server did. A
+// fresh one is the first token.
+func (l *lane) made(own []int, to int64, fresh bool) int64 {
+	for _, i := range slices.Backward(own) {
+		if s := &l.steps[i]; s.to <= to && (!fresh || s.begins()) {
+			return s.to
+		}
+	}
+	return to
+}
+
+// waits divides the time from..made of a request that was in the steps own and in
+// the queue until begun. Every nanosecond counts once.
+func (j *joiner) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
+	at := from
+	idle := func(until int64) { // no step runs
+		for _, p := range []interval{{at, min(until, begun)}, {max(at, begun), until}} {
+			if p.to <= p.from {
+				continue
+			}
+			n := l.recorded(p.from, p.to)
+			w.NotRecorded += p.to - p.from - n
+			if p.from < begun {
+				w.Queue += n
+				w.QueueIdle += n
+			} else {
+				w.Stall += n
+			}
+		}
+		at = max(at, until)
+	}
+	for i := range l.steps {
+		s := &l.steps[i]
+		if s.to <= at || s.from >= made {
+			continue
+		}
+		idle(s.from)
+		until := min(s.to, made)
+		n := until - at
+		at = until
+		if until <= begun {
+			w.Queue += n
+			if s.prefill() {
+				w.QueuePrefill += n
+			}
+			continue
+		}
+		slow := j.slowRank(l, s, n)
+		w.SlowRank += slow
+		n -= slow
+		switch mine := slices.Contains(own, i); {
+		case mine && s.prefill():
+			w.Prefill += n
+		case mine:
+			w.Decode += n
+		case s.prefill():
+			w.OtherPrefill += n
+		default:
+			w.OtherSteps += n
+		}
+	}
+	idle(made)
+	return w
+}
+
+// slowRank is how much of n ns of a step were waited for a late rank.
+func (j *joiner) slowRank(l *lane, s *step, n int64) int64 {
+	mid := s.from + (s.to-s.from)/2 - l.shift
+	for i := range j.late {
+		t := &j.late[i]
+		if t.Server == l.server.name && (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
+			j.used[t.Title] = true
+			return min(n, t.Cost)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,141 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Captures with other faults than those recorded, made from real ones: time
+// is inserted at chosen moments of each rank, so that what runs then takes
+// longer and all later comes later. If every rank gets the same total between
+// two collectives, the result is what the fault would have recorded.
+
+// pause inserts d ns at a moment.
+type pause struct{ at, d int64 }
+
+// warp applies pauses to all of a rank's events.
+func warp(t *trace.Trace, list []pause) {
+	slices.SortFunc(list, func(a, b pause) int { return cmp.Compare(a.at, b.at) })
+	sums := make([]int64, len(list)+1)
+	for i, p := range list {
+		sums[i+1] = sums[i] + p.d
+	}
+	move := func(at int64) int64 {
+		n := sort.Search(len(list), func(i int) bool { return list[i].at >= at })
+		return at + sums[n]
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		start, end := move(s.Start), move(s.End())
+		s.Start, s.Dur = start, end-start
+	}
+	for i := range t.Memory {
+		t.Memory[i].Time = move(t.Memory[i].Time)
+	}
+}
+
+// clone copies what tests edit.
+func clone(ts []*trace.Trace) []*trace.Trace {
+	out := make([]*trace.Trace, len(ts))
+	for i, t := range ts {
+		c := *t
+		c.Spans, c.Ops, c.Comms = slices.Clone(t.Spans), slices.Clone(t.Ops), slices.Clone(t.Comms)
+		c.Memory, c.Notes, c.Tracks = slices.Clone(t.Memory), slices.Clone(t.Notes), slices.Clone(t.Tracks)
+		out[i] = &c
+	}
+	return out
+}
+
+// injector knows the steps and collectives of a set, to put pauses between.
+type injector struct {
+	ts     []*trace.Trace
+	ranks  []*rank
+	comms  [][][]int32 // rank, step, order: op
+	pauses [][]pause
+}
+
+func newInjector(t testing.TB, set []*trace.Trace) *injector {
+	t.Helper()
+	in := &injector{ts: clone(set), pauses: make([][]pause, len(set))}
+	n := newNames(kernel.Default())
+	for i, tr := range in.ts {
+		r := prepare(i, tr, n)
+		in.ranks = append(in.ranks, r)
+		by := make([][]int32, len(r.steps))
+		for j := range r.ops {
+			if o := &r.ops[j]; o.comm() && o.step >= 0 {
+				by[o.step] = append(by[o.step], int32(j))
+			}
+		}
+		in.comms = append(in.comms, by)
+	}
+	return in
+}
+
+// add inserts a pause on the late rank, and the same on all others where they
+// wait for it: at the end of their collective of the step and order given.
+func (in *injector) add(late int, at, d int64, step, order int) {
+	in.pauses[late] = append(in.pauses[late], pause{at, d})
+	for i, r := range in.ranks {
+		if i != late {
+			in.pauses[i] = append(in.pauses[i], pause{r.ops[in.comms[i][step][order]].end - 1, d})
+		}
+	}
+}
+
+func (in *injector) done() []*trace.Trace {
+	for i := range in.ts {
+		warp(in.ts[i], in.pauses[i])
+	}
+	return in.ts
+}
+
+// hostStall makes a rank's launching thread stand still for d at the
+// beginning of each of the steps.
+func (in *injector) hostStall(late, first, last int, d int64) {
+	r := in.ranks[late]
+	for n := first; n <= last; n++ {
+		in.add(late, r.steps[n].start+1, d, n, 0)
+	}
+}
+
+// slowDevice stretches the kernels of a rank, collectives left out, by a
+// share of their length. edit is told of every op stretched.
+func (in *injector) slowDevice(late, first, last int, share float64, edit func(*trace.Op)) {
+	r := in.ranks[late]
+	for n := first; n <= last; n++ {
+		at := 0
+		for j := range r.ops {
+			o := &r.ops[j]
+			if int(o.step) != n {
+				continue
+			}
+			if o.comm() {
+				at++
+				continue
+			}
+			if d := int64(share * float64(o.end-o.start)); d > 0 && at < len(in.comms[late][n]) {
+				in.add(late, o.end-1, d, n, at)
+				if edit != nil {
+					edit(&in.ts[late].Ops[in.ts[late].Spans[o.span].Detail])
+				}
+			}
+		}
+	}
+}
+
+// slowTransfer makes a rank leave its collectives later by d, but for the
+// step's last.
+func (in *injector) slowTransfer(late, first, last int, d int64) {
+	r := in.ranks[late]
+	for n := first; n <= last; n++ {
+		for k, op := range in.comms[late][n][:len(in.comms[late][n])-1] {
+			in.add(late, r.ops[op].end-1, d, n, k+1)
+		}
+	}
+}

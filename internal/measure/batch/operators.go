@@ -1,0 +1,199 @@
+package batch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Operator sums up the calls of one operation with inputs of the same shapes, as
+// torch.profiler's key_averages does. Times are nanoseconds. A kernel has a row of
+// its own, beside that of the operation that launched it.
+type Operator struct {
+	Name    string
+	Shapes  string // JSON; "": not recorded
+	Device  bool   // a kernel, a copy or a memset
+	Calls   int
+	SelfCPU int64 // without the operations inside it
+	CPU     int64
+	SelfGPU int64 // of what it launched itself
+	GPU     int64
+}
+
+// OperatorTable is what a trace did, by operation.
+type OperatorTable struct {
+	Rows     []Operator // the most expensive first
+	CPU, GPU int64      // sums of the self times: GPU is that of the kernels alone
+}
+
+// Operators sums up a trace: by self time on the device, or on the CPU if the
+// device was not recorded.
+func Operators(t *trace.Trace, byDevice bool) *OperatorTable {
+	o := &operators{t: t, rows: map[operatorKey]*Operator{}, device: map[int64]int64{}}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.OnGPU() {
+			row := o.row(s)
+			row.Device = true
+			row.Calls++
+			row.SelfGPU += s.Dur
+			row.GPU += s.Dur
+			o.device[s.Corr] += s.Dur
+		}
+	}
+	o.host()
+	out := &OperatorTable{}
+	for _, row := range o.rows {
+		out.Rows = append(out.Rows, *row)
+		out.CPU += row.SelfCPU
+		if row.Device {
+			out.GPU += row.SelfGPU
+		}
+	}
+	slices.SortFunc(out.Rows, func(a, b Operator) int {
+		gpu, cpu := cmp.Compare(b.SelfGPU, a.SelfGPU), cmp.Compare(b.SelfCPU, a.SelfCPU)
+		if !byDevice {
+			gpu, cpu = cpu, gpu
+		}
+		return cmp.Or(gpu, cpu, cmp.Compare(a.Name, b.Name), cmp.Compare(a.Shapes, b.Shapes))
+	})
+	return out
+}
+
+type operatorKey struct {
+	name, shapes trace.StringID
+	device       bool
+}
+
+type operators struct {
+	t      *trace.Trace
+	rows   map[operatorKey]*Operator
+	device map[int64]int64 // time on the device by the correlation of the launch
+}
+
+func (o *operators) row(s *trace.Span) *Operator {
+	key := operatorKey{name: s.Name, device: s.Cat.OnGPU()}
+	if s.Cat == trace.CPUOp && s.Detail >= 0 {
+		key.shapes = o.t.Shapes[s.Detail].Dims
+	}
+	row := o.rows[key]
+	if row == nil {
+		row = &Operator{Name: kernel.Short(o.t.Strings.Get(s.Name)), Shapes: o.t.Strings.Get(key.shapes)}
+		o.rows[key] = row
+	}
+	return row
+}
+
+// host walks the threads. Spans come by track and start, the longest first, so
+// those that are open contain the next one.
+func (o *operators) host() {
+	type open struct {
+		row *Operator
+		end int64
+	}
+	var stack []open
+	track := trace.TrackID(0)
+	for i := range o.t.Spans {
+		s := &o.t.Spans[i]
+		call := s.Cat.Launch()
+		if !call && s.Cat != trace.CPUOp && s.Cat != trace.UserAnnotation {
+			continue
+		}
+		if s.Track != track {
+			track, stack = s.Track, stack[:0]
+		}
+		for len(stack) > 0 && s.Start >= stack[len(stack)-1].end {
+			stack = stack[:len(stack)-1]
+		}
+		end := s.End()
+		if n := len(stack); n > 0 { // a child that sticks out by a few ns is cut
+			end = min(end, stack[n-1].end)
+			stack[n-1].row.SelfCPU -= end - s.Start
+			if gpu := o.device[s.Corr]; call && s.Corr != 0 && gpu > 0 {
+				stack[n-1].row.SelfGPU += gpu
+				for _, outer := range stack {
+					outer.row.GPU += gpu
+				}
+			}
+		}
+		row := o.row(s)
+		row.Calls++
+		row.CPU += end - s.Start
+		row.SelfCPU += end - s.Start
+		stack = append(stack, open{row, end})
+	}
+}
+
+// The limits of torch's tables: rows, and letters of a name and of shapes.
+const mostRows, mostName, mostShapes = 100, 55, 80
+
+// String is the table as torch.profiler prints it.
+func (t *OperatorTable) String() string {
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.Options{SeparateHeader: true, SeparateFooter: true}
+	style.Format.Header = text.FormatDefault
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	w.SetStyle(style)
+	header := table.Row{"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls"}
+	shapes := slices.ContainsFunc(t.Rows, func(o Operator) bool { return o.Shapes != "" })
+	if shapes {
+		header = append(header, "Input Shapes")
+	}
+	w.AppendHeader(header)
+	configs := make([]table.ColumnConfig, len(header))
+	for i := range configs {
+		configs[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
+	}
+	w.SetColumnConfigs(configs)
+	for _, o := range t.Rows[:min(len(t.Rows), mostRows)] {
+		row := table.Row{
+			short(o.Name, mostName), percent(o.SelfCPU, t.CPU), torchTime(o.SelfCPU), percent(o.CPU, t.CPU), torchTime(o.CPU), torchTime(o.CPU / int64(o.Calls)),
+			torchTime(o.SelfGPU), percent(o.SelfGPU, t.GPU), torchTime(o.GPU), torchTime(o.GPU / int64(o.Calls)), o.Calls,
+		}
+		if shapes {
+			row = append(row, short(o.Shapes, mostShapes))
+		}
+		w.AppendRow(row)
+	}
+	lines := strings.Split(w.Render(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	if n := len(t.Rows) - mostRows; n > 0 {
+		lines = append(lines, fmt.Sprintf("(%d rows more)", n))
+	}
+	return strings.Join(append(lines, "Self CPU time total: "+torchTime(t.CPU), "Self CUDA time total: "+torchTime(t.GPU), ""), "\n")
+}
+
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most-3] + "..."
+}
+
+func percent(part, all int64) string {
+	if all == 0 {
+		return "0.00%"
+	}
+	return fmt.Sprintf("%.2f%%", 100*float64(part)/float64(all))
+}
+
+// torchTime is a time as torch.profiler writes it.
+func torchTime(ns int64) string {
+	switch us := float64(ns) / 1e3; {
+	case us >= 1e6:
+		return fmt.Sprintf("%.3fs", us/1e6)
+	case us >= 1e3:
+		return fmt.Sprintf("%.3fms", us/1e3)
+	default:
+		return fmt.Sprintf("%.3fus", us)
+	}
+}

@@ -1,0 +1,327 @@
+package batch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+)
+
+// How is what all batches of a benchmark have in common.
+type How struct {
+	Temperature    float64
+	ReturnLogprob  bool
+	StreamInterval int // tokens of a chunk
+	ParallelBatch  bool
+	FakePrefill    bool    // of a decode server alone, without a prefill server
+	CacheHitRate   float64 // part of each prompt that is sent before, to be in the cache
+}
+
+// Served is what one batch took.
+type Served struct {
+	RunName           string
+	BatchSize         int
+	InputLen          int
+	OutputLen         int
+	Latency           float64
+	InputThroughput   float64
+	OutputThroughput  float64 // 0: there was no time after the first tokens
+	OverallThroughput float64
+	LastTTFT          float64
+	LastGenThroughput float64  // -1: the server does not tell
+	AccLength         float64  // -1: no speculation
+	CacheHitRate      *float64 // nil: the server shows no metrics
+	ProfileDir        string   // of the pass that was recorded
+	// Steps are the times between the last sequence's tokens as they came here, the
+	// decode steps as a client sees them; nil: some events had several tokens.
+	Steps []float64
+}
+
+// MarshalJSON writes a row as SGLang's tool does: keys, order and decimals.
+func (s *Served) MarshalJSON() ([]byte, error) {
+	round := func(v float64, decimals int) float64 {
+		p := math.Pow10(decimals)
+		return math.Round(v*p) / p
+	}
+	var hit *float64
+	if s.CacheHitRate != nil {
+		v := round(*s.CacheHitRate, 4)
+		hit = &v
+	}
+	return json.Marshal(struct {
+		RunName           string   `json:"run_name"`
+		BatchSize         int      `json:"batch_size"`
+		InputLen          int      `json:"input_len"`
+		OutputLen         int      `json:"output_len"`
+		Latency           float64  `json:"latency"`
+		InputThroughput   float64  `json:"input_throughput"`
+		OutputThroughput  float64  `json:"output_throughput"`
+		OverallThroughput float64  `json:"overall_throughput"`
+		LastTTFT          float64  `json:"last_ttft"`
+		LastGenThroughput float64  `json:"last_gen_throughput"`
+		AccLength         float64  `json:"acc_length"`
+		CacheHitRate      *float64 `json:"cache_hit_rate"`
+	}{
+		s.RunName, s.BatchSize, s.InputLen, s.OutputLen, round(s.Latency, 4), round(s.InputThroughput, 2), round(s.OutputThroughput, 2),
+		round(s.OverallThroughput, 2), round(s.LastTTFT, 4), round(s.LastGenThroughput, 2), round(s.AccLength, 2), hit,
+	})
+}
+
+// flight is a request under way: when each sequence had its first token, and how
+// many it has.
+type flight struct {
+	first  []time.Time
+	tokens []int
+	merged bool          // a first chunk had more than one token
+	nth    map[int]*came // by the number of tokens: when sequences had so many
+}
+
+// came is when the last of so many sequences had as many tokens.
+type came struct {
+	sequences int
+	last      time.Time
+}
+
+func newFlight(batch int) *flight {
+	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), nth: map[int]*came{}}
+}
+
+func (f *flight) event(index, tokens int, at time.Time) error {
+	if index < 0 || index >= len(f.first) {
+		return fmt.Errorf("the server sent sequence %d of %d", index, len(f.first))
+	}
+	if tokens > 0 && f.first[index].IsZero() {
+		f.first[index] = at
+		f.merged = f.merged || tokens > 1
+	}
+	if tokens > f.tokens[index] {
+		n := f.nth[tokens]
+		if n == nil {
+			n = &came{}
+			f.nth[tokens] = n
+		}
+		n.sequences, n.last = n.sequences+1, at
+	}
+	f.tokens[index] = tokens
+	return nil
+}
+
+// steps are the times between the moments when all sequences had one token more;
+// nil: events did not bring every sequence's tokens one at a time.
+func (f *flight) steps(output int) (out []float64) {
+	for n := 1; n <= output; n++ {
+		here := f.nth[n]
+		if here == nil || here.sequences != len(f.first) {
+			return nil
+		}
+		if n > 1 {
+			out = append(out, here.last.Sub(f.nth[n-1].last).Seconds())
+		}
+	}
+	return out
+}
+
+// lastFirst is when the last sequence had its first token.
+func (f *flight) lastFirst() (last time.Time, err error) {
+	for i, at := range f.first {
+		if at.IsZero() {
+			return last, fmt.Errorf("sequence %d of %d got no token", i, len(f.first))
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last, nil
+}
+
+// Run sends a batch and prints what it took. before, if there is one, is called
+// when all is ready, to start a profiler.
+func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before func() error) (*Served, error) {
+	if err := s.flush(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.fillCache(ctx, p, h); err != nil {
+		return nil, err
+	}
+	if before != nil {
+		if err := before(); err != nil {
+			return nil, err
+		}
+	}
+	counted := s.metrics(ctx)
+	f := newFlight(p.Batch)
+	send := s.generate
+	if s.VLLM {
+		send = s.complete
+	}
+	start := time.Now()
+	if err := send(ctx, p, h, f); err != nil {
+		return nil, err
+	}
+	latency := time.Since(start).Seconds()
+	last, err := f.lastFirst()
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range f.tokens {
+		if n != p.Output {
+			return nil, fmt.Errorf("sequence %d ended after %d tokens of %d", i, n, p.Output)
+		}
+	}
+	ttft := last.Sub(start).Seconds()
+	r := &Served{
+		RunName: name, BatchSize: p.Batch, InputLen: p.Input, OutputLen: p.Output, Latency: latency, LastTTFT: ttft,
+		InputThroughput: perSecond(p.Tokens, ttft), OverallThroughput: perSecond(p.Tokens+p.Batch*p.Output, latency),
+		LastGenThroughput: -1, AccLength: -1, Steps: f.steps(p.Output),
+	}
+	if p.Output > 1 {
+		r.OutputThroughput = perSecond(p.Batch*p.Output, latency-ttft)
+	}
+	if !s.VLLM {
+		if err := s.told(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	r.CacheHitRate = hitRate(counted, s.metrics(ctx))
+	s.print(r, f.merged)
+	return r, nil
+}
+
+// perSecond is 0 where there was no time.
+func perSecond(n int, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(n) / seconds
+}
+
+// told adds what the server says of its work.
+func (s *Server) told(ctx context.Context, r *Served) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	info, err := s.Info(ctx)
+	if err != nil {
+		return err
+	}
+	for _, state := range statesOf(info) {
+		if v, _ := state["avg_spec_accept_length"].(float64); v != 0 {
+			r.AccLength = v
+		}
+		if v, _ := state["last_gen_throughput"].(float64); v != 0 {
+			r.LastGenThroughput = v
+		}
+	}
+	return nil
+}
+
+func (s *Server) print(r *Served, merged bool) {
+	line := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
+	line("batch size: %d", r.BatchSize)
+	line("input_len: %d", r.InputLen)
+	line("output_len: %d", r.OutputLen)
+	line("latency: %.2f s", r.Latency)
+	line("input throughput: %.2f tok/s", r.InputThroughput)
+	if r.OutputLen != 1 {
+		line("output throughput: %.2f tok/s", r.OutputThroughput)
+	}
+	line("last_ttft: %.4f s", r.LastTTFT)
+	if merged {
+		line("  (first chunks had several tokens: last_ttft is when they came, later than the first tokens were there)")
+	}
+	line("last generation throughput: %.2f tok/s", r.LastGenThroughput)
+	if r.AccLength > 0 {
+		line("acc_length: %.2f", r.AccLength)
+	}
+	if r.CacheHitRate != nil {
+		line("cache hit rate: %.4f", *r.CacheHitRate)
+	}
+}
+
+// fillCache sends the first part of each prompt.
+func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
+	n := int(float64(p.Input) * h.CacheHitRate)
+	if n <= 0 {
+		return nil
+	}
+	fmt.Fprintf(s.Out, "Warming up cache with %.1f%% hit rate (%d tokens per request)\n", 100*h.CacheHitRate, n)
+	part := &Prompts{Case: Case{p.Batch, n, 1}, LoRA: p.LoRA}
+	for _, ids := range p.IDs {
+		part.IDs = append(part.IDs, ids[:min(n, len(ids))])
+	}
+	send := s.generate
+	if s.VLLM {
+		send = s.complete
+	}
+	if err := send(ctx, part, How{StreamInterval: 1, FakePrefill: h.FakePrefill}, newFlight(p.Batch)); err != nil {
+		return fmt.Errorf("fill the cache: %w", err)
+	}
+	fmt.Fprintln(s.Out, "Cache warmup completed")
+	return nil
+}
+
+// fakeHost is where SGLang's decode servers think that a prefill server is when
+// there is none (FAKE_BOOTSTRAP_HOST).
+const fakeHost = "2.2.2.2"
+
+// errSilent ends a request whose server says nothing for too long.
+var errSilent = errors.New("the server has said nothing for 10 minutes")
+
+// generate sends the batch to /generate.
+func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) error {
+	body := map[string]any{
+		"input_ids": p.IDs, "return_logprob": h.ReturnLogprob, "stream": true,
+		"sampling_params": map[string]any{
+			"temperature": h.Temperature, "max_new_tokens": p.Output, "ignore_eos": true, "json_schema": nil, "stream_interval": h.StreamInterval,
+		},
+	}
+	if h.ParallelBatch {
+		body["parallel_batch"] = true
+	}
+	if h.FakePrefill {
+		body["bootstrap_host"], body["bootstrap_room"] = fakeHost, 0
+	}
+	if len(p.LoRA) > 0 {
+		body["lora_path"] = p.LoRA
+	}
+	ctx, heard, stop := listen(ctx)
+	defer stop()
+	var wrong error
+	err := s.Generate(ctx, body, func(ev *client.Event) {
+		heard()
+		if wrong != nil {
+			return
+		}
+		if reason := bytes.TrimSpace(ev.Meta.FinishReason); len(reason) > 0 && string(reason) != "null" && ev.Meta.Finish() != "length" {
+			wrong = fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
+		} else {
+			wrong = f.event(ev.Index, ev.Meta.CompletionTokens, ev.At)
+		}
+		if wrong != nil {
+			stop() // the rest is of no use
+		}
+	})
+	if wrong != nil {
+		return fmt.Errorf("POST %s/generate: %w", s.URL, wrong)
+	}
+	return silent(ctx, err)
+}
+
+// listen gives a context that ends when heard has not been called for long.
+func listen(parent context.Context) (ctx context.Context, heard func(), stop context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	t := time.AfterFunc(patience, func() { cancel(errSilent) })
+	return ctx, func() { t.Reset(patience) }, func() { t.Stop(); cancel(nil) }
+}
+
+// silent names the reason why a request was ended.
+func silent(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+)
+
+// Server is a running server that is given batches.
+type Server struct {
+	*client.Server
+	VLLM  bool           // its API is vLLM's, not SGLang's
+	Model string         // its name there
+	Told  map[string]any // its server_info; vLLM has none
+	Limits
+	Out   io.Writer
+	Pause time.Duration // between tries to flush; default 2 s
+}
+
+// Limits are what a server says of itself; vLLM says nothing.
+type Limits struct {
+	DP         int
+	TP         int
+	MaxRunning int // sequences that run at once, on each data-parallel rank
+	Capacity   int // tokens of all data-parallel ranks together
+	ContextLen int // 0: not known
+}
+
+// patience is how long a server may say nothing at all, as in SGLang's tool.
+const patience = 10 * time.Minute
+
+// Look asks the server for its limits, or vLLM for its model.
+func (s *Server) Look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if s.VLLM {
+		s.Limits = Limits{DP: 1, TP: 1, MaxRunning: math.MaxInt32, Capacity: math.MaxInt}
+		list, err := s.Get(ctx, "/v1/models")
+		if err != nil {
+			return err
+		}
+		data, _ := list["data"].([]any)
+		if len(data) > 0 {
+			first, _ := data[0].(map[string]any)
+			s.Model, _ = first["id"].(string)
+		}
+		if s.Model == "" {
+			return fmt.Errorf("%s serves no model", s.URL)
+		}
+		return nil
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return err
+	}
+	states := statesOf(info)
+	if len(states) == 0 {
+		return fmt.Errorf("%s/server_info has no internal_states: is it SGLang's?", s.URL)
+	}
+	s.DP, s.TP = max(1, number(states[0], "dp_size")), max(1, number(info, "tp_size"))
+	s.MaxRunning = number(states[0], "effective_max_running_requests_per_dp")
+	if s.MaxRunning <= 0 {
+		return fmt.Errorf("%s/server_info does not tell effective_max_running_requests_per_dp", s.URL)
+	}
+	for _, state := range states {
+		memory, _ := state["memory_usage"].(map[string]any)
+		n := number(memory, "token_capacity")
+		if n <= 0 { // some do not tell; SGLang's tool takes as much
+			n = 1e9
+		}
+		s.Capacity += n
+	}
+	s.ContextLen = number(info, "context_length")
+	s.Told = info
+	return nil
+}
+
+func statesOf(info map[string]any) (out []map[string]any) {
+	list, _ := info["internal_states"].([]any)
+	for _, v := range list {
+		if state, ok := v.(map[string]any); ok {
+			out = append(out, state)
+		}
+	}
+	return out
+}
+
+func number(from map[string]any, key string) int {
+	v, _ := from[key].(float64)
+	return int(v)
+}
+
+// Skip tells why a case is left out, in SGLang's words; "" when it can run. With
+// several batches in one request only what runs at once has to fit.
+func (s *Server) Skip(c Case, several bool) string {
+	running, n := s.MaxRunning*s.DP, c.Batch
+	if several {
+		n = min(n, running)
+	}
+	need := Case{n, c.Input, c.Output}.Tokens()
+	text := ""
+	switch {
+	case !several && c.Batch > running:
+		text = fmt.Sprintf("batch_size=%d > skip_max_running_requests_threshold=%d due to max running requests limit.", c.Batch, running)
+	case need > s.Capacity:
+		text = fmt.Sprintf("batch_size=%d * (input_len=%d + output_len=%d) = %d > skip_token_capacity_threshold=%d due to kv cache limit.",
+			n, c.Input, c.Output, need, s.Capacity)
+	case s.ContextLen > 0 && c.Input+c.Output > s.ContextLen:
+		text = fmt.Sprintf("input_len=%d + output_len=%d = %d > context_length=%d.", c.Input, c.Output, c.Input+c.Output, s.ContextLen)
+	default:
+		return ""
+	}
+	bar := strings.Repeat("=", 8)
+	return bar + "Skip benchmark " + text + bar
+}
+
+// flushes is how often a flush is tried, for the server may not be idle yet.
+const flushes = 3
+
+// flush empties the prefix cache.
+func (s *Server) flush(ctx context.Context) error {
+	route := "/flush_cache"
+	if s.VLLM {
+		route = "/reset_prefix_cache" // with VLLM_SERVER_DEV_MODE=1
+	}
+	for try := 1; ; try++ {
+		one, cancel := context.WithTimeout(ctx, patience)
+		_, err := s.Text(one, http.MethodPost, route)
+		cancel()
+		if err == nil || try == flushes || ctx.Err() != nil {
+			var no *client.Refused
+			if s.VLLM && errors.As(err, &no) && no.Status == http.StatusNotFound {
+				err = fmt.Errorf("%w: start vLLM with VLLM_SERVER_DEV_MODE=1", err)
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(cmp.Or(s.Pause, 2*time.Second)):
+		}
+	}
+}
+
+// counters are the tokens of prompts that a server has counted; nil: it shows none.
+type counters struct{ cached, prompt float64 }
+
+// metrics reads them, summed over the sets of labels.
+func (s *Server) metrics(ctx context.Context) *counters {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	text, err := s.Text(ctx, http.MethodGet, "/metrics")
+	if err != nil {
+		return nil
+	}
+	var c counters
+	for line := range strings.Lines(text) {
+		for name, sum := range map[string]*float64{"sglang:cached_tokens_total": &c.cached, "sglang:prompt_tokens_total": &c.prompt} {
+			rest, ok := strings.CutPrefix(line, name)
+			if !ok || rest == "" || rest[0] != '{' && rest[0] != ' ' {
+				continue
+			}
+			fields := strings.Fields(rest[strings.LastIndexByte(rest, '}')+1:])
+			if len(fields) > 0 {
+				v, _ := strconv.ParseFloat(fields[0], 64)
+				*sum += v
+			}
+		}
+	}
+	return &c
+}
+
+// hitRate is the part of the prompts' tokens that were cached; nil: not known.
+func hitRate(before, after *counters) *float64 {
+	if before == nil || after == nil || after.prompt <= before.prompt {
+		return nil
+	}
+	rate := (after.cached - before.cached) / (after.prompt - before.prompt)
+	return &rate
+}

@@ -1,0 +1,137 @@
+package experiment
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// record writes what became of the requests of one run, as soon as it is known.
+func (s *Serving) record(records []bench.Record) (err error) {
+	if s.Store == nil {
+		return nil
+	}
+	if s.writer == nil {
+		if s.writer, err = s.Store.WriteRecords(); err != nil {
+			return err
+		}
+	}
+	for i := range records {
+		if err := s.writer.Add(&records[i]); err != nil {
+			return err
+		}
+	}
+	return s.writer.Flush()
+}
+
+// keep writes what was measured into the store. Evidence of several runs of one
+// plan lies in one directory: the records of all, one after the other, are told
+// apart by their run.
+func (s *Serving) keep(out *Outcome) error {
+	r := s.Store
+	if r == nil {
+		return nil
+	}
+	if s.writer != nil {
+		if err := s.writer.Close(); err != nil {
+			return err
+		}
+	}
+	var measured []*bench.Run
+	var summaries []*bench.Summary
+	for _, m := range out.Runs {
+		measured, summaries = append(measured, m.Run), append(summaries, m.Summary)
+	}
+	if err := r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun, Format: "json"}, measured); err != nil {
+		return err
+	}
+	if err := r.WriteJSON(runs.File{Path: "summary.json", Kind: runs.KindSummary, Format: "json"}, summaries); err != nil {
+		return err
+	}
+	if samples := out.Last().Server; len(samples) > 0 {
+		if err := r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+			return err
+		}
+	}
+	if out.Capture != nil && out.Capture.Result != nil {
+		if err := KeepCapture(r, out.Capture.Result, ""); err != nil {
+			return err
+		}
+	}
+	sum := out.Last().Summary
+	return r.Update(func(m *runs.Manifest) {
+		m.PlanHash, m.Model, m.URL, m.Backend = out.PlanHash, s.Run.Model, s.Run.URL, s.Run.Backend
+		number := func(name string, v float64, unit string) {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				m.Numbers = append(m.Numbers, runs.Number{Name: name, Value: v, Unit: unit})
+			}
+		}
+		number("request throughput", sum.RequestRate, "req/s")
+		number("output throughput", sum.OutputRate, "tok/s")
+		number("failed", float64(sum.Requests-sum.Completed), "req")
+		if sum.TTFT.N > 0 {
+			number("TTFT p50", sum.TTFT.Median/1e6, "ms")
+			number("TTFT p99", sum.TTFT.P99/1e6, "ms")
+		}
+		if sum.ITL.N > 0 {
+			number("ITL p50", sum.ITL.Median/1e6, "ms")
+			number("ITL p99", sum.ITL.P99/1e6, "ms")
+		}
+	})
+}
+
+// KeepCapture names the files of a capture in a run; those that lie elsewhere are
+// linked, or copied. window tells it from others of the run; "": there are none.
+func KeepCapture(r *runs.Run, c *torch.Result, window string) error {
+	for _, sr := range c.Servers {
+		add := func(kind runs.Kind, path string) error {
+			path, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(r.Dir(), path)
+			if err != nil {
+				return err
+			}
+			from := ""
+			if !filepath.IsLocal(rel) {
+				from, rel = path, filepath.Join("traces", window, filepath.Base(path))
+				if len(c.Servers) > 1 {
+					rel = filepath.Join("traces", window, sr.Name, filepath.Base(path))
+				}
+			}
+			format := "kineto.json.gz"
+			if kind == runs.KindMetrics {
+				format = "json"
+			}
+			f := runs.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From, Window: window}
+			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == runs.KindTrace {
+				f.Rank, f.Stage = runs.At(name.Rank), name.Stage
+			}
+			return r.AddFile(f, from)
+		}
+		for _, p := range sr.Traces {
+			if err := add(runs.KindTrace, p); err != nil {
+				return err
+			}
+		}
+		if len(sr.Loads) > 0 {
+			// That it could not be written is a note already.
+			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, torch.LoadsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if sr.Merged != "" {
+			if err := add(runs.KindMerged, sr.Merged); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+)
+
+// Sample is what a server's /metrics said at one moment.
+type Sample struct {
+	At     int64              `json:"at"` // ns since the epoch
+	Values map[string]float64 `json:"values"`
+}
+
+// scrapeEvery is how often /metrics is read while a load runs.
+const scrapeEvery = time.Second
+
+// scraped are the gauges and counters that tell how a server stood, of SGLang and
+// of vLLM. Labels stay in the key: they tell ranks apart.
+var scraped = []string{
+	"sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage", "sglang:gen_throughput", "sglang:cache_hit_rate",
+	"sglang:num_retracted_reqs", "sglang:prompt_tokens_total", "sglang:generation_tokens_total", "sglang:cached_tokens_total",
+	"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc",
+	"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:num_preemptions_total",
+}
+
+// parseMetrics reads the Prometheus text format as far as scraped goes: lines of
+// name{labels} value.
+func parseMetrics(text string) map[string]float64 {
+	out := map[string]float64{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name := line[:strings.IndexAny(line+"{", "{ ")]
+		known := false
+		for _, s := range scraped {
+			known = known || s == name
+		}
+		if !known {
+			continue
+		}
+		key, rest := name, line[len(name):]
+		if strings.HasPrefix(rest, "{") {
+			end := strings.LastIndexByte(rest, '}')
+			if end < 0 {
+				continue
+			}
+			key, rest = name+rest[:end+1], rest[end+1:]
+		}
+		if f := strings.Fields(rest); len(f) > 0 {
+			if v, err := strconv.ParseFloat(f[0], 64); err == nil {
+				out[key] = v
+			}
+		}
+	}
+	return out
+}
+
+// scrape reads /metrics until stop is called, which gives the samples; none when
+// the server has no such route.
+func scrape(ctx context.Context, s *client.Server) (stop func() []Sample) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan []Sample, 1)
+	go func() {
+		var out []Sample
+		defer func() { done <- out }()
+		tick := time.NewTicker(scrapeEvery)
+		defer tick.Stop()
+		for {
+			limited, end := context.WithTimeout(ctx, 5*time.Second)
+			text, err := s.Text(limited, http.MethodGet, "/metrics")
+			end()
+			if err != nil && len(out) == 0 {
+				return // there are none
+			}
+			if values := parseMetrics(text); err == nil && len(values) > 0 {
+				out = append(out, Sample{At: time.Now().UnixNano(), Values: values})
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() []Sample {
+		cancel()
+		return <-done
+	}
+}
+
+// Standing sums the samples up, in a line for people; "" when there are none.
+func Standing(samples []Sample) string {
+	if len(samples) == 0 {
+		return ""
+	}
+	// Each is the sum over ranks, but for shares, of which the largest counts.
+	figure := func(share bool, names ...string) (mean, most float64, ok bool) {
+		for _, s := range samples {
+			v := 0.0
+			for key, x := range s.Values {
+				for _, n := range names {
+					if key != n && !strings.HasPrefix(key, n+"{") {
+						continue
+					}
+					if ok = true; share {
+						v = max(v, x)
+					} else {
+						v += x
+					}
+				}
+			}
+			mean += v / float64(len(samples))
+			most = max(most, v)
+		}
+		return mean, most, ok
+	}
+	var parts []string
+	if mean, most, ok := figure(false, "sglang:num_running_reqs", "vllm:num_requests_running"); ok {
+		parts = append(parts, fmt.Sprintf("%.1f requests running on average, %.0f at most", mean, most))
+	}
+	if mean, most, ok := figure(false, "sglang:num_queue_reqs", "vllm:num_requests_waiting"); ok {
+		parts = append(parts, fmt.Sprintf("%.1f queued, %.0f at most", mean, most))
+	}
+	if _, most, ok := figure(true, "sglang:token_usage", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc"); ok {
+		parts = append(parts, fmt.Sprintf("KV cache %.0f %% full at most", 100*most))
+	}
+	if _, most, ok := figure(false, "sglang:num_retracted_reqs"); ok && most > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f requests retracted at once", most))
+	}
+	return fmt.Sprintf("%s (%d looks at /metrics)", strings.Join(parts, "; "), len(samples))
+}

@@ -1,0 +1,368 @@
+// Package experiment conducts: it joins a server, a load, a capture and the store
+// into one run, in the order of SGLang's bench_serving (section 4.3 of its
+// contract), and leaves a run that explains itself.
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// Serving is a benchmark of a server that runs.
+type Serving struct {
+	Server    *client.Server
+	Tokenizer string // --tokenizer
+	Spec      workload.Spec
+	Arrivals  workload.Arrivals
+	Load      load.Options // without the schedule
+	Run       bench.Run    // what is known before: tool, backend, data set, tag, args
+
+	Ready        time.Duration // how long to wait for the server; 0: not at all
+	Warmup       int           // requests before; 0: none
+	Flush        bool
+	FlushTimeout time.Duration
+	Pause        time.Duration // between the warm-up and the load
+	Repeat       int           // runs of the same plan; 0: one
+	SLO          bench.SLO
+	Profile      *Profile // nil: none
+	Store        *runs.Run
+	writer       *runs.RecordWriter // of Store, once there are records
+
+	Log  func(line string)            // what is going on, for people
+	Show func(*load.Live, int) func() // shows a run of so many requests while it lasts, until the result is called; may be nil
+}
+
+// Measured is one run of the plan.
+type Measured struct {
+	Run     *bench.Run
+	Records []bench.Record
+	Summary *bench.Summary
+	Server  []Sample // what the server said of itself meanwhile
+}
+
+// Outcome is what came of a benchmark.
+type Outcome struct {
+	Runs     []Measured
+	PlanHash string
+	Capture  *Captured // nil: none
+	// Interrupted: the user ended it; what there is, is whole.
+	Interrupted bool
+}
+
+// Last is the run that counts when one is shown.
+func (o *Outcome) Last() *Measured { return &o.Runs[len(o.Runs)-1] }
+
+// Do runs the benchmark. An outcome comes with an error when the load was
+// measured but what follows it failed.
+func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
+	if s.Log == nil {
+		s.Log = func(string) {}
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.model(ctx); err != nil {
+		return nil, err
+	}
+	plan, times, err := s.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{PlanHash: workload.Hash(plan, times)}
+	err = s.repeat(ctx, out, plan, times)
+	if len(out.Runs) == 0 {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		out.Interrupted, err = true, nil
+	}
+	return out, errors.Join(err, s.keep(out))
+}
+
+// repeat makes the runs. What was measured before an error stands.
+func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Request, times []time.Duration) error {
+	for n := range max(s.Repeat, 1) {
+		if n > 0 {
+			s.Log(fmt.Sprintf("Run %d of %d", n+1, s.Repeat))
+			var err error
+			if plan, times, err = s.anew(ctx, n); err != nil {
+				return err
+			}
+		}
+		if err := s.before(ctx, plan); err != nil {
+			return err
+		}
+		m, err := s.once(ctx, plan, times, out, n)
+		if err != nil {
+			return err
+		}
+		out.Runs = append(out.Runs, *m)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// anew makes a plan of the same kind with another seed: the same prompts again
+// would be found in the server's prefix cache.
+func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
+	seed, arrivals, log := s.Spec.Seed, s.Arrivals.Seed, s.Log
+	defer func() { s.Spec.Seed, s.Arrivals.Seed, s.Log = seed, arrivals, log }()
+	s.Spec.Seed, s.Arrivals.Seed = seed+int64(n), arrivals+int64(n)
+	s.Spec.Note, s.Log = func(string) {}, func(string) {} // said once
+	if s.Flush {
+		return s.plan(ctx)
+	}
+	// Data sets from files have the same prompts in another order.
+	s.Flush = true
+	if err := s.flush(ctx); err != nil {
+		log(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
+	}
+	s.Flush = false
+	return s.plan(ctx)
+}
+
+// ready waits until the server answers.
+func (s *Serving) ready(ctx context.Context) error {
+	if s.Ready <= 0 {
+		return nil
+	}
+	path := "/v1/models"
+	if s.Load.Backend == "trt" {
+		path = "/"
+	}
+	until := time.Now().Add(s.Ready)
+	for said := false; ; {
+		_, err := s.Server.Text(ctx, http.MethodGet, path)
+		var refused *client.Refused
+		var unknown *net.DNSError
+		switch {
+		case errors.As(err, &unknown) && unknown.IsNotFound:
+			return err
+		case err == nil, errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+			return nil
+		case errors.As(err, &refused) && refused.Status/100 == 4, ctx.Err() != nil:
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("the server is not ready after %v: %w", s.Ready, err)
+		case !said:
+			s.Log(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.Server.URL, s.Ready))
+			said = true
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// model asks the server for its model's name when none was given.
+func (s *Serving) model(ctx context.Context) error {
+	if s.Run.Model != "" {
+		return nil
+	}
+	list, err := s.Server.Get(ctx, "/v1/models")
+	if err == nil {
+		if data, ok := list["data"].([]any); ok && len(data) > 0 {
+			if first, ok := data[0].(map[string]any); ok {
+				s.Run.Model, _ = first["id"].(string)
+			}
+		}
+	}
+	var refused *client.Refused
+	switch {
+	case s.Run.Model != "":
+	case err == nil:
+		return errors.New("the server does not name its model at /v1/models: give --model")
+	case errors.As(err, &refused):
+		return fmt.Errorf("the server does not name its model: give --model (%w)", err)
+	default:
+		return fmt.Errorf("ask the server for its model: %w", err)
+	}
+	if s.Load.Model == "" {
+		s.Load.Model = s.Run.Model
+	}
+	return nil
+}
+
+// plan makes the requests and their times.
+func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration, error) {
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: s.Tokenizer, URL: s.Server.URL, Model: s.Run.Model, Header: s.Server.Header})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Log(why)
+	if s.Spec.Note == nil {
+		s.Spec.Note = s.Log
+	}
+	plan, err := workload.Build(ctx, s.Spec, tok)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
+		// An interrupted run has texts too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		ids, err := tok.Encode(ctx, texts, false)
+		lens := make([]int, len(ids))
+		for i := range ids {
+			lens[i] = len(ids[i])
+		}
+		return lens, err
+	}
+	if _, estimated := tok.(workload.Estimate); estimated {
+		s.Load.Retokenize = nil // an estimate is no count
+	}
+	if s.Arrivals.Process == workload.Trace {
+		s.Arrivals.Trace = workload.Times(plan)
+		s.Run.Traced = true
+	}
+	times, err := workload.Schedule(len(plan), s.Arrivals)
+	return plan, times, err
+}
+
+// before warms up and empties the cache.
+func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
+	if s.Warmup > 0 {
+		first := plan[0]
+		first.Rounds = nil
+		first.OutputLen = min(first.OutputLen, 32)
+		if first.System != "" {
+			first.Prompt, first.Tokens = first.System, nil
+		}
+		reqs := make([]workload.Request, s.Warmup)
+		for i := range reqs {
+			reqs[i] = first
+		}
+		opt := s.Load
+		opt.Live, opt.Schedule, opt.KeepText, opt.Retokenize = nil, nil, false, nil
+		opt.RequestID = nil
+		s.Log(fmt.Sprintf("Warming up with %d request(s)…", s.Warmup))
+		res, err := load.Run(ctx, reqs, opt)
+		if err != nil {
+			return err
+		}
+		failed := 0
+		for i := range res.Records {
+			if !res.Records[i].OK() {
+				failed++
+			}
+		}
+		if failed == len(res.Records) {
+			r := &res.Records[0]
+			return fmt.Errorf("the warm-up failed, so would the load: %s: %s", r.Failure, r.Error)
+		}
+	}
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(s.Pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Serving) flush(ctx context.Context) error {
+	if !s.Flush {
+		return nil
+	}
+	path := "/flush_cache"
+	switch s.Load.Backend {
+	case "sglang", "sglang-native", "sglang-oai", "sglang-oai-chat", "sglang-embedding":
+		path = fmt.Sprintf("/flush_cache?timeout=%.1f", s.FlushTimeout.Seconds())
+	case "vllm", "vllm-chat", "vllm-embedding":
+		path = "/reset_prefix_cache"
+	}
+	if _, err := s.Server.Text(ctx, http.MethodPost, path); err != nil {
+		return fmt.Errorf("empty the cache: %w", err)
+	}
+	return nil
+}
+
+// once sends the plan, for the n-th time. The first time the profile is taken
+// meanwhile.
+func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, n int) (*Measured, error) {
+	opt := s.Load
+	opt.Schedule = times
+	opt.Live = &load.Live{}
+	if id := opt.RequestID; id != nil && n > 0 {
+		opt.RequestID = func(i, turn int) string { return fmt.Sprintf("%s-run%d", id(i, turn), n+1) }
+	}
+	var win *window
+	if s.Profile != nil && n == 0 {
+		if s.Repeat > 1 {
+			s.Log("The first run is profiled, which slows it down: look at it apart")
+		}
+		var err error
+		if win, err = s.Profile.start(ctx, s.Log); err != nil {
+			return nil, err
+		}
+	}
+	done := func() {}
+	if s.Show != nil {
+		done = s.Show(opt.Live, len(plan))
+	}
+	begun := time.Now()
+	scraped := scrape(ctx, s.Server)
+	res, err := load.Run(ctx, plan, opt)
+	samples := scraped()
+	done()
+	if res != nil {
+		if keepErr := s.record(res.Records); keepErr != nil {
+			s.Log("The records could not be kept: " + keepErr.Error())
+		}
+	}
+	// The profiler is stopped whatever happened, and after the clock.
+	if win != nil {
+		captured, stopErr := win.finish(ctx, s.Log)
+		out.Capture = captured
+		if err == nil && stopErr != nil {
+			s.Log("The profile failed: " + stopErr.Error())
+			out.Capture = &Captured{Err: stopErr}
+		}
+	}
+	if res == nil {
+		return nil, err
+	}
+	if err != nil { // what was measured stands
+		s.Log(fmt.Sprintf("The generated texts were not counted: %v", err))
+	}
+	run := s.Run
+	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health
+	if w := s.Profile; win != nil && w.Window.NumSteps == 0 && w.Window.StartStep == 0 { // else the traces know when it was
+		from := win.begun.Sub(begun)
+		run.Profiled = []bench.Span{{From: max(0, int64(from)), To: run.Duration}}
+	}
+	run.ServerInfo = s.info(ctx)
+	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+}
+
+// info is what the server says of itself afterwards; only SGLang's have it.
+func (s *Serving) info(ctx context.Context) map[string]any {
+	limit := 10 * time.Second
+	if ctx.Err() != nil {
+		limit = time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	info, err := s.Server.Info(ctx)
+	if err != nil {
+		return nil
+	}
+	return wire.WithoutSecrets(info).(map[string]any)
+}

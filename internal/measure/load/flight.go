@@ -1,0 +1,332 @@
+package load
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+)
+
+// A flight is one request in the air, or one conversation, whose rounds fly one
+// after another. One goroutine flies it; the guard looks at the atomics.
+type flight struct {
+	run   *run
+	req   *workload.Request
+	index int
+	recs  []bench.Record // one for each round
+	first int            // place of the first among all records
+	raw   [][]byte       // texts of the rounds, as JSON writes them, and where in them
+	marks [][]int32      // each chunk's piece ends; only with ChunkTokens
+	wire  []byte         // the request as it is sent; of a conversation the first round's
+	chat  []byte         // a conversation's messages so far, without the closing bracket
+
+	// Of the round that flies:
+	turn  int
+	rec   *bench.Record
+	began int64 // when this goroutine took it up
+	reply reply
+	find  finder
+	ev    event
+	body  []byte // of a reply that is no stream, or no success
+	known int    // completion tokens so far, as the server says; -1: it did not
+	blind bool   // there was text without a count
+	done  bool   // [DONE]
+	over  bool   // nothing more to read
+	text  []byte // as JSON writes it
+	ends  []int32
+	more  bool // native: text is what is new, not all so far
+
+	pieces []byte // native: the texts of all events, while it is not sure which of the two
+	cache  []byte
+	user   int64 // when the read returned whose bytes are being looked at
+	reads  int   // that brought events with tokens or text
+	twins  int   // of these with more than one
+	fresh  int   // such events in this read
+
+	// For the guard.
+	mu    sync.Mutex
+	conn  *conn // nil: not in the air
+	last  atomic.Int64
+	phase atomic.Int32
+	kill  atomic.Int32
+	slot  int // place among those in the air
+
+	airborne, poked atomic.Int64
+}
+
+// The phases of a round, for its limits.
+const (
+	sending int32 = iota
+	waiting
+	streaming
+	closing // after [DONE]
+)
+
+// Why the guard ends a flight.
+const (
+	alive int32 = iota
+	killedIdle
+	killedTotal
+	killedLinger
+	killedUser
+)
+
+// prepare makes the records and the bytes of the (first) request.
+func (f *flight) prepare() error {
+	for i := range f.recs {
+		r := &f.recs[i]
+		*r = bench.Record{
+			Index: f.index, Turn: i,
+			Scheduled: bench.Never, Released: bench.Never, Connected: bench.Never, Sent: bench.Never, Headers: bench.Never,
+			FirstAny: bench.Never, First: bench.Never, Visible: bench.Never, Last: bench.Never, Done: bench.Never,
+			PromptLen: f.req.PromptLen, TextLen: f.req.TextLen, VisionLen: f.req.VisionLen, AskedLen: f.req.OutputLen,
+			Retokenized: -1, CachedTokens: -1, DPRank: -1,
+		}
+		if len(f.req.Rounds) > 0 {
+			q := &f.req.Rounds[i]
+			r.PromptLen, r.TextLen, r.VisionLen, r.AskedLen = q.PromptLen, q.PromptLen, 0, q.OutputLen
+		}
+		if f.run.opt.RequestID != nil && (f.run.target.rid || f.run.target.idHeader) {
+			r.ID = f.run.opt.RequestID(f.index, i)
+		}
+	}
+	if s := f.run.opt.Schedule; s != nil {
+		f.recs[0].Scheduled = int64(s[f.index])
+	} else {
+		f.recs[0].Scheduled = 0
+	}
+	var err error
+	f.wire, err = f.run.target.request(f, 0)
+	return err
+}
+
+// open readies the flight for one round.
+func (f *flight) open(turn int) {
+	f.turn, f.rec = turn, &f.recs[turn]
+	f.restart()
+}
+
+// restart forgets what came of this round so far.
+func (f *flight) restart() {
+	f.reply = reply{}
+	f.find = finder{max: f.run.opt.MaxEvent}
+	f.body, f.text, f.ends, f.pieces, f.cache = nil, nil, nil, nil, nil
+	f.known, f.blind, f.done, f.over, f.more = -1, false, false, false, false
+	f.phase.Store(sending)
+}
+
+// fail ends the round; the first reason counts.
+func (f *flight) fail(why bench.Failure, text string) {
+	f.over = true
+	if f.rec.Failure == "" {
+		f.rec.Failure, f.rec.Error = why, oneLine(text)
+	}
+}
+
+// feed takes the bytes of one read, which came at at.
+func (f *flight) feed(b []byte, at int64) {
+	f.last.Store(f.user)
+	f.fresh = 0
+	for len(b) > 0 && !f.over {
+		if f.reply.state == replyDone {
+			f.reply.keep = false // it says more than was asked
+			break
+		}
+		body, rest, err := f.reply.next(b)
+		if err != nil {
+			f.fail(bench.Malformed, err.Error())
+			return
+		}
+		if f.rec.Status == 0 && f.reply.status != 0 {
+			f.rec.Headers, f.rec.Status = at, f.reply.status
+			f.phase.Store(streaming)
+		}
+		if len(body) > 0 {
+			f.content(body, at)
+		}
+		b = rest
+	}
+	if f.fresh > 0 {
+		f.reads++
+	}
+	if f.fresh > 1 {
+		f.twins++
+	}
+	if f.reply.state == replyDone {
+		f.over = true
+	}
+	f.rec.Done = at
+}
+
+// content takes a piece of the body.
+func (f *flight) content(b []byte, at int64) {
+	if f.reply.status != 200 || !f.reply.sse {
+		// Of an error only its beginning is for people.
+		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
+			f.fail(bench.Malformed, "the reply is longer than the limit of an event")
+		} else if f.reply.status == 200 || len(f.body) < maxHead {
+			f.body = append(f.body, b...)
+		}
+		return
+	}
+	for {
+		data, rest, ok, tooLong := f.find.next(b)
+		if tooLong {
+			f.fail(bench.Malformed, "an event is longer than the limit")
+			return
+		}
+		if !ok {
+			return
+		}
+		if b = rest; !f.over {
+			f.event(data, at)
+		}
+	}
+}
+
+// event takes one event of the stream.
+func (f *flight) event(data []byte, at int64) {
+	if f.run.opt.tap != nil {
+		kernel := at
+		if at == f.user {
+			kernel = 0
+		}
+		f.run.opt.tap(f.index, data, kernel, f.user)
+	}
+	if string(data) == "[DONE]" {
+		f.done = true
+		f.phase.Store(closing)
+		return
+	}
+	if f.done || len(data) == 0 {
+		return
+	}
+	e := &f.ev
+	if err := e.parse(f.run.target.family, data); err != nil {
+		f.fail(bench.Malformed, "an event is not JSON: "+string(cutShort(data, 120)))
+		return
+	}
+	if f.rec.FirstAny == bench.Never {
+		f.rec.FirstAny = at
+	}
+	if e.fault {
+		f.fail(bench.ServerError, unquote(e.message))
+		return
+	}
+	tokens, worth := f.count(e)
+	f.facts(e)
+	if !worth {
+		return
+	}
+	text := len(e.text) > 0 || e.ids || e.tool
+	f.rec.Chunks = append(f.rec.Chunks, bench.Chunk{At: at, Tokens: tokens, Text: text || len(e.reasoning) > 0, Merged: f.fresh > 0})
+	f.fresh++
+	live := f.run.opt.Live
+	live.Chunks.Add(1)
+	live.Tokens.Add(int64(max(tokens, 0)))
+	if f.keep() {
+		f.keepText(e)
+	}
+	if !text && len(e.reasoning) == 0 {
+		return
+	}
+	if f.rec.First == bench.Never {
+		f.rec.First = at
+		live.TTFT.Add(at - f.rec.Sent)
+	} else {
+		live.ITL.Add(at - f.rec.Last)
+	}
+	if text && f.rec.Visible == bench.Never {
+		f.rec.Visible = at
+	}
+	f.rec.Last = at
+}
+
+// count tells how many tokens are new in e, -1: not known, and whether e brought
+// tokens or text at all.
+func (f *flight) count(e *event) (tokens int, worth bool) {
+	text := len(e.text) > 0 || len(e.reasoning) > 0 || e.ids || e.tool
+	if len(f.rec.Chunks) == 0 && f.rec.Chunks == nil && (text || e.completion > 0) {
+		// Once for a request, so that events cost none: a server that sends
+		// several events for a token is not asked for here.
+		f.rec.Chunks = make([]bench.Chunk, 0, min(f.rec.AskedLen+2, 1<<16))
+	}
+	before := max(f.known, 0)
+	if e.completion >= 0 {
+		f.known = max(e.completion, f.known)
+	}
+	switch {
+	case e.completion < 0:
+		f.blind = f.blind || text
+		return -1, text
+	case !e.choice || f.blind:
+		return -1, text // the sum at the end tells nothing about this event
+	case f.run.target.family == native:
+		// Text is cumulative: without a new token it is not new.
+		n := f.known - before
+		return n, n > 0
+	default:
+		n := f.known - before
+		return n, n > 0 || text
+	}
+}
+
+// facts keeps what e says about the request.
+func (f *flight) facts(e *event) {
+	if e.prompt > 0 {
+		f.rec.PromptLen = e.prompt
+	}
+	if e.cached >= 0 {
+		f.rec.CachedTokens = e.cached
+	}
+	if e.dpRank >= 0 {
+		f.rec.DPRank = e.dpRank
+	}
+	if f.run.opt.CacheReport && len(e.details) > 0 {
+		f.cache = append(f.cache[:0], e.details...)
+	}
+	if len(e.finish) > 0 {
+		f.rec.Finish = string(e.finish)
+		if f.rec.Finish == "abort" {
+			f.fail(bench.ServerError, "aborted: "+unquote(e.message))
+		}
+	}
+}
+
+// keep tells whether the text is needed afterwards.
+func (f *flight) keep() bool {
+	return f.run.opt.KeepText || f.run.opt.Retokenize != nil || f.turn+1 < len(f.recs)
+}
+
+// keepText keeps it as JSON writes it; pieces of it joined are still such text.
+func (f *flight) keepText(e *event) {
+	f.text = append(f.text, e.reasoning...)
+	if f.run.target.family == native && !f.more {
+		f.whole(e.text)
+	} else {
+		f.text = append(f.text, e.text...)
+	}
+	if f.run.opt.ChunkTokens {
+		f.ends = append(f.ends, int32(len(f.text)))
+	}
+}
+
+// whole keeps t, which is all text so far unless the server runs incremental.
+// Then it is only what is new, and sooner or later does not begin with what came
+// before; until so much did that it is no accident, the pieces are kept as well.
+func (f *flight) whole(t []byte) {
+	const sure = 64
+	if len(f.text) < sure {
+		f.pieces = append(f.pieces, t...)
+	}
+	switch {
+	case bytes.HasPrefix(t, f.text):
+		f.text = append(f.text, t[len(f.text):]...)
+	case len(f.text) < sure:
+		f.text, f.more = f.pieces, true
+	default:
+		f.text, f.more = append(f.text, t...), true
+	}
+}

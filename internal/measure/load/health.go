@@ -1,0 +1,182 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// health is what the client measures of itself.
+type health struct {
+	late      []int64 // of each record: sent after it was scheduled and released; -1: not sent
+	lag       Hist    // read after the kernel had it
+	ticks     Hist    // lateness of the canary
+	unstamped atomic.Int64
+	unsound   atomic.Int64 // stamps that cannot be: the wall clock was set
+	stalls    int
+	stallMax  int64
+}
+
+const (
+	canaryTick = time.Millisecond
+	stall      = time.Millisecond
+)
+
+// canary wakes every millisecond by the same poller that wakes the streams. When
+// it is late, they are.
+func (r *run) canary(ctx context.Context) {
+	t, err := newTimer()
+	if err != nil {
+		return
+	}
+	defer t.close()
+	h := &r.health
+	for {
+		due := r.clock.now() + int64(canaryTick)
+		if !t.wait(ctx, canaryTick) {
+			return
+		}
+		late := max(r.clock.now()-due, 0)
+		h.ticks.Add(late)
+		if late > int64(stall) {
+			h.stalls++
+			h.stallMax = max(h.stallMax, late)
+		}
+	}
+}
+
+// gc is what the collector did.
+type gc struct {
+	n    int64
+	last []time.Duration // newest first
+}
+
+func pauses() gc {
+	var s debug.GCStats
+	debug.ReadGCStats(&s)
+	return gc{s.NumGC, s.Pause}
+}
+
+// since gives the longest pause after before.
+func (g gc) since(before gc) time.Duration {
+	n := min(int(g.n-before.n), len(g.last))
+	if n <= 0 {
+		return 0
+	}
+	return slices.Max(g.last[:n])
+}
+
+// The bounds of the verdict are parts of what is measured: a millisecond matters
+// to a TTFT of ten, not to one of a second. The absolute ones hold where nothing
+// could be measured.
+const (
+	suspectPart, invalidPart = 0.05, 0.25
+	suspectMin, invalidMin   = 1e6, 10e6 // ns
+)
+
+// judge holds an error against the time that it is a part of.
+func judge(err, of float64) string {
+	switch {
+	case err > max(invalidMin, invalidPart*of):
+		return "invalid"
+	case err > max(suspectMin, suspectPart*of):
+		return "suspect"
+	}
+	return "clean"
+}
+
+// report makes the verdict.
+func (h *health) report(r *run, pause time.Duration) bench.Health {
+	out := bench.Health{Verdict: "clean", StallCount: h.stalls, StallMax: h.stallMax, GCPauseMax: int64(pause)}
+	worse := func(verdict string) {
+		rank := []string{"clean", "suspect", "invalid"}
+		if slices.Index(rank, verdict) > slices.Index(rank, out.Verdict) {
+			out.Verdict = verdict
+		}
+	}
+	say := func(format string, args ...any) { out.Evidence = append(out.Evidence, fmt.Sprintf(format, args...)) }
+
+	var lates, ttfts, gaps []int64
+	for i := range r.records {
+		rec := &r.records[i]
+		if h.late[i] >= 0 {
+			lates = append(lates, h.late[i])
+		}
+		if d, ok := rec.TTFT(); ok && rec.OK() {
+			ttfts = append(ttfts, d)
+			if n := len(rec.Chunks); n > 1 {
+				gaps = append(gaps, (rec.Chunks[n-1].At-rec.Chunks[0].At)/int64(n-1))
+			}
+		}
+	}
+	for _, f := range r.flights {
+		out.Reads += f.reads
+		out.MergedReads += f.twins
+	}
+	ttft, gap := metric.MedianInPlace(ttfts), metric.MedianInPlace(gaps)
+
+	if len(lates) > 0 {
+		slices.Sort(lates)
+		q := func(p float64) int64 { return int64(metric.Quantile(lates, p)) }
+		out.SendLateP50, out.SendLateP99, out.SendLateP999, out.SendLateMax = q(0.5), q(0.99), q(0.999), lates[len(lates)-1]
+		verdict := judge(float64(out.SendLateP99), ttft)
+		worse(verdict)
+		say("%s: requests were sent %s late at p99, %s at most (median TTFT %s)", verdict, metric.Duration(out.SendLateP99), metric.Duration(out.SendLateMax), metric.Duration(ttft))
+	}
+
+	all := h.lag.N() + h.unstamped.Load() + h.unsound.Load()
+	missing := h.unstamped.Load() + h.unsound.Load()
+	byRead := !r.kernel || missing*100 > all
+	switch {
+	case byRead:
+		out.StampErrP99 = h.ticks.Quantile(0.99)
+		if r.kernel {
+			say("of %d reads %d had no sound stamp of the kernel", all, missing)
+		}
+	default:
+		// Reading the two clocks takes some time in itself.
+		out.StampErrP99 = r.clock.moved.Load() + int64(time.Microsecond)
+	}
+	verdict := judge(float64(out.StampErrP99), gap)
+	worse(verdict)
+	if byRead {
+		say("%s: receive times are those of the reads, %s late at p99 by the canary (typical time between events %s)", verdict, metric.Duration(out.StampErrP99), metric.Duration(gap))
+	} else {
+		say("%s: receive times are the kernel's, off by at most %s; the reads themselves came %s later at p99", verdict, metric.Duration(out.StampErrP99), metric.Duration(h.lag.Quantile(0.99)))
+	}
+
+	if out.StallCount > 0 {
+		verdict := "clean"
+		if byRead && h.ticks.N() > 0 && int64(out.StallCount)*100 > h.ticks.N() {
+			verdict = "suspect"
+		}
+		worse(verdict)
+		say("%s: the client stood still %d times for over 1 ms, %s at most", verdict, out.StallCount, metric.Duration(out.StallMax))
+	}
+	if out.MergedReads > 0 {
+		part := float64(out.MergedReads) / float64(max(out.Reads, 1))
+		verdict, who := "clean", "the server or the network sent them together"
+		if lag := h.lag.Quantile(0.99); byRead || float64(lag) > gap {
+			who = "the client may have been late to read"
+			if part > 0.05 {
+				verdict = "suspect"
+			}
+		}
+		worse(verdict)
+		say("%s: %s of reads brought several events of one stream: %s", verdict, metric.Percent(part), who)
+	}
+	if pause > stall {
+		say("the garbage collector stopped the client for %s", metric.Duration(pause))
+	}
+	if d := abs(r.clock.drift()); d > int64(time.Millisecond) {
+		worse("suspect")
+		say("suspect: the wall clock was set by %s during the run", metric.Duration(r.clock.drift()))
+	}
+	return out
+}

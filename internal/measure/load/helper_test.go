@@ -1,0 +1,103 @@
+package load
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+)
+
+// TestMain makes the test binary a part of the self test when one starts it so.
+func TestMain(m *testing.M) {
+	if os.Getenv("STEPSCOPE_LOAD_PART") != "" {
+		os.Exit(MockMain(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// scripted is a server of one behaviour for each connection: talk gets the
+// connection after the request was read. It gives the requests it saw.
+func scripted(t *testing.T, talk func(n int, c net.Conn)) (url string, seen func() []string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var requests []string
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer c.Close()
+				r, err := http.ReadRequest(bufio.NewReader(c))
+				if err != nil {
+					return
+				}
+				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				requests = append(requests, string(body))
+				mu.Unlock()
+				talk(n, c)
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	return "http://" + l.Addr().String(), func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return requests
+	}
+}
+
+// says is a talk that writes text and closes.
+func says(text string) func(int, net.Conn) {
+	return func(_ int, c net.Conn) { io.WriteString(c, text) }
+}
+
+// stream is a whole reply of events, chunked.
+func stream(events ...string) string {
+	var b strings.Builder
+	b.WriteString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n")
+	for _, e := range events {
+		fmt.Fprintf(&b, "%x\r\ndata: %s\n\n\r\n", len(e)+8, e)
+	}
+	b.WriteString("0\r\n\r\n")
+	return b.String()
+}
+
+// chatEvent is an event of a chat with a piece of text.
+func chatEvent(text, finish string) string {
+	if finish != "" {
+		finish = `"` + finish + `"`
+	} else {
+		finish = "null"
+	}
+	return `{"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":` + finish + `}],"usage":null}`
+}
+
+// one sends one request to url and gives its record.
+func one(t *testing.T, url string, opt Options) bench.Record {
+	t.Helper()
+	if opt.Backend == "" {
+		opt.Backend = "sglang-oai-chat"
+	}
+	opt.BaseURL, opt.Stream, opt.KeepGC = url, true, true
+	res, err := Run(t.Context(), []workload.Request{{Prompt: "p", PromptLen: 1, OutputLen: 4}}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Records[0]
+}

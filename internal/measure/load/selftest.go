@@ -1,0 +1,188 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// SelfTestOptions say how the self test starts its parts and what it measures.
+type SelfTestOptions struct {
+	// Command starts MockMain in a process of its own: this executable, and the
+	// hidden verb that calls it. Env is added to its environment.
+	Command []string
+	Env     []string
+	Shapes  []Shape   // nil: Shapes()
+	Tries   int       // times to try a shape until its goal is met; the best counts
+	Row     func(Row) // is called with each row as it is measured
+	// Peer starts another client, with the arguments of our own, for the shapes
+	// that have Peer.
+	Peer []string
+}
+
+// A Shape is a load of the self test.
+type Shape struct {
+	Name       string
+	Streams    int
+	Tokens     int           // of each stream
+	Period     time.Duration // between the tokens of a stream; 0: each request is answered at once
+	Together   bool          // all streams step at once; else their phases are spread evenly
+	StartRate  float64       // new requests/s
+	UserStamps bool
+	Peer       bool
+	Goal       Goal
+}
+
+// A Goal is what a shape must hold; 0: no matter. Times in ns.
+type Goal struct {
+	UserITL, KernelITL, KernelLag, Late float64 // p99
+	RSS                                 int64
+}
+
+func (s *Shape) phases() int {
+	if s.Together {
+		return 1
+	}
+	return s.Streams
+}
+
+// Shapes are the loads that bench selftest tries: streams of 50 tokens/s until
+// the client is late, a batch that steps together, many slow streams, and new
+// requests.
+func Shapes() []Shape {
+	const us, ms = 1e3, 1e6
+	var out []Shape
+	for _, n := range []int{500, 1000, 1500, 2000} {
+		s := SpreadShape(n)
+		if n <= 1500 {
+			s.Goal = Goal{UserITL: ms, KernelITL: 20 * us}
+		}
+		out = append(out, s)
+	}
+	return append(out,
+		Shape{Name: "256 streams together", Streams: 256, Tokens: 150, Period: 20 * time.Millisecond, Together: true, StartRate: 1000, Goal: Goal{KernelLag: 20 * us}},
+		Shape{Name: "10000 slow streams", Streams: 10000, Tokens: 35, Period: 200 * time.Millisecond, StartRate: 2500, Goal: Goal{KernelITL: 20 * us, RSS: 250e6}},
+		Shape{Name: "2000 new requests/s", Streams: 8000, Tokens: 1, StartRate: 2000, Goal: Goal{Late: ms}},
+	)
+}
+
+// SpreadShape is n streams of 50 tokens/s whose phases are spread evenly.
+func SpreadShape(n int) Shape {
+	return Shape{Name: fmt.Sprintf("%d streams spread", n), Streams: n, Tokens: 175, Period: 20 * time.Millisecond, StartRate: float64(n) / 0.7}
+}
+
+// ClientResult is what the client under test says on stdout, the Python one too.
+type ClientResult struct {
+	OK          int     `json:"ok"`
+	Failed      int     `json:"failed"`
+	Error       string  `json:"error,omitempty"` // of the first failure
+	CPU         float64 `json:"cpu"`             // s, of the whole process
+	RSS         int64   `json:"rss"`             // bytes, at most
+	LateP50     int64   `json:"late_p50"`
+	LateP99     int64   `json:"late_p99"`
+	LateP999    int64   `json:"late_p999"`
+	LateMax     int64   `json:"late_max"`
+	Merged      int     `json:"merged"`
+	Reads       int     `json:"reads"`
+	Stamps      string  `json:"stamps"`
+	Verdict     string  `json:"verdict"`
+	AllocsEvent float64 `json:"allocs_event"`
+}
+
+// Row is what a shape came to.
+type Row struct {
+	Shape  Shape
+	Timing Timing
+	Client ClientResult
+	Met    bool
+	Missed []string // what the goal wants and did not get
+}
+
+// SelfTestReport is the whole.
+type SelfTestReport struct {
+	Realtime bool // the parts ran before all else, and pauses of the machine are left out
+	Cores    bool // server and client have a core each
+	Rows     []Row
+}
+
+func (r *Row) judge() {
+	r.Missed = nil
+	hold := func(what string, got, goal float64, text func(float64) string) {
+		if goal > 0 && got > goal {
+			r.Missed = append(r.Missed, fmt.Sprintf("%s %s, goal %s", what, text(got), text(goal)))
+		}
+	}
+	times := func(v float64) string { return metric.Duration(int64(v)) }
+	g, t := r.Shape.Goal, r.Timing
+	hold("ITL error by reads", t.UserITL99, g.UserITL, times)
+	if r.Client.Stamps == "kernel" {
+		hold("ITL error by the kernel", t.KernelITL99, g.KernelITL, times)
+		hold("lag by the kernel", t.KernelLag99, g.KernelLag, times)
+	}
+	hold("send lateness", float64(r.Client.LateP99), g.Late, times)
+	hold("memory", float64(r.Client.RSS), float64(g.RSS), func(v float64) string { return fmt.Sprintf("%.0f MB", v/1e6) })
+	if r.Client.Failed > 0 {
+		r.Missed = append(r.Missed, fmt.Sprintf("%d requests failed: %s", r.Client.Failed, r.Client.Error))
+	}
+	if r.Shape.Period > 0 && t.Events == 0 {
+		r.Missed = append(r.Missed, "nothing could be compared: the machine paused all the time")
+	}
+	r.Met = len(r.Missed) == 0
+}
+
+// RowHead names the cells of a row.
+var RowHead = []string{"shape", "events/s", "ITL error p99 by kernel", "by reads", "lag p99 by kernel", "by reads", "sent late p99", "p99.9", "CPU/event", "memory", "left out", "goal"}
+
+// Cells are a row as text.
+func (r *Row) Cells() []string {
+	t, c := r.Timing, r.Client
+	time := func(there bool, v float64) string {
+		if !there {
+			return "-"
+		}
+		return metric.Duration(int64(v))
+	}
+	events := t.Events > 0
+	kernel := events && c.Stamps == "kernel"
+	goal := "met"
+	switch {
+	case len(r.Missed) > 0:
+		goal = strings.Join(r.Missed, "; ")
+	case r.Shape.Goal == (Goal{}):
+		goal = "-"
+	}
+	rate := "-"
+	if events {
+		rate = fmt.Sprintf("%.0f", t.Rate)
+	}
+	return []string{
+		r.Shape.Name, rate, time(kernel, t.KernelITL99), time(events, t.UserITL99), time(kernel, t.KernelLag99), time(events, t.UserLag99),
+		time(true, float64(c.LateP99)), time(true, float64(c.LateP999)), time(true, r.CPUEvent()), fmt.Sprintf("%.0f MB", float64(c.RSS)/1e6),
+		fmt.Sprintf("%.0f%%", 100*t.LeftOut), goal,
+	}
+}
+
+// CPUEvent is the client's processor time for an event, ns, with its start and all.
+func (r *Row) CPUEvent() float64 { return r.Client.CPU / float64(r.Shape.Streams*r.Shape.Tokens) * 1e9 }
+
+// Ceiling is the largest number of evenly spread streams whose reads came within
+// a millisecond at p99, and their events/s; 0: none did.
+func (r *SelfTestReport) Ceiling() (streams int, rate float64) {
+	for _, row := range r.Rows {
+		spread := !row.Shape.Together && row.Shape.Period == 20*time.Millisecond
+		if spread && row.Timing.Events > 0 && row.Timing.UserITL99 <= 1e6 && row.Client.Failed == 0 && row.Shape.Streams > streams {
+			streams, rate = row.Shape.Streams, row.Timing.Rate
+		}
+	}
+	return streams, rate
+}
+
+// better tells which of two tries of a shape to keep.
+func (r *Row) better(than Row) bool {
+	if len(r.Missed) != len(than.Missed) {
+		return len(r.Missed) < len(than.Missed)
+	}
+	return r.Timing.UserITL99 < than.Timing.UserITL99
+}

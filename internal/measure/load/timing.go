@@ -1,0 +1,101 @@
+package load
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// eventTimes are the times of one event of the mock, CLOCK_MONOTONIC, ns.
+type eventTimes struct {
+	Stream       int64
+	Due, Sent    int64 // by the server
+	Kernel, User int64 // by the client; Kernel 0: no stamp
+}
+
+// A pause is a time in which a core did not run what was due on it.
+type pause struct{ From, To int64 } // CLOCK_MONOTONIC
+
+// Timing is how wrong a client's times are. All are ns.
+type Timing struct {
+	Events  int     `json:"events"`   // compared
+	Rate    float64 `json:"rate"`     // events/s that arrived while all streams ran
+	LeftOut float64 `json:"left_out"` // part that a pause of the machine touched
+
+	// ITL error is |the client's time between two events - the server's|; lag is
+	// the client's time - the server's.
+	KernelITL50, KernelITL99 float64
+	UserITL50, UserITL99     float64
+	KernelLag50, KernelLag99 float64
+	UserLag50, UserLag99     float64
+}
+
+// A pause of the machine is felt until the queues behind it are empty again.
+const pauseTail = 15e6
+
+// measureTimes compares times while all streams ran. Pairs of events that a
+// pause touches are left out: they say how busy the machine is with other things.
+func measureTimes(times []eventTimes, pauses []pause) Timing {
+	var out Timing
+	byStream := map[int64][]eventTimes{}
+	for _, t := range times {
+		byStream[t.Stream] = append(byStream[t.Stream], t)
+	}
+	from, to := int64(0), int64(1<<62)
+	for _, s := range byStream {
+		slices.SortFunc(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
+		from, to = max(from, s[0].Sent), min(to, s[len(s)-1].Sent)
+	}
+	from += 100e6 // the last stream's start is not the steady state
+	pauses = slices.Clone(pauses)
+	slices.SortFunc(pauses, func(a, b pause) int { return int(a.From - b.From) })
+	touched := func(from, to int64) bool {
+		i := sort.Search(len(pauses), func(i int) bool { return pauses[i].From > to })
+		for ; i > 0; i-- {
+			if pauses[i-1].To+pauseTail >= from {
+				return true
+			}
+			if pauses[i-1].From < from-1e9 {
+				break
+			}
+		}
+		return false
+	}
+	var kernelITL, userITL, kernelLag, userLag []int64
+	all, left, inside := 0, 0, 0
+	for _, s := range byStream {
+		for i := 1; i < len(s); i++ {
+			a, b := s[i-1], s[i]
+			if b.Sent < from || b.Sent > to {
+				continue
+			}
+			inside++
+			all++
+			if touched(a.Sent, b.Sent+int64(1e6)) {
+				left++
+				continue
+			}
+			userITL = append(userITL, abs((b.User-a.User)-(b.Sent-a.Sent)))
+			userLag = append(userLag, b.User-b.Sent)
+			if a.Kernel != 0 && b.Kernel != 0 {
+				kernelITL = append(kernelITL, abs((b.Kernel-a.Kernel)-(b.Sent-a.Sent)))
+				kernelLag = append(kernelLag, b.Kernel-b.Sent)
+			}
+		}
+	}
+	if to > from {
+		out.Rate = float64(inside) / float64(to-from) * 1e9
+	}
+	out.Events = len(userITL)
+	out.LeftOut = float64(left) / float64(max(all, 1))
+	two := func(x []int64, p50, p99 *float64) {
+		slices.Sort(x)
+		*p50, *p99 = metric.Quantile(x, 0.5), metric.Quantile(x, 0.99)
+	}
+	two(kernelITL, &out.KernelITL50, &out.KernelITL99)
+	two(userITL, &out.UserITL50, &out.UserITL99)
+	two(kernelLag, &out.KernelLag50, &out.KernelLag99)
+	two(userLag, &out.UserLag50, &out.UserLag99)
+	return out
+}

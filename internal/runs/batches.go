@@ -1,0 +1,87 @@
+package runs
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// BatchesFile is what a benchmark of batches measured, a bench.Batch a line.
+const BatchesFile = "batches.jsonl"
+
+// AddBatch appends what came of a batch. It is there, and named in the manifest,
+// whatever becomes of the process after it.
+func (r *Run) AddBatch(b *bench.Batch) error {
+	f := File{Path: BatchesFile, Kind: KindBatches, Format: "jsonl"}
+	to, err := r.place(&f)
+	if err == nil {
+		err = appendLine(to, b)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.ID(), err)
+	}
+	return r.update(true, func(m *Manifest) error {
+		at := slices.IndexFunc(m.Files, func(o File) bool { return o.Path == f.Path })
+		if at < 0 {
+			at, m.Files = len(m.Files), append(m.Files, f)
+		}
+		m.Files[at].Count++
+		if st, err := os.Stat(to); err == nil {
+			m.Files[at].Size = st.Size()
+		}
+		return nil
+	})
+}
+
+func appendLine(to string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		if _, err = f.Write(append(text, '\n')); err != nil {
+			f.Truncate(st.Size()) // the next line begins where this one did
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Batches reads what came of the batches of a run. With [ErrCut] come those before
+// the place where the file was cut.
+func (r *Run) Batches() ([]bench.Batch, error) {
+	f, err := os.Open(r.Path(BatchesFile))
+	if err != nil {
+		return nil, fmt.Errorf("run %s has no batches: %w", r.ID(), err)
+	}
+	defer f.Close()
+	out, err := readBatches(f)
+	if err != nil {
+		err = fmt.Errorf("run %s: %s: after %d batches: %w", r.ID(), BatchesFile, len(out), err)
+	}
+	return out, err
+}
+
+func readBatches(r io.Reader) (out []bench.Batch, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	lines.Split(wholeLine)
+	for lines.Scan() {
+		var b bench.Batch
+		if err := json.Unmarshal(lines.Bytes(), &b); err != nil {
+			return out, err
+		}
+		out = append(out, b)
+	}
+	return out, lines.Err()
+}

@@ -1,0 +1,137 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Hidden directories beside the runs: those not yet complete enough to be one,
+// and those no longer.
+const (
+	newPrefix  = ".new-"
+	gonePrefix = ".rm-"
+)
+
+// minSpace is what a run takes however small it is.
+const minSpace = 8 << 20
+
+// Create begins a run in root, which is made if need be. It fails when nothing
+// can be written there, or when less than want bytes are free: better now than
+// after the load.
+//
+// The run is the caller's until Finish. If the process ends before, the run is
+// there with all it has, and shows as Broken.
+func Create(root string, about About, want int64) (*Run, error) {
+	return create(root, about, want, time.Now)
+}
+
+func create(root string, about About, want int64, now func() time.Time) (*Run, error) {
+	if !kindPattern.MatchString(about.Kind) {
+		return nil, fmt.Errorf("a run's kind is lower-case letters, not %q", about.Kind)
+	}
+	r, err := begin(root, about, want, now)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC):
+		return nil, fmt.Errorf("begin a run: %w; give another place with --run-dir", err)
+	case err != nil:
+		return nil, fmt.Errorf("begin a run: %w", err)
+	}
+	return r, nil
+}
+
+func begin(root string, about About, want int64, now func() time.Time) (*Run, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	// Prompts and replies are nobody else's business; who wants to share runs
+	// makes the directory so.
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, err
+	}
+	want = max(want, minSpace)
+	if free, ok := freeSpace(root); ok && free < want {
+		return nil, fmt.Errorf("%s: %w: %d MB are wanted, %d MB are free", root, syscall.ENOSPC, want>>20, free>>20)
+	}
+	sweep(root, now())
+
+	about.Args, about.URL = redact(about.Args), redactURL(about.URL)
+	about.Tags, about.Versions = slices.Clone(about.Tags), maps.Clone(about.Versions)
+	host, _ := os.Hostname()
+	r := &Run{m: Manifest{
+		Format: 1, About: about, Status: Running, PID: os.Getpid(), Files: []File{},
+		Machine: Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0)},
+	}, now: now}
+
+	// A run appears whole, with its lock and manifest, by one rename. That
+	// fails if the name is taken, since a directory with a run is not empty.
+	for try := 0; ; try++ {
+		r.m.Created = now().UTC()
+		r.m.ID = newID(r.m.Created, about.Kind)
+		r.dir = filepath.Join(root, newPrefix+r.m.ID)
+		if err = os.Mkdir(r.dir, 0o777); err == nil {
+			err = r.appear(filepath.Join(root, r.m.ID))
+		}
+		taken := errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY)
+		if err == nil || !taken || try == 100 {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// appear fills the new directory and gives it its name.
+func (r *Run) appear(dir string) (err error) {
+	defer func() {
+		if err != nil {
+			if r.lock != nil {
+				r.lock.Close()
+				r.lock = nil
+			}
+			os.RemoveAll(r.dir)
+		}
+	}()
+	if r.lock, err = lock(filepath.Join(r.dir, lockFile)); err != nil {
+		return err
+	}
+	if err = r.m.write(r.dir); err != nil {
+		return err
+	}
+	if err = os.Rename(r.dir, dir); err == nil {
+		r.dir = dir
+	}
+	return err
+}
+
+// sweep removes what processes that died while they made or removed a run left
+// behind; whatever does not work waits for the next time.
+func sweep(root string, now time.Time) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), gonePrefix):
+			os.RemoveAll(dir)
+		case strings.HasPrefix(e.Name(), newPrefix):
+			// One takes milliseconds to make; clocks of file servers differ by more.
+			if st, err := e.Info(); err == nil && now.Sub(st.ModTime()) > 24*time.Hour && !held(filepath.Join(dir, lockFile)) {
+				os.RemoveAll(dir)
+			}
+		}
+	}
+}

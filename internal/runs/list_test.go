@@ -1,0 +1,363 @@
+package runs
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+)
+
+// runsIn makes n finished runs, a second apart, and gives their ids, newest first.
+func runsIn(t *testing.T, root string, n int) (ids []string) {
+	t.Helper()
+	clock := time.Date(2025, 11, 22, 13, 22, 33, 5e8, time.UTC)
+	for i := range n {
+		clock = clock.Add(time.Second)
+		r, err := create(root, about, 0, func() time.Time { return clock })
+		check(t, err)
+		check(t, r.Update(func(m *Manifest) { m.Numbers = []Number{{"ttft p50", float64(i) + 0.5, "ms"}} }))
+		check(t, r.WriteJSON(File{Path: "summary.json", Kind: KindSummary}, i))
+		check(t, r.Finish([]Status{Complete, Failed, Interrupted}[i%3], nil))
+		ids = append([]string{r.ID()}, ids...)
+	}
+	return ids
+}
+
+func listed(t *testing.T, root string) (ids []string) {
+	t.Helper()
+	list, err := List(root)
+	check(t, err)
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// query asks the index as people do.
+func query(t *testing.T, root, question string) string {
+	t.Helper()
+	db, err := sqlitedb.Open(filepath.Join(root, indexFile))
+	check(t, err)
+	defer db.Close()
+	var answer sql.NullString
+	if err := db.QueryRow(question).Scan(&answer); err != nil {
+		return err.Error()
+	}
+	return answer.String
+}
+
+func TestList(t *testing.T) {
+	root := t.TempDir()
+	if list, err := List(filepath.Join(root, "none")); err != nil || len(list) > 0 {
+		t.Errorf("where there is no directory: %v %v", list, err)
+	}
+	ids := runsIn(t, root, 4)
+	fresh, err := List(root)
+	check(t, err)
+	kept, err := List(root)
+	check(t, err)
+	if a, b := toJSON(t, fresh), toJSON(t, kept); a != b {
+		t.Errorf("from the index comes\n%s\nfrom the directories\n%s", b, a)
+	}
+	if got := listed(t, root); !slices.Equal(got, ids) {
+		t.Errorf("listed are %q, want %q", got, ids)
+	}
+	e := fresh[0]
+	size := stat(t, filepath.Join(root, e.ID, manifestFile)).Size() + stat(t, filepath.Join(root, e.ID, "summary.json")).Size()
+	if e.Kind != "bench" || e.Tool != "bench serving" || e.Status != Complete || e.Model != "m" || e.Tags[0] != "baseline" ||
+		e.Numbers[0] != (Number{"ttft p50", 3.5, "ms"}) || e.Size != size || e.Ended.Before(e.Created) {
+		t.Errorf("the newest is %+v; its files have %d bytes", e, size)
+	}
+	for question, want := range map[string]string{
+		"SELECT count(*) FROM runs":                           "4",
+		"SELECT max(value) FROM numbers":                      "3.5",
+		"SELECT count(*) FROM tags WHERE tag = 'baseline'":    "4",
+		"SELECT status FROM runs ORDER BY created_ns LIMIT 1": "complete",
+	} {
+		if got := query(t, root, question); got != want {
+			t.Errorf("%s: %s, want %s", question, got, want)
+		}
+	}
+}
+
+// The index follows the directories.
+func TestIndexFollows(t *testing.T) {
+	root := t.TempDir()
+	ids := runsIn(t, root, 3)
+	listed(t, root)
+
+	running := mustCreate(t, root)
+	list, err := List(root)
+	check(t, err)
+	if list[0].ID != running.ID() || list[0].Status != Running {
+		t.Errorf("the newest is %s, %s", list[0].ID, list[0].Status)
+	}
+	if n := query(t, root, "SELECT count(*) FROM runs"); n != "3" {
+		t.Errorf("the index holds %s runs, want those alone that have ended", n)
+	}
+	check(t, running.Finish(Complete, nil))
+	check(t, os.RemoveAll(filepath.Join(root, ids[0])))
+	check(t, os.Rename(filepath.Join(root, ids[1]), filepath.Join(root, "my-baseline")))
+	check(t, os.Mkdir(filepath.Join(root, "notes"), 0o777))
+	check(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o666))
+	want := []string{running.ID(), "my-baseline", ids[2]}
+	for range 2 {
+		if got := listed(t, root); !slices.Equal(got, want) {
+			t.Errorf("listed are %q, want %q", got, want)
+		}
+	}
+	before, _ := List(root)
+	derived := mustOpen(t, root, ids[2])
+	check(t, derived.WriteJSON(File{Path: "derived/findings.json", Kind: KindReport}, "much to say"))
+	after, _ := List(root)
+	check(t, os.RemoveAll(derived.Path("derived")))
+	last, _ := List(root)
+	if !(after[2].Size > before[2].Size && last[2].Size < after[2].Size) {
+		t.Errorf("sizes %d, %d with a derived file, %d without", before[2].Size, after[2].Size, last[2].Size)
+	}
+}
+
+// Whatever is wrong with the index, the list is right, and the next one has an
+// index again where that is possible.
+func TestIndexDamaged(t *testing.T) {
+	write := func(text string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte(text), 0o666)) }
+	}
+	exec := func(stmt string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			db, err := sqlitedb.Open(path)
+			check(t, err)
+			defer db.Close()
+			_, err = db.Exec(stmt)
+			check(t, err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, path string)
+		mended bool
+	}{
+		{"gone", func(t *testing.T, path string) { check(t, os.Remove(path)) }, true},
+		{"empty", write(""), true},
+		{"no database", write(strings.Repeat("not a database. ", 1000)), true},
+		{"cut off", func(t *testing.T, path string) { check(t, os.Truncate(path, 6000)) }, true},
+		{"zeros in the middle", func(t *testing.T, path string) {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			check(t, err)
+			defer f.Close()
+			_, err = f.WriteAt(make([]byte, 3*4096), 4096)
+			check(t, err)
+		}, true},
+		{"of another format", exec("PRAGMA user_version = 99"), true},
+		{"without tables", exec("DROP TABLE runs"), true},
+		{"with other columns", exec("ALTER TABLE runs DROP COLUMN model"), true},
+		{"with rows that make no sense", exec("UPDATE runs SET numbers = 'many', size = 'big'"), true},
+		{"with rows of other runs", exec("UPDATE runs SET id = id || 'x'"), true},
+		{"with a stale row", exec("UPDATE runs SET stamp = '', model = 'wrong'"), true},
+		{"with the journal of another", func(t *testing.T, path string) { write("journal")(t, path+"-journal") }, true},
+		{"a directory with files", func(t *testing.T, path string) {
+			check(t, os.Remove(path))
+			check(t, os.MkdirAll(filepath.Join(path, "x"), 0o777))
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			runsIn(t, root, 3)
+			want, err := List(root)
+			check(t, err)
+			c.damage(t, filepath.Join(root, indexFile))
+			for range 2 {
+				got, err := List(root)
+				check(t, err)
+				if a, b := toJSON(t, want), toJSON(t, got); a != b {
+					t.Fatalf("listed is\n%s\nwant\n%s", b, a)
+				}
+			}
+			if n := query(t, root, "SELECT count(*) FROM runs"); (n == "3") != c.mended {
+				t.Errorf("the index holds: %s", n)
+			}
+		})
+	}
+}
+
+// While somebody holds the database in a shell, lists do without it.
+func TestIndexBusy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the lock")
+	}
+	root := t.TempDir()
+	ids := runsIn(t, root, 3)
+	listed(t, root)
+	db, err := sqlitedb.Open(filepath.Join(root, indexFile))
+	check(t, err)
+	defer db.Close()
+	_, err = db.Exec("BEGIN EXCLUSIVE")
+	check(t, err)
+	if got := listed(t, root); !slices.Equal(got, ids) {
+		t.Errorf("listed are %q, want %q", got, ids)
+	}
+	if _, err = db.Exec("COMMIT"); err != nil {
+		t.Error(err)
+	}
+	if n := query(t, root, "SELECT count(*) FROM runs"); n != "3" {
+		t.Errorf("the index holds: %s", n)
+	}
+}
+
+// Runs come and go while others list: no run that is there the whole time is
+// ever missing.
+func TestListAtOnce(t *testing.T) {
+	root := t.TempDir()
+	ids := runsIn(t, root, 5)
+	done := make(chan struct{})
+	var writers, readers sync.WaitGroup
+	for range 3 {
+		writers.Go(func() {
+			for range 8 {
+				r, err := Create(root, about, 0)
+				if err == nil {
+					err = r.Finish(Complete, nil)
+				}
+				if err == nil {
+					err = Remove(r.Dir(), false)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		readers.Go(func() {
+			for n := 0; ; n++ {
+				list, err := List(root)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, id := range ids {
+					if !slices.ContainsFunc(list, func(e Entry) bool { return e.ID == id && e.Status.final() }) {
+						t.Errorf("%s is missing", id)
+					}
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if n%4 == 3 {
+					if err := os.WriteFile(filepath.Join(root, indexFile), []byte("damage"), 0o666); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	if got := listed(t, root); !slices.Equal(got, ids) {
+		t.Errorf("listed are %q, want %q", got, ids)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	root := t.TempDir()
+	for i, id := range []string{
+		"20251122-132233-bench-a1b2", "20251122-132233-bench-c3d4", "20251123-090000-profile-a1b2", "20251124-090000-bench-beef", "baseline",
+	} {
+		check(t, os.Mkdir(filepath.Join(root, id), 0o777))
+		created := fmt.Sprintf("2025-11-2%dT00:00:00.5Z", i)
+		check(t, os.WriteFile(filepath.Join(root, id, manifestFile), []byte(strings.Replace(good, "2025-11-22T13:22:33.5Z", created, 1)), 0o666))
+	}
+	elsewhere := t.TempDir()
+	for _, c := range []struct{ ref, want, text string }{
+		{"20251122-132233-bench-a1b2", "20251122-132233-bench-a1b2", ""},
+		{"20251124", "20251124-090000-bench-beef", ""},
+		{"beef", "20251124-090000-bench-beef", ""},
+		{"profile-a1b2", "20251123-090000-profile-a1b2", ""},
+		{"base", "baseline", ""},
+		{"last", "baseline", ""}, // by the time in its manifest
+		{filepath.Join(root, "baseline"), "baseline", ""},
+		{filepath.Join(root, "baseline") + "/", "baseline", ""},
+		{"20251122", "", `"20251122" could be any of 20251122-132233-bench-a1b2, 20251122-132233-bench-c3d4`},
+		{"a1b2", "", `"a1b2" could be any of 20251122-132233-bench-a1b2, 20251123-090000-profile-a1b2`},
+		{"2", "", `c3d4, 20251123-`},
+		{"nope", "", `no such run: "nope" in ` + root},
+		{"", "", `no such run: "" in ` + root},
+		{"eef", "", `no such run: "eef"`},
+		{elsewhere, "", "no such run: " + elsewhere + " has no manifest.json"},
+		{filepath.Join(elsewhere, "none"), "", "no such file or directory"},
+		{"..", "", "no such run: .. has no manifest.json"},
+	} {
+		r, err := Open(root, c.ref)
+		if c.text != "" {
+			wantError(t, err, c.text)
+			continue
+		}
+		if err != nil || r.ID() != c.want || r.Dir() != filepath.Join(root, c.want) {
+			t.Errorf("%q is %+v, %v; want %s", c.ref, r, err, c.want)
+		}
+	}
+	_, err := Open(t.TempDir(), "last")
+	wantError(t, err, "no such run: there are none yet in ")
+	if !errors.Is(err, ErrNotFound) {
+		t.Error("that is not ErrNotFound")
+	}
+	// A directory here, beside none of that name in the root.
+	t.Chdir(root)
+	if r, err := Open(elsewhere, "baseline"); err != nil || r.Dir() != filepath.Join(root, "baseline") {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// A run on another disk, with a link in its place.
+func TestLinkedRun(t *testing.T) {
+	root, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
+	ids := runsIn(t, root, 1)
+	check(t, os.Rename(filepath.Join(root, ids[0]), other))
+	if err := os.Symlink(other, filepath.Join(root, ids[0])); err != nil {
+		t.Skip(err)
+	}
+	list, err := List(root)
+	check(t, err)
+	if len(list) != 1 || list[0].ID != ids[0] || list[0].Size < stat(t, filepath.Join(other, manifestFile)).Size() {
+		t.Errorf("listed is %+v", list)
+	}
+	found, err := mustOpen(t, root, ids[0]).OnDisk()
+	if err != nil || len(found) != 1 || found[0].Missing || found[0].Unlisted {
+		t.Errorf("its files are %+v, %v", found, err)
+	}
+}
+
+// BenchmarkList lists ten thousand runs, from the index and without.
+func BenchmarkList(b *testing.B) {
+	root := b.TempDir()
+	for i := range 10_000 {
+		dir := filepath.Join(root, newID(time.Unix(int64(i), 0), "bench"))
+		check(b, os.Mkdir(dir, 0o777))
+		check(b, os.WriteFile(filepath.Join(dir, manifestFile), []byte(good), 0o666))
+	}
+	for _, c := range []struct {
+		name  string
+		index bool
+	}{{"index", true}, {"directories", false}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if !c.index {
+					check(b, os.RemoveAll(filepath.Join(root, indexFile)))
+				}
+				list, err := List(root)
+				check(b, err)
+				if len(list) != 10_000 {
+					b.Fatal(len(list))
+				}
+			}
+		})
+	}
+}

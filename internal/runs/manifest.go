@@ -1,0 +1,233 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Manifest says what a run directory holds.
+type Manifest struct {
+	Format int    `json:"format"` // 1
+	ID     string `json:"id"`     // as created; the directory's name is what counts
+	About
+	Status  Status    `json:"status"`
+	Error   string    `json:"error,omitempty"` // why it failed
+	Created time.Time `json:"created"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Machine Machine   `json:"machine"`
+	PID     int       `json:"pid"`
+
+	Files   []File   `json:"files"`
+	Numbers []Number `json:"numbers,omitempty"` // the most telling first
+	Notes   []string `json:"notes,omitempty"`   // what is missing or was lost, for people
+}
+
+// About is what was run.
+type About struct {
+	Kind     string            `json:"kind"`           // part of the id: bench, profile, generate, demo
+	Tool     string            `json:"tool"`           // the verb: "bench serving"
+	Args     []string          `json:"args,omitempty"` // the command line, verb first; Create hides secrets in it
+	Tags     []string          `json:"tags,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Backend  string            `json:"backend,omitempty"`
+	URL      string            `json:"url,omitempty"`
+	PlanHash string            `json:"plan_hash,omitempty"` // runs of equal plans asked for the same
+	Versions map[string]string `json:"versions,omitempty"`  // of stepscope, the server, …
+}
+
+// Status is how a run stands.
+type Status string
+
+// The statuses. Broken is never written: it is a run said to be running whose
+// process is gone, or one whose manifest cannot be read.
+const (
+	Running     Status = "running"
+	Complete    Status = "complete"
+	Interrupted Status = "interrupted" // by its user; what it has is whole
+	Failed      Status = "failed"
+	Broken      Status = "broken"
+)
+
+// final: it will not change.
+func (s Status) final() bool { return s != Running && s != Broken }
+
+// Machine is where the client ran.
+type Machine struct {
+	Host string `json:"host"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"` // that it may use
+}
+
+// Number is one key figure of a run. It must be finite.
+type Number struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit,omitempty"` // as in "ms", "tok/s"
+}
+
+// File is one file of a run.
+type File struct {
+	Path   string `json:"path"` // in the run directory, with slashes
+	Kind   Kind   `json:"kind"`
+	Format string `json:"format,omitempty"` // "json", "jsonl.zst", "kineto.json.gz", "pftrace", "html", "text"
+	Size   int64  `json:"size"`             // bytes; set by the store
+	Count  int64  `json:"count,omitempty"`  // of its records, where it has such
+
+	Host   string `json:"host,omitempty"`   // where it was made
+	Source string `json:"source,omitempty"` // its path or address there
+	Rank   *Rank  `json:"rank,omitempty"`
+	Role   string `json:"role,omitempty"`   // of a server in disaggregated serving: prefill, decode
+	Stage  string `json:"stage,omitempty"`  // of a window split by stage: EXTEND, DECODE
+	Window string `json:"window,omitempty"` // of several that were recorded one after the other: the batch
+}
+
+// Kind is what a file is for.
+type Kind string
+
+// The kinds. Others may come; a reader passes over those it does not know.
+const (
+	KindRun        Kind = "run"     // bench.Run
+	KindRecords    Kind = "records" // bench.Record, one a line
+	KindSummary    Kind = "summary"
+	KindTrace      Kind = "trace"  // of one rank
+	KindMerged     Kind = "merged" // of several
+	KindReport     Kind = "report"
+	KindLog        Kind = "log"
+	KindMetrics    Kind = "metrics" // what servers said of themselves meanwhile
+	KindServerArgs Kind = "server_args"
+	KindBatches    Kind = "batches" // bench.Batch, one a line
+)
+
+// Derived tells that the file was computed of others and may be deleted.
+func (f *File) Derived() bool { return strings.HasPrefix(f.Path, derivedDir+"/") }
+
+// Rank is a place in the parallel layout; absent coordinates are left out.
+type Rank trace.Rank
+
+// At is a rank for File.Rank.
+func At(r trace.Rank) *Rank { return (*Rank)(&r) }
+
+type rankJSON struct {
+	TP *int `json:"tp,omitempty"`
+	DP *int `json:"dp,omitempty"`
+	PP *int `json:"pp,omitempty"`
+	EP *int `json:"ep,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r Rank) MarshalJSON() ([]byte, error) {
+	present := func(n int) *int {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
+	return json.Marshal(rankJSON{present(r.TP), present(r.DP), present(r.PP), present(r.EP)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Rank) UnmarshalJSON(text []byte) error {
+	var j rankJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	*r = Rank(trace.NoRank)
+	for _, c := range []struct {
+		to   *int
+		from *int
+	}{{&r.TP, j.TP}, {&r.DP, j.DP}, {&r.PP, j.PP}, {&r.EP, j.EP}} {
+		if c.from != nil && *c.from < 0 {
+			return fmt.Errorf("rank coordinate %d", *c.from)
+		} else if c.from != nil {
+			*c.to = *c.from
+		}
+	}
+	return nil
+}
+
+// maxManifest bounds what is read of a manifest: a file takes some 300 bytes.
+const maxManifest = 64 << 20
+
+func readManifest(dir string) (m Manifest, err error) {
+	name := filepath.Join(dir, manifestFile)
+	f, err := os.Open(name)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return m, err
+	}
+	if m, err = parseManifest(text); err != nil {
+		err = fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	return m, err
+}
+
+// parseManifest reads a manifest. Runs come from other machines and people
+// too, so its paths must not lead out of its directory.
+func parseManifest(text []byte) (m Manifest, err error) {
+	if len(text) > maxManifest {
+		return m, fmt.Errorf("over %d MB", maxManifest>>20)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, err
+	}
+	if m.Format != 1 {
+		return m, fmt.Errorf("format %d, this stepscope reads format 1", m.Format)
+	}
+	if m.Created.IsZero() || m.Status == "" {
+		return m, fmt.Errorf("it has no time or no status")
+	}
+	seen := map[string]bool{}
+	for i := range m.Files {
+		p := m.Files[i].Path
+		if err := checkPath(p); err != nil {
+			return m, err
+		}
+		if seen[p] {
+			return m, fmt.Errorf("the file %q is there twice", p)
+		}
+		seen[p] = true
+	}
+	return m, nil
+}
+
+// checkPath tells whether p may name a file in a run directory: it stays
+// inside, whatever the system, and is none of the store's own.
+func checkPath(p string) error {
+	local, err := filepath.Localize(p)
+	if err != nil || local != filepath.Clean(local) || strings.ContainsAny(p, `\:`) || path.Clean(p) != p || p == "." {
+		return fmt.Errorf("the file %q is not in the run directory", p)
+	}
+	if p == manifestFile || strings.HasPrefix(p, ".") {
+		return fmt.Errorf("the file %q has a name that the store keeps for itself", p)
+	}
+	return nil
+}
+
+// write puts the manifest in place of the one before. It is on the disk before
+// it is seen, so a machine that loses its power has the one or the other.
+func (m *Manifest) write(dir string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.File(filepath.Join(dir, manifestFile), func(f *os.File) error {
+		if _, err := f.Write(append(text, '\n')); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
+}

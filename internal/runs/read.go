@@ -1,0 +1,109 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// Records reads the records of a run, one at a time. Those of a run that was
+// killed are read as far as they were written, and end with [ErrCut].
+func (r *Run) Records() iter.Seq2[*bench.Record, error] {
+	return func(yield func(*bench.Record, error) bool) {
+		f, count, err := r.openRecords()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		name := filepath.Base(f.Name())
+		n := int64(0)
+		for rec, err := range readRecords(f) {
+			if err != nil {
+				yield(nil, fmt.Errorf("run %s: %s: after %d records: %w", r.ID(), name, n, err))
+				return
+			}
+			n++
+			if !yield(rec, nil) {
+				return
+			}
+		}
+		switch {
+		case strings.HasSuffix(name, partSuffix):
+			yield(nil, fmt.Errorf("run %s: %s: %w, after %d", r.ID(), name, ErrCut, n))
+		case n < count:
+			yield(nil, fmt.Errorf("run %s: %s: %w, after %d of %d", r.ID(), name, ErrCut, n, count))
+		}
+	}
+}
+
+// openRecords finds the records, and how many there must be at least.
+func (r *Run) openRecords() (f *os.File, count int64, err error) {
+	if files := r.Files(KindRecords); len(files) > 0 {
+		f, err = os.Open(r.Path(files[0].Path))
+		return f, files[0].Count, err
+	}
+	// The second: killed between the end of the records and that of the manifest.
+	for _, name := range []string{RecordsFile + partSuffix, RecordsFile} {
+		if f, err = os.Open(r.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+			return f, 0, err
+		}
+	}
+	return nil, 0, fmt.Errorf("run %s has no records: %w", r.ID(), fs.ErrNotExist)
+}
+
+// readRecords reads what a RecordWriter writes. Its memory is that of one
+// record, whatever the file says.
+func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
+	return func(yield func(*bench.Record, error) bool) {
+		zr, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer zr.Close()
+		lines := bufio.NewScanner(zr)
+		lines.Buffer(make([]byte, 64<<10), maxLine)
+		lines.Split(wholeLine)
+		for lines.Scan() {
+			rec := new(bench.Record)
+			if err := json.Unmarshal(lines.Bytes(), rec); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(rec, nil) {
+				return
+			}
+		}
+		err = lines.Err()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = ErrCut
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// wholeLine splits lines that end; the one that does not is lost.
+func wholeLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		err = ErrCut
+	}
+	return 0, nil, err
+}

@@ -1,0 +1,169 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// Records are JSON, one a line, compressed in zstd frames that each hold whole
+// lines and are written with one call. So a process may be killed at any time,
+// and the disk may fill up: the frames written until then are a valid file.
+
+const (
+	frameSize = 1 << 20         // bytes of JSON in a frame
+	frameTime = 2 * time.Second // most a record waits for others, as long as some come
+	// maxLine bounds one record: about four million events of a stream.
+	maxLine = 256 << 20
+)
+
+// RecordWriter writes the records of a run; any goroutine may use it. It works
+// in the calls of Add, a few milliseconds each megabyte: keep it off the path
+// that takes times.
+type RecordWriter struct {
+	run *Run
+	now func() time.Time
+
+	mu    sync.Mutex
+	f     recordFile
+	zw    *zstd.Encoder
+	line  *json.Encoder
+	lines bytes.Buffer
+	frame []byte
+	due   time.Time // when lines are written, however few
+	whole int64     // bytes of whole frames
+	count int64     // records in them and in lines
+	err   error     // of writing; nothing is written after it
+	done  bool
+}
+
+// recordFile is what an *os.File can do.
+type recordFile interface {
+	io.WriteCloser
+	Truncate(size int64) error
+	Sync() error
+}
+
+// WriteRecords begins the records of the run; Close ends them.
+func (r *Run) WriteRecords() (*RecordWriter, error) {
+	if _, err := r.place(&File{Path: RecordsFile, Kind: KindRecords}); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{RecordsFile, RecordsFile + partSuffix} {
+		if err := r.fresh(&File{Path: name}, r.Path(name)); err != nil {
+			return nil, fmt.Errorf("run %s: %w", r.ID(), err)
+		}
+	}
+	f, err := os.OpenFile(r.Path(RecordsFile+partSuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	w := newRecordWriter(f, r.now)
+	w.run = r
+	r.mu.Lock()
+	r.records = w
+	r.mu.Unlock()
+	return w, nil
+}
+
+func newRecordWriter(f recordFile, now func() time.Time) *RecordWriter {
+	// Without workers of its own: the cores belong to the load.
+	zw, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		panic(err) // our options are wrong
+	}
+	w := &RecordWriter{f: f, zw: zw, now: now}
+	w.line = json.NewEncoder(&w.lines)
+	w.line.SetEscapeHTML(false)
+	return w
+}
+
+// Add writes one record. It is kept no longer than the call.
+func (w *RecordWriter) Add(rec *bench.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done && w.err == nil {
+		return fmt.Errorf("record %d: the records are closed", rec.Index)
+	}
+	if w.err != nil {
+		return w.err
+	}
+	before := w.lines.Len()
+	if err := w.line.Encode(rec); err != nil { // writes nothing then
+		return fmt.Errorf("record %d: %w", rec.Index, err)
+	}
+	if n := w.lines.Len() - before; n > maxLine {
+		w.lines.Truncate(before)
+		return fmt.Errorf("record %d: %d MB are more than the %d MB that can be read back", rec.Index, n>>20, maxLine>>20)
+	}
+	w.count++
+	if before == 0 {
+		w.due = w.now().Add(frameTime)
+	}
+	if w.lines.Len() >= frameSize || !w.now().Before(w.due) {
+		w.flush()
+	}
+	return w.err
+}
+
+// Flush writes what waits to become a frame.
+func (w *RecordWriter) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush()
+	return w.err
+}
+
+func (w *RecordWriter) flush() {
+	if w.err != nil || w.lines.Len() == 0 {
+		return
+	}
+	w.frame = w.zw.EncodeAll(w.lines.Bytes(), w.frame[:0])
+	if _, err := w.f.Write(w.frame); err != nil {
+		w.err = fmt.Errorf("write records: %w", err)
+		// Half a frame goes; should that not work, the reader ends before it.
+		_ = w.f.Truncate(w.whole)
+		return
+	}
+	w.whole += int64(len(w.frame))
+	w.lines.Reset()
+	if w.lines.Cap() > 4*frameSize { // one huge record
+		w.lines = bytes.Buffer{}
+	}
+}
+
+// Close ends the records and names them in the manifest. After an error of
+// writing, what came before it stays beside that name, for Records to read.
+func (w *RecordWriter) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return w.err
+	}
+	w.done = true
+	w.flush()
+	w.zw.Close()
+	if err := errors.Join(w.f.Sync(), w.f.Close()); err != nil && w.err == nil {
+		w.err = fmt.Errorf("write records: %w", err)
+	}
+	if w.err == nil && w.run != nil {
+		w.err = w.run.endRecords(w.count)
+	}
+	return w.err
+}
+
+func (r *Run) endRecords(count int64) error {
+	if err := os.Rename(r.Path(RecordsFile+partSuffix), r.Path(RecordsFile)); err != nil {
+		return err
+	}
+	return r.AddFile(File{Path: RecordsFile, Kind: KindRecords, Format: "jsonl.zst", Count: count}, "")
+}

@@ -1,0 +1,54 @@
+package runs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Runs are shown to others, so what command lines hold of secrets is left out.
+// Flags must have their full names, since a short form may be anything.
+var (
+	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|password|secret|bearer|credential|(access|auth|hf|api)[-_]?token)[a-z0-9_-]*$`)
+	headerFlag = regexp.MustCompile(`^(-H|--[a-z_-]*headers?)$`)
+	userInURL  = regexp.MustCompile(`(://[^/@\s:]*):[^/@\s]*@`)
+)
+
+const hidden = "***"
+
+// redact hides the values of flags that carry secrets, the values of HTTP
+// headers, and passwords in URLs.
+func redact(args []string) []string {
+	out := make([]string, len(args))
+	var hide func(string) string // the values of the last flag
+	first := false               // the next one is a value, whatever it looks like
+	for i, a := range args {
+		switch name, value, joined := strings.Cut(a, "="); {
+		case hide != nil && (first || !strings.HasPrefix(a, "-")):
+			a, first = hide(a), false
+		case secretFlag.MatchString(name):
+			hide, first = func(string) string { return hidden }, !joined
+			if joined {
+				a, hide = name+"="+hidden, nil
+			}
+		case headerFlag.MatchString(name):
+			hide, first = hideHeader, !joined
+			if joined {
+				a = name + "=" + hideHeader(value)
+			}
+		default:
+			hide = nil
+		}
+		out[i] = redactURL(a)
+	}
+	return out
+}
+
+// hideHeader keeps the name of "Name: value" or "Name=value".
+func hideHeader(h string) string {
+	if i := strings.IndexAny(h, ":="); i >= 0 {
+		return h[:i+1] + hidden
+	}
+	return hidden
+}
+
+func redactURL(s string) string { return userInURL.ReplaceAllString(s, "$1:"+hidden+"@") }

@@ -1,0 +1,51 @@
+package launch
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/nvtx"
+)
+
+// marks shows the annotations of a rank to a tool of NVIDIA's; nil: there is none, or they are not asked for.
+func (a *ModelArgs) marks() device.Marker {
+	if a.Markers {
+		if t := nvtx.NewThread(); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// logMarks tells what becomes of NVTX ranges.
+func (a *ModelArgs) logMarks(log func(string)) {
+	there, err := nvtx.Attached()
+	switch {
+	case err != nil:
+		log(fmt.Sprintf("No NVTX ranges: %v", err))
+	case !a.Markers:
+	case !there:
+		log("NVTX markers: no tool listens (" + nvtx.EnvPath + " is not set), so they show in this server's own traces alone; start it under nsys profile or nsys launch")
+	default:
+		log("NVTX markers: a tool listens")
+	}
+	if a.Markers && !a.DisableGraph {
+		log("NVTX markers: replayed graphs have none of their layers; --disable-cuda-graph shows decode steps layer by layer")
+	}
+}
+
+// outerProfiler opens and closes the range that nsys profile -c nvtx -p cudaProfilerApi@stepscope records, in the place
+// of cudaProfilerStart and cudaProfilerStop; nil: no tool is there.
+func outerProfiler() func(on bool) {
+	r := nvtx.NewRange("stepscope", "cudaProfilerApi")
+	if r == nil {
+		return nil
+	}
+	return func(on bool) {
+		if on {
+			r.Start()
+		} else {
+			r.End()
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package route
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// failure is an error of the router's own, with its HTTP status.
+type failure struct {
+	status  int
+	message string
+}
+
+func (e *failure) Error() string { return e.message }
+
+// value is the error object in the dialect of a route.
+func (e *failure) value(native bool) any {
+	typ := http.StatusText(e.status)
+	if native {
+		return wire.NativeError{Error: wire.NativeErrorBody{Message: e.message, Type: typ, Code: e.status}}
+	}
+	return wire.Error{Object: "error", Message: e.message, Type: typ, Code: e.status}
+}
+
+// event is the error as the last events of a stream.
+func (e *failure) event(native bool) []byte {
+	v := e.value(native)
+	if !native {
+		v = map[string]any{"error": v}
+	}
+	text, _ := json.Marshal(v) // strings and numbers only
+	return append(wire.AppendEvent(nil, text), wire.Done...)
+}
+
+// native tells whether a path is of SGLang's own API, whose errors look different.
+func native(path string) bool { return path == "/generate" }
+
+// refuse writes the error as the reply.
+func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
+	if e.status == http.StatusServiceUnavailable {
+		rw.Header().Set("Retry-After", "1")
+	}
+	rt.metrics.refused.Add(1)
+	writeJSON(rw, e.status, e.value(native(path)))
+}
+
+// replyTimeout bounds the sending of a whole reply.
+const replyTimeout = 2 * time.Minute
+
+func writeJSON(rw http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // a worker's odd value
+		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
+	}
+	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	rw.WriteHeader(status)
+	rw.Write(text)
+}
+
+// passWhole gives a client a worker's whole reply.
+func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
+	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
+	copyHeader(rw.Header(), header)
+	rw.WriteHeader(status)
+	rw.Write(body)
+}

@@ -1,0 +1,243 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/serve/server"
+)
+
+// Router routes requests to workers.
+type Router struct {
+	o         Options
+	workers   []*worker // in the order given: prefill before decode
+	plain     *pool     // nil with prefill and decode apart
+	prefill   *pool
+	decode    *pool
+	transport *http.Transport
+	metrics   metrics
+	handler   http.Handler
+
+	public   atomic.Bool // listening beyond loopback
+	draining atomic.Bool
+	base     context.Context // of all requests
+	abortAll context.CancelCauseFunc
+	work     sync.WaitGroup // requests, probes, and prefills that outlive their client
+
+	first     sync.Once
+	firstUp   chan struct{} // closed once requests can be served
+	startFail chan error
+}
+
+// pool is the workers of one kind and how one is chosen.
+type pool struct {
+	workers []*worker
+	policy  policy
+}
+
+// pick chooses a worker that is up and was not tried; nil: there is none.
+func (p *pool) pick(key []byte, tried []*worker) *worker {
+	var room [16]*worker
+	from := room[:0]
+next:
+	for _, w := range p.workers {
+		if !w.up.Load() {
+			continue
+		}
+		for _, t := range tried {
+			if t == w {
+				continue next
+			}
+		}
+		from = append(from, w)
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	return p.policy.pick(from, key)
+}
+
+// up counts the workers that are.
+func (p *pool) up() (n int) {
+	for _, w := range p.workers {
+		if w.up.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// New returns a router that knows its workers; [Router.Serve] looks for them.
+func New(o Options) (*Router, error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	rt := &Router{o: o, firstUp: make(chan struct{}), startFail: make(chan error, 1)}
+	rt.base, rt.abortAll = context.WithCancelCause(context.Background())
+	pools := map[string]*pool{}
+	for role, policy := range map[string]string{"": o.Policy, Prefill: o.PrefillPolicy, Decode: o.DecodePolicy} {
+		pools[role] = &pool{policy: newPolicy(policy, o.Cache)}
+	}
+	for _, role := range []string{"", Prefill, Decode} {
+		for _, b := range o.Workers {
+			if b.Role != role {
+				continue
+			}
+			p := pools[role]
+			w, err := newWorker(b, len(p.workers))
+			if err != nil {
+				return nil, err
+			}
+			p.workers = append(p.workers, w)
+			rt.workers = append(rt.workers, w)
+		}
+	}
+	if len(pools[""].workers) > 0 {
+		rt.plain = pools[""]
+	} else {
+		rt.prefill, rt.decode = pools[Prefill], pools[Decode]
+	}
+	rt.transport = &http.Transport{
+		DialContext:        (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
+		DisableCompression: true, // replies go through as they are
+		// SGLang closes connections that are idle for 5 s; one that is just being
+		// closed would cost a retry.
+		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
+		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
+	}
+	rt.handler = rt.routes()
+	return rt, nil
+}
+
+// pool is that of a role.
+func (rt *Router) pool(role string) *pool {
+	switch role {
+	case Prefill:
+		return rt.prefill
+	case Decode:
+		return rt.decode
+	}
+	return rt.plain
+}
+
+// canServe tells whether there is a worker for each part of a request.
+func (rt *Router) canServe() bool {
+	if rt.plain != nil {
+		return rt.plain.up() > 0
+	}
+	return rt.prefill.up() > 0 && rt.decode.up() > 0
+}
+
+// upOnce is called when a worker has come up.
+func (rt *Router) upOnce() {
+	if rt.canServe() {
+		rt.first.Do(func() { close(rt.firstUp) })
+	}
+}
+
+// Ready is closed once requests can be served for the first time.
+func (rt *Router) Ready() <-chan struct{} { return rt.firstUp }
+
+var (
+	errNeedKey  = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
+	errShutdown = errors.New("the router is shutting down")
+)
+
+// Serve routes until ctx ends. Then it refuses new requests, lets running ones finish
+// for at most Options.DrainTimeout, ends the rest with an error event, and returns. It
+// fails when no worker has come up within Options.StartTimeout.
+func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
+	if !server.Loopback(ln.Addr()) {
+		if rt.o.APIKey == "" {
+			return fmt.Errorf("%s: %w", ln.Addr(), errNeedKey)
+		}
+		rt.public.Store(true)
+	}
+	stop := rt.Start()
+	defer stop()
+	hs := &http.Server{
+		Handler: rt.handler, ReadHeaderTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(rt.o.Log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(ln) }()
+	var result error
+	select {
+	case err := <-failed:
+		return err
+	case result = <-rt.startFail:
+	case <-ctx.Done():
+		rt.draining.Store(true)
+		n := rt.inFlight()
+		rt.o.Log.Info("shutting down", "running", n, "limit", rt.o.DrainTimeout)
+	}
+	rt.draining.Store(true)
+	drain, cancel := context.WithTimeout(context.Background(), rt.o.DrainTimeout)
+	defer cancel()
+	if result != nil {
+		cancel() // nothing runs
+	}
+	if err := hs.Shutdown(drain); err != nil {
+		if n := rt.inFlight(); n > 0 {
+			rt.o.Log.Warn("aborting requests at shutdown", "n", n)
+		}
+		rt.abortAll(errShutdown)
+		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if hs.Shutdown(last) != nil {
+			hs.Close()
+		}
+	}
+	<-failed
+	return result
+}
+
+// Start begins to look for the workers. The function it returns ends that, aborts what
+// still runs, and waits for it.
+func (rt *Router) Start() (stop func()) {
+	ctx, cancel := context.WithCancel(rt.base)
+	for _, w := range rt.workers {
+		rt.work.Go(func() { rt.watch(ctx, w) })
+	}
+	rt.work.Go(func() {
+		t := time.NewTimer(rt.o.StartTimeout)
+		defer t.Stop()
+		select {
+		case <-rt.firstUp:
+		case <-ctx.Done():
+		case <-t.C:
+			var missing []string
+			for _, w := range rt.workers {
+				if !w.up.Load() {
+					missing = append(missing, w.url)
+				}
+			}
+			rt.startFail <- fmt.Errorf("no request can be served after %v: there is no answer from %s", rt.o.StartTimeout, strings.Join(missing, ", "))
+		}
+	})
+	return func() {
+		cancel()
+		rt.abortAll(errShutdown)
+		rt.work.Wait()
+		rt.transport.CloseIdleConnections()
+	}
+}
+
+// Handler returns the HTTP handler, for a router on loopback.
+func (rt *Router) Handler() http.Handler { return rt.handler }
+
+func (rt *Router) inFlight() (n int64) {
+	for _, w := range rt.workers {
+		n += w.running.Load()
+	}
+	return n
+}

@@ -1,0 +1,208 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// coalesceAfter is how many events may wait for a client before they are sent as
+// one. Until then each step has its own event, so that clients measure steps.
+const coalesceAfter = 20
+
+// batch is what one HTTP request asked for: one or more sequences.
+type batch struct {
+	s      *Server
+	stream bool
+	seqs   []*sequence
+	wake   chan struct{} // holds one token when there is something to take
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	dirty []*sequence // with marks to take
+	open  int         // sequences that have not ended
+}
+
+// launch submits the sequences, all or none. The batch ends when ctx does;
+// latencies count from received.
+func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, stream bool) (*batch, error) {
+	if s.draining.Load() {
+		return nil, unavailable("the server is shutting down")
+	}
+	b := &batch{s: s, stream: stream, wake: make(chan struct{}, 1), open: len(specs)}
+	// The sequences hang on the server, so that shutting down has its own cause;
+	// the client's going is passed on with its own.
+	parent, cancel := context.WithCancelCause(s.base)
+	b.cancel = cancel
+	context.AfterFunc(ctx, func() { cancel(errClientGone) })
+
+	for i, sp := range specs {
+		q := &sequence{spec: sp, b: b, index: i, start: received, dec: s.tok.Stream(sp.skipSpecial), stop: newStopper(sp.stops)}
+		q.ctx, q.cancel = context.WithCancelCause(parent)
+		b.seqs = append(b.seqs, q)
+	}
+	if err := s.admit(b.seqs); err != nil {
+		cancel(err)
+		return nil, err
+	}
+	for i, q := range b.seqs {
+		events, err := s.engine.Submit(q.ctx, q.req)
+		if err != nil {
+			cancel(err)
+			for _, left := range b.seqs[i:] {
+				s.forget(left)
+			}
+			return nil, err
+		}
+		if !q.req.Probe {
+			s.logReceived(q)
+		}
+		s.work.Go(func() { q.collect(events) })
+	}
+	return b, nil
+}
+
+// update is one state of a sequence that the client has not seen.
+type update struct {
+	q    *sequence
+	prev mark
+	mark mark
+
+	text, ids []byte // all of it, escaped and joined
+	cached    int
+	retracts  int
+	dpRank    int
+	logprobs  []wire.TokenLogprob
+	top       [][]wire.TokenLogprob
+	prompts   []wire.TokenLogprob
+	ptop      [][]wire.TokenLogprob
+}
+
+// next waits for news and appends it to dst. more is false when every sequence
+// has ended and everything was taken. It returns the context's error when the
+// client is gone.
+func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []update, more bool, err error) {
+	select {
+	case <-b.wake:
+	case <-ctx.Done():
+		return dst, false, ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.dirty {
+		marks := q.marks
+		if len(marks) > coalesceAfter {
+			marks = marks[len(marks)-1:]
+		}
+		for _, m := range marks {
+			dst = append(dst, q.update(sent[q.index], m))
+			sent[q.index] = m
+		}
+		q.taken = sent[q.index].n
+		q.marks = q.marks[:0]
+		q.queued = false
+	}
+	b.dirty = b.dirty[:0]
+	return dst, b.open > 0, nil
+}
+
+// update describes the state m; b.mu is held.
+func (q *sequence) update(prev, m mark) update {
+	u := update{
+		q: q, prev: prev, mark: m,
+		text: q.text[:m.text:m.text], ids: q.ids[:m.ids:m.ids],
+		cached: q.cached, retracts: q.retracts, dpRank: q.dpRank,
+		prompts: q.prompts, ptop: q.ptop,
+	}
+	if q.req.ReturnLogprob {
+		u.logprobs, u.top = q.logprobs[:m.n:m.n], q.top[:m.n:m.n]
+	}
+	return u
+}
+
+// wait returns the final state of every sequence.
+func (b *batch) wait(ctx context.Context) ([]update, error) {
+	for {
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		b.mu.Lock()
+		if b.open > 0 {
+			b.mu.Unlock()
+			continue
+		}
+		out := make([]update, len(b.seqs))
+		for i, q := range b.seqs {
+			out[i] = q.update(mark{}, mark{text: len(q.text), ids: len(q.ids), n: q.n, final: true})
+		}
+		b.mu.Unlock()
+		return out, nil
+	}
+}
+
+// failure returns the error of a sequence that was aborted with a status.
+func (u *update) failure() *apiError {
+	if !u.mark.final { // before the end the field is the collector's
+		return nil
+	}
+	f := u.q.finish
+	if f.Type != FinishAbort || f.Status == 0 {
+		return nil
+	}
+	e := &apiError{status: f.Status, message: f.Message}
+	if f.Status == 503 {
+		e.retry = 1
+	}
+	return e
+}
+
+// reason returns the finish reason, nil before the end.
+func (u *update) reason() *wire.FinishReason {
+	if !u.mark.final {
+		return nil
+	}
+	return u.q.finish.wire(u.q.matched, u.mark.n)
+}
+
+// details splits the cached tokens; all of them are on the device.
+func (u *update) details() *wire.CachedTokensDetails {
+	return &wire.CachedTokensDetails{Device: u.cached}
+}
+
+// meta builds the meta_info of the state. Increments start at the previous state.
+func (u *update) meta(incremental bool) *wire.MetaInfo {
+	q := u.q
+	m := &wire.MetaInfo{
+		ID:               q.req.ID,
+		FinishReason:     u.reason(),
+		PromptTokens:     len(q.req.Input),
+		CompletionTokens: u.mark.n,
+		CachedTokens:     u.cached,
+		CachedDetails:    u.details(),
+		WeightVersion:    q.b.s.info.WeightVersion,
+		Retractions:      u.retracts,
+	}
+	if q.b.s.info.DP > 1 {
+		m.DPRank = &u.dpRank
+	}
+	if q.req.ReturnLogprob {
+		m.HasLogprobs, m.HasTop = true, q.req.TopLogprobs > 0
+		m.InputLogprobs, m.OutputLogprobs = u.prompts, u.logprobs
+		m.InputTop, m.OutputTop = u.ptop, u.top
+		if incremental {
+			m.OutputLogprobs, m.OutputTop = u.logprobs[u.prev.n:], u.top[u.prev.n:]
+			if u.prev != (mark{}) {
+				m.InputLogprobs, m.InputTop = nil, nil
+			}
+		}
+	}
+	if u.mark.final {
+		e2e := q.e2e.Seconds()
+		m.E2ELatency = &e2e
+	}
+	return m
+}

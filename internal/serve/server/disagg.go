@@ -1,0 +1,106 @@
+package server
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// The roles of a server that shares the work on a request with another, as
+// --disaggregation-mode names them.
+const (
+	RolePrefill = "prefill"
+	RoleDecode  = "decode"
+)
+
+// Bootstrap is where the two servers of a sequence meet.
+type Bootstrap struct {
+	Host string // of the prefill server
+	Port int
+	Room uint64
+}
+
+// meetings are where the sequences of a request meet their other halves; nil: the
+// server works alone.
+type meetings struct {
+	wire.Bootstraps
+	role string
+}
+
+// meetings reads them from a request of so many prompts.
+func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meetings, error) {
+	if s.info.Role != RolePrefill && s.info.Role != RoleDecode {
+		return nil, nil
+	}
+	b, err := wire.ParseBootstraps(extra)
+	if err != nil {
+		return nil, err
+	}
+	for name, n := range map[string]int{"bootstrap_host": len(b.Host.Values), "bootstrap_port": len(b.Port.Values), "bootstrap_room": len(b.Room.Values)} {
+		if n > 1 && n != prompts {
+			return nil, wire.Refuse(name, "has %d entries for a batch of %d", n, prompts)
+		}
+	}
+	return &meetings{b, s.info.Role}, nil
+}
+
+// at is that of prompt i.
+func (b *meetings) at(i int) (*Bootstrap, error) {
+	if b == nil {
+		return nil, nil
+	}
+	room := b.Room.At(i, -1)
+	if room < 0 {
+		return nil, badRequest("Disaggregated request received without bootstrap room id")
+	}
+	if !b.Room.Many {
+		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers a batch
+	}
+	out := &Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
+	if out.Host == "" && b.role == RoleDecode {
+		return nil, wire.Refuse("bootstrap_host", "is needed: the address of the prefill server")
+	}
+	if out.Port == 0 {
+		out.Port = wire.DefaultBootstrapPort
+	}
+	return out, nil
+}
+
+// sample is where sample j of a sequence meets: both servers work it out alike.
+func (b *Bootstrap) sample(j int) *Bootstrap {
+	if b == nil || j == 0 {
+		return b
+	}
+	const golden = 0x9e3779b97f4a7c15 // spreads rooms apart
+	out := *b
+	out.Room = (b.Room + uint64(j)*golden) & math.MaxInt64
+	return &out
+}
+
+// Transferred counts one transfer of keys and values that ended well. Any goroutine
+// may call it.
+func (s *Server) Transferred(bytes int64, took time.Duration) {
+	m := s.metrics
+	ms, gbs := float64(took.Nanoseconds())/1e6, 0.0
+	if took > 0 {
+		gbs = float64(bytes) / float64(took.Nanoseconds())
+	}
+	m.transferMS.observe(ms)
+	m.transferGBs.observe(gbs)
+	m.lastMS.Store(math.Float64bits(ms))
+	m.lastGBs.Store(math.Float64bits(gbs))
+}
+
+// disaggLoad is the disagg section of /v1/loads.
+func (s *Server) disaggLoad(st *Stats) *wire.DisaggLoad {
+	role := s.info.Role
+	if role == "" {
+		role = "null"
+	}
+	return &wire.DisaggLoad{
+		Mode: role, Bootstrap: st.Bootstrap, Inflight: st.Inflight, Prealloc: st.Prealloc, Transfer: st.Transfer, Retracted: st.SetAside,
+		SpeedGBs: math.Float64frombits(s.metrics.lastGBs.Load()), LatencyMS: math.Float64frombits(s.metrics.lastMS.Load()),
+	}
+}

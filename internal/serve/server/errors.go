@@ -1,0 +1,142 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"log"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// apiError is a refusal with its HTTP status.
+type apiError struct {
+	status  int
+	message string
+	retry   int // s, for Retry-After; 0: none
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func badRequest(message string) *apiError {
+	return &apiError{status: http.StatusBadRequest, message: message}
+}
+
+func unavailable(message string) *apiError {
+	return &apiError{status: http.StatusServiceUnavailable, message: message, retry: 1}
+}
+
+// asAPI gives err its status.
+func asAPI(err error) *apiError {
+	var api *apiError
+	var field *wire.FieldError
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &api):
+		return api
+	case errors.As(err, &field):
+		return badRequest(err.Error())
+	case errors.As(err, &big):
+		return &apiError{status: http.StatusRequestEntityTooLarge,
+			message: "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes"}
+	case errors.Is(err, ErrQueueFull), errors.Is(err, ErrUnavailable):
+		return unavailable(err.Error())
+	case errors.Is(err, ErrTooLong), errors.Is(err, ErrUnsupported):
+		return badRequest(err.Error())
+	case errors.Is(err, ErrProfileRunning), errors.Is(err, ErrProfileIdle):
+		return &apiError{status: http.StatusConflict, message: err.Error()}
+	}
+	return &apiError{status: http.StatusInternalServerError, message: err.Error()}
+}
+
+// dialect is the form in which an API reports errors.
+type dialect int
+
+const (
+	dialectNative  dialect = iota // {"error":{"message":…}}
+	dialectOpenAI                 // {"object":"error",…,"type":"BadRequestError"}
+	dialectGeneral                // {"object":"error",…,"type":"Bad Request"}: SGLang's validation errors
+)
+
+// body returns the JSON text of the error.
+func (e *apiError) body(d dialect) []byte {
+	var v any
+	if d == dialectNative {
+		v = wire.NativeError{Error: wire.NativeErrorBody{Message: e.message}}
+	} else {
+		v = e.object(d)
+	}
+	text, _ := json.Marshal(v) // strings and numbers only
+	return text
+}
+
+func (e *apiError) object(d dialect) wire.Error {
+	typ := http.StatusText(e.status)
+	if d == dialectOpenAI {
+		switch e.status {
+		case http.StatusBadRequest:
+			typ = "BadRequestError"
+		case http.StatusInternalServerError:
+			typ = "InternalServerError"
+		case http.StatusServiceUnavailable:
+			typ = "ServiceUnavailableError"
+		}
+	}
+	return wire.Error{Object: "error", Message: e.message, Type: typ, Code: e.status}
+}
+
+// event returns the error as the data of a stream's event.
+func (e *apiError) event(d dialect) []byte {
+	var v any
+	if d == dialectNative {
+		typ := "invalid_request_error"
+		if e.status >= http.StatusInternalServerError {
+			typ = "server_error"
+		}
+		v = wire.NativeError{Error: wire.NativeErrorBody{Message: e.message, Type: typ, Code: e.status}}
+	} else {
+		v = struct {
+			Error wire.Error `json:"error"`
+		}{e.object(d)}
+	}
+	text, _ := json.Marshal(v)
+	return text
+}
+
+// refuse writes the error as the reply.
+func (s *Server) refuse(w http.ResponseWriter, d dialect, err error) {
+	e := asAPI(err)
+	if e.status >= http.StatusInternalServerError && e.status != http.StatusServiceUnavailable {
+		s.o.Log.Error("request failed", "err", e.message)
+	}
+	if e.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
+	}
+	writeJSON(w, e.status, e.body(d))
+}
+
+// replyTimeout bounds the sending of a whole reply; streams have a bound for each
+// write.
+const replyTimeout = 2 * time.Minute
+
+func writeJSON(w http.ResponseWriter, status int, text []byte) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	w.Write(text)
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write([]byte(text))
+}
+
+// newErrorLog passes what net/http complains about on to slog.
+func newErrorLog(l *slog.Logger) *log.Logger {
+	return slog.NewLogLogger(l.Handler(), slog.LevelWarn)
+}

@@ -1,0 +1,103 @@
+package fakeengine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/serve/server"
+)
+
+// window is one profile, by the rules of SGLang's scheduler: it starts at an
+// absolute forward count, holds exactly NumSteps steps, and closes when the step
+// after the last arrives.
+type window struct {
+	r       server.ProfileRequest
+	start   int64 // first recorded step; 0: at once
+	open    bool
+	steps   int
+	prefill int // by stage
+	decode  int
+}
+
+// before is called ahead of each forward step; e.mu is held.
+func (w *window) before(e *Engine, prefill bool) {
+	if w == nil {
+		return
+	}
+	if w.r.ByStage {
+		count := &w.decode
+		if prefill {
+			count = &w.prefill
+		}
+		if w.r.NumSteps == 0 || *count < w.r.NumSteps {
+			*count++
+			w.open = true
+		}
+		if w.r.NumSteps > 0 && (!w.r.Prefill || w.prefill >= w.r.NumSteps) && (!w.r.Decode || w.decode >= w.r.NumSteps) {
+			e.close(w)
+		}
+		return
+	}
+	if !w.open && e.forward >= w.start {
+		w.open = true
+	}
+	if w.open && w.r.NumSteps > 0 && w.steps == w.r.NumSteps {
+		e.close(w)
+		return
+	}
+	if w.open {
+		w.steps++
+	}
+}
+
+// close writes one file for the window; e.mu is held.
+func (e *Engine) close(w *window) (server.ProfileResult, error) {
+	e.profile = nil
+	res := server.ProfileResult{Dir: w.r.OutputDir, ID: w.r.ID}
+	name := w.r.ID + "-TP-0.trace.json.gz"
+	if w.r.Prefix != "" {
+		name = w.r.Prefix + "-" + name
+	}
+	if err := os.MkdirAll(res.Dir, 0o755); err != nil {
+		return res, fmt.Errorf("profile directory: %w", err)
+	}
+	text := fmt.Sprintf("%d steps, %d prefill, %d decode\n", w.steps, w.prefill, w.decode)
+	if err := os.WriteFile(filepath.Join(res.Dir, name), []byte(text), 0o644); err != nil {
+		return res, err
+	}
+	res.Files = []string{name}
+	e.results = append(e.results, res)
+	return res, nil
+}
+
+// StartProfile arms a window.
+func (e *Engine) StartProfile(_ context.Context, r server.ProfileRequest) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.profile != nil {
+		return server.ErrProfileRunning
+	}
+	e.requests = append(e.requests, r)
+	e.profile = &window{r: r, open: r.StartStep == 0 && !r.ByStage, start: max(r.StartStep, e.forward+1)}
+	return nil
+}
+
+// StopProfile ends the window, armed or open.
+func (e *Engine) StopProfile(context.Context) (server.ProfileResult, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.profile == nil {
+		return server.ProfileResult{}, server.ErrProfileIdle
+	}
+	return e.close(e.profile)
+}
+
+// Profiles returns the requests and results so far.
+func (e *Engine) Profiles() ([]server.ProfileRequest, []server.ProfileResult) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.requests), slices.Clone(e.results)
+}

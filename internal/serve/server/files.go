@@ -1,0 +1,218 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// The files of profile windows over HTTP, for clients that share no storage with
+// the server. These routes are ours: SGLang has none and no route of this name.
+// They give out what windows of this server wrote, nothing else.
+
+const (
+	// maxWindows is how many windows are remembered, the newest.
+	maxWindows = 64
+	// maxDownloads is how many files are on their way at once.
+	maxDownloads = 16
+	// clockSlack is by how much a file server's clock may be behind ours.
+	clockSlack = time.Minute
+)
+
+// windows remembers the profile windows that were started.
+type windows struct {
+	mu        sync.Mutex
+	list      []window // oldest first
+	downloads int
+}
+
+// window is one of them.
+type window struct {
+	id, dir string
+	stem    string // what the names of its traces begin with
+	started time.Time
+	ended   time.Time // when the next one started; zero: there is none
+}
+
+// profileTeller is an engine that knows whether a window is armed or open: one
+// with num_steps closes by itself.
+type profileTeller interface{ Profiling() bool }
+
+// remember notes a window that the engine has accepted. An older one of the same
+// id is forgotten: its address would be the same.
+func (ws *windows) remember(p ProfileRequest, now time.Time) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	kept := make([]window, 0, len(ws.list)+1)
+	for _, w := range ws.list {
+		if w.ended.IsZero() {
+			w.ended = now
+		}
+		if w.id != p.ID {
+			kept = append(kept, w)
+		}
+	}
+	w := window{id: p.ID, dir: p.OutputDir, stem: p.ID, started: now}
+	if p.Prefix != "" {
+		w.stem = p.Prefix + "-" + p.ID
+	}
+	ws.list = append(kept, w)
+	if n := len(ws.list) - maxWindows; n > 0 {
+		ws.list = ws.list[n:]
+	}
+}
+
+// newest returns the windows, the newest first.
+func (ws *windows) newest() []window {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	out := make([]window, 0, len(ws.list))
+	for i := len(ws.list) - 1; i >= 0; i-- {
+		out = append(out, ws.list[i])
+	}
+	return out
+}
+
+// download takes a place for one; the function gives it back.
+func (ws *windows) download() (done func(), ok bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.downloads >= maxDownloads {
+		return nil, false
+	}
+	ws.downloads++
+	return func() {
+		ws.mu.Lock()
+		ws.downloads--
+		ws.mu.Unlock()
+	}, true
+}
+
+const traceEnding = ".trace.json.gz"
+
+// memoryFile is a snapshot of memory, which has no id in its name but the time.
+var memoryFile = regexp.MustCompile(`^(\d{1,12})(?:\.\d{1,9})?-TP-\d+(?:-[DPE]P-\d+)*-memory(?:-[A-Za-z]+)?\.pickle$`)
+
+// wrote tells whether a file of the window's directory is one of its own.
+func (w *window) wrote(info fs.FileInfo) bool {
+	if !info.Mode().IsRegular() || info.ModTime().Before(w.started.Add(-clockSlack)) {
+		return false
+	}
+	name := info.Name()
+	if m := memoryFile.FindStringSubmatch(name); m != nil {
+		seconds, err := strconv.ParseInt(m[1], 10, 64)
+		return err == nil && seconds >= w.started.Unix() && (w.ended.IsZero() || seconds < w.ended.Unix()+1)
+	}
+	return name == "merged-"+w.stem+traceEnding || strings.HasPrefix(name, w.stem+"-TP-") && strings.HasSuffix(name, traceEnding)
+}
+
+// files lists what the window has written. The engine gives a file its name when
+// it is whole.
+func (w *window) files() ([]wire.ProfileFile, error) {
+	out := []wire.ProfileFile{}
+	entries, err := os.ReadDir(w.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // gone since
+		}
+		if w.wrote(info) {
+			out = append(out, wire.ProfileFile{Name: info.Name(), Size: info.Size()})
+		}
+	}
+	return out, nil
+}
+
+// profileFiles is GET /profile_files.
+func (s *Server) profileFiles(w http.ResponseWriter, _ *http.Request) {
+	list := wire.ProfileFiles{Windows: []wire.ProfileWindow{}}
+	for i, win := range s.windows.newest() {
+		open := false
+		if teller, ok := s.engine.(profileTeller); ok && i == 0 {
+			open = teller.Profiling()
+		}
+		files, err := win.files()
+		if err != nil {
+			s.refuse(w, dialectGeneral, fmt.Errorf("list the files of window %s: %w", win.id, err))
+			return
+		}
+		list.Windows = append(list.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
+	}
+	s.reply(w, list)
+}
+
+// profileFile is GET /profile_files/{id}/{name}.
+func (s *Server) profileFile(w http.ResponseWriter, r *http.Request) {
+	f, info, err := s.openProfileFile(r.PathValue("id"), r.PathValue("name"))
+	if err != nil {
+		s.refuse(w, dialectGeneral, err)
+		return
+	}
+	defer f.Close()
+	done, ok := s.windows.download()
+	if !ok {
+		s.refuse(w, dialectGeneral, unavailable(fmt.Sprintf("%d files are being downloaded already", maxDownloads)))
+		return
+	}
+	defer done()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Etag", fmt.Sprintf(`"%x-%x"`, info.Size(), info.ModTime().UnixNano()))
+	http.ServeContent(&patient{ResponseWriter: w, limit: s.o.WriteTimeout}, r, "", info.ModTime(), f)
+}
+
+// openProfileFile opens a file that a window wrote. Neither a name with a
+// directory nor a symbolic link leads out of the window's directory.
+func (s *Server) openProfileFile(id, name string) (*os.File, fs.FileInfo, error) {
+	missing := &apiError{status: http.StatusNotFound, message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
+	for _, win := range s.windows.newest() {
+		if win.id != id {
+			continue
+		}
+		root, err := os.OpenRoot(win.dir)
+		if err != nil {
+			return nil, nil, missing
+		}
+		defer root.Close()
+		info, err := root.Lstat(name)
+		if err != nil || info.Name() != name || !win.wrote(info) {
+			return nil, nil, missing
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return nil, nil, missing
+		}
+		opened, err := f.Stat()
+		if err != nil || !os.SameFile(info, opened) {
+			f.Close()
+			return nil, nil, missing
+		}
+		return f, opened, nil
+	}
+	return nil, nil, missing
+}
+
+// patient bounds each write of a long reply and not the whole.
+type patient struct {
+	http.ResponseWriter
+	limit time.Duration
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.limit))
+	return p.ResponseWriter.Write(b)
+}

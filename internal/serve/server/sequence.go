@@ -1,0 +1,248 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// Reasons for which the server itself ends a sequence, kept as the cause of its
+// context.
+var (
+	errStopString = errors.New("a stop string was found") // a normal end
+	errClientGone = errors.New("the client disconnected")
+	errAborted    = errors.New("aborted by /abort_request")
+	errSlowReader = errors.New("the client reads too slowly: its unread events are over the limit")
+	errShutdown   = errors.New("the server is shutting down")
+	errLost       = errors.New("the engine ended the request without a reason")
+)
+
+// spec is a sequence as the client asked for it.
+type spec struct {
+	req         *Request
+	stops       []string
+	noTrim      bool
+	skipSpecial bool
+	interval    int  // tokens between events
+	textLogprob bool // logprobs carry the tokens' texts
+	prompt      string
+}
+
+// sequence is one sequence in flight. Its collector turns events into text; the
+// handler that waits for it takes what is new.
+type sequence struct {
+	*spec
+	b      *batch
+	index  int
+	cancel context.CancelCauseFunc
+	ctx    context.Context
+
+	// Of the collector alone.
+	dec        TextStream
+	stop       *stopper
+	start      time.Time
+	last       time.Time // of the last token
+	firstToken time.Time
+
+	// Guarded by b.mu. text, ids and the logprobs only ever grow, so a prefix of
+	// them stays valid without the lock.
+	text     []byte // escaped for JSON
+	ids      []byte // joined by commas
+	n        int    // tokens
+	logprobs []wire.TokenLogprob
+	top      [][]wire.TokenLogprob
+	prompts  []wire.TokenLogprob
+	ptop     [][]wire.TokenLogprob
+	cached   int
+	retracts int
+	dpRank   int
+	finish   *Finish
+	matched  *string
+	e2e      time.Duration
+	marks    []mark // states the handler has not taken
+	taken    int    // tokens the handler has taken
+	queued   bool   // in b.dirty
+}
+
+// mark is a state of a growing sequence: how much of everything there was.
+type mark struct {
+	text, ids, n int
+	final        bool
+}
+
+// collect reads the engine's events until the sequence ends, then makes sure the
+// engine can let go of it.
+func (q *sequence) collect(events <-chan Event) {
+	for open := true; open; {
+		select {
+		case ev, ok := <-events:
+			switch {
+			case !ok && q.ctx.Err() != nil:
+				q.abort(context.Cause(q.ctx))
+				open = false
+			case !ok:
+				q.abort(errLost)
+				open = false
+			default:
+				open = q.take(ev)
+			}
+		case <-q.ctx.Done():
+			q.abort(context.Cause(q.ctx))
+			open = false
+		}
+	}
+	q.cancel(nil)
+	for range events { // the engine closes it
+	}
+}
+
+// take applies one event and reports whether more may follow.
+func (q *sequence) take(ev Event) bool {
+	now := q.b.s.o.Now()
+	text, rest := "", ""
+	var matched *string
+	if ev.Token != NoToken {
+		if !q.ends(ev) || q.noTrim {
+			text = q.dec.Push(ev.Token)
+		}
+		q.clock(now)
+	}
+	if ev.Finish != nil {
+		text += q.dec.Flush()
+	}
+	text, matched, rest = q.stop.feed(text)
+	if matched != nil && q.noTrim {
+		text += rest
+	}
+	finish := ev.Finish
+	if matched != nil {
+		finish = &Finish{Type: FinishStop, Matched: NoToken}
+	} else if finish != nil {
+		text += q.stop.flush()
+	}
+
+	b := q.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q.cached, q.retracts, q.dpRank = max(q.cached, ev.Cached), max(q.retracts, ev.Retractions), ev.DPRank
+	if ev.Token != NoToken {
+		q.n++
+		q.ids = wire.AppendTokens(q.ids, ev.Token)
+		if q.req.ReturnLogprob {
+			q.logprobs = append(q.logprobs, q.logprob(Logprob{ev.Token, ev.Logprob}))
+			q.top = append(q.top, q.logprobList(ev.Top))
+		}
+	}
+	if ev.Prompt != nil {
+		for _, p := range ev.Prompt {
+			q.prompts = append(q.prompts, q.logprob(p))
+		}
+		for _, p := range ev.PromptTop {
+			q.ptop = append(q.ptop, q.logprobList(p))
+		}
+	}
+	q.text = wire.AppendEscaped(q.text, text)
+	if finish != nil {
+		if matched != nil {
+			q.cancel(errStopString)
+		}
+		q.end(finish, matched, now)
+		return false
+	}
+	if q.b.stream {
+		if q.n-q.taken > b.s.o.StreamBuffer {
+			q.cancel(errSlowReader)
+			return true
+		}
+		if q.interval <= 1 || q.n%q.interval == 1 {
+			q.mark(false)
+		}
+	}
+	return true
+}
+
+// ends reports whether the event's token is the one that stopped the sequence,
+// which is no part of the text.
+func (q *sequence) ends(ev Event) bool {
+	return ev.Finish != nil && ev.Finish.Type == FinishStop && ev.Finish.Matched == ev.Token
+}
+
+// abort ends the sequence for a reason of the server's.
+func (q *sequence) abort(cause error) {
+	f := &Finish{Type: FinishAbort, Matched: NoToken, Message: cause.Error()}
+	switch {
+	case errors.Is(cause, errShutdown):
+		f.Status = http.StatusServiceUnavailable
+	case errors.Is(cause, errLost):
+		f.Status = http.StatusInternalServerError
+	}
+	text := q.stop.flush()
+	q.b.mu.Lock()
+	defer q.b.mu.Unlock()
+	q.text = wire.AppendEscaped(q.text, text)
+	q.end(f, nil, q.b.s.o.Now())
+}
+
+// end records the end; b.mu is held. The metrics and the request id come first: a
+// client may ask for the ones and use the other again as soon as it has the last
+// event.
+func (q *sequence) end(f *Finish, matched *string, now time.Time) {
+	q.finish, q.matched, q.e2e = f, matched, now.Sub(q.start)
+	q.b.open--
+	q.b.s.finished(q, now)
+	q.b.s.forget(q)
+	q.mark(true)
+}
+
+// mark notes the present state for the handler; b.mu is held.
+func (q *sequence) mark(final bool) {
+	q.marks = append(q.marks, mark{text: len(q.text), ids: len(q.ids), n: q.n, final: final})
+	if !q.queued {
+		q.queued = true
+		q.b.dirty = append(q.b.dirty, q)
+	}
+	if q.b.stream || q.b.open == 0 {
+		select {
+		case q.b.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// clock observes the latencies of one token.
+func (q *sequence) clock(now time.Time) {
+	if q.req.Probe {
+		return
+	}
+	m := q.b.s.metrics
+	if q.firstToken.IsZero() {
+		q.firstToken = now
+		m.ttft(q.b.stream).observe(now.Sub(q.start).Seconds())
+	} else {
+		m.itl.observe(now.Sub(q.last).Seconds())
+	}
+	q.last = now
+}
+
+func (q *sequence) logprob(p Logprob) wire.TokenLogprob {
+	t := wire.TokenLogprob{Logprob: p.Logprob, ID: p.ID}
+	if q.textLogprob {
+		text := q.b.s.tok.Decode([]int32{p.ID}, false)
+		t.Text = &text
+	}
+	return t
+}
+
+func (q *sequence) logprobList(list []Logprob) []wire.TokenLogprob {
+	if list == nil {
+		return nil
+	}
+	out := make([]wire.TokenLogprob, len(list))
+	for i, p := range list {
+		out[i] = q.logprob(p)
+	}
+	return out
+}

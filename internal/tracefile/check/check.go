@@ -1,0 +1,270 @@
+// Package check says what a set of trace files holds and what is wrong
+// with it, by reading every event once. Times are ns.
+package check
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Report is what a set holds.
+type Report struct {
+	ProfileID string          `json:"profile_id"`
+	Files     []File          `json:"files"`
+	Missing   []merge.Missing `json:"missing"`
+	Bases     []int64         `json:"bases_ns"` // the distinct baseTimeNanoseconds
+	Clocks    []Clock         `json:"clocks"`   // of each file against the first
+	Notes     []string        `json:"notes"`
+}
+
+// File is what one file holds.
+type File struct {
+	Path     string           `json:"path"`
+	Label    string           `json:"label"`
+	Stage    string           `json:"stage,omitempty"`
+	Rank     *int             `json:"rank"`       // of distributedInfo; null: not said
+	World    int              `json:"world_size"` // 0: not said
+	Host     string           `json:"host_name,omitempty"`
+	TraceID  string           `json:"trace_id,omitempty"`
+	Format   string           `json:"format"`
+	Bytes    int64            `json:"bytes"`
+	Text     int64            `json:"json_bytes"`
+	Events   int64            `json:"events"`
+	Category map[string]int64 `json:"events_by_category"`
+	Phase    map[string]int64 `json:"events_by_ph"`
+	BaseNS   *int64           `json:"base_time_ns"` // null: times count from the epoch or from nowhere
+	StartNS  int64            `json:"start_ns"`     // of the earliest span or instant, base added
+	EndNS    int64            `json:"end_ns"`
+	Steps    map[string]int   `json:"steps"` // by kind, of all parts together
+	Complete bool             `json:"complete"`
+	Problem  *merge.Problem   `json:"problem,omitempty"`
+	Odd      []Odd            `json:"odd"`
+	// Parts are the files of a merged one, as its merger recorded them.
+	Parts []merge.FileResult `json:"parts,omitempty"`
+
+	timed        bool
+	processes    int // that have steps: the parts of a merged file
+	fewest, most int // steps of one of them
+}
+
+// Clock compares one file's clock with the first's by common collectives.
+type Clock struct {
+	Label    string `json:"label"`
+	Against  string `json:"against"`
+	Verdict  string `json:"verdict"` // agree, disagree, unknown
+	OffsetNS int64  `json:"offset_ns"`
+	SpreadNS int64  `json:"spread_ns"`
+	N        int    `json:"collectives"`
+	Why      string `json:"why,omitempty"`
+}
+
+// Incomplete tells whether anything is missing, lost or broken.
+func (r *Report) Incomplete() bool {
+	lost := func(p merge.FileResult) bool { return p.Problem != nil }
+	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(f File) bool {
+		return f.Problem != nil || slices.ContainsFunc(f.Parts, lost)
+	})
+}
+
+// Check reads the set. Inputs that do not exist are given as missing.
+func Check(ctx context.Context, set set.Set, missing []string, meter merge.Meter) (*Report, error) {
+	r := &Report{ProfileID: set.ID, Files: make([]File, len(set.Files)), Missing: []merge.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []string{}}
+	heads := make([]*merge.Head, len(set.Files))
+	comms := make([]*merge.Comms, len(set.Files))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))
+	for i, f := range set.Files {
+		g.Go(func() (err error) {
+			comms[i] = merge.NewComms(len(set.Files), f.Name.Rank)
+			heads[i], r.Files[i], err = read(gctx, f, comms[i], meter)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for i, l := range merge.Labels(heads) {
+		r.Files[i].Label = l
+	}
+	r.Missing = append(r.Missing, merge.FindMissing(set, heads)...)
+	for _, path := range missing {
+		r.Missing = append(r.Missing, merge.Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
+	}
+	r.parts()
+	r.bases()
+	r.clocks(heads, comms)
+	r.twins()
+	return r, nil
+}
+
+func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter) (*merge.Head, File, error) {
+	h := merge.ReadHead(f)
+	out := File{
+		Path: f.Path, Stage: f.Name.Stage, Bytes: f.Size, Category: map[string]int64{}, Phase: map[string]int64{},
+		Steps: map[string]int{}, Odd: []Odd{}, Problem: h.Problem,
+	}
+	src, err := chromejson.Open(f.Path)
+	if err != nil { // the head has said why
+		out.describe(h)
+		return h, out, nil
+	}
+	defer src.Close()
+	out.Format = string(src.Format)
+	s := chromejson.NewScanner(src)
+	defer s.Close()
+	c := newCounter(&out, comms)
+	var read int64
+	for {
+		kind, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if kind == chromejson.MetaToken {
+			if s.Stats.Events > 0 {
+				h.Add(s.Key, s.Value)
+			}
+			continue
+		}
+		c.event(&s.Event)
+		if s.Stats.Events&0xfff == 0 {
+			if ctx.Err() != nil {
+				return h, out, ctx.Err()
+			}
+			if meter != nil {
+				n := src.Consumed()
+				meter.Add(n - read)
+				read = n
+			}
+		}
+	}
+	if out.Problem == nil {
+		out.Problem = merge.EndProblem(src, &s.Stats)
+	}
+	c.finish(src, &s.Stats)
+	out.describe(h)
+	return h, out, nil
+}
+
+// describe fills in what the metadata says, and makes times absolute.
+func (f *File) describe(h *merge.Head) {
+	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil
+	if h.Merged != nil {
+		f.Parts = h.Merged.Ranks
+	} else {
+		f.World = h.World.Size
+	}
+	if h.Merged == nil && h.World.Known && h.World.Rank >= 0 {
+		rank := h.World.Rank
+		f.Rank = &rank
+	}
+	if h.HasBase && f.BaseNS == nil {
+		base := h.BaseNS
+		f.BaseNS = &base
+		if f.timed {
+			f.StartNS += base
+			f.EndNS += base
+		}
+	}
+}
+
+// parts notes what merged files lost before they were merged.
+func (r *Report) parts() {
+	for _, f := range r.Files {
+		for _, p := range f.Parts {
+			if p.Problem != nil {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s: its part %s: %v", f.Path, p.File, p.Problem))
+			}
+		}
+	}
+}
+
+func (r *Report) bases() {
+	for _, f := range r.Files {
+		if f.BaseNS != nil && !slices.Contains(r.Bases, *f.BaseNS) {
+			r.Bases = append(r.Bases, *f.BaseNS)
+		}
+	}
+	slices.Sort(r.Bases)
+	if len(r.Bases) > 1 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d different baseTimeNanoseconds: times cannot be compared before they are brought to one", len(r.Bases)))
+	}
+}
+
+// clocks compares every file that has collectives with the first that has and
+// works on the same batches.
+func (r *Report) clocks(heads []*merge.Head, comms []*merge.Comms) {
+	type reference struct {
+		label  string
+		events []clock.Event
+	}
+	refs := map[string]reference{}
+	for i, f := range r.Files {
+		events := comms[i].Sorted(heads[i].BaseNS)
+		if len(events) == 0 {
+			continue
+		}
+		place := comms[i].Place()
+		ref, ok := refs[place]
+		if !ok {
+			refs[place] = reference{f.Label, events}
+			continue
+		}
+		c := Clock{Label: f.Label, Against: ref.label, Verdict: "agree"}
+		s, err := clock.Estimate(ref.events, events)
+		c.OffsetNS, c.SpreadNS, c.N = s.Offset, s.Spread, s.N
+		switch {
+		case err != nil && clock.Plausible(ref.events, events):
+			// Each collective overlaps on both, though when they leave it varies too
+			// much to say more.
+			c.N = len(events)
+		case err != nil:
+			c.Verdict, c.Why = "unknown", err.Error()
+		case s.Disagree() && s.Significant():
+			c.Verdict = "disagree"
+		}
+		r.Clocks = append(r.Clocks, c)
+	}
+	late := slices.DeleteFunc(slices.Clone(r.Clocks), func(c Clock) bool { return c.Verdict != "disagree" })
+	if len(late) > 0 {
+		var names []string
+		for _, c := range late {
+			names = append(names, c.Label)
+		}
+		r.Notes = append(r.Notes, "the clocks of "+strings.Join(names, ", ")+" cannot be right: most collectives end there before another rank begins them")
+	}
+}
+
+// twins notes recordings that are in the set more than once.
+func (r *Report) twins() {
+	const most = 8 // notes; more say nothing new
+	first := map[string]string{}
+	n := 0
+	for _, f := range r.Files {
+		if f.TraceID == "" {
+			continue
+		}
+		if other, ok := first[f.TraceID]; ok {
+			if n++; n > most {
+				continue
+			}
+			r.Notes = append(r.Notes, fmt.Sprintf("%s and %s are the same recording (trace_id %s)", other, f.Path, f.TraceID))
+			continue
+		}
+		first[f.TraceID] = f.Path
+	}
+	if n > most {
+		r.Notes = append(r.Notes, fmt.Sprintf("and %d more are the same recording as another", n-most))
+	}
+}

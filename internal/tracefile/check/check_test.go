@@ -1,0 +1,175 @@
+package check
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+func check(t *testing.T, paths ...string) *Report {
+	t.Helper()
+	sets, err := set.Find(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Check(context.Background(), sets[0], nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func write(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Counts and times agree with the file as encoding/json reads it.
+func TestAgreesWithFile(t *testing.T) {
+	r := check(t, "../../../testdata/traces/graph_work")
+	if r.Incomplete() || len(r.Files) != 2 || len(r.Notes) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for i, f := range r.Files {
+		b, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			Base        int64 `json:"baseTimeNanoseconds"`
+			TraceEvents []struct {
+				Ph, Cat string
+				TS, Dur float64
+			}
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatal(err)
+		}
+		cat, ph := map[string]int64{}, map[string]int64{}
+		lo, hi := 1e300, 0.0
+		for _, e := range d.TraceEvents {
+			ph[e.Ph]++
+			if e.Cat == "" {
+				e.Cat = "none"
+			}
+			cat[e.Cat]++
+			if e.Ph != "M" && e.Cat != "Trace" {
+				lo, hi = min(lo, e.TS), max(hi, e.TS+e.Dur)
+			}
+		}
+		if !reflect.DeepEqual(f.Category, cat) || !reflect.DeepEqual(f.Phase, ph) || f.Events != int64(len(d.TraceEvents)) {
+			t.Errorf("%v %v", f.Category, f.Phase)
+		}
+		// Doubles hold these microseconds to the nanosecond or so.
+		if d0, d1 := f.StartNS-d.Base-int64(lo*1000), f.EndNS-d.Base-int64(hi*1000); d0*d0 > 4 || d1*d1 > 4 {
+			t.Errorf("span off by %d, %d ns", d0, d1)
+		}
+		if f.Label != fmt.Sprintf("TP%02d", i) || *f.Rank != i || f.World != 2 || f.Steps["prefill"] != 1 || f.Steps["decode"] != 14 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(r.Clocks) != 1 || r.Clocks[0].Verdict != "agree" {
+		t.Errorf("clocks %+v", r.Clocks)
+	}
+}
+
+func TestOdd(t *testing.T) {
+	const base = `"pid": 1, "tid": 1, `
+	tests := []struct {
+		event, kind string
+		harmless    bool
+	}{
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": -2}`, "negative dur", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": 6e11}`, "", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": 7e11}`, "dur above 7 days", false},
+		{`{"ph": "X", ` + base + `"ts": 1}`, "span without dur", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is no number", false},
+		{`{"ph": "X", ` + base + `"dur": 1}`, "event without ts", false},
+		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is no number", false},
+		{`{` + base + `"ts": 1, "dur": 1}`, "event without ph", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": NaN}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": -Infinity}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
+		{`{"ph": "s", "cat": "ac2g", "id": 5, ` + base + `"ts": 1}`, "flow ac2g without end", true},
+		{`{"ph": "f", "cat": "fwdbwd", "id": 5, ` + base + `"ts": 1}`, "flow fwdbwd without start", true},
+		{`{"ph": "s", "cat": "a", "id": 5, ` + base + `"ts": 1}, {"ph": "f", "cat": "a", "id": 5, ` + base + `"ts": 1}`, "", true},
+		{`{"ph": "X", "cat": "kernel", ` + base + `"ts": 1, "dur": 1, "args": {"correlation": 3}}`, "GPU work whose launch is not recorded", true},
+		{`{"ph": "M", "name": "process_name", "pid": 1, "args": {}}`, "", true},
+		{`5`, "elements of traceEvents that are no event, skipped", false},
+	}
+	for _, tt := range tests {
+		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+tt.event+`]}`))
+		odd := r.Files[0].Odd
+		switch {
+		case tt.kind == "" && len(odd) > 0:
+			t.Errorf("%s: %+v", tt.event, odd)
+		case tt.kind != "" && (len(odd) != 1 || odd[0].Kind != tt.kind || odd[0].Harmless != tt.harmless || odd[0].Count != 1):
+			t.Errorf("%s: %+v, want %q", tt.event, odd, tt.kind)
+		}
+	}
+}
+
+func TestIncomplete(t *testing.T) {
+	const whole = `{"distributedInfo": {"rank": 0, "world_size": 3}, "baseTimeNanoseconds": 5, "trace_id": "A", "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}`
+	tests := []struct {
+		name       string
+		files      []string
+		incomplete bool
+		want       string // stands in the text
+	}{
+		{"a rank short", []string{"id-TP-0.trace.json", whole, "id-TP-2.trace.json", strings.Replace(whole, `"rank": 0`, `"rank": 2`, 1)}, true, "TP01: no file of this rank"},
+		{"world larger", []string{"id-TP-0.trace.json", whole}, true, "rank 1,2: distributedInfo says 3 ranks"},
+		{"cut", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "1}", 1)[:100]}, true, "the file ends in its metadata"},
+		{"empty", []string{"id-TP-0.trace.json", ""}, true, "the file is empty"},
+		{"bases", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "1}", 1), "id-TP-1.trace.json", `{"baseTimeNanoseconds": 6, "traceEvents": []}`}, false, "2 different baseTimeNanoseconds"},
+		{"twice", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "1}", 1), "id-TP-1.trace.json", `{"trace_id": "A", "traceEvents": []}`}, false, "are the same recording"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := check(t, write(t, tt.files...))
+			var b strings.Builder
+			if err := r.Print(&b); err != nil {
+				t.Fatal(err)
+			}
+			if r.Incomplete() != tt.incomplete || !strings.Contains(b.String(), tt.want) {
+				t.Errorf("incomplete %v:\n%s", r.Incomplete(), b.String())
+			}
+		})
+	}
+}
+
+func TestPairing(t *testing.T) {
+	p := pairing{}
+	for _, id := range []int64{5, 5, 1, 7, 5} {
+		p.add(&p.from, id)
+	}
+	for _, id := range []int64{9, 1, 2, 9} {
+		p.add(&p.to, id)
+	}
+	if from, to := p.alone(); from != 2 || to != 2 {
+		t.Errorf("%d without end, %d without start", from, to)
+	}
+}

@@ -1,0 +1,113 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+)
+
+// Odd is a kind of oddness in a file. Harmless ones are usual in good files.
+type Odd struct {
+	Kind     string `json:"kind"`
+	Count    int64  `json:"count"`
+	First    int64  `json:"first_offset"` // bytes of decompressed text; -1: not one place
+	Harmless bool   `json:"harmless"`
+}
+
+// longest is a duration (ns) that no window has: seven days, as HTA draws the line.
+const longest = 7 * 24 * 3600 * 1_000_000_000
+
+// oddness counts by kind, in order of first appearance.
+type oddness struct{ list []Odd }
+
+func (o *oddness) add(kind string, n, off int64, harmless bool) {
+	if n == 0 {
+		return
+	}
+	i := slices.IndexFunc(o.list, func(x Odd) bool { return x.Kind == kind })
+	if i < 0 {
+		o.list = append(o.list, Odd{Kind: kind, First: off, Harmless: harmless})
+		i = len(o.list) - 1
+	}
+	o.list[i].Count += n
+}
+
+// times reads an event's interval and counts what is wrong with it.
+func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
+	if e.Ph == 0 {
+		o.add("event without ph", 1, e.Off, false)
+	}
+	if !e.TS.Present() {
+		if e.Ph != 'M' {
+			o.add("event without ts", 1, e.Off, false)
+		}
+		return 0, 0, false
+	}
+	start, ok = chromejson.ParseMicros(e.Text(e.TS))
+	if !ok {
+		o.add("ts is no number", 1, e.Off, false)
+		return 0, 0, false
+	}
+	end = start
+	if e.Ph != 'X' {
+		return start, end, e.Ph != 'M'
+	}
+	if !e.Dur.Present() {
+		o.add("span without dur", 1, e.Off, false)
+		return start, end, true
+	}
+	dur, ok := chromejson.ParseMicros(e.Text(e.Dur))
+	switch {
+	case !ok:
+		o.add("dur is no number", 1, e.Off, false)
+	case dur < 0:
+		o.add("negative dur", 1, e.Off, false)
+	case dur > longest:
+		o.add("dur above 7 days", 1, e.Off, false)
+	default:
+		end = start + dur
+	}
+	return start, end, true
+}
+
+// pairing finds the ids that stand on one side only. Ids are kept as they
+// come, 8 bytes each, and compared at the end.
+type pairing struct {
+	from, to []int64
+	full     bool
+}
+
+// maxPairs bounds the ids of one side of one file: 64 MB.
+const maxPairs = 8 << 20
+
+func (p *pairing) add(ids *[]int64, id int64) {
+	if len(*ids) >= maxPairs {
+		p.full = true
+		return
+	}
+	// Many kernels of one graph launch name one id in a row.
+	if n := len(*ids); n > 0 && (*ids)[n-1] == id {
+		return
+	}
+	*ids = append(*ids, id)
+}
+
+// alone counts the distinct ids of from that to lacks, and the other way round.
+func (p *pairing) alone() (from, to int64) {
+	slices.Sort(p.from)
+	slices.Sort(p.to)
+	a, b := slices.Compact(p.from), slices.Compact(p.to)
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			from++
+			i++
+		case i == len(a) || b[j] < a[i]:
+			to++
+			j++
+		default:
+			i, j = i+1, j+1
+		}
+	}
+	return from, to
+}

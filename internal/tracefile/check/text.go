@@ -1,0 +1,169 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Print writes the report for people.
+func (r *Report) Print(w io.Writer) error {
+	files := "files"
+	if len(r.Files) == 1 {
+		files = "file"
+	}
+	fmt.Fprintf(w, "%s: %d %s\n\n", r.ProfileID, len(r.Files), files)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "rank\tworld\tevents\tJSON MB\tbegins (UTC)\tspan s\tsteps\tstate")
+	for i := range r.Files {
+		r.Files[i].row(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	r.printCategories(w)
+	r.printOdd(w)
+	r.printClocks(w)
+	if len(r.Missing) > 0 {
+		fmt.Fprintln(w, "\nmissing")
+		for _, m := range r.Missing {
+			fmt.Fprintf(w, "  %v\n", m)
+		}
+	}
+	for i, n := range r.Notes {
+		if i == 0 {
+			fmt.Fprintln(w, "\nnotes")
+		}
+		fmt.Fprintf(w, "  %s\n", n)
+	}
+	return nil
+}
+
+func (f *File) row(w io.Writer) {
+	world := "not said"
+	if f.Rank != nil {
+		world = fmt.Sprintf("%d of %d", *f.Rank, f.World)
+	}
+	if f.Parts != nil {
+		world = fmt.Sprintf("%d files", len(f.Parts))
+	}
+	begins := "-"
+	if f.timed {
+		begins = time.Unix(0, f.StartNS).UTC().Format("2006-01-02 15:04:05.000000")
+		if f.BaseNS == nil && f.StartNS < int64(1e18) {
+			begins = "no wall time"
+		}
+	}
+	var steps []string
+	for _, k := range slices.Sorted(maps.Keys(f.Steps)) {
+		steps = append(steps, fmt.Sprintf("%d %s", f.Steps[k], k))
+	}
+	switch {
+	case f.processes > 1 && f.fewest == f.most:
+		steps = []string{fmt.Sprintf("%d in each of %d parts", f.most, f.processes)}
+	case f.processes > 1:
+		steps = []string{fmt.Sprintf("%d to %d in each of %d parts", f.fewest, f.most, f.processes)}
+	}
+	state := "complete"
+	if f.Problem != nil {
+		state = f.Problem.String()
+	}
+	fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%s\t%.3f\t%s\t%s\n", f.Label, world, f.Events, float64(f.Text)/1e6, begins,
+		float64(f.EndNS-f.StartNS)/1e9, cmp.Or(strings.Join(steps, ", "), "none"), state)
+}
+
+// printCategories shows events by category, a column for each of at most
+// eight files and the sum.
+func (r *Report) printCategories(w io.Writer) {
+	total := map[string]int64{}
+	for _, f := range r.Files {
+		for c, n := range f.Category {
+			total[c] += n
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(total), func(a, b string) int {
+		return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
+	})
+	files := r.Files
+	if len(files) > 8 {
+		files = nil
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "all\t")
+	for _, f := range files {
+		fmt.Fprintf(t, "%s\t", f.Label)
+	}
+	fmt.Fprintln(t, "  category")
+	for _, c := range names {
+		fmt.Fprintf(t, "%d\t", total[c])
+		for _, f := range files {
+			fmt.Fprintf(t, "%d\t", f.Category[c])
+		}
+		fmt.Fprintf(t, "  %s\n", c)
+	}
+	t.Flush()
+}
+
+func (r *Report) printOdd(w io.Writer) {
+	var list []Odd
+	for _, f := range r.Files {
+		for _, o := range f.Odd {
+			i := slices.IndexFunc(list, func(x Odd) bool { return x.Kind == o.Kind })
+			if i < 0 {
+				list = append(list, o)
+			} else {
+				list[i].Count += o.Count
+			}
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b Odd) int {
+		switch {
+		case a.Harmless == b.Harmless:
+			return 0
+		case b.Harmless:
+			return -1
+		}
+		return 1
+	})
+	fmt.Fprintln(w, "\nodd")
+	for _, o := range list {
+		fmt.Fprintf(w, "  %d × %s", o.Count, o.Kind)
+		if o.Harmless {
+			fmt.Fprint(w, " (usual)")
+		} else if o.First >= 0 {
+			fmt.Fprintf(w, ", the first at byte %d of the text", o.First)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (r *Report) printClocks(w io.Writer) {
+	if len(r.Bases) > 0 {
+		var bases []string
+		for _, b := range r.Bases {
+			bases = append(bases, time.Unix(0, b).UTC().Format(time.RFC3339))
+		}
+		fmt.Fprintf(w, "\nclock base  %s\n", strings.Join(bases, ", "))
+	}
+	for _, c := range r.Clocks {
+		fmt.Fprintf(w, "clock of %s against %s: %s", c.Label, c.Against, c.Verdict)
+		if c.Why != "" {
+			fmt.Fprintf(w, " (%s)\n", c.Why)
+			continue
+		}
+		if c.SpreadNS == 0 {
+			fmt.Fprintf(w, " as far as %d collectives tell\n", c.N)
+			continue
+		}
+		fmt.Fprintf(w, ", %+.1f µs ± %.1f µs by %d collectives\n", float64(c.OffsetNS)/1e3, float64(c.SpreadNS)/1e3, c.N)
+	}
+}

@@ -1,0 +1,266 @@
+// Package cut makes a smaller valid trace of a window: the CPU spans that
+// touch it, the GPU work launched by them wherever it runs, and the flows
+// between the two. It reads each file twice, the second time as a merge does,
+// so events are copied byte for byte.
+package cut
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sort"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/redact"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// Window says what to keep: steps First to Last, counted from 0 in each rank,
+// or all from From to To.
+type Window struct {
+	Steps       bool
+	First, Last int
+	From, To    Time
+}
+
+// Time is a moment: ns since the earliest span of the set, or since the epoch.
+// The zero value with Open is no limit.
+type Time struct {
+	NS   int64
+	Wall bool
+	Open bool
+}
+
+// all tells the window that nothing lies outside of.
+func (w Window) all() bool { return !w.Steps && w.From.Open && w.To.Open }
+
+// Plan is what the first reading of a set found.
+type Plan struct {
+	Set    set.Set
+	Window Window
+	Lacks  []string // files that do not have all of the window, and why
+	keep   []bounds // per file, ns as in the file
+	look   []*survey
+	redact *redact.Redactor // nil: events are copied as they stand
+}
+
+// ErrNothing means that no file has the window.
+var ErrNothing = errors.New("nothing lies in the window")
+
+// New reads all files of the set and finds the window in each. Files that do
+// not have it are left out of Plan.Set and named in Plan.Lacks.
+//
+// r is nil but for files that go to strangers: what they say passes through it.
+// Then Plan.File writes one file after the other, and Plan.Merged is not for it.
+func New(ctx context.Context, set set.Set, w Window, meter merge.Meter, r *redact.Redactor) (*Plan, error) {
+	all := make([]*survey, len(set.Files))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))
+	for i, f := range set.Files {
+		g.Go(func() (err error) {
+			all[i], err = look(gctx, f, meter, r)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	start := int64(math.MaxInt64)
+	for _, sv := range all {
+		if sv.head.Problem == nil && sv.start <= sv.end {
+			start = min(start, sv.start+sv.head.BaseNS)
+		}
+	}
+	p := &Plan{Set: set, Window: w, redact: r}
+	p.Set.Files = nil
+	for i, sv := range all {
+		b, err := sv.find(w, start)
+		if err != nil {
+			p.Lacks = append(p.Lacks, fmt.Sprintf("%s: %v", set.Files[i].Path, err))
+			continue
+		}
+		if sv.short != "" {
+			p.Lacks = append(p.Lacks, set.Files[i].Path+": "+sv.short)
+		}
+		p.Set.Files = append(p.Set.Files, set.Files[i])
+		p.look, p.keep = append(p.look, sv), append(p.keep, b)
+	}
+	if len(p.keep) == 0 {
+		if len(p.Lacks) == 1 {
+			return nil, fmt.Errorf("%s", p.Lacks[0])
+		}
+		return p, ErrNothing
+	}
+	return p, nil
+}
+
+// find places the window in one file. The window of steps ends where the step
+// after them begins, so that what a step leaves running on the host is in it.
+func (sv *survey) find(w Window, start int64) (bounds, error) {
+	if sv.head.Problem != nil {
+		return bounds{}, errors.New(sv.head.Problem.String())
+	}
+	if sv.start > sv.end {
+		return bounds{}, errors.New("has no spans")
+	}
+	if !w.Steps {
+		b := bounds{math.MinInt64, math.MaxInt64}
+		if !w.From.Open {
+			b.lo = w.From.in(sv.head.BaseNS, start)
+		}
+		if !w.To.Open {
+			b.hi = w.To.in(sv.head.BaseNS, start)
+		}
+		if b.lo > sv.end || b.hi <= sv.start {
+			return b, errors.New("has nothing in the window")
+		}
+		return b, nil
+	}
+	n := len(sv.steps)
+	switch {
+	case n == 0:
+		return bounds{}, errors.New("has no step annotations: give --from and --to")
+	case w.First >= n:
+		return bounds{}, fmt.Errorf("has %d steps only, 0 to %d", n, n-1)
+	}
+	if w.Last >= n {
+		sv.short = fmt.Sprintf("has %d steps only, cut from %d to %d", n, w.First, n-1)
+	}
+	last := min(w.Last, n-1)
+	b := bounds{sv.steps[w.First].Start, sv.steps[last].End}
+	if last+1 < n {
+		b.hi = sv.steps[last+1].Start
+	}
+	return b, nil
+}
+
+func (t Time) in(base, start int64) int64 {
+	if t.Wall {
+		return t.NS - base
+	}
+	return start + t.NS - base
+}
+
+// filter decides on the events of file i.
+func (p *Plan) filter(i int) func(*chromejson.Event) bool {
+	sv, w := p.look[i], p.keep[i]
+	inside := func(lo, hi int64) bool { return lo < w.hi && hi > w.lo || lo == hi && lo >= w.lo && lo < w.hi }
+	// linked looks an id up: whether a span of that id is known, and one is inside.
+	linked := func(links []link, id int64) (known, in bool) {
+		at := sort.Search(len(links), func(i int) bool { return links[i].id >= id })
+		for ; at < len(links) && links[at].id == id; at++ {
+			known = true
+			if inside(links[at].start, links[at].end) {
+				return true, true
+			}
+		}
+		return known, false
+	}
+	return func(e *chromejson.Event) bool {
+		lo, hi, timed := interval(e)
+		switch kindOf(e) {
+		case name:
+			b, ok := p.rowBounds(sv, e)
+			return ok && inside(b.lo, b.hi)
+		case window:
+			return timed && lo >= w.lo && hi <= w.hi
+		case gpuWork:
+			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok {
+				if known, in := linked(sv.launches, id); known {
+					return in
+				}
+			}
+		case shadow:
+			if id, ok := e.ArgInt(chromejson.ArgExternalID); ok {
+				if known, in := linked(sv.notes, id); known {
+					return in
+				}
+			}
+		case launchFlow:
+			if id, ok := e.Int(e.ID); ok {
+				if known, in := linked(sv.launches, id); known {
+					return in
+				}
+			}
+		case otherFlow:
+			if id, ok := e.Int(e.ID); ok {
+				b := sv.flows[flow{string(e.Text(e.Cat)), id}]
+				return b.lo >= w.lo && b.hi < w.hi
+			}
+		}
+		return timed && inside(lo, hi)
+	}
+}
+
+// rowBounds is the time that the row of an M event covers: a thread's, or for
+// names of processes all of its threads'.
+func (p *Plan) rowBounds(sv *survey, e *chromejson.Event) (bounds, bool) {
+	if n := e.Text(e.Name); len(n) >= 7 && string(n[:7]) == "process" {
+		b, ok := sv.rows[sv.row(e.Text(e.PID), nil)]
+		return b, ok
+	}
+	b, ok := sv.rows[sv.row(e.Text(e.PID), e.Text(e.TID))]
+	return b, ok
+}
+
+// Key is the top-level member that says what a cut trace was cut from.
+const Key = "stepscope_cut"
+
+type note struct {
+	From   string `json:"from,omitempty"`
+	Steps  []int  `json:"steps,omitempty"` // first and last, of those of the whole trace
+	FromNS int64  `json:"from_ns"`         // since the epoch, or as in the file if that has no base
+	ToNS   int64  `json:"to_ns"`
+}
+
+func (p *Plan) extra(i int, from string) []merge.Member {
+	var members []merge.Member
+	if p.redact != nil {
+		from = ""
+		members = append(members, merge.Member{Key: redact.Key, Value: []byte("1")})
+	}
+	if p.Window.all() {
+		return members
+	}
+	n := note{From: from, FromNS: p.keep[i].lo + p.look[i].head.BaseNS, ToNS: p.keep[i].hi + p.look[i].head.BaseNS}
+	if p.keep[i].lo == math.MinInt64 {
+		n.FromNS = p.look[i].start + p.look[i].head.BaseNS
+	}
+	if p.keep[i].hi == math.MaxInt64 {
+		n.ToNS = p.look[i].end + p.look[i].head.BaseNS
+	}
+	if p.Window.Steps {
+		n.Steps = []int{p.Window.First, p.Window.Last}
+	}
+	b, err := json.Marshal(n)
+	if err != nil {
+		panic(err) // a struct of numbers
+	}
+	return append(members, merge.Member{Key: Key, Value: b})
+}
+
+// File writes the window of file i of Plan.Set to path.
+func (p *Plan) File(ctx context.Context, i int, path string, opt merge.Options) (*merge.Result, error) {
+	one := p.Set
+	one.Files = p.Set.Files[i : i+1]
+	opt.AsIs, opt.Extra = true, p.extra(i, p.Set.Files[i].Name.ID)
+	if !p.Window.all() {
+		opt.Keep = func(int) func(*chromejson.Event) bool { return p.filter(i) }
+	}
+	if p.redact != nil {
+		opt.Redact = p.redact
+	}
+	return merge.File(ctx, one, path, opt)
+}
+
+// Merged writes the windows of all files to path, as one merged trace.
+func (p *Plan) Merged(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
+	opt.Extra, opt.Keep = p.extra(0, p.Set.ID), p.filter
+	return merge.File(ctx, p.Set, path, opt)
+}

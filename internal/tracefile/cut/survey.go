@@ -1,0 +1,220 @@
+package cut
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/tracefile/check"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/redact"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// survey is what the first reading of a file gathers: enough to decide, for
+// any window, which events of the file belong to it. It holds 24 bytes for each
+// API call that launches work, not the events.
+type survey struct {
+	head     *merge.Head
+	steps    []check.Step
+	start    int64 // ns, of the earliest span, without the file's base
+	end      int64
+	short    string          // what the file lacks of the window
+	launches []link          // API calls by correlation, sorted by id
+	notes    []link          // CPU annotations by External id, sorted
+	flows    map[flow]bounds // of other kinds than launches
+	rows     map[uint64]bounds
+	seed     maphash.Seed
+}
+
+// link is a span that others refer to by an id.
+type link struct{ id, start, end int64 }
+
+type flow struct {
+	cat string
+	id  int64
+}
+
+type bounds struct{ lo, hi int64 }
+
+func (b bounds) with(lo, hi int64) bounds { return bounds{min(b.lo, lo), max(b.hi, hi)} }
+
+var nowhere = bounds{math.MaxInt64, math.MinInt64}
+
+// look reads a file for the first time. r, if not nil, sees all of it.
+func look(ctx context.Context, f set.File, meter merge.Meter, r *redact.Redactor) (*survey, error) {
+	sv := &survey{head: merge.ReadHead(f), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
+	if sv.head.Problem != nil {
+		return sv, nil
+	}
+	if r != nil {
+		r.LookFile(f.Path, sv.head.Host)
+	}
+	src, err := chromejson.Open(f.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Path, err)
+	}
+	defer src.Close()
+	s := chromejson.NewScanner(src)
+	defer s.Close()
+	var steps check.Steps
+	var read int64
+	whole := nowhere
+	for {
+		kind, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if kind == chromejson.MetaToken {
+			if s.Stats.Events > 0 {
+				sv.head.Add(s.Key, s.Value)
+			}
+			if r != nil {
+				r.Look(s.Value)
+			}
+			continue
+		}
+		if s.Stats.Events&0xfff == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if meter != nil {
+				n := src.Consumed()
+				meter.Add(n - read)
+				read = n
+			}
+		}
+		e := &s.Event
+		if r != nil {
+			r.Look(e.Raw)
+		}
+		lo, hi, ok := interval(e)
+		if !ok || e.Ph == 'M' {
+			continue
+		}
+		steps.Event(e)
+		if e.Ph == 'X' && string(e.Text(e.Cat)) != "Trace" {
+			whole = whole.with(lo, hi)
+		}
+		sv.add(e, lo, hi)
+	}
+	byID := func(a, b link) int {
+		switch {
+		case a.id < b.id:
+			return -1
+		case a.id > b.id:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(sv.launches, byID)
+	slices.SortStableFunc(sv.notes, byID)
+	sv.steps, sv.start, sv.end = steps.List(), whole.lo, whole.hi
+	return sv, nil
+}
+
+func (sv *survey) add(e *chromejson.Event, lo, hi int64) {
+	for _, tid := range [...][]byte{nil, e.Text(e.TID)} { // the process and the thread
+		row := sv.row(e.Text(e.PID), tid)
+		b, ok := sv.rows[row]
+		if !ok {
+			b = nowhere
+		}
+		sv.rows[row] = b.with(lo, hi)
+	}
+	switch kindOf(e) {
+	case launch:
+		if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
+			sv.launches = append(sv.launches, link{id, lo, hi})
+		}
+	case annotation:
+		if id, ok := e.ArgInt(chromejson.ArgExternalID); ok && id > 0 {
+			sv.notes = append(sv.notes, link{id, lo, hi})
+		}
+	case otherFlow:
+		if id, ok := e.Int(e.ID); ok {
+			k := flow{string(e.Text(e.Cat)), id}
+			b, ok := sv.flows[k]
+			if !ok {
+				b = nowhere
+			}
+			sv.flows[k] = b.with(lo, hi)
+		}
+	}
+}
+
+// row is the key of a thread or stream; with tid nil, of a process.
+func (sv *survey) row(pid, tid []byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(sv.seed)
+	_, _ = h.Write(pid)
+	if tid != nil {
+		_ = h.WriteByte(0)
+		_, _ = h.Write(tid)
+	}
+	return h.Sum64()
+}
+
+// interval is an event's time in ns; an event without a length is a point.
+func interval(e *chromejson.Event) (lo, hi int64, ok bool) {
+	if !e.TS.Present() {
+		return 0, 0, false
+	}
+	lo, ok = chromejson.ParseMicros(e.Text(e.TS))
+	if !ok {
+		return 0, 0, false
+	}
+	hi = lo
+	if e.Ph == 'X' && e.Dur.Present() {
+		if dur, ok := chromejson.ParseMicros(e.Text(e.Dur)); ok && dur > 0 {
+			hi = lo + dur
+		}
+	}
+	return lo, hi, true
+}
+
+type kind uint8
+
+const (
+	plain      kind = iota
+	launch          // an API call
+	gpuWork         // by correlation
+	annotation      // on the CPU
+	shadow          // of an annotation, on the GPU: by External id
+	launchFlow      // id is the correlation
+	otherFlow
+	window // the recording window: not part of any smaller one
+	name   // of a row
+)
+
+func kindOf(e *chromejson.Event) kind {
+	cat := e.Text(e.Cat)
+	switch e.Ph {
+	case 'X':
+		switch string(cat) {
+		case "cuda_runtime", "cuda_driver":
+			return launch
+		case "kernel", "gpu_memcpy", "gpu_memset":
+			return gpuWork
+		case "user_annotation":
+			return annotation
+		case "gpu_user_annotation":
+			return shadow
+		case "Trace":
+			return window
+		}
+	case 's', 't', 'f':
+		if bytes.Equal(cat, []byte("ac2g")) {
+			return launchFlow
+		}
+		return otherFlow
+	case 'M':
+		return name
+	}
+	return plain
+}

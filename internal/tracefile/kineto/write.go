@@ -1,0 +1,194 @@
+package kineto
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// level of gzip in WriteFile: such files are read once more and then made anew.
+const level = 1
+
+// WriteFile writes t to path, compressed unless the name ends in .json. The
+// file is whole or absent.
+func WriteFile(path string, t *trace.Trace) error {
+	return atomicfile.File(path, func(f *os.File) error {
+		if strings.HasSuffix(path, ".json") {
+			return Write(f, t)
+		}
+		z, err := gzip.NewWriterLevel(f, level)
+		if err != nil {
+			return err
+		}
+		if err := Write(z, t); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+// Write writes t as Chrome JSON. Times keep their nanosecond.
+func Write(w io.Writer, t *trace.Trace) error {
+	k := &writer{w: w, t: t, base: t.Source.BaseNS, names: make([]string, t.Strings.Len()), first: true}
+	k.start, k.end = extent(t)
+	if k.base == 0 {
+		// Kineto counts from the start of the current quarter of a year, so that a
+		// double holds nanoseconds and the ranks of one job share the base
+		// (libkineto, output_json.cpp: kBaseTimeNS). Times that do not count from
+		// 1970 lie before the end of the first.
+		k.base = max(k.start-k.start%baseInterval, 0)
+	}
+	k.head()
+	k.link()
+	k.label()
+	for i := range t.Spans {
+		k.span(&t.Spans[i])
+	}
+	k.memory()
+	k.rows()
+	k.tail()
+	k.flush()
+	return k.err
+}
+
+const baseInterval = 7_889_238 * 1_000_000_000 // ns
+
+// extent is from the first to the last moment of a trace, ns.
+func extent(t *trace.Trace) (start, end int64) {
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if i == 0 {
+			start, end = s.Start, s.End()
+		}
+		start, end = min(start, s.Start), max(end, s.End())
+	}
+	return start, end
+}
+
+// writer is one file under way.
+type writer struct {
+	w     io.Writer
+	t     *trace.Trace
+	err   error
+	buf   []byte
+	first bool // no event has been written
+
+	base       int64 // ns since the epoch: what ts counts from
+	start, end int64
+	names      []string   // JSON strings without quotes, by StringID; "": not made yet
+	labels     []rowLabel // by TrackID
+	linked     map[int64]ends
+}
+
+// head writes the members that stand before the events.
+func (k *writer) head() {
+	src := &k.t.Source
+	k.str("{\n  \"schemaVersion\": 1,\n")
+	if src.Device != "" {
+		k.str("  \"deviceProperties\": [\n    {\n      \"id\": ").int(int64(k.mainDevice())).str(", \"name\": \"").str(chromejson.Escape(src.Device)).str("\"\n    }\n  ],\n")
+	}
+	if src.TraceID != "" {
+		k.str("  \"trace_id\": \"").str(chromejson.Escape(src.TraceID)).str("\",\n")
+	}
+	if src.Host != "" {
+		k.str("  \"host_name\": \"").str(chromejson.Escape(src.Host)).str("\",\n")
+	}
+	if src.WithStack {
+		k.str("  \"with_stack\": 1,\n")
+	}
+	if src.World.Known {
+		k.str("  \"distributedInfo\": {")
+		if src.World.Rank >= 0 {
+			k.str("\"rank\": ").int(int64(src.World.Rank)).str(", ")
+		}
+		k.str("\"world_size\": ").int(int64(src.World.Size))
+		if src.World.RTT > 0 {
+			k.str(", \"clock\": {\"rtt_ns\": ").int(src.World.RTT).str("}")
+		}
+		k.str("},\n")
+	}
+	k.str("  \"displayTimeUnit\": \"ms\",\n")
+	if k.base != 0 {
+		k.str("  \"baseTimeNanoseconds\": ").int(k.base).str(",\n")
+	}
+	k.str("  \"traceEvents\": [\n")
+}
+
+// mainDevice is the GPU with most work, whose name the trace has.
+func (k *writer) mainDevice() int32 {
+	work := map[int32]int{}
+	best := int32(0)
+	for i := range k.t.Spans {
+		if s := &k.t.Spans[i]; s.Cat.OnGPU() {
+			work[k.t.Tracks[s.Track].Device]++
+		}
+	}
+	for d, n := range work {
+		if n > work[best] || n == work[best] && d < best {
+			best = d
+		}
+	}
+	return best
+}
+
+// tail closes the document, with what was lost where Kineto puts its log.
+func (k *writer) tail() {
+	k.str("\n  ]")
+	sep := ",\n  \"WARNING\": ["
+	for _, n := range k.t.Notes {
+		if n.Severity >= trace.Warning {
+			k.str(sep).str("\"").str(chromejson.Escape(n.Text)).str(" (").int(n.Count).str(")\"")
+			sep = ", "
+		}
+	}
+	if sep == ", " {
+		k.str("]")
+	}
+	k.str("\n}\n")
+}
+
+// next begins an event: the comma after the one before, and a flush now and then.
+func (k *writer) next() {
+	if k.first {
+		k.first = false
+		k.str("  ")
+	} else {
+		k.str(",\n  ")
+	}
+	if len(k.buf) >= flushAt {
+		k.flush()
+	}
+}
+
+const flushAt = 64 << 10 // bytes
+
+func (k *writer) flush() {
+	if k.err == nil && len(k.buf) > 0 {
+		_, k.err = k.w.Write(k.buf)
+	}
+	k.buf = k.buf[:0]
+}
+
+// name is a string of the table, escaped.
+func (k *writer) name(id trace.StringID) string {
+	if int(id) >= len(k.names) {
+		return ""
+	}
+	if k.names[id] == "" {
+		k.names[id] = chromejson.Escape(k.t.Strings.Get(id))
+	}
+	return k.names[id]
+}
+
+// raw is JSON text of the table; ok is false if it is none.
+func (k *writer) raw(id trace.StringID) (string, bool) {
+	s := k.t.Strings.Get(id)
+	return s, s != "" && json.Valid([]byte(s))
+}

@@ -1,0 +1,113 @@
+package merge
+
+import (
+	"bytes"
+	"hash/fnv"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Comms gathers the collectives of one file that can compare clocks: kernels
+// of all-reduce, all-gather, reduce-scatter and all-to-all, which end on all
+// ranks at the same moment. It keeps the first Limit of them.
+type Comms struct {
+	Limit  int
+	place  string // see NewComms
+	events []clock.Event
+	key    []byte
+	ops    map[string]int // kernel name to operation, see operation
+}
+
+// maxComms bounds the collectives kept of all files together: 24 bytes each.
+const maxComms = 1 << 19
+
+// NewComms shares the room for collectives among so many files. rank is the
+// file's: ranks of different data-parallel replicas or pipeline stages replay
+// graphs of their own, so what has no arguments is common to one place alone.
+func NewComms(files int, rank trace.Rank) *Comms {
+	place := trace.Rank{TP: -1, DP: rank.DP, PP: rank.PP, EP: -1}
+	return &Comms{Limit: max(1024, maxComms/max(files, 1)), place: place.String()}
+}
+
+// Place names the ranks that work on the same batches.
+func (c *Comms) Place() string { return c.place }
+
+// symmetric are the operations, as the kernels of NCCL, RCCL and of SGLang's
+// and vLLM's own all-reduce spell them.
+var symmetric = [][]byte{
+	[]byte("AllReduce"), []byte("AllGather"), []byte("ReduceScatter"), []byte("AlltoAll"), []byte("AllToAll"),
+	[]byte("all_reduce"), []byte("allreduce"), []byte("all_gather"), []byte("allgather"),
+	[]byte("reduce_scatter"), []byte("cross_device_reduce"),
+}
+
+// Event looks at one event.
+func (c *Comms) Event(e *chromejson.Event) {
+	if e.Ph != 'X' || e.Cat.Hi-e.Cat.Lo != uint32(len(`"kernel"`)) || string(e.Text(e.Cat)) != "kernel" || len(c.events) >= c.Limit {
+		return
+	}
+	op := c.operation(e.Text(e.Name))
+	if op < 0 {
+		return
+	}
+	start, ok := chromejson.ParseMicros(e.Text(e.TS))
+	dur, ok2 := chromejson.ParseMicros(e.Text(e.Dur))
+	if !ok || !ok2 || dur < 0 {
+		return
+	}
+	// Replays in a graph carry no arguments, so the group is known only for
+	// some; those without are a kind of their own.
+	c.key = append(c.key[:0], byte(op))
+	if at, ok := e.Arg(chromejson.ArgGroupRanks); ok {
+		c.key = append(c.key, e.Value(at)...)
+	} else {
+		c.key = append(c.key, c.place...)
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(c.key)
+	c.events = append(c.events, clock.Event{Start: start, End: start + dur, Key: h.Sum64()})
+}
+
+// operation is the index in symmetric of what a kernel does, -1 if nothing
+// there. Kernel names are long and few, so verdicts are kept.
+func (c *Comms) operation(name []byte) int {
+	const maxNames = 4096
+	if op, ok := c.ops[string(name)]; ok {
+		return op
+	}
+	op := -1
+	for i := range symmetric {
+		if bytes.Contains(name, symmetric[i]) {
+			op = i
+			break
+		}
+	}
+	if c.ops == nil {
+		c.ops = map[string]int{}
+	}
+	if len(c.ops) < maxNames {
+		c.ops[string(name)] = op
+	}
+	return op
+}
+
+// Sorted gives the collectives by start, their times moved by ns.
+func (c *Comms) Sorted(ns int64) []clock.Event {
+	out := slices.Clone(c.events)
+	for i := range out {
+		out[i].Start += ns
+		out[i].End += ns
+	}
+	slices.SortFunc(out, func(a, b clock.Event) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	return out
+}

@@ -1,0 +1,121 @@
+package merge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// document is a trace as encoding/json reads it: the slow way, independent of
+// the code under test. Numbers keep their text.
+type document struct {
+	Events []map[string]any
+	Meta   map[string]json.RawMessage
+}
+
+func parse(t *testing.T, text []byte) document {
+	t.Helper()
+	var d document
+	if err := json.Unmarshal(text, &d.Meta); err != nil {
+		t.Fatalf("the output is not JSON: %v", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(d.Meta["traceEvents"]))
+	dec.UseNumber()
+	if err := dec.Decode(&d.Events); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// readAll gives a file's decompressed text.
+func readAll(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r io.Reader = bytes.NewReader(b)
+	switch {
+	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(r)
+	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		r, err = zstd.NewReader(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func find(t *testing.T, paths ...string) set.Set {
+	t.Helper()
+	sets, err := set.Find(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets[0]
+}
+
+// testSet is a set of real files in the repository.
+func testSet(t *testing.T, name string) set.Set {
+	return find(t, filepath.Join("..", "..", "testdata", "traces", name))
+}
+
+// write makes files NAME: TEXT and gives their paths.
+func write(t *testing.T, files ...string) (dir string, paths []string) {
+	t.Helper()
+	dir = t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return dir, paths
+}
+
+// merged merges into memory and parses the result.
+func merged(t *testing.T, set set.Set, opt Options) (document, *Result) {
+	t.Helper()
+	var b bytes.Buffer
+	opt.Plain = true
+	res, err := To(context.Background(), set, &b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, b.Bytes()), res
+}
+
+func stepscope(t *testing.T, d document) Meta {
+	t.Helper()
+	var m Meta
+	if err := json.Unmarshal(d.Meta[Key], &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// span is a line of traceEvents.
+func span(pid int, ts string, name string) string {
+	return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": %d, "tid": 1, "ts": %s, "dur": 1.000, "args": {"External id": 5}}`, name, pid, ts)
+}
+
+func traceOf(head string, events ...string) string {
+	return "{" + head + `"traceEvents": [` + strings.Join(events, ",\n") + "]}"
+}

@@ -1,0 +1,190 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// Align says when the clocks of hosts are compared and moved.
+type Align string
+
+// Auto compares clocks when the files name different hosts, and else checks
+// on the way that the clocks can be right, and compares when they cannot.
+const (
+	Auto   Align = "auto"
+	Always Align = "always"
+	Never  Align = "never"
+)
+
+// Options of a merge. The zero value is ready to use.
+type Options struct {
+	ProfileID string   // into the metadata
+	Level     int      // of gzip, 1 to 9; 0: DefaultLevel
+	Plain     bool     // JSON as it is, not compressed
+	Align     Align    // default Auto
+	Missing   []string // named inputs that do not exist: recorded as lost
+	Meter     Meter    // told of input read
+	// Keep chooses events, one function for each file; nil keeps all.
+	Keep func(file int) func(*chromejson.Event) bool
+	// AsIs passes one file on without labels, for cutting.
+	AsIs bool
+	// Filter says in words what Keep leaves out, for the metadata.
+	Filter string
+	// Redact changes what the files say, with AsIs: each event that is kept, and
+	// each member beside them. nil: nothing is changed.
+	Redact Redactor
+	// Extra members are written after the events.
+	Extra []Member
+	// Rest is for merging beside work that must not wait. It is called after
+	// each short piece, a fraction of a millisecond of one core, with the time
+	// that took, and may sleep. Any of the merge's goroutines calls it, and one
+	// of them compresses.
+	Rest func(worked time.Duration)
+}
+
+// Redactor changes the contents of a file on their way.
+type Redactor interface {
+	// Event gives the event another text.
+	Event(e *chromejson.Event)
+	// Member gives the value of a top-level member; nil: it is left out.
+	Member(key string, value []byte) []byte
+}
+
+// DefaultLevel of gzip. Measured on 360 MB of JSON, all steps of the merge
+// together: level 1 takes 1.1 s of CPU for 37.6 MB, level 5 1.3 s for 28.4 MB,
+// level 6 1.4 s for 25.9 MB.
+const DefaultLevel = 5
+
+// Result is what became of a merge.
+type Result struct {
+	ProfileID string       `json:"profile_id"`
+	Output    string       `json:"output"`
+	Events    int64        `json:"events"`
+	BytesIn   int64        `json:"bytes_in"`   // of the files, as they lie on disk
+	TextBytes int64        `json:"json_bytes"` // decompressed, read
+	BytesOut  int64        `json:"bytes_out"`
+	Files     []FileResult `json:"files"`
+	Missing   []Missing    `json:"missing"`
+	Notes     []string     `json:"notes"`
+}
+
+// FileResult is one input in the result and, in this form, in the metadata of
+// the merged file.
+type FileResult struct {
+	Label         string   `json:"label"`
+	File          string   `json:"file"`
+	Stage         string   `json:"stage,omitempty"`
+	PIDPrefix     string   `json:"pid_prefix"`
+	IDIndex       int      `json:"id_index"`
+	BaseTimeNS    *int64   `json:"base_time_ns"` // as in the file; null: it has none
+	ShiftNS       int64    `json:"shift_ns"`     // added to the file's absolute times to align its clock
+	Uncertainty   int64    `json:"shift_uncertainty_ns"`
+	ShiftInterval []int64  `json:"shift_interval_ns,omitempty"`
+	DriftPPB      float64  `json:"shift_drift_ppb,omitempty"` // the shift grows by so many ns a second…
+	DriftSince    int64    `json:"shift_since_ns,omitempty"`  // …from here: ns since the output's base, on the file's clock
+	ShiftMethod   string   `json:"shift_method"`
+	Collectives   int      `json:"shift_collectives,omitempty"`
+	Info          rawJSON  `json:"distributedInfo,omitempty"`
+	TraceID       string   `json:"trace_id,omitempty"`
+	Host          string   `json:"host_name,omitempty"`
+	Events        int64    `json:"events"`
+	Complete      bool     `json:"complete"`
+	Problem       *Problem `json:"problem,omitempty"`
+	Repaired      int64    `json:"repaired,omitempty"`    // events mended: unescaped quotes
+	Cleaned       int64    `json:"cleaned,omitempty"`     // values replaced: NaN, control characters, bad UTF-8
+	OddTimes      int64    `json:"odd_times,omitempty"`   // ts that are no number, left as they are
+	From          rawJSON  `json:"merged_from,omitempty"` // the stepscope member of an input that was merged before
+}
+
+// Incomplete tells whether anything is missing or lost.
+func (r *Result) Incomplete() bool {
+	if len(r.Missing) > 0 {
+		return true
+	}
+	for i := range r.Files {
+		if r.Files[i].Problem != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrNothing means that no input held a single event; no output was written.
+var ErrNothing = errors.New("nothing could be read")
+
+// File merges the set into the file at path, which gets its name when all is
+// written. On error, or when ctx ends, nothing is left behind. The result
+// comes with ErrNothing too.
+func File(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
+	if err := set.NotAnInput(path); err != nil {
+		return nil, err
+	}
+	m, err := plan(ctx, set, opt)
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	err = atomicfile.File(path, func(f *os.File) error {
+		cw := &countingWriter{w: f}
+		err := m.run(ctx, cw)
+		if err == nil && m.disagree() {
+			m.again()
+			if _, err = f.Seek(0, io.SeekStart); err == nil {
+				err = f.Truncate(0)
+			}
+			cw.n = 0
+			if err == nil {
+				err = m.run(ctx, cw)
+			}
+		}
+		size = cw.n
+		return err
+	})
+	res := m.result()
+	res.Output, res.BytesOut = path, size
+	return res, err
+}
+
+// To merges the set into w, which cannot be rewound: clocks are compared only
+// if Options.Align or the names of the hosts ask for it.
+func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, error) {
+	m, err := plan(ctx, set, opt)
+	if err != nil {
+		return nil, err
+	}
+	cw := &countingWriter{w: w}
+	err = m.run(ctx, cw)
+	if err == nil && m.disagree() {
+		m.note("the clocks of the ranks disagree and were not aligned: write to a file, or give --align always")
+	}
+	res := m.result()
+	res.BytesOut = cw.n
+	return res, err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// OutputName is the name SGLang gives a merged trace. A prefixed id keeps its
+// prefix: two windows must not share a name.
+func OutputName(id, suffix string) string {
+	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
+	return "merged-" + id + suffix
+}

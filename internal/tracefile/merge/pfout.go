@@ -1,0 +1,280 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// Perfetto merges the set into the file at path as a Perfetto trace, gzipped
+// unless Options.Plain: a group of tracks for each rank, in it its CPU
+// threads, its GPU streams, its counters. Memory stays constant; what a file
+// has more than 8 MB of is sorted in a temporary file beside path.
+func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
+	if err := set.NotAnInput(path); err != nil {
+		return nil, err
+	}
+	m, err := plan(ctx, set, opt)
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	err = atomicfile.File(path, func(f *os.File) error {
+		cw := &countingWriter{w: f}
+		err := m.perfetto(ctx, cw, filepath.Dir(path))
+		if err == nil && m.disagree() {
+			m.again()
+			if _, err = f.Seek(0, io.SeekStart); err == nil {
+				err = f.Truncate(0)
+			}
+			cw.n = 0
+			if err == nil {
+				err = m.perfetto(ctx, cw, filepath.Dir(path))
+			}
+		}
+		size = cw.n
+		return err
+	})
+	res := m.result()
+	res.Output, res.BytesOut = path, size
+	return res, err
+}
+
+// perfetto writes the whole output once. Files are read and sorted side by
+// side, and encoded one after another.
+func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	g, gctx := errgroup.WithContext(ctx)
+	ranks := m.pfRanks(dir)
+	defer func() {
+		cancel()
+		_ = g.Wait()
+		for _, p := range ranks {
+			p.spool.close()
+		}
+	}()
+	turn := make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)) // spools in memory
+	g.Go(func() error {
+		for _, p := range ranks {
+			select {
+			case turn <- struct{}{}:
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+			g.Go(func() error {
+				p.ready <- p.read(gctx)
+				return nil
+			})
+		}
+		return nil
+	})
+	s := newSink(ctx, w, cmp.Or(m.opt.Level, DefaultLevel), m.opt.Plain, m.opt.Rest)
+	pf := pftrace.NewWriter(&blockWriter{s: s})
+	m.wall(pf)
+	err := func() error {
+		for i, p := range ranks {
+			select {
+			case err := <-p.ready:
+				if err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if err := p.encode(pf, uint64(i+1)<<32, m.about(p), &m.notes); err != nil {
+				return err
+			}
+			p.spool.close()
+			p.spool = spool{}
+			<-turn
+		}
+		if m.nothing() {
+			return ErrNothing
+		}
+		for i, lack := range m.result().Missing {
+			pf.Track(pftrace.Track{
+				UUID: uint64(len(ranks)+i+1) << 32, Kind: pftrace.Group,
+				Name: lack.Label + " (missing)", Description: lack.String(),
+			})
+		}
+		return pf.Flush()
+	}()
+	if closeErr := s.close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (m *merger) pfRanks(dir string) []*pfRank {
+	var ranks []*pfRank
+	for _, p := range m.readables() {
+		ranks = append(ranks, &pfRank{
+			part: p, spool: spool{dir: dir}, byRow: map[string]uint32{}, process: map[string]string{},
+			labels: map[string]string{}, threads: map[string]string{}, open: map[uint32][]record{},
+			flows: map[string]uint64{}, ready: make(chan error, 1),
+		})
+	}
+	return ranks
+}
+
+// wall ties the trace's times to the time of day. Times in the output count
+// from the base, as in the JSON.
+func (m *merger) wall(pf *pftrace.Writer) {
+	for _, p := range m.parts {
+		if at := p.rw.shift.at(p.FirstTS); p.FirstTS > 0 && at > 0 && (m.hasBase || at > epochNS) {
+			pf.Wall(at, m.base+at)
+			return
+		}
+	}
+}
+
+// about is what a rank's group says of its file, all that the metadata of a
+// JSON merge holds: the format has no place else for it.
+func (m *merger) about(p *pfRank) string {
+	text, err := marshal(m.file(p.index))
+	if err != nil {
+		return p.base()
+	}
+	return string(text)
+}
+
+// blockWriter cuts a stream into the sink's blocks.
+type blockWriter struct{ s *sink }
+
+func (b *blockWriter) Write(p []byte) (int, error) {
+	if !b.s.put(block{data: slices.Clone(p)}) {
+		return 0, context.Canceled // the sink says why when closed
+	}
+	return len(p), nil
+}
+
+// encode writes the rank's tracks and events; uuid is where its tracks begin.
+func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]string) error {
+	pf.Track(pftrace.Track{UUID: uuid, Name: p.label, Kind: pftrace.Group, Description: about})
+	var out *pftrace.TrackWriter
+	at := -1
+	var args pftrace.Args
+	var flows []uint64
+	var pending int64 // start of the slice that the flows gathered belong to
+	var lost int64
+	rank := p.order()
+	strays := func() {
+		for _, f := range flows { // no slice begins where the arrow does
+			out.Instant(&pftrace.Event{TS: pending, Name: []byte("flow"), Flows: []uint64{f}})
+		}
+		flows = flows[:0]
+	}
+	err := p.spool.each(func(r *record) error {
+		t := &p.tracks[r.track]
+		id := uuid + 1 + uint64(r.track)
+		if int(r.track) != at {
+			if out != nil {
+				strays()
+			}
+			at = int(r.track)
+			track := pftrace.Track{UUID: id, Parent: uuid, Name: p.title(t), Order: rank[r.track], Description: "pid " + t.pid + " tid " + t.tid}
+			if t.unit != "" {
+				track.Kind, track.Unit, track.Description = pftrace.Counter, t.unit, ""
+				pf.Track(track)
+				out = nil
+			} else {
+				out = pf.Spans(track)
+			}
+		}
+		if r.what == counterRecord {
+			pf.Counter(id, r.start, r.value)
+			return nil
+		}
+		if len(flows) > 0 && r.start != pending {
+			strays()
+		}
+		if r.what == flowRecord {
+			flows, pending = append(flows, r.flow), r.start
+			return nil
+		}
+		if r.flow != 0 {
+			flows = append(flows, r.flow)
+		}
+		args.Reset()
+		addArgs(&args, r.args)
+		ev := pftrace.Event{TS: r.start, Dur: r.dur, Name: unescape(r.name), Cat: unescape(r.cat), Args: &args, Flows: flows}
+		if r.what == instantRecord {
+			out.Instant(&ev)
+		} else if !out.Add(&ev) {
+			lost++
+		}
+		flows = flows[:0]
+		return nil
+	})
+	if err == nil && out != nil {
+		strays()
+	}
+	if p.clamped > 0 {
+		*notes = append(*notes, fmt.Sprintf("%s: %d events before the trace's base moved to it", p.base(), p.clamped))
+	}
+	if lost > 0 && p.problem == nil {
+		p.problem = &Problem{Reason: fmt.Sprintf("%d spans overlap more than %d others on their row and are not in the output", lost, pftrace.MaxLanes)}
+	}
+	return err
+}
+
+// order places the rank's tracks: CPU threads, GPU streams, other rows,
+// counters, each by number.
+func (p *pfRank) order() []int32 {
+	ids := make([]int, len(p.tracks))
+	for i := range ids {
+		ids[i] = i
+	}
+	group := func(t *pfTrack) int {
+		_, err := strconv.Atoi(t.pid)
+		switch {
+		case t.unit != "":
+			return 3
+		case t.gpu:
+			return 1
+		case err != nil:
+			return 2
+		}
+		return 0
+	}
+	number := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	slices.SortStableFunc(ids, func(a, b int) int {
+		x, y := &p.tracks[a], &p.tracks[b]
+		return cmp.Or(cmp.Compare(group(x), group(y)), cmp.Compare(number(x.pid), number(y.pid)),
+			cmp.Compare(number(x.tid), number(y.tid)), cmp.Compare(x.name, y.name))
+	})
+	rank := make([]int32, len(ids))
+	for at, id := range ids {
+		rank[id] = int32(at)
+	}
+	return rank
+}
+
+// title names a track for people.
+func (p *pfRank) title(t *pfTrack) string {
+	switch {
+	case t.unit != "":
+		return t.name
+	case t.gpu:
+		return cmp.Or(p.labels[t.pid], "GPU "+t.pid) + " " + cmp.Or(p.threads[t.pid+"\x00"+t.tid], "stream "+t.tid)
+	}
+	return cmp.Or(p.threads[t.pid+"\x00"+t.tid], p.process[t.pid]+" "+t.pid+" "+t.tid)
+}

@@ -1,0 +1,188 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Head is what one file says of itself before its first event.
+type Head struct {
+	File    set.File
+	Meta    []Member // in file order, without traceEvents
+	BaseNS  int64    // baseTimeNanoseconds
+	HasBase bool
+	FirstTS int64 // ns: of the first event that has a time
+	Host    string
+	TraceID string
+	Info    json.RawMessage // distributedInfo as it stands
+	World   trace.World
+	Merged  *Meta    // what a merged file says of its parts
+	Labels  bool     // pids carry labels: a merged file, whatever its name
+	Problem *Problem // why nothing of the file can be read
+}
+
+// Member is one top-level member of a trace, its value as JSON text.
+type Member struct {
+	Key   string
+	Value []byte
+}
+
+// Problem says what of a file could not be read.
+type Problem struct {
+	Reason    string `json:"reason"`
+	Offset    int64  `json:"offset"`     // bytes of decompressed text that are good
+	LostBytes int64  `json:"lost_bytes"` // of decompressed text after it that were read but are no whole event
+	FileBytes int64  `json:"file_bytes"` // of the file as it lies on disk, read up to there
+}
+
+func (p *Problem) String() string {
+	if p.Offset == 0 && p.FileBytes == 0 {
+		return p.Reason
+	}
+	return fmt.Sprintf("%s at byte %d of its text (byte %d of the file)", p.Reason, p.Offset, p.FileBytes)
+}
+
+// ReadHead reads the beginning of a file. What cannot be read is said in
+// Problem, never by an error.
+func ReadHead(f set.File) *Head { return readHead(f, nil) }
+
+func readHead(f set.File, rest func(time.Duration)) *Head {
+	h := &Head{File: f, World: trace.World{Rank: -1}}
+	src, err := chromejson.Open(f.Path)
+	if err != nil {
+		h.Problem = &Problem{Reason: openReason(err)}
+		return h
+	}
+	defer src.Close()
+	s := chromejson.NewScanner(resting(src, rest))
+	defer s.Close()
+	for {
+		kind, err := s.Next()
+		if err == io.EOF {
+			h.Problem = EndProblem(src, &s.Stats)
+			return h
+		}
+		if kind == chromejson.EventToken {
+			if pid := s.Event.Text(s.Event.PID); len(pid) > 0 && pid[0] == '[' {
+				h.Labels = true
+			}
+			// A first metadata event may lack a time; the first with one tells
+			// whether times count from the epoch.
+			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); ok && s.Event.TS.Present() {
+				h.FirstTS = ns
+				return h
+			}
+			continue
+		}
+		h.Add(s.Key, s.Value)
+	}
+}
+
+// Add takes one top-level member of the file.
+func (h *Head) Add(key, value []byte) {
+	h.learn(key, value)
+	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
+}
+
+// learn reads the members that mean something here; the first of a key counts.
+func (h *Head) learn(key, value []byte) {
+	switch string(key) {
+	case "baseTimeNanoseconds":
+		if n, ok := chromejson.ParseInt(value); ok && !h.HasBase {
+			h.BaseNS, h.HasBase = n, true
+		}
+	case Key:
+		var m Meta
+		if json.Unmarshal(value, &m) == nil && m.Format > 0 {
+			h.Merged = &m
+		}
+	case "host_name":
+		h.Host = text(value)
+	case "trace_id":
+		h.TraceID = text(value)
+	case "distributedInfo":
+		if h.Info != nil {
+			return
+		}
+		h.Info = bytes.Clone(value)
+		h.World = trace.ParseWorld(value)
+	}
+}
+
+// merged tells a file that holds several ranks already.
+func (h *Head) merged() bool { return h.Merged != nil || h.Labels || h.File.Name.Merged }
+
+func text(value []byte) string {
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func openReason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the compressed file is cut off in its header"
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+// EndProblem tells how a scan ended; nil: well.
+func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
+	switch {
+	case !st.End.Complete:
+		return &Problem{Reason: st.End.Reason, Offset: st.End.Offset, LostBytes: st.End.Lost, FileBytes: src.Consumed()}
+	case st.Skipped > 0:
+		return &Problem{
+			Reason: fmt.Sprintf("broken JSON: %d elements skipped, the first", st.Skipped),
+			Offset: st.FirstSkip, LostBytes: st.SkippedBytes, FileBytes: src.Consumed(),
+		}
+	}
+	return nil
+}
+
+// Labels names the files of a set, each name once: "TP00-DP01", with the stage
+// after it when the set has several ("TP00 DECODE"), "R03" for a file whose
+// name has no rank but whose distributedInfo does, "Unknown" else.
+func Labels(heads []*Head) []string {
+	stages := map[string]bool{}
+	for _, h := range heads {
+		stages[h.File.Name.Stage] = true
+	}
+	labels := make([]string, len(heads))
+	count := map[string]int{}
+	for i, h := range heads {
+		l := h.File.Name.Rank.String()
+		if h.merged() {
+			l = "merged"
+		} else if h.File.Name.Rank == trace.NoRank && h.World.Known && h.World.Rank >= 0 {
+			l = fmt.Sprintf("R%02d", h.World.Rank)
+		}
+		if len(stages) > 1 && h.File.Name.Stage != "" {
+			l += " " + h.File.Name.Stage
+		}
+		count[l]++
+		if count[l] > 1 {
+			l += " #" + strconv.Itoa(count[l])
+		}
+		labels[i] = l
+	}
+	return labels
+}

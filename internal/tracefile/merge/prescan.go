@@ -1,0 +1,58 @@
+package merge
+
+import (
+	"context"
+	"io"
+	"runtime"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"golang.org/x/sync/errgroup"
+)
+
+// each runs f on the chosen parts, as many at a time as there are cores.
+func (m *merger) each(ctx context.Context, choose func(*part) bool, f func(*part) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(runtime.GOMAXPROCS(0), openFiles))
+	for _, p := range m.parts {
+		if choose(p) {
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return f(p)
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// prescan reads a whole file before the merge, for its collectives or for
+// metadata that stands after its events. That the file is broken is not said
+// here: the merge meets it again.
+func (p *part) prescan(ctx context.Context, comms *Comms, meta bool) error {
+	src, err := chromejson.Open(p.File.Path)
+	if err != nil {
+		return nil
+	}
+	defer src.Close()
+	s := chromejson.NewScanner(resting(src, p.rest))
+	defer s.Close()
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		kind, err := s.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case kind == chromejson.EventToken:
+			if comms != nil {
+				comms.Event(&s.Event)
+			}
+		case meta && s.Stats.Events > 0 && string(s.Key) == "baseTimeNanoseconds":
+			if n, ok := chromejson.ParseInt(s.Value); ok {
+				p.BaseNS, p.HasBase = n, true
+			}
+		}
+	}
+}

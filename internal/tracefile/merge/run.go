@@ -1,0 +1,265 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// merger is one merge under way.
+type merger struct {
+	opt     Options
+	set     set.Set
+	parts   []*part
+	base    int64 // baseTimeNanoseconds of the output
+	hasBase bool
+	shifts  []clock.Result // nil: not compared
+	notes   []string
+}
+
+// plan reads the beginnings of all files and settles labels, ids and times.
+func plan(ctx context.Context, set set.Set, opt Options) (*merger, error) {
+	m := &merger{opt: opt, set: set}
+	heads := make([]*Head, len(set.Files))
+	for i, f := range set.Files {
+		if err := ctx.Err(); err != nil {
+			return m, err
+		}
+		heads[i] = readHead(f, opt.Rest)
+	}
+	if opt.Filter != "" {
+		m.note("%s", opt.Filter)
+	}
+	labels := Labels(heads)
+	m.parts = make([]*part, len(heads))
+	for i, h := range heads {
+		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter, rest: opt.Rest}
+		m.parts[i] = p
+		p.problem = h.Problem
+		p.rw.ids, p.rw.index = IDMap{Stride: len(heads)}, i
+		if !opt.AsIs {
+			p.rw.prefix = "[" + labels[i] + "] "
+			p.rw.sort = rankOrder(h.File.Name.Rank)
+			if h.File.Name.Rank == noRank {
+				p.rw.sort = int64(max(h.World.Rank, i)) * 100
+			}
+		}
+		if opt.Keep != nil {
+			p.keep = opt.Keep(i)
+		}
+		p.redact = opt.Redact
+	}
+	if err := m.findBases(ctx); err != nil {
+		return m, err
+	}
+	m.setBase()
+	if err := m.align(ctx); err != nil {
+		return m, err
+	}
+	return m, nil
+}
+
+// findBases looks for bases that stand after the events, where it matters.
+func (m *merger) findBases(ctx context.Context) error {
+	if len(m.parts) < 2 {
+		return nil
+	}
+	return m.each(ctx, func(p *part) bool { return !p.HasBase && p.readable() }, func(p *part) error {
+		return p.prescan(ctx, nil, true)
+	})
+}
+
+// setBase brings the files to the smallest base.
+func (m *merger) setBase() {
+	m.base = math.MaxInt64
+	for _, p := range m.parts {
+		if p.HasBase {
+			m.base, m.hasBase = min(m.base, p.BaseNS), true
+		}
+	}
+	if !m.hasBase {
+		m.base = 0
+	}
+	for _, p := range m.parts {
+		switch {
+		case p.HasBase:
+			p.moved = p.BaseNS - m.base
+		case m.hasBase && p.FirstTS > epochNS:
+			p.moved = -m.base
+		case m.hasBase && p.readable():
+			m.note("%s: has no baseTimeNanoseconds and its times do not count from 1970: left as they are", p.base())
+		}
+		p.rw.shift = Shift{Offset: p.moved, Nonzero: p.moved != 0}
+	}
+}
+
+// epochNS tells times since 1970 from times since some start: the year 2001.
+const epochNS = 1_000_000_000_000_000_000
+
+func (p *part) readable() bool { return p.Problem == nil }
+
+func (m *merger) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
+// hosts counts the distinct hosts the files name; unnamed tells that some do not.
+func (m *merger) hosts() (n int, unnamed bool) {
+	seen := map[string]bool{}
+	for _, p := range m.parts {
+		if p.Host == "" {
+			unnamed = unnamed || p.readable()
+		} else {
+			seen[p.Host] = true
+		}
+	}
+	return len(seen), unnamed
+}
+
+// align compares the clocks before the merge if that is asked for or the files
+// name several hosts. Else, if it is not known that there is only one, the
+// collectives are gathered on the way, and run looks at them.
+func (m *merger) align(ctx context.Context) error {
+	hosts, unnamed := m.hosts()
+	switch {
+	case len(m.parts) < 2, m.opt.Align == Never, m.opt.AsIs:
+		return nil
+	case m.opt.Align == Always, hosts > 1:
+		err := m.each(ctx, (*part).readable, func(p *part) error {
+			p.comms = NewComms(len(m.parts), p.File.Name.Rank)
+			return p.prescan(ctx, p.comms, false)
+		})
+		if err != nil {
+			return err
+		}
+		m.compare()
+	case unnamed:
+		for _, p := range m.parts {
+			p.comms = NewComms(len(m.parts), p.File.Name.Rank)
+		}
+	}
+	return nil
+}
+
+// compare estimates the shifts from the collectives gathered, and applies
+// those that exceed their spread.
+func (m *merger) compare() {
+	ranks := m.clockRanks()
+	m.shifts = clock.Align(ranks)
+	for i, p := range m.parts {
+		p.comms = nil
+		s := m.shifts[i]
+		if s.Method == clock.Unaligned && p.readable() {
+			m.note("%s: clock not aligned: %v", p.base(), s.Err)
+		}
+		if !s.Significant() {
+			continue
+		}
+		p.rw.shift = Shift{
+			Offset: p.moved + s.Offset, Drift: s.Drift, Since: s.Since - p.moved, Nonzero: true,
+		}
+	}
+}
+
+func (m *merger) clockRanks() []clock.Rank {
+	ranks := make([]clock.Rank, len(m.parts))
+	for i, p := range m.parts {
+		ranks[i].Host, ranks[i].RTT = p.Host, p.World.RTT
+		if p.comms != nil {
+			ranks[i].Events = p.comms.Sorted(p.moved)
+		}
+	}
+	return ranks
+}
+
+// disagree tells whether the collectives gathered on the way prove that the
+// clocks differ.
+func (m *merger) disagree() bool {
+	refs := map[string][]clock.Event{} // by place
+	for _, p := range m.parts {
+		if p.comms == nil || len(p.comms.events) == 0 {
+			continue
+		}
+		events := p.comms.Sorted(p.moved)
+		ref := refs[p.comms.place]
+		if ref == nil {
+			refs[p.comms.place] = events
+			continue
+		}
+		if clock.Plausible(ref, events) {
+			continue
+		}
+		if s, err := clock.Estimate(ref, events); err == nil && s.Disagree() && s.Significant() {
+			return true
+		}
+	}
+	return false
+}
+
+// run writes the whole output once.
+func (m *merger) run(ctx context.Context, w io.Writer) error {
+	plain := m.opt.Plain
+	level := m.opt.Level
+	if level == 0 {
+		level = DefaultLevel
+	}
+	s := newSink(ctx, w, level, plain, m.opt.Rest)
+	ok := s.put(block{data: m.header()})
+	if ok {
+		ok = streamAll(ctx, m.readables(), s)
+	}
+	if ok {
+		var foot []byte
+		var err error
+		switch {
+		case m.nothing():
+			err = ErrNothing
+		default:
+			foot, err = m.footer()
+		}
+		if err != nil {
+			_ = s.close()
+			return err
+		}
+		s.put(block{data: foot})
+	}
+	err := s.close()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// readables are the parts whose beginning could be read.
+func (m *merger) readables() []*part {
+	var parts []*part
+	for _, p := range m.parts {
+		if p.readable() {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// nothing tells that no file held a single event.
+func (m *merger) nothing() bool {
+	for _, p := range m.parts {
+		if p.stats.Events > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// again prepares for another pass over the files, with shifted clocks.
+func (m *merger) again() {
+	m.compare()
+	m.note("clocks aligned: the files name no hosts, and most collectives ended on one rank before they began on another")
+	for _, p := range m.parts {
+		p.kept, p.tail, p.stats, p.meter = 0, nil, chromejson.Stats{}, nil
+	}
+}

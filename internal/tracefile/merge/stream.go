@@ -1,0 +1,192 @@
+package merge
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+)
+
+// part is one file on its way into the output.
+type part struct {
+	*Head
+	index  int
+	label  string
+	rw     rewriter
+	comms  *Comms // collectives met on the way; nil: not wanted
+	keep   func(*chromejson.Event) bool
+	redact Redactor // nil: nothing is changed
+	shown  []Member // of Meta, as header writes them
+	meter  Meter
+	rest   func(worked time.Duration)
+	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
+
+	full chan []byte // blocks of whole events, each event led by ",\n"
+	free chan []byte
+
+	// Written by stream, read when full is closed.
+	stats   chromejson.Stats
+	kept    int64
+	problem *Problem
+	garbage bool
+	tail    []Member // top-level members after the events
+}
+
+// base is the name of the file in notes, which stand in the output: no place of this
+// machine.
+func (p *part) base() string { return filepath.Base(p.File.Path) }
+
+// Meter is told how many bytes of the input files have been read.
+type Meter interface{ Add(n int64) }
+
+// stream reads the file and sends its blocks until the end, or until ctx ends.
+func (p *part) stream(ctx context.Context) {
+	defer close(p.full)
+	src, err := chromejson.Open(p.File.Path)
+	if err != nil {
+		p.problem = &Problem{Reason: openReason(err)}
+		return
+	}
+	defer src.Close()
+	s := chromejson.NewScanner(resting(src, p.rest))
+	defer s.Close()
+	defer func() { p.stats = s.Stats }()
+	var buf []byte
+	var read int64
+	pace := startPace(p.rest)
+	for {
+		kind, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if kind == chromejson.MetaToken {
+			if s.Stats.Events > 0 || !p.inHead(s.Key) {
+				p.learn(s.Key, s.Value)
+				p.tail = append(p.tail, Member{string(s.Key), append([]byte(nil), s.Value...)})
+			}
+			continue
+		}
+		if p.comms != nil {
+			p.comms.Event(&s.Event)
+		}
+		if p.keep != nil && !p.keep(&s.Event) {
+			continue
+		}
+		p.kept++
+		if p.redact != nil {
+			p.redact.Event(&s.Event)
+		}
+		if buf == nil {
+			select {
+			case buf = <-p.free:
+			case <-ctx.Done():
+				return
+			}
+			if cap(buf) == 0 {
+				buf = make([]byte, 0, blockBytes+blockBytes/16)
+			}
+			pace.begin()
+		}
+		before := len(buf)
+		buf = append(buf, ',', '\n')
+		buf = p.rw.event(buf, &s.Event)
+		pace.did(len(buf) - before)
+		if len(buf) >= blockBytes {
+			select {
+			case p.full <- buf:
+				buf = nil
+			case <-ctx.Done():
+				return
+			}
+			if p.meter != nil {
+				n := src.Consumed()
+				p.meter.Add(n - read)
+				read = n
+			}
+		}
+	}
+	p.problem = EndProblem(src, &s.Stats)
+	p.garbage = src.Garbage()
+	if len(buf) > 0 {
+		select {
+		case p.full <- buf:
+		case <-ctx.Done():
+		}
+	}
+	if p.meter != nil {
+		p.meter.Add(src.Consumed() - read)
+	}
+}
+
+// inHead tells whether a member was already read before the first event.
+func (p *part) inHead(key []byte) bool {
+	for i := range p.Meta {
+		if p.Meta[i].Key == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// streamAll feeds the events of all parts to the sink, a block of each open
+// part in turn. It reports false when the sink has failed or ctx ended.
+func streamAll(ctx context.Context, parts []*part, s *sink) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	slots := min(openFiles, len(parts))
+	each := max(2, blockBudget/max(slots, 1))
+	next := 0
+	open := make([]*part, 0, slots)
+	// The blocks belong to the place in turn, and go from file to file.
+	start := func(blocks chan []byte) *part {
+		p := parts[next]
+		next++
+		p.full, p.free = make(chan []byte, each), blocks
+		wg.Go(func() { p.stream(ctx) })
+		return p
+	}
+	for len(open) < slots {
+		blocks := make(chan []byte, each)
+		for range each {
+			blocks <- nil // allocated when first used
+		}
+		open = append(open, start(blocks))
+	}
+	first := true
+	for len(open) > 0 {
+		for i := 0; i < len(open); i++ {
+			p := open[i]
+			var data []byte
+			var ok bool
+			select {
+			case data, ok = <-p.full:
+			case <-s.ctx.Done():
+				return false
+			}
+			if !ok {
+				blocks := p.free
+				p.full, p.free = nil, nil
+				if next < len(parts) {
+					open[i] = start(blocks)
+				} else {
+					open = append(open[:i], open[i+1:]...)
+				}
+				i--
+				continue
+			}
+			b := block{data: data, home: p.free}
+			if first { // no comma before the first event of all
+				data[0], first = ' ', false
+			}
+			if !s.put(b) {
+				return false
+			}
+		}
+	}
+	return ctx.Err() == nil
+}

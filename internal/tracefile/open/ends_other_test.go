@@ -1,0 +1,7 @@
+//go:build !unix
+
+package open
+
+import "os/exec"
+
+func ends(*exec.Cmd) {}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package open
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ends makes cmd end together with its helpers: a browser is a dozen processes.
+func ends(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}

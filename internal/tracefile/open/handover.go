@@ -1,0 +1,206 @@
+// Package open gives a trace file to the Perfetto UI: it serves one page on loopback that opens Perfetto in a tab
+// and passes the file on by postMessage, and it ends when the page reports that Perfetto has taken it.
+//
+// The other way in, `?url=http://127.0.0.1:9001/…`, needs that one port, which trace_processor uses too, a CORS header,
+// and the browser's leave to reach loopback from a public page; Safari refuses it. Messages between two tabs need none
+// of this. The price is that the whole file passes through the browser's memory, and that a browser that blocks pop-ups
+// wants one click.
+//
+// The protocol is that of Perfetto's post_message_handler.ts (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui):
+// PING until PONG, then one message with the buffer. Startup commands and the visible range are read from the URL
+// fragment only, never from the message, so they travel in the link (see [Command]).
+package open
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// DefaultUI is the public Perfetto UI. It keeps a posted trace in the browser and sends it nowhere.
+const DefaultUI = "https://ui.perfetto.dev"
+
+// wasmHeap is the memory, in bytes, that Perfetto's in-browser engine has on most browsers. A file near this size
+// seldom opens, so larger ones are warned about.
+const wasmHeap = 2 << 30
+
+// Options says what to hand over, and to which Perfetto.
+type Options struct {
+	File  string // the trace: any format Perfetto reads
+	Title string // shown by Perfetto; empty: the base name of File
+	UI    string // Perfetto's address, http or https; empty: DefaultUI
+
+	// Commands run in order after the trace has loaded, most important first: those that would make the link too
+	// long are left off from the end.
+	Commands []Command
+
+	// VisibleStart and VisibleEnd, trace time in ns, set the first view. Perfetto ignores a range that is empty or
+	// not inside the trace.
+	VisibleStart, VisibleEnd int64
+
+	// Listen opens the server's socket; nil: net.Listen. It is asked for a free loopback port, and an answer that is
+	// not loopback is refused.
+	Listen func(network, addr string) (net.Listener, error)
+
+	// Patience is how long the page waits for Perfetto to answer before it reports a failure; 0: two minutes.
+	// After a twelfth of it the page says what may be wrong.
+	Patience time.Duration
+
+	// Linger is how long the server stays after the hand-over, so that the page can be loaded again.
+	Linger time.Duration
+
+	Log *slog.Logger // nil: no log
+}
+
+func (o Options) withDefaults() Options {
+	if o.Title == "" {
+		o.Title = filepath.Base(o.File)
+	}
+	if o.UI == "" {
+		o.UI = DefaultUI
+	}
+	if o.Listen == nil {
+		o.Listen = net.Listen
+	}
+	if o.Patience <= 0 {
+		o.Patience = 2 * time.Minute
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Serve offers opts.File to a browser and calls ready, which may be nil, with the address to open there. It returns nil
+// once the page reported that Perfetto took the trace, and an error that wraps ctx's when ctx ends first. A failure that
+// the page reports is logged and does not end Serve: the page offers to try again.
+func Serve(ctx context.Context, opts Options, ready func(url string)) error {
+	opts = opts.withDefaults()
+	size, err := check(opts.File)
+	if err != nil {
+		return err
+	}
+	if size > wasmHeap {
+		opts.Log.Warn("trace may be too large for a browser: cut it, or write it as .pftrace", "path", opts.File, "bytes", size)
+	}
+	link, err := newLink(opts)
+	if err != nil {
+		return err
+	}
+	if link.dropped > 0 {
+		opts.Log.Warn("startup commands left off: the link would be too long",
+			"kept", len(opts.Commands)-link.dropped, "dropped", link.dropped, "limit_bytes", maxLink)
+	}
+
+	listener, err := opts.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen on loopback: %w", err)
+	}
+	// A listener from outside must not open the trace to the network by mistake.
+	if addr, ok := listener.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
+		return errors.Join(fmt.Errorf("listen on %s: not a loopback address", listener.Addr()), listener.Close())
+	}
+
+	site := &site{
+		token: rand.Text(),
+		opts:  opts,
+		link:  link,
+		size:  size,
+		taken: make(chan struct{}),
+	}
+	server := &http.Server{
+		Handler:           site.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1) // server.Serve's error; its goroutine is the only sender
+	go func() { ended <- server.Serve(listener) }()
+	if ready != nil {
+		ready("http://" + listener.Addr().String() + site.root())
+	}
+
+	select {
+	case <-ctx.Done():
+		server.Close()
+		<-ended
+		return site.interrupted(ctx.Err())
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", opts.File, err)
+	case <-site.taken:
+	}
+	linger(ctx, opts.Linger)
+
+	// The report's own answer is still on its way; anything slower is no longer wanted.
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if server.Shutdown(stop) != nil {
+		server.Close()
+	}
+	<-ended
+	return nil
+}
+
+// linger waits for d, or less when ctx ends.
+func linger(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// check returns the size in bytes of a file that can be handed over, or says what to do instead.
+func check(path string) (int64, error) {
+	f, info, err := open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if info.Size() == 0 {
+		return 0, fmt.Errorf("open %s: the file is empty; its writer was stopped before it began, so capture again", path)
+	}
+	// Permission and disk errors of some file systems show only at the first read.
+	if _, err := io.ReadFull(f, make([]byte, 1)); err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, pathless(err))
+	}
+	return info.Size(), nil
+}
+
+// open opens a regular file, and names the remedy for what is not one.
+func open(path string) (*os.File, os.FileInfo, error) {
+	// Stat first: opening a named pipe would wait for its writer.
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("open %s: %w", path, pathless(err))
+	case info.IsDir():
+		return nil, nil, fmt.Errorf("open %s: it is a directory; give one trace file, or merge the directory into one first", path)
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("open %s: not a regular file; write the trace to a file first", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", path, pathless(err))
+	}
+	return f, info, nil
+}
+
+// pathless drops the operation and path that os puts before its errors: ours say them already.
+func pathless(err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

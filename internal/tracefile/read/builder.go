@@ -1,0 +1,349 @@
+package read
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// builder fills one Trace. Names are interned as they stand in the file,
+// escaped; they are unescaped once, at the end.
+type builder struct {
+	t      *trace.Trace
+	label  string // of the rank in a merged file
+	events int64
+	open   []openSpan // B events that wait for their E
+
+	lastTrackID  trace.TrackID // rows come in long runs
+	tracks       map[trackKey]trace.TrackID
+	deviceOps    map[int32]int
+	odd          map[string]int64 // what could not be used, by reason
+	lastCat      string
+	lastCategory trace.Category
+	threadName   map[trackKey]string
+}
+
+// sevenDays in ns.
+const sevenDays = 7 * 24 * 3600 * 1_000_000_000
+
+// farthest is the largest time a file may give, ns: the year 2043 if it counts
+// from 1970. Times and bases within it cannot overflow when added.
+const farthest = 1 << 61
+
+// trackKey is a row as the file names it. The strings are interned.
+type trackKey struct{ pid, tid trace.StringID }
+
+type openSpan struct {
+	track trace.TrackID
+	span  int
+}
+
+func newBuilder() *builder {
+	return &builder{
+		t:      &trace.Trace{},
+		tracks: map[trackKey]trace.TrackID{}, deviceOps: map[int32]int{}, odd: map[string]int64{},
+		threadName: map[trackKey]string{},
+	}
+}
+
+// categories maps the cat of an event, in Kineto's spelling and in that of
+// the years before 2022.
+var categories = map[string]trace.Category{
+	"cpu_op": trace.CPUOp, "Operator": trace.CPUOp, "user_annotation": trace.UserAnnotation,
+	"gpu_user_annotation": trace.GPUAnnotation, "python_function": trace.PythonFunction,
+	"cuda_runtime": trace.Runtime, "Runtime": trace.Runtime, "hip_runtime": trace.Runtime,
+	"cuda_driver": trace.Driver, "kernel": trace.Kernel, "Kernel": trace.Kernel,
+	"gpu_memcpy": trace.Memcpy, "Memcpy": trace.Memcpy, "gpu_memset": trace.Memset, "Memset": trace.Memset,
+	"cuda_sync": trace.Sync, "overhead": trace.Overhead, "Trace": trace.Window,
+}
+
+func (b *builder) category(cat []byte) trace.Category {
+	if string(cat) == b.lastCat {
+		return b.lastCategory
+	}
+	c := categories[string(cat)]
+	b.lastCat, b.lastCategory = string(cat), c
+	return c
+}
+
+// event takes one event in; what it cannot use it counts.
+func (b *builder) event(e *chromejson.Event) {
+	b.events++
+	switch e.Ph {
+	case 'X':
+		b.span(e)
+	case 's', 'f', 't': // flows say what correlations say, and less surely
+	case 'M':
+		b.metadata(e)
+	case 'i', 'I':
+		if string(e.Text(e.Cat)) == "cpu_instant_event" && string(e.Text(e.Name)) == "[memory]" {
+			b.memory(e)
+		}
+	case 'B':
+		if b.span(e) {
+			at := len(b.t.Spans) - 1
+			b.open = append(b.open, openSpan{b.t.Spans[at].Track, at})
+		}
+	case 'E':
+		b.end(e)
+	case 'C', 'b', 'e', 'n', 'P', 'R', 'N', 'D', 'O':
+	case 0:
+		b.odd["events without ph"]++
+	default:
+		b.odd[fmt.Sprintf("events of unknown ph %q", e.Ph)]++
+	}
+}
+
+func (b *builder) track(e *chromejson.Event) trace.TrackID {
+	s := &b.t.Strings
+	pid, tid := e.Text(e.PID), e.Text(e.TID)
+	if n := len(b.t.Tracks); n > 0 {
+		// Most events are on the row of the one before.
+		last := &b.t.Tracks[b.lastTrackID]
+		if last.PID == string(pid) && last.TID == string(tid) {
+			return b.lastTrackID
+		}
+	}
+	key := trackKey{s.Intern(pid), s.Intern(tid)}
+	id, ok := b.tracks[key]
+	if !ok {
+		id = trace.TrackID(len(b.t.Tracks))
+		b.tracks[key] = id
+		b.t.Tracks = append(b.t.Tracks, trace.Track{PID: string(pid), TID: string(tid), Device: -1, Stream: -1})
+	}
+	b.lastTrackID = id
+	return id
+}
+
+func (b *builder) span(e *chromejson.Event) bool {
+	start, ok := when(e)
+	if !ok {
+		b.odd["spans without a usable ts"]++
+		return false
+	}
+	var dur int64
+	if e.Ph == 'X' {
+		if dur, ok = chromejson.ParseMicros(e.Text(e.Dur)); !ok {
+			b.odd["spans without a usable dur"]++
+			return false
+		}
+		if dur < 0 {
+			b.odd["negative durations taken as 0"]++
+			dur = 0
+		}
+		// HTA drops spans longer than a week; no serving window is.
+		if dur > sevenDays {
+			b.odd["spans longer than 7 days dropped"]++
+			return false
+		}
+	}
+	cat := b.category(e.Text(e.Cat))
+	s := trace.Span{
+		Start: start, Dur: dur, Cat: cat, Detail: -1,
+		Track: b.track(e), Name: b.t.Strings.Intern(e.Text(e.Name)),
+	}
+	switch cat {
+	case trace.Overhead:
+		if string(e.Text(e.Name)) == trace.NoCoreName {
+			s.Cat = trace.NoCore
+		}
+	case trace.Kernel:
+		// ROCm before 7.2 calls copies kernels.
+		name := b.t.Strings.Get(s.Name)
+		switch {
+		case strings.HasPrefix(name, "MEMORY_COPY_") || strings.HasPrefix(name, "__amd_rocclr_copyBuffer"):
+			s.Cat = trace.Memcpy
+		case strings.HasPrefix(name, "__amd_rocclr_fillBuffer"):
+			s.Cat = trace.Memset
+		}
+		b.gpuOp(e, &s)
+	case trace.Memcpy, trace.Memset:
+		b.gpuOp(e, &s)
+	case trace.Runtime, trace.Driver, trace.GPUAnnotation, trace.Sync:
+		b.links(e, &s)
+	case trace.UserAnnotation:
+		b.links(e, &s)
+		if rids, ok := e.Arg(chromejson.ArgRequests); ok {
+			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
+		}
+	case trace.CPUOp:
+		b.links(e, &s)
+		if dims, ok := e.Arg(chromejson.ArgInputDims); ok && shaped(e.Text(e.Name)) {
+			sh := trace.Shape{Dims: b.t.Strings.Intern(e.Value(dims))}
+			if types, ok := e.Arg(chromejson.ArgInputType); ok {
+				sh.Types = b.t.Strings.Intern(e.Value(types))
+			}
+			s.Detail = int32(len(b.t.Shapes))
+			b.t.Shapes = append(b.t.Shapes, sh)
+		}
+	}
+	b.t.Spans = append(b.t.Spans, s)
+	return true
+}
+
+// when is the time of an event, ns since the file's base.
+func when(e *chromejson.Event) (ns int64, ok bool) {
+	ns, ok = chromejson.ParseMicros(e.Text(e.TS))
+	return ns, ok && -farthest <= ns && ns <= farthest
+}
+
+// shaped tells the ops whose cost follows from their inputs: matrix products
+// and attention.
+func shaped(name []byte) bool {
+	if !bytes.HasPrefix(name, []byte("aten::")) {
+		return false
+	}
+	return bytes.Contains(name, []byte("mm")) || bytes.Contains(name, []byte("matmul")) ||
+		bytes.Contains(name, []byte("linear")) || bytes.Contains(name, []byte("attention"))
+}
+
+// links reads what ties host and device events together.
+func (b *builder) links(e *chromejson.Event, s *trace.Span) {
+	for i := range e.Known {
+		switch k := &e.Known[i]; k.Key {
+		case chromejson.ArgCorrelation:
+			s.Corr, _ = e.Int(k.At)
+		case chromejson.ArgExternalID:
+			s.Ext, _ = e.Int(k.At)
+		}
+	}
+}
+
+func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
+	op := trace.Op{Comm: -1}
+	comm := trace.Comm{Seq: -1}
+	var move trace.Move
+	device, stream, isComm := int64(-1), int64(-1), false
+	intern := func(f chromejson.Field) trace.StringID { return b.t.Strings.Intern(e.Text(f)) }
+	for i := range e.Known {
+		f := e.Known[i].At
+		switch e.Known[i].Key {
+		case chromejson.ArgCorrelation:
+			s.Corr, _ = e.Int(f)
+		case chromejson.ArgExternalID:
+			s.Ext, _ = e.Int(f)
+		case chromejson.ArgDevice:
+			device, _ = e.Int(f)
+		case chromejson.ArgStream:
+			stream, _ = e.Int(f)
+		case chromejson.ArgGrid:
+			op.Grid = triple(e.Value(f))
+		case chromejson.ArgBlock:
+			op.Block = triple(e.Value(f))
+		case chromejson.ArgBytes:
+			op.Bytes, _ = e.Int(f)
+		case chromejson.ArgCollective:
+			comm.Name, isComm = intern(f), true
+		case chromejson.ArgDType:
+			comm.DType = intern(f)
+		case chromejson.ArgGroupName:
+			comm.Group = intern(f)
+		case chromejson.ArgGroupRanks:
+			comm.Ranks = intern(f)
+		case chromejson.ArgInElems:
+			comm.In, _ = e.Int(f)
+		case chromejson.ArgOutElems:
+			comm.Out, _ = e.Int(f)
+		case chromejson.ArgGroupSize:
+			n, _ := e.Int(f)
+			comm.GroupSize = int32(n)
+		case chromejson.ArgSeq:
+			comm.Seq, _ = e.Int(f)
+		case chromejson.ArgRequests:
+			move.Requests = intern(f)
+		case chromejson.ArgRoom:
+			move.Room, _ = e.Int(f)
+		}
+	}
+	if isComm {
+		op.Comm = int32(len(b.t.Comms))
+		b.t.Comms = append(b.t.Comms, comm)
+	}
+	if move != (trace.Move{}) {
+		b.t.Moves = append(b.t.Moves, move)
+		op.Move = int32(len(b.t.Moves))
+	}
+	tr := &b.t.Tracks[s.Track]
+	if !tr.GPU {
+		tr.GPU = true
+		if device < 0 { // without args the row says it
+			device, _ = chromejson.ParseInt([]byte(tr.PID))
+		}
+		if stream < 0 {
+			stream, _ = chromejson.ParseInt([]byte(tr.TID))
+		}
+		tr.Device, tr.Stream = int32(device), stream
+	}
+	b.deviceOps[tr.Device]++
+	s.Detail = int32(len(b.t.Ops))
+	b.t.Ops = append(b.t.Ops, op)
+}
+
+// triple reads "[1, 2, 3]".
+func triple(v []byte) (d [3]int32) {
+	at, n, in := 0, int64(0), false
+	for _, c := range v {
+		if c-'0' <= 9 {
+			n, in = n*10+int64(c-'0'), true
+			continue
+		}
+		if in && at < 3 {
+			d[at] = int32(min(n, 1<<31-1))
+			at++
+		}
+		n, in = 0, false
+	}
+	return d
+}
+
+func (b *builder) memory(e *chromejson.Event) {
+	at, ok := when(e)
+	if !ok {
+		b.odd["memory events without a usable ts"]++
+		return
+	}
+	p := trace.MemoryPoint{Time: at}
+	p.Bytes, _ = e.ArgInt(chromejson.ArgBytes)
+	p.Allocated, _ = e.ArgInt(chromejson.ArgTotalAllocated)
+	p.Reserved, _ = e.ArgInt(chromejson.ArgTotalReserved)
+	kind, _ := e.ArgInt(chromejson.ArgDeviceType)
+	p.GPU = kind != 0
+	id, _ := e.ArgInt(chromejson.ArgDeviceID)
+	p.Device = int32(id)
+	b.t.Memory = append(b.t.Memory, p)
+}
+
+func (b *builder) metadata(e *chromejson.Event) {
+	if string(e.Text(e.Name)) != "thread_name" {
+		return
+	}
+	if f, ok := e.Arg(chromejson.ArgName); ok {
+		key := trackKey{b.t.Strings.Intern(e.Text(e.PID)), b.t.Strings.Intern(e.Text(e.TID))}
+		b.threadName[key] = strings.TrimSpace(unescape(string(e.Text(f))))
+	}
+}
+
+// end closes the innermost open span of its row.
+func (b *builder) end(e *chromejson.Event) {
+	at, ok := when(e)
+	row := b.track(e)
+	for i := len(b.open) - 1; i >= 0; i-- {
+		if o := b.open[i]; o.track == row {
+			s := &b.t.Spans[o.span]
+			if ok {
+				s.Dur = max(0, at-s.Start)
+				if s.Dur > sevenDays {
+					s.Dur = 0
+					b.odd["spans longer than 7 days taken as 0"]++
+				}
+			}
+			b.open = slices.Delete(b.open, i, i+1)
+			return
+		}
+	}
+	b.odd["E events without a B"]++
+}

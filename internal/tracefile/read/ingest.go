@@ -1,0 +1,132 @@
+// Package read turns trace files into trace.Trace tables. Units and clocks
+// are converted here and nowhere else: all times come out as nanoseconds since
+// the Unix epoch.
+package read
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Options steer reading.
+type Options struct {
+	Meter *progress.Meter
+	// Jobs bounds the files read at once; 0: as many as there are cores.
+	Jobs int
+	// Nsys steers the reading of exports of Nsight Systems, Export makes one of
+	// a report (nil: reports cannot be read); done is called when it was read.
+	Nsys   nsysdb.Options
+	Export func(ctx context.Context, report string) (export string, done func(), err error)
+}
+
+// Failure is a file that could not be read at all.
+type Failure struct {
+	Path string
+	Err  error
+}
+
+// ReadSet reads all files of a set, several at a time. The traces come in the
+// set's order (a merged file gives one trace per rank in it); files that gave
+// nothing are Failures.
+func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []Failure, error) {
+	jobs := opt.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	results := make([][]*trace.Trace, len(set.Files))
+	var mu sync.Mutex
+	var failures []Failure
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(jobs)
+	for i, f := range set.Files {
+		g.Go(func() error {
+			ts, err := ReadFile(ctx, f, opt)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				mu.Lock()
+				failures = append(failures, Failure{f.Path, err})
+				mu.Unlock()
+			}
+			results[i] = ts
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	var all []*trace.Trace
+	var places Places
+	for i, ts := range results {
+		if len(results) > 1 && set.Files[i].Report() {
+			places.Take(ts)
+		}
+		all = append(all, ts...)
+	}
+	return all, failures, nil
+}
+
+// ReadFile reads one file. A file that ends early or holds broken parts still
+// gives its readable part, with notes; an error means it gave nothing.
+func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
+	if strings.HasSuffix(f.Path, ".nsys-rep") || sqlitefile.Is(f.Path) {
+		return readNsys(ctx, f, opt)
+	}
+	src, err := chromejson.Open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return read(ctx, src, f, opt)
+}
+
+func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) ([]*trace.Trace, error) {
+	sc := chromejson.NewScanner(src)
+	defer sc.Close()
+	r := newReader(f)
+	var seen int64
+	for n := 0; ; n++ {
+		if n&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			now := src.Consumed()
+			opt.Meter.Add(now - seen)
+			seen = now
+		}
+		kind, err := sc.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if kind == chromejson.MetaToken {
+			r.meta(sc.Key, sc.Value)
+			continue
+		}
+		r.event(&sc.Event)
+	}
+	opt.Meter.Add(src.Consumed() - seen)
+	if sc.Stats.Events == 0 {
+		if reason := sc.Stats.End.Reason; reason != "" {
+			return nil, fmt.Errorf("no event can be read: %s at byte %d of the text", reason, sc.Stats.End.Offset)
+		}
+		return nil, fmt.Errorf("there are no events in it")
+	}
+	return r.finish(src, sc.Stats), nil
+}

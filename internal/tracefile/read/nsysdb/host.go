@@ -1,0 +1,287 @@
+package nsysdb
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// The tables of what hosts did.
+const (
+	tableRuntime  = "CUPTI_ACTIVITY_KIND_RUNTIME"
+	tableNVTX     = "NVTX_EVENTS"
+	tableOSRT     = "OSRT_API"
+	tableOverhead = "PROFILER_OVERHEAD"
+)
+
+// The kinds of NVTX events that matter (ENUM_NSYS_EVENT_TYPE).
+const (
+	nvtxThreadName = 39
+	nvtxPushPop    = 59
+	nvtxStartEnd   = 60
+	nvtxDomain     = 75
+)
+
+// rankOf is the rank that a thread belongs to: its process's, and where a
+// process drives several devices, the one it is known to launch on.
+func (r *reader) rankOf(global int64, launches map[int64]*rank) *rank {
+	ranks := r.byPID[global&procMask]
+	if len(ranks) > 1 {
+		if k := launches[global]; k != nil {
+			return k
+		}
+	}
+	if len(ranks) == 0 {
+		return nil
+	}
+	return ranks[0]
+}
+
+// launchers finds, for processes that drive several devices, on which of them
+// each thread launches most.
+func (r *reader) launchers() (map[int64]*rank, error) {
+	type launch struct{ process, corr int64 }
+	started := map[launch]*rank{}
+	for process, ranks := range r.byPID {
+		if len(ranks) < 2 {
+			continue
+		}
+		for _, k := range ranks {
+			for i := range k.t.Spans {
+				if s := &k.t.Spans[i]; s.Cat.OnGPU() && s.Corr != 0 {
+					started[launch{process, s.Corr}] = k
+				}
+			}
+		}
+	}
+	if len(started) == 0 {
+		return nil, nil
+	}
+	count := map[int64]map[*rank]int{}
+	err := r.scan(tableRuntime, []string{"globalTid", "correlationId"}, func(row *sqlitefile.Row) {
+		if k := started[launch{row.Int(0) & procMask, row.Int(1)}]; k != nil {
+			if count[row.Int(0)] == nil {
+				count[row.Int(0)] = map[*rank]int{}
+			}
+			count[row.Int(0)][k]++
+		}
+	})
+	most := map[int64]*rank{}
+	for thread, of := range count {
+		for _, k := range r.byPID[thread&procMask] {
+			if most[thread] == nil || of[k] > of[most[thread]] {
+				most[thread] = k
+			}
+		}
+	}
+	return most, err
+}
+
+// apiVersion ends the names of API calls: cudaLaunchKernel_v7000.
+var apiVersion = regexp.MustCompile(`(_ptsz)?_v\d+$`)
+
+func (r *reader) calls() error {
+	launches, err := r.launchers()
+	if err != nil {
+		return err
+	}
+	for id, name := range r.meta.strings {
+		if len(name) > 5 && (name[:2] == "cu" || name[:3] == "hip") {
+			r.meta.strings[id] = apiVersion.ReplaceAllString(name, "")
+		}
+	}
+	// One device's launches of a thread may be among another's: what a call
+	// started decides, if it started anything.
+	started := map[rankKey]*rank{} // process and correlation
+	for process, ranks := range r.byPID {
+		for _, k := range ranks[min(1, len(ranks)):] {
+			for i := range k.t.Spans {
+				if s := &k.t.Spans[i]; s.Cat.OnGPU() {
+					started[rankKey{process, s.Corr}] = k
+				}
+			}
+		}
+	}
+	const driver = 1
+	var thread int64
+	var k *rank
+	var track trace.TrackID
+	return r.scan(tableRuntime, []string{"start", "end", "eventClass", "globalTid", "correlationId", "nameId"}, func(row *sqlitefile.Row) {
+		start, end := row.Int(0), row.Int(1)
+		if !r.usable(start, end) {
+			return
+		}
+		corr := row.Int(4)
+		if global := row.Int(3); global != thread || k == nil || len(started) > 0 {
+			thread = global
+			if k = r.rankOf(global, launches); k == nil {
+				r.odd[withoutWork]++
+				return
+			}
+			if other := started[rankKey{global & procMask, corr}]; other != nil {
+				k = other
+			}
+			track = k.thread(r, global, false)
+		}
+		s := trace.Span{Start: start, Dur: end - start, Corr: corr, Detail: -1, Cat: trace.Runtime, Track: track, Name: k.name(r, row.Int(5))}
+		if row.Int(2) == driver {
+			s.Cat = trace.Driver
+		}
+		k.add(s)
+	})
+}
+
+const withoutWork = "events of processes without GPU work left out"
+
+// domain is one NVTX domain of a process; 0 is the default one, without a name.
+type domain struct{ process, id int64 }
+
+func (r *reader) domains() (map[domain]string, error) {
+	names := map[domain]string{}
+	err := r.scan(tableNVTX, []string{"eventType", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
+		if row.Int(0) == nvtxDomain {
+			names[domain{row.Int(3) & procMask, row.Int(4)}] = r.text(row, 1, 2)
+		}
+	})
+	return names, err
+}
+
+// nvtx reads ranges. In a report without any GPU work each thread that has
+// ranges is a rank: a server whose devices nsys does not know.
+func (r *reader) nvtx() error {
+	if r.db.Table(tableNVTX) == nil {
+		return nil
+	}
+	launches, err := r.launchers()
+	if err != nil {
+		return err
+	}
+	domains, err := r.domains()
+	if err != nil {
+		return err
+	}
+	noGPU := len(r.ranks) == 0
+	open := map[*rank][]int{} // ranges that are open at the capture's end
+	err = r.scan(tableNVTX, []string{"eventType", "start", "end", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
+		kind := row.Int(0)
+		if kind != nvtxPushPop && kind != nvtxStartEnd {
+			return
+		}
+		start, end, global := row.Int(1), row.Int(2), row.Int(5)
+		unended := row.Null(2)
+		if unended {
+			end = max(start, r.last)
+		}
+		if !r.usable(start, end) {
+			return
+		}
+		var k *rank
+		if noGPU {
+			k = r.rank(global, noDevice-tidOf(global))
+		} else if k = r.rankOf(global, launches); k == nil {
+			r.odd[withoutWork]++
+			return
+		}
+		text := row.Text(3)
+		var name trace.StringID
+		of := domains[domain{global & procMask, row.Int(6)}]
+		switch {
+		case of != "":
+			name = k.t.Strings.Intern([]byte(of + ":" + r.text(row, 3, 4)))
+		case row.Null(3):
+			name = k.name(r, row.Int(4))
+		default:
+			name = k.t.Strings.Intern(text)
+		}
+		if unended {
+			open[k] = append(open[k], len(k.t.Spans))
+		}
+		k.add(trace.Span{
+			Start: start, Dur: end - start, Detail: -1, Cat: trace.UserAnnotation,
+			Track: k.thread(r, global, kind == nvtxStartEnd), Name: name,
+		})
+	})
+	for k, spans := range open {
+		for _, i := range spans {
+			s := &k.t.Spans[i]
+			s.Dur = max(0, min(r.last, r.to)-s.Start)
+		}
+		r.note(trace.Info, int64(len(spans)), "NVTX ranges open at the end of the capture: taken to last until then")
+	}
+	if noGPU {
+		r.threadsAsRanks()
+	}
+	return err
+}
+
+// threadsAsRanks keeps, in a report without GPU work, the threads that ran
+// forward steps; when none did, each process is one rank.
+func (r *reader) threadsAsRanks() {
+	if len(r.ranks) == 0 {
+		return
+	}
+	steps := map[rankKey]bool{}
+	for key, k := range r.ranks {
+		if k.steps() {
+			steps[key] = true
+		}
+	}
+	for _, key := range slices.Collect(maps.Keys(r.ranks)) {
+		if len(steps) > 0 && !steps[key] {
+			r.odd["NVTX ranges of threads without steps left out"] += int64(len(r.ranks[key].t.Spans))
+			delete(r.ranks, key)
+		}
+	}
+	if len(steps) == 0 {
+		r.joinThreads()
+	}
+	r.byPID = map[int64][]*rank{}
+	for key, k := range r.ranks {
+		r.byPID[key.process] = append(r.byPID[key.process], k)
+	}
+	r.note(trace.Warning, 1, "no GPU work in the report: only NVTX ranges and host calls can be shown")
+}
+
+// joinThreads makes one rank of all threads of a process.
+func (r *reader) joinThreads() {
+	for _, k := range r.inOrder() {
+		whole := r.rank(k.key.process, noDevice)
+		for _, s := range k.t.Spans {
+			t := k.t.Tracks[s.Track]
+			s.Track = whole.thread(r, k.key.process|(noDevice-k.key.device), t.TID != "" && t.TID[len(t.TID)-1] == 's')
+			s.Name = whole.t.Strings.Intern([]byte(k.t.Strings.Get(s.Name)))
+			whole.add(s)
+		}
+		delete(r.ranks, k.key)
+	}
+}
+
+// osrtCall is the event class of a call in OSRT_API; its other rows say when
+// nsys itself began and ended.
+const osrtCall = 27
+
+// osrt reads calls of libc: what a thread was blocked in.
+func (r *reader) osrt() error { return r.plain(tableOSRT, trace.Other, osrtCall) }
+
+// overhead reads what nsys itself cost.
+func (r *reader) overhead() error { return r.plain(tableOverhead, trace.Overhead, -1) }
+
+// plain reads a table of calls on threads that all become one category; class
+// -1: of any event class.
+func (r *reader) plain(table string, cat trace.Category, class int64) error {
+	return r.scan(table, []string{"start", "end", "globalTid", "nameId", "eventClass"}, func(row *sqlitefile.Row) {
+		start, end, global := row.Int(0), row.Int(1), row.Int(2)
+		if class >= 0 && row.Int(4) != class || !r.usable(start, end) {
+			return
+		}
+		k := r.rankOf(global, nil)
+		if k == nil {
+			r.odd[withoutWork]++
+			return
+		}
+		k.add(trace.Span{Start: start, Dur: end - start, Detail: -1, Cat: cat, Track: k.thread(r, global, false), Name: k.name(r, row.Int(3))})
+	})
+}

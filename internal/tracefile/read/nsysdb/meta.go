@@ -1,0 +1,155 @@
+package nsysdb
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// meta is what an export says of itself and of the machine.
+type meta struct {
+	strings   map[int64]string
+	epoch     int64 // ns since the Unix epoch at time 0
+	host      string
+	schema    string // version of the export's schema
+	product   string // version of nsys that made the export
+	gpus      map[int64]string
+	physical  map[cudaDevice]int64 // the GPU behind a process's CUDA device
+	processes map[int64]string     // by globalPid
+	threads   map[int64]string     // by globalTid
+	mpi       map[int64]int64      // MPI rank by globalPid
+}
+
+type cudaDevice struct{ pid, device int64 }
+
+// longest string that can be a name; those beyond are the environment and the
+// files that a report carries along, which are not read.
+const longestName = 1 << 16
+
+// The parts of a global id.
+const (
+	tidBits  = 24
+	tidMask  = 1<<tidBits - 1
+	procMask = ^int64(tidMask)
+)
+
+func pidOf(global int64) int64 { return global >> tidBits & tidMask }
+func tidOf(global int64) int64 { return global & tidMask }
+
+func (r *reader) readMeta() error {
+	m := &r.meta
+	m.strings = map[int64]string{}
+	m.gpus = map[int64]string{}
+	m.physical = map[cudaDevice]int64{}
+	m.processes = map[int64]string{}
+	m.threads = map[int64]string{}
+	m.mpi = map[int64]int64{}
+	pair := func(row *sqlitefile.Row) {
+		switch value := string(row.Text(1)); string(row.Text(0)) {
+		case "EXPORT_SCHEMA_VERSION":
+			m.schema = value
+		case "EXPORT_PRODUCT_VERSION":
+			m.product = value
+		}
+	}
+	nvtxThreads := map[int64]string{}
+	for _, step := range []struct {
+		table   string
+		columns []string
+		visit   func(*sqlitefile.Row)
+	}{
+		{"META_DATA_EXPORT", []string{"name", "value"}, pair},
+		{"EXPORT_META_DATA", []string{"name", "value"}, pair}, // the name until 2022
+		{"StringIds", []string{"id", "value"}, func(row *sqlitefile.Row) {
+			if text := row.Text(1); len(text) <= longestName {
+				m.strings[row.Int(0)] = string(text)
+			}
+		}},
+		{"TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *sqlitefile.Row) { m.epoch = row.Int(0) }},
+		{"TARGET_INFO_SYSTEM_ENV", []string{"name", "value"}, func(row *sqlitefile.Row) {
+			if string(row.Text(0)) == "Hostname" {
+				m.host = string(row.Text(1))
+			}
+		}},
+		{"TARGET_INFO_GPU", []string{"id", "name"}, func(row *sqlitefile.Row) { m.gpus[row.Int(0)] = string(row.Text(1)) }},
+		{"TARGET_INFO_CUDA_DEVICE", []string{"pid", "cudaId", "gpuId"}, func(row *sqlitefile.Row) {
+			if !row.Null(2) {
+				m.physical[cudaDevice{row.Int(0), row.Int(1)}] = row.Int(2)
+			}
+		}},
+		{"PROCESSES", []string{"globalPid", "name"}, func(row *sqlitefile.Row) {
+			m.processes[row.Int(0)&procMask] = string(row.Text(1))
+		}},
+		{"ThreadNames", []string{"globalTid", "nameId"}, func(row *sqlitefile.Row) {
+			m.threads[row.Int(0)] = m.strings[row.Int(1)]
+		}},
+		{tableNVTX, []string{"eventType", "text", "textId", "globalTid"}, func(row *sqlitefile.Row) {
+			if row.Int(0) == nvtxThreadName {
+				nvtxThreads[row.Int(3)] = r.text(row, 1, 2)
+			}
+		}},
+		{"MPI_RANKS", []string{"globalTid", "rank"}, func(row *sqlitefile.Row) {
+			m.mpi[row.Int(0)&procMask] = row.Int(1)
+		}},
+		{"DIAGNOSTIC_EVENT", []string{"severity", "text"}, r.diagnostic},
+	} {
+		if err := r.scan(step.table, step.columns, step.visit); err != nil {
+			return err
+		}
+	}
+	for tid, name := range nvtxThreads { // what the program calls them goes first
+		m.threads[tid] = name
+	}
+	if m.epoch < 0 || m.epoch > farthest {
+		m.epoch = 0
+	}
+	if m.epoch == 0 {
+		r.note(trace.Warning, 1, "the report does not say when it began: its times count from 1970")
+	}
+	if major, _, _ := strings.Cut(m.schema, "."); m.schema != "" && major != "3" {
+		r.note(trace.Warning, 1, "schema %s of the export is not known here (known: 3.x): what it renamed is missing", m.schema)
+	}
+	return nil
+}
+
+// farthest is the largest wall clock that can be, ns: the year 2043.
+const farthest = 1 << 61
+
+// diagnostic takes what nsys says of events that it lost.
+func (r *reader) diagnostic(row *sqlitefile.Row) {
+	text := string(row.Text(1))
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "lost") || strings.Contains(lower, "dropped") || strings.Contains(lower, "buffer") && strings.Contains(lower, "full"):
+		r.addNote(trace.Loss, "nsys: "+text)
+	case row.Int(0) >= 2 && !strings.Contains(lower, "does the process use"): // warnings and errors
+		r.addNote(trace.Info, "nsys: "+text)
+	}
+}
+
+// addNote counts equal notes together.
+func (r *reader) addNote(severity trace.Severity, text string) {
+	for i := range r.notes {
+		if r.notes[i].Text == text {
+			r.notes[i].Count++
+			return
+		}
+	}
+	if len(r.notes) < 100 {
+		r.notes = append(r.notes, trace.Note{Severity: severity, Source: r.db.Path, Text: text, Count: 1})
+	}
+}
+
+func (r *reader) note(severity trace.Severity, count int64, format string, args ...any) {
+	r.notes = append(r.notes, trace.Note{Severity: severity, Source: r.db.Path, Text: fmt.Sprintf(format, args...), Count: count})
+}
+
+// text is a string that a row has itself, or by its id.
+func (r *reader) text(row *sqlitefile.Row, own, id int) string {
+	if !row.Null(own) {
+		return string(row.Text(own))
+	}
+	return r.meta.strings[row.Int(id)]
+}

@@ -1,0 +1,202 @@
+package read
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// reader sorts the events of one file into builders, one for each rank in it:
+// a plain file has one, a merged file one per label in its pids.
+type reader struct {
+	file     set.File
+	plain    *builder
+	byLabel  map[string]*builder
+	order    []*builder
+	lastPID  []byte // label lookup of the last event: they come in long runs
+	last     *builder
+	metaText map[string]json.RawMessage
+	merged   mergedInfo
+}
+
+// mergedInfo is what our merger leaves about the parts of a merged file.
+type mergedInfo struct {
+	Ranks []struct {
+		Label           string          `json:"label"`
+		Host            string          `json:"host_name"`
+		TraceID         string          `json:"trace_id"`
+		DistributedInfo json.RawMessage `json:"distributedInfo"`
+		Complete        *bool           `json:"complete"`
+	} `json:"ranks"`
+}
+
+func newReader(f set.File) *reader {
+	return &reader{file: f, metaText: map[string]json.RawMessage{}}
+}
+
+// keptMeta are the top-level members that mean something to a Source.
+var keptMeta = []string{"baseTimeNanoseconds", "distributedInfo", "deviceProperties", "trace_id", "host_name", "with_stack", "stepscope"}
+
+func (r *reader) meta(key, value []byte) {
+	if k := string(key); slices.Contains(keptMeta, k) && r.metaText[k] == nil {
+		r.metaText[k] = bytes.Clone(value)
+	}
+}
+
+// builderFor gives the builder of the rank that an event's pid names.
+func (r *reader) builderFor(pid []byte) *builder {
+	if len(pid) < 2 || pid[0] != '[' {
+		if r.plain == nil {
+			r.plain = newBuilder()
+			r.order = append(r.order, r.plain)
+		}
+		return r.plain
+	}
+	if r.last != nil && bytes.Equal(pid, r.lastPID) {
+		return r.last
+	}
+	label, _, ok := strings.Cut(string(pid[1:]), "] ")
+	if !ok {
+		label = strings.TrimSuffix(string(pid[1:]), "]")
+	}
+	b := r.byLabel[label]
+	if b == nil {
+		if r.byLabel == nil {
+			r.byLabel = map[string]*builder{}
+		}
+		b = newBuilder()
+		b.label = label
+		r.byLabel[label] = b
+		r.order = append(r.order, b)
+	}
+	r.lastPID, r.last = append(r.lastPID[:0], pid...), b
+	return b
+}
+
+func (r *reader) event(e *chromejson.Event) {
+	b := r.builderFor(e.Text(e.PID))
+	b.event(e)
+}
+
+// finish closes all builders and gives their traces in rank order.
+func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace.Trace {
+	base, oddBase := int64(0), int64(0)
+	if v := r.metaText["baseTimeNanoseconds"]; v != nil {
+		base, _ = chromejson.ParseInt(bytes.Trim(v, `" `))
+		if base < 0 || base > farthest {
+			base, oddBase = 0, 1
+		}
+	}
+	_ = json.Unmarshal(r.metaText["stepscope"], &r.merged)
+	var out []*trace.Trace
+	for _, b := range r.order {
+		if len(r.order) > 1 && len(b.t.Spans) == 0 {
+			continue // a label with nothing but names
+		}
+		t := b.finish(base)
+		t.Source = trace.Source{
+			Path: r.file.Path, Rank: r.file.Name.Rank, Stage: r.file.Name.Stage, BaseNS: base,
+			Complete: stats.End.Complete, Bytes: stats.Bytes, Events: b.events,
+			WithStack: r.metaText["with_stack"] != nil,
+		}
+		t.Source.TraceID = text(r.metaText["trace_id"])
+		t.Source.Host = text(r.metaText["host_name"])
+		dist := r.metaText["distributedInfo"]
+		if b.label != "" {
+			dist = r.labelled(b.label, t)
+		}
+		t.Source.World = trace.ParseWorld(dist)
+		t.Source.Device = device(r.metaText["deviceProperties"], b.mainDevice())
+		r.notes(t, src, stats)
+		if oddBase > 0 {
+			t.Notes = append(t.Notes, trace.Note{Severity: trace.Warning, Source: r.file.Path, Text: "baseTimeNanoseconds is no time of this century, taken as 0", Count: 1})
+		}
+		out = append(out, t)
+	}
+	slices.SortStableFunc(out, func(a, b *trace.Trace) int {
+		return cmp.Or(a.Source.Rank.Compare(b.Source.Rank), cmp.Compare(a.Source.Stage, b.Source.Stage))
+	})
+	return out
+}
+
+// labelled fills the source of one rank of a merged file.
+func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
+	rank, stage, _ := strings.Cut(label, " ")
+	if at, ok := trace.ParseRank(rank); ok {
+		t.Source.Rank, t.Source.Stage = at, stage
+	}
+	for _, m := range r.merged.Ranks {
+		if m.Label == label {
+			t.Source.TraceID, t.Source.Host = m.TraceID, m.Host
+			if m.Complete != nil {
+				t.Source.Complete = *m.Complete
+			}
+			return m.DistributedInfo
+		}
+	}
+	return nil
+}
+
+func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.Stats) {
+	add := func(sev trace.Severity, n int64, format string, args ...any) {
+		if n > 0 {
+			t.Notes = append(t.Notes, trace.Note{Severity: sev, Source: r.file.Path, Text: fmt.Sprintf(format, args...), Count: n})
+		}
+	}
+	if !stats.End.Complete {
+		add(trace.Loss, 1, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost",
+			stats.End.Reason, stats.End.Offset, src.Consumed(), stats.End.Lost)
+	}
+	add(trace.Loss, stats.Skipped, "broken events skipped (%d bytes), the first at byte %d of the text", stats.SkippedBytes, stats.FirstSkip)
+	add(trace.Info, stats.Repaired, "events with unescaped quotes repaired")
+	add(trace.Info, stats.Cleaned, "values with NaN, control characters or broken UTF-8 replaced")
+	if src.Garbage() {
+		add(trace.Info, 1, "bytes after the last gzip member ignored")
+	}
+}
+
+func text(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+// device is the name of GPU id among the visible ones.
+func device(raw json.RawMessage, id int32) string {
+	var devices []struct {
+		ID   int32  `json:"id"`
+		Name string `json:"name"`
+	}
+	if raw == nil || id < 0 || json.Unmarshal(raw, &devices) != nil {
+		return ""
+	}
+	for _, d := range devices {
+		if d.ID == id {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// unescape gives the text of a JSON string's inside.
+func unescape(s string) string {
+	if !strings.ContainsRune(s, '\\') {
+		return s
+	}
+	if u, err := strconv.Unquote(`"` + s + `"`); err == nil {
+		return u
+	}
+	var out string
+	if json.Unmarshal([]byte(`"`+s+`"`), &out) == nil {
+		return out
+	}
+	return s
+}

@@ -1,0 +1,184 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+)
+
+// rules say what becomes of a text.
+var rules [numRules]func(r *Redactor, s string) string
+
+func init() {
+	rules = [numRules]func(*Redactor, string) string{
+		asNumber: form(`[\d\s,.+\[\]eE-]*|True|False|None|inf|nan`, argument), asWord: form(`[A-Za-z]{0,3}`, argument),
+		asCode:  form(`[A-Za-z0-9_.:+() -]{0,64}`, argument),
+		asType:  form(`[A-Za-z0-9_.:<>,*&()\[\]? -]{0,256}`, argument),
+		asInput: form(`[\d\s,.+\[\]()eE-]*|True|False|None|\[(?:True|False|, )*\]|cuda(?::\d+)?|cpu|`+modulePath, argument),
+		asGroup: form(`[A-Za-z0-9_.:-]{0,40}`, group),
+		asCategory: form(`(?:gpu_)?user_annotation|cpu_op|python_function|(?:cuda|hip)_runtime|cuda_driver|kernel|gpu_mem(?:cpy|set)|cuda_(?:sync|event)|cpu_instant_event|overhead|`+
+			`ac2g|fwdbwd|other|counter|gpu_metrics|Trace|Operator|Kernel|Memcpy|Memset|Runtime|`, category),
+		asID:  form(`\d*|0x[0-9a-fA-F]+|\d+:-?\d+`, row),
+		asPID: pid, asTID: pid, asSort: pid, asLabel: pid,
+		asHost:     func(r *Redactor, s string) string { return r.hidden(host, s) },
+		asTrace:    func(r *Redactor, s string) string { return r.hidden(recording, s) },
+		asRequests: requests, asStack: stack,
+		asRowLabels: form(`(?:CPU|GPU \d+)?`, row),
+		asProcess:   processName, asThread: threadName,
+		asMark: marks.rule, asNote: notes.rule,
+		asOp: ops.rule, asKernel: func(r *Redactor, s string) string { return r.clean(s) },
+		asCall:  form(`[A-Za-z_][A-Za-z0-9_]{0,80}`, call),
+		asFrame: pythonFrame,
+	}
+	for k := range numRules { // in lists: where objects belong texts say nothing
+		if k.members() != nil {
+			rules[k] = form("", argument)
+		}
+	}
+}
+
+// form keeps texts of the form, but for the secrets in them, and replaces others.
+func form(pattern string, k kind) func(*Redactor, string) string {
+	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
+	return func(r *Redactor, s string) string {
+		if re.MatchString(s) {
+			return r.clean(s)
+		}
+		if k == argument {
+			r.number(k, s)
+			r.now = append(r.now, k)
+			return ""
+		}
+		return r.instead(k, s)
+	}
+}
+
+// hidden replaces a text whatever it is; the empty one says nothing.
+func (r *Redactor) hidden(k kind, s string) string {
+	if s == "" {
+		return s
+	}
+	return r.instead(k, s)
+}
+
+// resolve finds the rule of a text that depends on the event it is in.
+func (r *Redactor) resolve(k rule) rule {
+	if k != asName && k != asRowName || r.e == nil {
+		return k
+	}
+	e := r.e
+	if k == asRowName {
+		switch string(e.Text(e.Name)) {
+		case "process_name":
+			return asProcess
+		case "thread_name":
+			return asThread
+		}
+		return asMark
+	}
+	if e.Ph != 'X' && e.Ph != 'B' && e.Ph != 'E' {
+		return asMark
+	}
+	switch string(e.Text(e.Cat)) {
+	case "cpu_op", "Operator":
+		return asOp
+	case "kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset":
+		return asKernel
+	case "cuda_runtime", "cuda_driver", "hip_runtime", "Runtime":
+		return asCall
+	case "python_function":
+		return asFrame
+	case "overhead", "Trace", "cuda_sync":
+		return asMark
+	}
+	return asNote
+}
+
+// Ids below this number devices and streams, or are those of a container's few
+// processes.
+const firstPID = 1000
+
+// ofProcess tells the events of processes from those of devices.
+func (r *Redactor) ofProcess() bool {
+	if r.e == nil {
+		return false
+	}
+	n, ok := chromejson.ParseInt(r.e.Text(r.e.PID))
+	return ok && n >= firstPID
+}
+
+// ofRow tells whether a number is that of the event's process or thread: rows
+// are sorted by them.
+func (r *Redactor) ofRow(raw []byte) bool {
+	return r.ofProcess() && (bytes.Equal(raw, r.e.Text(r.e.PID)) || bytes.Equal(raw, r.e.Text(r.e.TID)))
+}
+
+// rankLabel is what a merged file has before its pids.
+var rankLabel = regexp.MustCompile(`^\[?((?:(?:TP|DP|PP|EP|R)\d+-?)+|Unknown|merged)( [A-Za-z_]{1,16})?( #\d+)?(?:$|\] ?)`)
+
+var ownRows = regexp.MustCompile(`^(?:Spans|Traces|(?:Trace )?PyTorch Profiler|)$`)
+
+// pid numbers the ids of processes and threads anew, from 1000 on: they are in
+// the logs of a host.
+func pid(r *Redactor, s string) string {
+	if m := rankLabel.FindString(s); m != "" {
+		if len(m) == len(s) {
+			return s
+		}
+		return m + pid(r, s[len(m):])
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil && ownRows.MatchString(s):
+		return s
+	case err != nil:
+		return r.instead(row, s)
+	case n < firstPID:
+		return s
+	}
+	r.now = append(r.now, number)
+	return strconv.Itoa(firstPID + r.number(number, s))
+}
+
+// requests replaces each id of a list: they are in the logs of servers, and in
+// those of their clients.
+func requests(r *Redactor, s string) string {
+	if s == "" {
+		return s
+	}
+	ids := strings.Split(s, ",")
+	for i, id := range ids {
+		ids[i] = r.hidden(request, id)
+	}
+	return strings.Join(ids, ",")
+}
+
+var (
+	knownProcess = regexp.MustCompile(`^(?:python[\d.]*|sglang(?:::[A-Za-z_]\w*)?|[Vv][Ll][Ll][Mm](?:::[A-Za-z_]\w*)?|EngineCore\w*|stepscope|torchrun|nsys|GPU \d+|)$`)
+	processN     = regexp.MustCompile(`^process (\d+)$`)
+	kinetoThread = regexp.MustCompile(`^thread (\d+) \((.*)\)\s*$`)
+	knownThread  = regexp.MustCompile(`^(?:stream -?\d+|MainThread|Thread-\d+|pt_[a-z_]+\d*|cuda-[A-Za-z]+\d*|cuda\d+|NCCL [A-Za-z ]+\d*|ProcessGroup[A-Za-z]+|jemalloc_bg_thd|)\s*$`)
+)
+
+func processName(r *Redactor, s string) string {
+	if knownProcess.MatchString(s) {
+		return s
+	}
+	if m := processN.FindStringSubmatch(s); m != nil {
+		return "process " + pid(r, m[1])
+	}
+	return r.instead(process, s)
+}
+
+func threadName(r *Redactor, s string) string {
+	if m := kinetoThread.FindStringSubmatch(s); m != nil {
+		return "thread " + pid(r, m[1]) + " (" + processName(r, m[2]) + ")"
+	}
+	if knownThread.MatchString(s) || knownProcess.MatchString(s) {
+		return s
+	}
+	return r.instead(thread, s)
+}

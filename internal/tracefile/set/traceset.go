@@ -1,0 +1,256 @@
+// Package set finds the trace files that belong together: the ranks of
+// one profiling window, by their names, without reading them. Files are traces
+// of profilers (Chrome JSON) and reports of Nsight Systems.
+package set
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// File is one rank's file.
+type File struct {
+	Path  string
+	Name  trace.FileName
+	Named bool // the name says which rank it is
+	Size  int64
+}
+
+// Set is the files of one profiling window, in rank order, stages apart.
+type Set struct {
+	ID    string
+	Files []File
+	Notes []trace.Note // files that were left out, and why
+}
+
+// ErrNone means that no trace file was found.
+var ErrNone = errors.New("no trace files found")
+
+// Find gathers the sets in the given files and directories, newest window
+// first. Directories are not searched deeper. A path given by name is taken
+// whatever it is called; in a directory, merged files and captures of CUDA
+// graphs are left out with a note, for they repeat or do not belong to the
+// ranks' windows. Of a report and its export the newer is taken.
+func Find(paths []string) ([]Set, error) {
+	var found []dated
+	var notes []trace.Note
+	named := map[string]bool{}
+	for _, p := range paths {
+		st, err := os.Stat(p)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%s: no such file or directory", p)
+			}
+			return nil, err
+		}
+		if !st.IsDir() {
+			key, err := filepath.Abs(p)
+			if err == nil && named[key] {
+				notes = append(notes, trace.Note{Severity: trace.Info, Source: p, Text: "given twice, read once", Count: 1})
+				continue
+			}
+			named[key] = true
+			d := newDated(p, st)
+			d.given = true
+			found = append(found, d)
+			continue
+		}
+		inDir, left, err := scanDir(p)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, inDir...)
+		notes = append(notes, left...)
+	}
+	found, left := oneOfEach(found)
+	notes = append(notes, left...)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep or .sqlite)",
+			strings.Join(paths, ", "), ErrNone)
+	}
+	together(found)
+	return group(found, notes), nil
+}
+
+// dated is a file and when it was written: windows are ordered by that.
+type dated struct {
+	File
+	mod   int64
+	given bool // by its name, not by its directory's
+}
+
+func newDated(path string, st fs.FileInfo) dated {
+	name, ok := trace.ParseFileName(filepath.Base(path))
+	return dated{File: File{Path: path, Name: name, Named: ok, Size: st.Size()}, mod: st.ModTime().UnixNano()}
+}
+
+func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	leave := func(path, why string) {
+		notes = append(notes, trace.Note{Severity: trace.Info, Source: path, Text: why, Count: 1})
+	}
+	for _, e := range entries {
+		base := e.Name()
+		report := trace.ReportSuffix(base) != ""
+		if e.IsDir() || trace.TraceSuffix(base) == "" && !report {
+			continue
+		}
+		path := filepath.Join(dir, base)
+		st, err := os.Stat(path)
+		if err != nil || !st.Mode().IsRegular() {
+			leave(path, "left out: not a readable file")
+			continue
+		}
+		d := newDated(path, st)
+		switch {
+		case d.Name.Merged:
+			leave(path, "left out: a merged file, its parts are read instead")
+		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
+			leave(path, "left out: a CUDA graph capture, not a serving window")
+		case report && !Exported(path):
+			// Any database may lie beside traces.
+		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
+			// truth.json, manifest.json: any JSON may lie beside traces.
+		default:
+			found = append(found, d)
+		}
+	}
+	if len(found) == 0 && len(entries) > 0 {
+		// Only merged files: then they are what the user means.
+		for i := len(notes) - 1; i >= 0; i-- {
+			if strings.Contains(notes[i].Text, "a merged file") {
+				st, err := os.Stat(notes[i].Source)
+				if err == nil {
+					found = append(found, newDated(notes[i].Source, st))
+					notes = slices.Delete(notes, i, i+1)
+				}
+			}
+		}
+	}
+	return found, notes, nil
+}
+
+func group(found []dated, notes []trace.Note) []Set {
+	type window struct {
+		Set
+		mod int64
+	}
+	byID := map[string]*window{}
+	var order []*window
+	for _, f := range found {
+		w := byID[f.Name.ID]
+		if w == nil {
+			w = &window{Set: Set{ID: f.Name.ID}}
+			byID[f.Name.ID] = w
+			order = append(order, w)
+		}
+		w.Files = append(w.Files, f.File)
+		w.mod = max(w.mod, f.mod)
+	}
+	slices.SortStableFunc(order, func(a, b *window) int {
+		return cmp.Or(cmp.Compare(b.mod, a.mod), cmp.Compare(b.ID, a.ID))
+	})
+	sets := make([]Set, len(order))
+	for i, w := range order {
+		slices.SortStableFunc(w.Files, func(a, b File) int {
+			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
+		})
+		sets[i] = w.Set
+	}
+	sets[0].Notes = append(sets[0].Notes, notes...)
+	return sets
+}
+
+// NotAnInput refuses an output path that is a directory or one of the set's
+// own files.
+func (s *Set) NotAnInput(path string) error {
+	out, err := os.Stat(path)
+	if err != nil {
+		return nil // it does not exist, or cannot be opened: seen later
+	}
+	if out.IsDir() {
+		return fmt.Errorf("%s: is a directory", path)
+	}
+	for _, f := range s.Files {
+		if in, err := os.Stat(f.Path); err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("%s: is one of the inputs, give another name", path)
+		}
+	}
+	return nil
+}
+
+// Holes lists the ranks that the names promise but no file has: coordinates
+// run from 0 to the largest seen, in each stage that any rank has.
+func (s *Set) Holes() []trace.FileName {
+	top := trace.NoRank
+	stages := map[string]bool{}
+	have := map[trace.FileName]bool{}
+	for _, f := range s.Files {
+		// The number in the name of a report may be a node's, and the only one.
+		if !f.Named || f.Name.Merged || f.Report() && len(s.Files) == 1 {
+			continue
+		}
+		r := f.Name.Rank
+		top = trace.Rank{TP: max(top.TP, r.TP), DP: max(top.DP, r.DP), PP: max(top.PP, r.PP), EP: max(top.EP, r.EP)}
+		stages[f.Name.Stage] = true
+		have[f.Name] = true
+	}
+	// With expert parallelism EP is another name for the same processes, so
+	// its coordinate follows from the others and makes no grid of its own.
+	if top.EP >= 0 {
+		return nil
+	}
+	// A name can say anything: a grid far larger than the set is no layout.
+	if (top.TP+2)*(top.DP+2)*(top.PP+2) > 64*(len(s.Files)+64) || max(top.TP, top.DP, top.PP) > 1<<16 {
+		return nil
+	}
+	// Attention may be data-parallel within the tensor-parallel group: then TP
+	// counts all ranks, and DP follows from it.
+	perDP := 0
+	if top.DP > 0 {
+		perDP = s.ranksPerDP(top.TP)
+		if perDP > 0 {
+			top.TP = perDP*(top.DP+1) - 1
+		}
+	}
+	var holes []trace.FileName
+	for _, stage := range slices.Sorted(maps.Keys(stages)) {
+		for dp := min(top.DP, 0); dp <= top.DP; dp++ {
+			for pp := min(top.PP, 0); pp <= top.PP; pp++ {
+				for tp := min(top.TP, 0); tp <= top.TP; tp++ {
+					if perDP > 0 && tp/perDP != dp {
+						continue
+					}
+					n := trace.FileName{ID: s.ID, Rank: trace.Rank{TP: tp, DP: dp, PP: pp, EP: -1}, Stage: stage}
+					if !have[n] {
+						holes = append(holes, n)
+					}
+				}
+			}
+		}
+	}
+	return holes
+}
+
+// ranksPerDP is the number of TP ranks with one DP coordinate, if DP is the
+// same function of TP in all names; 0 if the two are independent.
+func (s *Set) ranksPerDP(most int) int {
+	for n := 1; n <= most+1; n++ {
+		if !slices.ContainsFunc(s.Files, func(f File) bool { return f.Named && !f.Name.Merged && f.Name.Rank.TP/n != f.Name.Rank.DP }) {
+			return n
+		}
+	}
+	return 0
+}

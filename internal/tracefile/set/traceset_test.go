@@ -1,0 +1,151 @@
+package set
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dir makes empty files, each a minute younger than the one before.
+func dir(t *testing.T, names ...string) string {
+	t.Helper()
+	d := t.TempDir()
+	for i, n := range names {
+		path := filepath.Join(d, n)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(1_700_000_000, 0).Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// brief writes sets as "ID: file file; ID: …".
+func brief(sets []Set) string {
+	var parts []string
+	for _, s := range sets {
+		var files []string
+		for _, f := range s.Files {
+			files = append(files, filepath.Base(f.Path))
+		}
+		parts = append(parts, s.ID+": "+strings.Join(files, " "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  string
+		notes []string // parts of the notes of the first set
+	}{
+		{"ranks in order", []string{"7-TP-1.trace.json.gz", "7-TP-10.trace.json.gz", "7-TP-2.trace.json.gz", "7-TP-0.trace.json.gz"},
+			"7: 7-TP-0.trace.json.gz 7-TP-1.trace.json.gz 7-TP-2.trace.json.gz 7-TP-10.trace.json.gz", nil},
+		{"the newest window first", []string{"9-TP-0.trace.json.gz", "5-TP-0.trace.json.gz", "5-TP-1.trace.json.gz"},
+			"5: 5-TP-0.trace.json.gz 5-TP-1.trace.json.gz; 9: 9-TP-0.trace.json.gz", nil},
+		{"prefixes are part of the window", []string{"a-7-TP-0.trace.json", "b-7-TP-0.trace.json"},
+			"b-7: b-7-TP-0.trace.json; a-7: a-7-TP-0.trace.json", nil},
+		{"coordinates", []string{"7-TP-1-DP-1.trace.json", "7-TP-0-DP-1.trace.json", "7-TP-1-DP-0.trace.json", "7-TP-0-DP-0.trace.json"},
+			"7: 7-TP-0-DP-0.trace.json 7-TP-1-DP-0.trace.json 7-TP-0-DP-1.trace.json 7-TP-1-DP-1.trace.json", nil},
+		{"stages side by side", []string{"7-TP-0-DECODE.trace.json", "7-TP-0-EXTEND.trace.json"},
+			"7: 7-TP-0-DECODE.trace.json 7-TP-0-EXTEND.trace.json", nil},
+		{"a merged file beside its parts", []string{"7-TP-0.trace.json.gz", "merged-7.trace.json.gz"},
+			"7: 7-TP-0.trace.json.gz", []string{"a merged file"}},
+		{"a merged file alone", []string{"merged-7.trace.json.gz"}, "7: merged-7.trace.json.gz", nil},
+		{"graph captures", []string{"7-TP-0.trace.json.gz", "cuda_graph_capture-7-TP-0.trace.json.gz"},
+			"7: 7-TP-0.trace.json.gz", []string{"a CUDA graph capture"}},
+		{"other JSON", []string{"7-TP-0.trace.json.gz", "truth.json", "notes.txt", "x.json.gz"}, "7: 7-TP-0.trace.json.gz", nil},
+		{"torch's handler", []string{"w_rank0.1700000000000000000.pt.trace.json", "w_rank1.1700000000000000123.pt.trace.json"},
+			"w: w_rank0.1700000000000000000.pt.trace.json w_rank1.1700000000000000123.pt.trace.json", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sets, err := Find([]string{dir(t, c.files...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := brief(sets); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			for _, w := range c.notes {
+				found := false
+				for _, n := range sets[0].Notes {
+					found = found || strings.Contains(n.Text, w)
+				}
+				if !found {
+					t.Errorf("no note of %q: %v", w, sets[0].Notes)
+				}
+			}
+			if len(sets[0].Notes) != len(c.notes) {
+				t.Errorf("notes %v, want %d", sets[0].Notes, len(c.notes))
+			}
+		})
+	}
+}
+
+// TestFindNamed takes files as they are given, whatever their names.
+func TestFindNamed(t *testing.T) {
+	d := dir(t, "merged-7.trace.json", "odd.json")
+	odd, merged := filepath.Join(d, "odd.json"), filepath.Join(d, "merged-7.trace.json")
+	sets, err := Find([]string{odd, merged, odd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := brief(sets); got != "odd: odd.json; 7: merged-7.trace.json" {
+		t.Error(got)
+	}
+	if n := sets[0].Notes; len(n) != 1 || n[0].Text != "given twice, read once" {
+		t.Errorf("notes %v", n)
+	}
+}
+
+func TestFindNothing(t *testing.T) {
+	if _, err := Find([]string{dir(t)}); !errors.Is(err, ErrNone) {
+		t.Errorf("an empty directory: %v", err)
+	}
+	if _, err := Find([]string{dir(t, "truth.json")}); !errors.Is(err, ErrNone) {
+		t.Errorf("no trace in it: %v", err)
+	}
+	if _, err := Find([]string{filepath.Join(t.TempDir(), "gone")}); err == nil || errors.Is(err, ErrNone) {
+		t.Errorf("no such directory: %v", err)
+	}
+}
+
+func TestHoles(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  []string
+	}{
+		{"whole", []string{"7-TP-0.trace.json", "7-TP-1.trace.json"}, nil},
+		{"one", []string{"7-TP-0.trace.json", "7-TP-2.trace.json"}, []string{"TP01"}},
+		{"the first", []string{"7-TP-1.trace.json"}, []string{"TP00"}},
+		{"of a grid", []string{"7-TP-0-DP-0.trace.json", "7-TP-1-DP-0.trace.json", "7-TP-1-DP-1.trace.json"}, []string{"TP00-DP01"}},
+		{"data-parallel attention", []string{"7-TP-0-DP-0.trace.json", "7-TP-1-DP-0.trace.json", "7-TP-2-DP-1.trace.json", "7-TP-3-DP-1.trace.json"}, nil},
+		{"one rank each", []string{"7-TP-0-DP-0.trace.json", "7-TP-1-DP-1.trace.json"}, nil},
+		{"of data-parallel attention", []string{"7-TP-0-DP-0.trace.json", "7-TP-1-DP-0.trace.json", "7-TP-2-DP-1.trace.json"}, []string{"TP03-DP01"}},
+		{"of one stage", []string{"7-TP-0-DECODE.trace.json", "7-TP-1-DECODE.trace.json", "7-TP-0-EXTEND.trace.json"}, []string{"TP01 EXTEND"}},
+		{"expert parallel", []string{"7-TP-0-EP-0.trace.json", "7-TP-3-EP-3.trace.json"}, nil},
+		{"no names", []string{"a.trace.json"}, nil},
+		{"no layout", []string{"7-TP-999999999.trace.json"}, nil},
+	} {
+		sets, err := Find([]string{dir(t, c.files...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range sets[0].Holes() {
+			got = append(got, strings.TrimSpace(h.Rank.String()+" "+h.Stage))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package handover
-
-import "os/exec"
-
-func ends(*exec.Cmd) {}
