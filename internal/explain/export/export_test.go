@@ -312,7 +312,7 @@ func number(t *testing.T, s string) int64 {
 
 func realSet(t testing.TB, name string) set.Set {
 	t.Helper()
-	return find(t, filepath.Join("..", "..", "testdata", "traces", name))
+	return find(t, filepath.Join("..", "..", "..", "testdata", "traces", name))
 }
 
 func find(t testing.TB, paths ...string) set.Set {

@@ -60,7 +60,7 @@ type answers struct{ Prompts, Tokens [][]int32 }
 // reference is a model with its answers.
 func reference(t *testing.T, model string) (dir string, want answers) {
 	t.Helper()
-	dir = filepath.Join("..", "engine", "model", "testdata", model)
+	dir = filepath.Join("..", "..", "engine", "model", "testdata", model)
 	data, err := os.ReadFile(filepath.Join(dir, "reference.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &want)

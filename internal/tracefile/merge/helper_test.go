@@ -73,7 +73,7 @@ func find(t *testing.T, paths ...string) set.Set {
 
 // testSet is a set of real files in the repository.
 func testSet(t *testing.T, name string) set.Set {
-	return find(t, filepath.Join("..", "..", "testdata", "traces", name))
+	return find(t, filepath.Join("..", "..", "..", "testdata", "traces", name))
 }
 
 // write makes files NAME: TEXT and gives their paths.

@@ -20,7 +20,7 @@ func TestPerfettoImports(t *testing.T) {
 	if ui == "" {
 		t.Skip("PFTRACE_UI is not set: the directory of a Perfetto UI with trace_processor (see internal/tracefile/pftrace)")
 	}
-	sets, err := set.Find([]string{filepath.Join("..", "..", "testdata", "traces", "graphs")})
+	sets, err := set.Find([]string{filepath.Join("..", "..", "..", "testdata", "traces", "graphs")})
 	if err != nil {
 		t.Fatal(err)
 	}
