@@ -99,7 +99,10 @@ var arrows = []struct {
 	{"trace", nil},
 }
 
-func TestArrows(t *testing.T) {
+// importsOf are the packages of this module that each of them imports outside
+// its tests, by their paths in the module.
+func importsOf(t *testing.T) map[string]map[string]bool {
+	t.Helper()
 	root := ".."
 	imports := map[string]map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -138,6 +141,11 @@ func TestArrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return imports
+}
+
+func TestArrows(t *testing.T) {
+	imports := importsOf(t)
 	place := map[string]int{}
 	for i, a := range arrows {
 		place[a.pkg] = i
