@@ -5,18 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/waits"
-	"github.com/stepscope/stepscope/internal/tracefile/read"
-	"github.com/stepscope/stepscope/internal/tracefile/set"
-	"github.com/stepscope/stepscope/trace"
+	"github.com/stepscope/stepscope/internal/explain/window"
 )
 
 // analyzeCmd is "analyze".
@@ -104,7 +99,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	r, err := explain.Prepare(capture.traces, rules).Analyze(capture.options())
+	r, err := explain.Prepare(capture.Traces, rules).Analyze(capture.Options())
 	if err != nil {
 		return err
 	}
@@ -114,10 +109,10 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		if len(servers) == 1 {
 			role = servers[0].Role
 		}
-		one := waits.NewServer("", role, capture.traces)
+		one := waits.NewServer("", role, capture.Traces)
 		if joined, err = e.join(run, []*waits.Server{one}, lateSteps(r)); err != nil { // the findings stand
-			e.warn("what the requests waited for is not known: %v", err)
-			e.incomplete()
+			e.Warn("what the requests waited for is not known: %v", err)
+			e.Incomplete()
 		}
 	}
 	if c.HTML == "-" {
@@ -139,16 +134,16 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 }
 
 // read reads a window.
-func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*captured, error) {
-	in, err := c.of(in)
+func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*window.Capture, error) {
+	w, err := c.of(in)
 	if err != nil {
 		return nil, err
 	}
-	capture, err := e.readCapture(ctx, in, "analyze")
+	capture, err := w.Open(ctx, e.Console, "analyze")
 	if err != nil {
 		return nil, err
 	}
-	return capture, capture.set.NotAnInput(c.HTML)
+	return capture, capture.Set.NotAnInput(c.HTML)
 }
 
 // print writes a report for people.
@@ -169,7 +164,7 @@ func (c *analyzeCmd) page(e *env, path string, write func(io.Writer) error) erro
 	if err := atomicfile.Write(path, write); err != nil {
 		return writing(path, err)
 	}
-	e.warn("page written: %s", path)
+	e.Warn("page written: %s", path)
 	return nil
 }
 
@@ -179,72 +174,4 @@ func (c *analyzeCmd) rows() int {
 		return 0
 	}
 	return c.Top
-}
-
-// captured is one profiling window, read.
-type captured struct {
-	set     set.Set
-	traces  []*trace.Trace
-	missing []string // ranks that are promised and absent, or whose file gave nothing
-}
-
-// options are those of the window's analysis.
-func (c *captured) options() explain.Options {
-	return explain.Options{ID: c.set.ID, Missing: c.missing}
-}
-
-// readCapture reads a window for analysis. What is missing or broken is named
-// on stderr and makes the exit status say so.
-func (e *env) readCapture(ctx context.Context, in inputs, label string) (*captured, error) {
-	set, _, err := e.findSet(in)
-	if err != nil {
-		return nil, err
-	}
-	meter := e.meter(label, inputBytes(set))
-	opt := e.readOptions(in)
-	opt.Meter = meter
-	traces, failures, err := read.ReadSet(ctx, set, opt)
-	meter.Close()
-	if err != nil {
-		return nil, err
-	}
-	c := &captured{set: set, traces: traces}
-	if len(traces) == 0 && len(failures) == 1 {
-		return nil, fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
-	}
-	for _, f := range failures {
-		e.warn("%s: %v", f.Path, f.Err)
-		e.incomplete()
-		c.missing = append(c.missing, labelOf(f.Path))
-	}
-	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s: nothing could be read", strings.Join(in.Paths, ", "))
-	}
-	for _, t := range traces {
-		for _, n := range t.Notes {
-			// What a report of Nsight Systems lacks may be most of it.
-			if n.Severity == trace.Loss || n.Severity == trace.Warning && trace.ReportSuffix(t.Source.Path) != "" {
-				e.warnNote(t.Source.Path, n)
-			}
-			if n.Severity == trace.Loss {
-				e.incomplete()
-			}
-		}
-	}
-	missing := missingRanks(set)
-	e.warnMissing(missing)
-	for _, m := range missing {
-		c.missing = append(c.missing, m.Label)
-	}
-	slices.Sort(c.missing)
-	return c, nil
-}
-
-// labelOf is the rank in a file's name, or the name.
-func labelOf(path string) string {
-	base := filepath.Base(path)
-	if name, ok := trace.ParseFileName(base); ok {
-		return strings.TrimSpace(name.Rank.String() + " " + name.Stage)
-	}
-	return base
 }

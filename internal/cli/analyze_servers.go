@@ -143,8 +143,8 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 		x := explained{recorded: s}
 		if s.Queue != "" {
 			if x.Loads, err = readLoads(s.Queue); err != nil {
-				e.warn("%v: it is left out", err)
-				e.incomplete()
+				e.Warn("%v: it is left out", err)
+				e.Incomplete()
 			}
 		}
 		if !c.JSON {
@@ -157,8 +157,8 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 			case err != nil && (len(servers) == 1 || ctx.Err() != nil):
 				return nil, err
 			case err != nil:
-				e.warn("%s: %v", s.title(), err)
-				e.incomplete()
+				e.Warn("%s: %v", s.title(), err)
+				e.Incomplete()
 				x.report = nil
 			case x.idle:
 				idle++
@@ -167,7 +167,7 @@ func (c *analyzeCmd) each(ctx context.Context, e *env, rules *kernel.Rules, serv
 		out = append(out, x)
 	}
 	if idle > 0 && idle == tried {
-		e.missing("no server did anything while it was recorded: was there traffic?")
+		e.Lack("no server did anything while it was recorded: was there traffic?")
 	}
 	return out, nil
 }
@@ -196,12 +196,12 @@ func (c *analyzeCmd) one(ctx context.Context, e *env, rules *kernel.Rules, x *ex
 	if err != nil {
 		return err
 	}
-	w := explain.Prepare(capture.traces, rules)
+	w := explain.Prepare(capture.Traces, rules)
 	if x.Role != "" {
 		x.side = w.Server(cmp.Or(x.URL, x.Name), x.Loads)
 	}
 	if joins {
-		x.served = waits.NewServer(x.Name, x.Role, capture.traces)
+		x.served = waits.NewServer(x.Name, x.Role, capture.Traces)
 	}
 	if took, idle := w.Idle(); idle && n > 1 {
 		if x.idle = true; !c.JSON {
@@ -209,7 +209,7 @@ func (c *analyzeCmd) one(ctx context.Context, e *env, rules *kernel.Rules, x *ex
 		}
 		return nil
 	}
-	if x.report, err = w.Analyze(capture.options()); err == nil && !c.JSON {
+	if x.report, err = w.Analyze(capture.Options()); err == nil && !c.JSON {
 		err = c.print(e, x.report)
 	}
 	if err != nil {

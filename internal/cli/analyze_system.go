@@ -83,8 +83,8 @@ func (c *analyzeCmd) together(e *env, all []explained, window string) (*explain.
 	}
 	pd, err := explain.PrefillDecode(sides[0], sides[1])
 	if err != nil {
-		e.warn("prefill and decode servers cannot be compared: %v", err)
-		e.incomplete()
+		e.Warn("prefill and decode servers cannot be compared: %v", err)
+		e.Incomplete()
 		return nil, nil
 	}
 	page := c.HTML
@@ -140,8 +140,8 @@ func (c *analyzeCmd) servers(ctx context.Context, e *env, rules *kernel.Rules, r
 	var joined *waits.Result
 	if run != nil && !c.Markdown {
 		if joined, err = e.joinServers(run, all); err != nil {
-			e.warn("what the requests waited for is not known: %v", err)
-			e.incomplete()
+			e.Warn("what the requests waited for is not known: %v", err)
+			e.Incomplete()
 		}
 	}
 	switch {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -315,7 +314,7 @@ func TestBatchesInterrupted(t *testing.T) {
 			results := filepath.Join(t.TempDir(), "r.jsonl")
 			ctx, cancel := context.WithCancel(t.Context())
 			out := &stopAt{text: c.at, stop: cancel}
-			e := &env{stdin: strings.NewReader(""), stdout: out, stderr: out, now: time.Now}
+			e := newEnv(strings.NewReader(""), out, out)
 			args := append(append([]string{"bench"}, strings.Fields(c.args)...), "--model", "builtin:llama-tiny", "--result-filename", results)
 			if status := e.main(ctx, args); status != exitInterrupted || !strings.Contains(out.String(), c.want) || !strings.HasSuffix(out.String(), "stepscope: interrupted\n") {
 				t.Errorf("status %d\n%s", status, out)

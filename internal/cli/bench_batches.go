@@ -31,7 +31,7 @@ func (e *env) kept(ctx context.Context, b *experiment.Batches, err error) error 
 		err = errors.Join(err, fmt.Errorf("the run was not kept whole: %w", failed))
 	}
 	if run != nil && b.Kept() {
-		e.warn("run kept: %s", run.Dir())
+		e.Warn("run kept: %s", run.Dir())
 	}
 	return err
 }

@@ -166,7 +166,7 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, fu
 		c.MaxRunningRequests = max(c.MaxRunningRequests, (most-1)/c.DP+1)
 	}
 	c.MaxQueuedRequests = max(c.MaxQueuedRequests, most)
-	s, err := startEmbedded(ctx, c.ModelArgs, most, e.line)
+	s, err := startEmbedded(ctx, c.ModelArgs, most, e.Line)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +189,7 @@ func (c *batchServerCmd) data(ctx context.Context, e *env, s *batch.Server) (*ba
 		Note: func(text string) {
 			if !said[text] {
 				said[text] = true
-				e.line(text)
+				e.Line(text)
 			}
 		},
 	}

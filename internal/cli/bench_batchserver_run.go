@@ -62,7 +62,7 @@ func (b *batchBench) run(ctx context.Context) error {
 		if text := b.server.Skip(b.data.Lengths(bc), c.MultiBatch); text != "" {
 			fmt.Fprintln(b.env.stdout, text)
 			b.keep.Note(strings.Trim(text, "="))
-			b.env.incomplete()
+			b.env.Incomplete()
 			continue
 		}
 		cases = append(cases, bc)
@@ -133,7 +133,7 @@ func (b *batchBench) profile(ctx context.Context, cases []batch.Case) error {
 		}
 		if err != nil {
 			b.keep.Note(fmt.Sprintf("the traces of %s may be missing: %v", windowName(bc), err))
-			b.env.missing("batch size %d, input_len %d: Error profiling, some profile traces may not be dumped: %v", bc.Batch, bc.Input, err)
+			b.env.Lack("batch size %d, input_len %d: Error profiling, some profile traces may not be dumped: %v", bc.Batch, bc.Input, err)
 		}
 		if r == nil {
 			continue
@@ -161,7 +161,7 @@ func (b *batchBench) profileOne(ctx context.Context, bc batch.Case) (*batch.Serv
 	}
 	var session *torch.Session
 	start := func() error {
-		session, err = torch.Start(ctx, []torch.Target{{URL: b.server.URL, Header: b.server.Header}}, w, torch.Options{Now: b.env.now, Log: b.env.line})
+		session, err = torch.Start(ctx, []torch.Target{{URL: b.server.URL, Header: b.server.Header}}, w, torch.Options{Now: b.env.now, Log: b.env.Line})
 		if err == nil {
 			fmt.Fprintf(b.env.stdout, "Dump profiling traces to %s\n", filepath.Join(w.OutputDir, session.ID))
 		}
@@ -188,7 +188,7 @@ func (b *batchBench) profileOne(ctx context.Context, bc batch.Case) (*batch.Serv
 		return r, err
 	}
 	if res.Incomplete() {
-		b.env.incomplete()
+		b.env.Incomplete()
 	}
 	for _, s := range res.Servers {
 		fmt.Fprintf(b.env.stdout, "%s\n", strings.Join(s.Lines(), "\n"))

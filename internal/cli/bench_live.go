@@ -11,7 +11,7 @@ import (
 // every ten seconds, until the function it returns is called.
 func (e *env) showLoad(live *load.Live, total int) func() {
 	every, end := 10*time.Second, "\n"
-	if e.terminal {
+	if e.Terminal {
 		every, end = 250*time.Millisecond, "\x1b[K\r"
 	}
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -25,7 +25,7 @@ func (e *env) showLoad(live *load.Live, total int) func() {
 		for {
 			select {
 			case <-stop:
-				if e.terminal {
+				if e.Terminal {
 					fmt.Fprint(e.stderr, "\x1b[K")
 				}
 				return

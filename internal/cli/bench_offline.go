@@ -155,7 +155,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) (err error) {
 	keep.Add(res.batch(c.Profile))
 	for _, reason := range slices.Sorted(maps.Keys(g.failed)) {
 		keep.Note(fmt.Sprintf("%d requests failed: %s", g.failed[reason], reason))
-		e.missing("%d requests failed: %s", g.failed[reason], reason)
+		e.Lack("%d requests failed: %s", g.failed[reason], reason)
 	}
 	if runErr == nil {
 		err = errors.Join(err, out.add(res), out.Close())
@@ -215,7 +215,7 @@ func (c *offlineCmd) plan(ctx context.Context, e *env) (requests, warmup []workl
 	}
 	tok := workload.NewLocal(m.PlainTokenizer(), "the tokenizer of "+c.ModelPath)
 	spec := c.spec("")
-	spec.Note = e.line
+	spec.Note = e.Line
 	if requests, err = workload.Build(ctx, spec, tok); err != nil {
 		return nil, nil, err
 	}
@@ -256,7 +256,7 @@ func stopOffline(e *env, en *launch.Engine, dir, id string, keep *experiment.Bat
 		}
 	}
 	if res.Message != "" {
-		e.missing("%s: %s", filepath.Join(dir, id+"-*"), res.Message)
+		e.Lack("%s: %s", filepath.Join(dir, id+"-*"), res.Message)
 	}
 	return nil
 }

@@ -25,13 +25,13 @@ type offlineBackend struct {
 
 func (c *offlineCmd) open(ctx context.Context, e *env, n int) (*offlineBackend, error) {
 	if c.Backend == "runtime" {
-		s, err := startEmbedded(ctx, c.ModelArgs, n, e.line)
+		s, err := startEmbedded(ctx, c.ModelArgs, n, e.Line)
 		if err != nil {
 			return nil, err
 		}
 		return &offlineBackend{s.engine, s}, nil
 	}
-	en, err := launch.Load(ctx, c.ModelArgs, launch.Options{Log: e.line})
+	en, err := launch.Load(ctx, c.ModelArgs, launch.Options{Log: e.Line})
 	return &offlineBackend{engine: en}, err
 }
 

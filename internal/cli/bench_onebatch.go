@@ -112,7 +112,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer func() { err = e.kept(ctx, keep, err) }()
-	m, err := launch.Open(c.ModelArgs, e.line)
+	m, err := launch.Open(c.ModelArgs, e.Line)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	defer ranks.Close()
-	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: uint64(c.Seed), Out: e.stdout, Warn: e.missing}
+	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: uint64(c.Seed), Out: e.stdout, Warn: e.Lack}
 	fmt.Fprintln(e.stdout, "Warmup ...")
 	warm := cases[0]
 	warm.Output = min(32, warm.Output)
@@ -209,7 +209,7 @@ func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32, note f
 		if why := room.Skip(bc); why != "" {
 			fmt.Fprintln(e.stdout, why)
 			note(why)
-			e.incomplete()
+			e.Incomplete()
 			continue
 		}
 		fit = append(fit, bc)
@@ -283,10 +283,10 @@ func (c *oneBatchCmd) correct(ctx context.Context, e *env, texts []string) error
 	if texts == nil {
 		texts = []string{"The capital of France is", "The capital of the United Kindom is", "Today is a sunny day and I like"}
 	} else if n := c.BatchSize[0]; len(texts) > n {
-		e.warn("Custom input size (%d) is larger than batch_size (%d). Using the first %d prompts.", len(texts), n, n)
+		e.Warn("Custom input size (%d) is larger than batch_size (%d). Using the first %d prompts.", len(texts), n, n)
 		texts = texts[:n]
 	}
-	m, err := launch.Open(c.ModelArgs, e.line)
+	m, err := launch.Open(c.ModelArgs, e.Line)
 	if err != nil {
 		return err
 	}
@@ -305,18 +305,9 @@ func (c *oneBatchCmd) correct(ctx context.Context, e *env, texts []string) error
 		return err
 	}
 	defer ranks.Close()
-	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Out: e.stdout, Warn: e.missing}
+	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Out: e.stdout, Warn: e.Lack}
 	tok := m.PlainTokenizer()
 	return b.Check(ctx, batch.Correct{
 		Prompts: prompts, CutLen: c.CutLen, Output: bc.Output, Text: func(ids []int32) string { return tok.Decode(ids, false) },
 	})
-}
-
-// line prints a line about the engine.
-func (e *env) line(text string) { fmt.Fprintln(e.stderr, text) }
-
-// missing warns of something that the result lacks.
-func (e *env) missing(format string, args ...any) {
-	e.warn(format, args...)
-	e.incomplete()
 }

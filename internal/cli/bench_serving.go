@@ -183,7 +183,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if err := x.Store.Finish(status, err); err != nil {
 			return err
 		}
-		e.warn("run kept: %s", x.Store.Dir())
+		e.Warn("run kept: %s", x.Store.Dir())
 	}
 	if err == nil && out.Interrupted {
 		return ctx.Err()
@@ -205,7 +205,7 @@ func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) error {
 		return errors.New("no request succeeded")
 	}
 	if m.Summary.Completed < m.Summary.Requests || out.Capture != nil && (out.Capture.Err != nil || out.Capture.Result != nil && out.Capture.Incomplete()) {
-		e.incomplete()
+		e.Incomplete()
 	}
 	if h := m.Run.Health; c.Strict && h.Verdict != "clean" {
 		return fmt.Errorf("the client's timing is %s: %v", h.Verdict, h.Evidence)
@@ -247,7 +247,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		},
 		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
 		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
-		Log: e.logger(),
+		Log: e.Line,
 	}
 	for _, h := range c.Header {
 		if name, value, ok := strings.Cut(h, "="); ok {
@@ -349,7 +349,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.BenchHTML(w, b) }); err != nil {
 			return writing(c.HTML, err)
 		}
-		e.warn("page written: %s", c.HTML)
+		e.Warn("page written: %s", c.HTML)
 	}
 	if c.JSON || out.Capture == nil || out.Capture.Result == nil {
 		return nil
@@ -363,7 +363,7 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
 	}
 	if err == nil {
-		e.warn("result appended to %s", c.out.f.Name())
+		e.Warn("result appended to %s", c.out.f.Name())
 	}
 	return err
 }
@@ -376,8 +376,8 @@ func (e *env) explainServers(ctx context.Context, res *torch.Result) error {
 	all, err := c.each(ctx, e, nil, recordedBy(res), false)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.warn("%s: %v", res.Servers[0].URL, err)
-			e.incomplete()
+			e.Warn("%s: %v", res.Servers[0].URL, err)
+			e.Incomplete()
 		}
 		return nil
 	}

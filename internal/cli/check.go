@@ -26,29 +26,30 @@ Examples:
 
 // Run checks.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
-	set, missing, err := e.findSet(c.inputs)
+	in := c.input()
+	window, missing, err := in.Choose(e.Console)
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, c.inputs, set)
+	text, err := e.asText(ctx, in.Read, window)
 	if err != nil {
 		return err
 	}
-	defer text.close()
-	meter := e.meter("check", inputBytes(text.Set))
+	defer text.Close()
+	meter := e.Meter("check", text.Bytes())
 	rep, err := check.Check(ctx, text.Set, missing, meter)
 	meter.Close()
 	if err != nil {
 		return err
 	}
 	for i := range rep.Files {
-		rep.Files[i].Path = text.told(rep.Files[i].Path)
+		rep.Files[i].Path = text.Told(rep.Files[i].Path)
 	}
 	for i := range rep.Notes {
-		rep.Notes[i] = text.told(rep.Notes[i])
+		rep.Notes[i] = text.Told(rep.Notes[i])
 	}
 	if rep.Incomplete() {
-		e.incomplete()
+		e.Incomplete()
 	}
 	if c.JSON {
 		err = e.printJSON(struct {

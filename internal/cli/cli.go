@@ -11,14 +11,15 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"github.com/stepscope/stepscope/trace"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/tracefile/kineto"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // The exit statuses, the same for every verb.
@@ -33,35 +34,23 @@ const (
 
 // env is what a verb may touch of the world.
 type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	now            func() time.Time
-	// terminal: stderr is one, so progress may be drawn on it.
-	terminal bool
-	args     []string // the command line, its flags written out
-	verb     string   // "trace merge", for the hint after a wrong use
-	// status is what Main returns when a verb ends without error.
-	status int
+	stdin             io.Reader
+	stdout, stderr    io.Writer
+	now               func() time.Time
+	*progress.Console          // writes to stderr, and knows whether the result is whole
+	args              []string // the command line, its flags written out
+	verb              string   // "trace merge", for the hint after a wrong use
+	status            int      // of the program that a verb has run, if it ends without error
 	// report stands in for the reader of reports of Nsight Systems, in tests.
-	report func(ctx context.Context, path string) ([]*trace.Trace, error)
+	report kineto.ReadFile
 }
 
-// incomplete marks the result as usable but not whole (exit status 3).
-func (e *env) incomplete() { e.status = max(e.status, exitIncomplete) }
-
-// warn prints one line for people on stderr.
-func (e *env) warn(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "stepscope: "+format+"\n", args...)
-}
-
-// logger prints lines on stderr; any goroutine may call it.
-func (e *env) logger() func(line string) {
-	var mu sync.Mutex
-	return func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintln(e.stderr, line)
+func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now, Console: &progress.Console{W: stderr}}
+	if f, ok := stderr.(*os.File); ok {
+		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 	}
+	return e
 }
 
 // usageError is the user's mistake in flags or arguments.
@@ -103,11 +92,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// A second interrupt ends at once: after the first, signals have their
 	// usual effect again. Not before sentTwice: that is no second one.
 	context.AfterFunc(ctx, func() { time.AfterFunc(sentTwice, stop) })
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
-	if f, ok := stderr.(*os.File); ok {
-		e.terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-	}
-	return e.main(ctx, args)
+	return newEnv(stdin, stdout, stderr).main(ctx, args)
 }
 
 func (e *env) main(ctx context.Context, args []string) (status int) {
@@ -157,21 +142,24 @@ func given(k *kong.Context, name string) bool {
 // exit turns a verb's error into text and status.
 func (e *env) exit(ctx context.Context, err error) int {
 	var usage usageError
+	var unknown *set.IDError
 	switch {
+	case err == nil && e.Lacks():
+		return max(e.status, exitIncomplete)
 	case err == nil:
 		return e.status
 	case errors.Is(err, errRegression):
 		return exitRegression
 	case ctx.Err() != nil:
-		e.warn("interrupted")
+		e.Warn("interrupted")
 		return exitInterrupted
-	case errors.As(err, &usage):
-		e.warn("%v", err)
+	case errors.As(err, &usage), errors.As(err, &unknown):
+		e.Warn("%v", err)
 		fmt.Fprintf(e.stderr, "  hint: %s --help\n", strings.TrimSpace("stepscope "+e.verb))
 		return exitUsage
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader of our output has gone; nobody to tell
 	}
-	e.warn("%v", err)
+	e.Warn("%v", err)
 	return exitFailed
 }

@@ -61,29 +61,31 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		}
 		opt.OnlyA, opt.OnlyB = rankLabel(a), rankLabel(b)
 	}
-	inA, inB, err := c.sides()
+	sideA, sideB, err := c.sides()
 	if err != nil {
 		return err
 	}
-	if inA, err = c.of(inA); err != nil {
+	inA, err := c.of(sideA)
+	if err != nil {
 		return err
 	}
-	inB.read = inA.read
 	if opt.Rules, err = c.rules(); err != nil {
 		return err
 	}
-	a, err := e.readCapture(ctx, inA, "read A")
+	a, err := inA.Open(ctx, e.Console, "read A")
 	if err != nil {
 		return err
 	}
 	b := a
-	if len(inB.Paths) > 0 {
-		if b, err = e.readCapture(ctx, inB, "read B"); err != nil {
+	if len(sideB.Paths) > 0 {
+		inB := *inA
+		inB.Paths, inB.ID = sideB.Paths, sideB.ProfileID
+		if b, err = inB.Open(ctx, e.Console, "read B"); err != nil {
 			return err
 		}
 	}
-	opt.IDA, opt.IDB = a.set.ID, b.set.ID
-	result, err := explain.Compare(a.traces, b.traces, opt)
+	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
+	result, err := explain.Compare(a.Traces, b.Traces, opt)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func (e *env) readLoad(r *runs.Run) (bench.Load, error) {
 	at, seen := 0, map[place]bool{}
 	for rec, err := range r.Records() {
 		if errors.Is(err, runs.ErrCut) {
-			e.warn("%v", err)
-			e.incomplete()
+			e.Warn("%v", err)
+			e.Incomplete()
 			break
 		}
 		if err != nil {
@@ -169,8 +169,8 @@ func (e *env) readBatches(r *runs.Run) (bench.Batches, error) {
 	var err error
 	out.Batches, err = r.Batches()
 	if errors.Is(err, runs.ErrCut) {
-		e.warn("%v", err)
-		e.incomplete()
+		e.Warn("%v", err)
+		e.Incomplete()
 		err = nil
 	}
 	return out, err
@@ -206,7 +206,7 @@ func (c *compareCmd) compared(e *env, a, b *runs.Run, result *bench.Comparison) 
 		return err
 	}
 	if len(tracesOf(a)) > 0 && len(tracesOf(b)) > 0 && filepath.Base(tracesAt(a)) == filepath.Base(tracesAt(b)) {
-		e.warn("both runs have traces: stepscope compare %s %s compares those", tracesAt(a), tracesAt(b))
+		e.Warn("both runs have traces: stepscope compare %s %s compares those", tracesAt(a), tracesAt(b))
 	}
 	if len(result.Regressions) > 0 {
 		return errRegression

@@ -52,19 +52,20 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
-	found, missing, err := e.findSet(c.inputs)
+	in := c.input()
+	found, missing, err := in.Choose(e.Console)
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, c.inputs, found)
+	text, err := e.asText(ctx, in.Read, found)
 	if err != nil {
 		return err
 	}
-	defer text.close()
-	set := text.Set
-	single := len(set.Files) == 1 || c.Merge
+	defer text.Close()
+	window := text.Set
+	single := len(window.Files) == 1 || c.Merge
 	if !single {
-		if err := c.needsDir(len(set.Files)); err != nil {
+		if err := c.needsDir(len(window.Files)); err != nil {
 			return err
 		}
 	}
@@ -72,33 +73,33 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	// Asked before the work, as the place is.
 	var out string
 	if single {
-		usual := c.name(set, 0)
+		usual := c.name(window, 0)
 		if c.Merge {
-			usual = merge.OutputName(c.id(set), ".trace.json.gz")
+			usual = set.OutputName(c.id(window), ".trace.json.gz")
 		}
 		if out, err = target(c.Out, dir, usual); err != nil {
 			return err
 		}
 	} else if out = c.Out; out == "" {
-		out = filepath.Join(dir, c.id(set))
+		out = filepath.Join(dir, c.id(window))
 	}
 	if single {
-		if err := text.notAnInput(out); err != nil {
+		if err := text.NotAnInput(out); err != nil {
 			return err
 		}
 	}
-	meter := e.meter("cut", 2*inputBytes(set))
+	meter := e.Meter("cut", 2*window.Bytes())
 	var r *redact.Redactor
 	if c.Redact {
 		r = redactor(c.KeepNames)
 		missing = nil // paths of this machine: said on stderr
 	}
-	p, results, err := c.cut(ctx, e, set, w, out, r, merge.Options{Meter: meter, Missing: missing})
+	p, results, err := c.cut(ctx, e, window, w, out, r, merge.Options{Meter: meter, Missing: missing})
 	meter.Close()
 	if p != nil && ctx.Err() == nil {
 		for _, why := range p.Lacks {
-			e.warn("%s", text.told(why))
-			e.incomplete()
+			e.Warn("%s", text.Told(why))
+			e.Incomplete()
 		}
 	}
 	if errors.Is(err, cut.ErrNothing) {
@@ -108,20 +109,20 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 		return writing(out, err)
 	}
 	for _, res := range results {
-		e.warnProblems(res.Files, set.Files)
+		window.SayProblems(e.Console, res.Files)
 	}
 	return c.report(e, results, r)
 }
 
 // cut writes one file of all ranks, or one file a rank.
-func (c *cutCmd) cut(ctx context.Context, e *env, set set.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
-	p, err := cut.New(ctx, set, w, opt.Meter, r)
+func (c *cutCmd) cut(ctx context.Context, e *env, window set.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
+	p, err := cut.New(ctx, window, w, opt.Meter, r)
 	if err != nil {
 		return p, nil, err
 	}
 	one := func(path string) (res *merge.Result, err error) {
 		opt.Plain = strings.HasSuffix(path, ".json")
-		opt.ProfileID = c.id(set)
+		opt.ProfileID = c.id(window)
 		switch {
 		case c.Merge && r != nil:
 			return c.mergeRedacted(ctx, p, path, opt)
@@ -139,7 +140,7 @@ func (c *cutCmd) cut(ctx context.Context, e *env, set set.Set, w cut.Window, out
 			return err
 		})
 		return p, results, err
-	case c.Merge || len(set.Files) == 1:
+	case c.Merge || len(window.Files) == 1:
 		res, err := one(out)
 		return p, append(results, res), err
 	}
@@ -172,18 +173,18 @@ func (c *cutCmd) needsDir(ranks int) error {
 }
 
 // id is what the outputs share in their names.
-func (c *cutCmd) id(set set.Set) string {
+func (c *cutCmd) id(window set.Set) string {
 	if c.Redact {
-		return redactedID(set.ID)
+		return redactedID(window.ID)
 	}
-	return "cut-" + set.ID
+	return "cut-" + window.ID
 }
 
 // name is what the window of a rank's file is called.
-func (c *cutCmd) name(set set.Set, i int) string {
-	f := set.Files[i]
+func (c *cutCmd) name(window set.Set, i int) string {
+	f := window.Files[i]
 	if c.Redact {
-		return redactedName(set, i).String()
+		return redactedName(window, i).String()
 	}
 	base := filepath.Base(f.Path)
 	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"

@@ -129,7 +129,7 @@ func (c *demoCmd) measure(ctx context.Context, e *env, srv *client.Server, run *
 		},
 		Store: run, Log: func(string) {},
 	}
-	if e.terminal {
+	if e.Terminal {
 		x.Show = e.showLoad
 	}
 	fmt.Fprintf(e.stderr, "Sending %d requests, and recording %d forward steps of all ranks meanwhile …\n", spec.N, demoSteps)
@@ -148,8 +148,8 @@ func (c *demoCmd) explain(ctx context.Context, e *env, run *runs.Run, out *exper
 		return err
 	}
 	for _, f := range failures {
-		e.warn("%s: %v", f.Path, f.Err)
-		e.incomplete()
+		e.Warn("%s: %v", f.Path, f.Err)
+		e.Incomplete()
 	}
 	r, err := explain.Analyze(traces, explain.Options{ID: sets[0].ID, Missing: sr.Missing})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func run(t *testing.T, ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, now: time.Now}
+	e := newEnv(strings.NewReader(""), &out, &errs)
 	status = e.main(ctx, args)
 	return status, out.String(), errs.String()
 }
@@ -128,7 +128,7 @@ func TestBenchServing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)
 	var b bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard, now: time.Now}
+	e := newEnv(strings.NewReader(""), &b, io.Discard)
 	status = e.main(ctx, []string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "8", "--random-output", "8", "--num-prompts", "4000", "--request-rate", "20", "--disable-tqdm"})
 	if status != exitInterrupted || !strings.Contains(b.String(), "Serving Benchmark Result") {
 		t.Errorf("status %d:\n%s", status, b.String())

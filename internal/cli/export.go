@@ -45,29 +45,29 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	set, _, err := e.findSet(in)
+	window, _, err := in.Choose(e.Console)
 	if err != nil {
 		return err
 	}
-	out, err := target(c.Out, filepath.Dir(set.Files[0].Path), export.OutputName(set.ID, format))
+	out, err := target(c.Out, filepath.Dir(window.Files[0].Path), export.OutputName(window.ID, format))
 	if err != nil {
 		return err
 	}
 	start := e.now()
-	opt := export.Options{Read: e.readOptions(in)}
-	opt.Read.Meter = e.meter("export", inputBytes(set))
+	opt := export.Options{Read: in.Read}
+	opt.Read.Meter = e.Meter("export", window.Bytes())
 	var res *export.Result
 	if out == "-" {
-		res, err = export.To(ctx, set, e.stdout, format, opt)
+		res, err = export.To(ctx, window, e.stdout, format, opt)
 	} else {
-		res, err = export.File(ctx, set, out, format, opt)
+		res, err = export.File(ctx, window, out, format, opt)
 	}
 	opt.Read.Meter.Close()
 	if errors.Is(err, export.ErrNothing) && len(res.Failed) == 1 {
 		return fmt.Errorf("%s: %s", res.Failed[0].File, res.Failed[0].Reason)
 	}
 	if res != nil && ctx.Err() == nil {
-		e.exportNotes(res, set.Files)
+		e.exportNotes(res, &window)
 	}
 	if err != nil {
 		if errors.Is(err, export.ErrNothing) {
@@ -75,9 +75,9 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 		}
 		return writing(out, err)
 	}
-	e.warnMissing(missingRanks(set))
+	set.SayMissing(e.Console, window.Missing())
 	if res.Incomplete() {
-		e.incomplete()
+		e.Incomplete()
 	}
 	seconds := e.now().Sub(start).Seconds()
 	switch {
@@ -121,14 +121,14 @@ func (c *exportCmd) format() (export.Format, error) {
 }
 
 // exportNotes names on stderr what is not in the table, or doubtful.
-func (e *env) exportNotes(res *export.Result, files []set.File) {
+func (e *env) exportNotes(res *export.Result, window *set.Set) {
 	for _, f := range res.Failed {
-		e.warn("%s: %s", f.File, f.Reason)
+		e.Warn("%s: %s", f.File, f.Reason)
 	}
 	for i := range res.Ranks {
 		for _, n := range res.Ranks[i].Notes {
 			if n.Severity >= trace.Warning {
-				e.warnNote(pathOf(n.Source, files), n)
+				set.SayNote(e.Console, window.PathOf(n.Source), n)
 			}
 		}
 	}

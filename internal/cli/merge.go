@@ -45,11 +45,11 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	set, missing, err := e.findSet(in)
+	window, missing, err := in.Choose(e.Console)
 	if err != nil {
 		return err
 	}
-	out, err := target(c.Out, filepath.Dir(set.Files[0].Path), merge.OutputName(set.ID, c.suffix()))
+	out, err := target(c.Out, filepath.Dir(window.Files[0].Path), set.OutputName(window.ID, c.suffix()))
 	if err != nil {
 		return err
 	}
@@ -57,31 +57,31 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
 	start := e.now()
-	text, err := e.asText(ctx, in, set)
+	text, err := e.asText(ctx, in.Read, window)
 	if err != nil {
 		return err
 	}
-	defer text.close()
-	if err := text.notAnInput(out); err != nil {
+	defer text.Close()
+	if err := text.NotAnInput(out); err != nil {
 		return err
 	}
-	set = text.Set
-	meter := e.meter("merge", inputBytes(set))
+	window = text.Set
+	meter := e.Meter("merge", window.Bytes())
 	opt := merge.Options{
-		ProfileID: set.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
+		ProfileID: window.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
 		Plain: strings.HasSuffix(out, ".json"), Meter: meter,
 	}
 	if err := c.filter(&opt); err != nil {
 		meter.Close()
 		return err
 	}
-	res, err := c.write(ctx, e, set, out, opt)
+	res, err := c.write(ctx, e, window, out, opt)
 	meter.Close()
 	if errors.Is(err, merge.ErrNothing) && len(res.Files) == 1 && res.Files[0].Problem != nil {
-		return fmt.Errorf("%s: %v", pathOf(res.Files[0].File, set.Files), res.Files[0].Problem)
+		return fmt.Errorf("%s: %v", window.PathOf(res.Files[0].File), res.Files[0].Problem)
 	}
 	if res != nil && ctx.Err() == nil {
-		e.warnProblems(res.Files, set.Files)
+		window.SayProblems(e.Console, res.Files)
 	}
 	if errors.Is(err, merge.ErrNothing) {
 		return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
@@ -89,9 +89,9 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return writing(out, err)
 	}
-	e.warnMissing(res.Missing)
+	set.SayMissing(e.Console, res.Missing)
 	for _, n := range res.Notes {
-		e.warn("%s", n)
+		e.Warn("%s", n)
 	}
 	seconds := e.now().Sub(start).Seconds()
 	switch {
@@ -133,20 +133,20 @@ func (c *mergeCmd) suffix() string {
 }
 
 // write merges into the file, or to stdout.
-func (c *mergeCmd) write(ctx context.Context, e *env, set set.Set, out string, opt merge.Options) (res *merge.Result, err error) {
+func (c *mergeCmd) write(ctx context.Context, e *env, window set.Set, out string, opt merge.Options) (res *merge.Result, err error) {
 	switch {
 	case c.Format == "pftrace" && out == "-":
 		err = e.throughFile("out.pftrace", func(path string) (err error) {
-			res, err = merge.Perfetto(ctx, set, path, opt)
+			res, err = merge.Perfetto(ctx, window, path, opt)
 			return err
 		})
 		return res, err
 	case c.Format == "pftrace":
-		return merge.Perfetto(ctx, set, out, opt)
+		return merge.Perfetto(ctx, window, out, opt)
 	case out == "-":
-		return merge.To(ctx, set, e.stdout, opt)
+		return merge.To(ctx, window, e.stdout, opt)
 	}
-	return merge.File(ctx, set, out, opt)
+	return merge.File(ctx, window, out, opt)
 }
 
 // categories are those of Kineto's files.

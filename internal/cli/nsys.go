@@ -227,7 +227,7 @@ func (c *nsysSessionsCmd) Run(ctx context.Context, e *env) error {
 		}{1, out})
 	}
 	if len(rows) == 0 {
-		e.warn("no nsys session runs here; start a program with: stepscope nsys run -- COMMAND")
+		e.Warn("no nsys session runs here; start a program with: stepscope nsys run -- COMMAND")
 		return nil
 	}
 	return e.columns([]string{"SESSION", "ID", "STATE", "AGE", "PID", "WINDOWS", "RUN"}, rows)

@@ -51,7 +51,7 @@ func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
 			if len(c.Reports) == 1 || ctx.Err() != nil {
 				return err
 			}
-			e.warn("%v", err)
+			e.Warn("%v", err)
 			failed++
 			continue
 		}
@@ -67,7 +67,7 @@ func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
 	case failed == len(c.Reports):
 		return fmt.Errorf("none of %d reports was exported", failed)
 	case failed > 0:
-		e.incomplete()
+		e.Incomplete()
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	l := &nsys.Launch{
 		Tool: tool, Range: c.CaptureRange, NVTX: c.NVTXCapture, Delay: time.Duration(c.Delay), Duration: time.Duration(c.Duration),
 		Output: output, Options: c.options(), Mode: c.mode(), Session: c.Session, Command: c.Command,
-		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Log: func(line string) { e.warn("%s", line) }, Patience: reportPatience,
+		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Log: func(line string) { e.Warn("%s", line) }, Patience: reportPatience,
 	}
 	if _, err := nsys.Program(c.Command[0]); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	}
 	err = os.MkdirAll(l.Dir, 0o777)
 	if err == nil {
-		e.warn("run %s: %s", run.ID(), run.Dir())
+		e.Warn("run %s: %s", run.ID(), run.Dir())
 		c.next(e, run.ID())
 		e.status, err = c.attend(ctx, l)
 	}
@@ -122,10 +122,10 @@ func (c *nsysRunCmd) next(e *env, run string) {
 	switch c.mode() {
 	case nsys.Later:
 		if c.Delay == 0 {
-			e.warn("it collects nothing until: stepscope nsys start %s --duration 5s", run[strings.LastIndex(run, "-")+1:])
+			e.Warn("it collects nothing until: stepscope nsys start %s --duration 5s", run[strings.LastIndex(run, "-")+1:])
 		}
 	case nsys.Range:
-		e.warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
+		e.Warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
 	}
 }
 
@@ -240,7 +240,7 @@ func (c *nsysRunCmd) keep(e *env, run *runs.Run, cause error) error {
 		inside, err := filepath.Rel(run.Dir(), w.Report)
 		switch {
 		case w.Error != "":
-			e.incomplete()
+			e.Incomplete()
 			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Error))
 		case err == nil && filepath.IsLocal(inside):
 			files, reports = append(files, filepath.ToSlash(inside)), append(reports, w.Report)
@@ -250,9 +250,9 @@ func (c *nsysRunCmd) keep(e *env, run *runs.Run, cause error) error {
 	}
 	switch {
 	case len(reports) == 1:
-		e.warn("explain it with: stepscope analyze %s", nsys.Quote(reports))
+		e.Warn("explain it with: stepscope analyze %s", nsys.Quote(reports))
 	case len(reports) > 1:
-		e.warn("explain any of the %d reports with: stepscope analyze REPORT", len(reports))
+		e.Warn("explain any of the %d reports with: stepscope analyze REPORT", len(reports))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "session.json")); err == nil {
 		files = append(files, nsysDir+"/session.json")

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 )
 
@@ -43,7 +44,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 	if c.Top < 0 {
 		return usagef("--top %d: give 0 or more", c.Top)
 	}
-	path, done, err := e.exported(ctx, c.Path)
+	path, done, err := nsys.Exported(ctx, c.Path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
@@ -57,11 +58,11 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 		if len(s.Rows) > 0 {
 			sums = append(sums, s)
 		} else if len(c.Reports) > 0 {
-			e.warn("%s: nothing in the report for %s", c.Path, s.Report)
+			e.Warn("%s: nothing in the report for %s", c.Path, s.Report)
 		}
 	}
 	if len(sums) == 0 && len(c.Reports) == 0 {
-		e.warn("%s: neither kernels, calls nor ranges in the report", c.Path)
+		e.Warn("%s: neither kernels, calls nor ranges in the report", c.Path)
 	}
 	if c.Format == "json" {
 		return e.printJSON(sums)

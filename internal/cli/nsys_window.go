@@ -46,16 +46,16 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsysSession, output st
 	// However long it takes: a window that is being closed cannot be left.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {
-		e.warn("session %s waits for ranges no more; %v", s.Session.Name, err)
-		e.incomplete()
+		e.Warn("session %s waits for ranges no more; %v", s.Session.Name, err)
+		e.Incomplete()
 		return nil
 	}
 	if err != nil {
 		if w == nil || w.Report == "" {
 			return err
 		}
-		e.warn("%v", err)
-		e.incomplete()
+		e.Warn("%v", err)
+		e.Incomplete()
 	}
 	if c.JSON {
 		return e.printJSON(struct {
@@ -132,13 +132,13 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	e.warn("session %s is collecting", s.Session.Name)
+	e.Warn("session %s is collecting", s.Session.Name)
 	if c.Steps == 0 && c.Duration == 0 {
 		where := w.Output
 		if first && s.Record == nil {
 			where = "what nsys profile was told (for nsys its -o, not this one, holds the first time); stop -o NAME moves it"
 		}
-		e.warn("its report will be %s", where)
+		e.Warn("its report will be %s", where)
 		_, err := fmt.Fprintf(e.stdout, "close it with: stepscope nsys stop %s\n", s.Session.Name)
 		return err
 	}
@@ -168,8 +168,8 @@ func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *torch.Counter) e
 			return context.Cause(ctx)
 		case <-end.C:
 			if count != nil {
-				e.warn("the server did not make %d steps in %v: is there load? The window is closed", c.Steps, limit)
-				e.incomplete()
+				e.Warn("the server did not make %d steps in %v: is there load? The window is closed", c.Steps, limit)
+				e.Incomplete()
 			}
 			return nil
 		case <-tick.C:
@@ -181,7 +181,7 @@ func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *torch.Counter) e
 				first, began = n, true
 			}
 			if n-first >= float64(c.Steps) {
-				e.warn("the server has made %.0f steps", n-first)
+				e.Warn("the server has made %.0f steps", n-first)
 				return nil
 			}
 		}

@@ -56,32 +56,33 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return usagef("--ui %q: give an address such as %s", c.UI, open.DefaultUI)
 	}
-	set, _, err := e.findSet(c.inputs)
+	in := c.input()
+	window, _, err := in.Choose(e.Console)
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, c.inputs, set)
+	text, err := e.asText(ctx, in.Read, window)
 	if err != nil {
 		return err
 	}
-	defer text.close()
-	set = text.Set
-	path := set.Files[0].Path
+	defer text.Close()
+	window = text.Set
+	path := window.Files[0].Path
 	if err := looksLikeTrace(path); err != nil {
 		return err
 	}
 	var traces []*trace.Trace
 	whole := true
-	if len(set.Files) == 1 {
-		traces, whole = e.pinnable(ctx, set.Files[0])
+	if len(window.Files) == 1 {
+		traces, whole = e.pinnable(ctx, window.Files[0])
 	}
-	if len(set.Files) > 1 || !whole || packed(path) {
+	if len(window.Files) > 1 || !whole || packed(path) {
 		dir, err := os.MkdirTemp("", "stepscope-open-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		if path, err = e.mergeInto(ctx, set, dir); err != nil {
+		if path, err = e.mergeInto(ctx, window, dir); err != nil {
 			return err
 		}
 		if traces == nil {
@@ -101,7 +102,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 	fmt.Fprintln(e.stdout, address)
 	if !c.Browser {
-		e.warn("open this address in a browser; it ends when Perfetto has the trace")
+		e.Warn("open this address in a browser; it ends when Perfetto has the trace")
 		return
 	}
 	start := c.browse
@@ -115,18 +116,18 @@ func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 
 // mergeInto makes one file of a set; a set of one file is only written anew,
 // as a reader without our patience can read it.
-func (e *env) mergeInto(ctx context.Context, set set.Set, dir string) (string, error) {
-	out := filepath.Join(dir, merge.OutputName(set.ID, ".trace.json.gz"))
-	meter := e.meter("merge", inputBytes(set))
-	res, err := merge.File(ctx, set, out, merge.Options{ProfileID: set.ID, AsIs: len(set.Files) == 1, Meter: meter})
+func (e *env) mergeInto(ctx context.Context, window set.Set, dir string) (string, error) {
+	out := filepath.Join(dir, set.OutputName(window.ID, ".trace.json.gz"))
+	meter := e.Meter("merge", window.Bytes())
+	res, err := merge.File(ctx, window, out, merge.Options{ProfileID: window.ID, AsIs: len(window.Files) == 1, Meter: meter})
 	meter.Close()
 	if res != nil && ctx.Err() == nil {
-		e.warnProblems(res.Files, set.Files)
+		window.SayProblems(e.Console, res.Files)
 	}
 	if err != nil {
 		return "", err
 	}
-	e.warnMissing(res.Missing)
+	set.SayMissing(e.Console, res.Missing)
 	return out, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -32,7 +31,7 @@ func startOpen(t *testing.T, c *openCmd) opening {
 	t.Helper()
 	r, w := io.Pipe()
 	o := opening{ended: make(chan int, 1), stderr: &bytes.Buffer{}}
-	e := &env{stdout: w, stderr: o.stderr, now: time.Now}
+	e := newEnv(nil, w, o.stderr)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	go func() {

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"golang.org/x/term"
-
-	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
 // target is the file to write: what -o says (given), the usual name in a
@@ -88,15 +86,6 @@ func (e *env) printJSON(v any) error {
 	enc := json.NewEncoder(e.stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// meter shows how far the work is, if stderr is a terminal; else it is nil,
-// which counts nothing. Close it before anything is printed.
-func (e *env) meter(label string, bytes int64) *progress.Meter {
-	if !e.terminal {
-		return nil
-	}
-	return progress.New(e.stderr, label, bytes)
 }
 
 // screen tells how wide stdout is and whether it takes colours.

@@ -160,7 +160,7 @@ func (c *profileCmd) start(ctx context.Context, e *env, targets []torch.Target, 
 	if err := s.Save(dir); err != nil {
 		// Nobody could stop it later.
 		if stopErr := s.Stop(ctx); stopErr != nil {
-			e.warn("%v", stopErr)
+			e.Warn("%v", stopErr)
 		}
 		return err
 	}
@@ -173,7 +173,7 @@ func (c *profileCmd) stop(ctx context.Context, e *env, targets []torch.Target, o
 	if c.Dir == "" {
 		open, down, err := torch.StopAll(ctx, targets, opt)
 		if len(down) > 0 {
-			e.incomplete()
+			e.Incomplete()
 		}
 		for _, url := range slices.Sorted(maps.Keys(open)) {
 			switch {
@@ -214,7 +214,7 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *torch.Session, o *ou
 		return err
 	}
 	if res.Incomplete() {
-		e.incomplete()
+		e.Incomplete()
 	}
 	if err := c.keep(e, res); err != nil {
 		return err
@@ -281,7 +281,7 @@ func (c *profileCmd) keep(e *env, res *torch.Result) error {
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
-	e.warn("run kept: %s", r.Dir())
+	e.Warn("run kept: %s", r.Dir())
 	return err
 }
 
@@ -326,7 +326,7 @@ func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w t
 	if targets, err = c.targets(header); err != nil {
 		return fail(err)
 	}
-	o = torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.logger()}
+	o = torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.Line}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}

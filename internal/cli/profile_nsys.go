@@ -66,12 +66,12 @@ func (o *outer) wait(ctx context.Context, e *env, timeout time.Duration) ([]*nsy
 			waiting++
 			continue
 		}
-		e.warn("nsys session %s makes its own reports, named %s%s or with .1, .2, … before the ending; with repeat it writes them when the server ends",
+		e.Warn("nsys session %s makes its own reports, named %s%s or with .1, .2, … before the ending; with repeat it writes them when the server ends",
 			s.Session.Name, s.Record.Output, nsys.Suffix)
 	}
 	if waiting == 0 {
 		if len(o.sessions) == 0 {
-			e.warn("CUDA_PROFILER: the window was opened, and the profiler around the server writes its report: nsys where its -o says. " +
+			e.Warn("CUDA_PROFILER: the window was opened, and the profiler around the server writes its report: nsys where its -o says. " +
 				"This host shows no session of stepscope nsys run --capture-range")
 		}
 		return nil, nil
@@ -89,11 +89,11 @@ func (o *outer) wait(ctx context.Context, e *env, timeout time.Duration) ([]*nsy
 		case <-ctx.Done():
 			return done, context.Cause(ctx)
 		case <-end.C:
-			e.incomplete()
+			e.Incomplete()
 			if open > 0 {
-				e.warn("nsys has not finished its report after %v; see: stepscope nsys sessions", timeout)
+				e.Warn("nsys has not finished its report after %v; see: stepscope nsys sessions", timeout)
 			} else {
-				e.warn("no session of nsys saw a range in %v: is the server the one under stepscope nsys run, and has it work? See: stepscope nsys sessions", timeout)
+				e.Warn("no session of nsys saw a range in %v: is the server the one under stepscope nsys run, and has it work? See: stepscope nsys sessions", timeout)
 			}
 			return done, nil
 		case <-tick.C:
@@ -121,8 +121,8 @@ func (o *outer) look() (done []*nsys.Window, open int) {
 func printWindows(e *env, windows []*nsys.Window) error {
 	for _, w := range windows {
 		if w.Error != "" {
-			e.warn("nsys window %d: %s", w.N, w.Error)
-			e.incomplete()
+			e.Warn("nsys window %d: %s", w.N, w.Error)
+			e.Incomplete()
 		}
 		if w.Report == "" {
 			continue

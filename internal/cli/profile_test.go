@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // stepscope runs a command line and gives its outputs.
 func stepscope(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now}
+	e := newEnv(strings.NewReader(""), &stdout, &stderr)
 	status = e.main(t.Context(), args)
 	return status, stdout.String(), stderr.String()
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -23,8 +22,8 @@ func TestReports(t *testing.T) {
 	source := folder(t, map[string]string{
 		"w-TP-0.trace.json": strings.Replace(stepTrace, "RANK", "0", 1), "w-TP-1.trace.json": strings.Replace(stepTrace, "RANK", "1", 1),
 	})
-	reader := func(ctx context.Context, path string) ([]*trace.Trace, error) {
-		b, err := os.ReadFile(path)
+	reader := func(ctx context.Context, f set.File) ([]*trace.Trace, error) {
+		b, err := os.ReadFile(f.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +35,7 @@ func TestReports(t *testing.T) {
 			return nil, err
 		}
 		traces, _, err := read.ReadSet(ctx, sets[0], read.Options{})
-		if strings.Contains(path, "lossy") {
+		if strings.Contains(f.Path, "lossy") {
 			traces[0].Notes = append(traces[0].Notes, trace.Note{Severity: trace.Loss, Text: "3 ranges lost", Count: 3})
 		}
 		return traces, err
@@ -72,7 +71,8 @@ func TestReports(t *testing.T) {
 			set := folder(t, reports)
 			put := strings.NewReplacer("SET", set)
 			var stdout, stderr strings.Builder
-			e := &env{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now, report: reader}
+			e := newEnv(strings.NewReader(""), &stdout, &stderr)
+			e.report = reader
 			if got := e.main(context.Background(), strings.Fields("trace "+put.Replace(c.args))); got != c.status {
 				t.Errorf("status %d, want %d", got, c.status)
 			}
@@ -118,12 +118,13 @@ func TestReportsInterrupted(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &env{stdout: io.Discard, stderr: io.Discard, now: time.Now, report: func(context.Context, string) ([]*trace.Trace, error) {
+	e := newEnv(nil, io.Discard, io.Discard)
+	e.report = func(context.Context, set.File) ([]*trace.Trace, error) {
 		cancel()
 		return []*trace.Trace{{}}, nil
-	}}
+	}
 	set := set.Set{Files: []set.File{{Path: "a.nsys-rep"}}}
-	if _, err := e.asText(ctx, inputs{}, set); !errors.Is(err, context.Canceled) {
+	if _, err := e.asText(ctx, read.Options{}, set); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if left := list(t, tmp); len(left) > 0 {

@@ -81,7 +81,7 @@ func (c *runsListCmd) Run(e *env) error {
 		}{1, root, total, append([]runs.Entry{}, list...)})
 	}
 	if total == 0 {
-		e.warn("no such runs in %s", root)
+		e.Warn("no such runs in %s", root)
 		return nil
 	}
 	var rows [][]string

@@ -43,23 +43,23 @@ func (c *runsShowCmd) Run(e *env) error {
 	}
 	files, err := run.OnDisk()
 	if err != nil {
-		e.warn("%v", err)
-		e.incomplete()
+		e.Warn("%v", err)
+		e.Incomplete()
 	}
 	if run.Status() == runs.Broken || slices.ContainsFunc(files, func(f runs.Found) bool { return f.Missing && !f.Derived() }) {
-		e.incomplete()
+		e.Incomplete()
 	}
 	var summary json.RawMessage
 	if err := run.ReadJSON(runs.KindSummary, &summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		e.warn("%v", err)
-		e.incomplete()
+		e.Warn("%v", err)
+		e.Incomplete()
 	}
 	var batches []bench.Batch
 	if hasBatches(run) {
 		kept, err := e.readBatches(run)
 		if err != nil {
-			e.warn("%v", err)
-			e.incomplete()
+			e.Warn("%v", err)
+			e.Incomplete()
 		}
 		batches = kept.Batches
 	}

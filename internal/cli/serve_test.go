@@ -39,7 +39,7 @@ func serving(t *testing.T, args ...string) (url string, log *syncBuffer, stop fu
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int, 1)
 	go func() {
-		e := &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: log, now: time.Now}
+		e := newEnv(strings.NewReader(""), io.Discard, log)
 		done <- e.main(ctx, args)
 	}()
 	at := regexp.MustCompile(`Listening on (http://\S+)`)

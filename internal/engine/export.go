@@ -191,7 +191,7 @@ func (s *session) merge() (path, message string) {
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}
-	path = filepath.Join(s.req.OutputDir, merge.OutputName(sets[0].ID, traceSuffix))
+	path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
 	// Closing the engine waits for the merge: it must not be lost.
 	res, err := merge.File(context.Background(), sets[0], path, merge.Options{
 		ProfileID: s.req.ID, Level: traceLevel, Rest: s.pace.rest,

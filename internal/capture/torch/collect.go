@@ -260,9 +260,9 @@ func (m *member) merge(ctx context.Context, r *ServerResult) {
 		r.Notes = append(r.Notes, "not merged: "+err.Error())
 		return
 	}
-	out := filepath.Join(r.Dir, merge.OutputName(sets[0].ID, ".trace.json.gz"))
+	out := filepath.Join(r.Dir, set.OutputName(sets[0].ID, ".trace.json.gz"))
 	if slices.Contains(r.Other, out) { // the server's own
-		out = filepath.Join(r.Dir, merge.OutputName(sets[0].ID, ".all-ranks.trace.json.gz"))
+		out = filepath.Join(r.Dir, set.OutputName(sets[0].ID, ".all-ranks.trace.json.gz"))
 	}
 	began := time.Now()
 	if _, err := merge.File(ctx, sets[0], out, merge.Options{ProfileID: sets[0].ID}); err != nil {

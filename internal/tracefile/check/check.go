@@ -16,17 +16,16 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // Report is what a set holds.
 type Report struct {
-	ProfileID string          `json:"profile_id"`
-	Files     []File          `json:"files"`
-	Missing   []merge.Missing `json:"missing"`
-	Bases     []int64         `json:"bases_ns"` // the distinct baseTimeNanoseconds
-	Clocks    []Clock         `json:"clocks"`   // of each file against the first
-	Notes     []string        `json:"notes"`
+	ProfileID string        `json:"profile_id"`
+	Files     []File        `json:"files"`
+	Missing   []set.Missing `json:"missing"`
+	Bases     []int64       `json:"bases_ns"` // the distinct baseTimeNanoseconds
+	Clocks    []Clock       `json:"clocks"`   // of each file against the first
+	Notes     []string      `json:"notes"`
 }
 
 // File is what one file holds.
@@ -49,10 +48,10 @@ type File struct {
 	EndNS    int64            `json:"end_ns"`
 	Steps    map[string]int   `json:"steps"` // by kind, of all parts together
 	Complete bool             `json:"complete"`
-	Problem  *merge.Problem   `json:"problem,omitempty"`
+	Problem  *set.Problem     `json:"problem,omitempty"`
 	Odd      []Odd            `json:"odd"`
 	// Parts are the files of a merged one, as its merger recorded them.
-	Parts []merge.FileResult `json:"parts,omitempty"`
+	Parts []set.Part `json:"parts,omitempty"`
 
 	timed        bool
 	processes    int // that have steps: the parts of a merged file
@@ -72,22 +71,22 @@ type Clock struct {
 
 // Incomplete tells whether anything is missing, lost or broken.
 func (r *Report) Incomplete() bool {
-	lost := func(p merge.FileResult) bool { return p.Problem != nil }
+	lost := func(p set.Part) bool { return p.Problem != nil }
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(f File) bool {
 		return f.Problem != nil || slices.ContainsFunc(f.Parts, lost)
 	})
 }
 
 // Check reads the set. Inputs that do not exist are given as missing.
-func Check(ctx context.Context, set set.Set, missing []string, meter merge.Meter) (*Report, error) {
-	r := &Report{ProfileID: set.ID, Files: make([]File, len(set.Files)), Missing: []merge.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []string{}}
-	heads := make([]*merge.Head, len(set.Files))
-	comms := make([]*merge.Comms, len(set.Files))
+func Check(ctx context.Context, window set.Set, missing []string, meter merge.Meter) (*Report, error) {
+	r := &Report{ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []string{}}
+	heads := make([]*set.Head, len(window.Files))
+	comms := make([]*merge.Comms, len(window.Files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))
-	for i, f := range set.Files {
+	for i, f := range window.Files {
 		g.Go(func() (err error) {
-			comms[i] = merge.NewComms(len(set.Files), f.Name.Rank)
+			comms[i] = merge.NewComms(len(window.Files), f.Name.Rank)
 			heads[i], r.Files[i], err = read(gctx, f, comms[i], meter)
 			return err
 		})
@@ -95,13 +94,11 @@ func Check(ctx context.Context, set set.Set, missing []string, meter merge.Meter
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	for i, l := range merge.Labels(heads) {
+	for i, l := range set.Labels(heads) {
 		r.Files[i].Label = l
 	}
-	r.Missing = append(r.Missing, merge.FindMissing(set, heads)...)
-	for _, path := range missing {
-		r.Missing = append(r.Missing, merge.Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
-	}
+	r.Missing = append(r.Missing, set.FindMissing(window, heads)...)
+	r.Missing = append(r.Missing, set.NoFiles(missing)...)
 	r.parts()
 	r.bases()
 	r.clocks(heads, comms)
@@ -109,8 +106,8 @@ func Check(ctx context.Context, set set.Set, missing []string, meter merge.Meter
 	return r, nil
 }
 
-func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter) (*merge.Head, File, error) {
-	h := merge.ReadHead(f)
+func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter) (*set.Head, File, error) {
+	h := set.ReadHead(f, nil)
 	out := File{
 		Path: f.Path, Stage: f.Name.Stage, Bytes: f.Size, Category: map[string]int64{}, Phase: map[string]int64{},
 		Steps: map[string]int{}, Odd: []Odd{}, Problem: h.Problem,
@@ -150,7 +147,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter
 		}
 	}
 	if out.Problem == nil {
-		out.Problem = merge.EndProblem(src, &s.Stats)
+		out.Problem = set.EndProblem(src, &s.Stats)
 	}
 	c.finish(src, &s.Stats)
 	out.describe(h)
@@ -158,7 +155,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter
 }
 
 // describe fills in what the metadata says, and makes times absolute.
-func (f *File) describe(h *merge.Head) {
+func (f *File) describe(h *set.Head) {
 	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil
 	if h.Merged != nil {
 		f.Parts = h.Merged.Ranks
@@ -204,7 +201,7 @@ func (r *Report) bases() {
 
 // clocks compares every file that has collectives with the first that has and
 // works on the same batches.
-func (r *Report) clocks(heads []*merge.Head, comms []*merge.Comms) {
+func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 	type reference struct {
 		label  string
 		events []clock.Event

@@ -219,11 +219,11 @@ type note struct {
 	ToNS   int64  `json:"to_ns"`
 }
 
-func (p *Plan) extra(i int, from string) []merge.Member {
-	var members []merge.Member
+func (p *Plan) extra(i int, from string) []set.Member {
+	var members []set.Member
 	if p.redact != nil {
 		from = ""
-		members = append(members, merge.Member{Key: redact.Key, Value: []byte("1")})
+		members = append(members, set.Member{Key: redact.Key, Value: []byte("1")})
 	}
 	if p.Window.all() {
 		return members
@@ -242,7 +242,7 @@ func (p *Plan) extra(i int, from string) []merge.Member {
 	if err != nil {
 		panic(err) // a struct of numbers
 	}
-	return append(members, merge.Member{Key: Key, Value: b})
+	return append(members, set.Member{Key: Key, Value: b})
 }
 
 // File writes the window of file i of Plan.Set to path.

@@ -20,7 +20,7 @@ import (
 // any window, which events of the file belong to it. It holds 24 bytes for each
 // API call that launches work, not the events.
 type survey struct {
-	head     *merge.Head
+	head     *set.Head
 	steps    []check.Step
 	start    int64 // ns, of the earliest span, without the file's base
 	end      int64
@@ -48,7 +48,7 @@ var nowhere = bounds{math.MaxInt64, math.MinInt64}
 
 // look reads a file for the first time. r, if not nil, sees all of it.
 func look(ctx context.Context, f set.File, meter merge.Meter, r *redact.Redactor) (*survey, error) {
-	sv := &survey{head: merge.ReadHead(f), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
+	sv := &survey{head: set.ReadHead(f, nil), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
 	if sv.head.Problem != nil {
 		return sv, nil
 	}

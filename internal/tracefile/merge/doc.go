@@ -26,7 +26,7 @@
 //
 // # The member "stepscope"
 //
-// It stands last, see [Meta] and [FileResult]:
+// It stands last, see [set.Merged] and [set.Part]:
 //
 //	"stepscope": {
 //	  "format": 1,
@@ -37,7 +37,7 @@
 //	    "id_index": 0,                         // k of the id map
 //	    "base_time_ns": 1790857026000000000,   // of the file; null: it has none
 //	    "shift_ns": -7654321, "shift_uncertainty_ns": 2104, "shift_interval_ns": [-7655002, -7653800],
-//	    "shift_drift_ppb": 12000, "shift_since_ns": 4436331677568557, // if clocks drift: see FileResult
+//	    "shift_drift_ppb": 12000, "shift_since_ns": 4436331677568557, // if clocks drift: see set.Part
 //	    "shift_method": "collectives", "shift_collectives": 1920,
 //	    "distributedInfo": {…}, "trace_id": "…", "host_name": "…",
 //	    "events": 259426, "complete": false,

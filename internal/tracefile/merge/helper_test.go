@@ -102,10 +102,10 @@ func merged(t *testing.T, set set.Set, opt Options) (document, *Result) {
 	return parse(t, b.Bytes()), res
 }
 
-func stepscope(t *testing.T, d document) Meta {
+func stepscope(t *testing.T, d document) set.Merged {
 	t.Helper()
-	var m Meta
-	if err := json.Unmarshal(d.Meta[Key], &m); err != nil {
+	var m set.Merged
+	if err := json.Unmarshal(d.Meta[set.Key], &m); err != nil {
 		t.Fatal(err)
 	}
 	return m

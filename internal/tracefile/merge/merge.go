@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -43,7 +41,7 @@ type Options struct {
 	// each member beside them. nil: nothing is changed.
 	Redact Redactor
 	// Extra members are written after the events.
-	Extra []Member
+	Extra []set.Member
 	// Rest is for merging beside work that must not wait. It is called after
 	// each short piece, a fraction of a millisecond of one core, with the time
 	// that took, and may sleep. Any of the merge's goroutines calls it, and one
@@ -66,43 +64,15 @@ const DefaultLevel = 5
 
 // Result is what became of a merge.
 type Result struct {
-	ProfileID string       `json:"profile_id"`
-	Output    string       `json:"output"`
-	Events    int64        `json:"events"`
-	BytesIn   int64        `json:"bytes_in"`   // of the files, as they lie on disk
-	TextBytes int64        `json:"json_bytes"` // decompressed, read
-	BytesOut  int64        `json:"bytes_out"`
-	Files     []FileResult `json:"files"`
-	Missing   []Missing    `json:"missing"`
-	Notes     []string     `json:"notes"`
-}
-
-// FileResult is one input in the result and, in this form, in the metadata of
-// the merged file.
-type FileResult struct {
-	Label         string   `json:"label"`
-	File          string   `json:"file"`
-	Stage         string   `json:"stage,omitempty"`
-	PIDPrefix     string   `json:"pid_prefix"`
-	IDIndex       int      `json:"id_index"`
-	BaseTimeNS    *int64   `json:"base_time_ns"` // as in the file; null: it has none
-	ShiftNS       int64    `json:"shift_ns"`     // added to the file's absolute times to align its clock
-	Uncertainty   int64    `json:"shift_uncertainty_ns"`
-	ShiftInterval []int64  `json:"shift_interval_ns,omitempty"`
-	DriftPPB      float64  `json:"shift_drift_ppb,omitempty"` // the shift grows by so many ns a second…
-	DriftSince    int64    `json:"shift_since_ns,omitempty"`  // …from here: ns since the output's base, on the file's clock
-	ShiftMethod   string   `json:"shift_method"`
-	Collectives   int      `json:"shift_collectives,omitempty"`
-	Info          rawJSON  `json:"distributedInfo,omitempty"`
-	TraceID       string   `json:"trace_id,omitempty"`
-	Host          string   `json:"host_name,omitempty"`
-	Events        int64    `json:"events"`
-	Complete      bool     `json:"complete"`
-	Problem       *Problem `json:"problem,omitempty"`
-	Repaired      int64    `json:"repaired,omitempty"`    // events mended: unescaped quotes
-	Cleaned       int64    `json:"cleaned,omitempty"`     // values replaced: NaN, control characters, bad UTF-8
-	OddTimes      int64    `json:"odd_times,omitempty"`   // ts that are no number, left as they are
-	From          rawJSON  `json:"merged_from,omitempty"` // the stepscope member of an input that was merged before
+	ProfileID string        `json:"profile_id"`
+	Output    string        `json:"output"`
+	Events    int64         `json:"events"`
+	BytesIn   int64         `json:"bytes_in"`   // of the files, as they lie on disk
+	TextBytes int64         `json:"json_bytes"` // decompressed, read
+	BytesOut  int64         `json:"bytes_out"`
+	Files     []set.Part    `json:"files"`
+	Missing   []set.Missing `json:"missing"`
+	Notes     []string      `json:"notes"`
 }
 
 // Incomplete tells whether anything is missing or lost.
@@ -180,11 +150,4 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-// OutputName is the name SGLang gives a merged trace. A prefixed id keeps its
-// prefix: two windows must not share a name.
-func OutputName(id, suffix string) string {
-	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
-	return "merged-" + id + suffix
 }

@@ -11,11 +11,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // restore undoes the merge on one event by the rules of docs/formats, written
 // anew here, and tells which file it came from.
-func restore(t *testing.T, m Meta, e map[string]any) int {
+func restore(t *testing.T, m set.Merged, e map[string]any) int {
 	t.Helper()
 	pid := e["pid"].(string)
 	for k, r := range m.Ranks {
@@ -286,12 +288,12 @@ func TestMergedLacksNothing(t *testing.T) {
 	if _, err := File(context.Background(), testSet(t, "graph_work"), filepath.Join(dir, "any.json.gz"), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	set := find(t, filepath.Join(dir, "any.json.gz"))
-	head := ReadHead(set.Files[0])
-	if missing := FindMissing(set, []*Head{head}); len(missing) > 0 {
+	window := find(t, filepath.Join(dir, "any.json.gz"))
+	head := set.ReadHead(window.Files[0], nil)
+	if missing := set.FindMissing(window, []*set.Head{head}); len(missing) > 0 {
 		t.Errorf("missing %v", missing)
 	}
-	if l := Labels([]*Head{head}); l[0] != "merged" {
+	if l := set.Labels([]*set.Head{head}); l[0] != "merged" {
 		t.Errorf("label %q", l[0])
 	}
 }

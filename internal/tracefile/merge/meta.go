@@ -5,51 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
-	"github.com/stepscope/stepscope/trace"
 )
-
-var noRank = trace.NoRank
-
-// rawJSON is JSON text passed on as it stands.
-type rawJSON []byte
-
-// MarshalJSON gives the text itself.
-func (r rawJSON) MarshalJSON() ([]byte, error) {
-	if len(r) == 0 {
-		return []byte("null"), nil
-	}
-	return r, nil
-}
-
-// UnmarshalJSON keeps the text.
-func (r *rawJSON) UnmarshalJSON(b []byte) error {
-	*r = append((*r)[:0], b...)
-	return nil
-}
-
-// Key is the top-level member in which a merged file describes itself.
-const Key = "stepscope"
-
-// Meta is that member's value.
-type Meta struct {
-	Format    int          `json:"format"` // 1
-	ProfileID string       `json:"profile_id"`
-	Ranks     []FileResult `json:"ranks"`
-	IDMap     IDMap        `json:"id_map"`
-	Missing   []Missing    `json:"missing"`
-	Notes     []string     `json:"notes"`
-}
 
 // header is the text up to the first event: what the files say before theirs,
 // of each key the first file's, deviceProperties of all.
 func (m *merger) header() []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n")
-	seen := map[string]bool{Key: !m.opt.AsIs}
+	seen := map[string]bool{set.Key: !m.opt.AsIs}
 	for _, p := range m.parts {
 		if p.shown = p.Meta; p.redact != nil {
 			p.shown = redacted(p.redact, p.Meta)
@@ -81,11 +47,11 @@ func (m *merger) header() []byte {
 }
 
 // redacted are the members that may stay, as they may be shown.
-func redacted(r Redactor, all []Member) []Member {
-	var kept []Member
+func redacted(r Redactor, all []set.Member) []set.Member {
+	var kept []set.Member
 	for _, mem := range all {
 		if v := r.Member(mem.Key, mem.Value); v != nil {
-			kept = append(kept, Member{mem.Key, v})
+			kept = append(kept, set.Member{Key: mem.Key, Value: v})
 		}
 	}
 	return kept
@@ -128,7 +94,7 @@ func (m *merger) deviceProperties() []byte {
 func (m *merger) footer() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("\n],\n")
-	seen := map[string]bool{Key: !m.opt.AsIs, "deviceProperties": true, "baseTimeNanoseconds": m.hasBase}
+	seen := map[string]bool{set.Key: !m.opt.AsIs, "deviceProperties": true, "baseTimeNanoseconds": m.hasBase}
 	for _, p := range m.parts {
 		for _, mem := range p.Meta {
 			seen[mem.Key] = true
@@ -157,22 +123,22 @@ func (m *merger) footer() ([]byte, error) {
 		return append(out, "\n}\n"...), nil
 	}
 	res := m.result()
-	self, err := marshal(Meta{
+	self, err := marshal(set.Merged{
 		Format: 1, ProfileID: m.opt.ProfileID, Ranks: res.Files, IDMap: IDMap{len(m.parts)},
 		Missing: res.Missing, Notes: res.Notes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(&b, "%q: %s\n}\n", Key, self)
+	fmt.Fprintf(&b, "%q: %s\n}\n", set.Key, self)
 	return b.Bytes(), nil
 }
 
 // result says what became of each file so far.
 func (m *merger) result() *Result {
-	r := &Result{ProfileID: m.opt.ProfileID, Files: []FileResult{}, Missing: []Missing{}, Notes: []string{}}
+	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: []string{}}
 	r.Notes = append(r.Notes, m.notes...)
-	var heads []*Head
+	var heads []*set.Head
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
 		r.Files = append(r.Files, m.file(i))
@@ -184,21 +150,19 @@ func (m *merger) result() *Result {
 		}
 	}
 	if !m.opt.AsIs {
-		r.Missing = append(r.Missing, FindMissing(m.set, heads)...)
+		r.Missing = append(r.Missing, set.FindMissing(m.set, heads)...)
 	}
-	for _, path := range m.opt.Missing {
-		r.Missing = append(r.Missing, Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
-	}
+	r.Missing = append(r.Missing, set.NoFiles(m.opt.Missing)...)
 	return r
 }
 
 // file says what became of one file so far.
-func (m *merger) file(i int) FileResult {
+func (m *merger) file(i int) set.Part {
 	p := m.parts[i]
-	f := FileResult{
+	f := set.Part{
 		Label: p.label, File: filepath.Base(p.File.Path), Stage: p.File.Name.Stage,
 		PIDPrefix: p.rw.prefix, IDIndex: i, ShiftMethod: "none",
-		Info: rawJSON(p.Info), TraceID: p.TraceID, Host: p.Host,
+		Info: json.RawMessage(p.Info), TraceID: p.TraceID, Host: p.Host,
 		Events: p.kept, Complete: p.problem == nil, Problem: p.problem,
 		Repaired: p.stats.Repaired, Cleaned: p.stats.Cleaned, OddTimes: p.rw.oddTimes,
 	}
@@ -207,19 +171,19 @@ func (m *merger) file(i int) FileResult {
 		f.BaseTimeNS = &base
 	}
 	if m.shifts != nil {
-		f.setShift(m.shifts[i])
+		setShift(&f, m.shifts[i])
 	}
-	for _, list := range [...][]Member{p.Meta, p.tail} {
+	for _, list := range [...][]set.Member{p.Meta, p.tail} {
 		for _, mem := range list {
-			if mem.Key == Key {
-				f.From = rawJSON(mem.Value)
+			if mem.Key == set.Key {
+				f.From = json.RawMessage(mem.Value)
 			}
 		}
 	}
 	return f
 }
 
-func (f *FileResult) setShift(s clock.Result) {
+func setShift(f *set.Part, s clock.Result) {
 	f.ShiftMethod = string(s.Method)
 	f.Collectives = s.N
 	if s.N == 0 {
@@ -235,82 +199,6 @@ func (f *FileResult) setShift(s clock.Result) {
 	if s.Drift != 0 {
 		f.DriftPPB, f.DriftSince = s.Drift*1e9, s.Since
 	}
-}
-
-// Missing is a rank that should be there and is not.
-type Missing struct {
-	Label  string `json:"label"`
-	File   string `json:"file,omitempty"`
-	Reason string `json:"reason"`
-}
-
-func (m Missing) String() string {
-	if m.File != "" {
-		return m.File + ": " + m.Reason
-	}
-	return m.Label + ": " + m.Reason
-}
-
-// FindMissing names the ranks that names or distributedInfo promise and no
-// file has.
-func FindMissing(set set.Set, heads []*Head) []Missing {
-	var out []Missing
-	holes := map[string]int{}
-	for _, h := range set.Holes() {
-		holes[h.Stage]++
-		out = append(out, Missing{
-			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, by the names of the others",
-		})
-	}
-	// By stage and replica: with data parallelism by separate processes each
-	// replica is a world of its own.
-	type world struct {
-		stage    string
-		dp, size int
-	}
-	seen := map[world]map[int]bool{}
-	var order []world
-	unread := map[string]int{} // named files that say nothing: named elsewhere
-	for _, h := range heads {
-		if h.Problem != nil && h.File.Named && !h.World.Known {
-			unread[h.File.Name.Stage]++
-		}
-		if h.Merged != nil {
-			out = append(out, h.Merged.Missing...)
-		}
-		if h.merged() || !h.World.Known || h.World.Rank < 0 || h.World.Size < 2 {
-			continue
-		}
-		w := world{h.File.Name.Stage, -1, h.World.Size}
-		if have := seen[w]; have != nil && have[h.World.Rank] {
-			w.dp = h.File.Name.Rank.DP
-		}
-		if seen[w] == nil {
-			seen[w] = map[int]bool{}
-			order = append(order, w)
-		}
-		seen[w][h.World.Rank] = true
-	}
-	for _, w := range order {
-		if w.dp >= 0 || w.size > 1<<20 {
-			continue
-		}
-		lacking := w.size - len(seen[w]) - holes[w.stage] - unread[w.stage]
-		if lacking <= 0 {
-			continue
-		}
-		var ranks []string
-		for r := 0; r < w.size && len(ranks) < 8; r++ {
-			if !seen[w][r] {
-				ranks = append(ranks, fmt.Sprint(r))
-			}
-		}
-		out = append(out, Missing{
-			Label:  strings.TrimSpace("rank " + strings.Join(ranks, ",") + " " + w.stage),
-			Reason: fmt.Sprintf("distributedInfo says %d ranks, %d files have one of them", w.size, len(seen[w])),
-		})
-	}
-	return out
 }
 
 // marshal writes JSON in one line, without the escapes meant for HTML.

@@ -225,7 +225,7 @@ func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]
 		*notes = append(*notes, fmt.Sprintf("%s: %d events before the trace's base moved to it", p.base(), p.clamped))
 	}
 	if lost > 0 && p.problem == nil {
-		p.problem = &Problem{Reason: fmt.Sprintf("%d spans overlap more than %d others on their row and are not in the output", lost, pftrace.MaxLanes)}
+		p.problem = &set.Problem{Reason: fmt.Sprintf("%d spans overlap more than %d others on their row and are not in the output", lost, pftrace.MaxLanes)}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // pfRank turns the events of one file into sorted records and named tracks.
@@ -40,7 +41,7 @@ type pfTrack struct {
 func (p *pfRank) read(ctx context.Context) error {
 	src, err := chromejson.Open(p.File.Path)
 	if err != nil {
-		p.problem = &Problem{Reason: openReason(err)}
+		p.problem = set.OpenProblem(err)
 		return nil
 	}
 	defer src.Close()
@@ -55,8 +56,8 @@ func (p *pfRank) read(ctx context.Context) error {
 		}
 		if kind == chromejson.MetaToken {
 			if s.Stats.Events > 0 || !p.inHead(s.Key) {
-				p.learn(s.Key, s.Value)
-				p.tail = append(p.tail, Member{string(s.Key), bytes.Clone(s.Value)})
+				p.Learn(s.Key, s.Value)
+				p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: bytes.Clone(s.Value)})
 			}
 			continue
 		}
@@ -81,7 +82,7 @@ func (p *pfRank) read(ctx context.Context) error {
 			}
 		}
 	}
-	p.problem, p.garbage = EndProblem(src, &s.Stats), src.Garbage()
+	p.problem, p.garbage = set.EndProblem(src, &s.Stats), src.Garbage()
 	return nil
 }
 

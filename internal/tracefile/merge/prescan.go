@@ -5,8 +5,9 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
 // each runs f on the chosen parts, as many at a time as there are cores.

@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // merger is one merge under way.
@@ -23,19 +24,20 @@ type merger struct {
 }
 
 // plan reads the beginnings of all files and settles labels, ids and times.
-func plan(ctx context.Context, set set.Set, opt Options) (*merger, error) {
-	m := &merger{opt: opt, set: set}
-	heads := make([]*Head, len(set.Files))
-	for i, f := range set.Files {
+func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
+	m := &merger{opt: opt, set: window}
+	heads := make([]*set.Head, len(window.Files))
+	slowly := func(r io.Reader) io.Reader { return resting(r, opt.Rest) }
+	for i, f := range window.Files {
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
-		heads[i] = readHead(f, opt.Rest)
+		heads[i] = set.ReadHead(f, slowly)
 	}
 	if opt.Filter != "" {
 		m.note("%s", opt.Filter)
 	}
-	labels := Labels(heads)
+	labels := set.Labels(heads)
 	m.parts = make([]*part, len(heads))
 	for i, h := range heads {
 		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter, rest: opt.Rest}
@@ -45,7 +47,7 @@ func plan(ctx context.Context, set set.Set, opt Options) (*merger, error) {
 		if !opt.AsIs {
 			p.rw.prefix = "[" + labels[i] + "] "
 			p.rw.sort = rankOrder(h.File.Name.Rank)
-			if h.File.Name.Rank == noRank {
+			if h.File.Name.Rank == trace.NoRank {
 				p.rw.sort = int64(max(h.World.Rank, i)) * 100
 			}
 		}

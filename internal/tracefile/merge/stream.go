@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // part is one file on its way into the output.
 type part struct {
-	*Head
+	*set.Head
 	index  int
 	label  string
 	rw     rewriter
 	comms  *Comms // collectives met on the way; nil: not wanted
 	keep   func(*chromejson.Event) bool
-	redact Redactor // nil: nothing is changed
-	shown  []Member // of Meta, as header writes them
+	redact Redactor     // nil: nothing is changed
+	shown  []set.Member // of Meta, as header writes them
 	meter  Meter
 	rest   func(worked time.Duration)
 	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
@@ -30,9 +31,9 @@ type part struct {
 	// Written by stream, read when full is closed.
 	stats   chromejson.Stats
 	kept    int64
-	problem *Problem
+	problem *set.Problem
 	garbage bool
-	tail    []Member // top-level members after the events
+	tail    []set.Member // top-level members after the events
 }
 
 // base is the name of the file in notes, which stand in the output: no place of this
@@ -47,7 +48,7 @@ func (p *part) stream(ctx context.Context) {
 	defer close(p.full)
 	src, err := chromejson.Open(p.File.Path)
 	if err != nil {
-		p.problem = &Problem{Reason: openReason(err)}
+		p.problem = set.OpenProblem(err)
 		return
 	}
 	defer src.Close()
@@ -64,8 +65,8 @@ func (p *part) stream(ctx context.Context) {
 		}
 		if kind == chromejson.MetaToken {
 			if s.Stats.Events > 0 || !p.inHead(s.Key) {
-				p.learn(s.Key, s.Value)
-				p.tail = append(p.tail, Member{string(s.Key), append([]byte(nil), s.Value...)})
+				p.Learn(s.Key, s.Value)
+				p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: append([]byte(nil), s.Value...)})
 			}
 			continue
 		}
@@ -108,7 +109,7 @@ func (p *part) stream(ctx context.Context) {
 			}
 		}
 	}
-	p.problem = EndProblem(src, &s.Stats)
+	p.problem = set.EndProblem(src, &s.Stats)
 	p.garbage = src.Garbage()
 	if len(buf) > 0 {
 		select {

@@ -192,7 +192,7 @@ func TestMergedKeepsUnknownMembers(t *testing.T) {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}
-	if !json.Valid(d.Meta[Key]) {
+	if !json.Valid(d.Meta[set.Key]) {
 		t.Error("no stepscope member")
 	}
 }

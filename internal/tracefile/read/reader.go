@@ -24,18 +24,7 @@ type reader struct {
 	lastPID  []byte // label lookup of the last event: they come in long runs
 	last     *builder
 	metaText map[string]json.RawMessage
-	merged   mergedInfo
-}
-
-// mergedInfo is what our merger leaves about the parts of a merged file.
-type mergedInfo struct {
-	Ranks []struct {
-		Label           string          `json:"label"`
-		Host            string          `json:"host_name"`
-		TraceID         string          `json:"trace_id"`
-		DistributedInfo json.RawMessage `json:"distributedInfo"`
-		Complete        *bool           `json:"complete"`
-	} `json:"ranks"`
+	merged   set.Merged // what our merger leaves about the parts of a merged file
 }
 
 func newReader(f set.File) *reader {
@@ -43,7 +32,7 @@ func newReader(f set.File) *reader {
 }
 
 // keptMeta are the top-level members that mean something to a Source.
-var keptMeta = []string{"baseTimeNanoseconds", "distributedInfo", "deviceProperties", "trace_id", "host_name", "with_stack", "stepscope"}
+var keptMeta = []string{"baseTimeNanoseconds", "distributedInfo", "deviceProperties", "trace_id", "host_name", "with_stack", set.Key}
 
 func (r *reader) meta(key, value []byte) {
 	if k := string(key); slices.Contains(keptMeta, k) && r.metaText[k] == nil {
@@ -95,7 +84,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 			base, oddBase = 0, 1
 		}
 	}
-	_ = json.Unmarshal(r.metaText["stepscope"], &r.merged)
+	_ = json.Unmarshal(r.metaText[set.Key], &r.merged)
 	var out []*trace.Trace
 	for _, b := range r.order {
 		if len(r.order) > 1 && len(b.t.Spans) == 0 {
@@ -135,11 +124,8 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	}
 	for _, m := range r.merged.Ranks {
 		if m.Label == label {
-			t.Source.TraceID, t.Source.Host = m.TraceID, m.Host
-			if m.Complete != nil {
-				t.Source.Complete = *m.Complete
-			}
-			return m.DistributedInfo
+			t.Source.TraceID, t.Source.Host, t.Source.Complete = m.TraceID, m.Host, m.Complete
+			return m.Info
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cli
+package kineto
 
 import (
 	"context"
@@ -8,42 +8,37 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/tracefile/kineto"
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readReport gives the ranks in a report of Nsight Systems, or in its export.
-func (e *env) readReport(ctx context.Context, in inputs, f set.File) ([]*trace.Trace, error) {
-	if e.report != nil {
-		return e.report(ctx, f.Path)
-	}
-	return read.ReadFile(ctx, f, e.readOptions(in))
-}
-
-// textSet is a set whose files are all Chrome JSON, for the verbs that work on
-// the text of events.
-type textSet struct {
+// Set is a window whose files are all Chrome JSON, for what works on the text of
+// events.
+type Set struct {
 	set.Set
 	original set.Set
 	dir      string   // of the files made; "": none
 	names    []string // pairs: a file made, the report that it is of
 }
 
-// asText writes the reports of a set as files of PyTorch's profiler, one a
-// rank, into a directory of their own; all else stays as it is. What could not
-// be read is named on stderr. The caller calls close when it is done.
-func (e *env) asText(ctx context.Context, in inputs, window set.Set) (*textSet, error) {
-	t := &textSet{Set: window, original: window}
-	if !slices.ContainsFunc(window.Files, func(f set.File) bool { return f.Report() }) {
+// ReadFile gives the ranks in a report.
+type ReadFile func(ctx context.Context, f set.File) ([]*trace.Trace, error)
+
+// FromReports writes the reports of Nsight Systems in a window as files of PyTorch's
+// profiler, one a rank, into a directory of their own; all else stays as it is. What
+// could not be read is said. The caller calls Close when it is done.
+func FromReports(ctx context.Context, say *progress.Console, window set.Set, readFile ReadFile) (*Set, error) {
+	t := &Set{Set: window, original: window}
+	if !window.Reports() {
 		return t, nil
 	}
 	var err error
 	if t.dir, err = os.MkdirTemp("", "stepscope-reports-"); err != nil {
 		return nil, err
 	}
-	meter := e.meter("read", inputBytes(window))
+	meter := say.Meter("read", window.Bytes())
 	defer meter.Close()
 	t.Files = nil
 	var places read.Places
@@ -52,15 +47,14 @@ func (e *env) asText(ctx context.Context, in inputs, window set.Set) (*textSet, 
 			t.Files = append(t.Files, f)
 			continue
 		}
-		traces, err := e.readReport(ctx, in, f)
+		traces, err := readFile(ctx, f)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if err != nil && len(window.Files) == 1 {
-			t.close()
+			t.Close()
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		} else if err != nil {
-			e.warn("%s: %v", f.Path, err)
-			e.incomplete()
+			say.Lack("%s: %v", f.Path, err)
 			continue
 		}
 		if len(window.Files) > 1 {
@@ -68,18 +62,18 @@ func (e *env) asText(ctx context.Context, in inputs, window set.Set) (*textSet, 
 		}
 		for j := range traces {
 			if err == nil {
-				err = t.add(e, f, fmt.Sprintf("%d.%d", i, j), traces[j])
+				err = t.add(say, f, fmt.Sprintf("%d.%d", i, j), traces[j])
 			}
 			traces[j] = nil // it may be large
 		}
 		if err != nil {
-			t.close()
+			t.Close()
 			return nil, err
 		}
 		meter.Add(f.Size)
 	}
 	if len(t.Files) == 0 {
-		t.close()
+		t.Close()
 		return nil, fmt.Errorf("%s: nothing could be read", window.ID)
 	}
 	slices.SortStableFunc(t.Files, func(a, b set.File) int { return a.Name.Rank.Compare(b.Name.Rank) })
@@ -88,13 +82,13 @@ func (e *env) asText(ctx context.Context, in inputs, window set.Set) (*textSet, 
 
 // add writes one rank of a report, into a directory of its own since ranks may
 // have the same name.
-func (t *textSet) add(e *env, report set.File, place string, tr *trace.Trace) error {
+func (t *Set) add(say *progress.Console, report set.File, place string, tr *trace.Trace) error {
 	for _, n := range tr.Notes {
 		if n.Severity >= trace.Warning {
-			e.warnNote(report.Path, n)
+			set.SayNote(say, report.Path, n)
 		}
 		if n.Severity == trace.Loss {
-			e.incomplete()
+			say.Incomplete()
 		}
 	}
 	name := trace.FileName{ID: t.ID, Rank: tr.Source.Rank, Stage: tr.Source.Stage}
@@ -107,7 +101,7 @@ func (t *textSet) add(e *env, report set.File, place string, tr *trace.Trace) er
 		return err
 	}
 	path := filepath.Join(dir, name.String())
-	if err := kineto.WriteFile(path, tr); err != nil {
+	if err := WriteFile(path, tr); err != nil {
 		return err
 	}
 	st, err := os.Stat(path)
@@ -123,30 +117,23 @@ func (t *textSet) add(e *env, report set.File, place string, tr *trace.Trace) er
 	return nil
 }
 
-// close removes what asText wrote.
-func (t *textSet) close() {
+// Close removes what FromReports wrote.
+func (t *Set) Close() {
 	if t.dir != "" {
 		os.RemoveAll(t.dir)
 	}
 }
 
-// told puts the reports' names for those of the files made, in what is shown.
-func (t *textSet) told(s string) string {
+// Told puts the reports' names for those of the files made, in what is shown.
+func (t *Set) Told(s string) string {
 	return strings.NewReplacer(t.names...).Replace(s)
 }
 
-// notAnInput refuses to write over a report.
-func (t *textSet) notAnInput(out string) error {
-	if out == "-" {
+// NotAnInput refuses an output path that is a directory, or one of the files of the
+// window, which may be a report; - is stdout.
+func (t *Set) NotAnInput(path string) error {
+	if path == "-" {
 		return nil
 	}
-	for _, f := range t.original.Files {
-		one := set.Set{Files: []set.File{f}}
-		if f.Report() {
-			if err := one.NotAnInput(out); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return t.original.NotAnInput(path)
 }

@@ -1,4 +1,4 @@
-package merge
+package set
 
 import (
 	"bytes"
@@ -8,16 +8,14 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
-	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // Head is what one file says of itself before its first event.
 type Head struct {
-	File    set.File
+	File    File
 	Meta    []Member // in file order, without traceEvents
 	BaseNS  int64    // baseTimeNanoseconds
 	HasBase bool
@@ -26,7 +24,7 @@ type Head struct {
 	TraceID string
 	Info    json.RawMessage // distributedInfo as it stands
 	World   trace.World
-	Merged  *Meta    // what a merged file says of its parts
+	Merged  *Merged  // what a merged file says of its parts
 	Labels  bool     // pids carry labels: a merged file, whatever its name
 	Problem *Problem // why nothing of the file can be read
 }
@@ -52,19 +50,21 @@ func (p *Problem) String() string {
 	return fmt.Sprintf("%s at byte %d of its text (byte %d of the file)", p.Reason, p.Offset, p.FileBytes)
 }
 
-// ReadHead reads the beginning of a file. What cannot be read is said in
-// Problem, never by an error.
-func ReadHead(f set.File) *Head { return readHead(f, nil) }
-
-func readHead(f set.File, rest func(time.Duration)) *Head {
+// ReadHead reads the beginning of a file, through slowly unless that is nil. What
+// cannot be read is said in Problem, never by an error.
+func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	h := &Head{File: f, World: trace.World{Rank: -1}}
 	src, err := chromejson.Open(f.Path)
 	if err != nil {
-		h.Problem = &Problem{Reason: openReason(err)}
+		h.Problem = OpenProblem(err)
 		return h
 	}
 	defer src.Close()
-	s := chromejson.NewScanner(resting(src, rest))
+	text := io.Reader(src)
+	if slowly != nil {
+		text = slowly(src)
+	}
+	s := chromejson.NewScanner(text)
 	defer s.Close()
 	for {
 		kind, err := s.Next()
@@ -90,19 +90,19 @@ func readHead(f set.File, rest func(time.Duration)) *Head {
 
 // Add takes one top-level member of the file.
 func (h *Head) Add(key, value []byte) {
-	h.learn(key, value)
+	h.Learn(key, value)
 	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
 }
 
-// learn reads the members that mean something here; the first of a key counts.
-func (h *Head) learn(key, value []byte) {
+// Learn reads the members that mean something here; the first of a key counts.
+func (h *Head) Learn(key, value []byte) {
 	switch string(key) {
 	case "baseTimeNanoseconds":
 		if n, ok := chromejson.ParseInt(value); ok && !h.HasBase {
 			h.BaseNS, h.HasBase = n, true
 		}
 	case Key:
-		var m Meta
+		var m Merged
 		if json.Unmarshal(value, &m) == nil && m.Format > 0 {
 			h.Merged = &m
 		}
@@ -130,18 +130,19 @@ func text(value []byte) string {
 	return s
 }
 
-func openReason(err error) string {
+// OpenProblem tells why a file could not be opened.
+func OpenProblem(err error) *Problem {
+	var pathErr *fs.PathError
+	reason := err.Error()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "no such file"
+		reason = "no such file"
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the compressed file is cut off in its header"
+		reason = "the compressed file is cut off in its header"
+	case errors.As(err, &pathErr):
+		reason = pathErr.Err.Error()
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
+	return &Problem{Reason: reason}
 }
 
 // EndProblem tells how a scan ended; nil: well.

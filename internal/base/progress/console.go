@@ -1,0 +1,51 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// Console is whom work tells, beside its result, what is worth knowing and how far it
+// is: a person at a terminal, or a log. Any goroutine may call its methods.
+type Console struct {
+	W        io.Writer
+	Terminal bool // W is one, so progress may be drawn on it
+
+	mu         sync.Mutex
+	incomplete atomic.Bool
+}
+
+// Line prints a line as it is.
+func (c *Console) Line(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintln(c.W, text)
+}
+
+// Warn prints a line for people, which says whose it is.
+func (c *Console) Warn(format string, args ...any) {
+	c.Line("stepscope: " + fmt.Sprintf(format, args...))
+}
+
+// Lack warns of something that the result lacks.
+func (c *Console) Lack(format string, args ...any) {
+	c.Warn(format, args...)
+	c.Incomplete()
+}
+
+// Incomplete marks the result as usable but not whole. What it lacks is said elsewhere.
+func (c *Console) Incomplete() { c.incomplete.Store(true) }
+
+// Lacks tells whether the result is not whole.
+func (c *Console) Lacks() bool { return c.incomplete.Load() }
+
+// Meter shows how far the work is, if there is a terminal; else it is nil, which
+// counts nothing. Close it before anything is printed.
+func (c *Console) Meter(label string, bytes int64) *Meter {
+	if !c.Terminal {
+		return nil
+	}
+	return New(c.W, label, bytes)
+}

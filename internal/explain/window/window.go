@@ -1,0 +1,100 @@
+// Package window reads one profiling window for those who explain it: which files it
+// has, the traces in them, and what is missing.
+package window
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Input says what to read.
+type Input struct {
+	Paths []string // files, and directories of them
+	ID    string   // which window, when there are several; "": the newest
+	Read  read.Options
+}
+
+// Choose picks the window, see set.Choose.
+func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string, err error) {
+	window, missing, err = set.Choose(say, in.Paths, in.ID)
+	if err == nil && in.Read.Nsys != (nsysdb.Options{}) && !window.Reports() {
+		say.Warn("%s: --from and --to are for reports of Nsight Systems: all of it is read; to take a part, use: stepscope trace cut --from --to", window.ID)
+	}
+	return window, missing, err
+}
+
+// Capture is one profiling window, read.
+type Capture struct {
+	Set     set.Set
+	Traces  []*trace.Trace
+	Missing []string // ranks that are promised and absent, or whose file gave nothing
+}
+
+// Options are those of the window's analysis.
+func (c *Capture) Options() explain.Options {
+	return explain.Options{ID: c.Set.ID, Missing: c.Missing}
+}
+
+// Open reads the window. What is missing or broken is said, and marks the result as not
+// whole. label says what for, while it lasts.
+func (in *Input) Open(ctx context.Context, say *progress.Console, label string) (*Capture, error) {
+	window, _, err := in.Choose(say)
+	if err != nil {
+		return nil, err
+	}
+	opt := in.Read
+	opt.Meter = say.Meter(label, window.Bytes())
+	traces, failures, err := read.ReadSet(ctx, window, opt)
+	opt.Meter.Close()
+	if err != nil {
+		return nil, err
+	}
+	c := &Capture{Set: window, Traces: traces}
+	if len(traces) == 0 && len(failures) == 1 {
+		return nil, fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
+	}
+	for _, f := range failures {
+		say.Lack("%s: %v", f.Path, f.Err)
+		c.Missing = append(c.Missing, labelOf(f.Path))
+	}
+	if len(traces) == 0 {
+		return nil, fmt.Errorf("%s: nothing could be read", strings.Join(in.Paths, ", "))
+	}
+	for _, t := range traces {
+		for _, n := range t.Notes {
+			// What a report of Nsight Systems lacks may be most of it.
+			if n.Severity == trace.Loss || n.Severity == trace.Warning && trace.ReportSuffix(t.Source.Path) != "" {
+				set.SayNote(say, t.Source.Path, n)
+			}
+			if n.Severity == trace.Loss {
+				say.Incomplete()
+			}
+		}
+	}
+	missing := window.Missing()
+	set.SayMissing(say, missing)
+	for _, m := range missing {
+		c.Missing = append(c.Missing, m.Label)
+	}
+	slices.Sort(c.Missing)
+	return c, nil
+}
+
+// labelOf is the rank in a file's name, or the name.
+func labelOf(path string) string {
+	base := filepath.Base(path)
+	if name, ok := trace.ParseFileName(base); ok {
+		return strings.TrimSpace(name.Rank.String() + " " + name.Stage)
+	}
+	return base
+}

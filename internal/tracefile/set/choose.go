@@ -1,0 +1,164 @@
+package set
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// IDError is a profile id that no window has.
+type IDError struct{ ID, There string }
+
+func (e *IDError) Error() string {
+	return fmt.Sprintf("no trace files of profile id %q, there are: %s", e.ID, e.There)
+}
+
+// Choose picks the window that is worked on: the newest in the given files and
+// directories, or that of the given profile id. Inputs that do not exist are said and
+// come back as missing; it is an error if nothing else is left.
+func Choose(say *progress.Console, paths []string, id string) (window Set, missing []string, err error) {
+	var there []string
+	onlyFiles := true
+	for _, p := range paths {
+		st, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, p)
+			continue
+		case err == nil && st.IsDir():
+			onlyFiles = false
+		case err == nil && !st.Mode().IsRegular():
+			return window, nil, fmt.Errorf("%s: not a file; a trace is read more than once, so write it to a file first", p)
+		}
+		there = append(there, p)
+	}
+	if len(there) == 0 {
+		return window, nil, fmt.Errorf("%s: no such file or directory", strings.Join(missing, ", "))
+	}
+	for _, p := range missing {
+		say.Lack("%s: no such file or directory", p)
+	}
+	sets, err := Find(there)
+	if errors.Is(err, ErrNone) {
+		if below := tracesBelow(there); len(below) > 0 {
+			err = fmt.Errorf("%w; there are some below: give %s", err, strings.Join(below, " or "))
+		}
+	}
+	if err != nil {
+		return window, nil, err
+	}
+	notes := sets[0].Notes
+	if id != "" {
+		at := slices.IndexFunc(sets, func(s Set) bool { return s.ID == id })
+		if at < 0 {
+			return window, nil, &IDError{id, ids(sets)}
+		}
+		window = sets[at]
+	} else {
+		// Files given by name belong together even if their names do not say so.
+		if len(sets) > 1 && (onlyFiles && slices.ContainsFunc(sets, unnamed) || oneWorld(sets)) {
+			sets = []Set{join(sets)}
+		}
+		window = sets[0]
+		if len(sets) > 1 {
+			say.Warn("%d profiling windows found, taking the newest, %s (others: %s; choose with --profile-id)",
+				len(sets), window.ID, ids(sets[1:]))
+		}
+	}
+	for _, n := range notes {
+		if n.Severity >= trace.Warning || strings.Contains(n.Text, "twice") || strings.Contains(n.Text, "not a readable") {
+			say.Warn("%s: %s", n.Source, n.Text)
+		}
+	}
+	return window, missing, nil
+}
+
+// tracesBelow names some directories one level down that hold traces: people
+// point at the folder of all profiles.
+func tracesBelow(dirs []string) (found []string) {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			below := filepath.Join(dir, entry.Name())
+			if _, err := Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
+				found = append(found, below)
+			}
+		}
+	}
+	return found
+}
+
+func unnamed(s Set) bool {
+	return slices.ContainsFunc(s.Files, func(f File) bool { return !f.Named })
+}
+
+// oneWorld tells whether files whose names say nothing (torch's HOST_PID.TIME)
+// are the ranks of one window: by distributedInfo, all of one world, no rank twice.
+func oneWorld(sets []Set) bool {
+	size, seen := 0, map[int]bool{}
+	for _, s := range sets {
+		if len(s.Files) != 1 || s.Files[0].Named {
+			return false
+		}
+		w := ReadHead(s.Files[0], nil).World
+		if w.Rank < 0 || w.Size < 2 || seen[w.Rank] || size != 0 && w.Size != size {
+			return false
+		}
+		size, seen[w.Rank] = w.Size, true
+	}
+	return true
+}
+
+// join puts the files of all sets into one, oldest window's name first.
+func join(sets []Set) Set {
+	all := Set{ID: sets[0].ID, Notes: sets[0].Notes}
+	for _, s := range sets {
+		all.Files = append(all.Files, s.Files...)
+		all.ID = min(all.ID, s.ID)
+	}
+	slices.SortFunc(all.Files, func(a, b File) int {
+		return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Path, b.Path))
+	})
+	return all
+}
+
+func ids(sets []Set) string {
+	var list []string
+	for _, s := range sets {
+		list = append(list, s.ID)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Bytes is the size of the set's files.
+func (s *Set) Bytes() (n int64) {
+	for _, f := range s.Files {
+		n += f.Size
+	}
+	return n
+}
+
+// Reports tells whether any file is a report of Nsight Systems.
+func (s *Set) Reports() bool {
+	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Report() })
+}
+
+// Missing are the ranks that names or distributedInfo promise and no file has.
+func (s *Set) Missing() []Missing {
+	heads := make([]*Head, len(s.Files))
+	for i, f := range s.Files {
+		heads[i] = ReadHead(f, nil)
+	}
+	return FindMissing(*s, heads)
+}

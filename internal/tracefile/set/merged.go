@@ -1,0 +1,144 @@
+package set
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Key is the top-level member in which a merged file describes itself.
+const Key = "stepscope"
+
+// Merged is that member's value.
+type Merged struct {
+	Format    int    `json:"format"` // 1
+	ProfileID string `json:"profile_id"`
+	Ranks     []Part `json:"ranks"`
+	IDMap     struct {
+		Stride int `json:"stride"`
+	} `json:"id_map"`
+	Missing []Missing `json:"missing"`
+	Notes   []string  `json:"notes"`
+}
+
+// Part is one input in the result and, in this form, in the metadata of
+// the merged file.
+type Part struct {
+	Label         string          `json:"label"`
+	File          string          `json:"file"`
+	Stage         string          `json:"stage,omitempty"`
+	PIDPrefix     string          `json:"pid_prefix"`
+	IDIndex       int             `json:"id_index"`
+	BaseTimeNS    *int64          `json:"base_time_ns"` // as in the file; null: it has none
+	ShiftNS       int64           `json:"shift_ns"`     // added to the file's absolute times to align its clock
+	Uncertainty   int64           `json:"shift_uncertainty_ns"`
+	ShiftInterval []int64         `json:"shift_interval_ns,omitempty"`
+	DriftPPB      float64         `json:"shift_drift_ppb,omitempty"` // the shift grows by so many ns a second…
+	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // …from here: ns since the output's base, on the file's clock
+	ShiftMethod   string          `json:"shift_method"`
+	Collectives   int             `json:"shift_collectives,omitempty"`
+	Info          json.RawMessage `json:"distributedInfo,omitempty"`
+	TraceID       string          `json:"trace_id,omitempty"`
+	Host          string          `json:"host_name,omitempty"`
+	Events        int64           `json:"events"`
+	Complete      bool            `json:"complete"`
+	Problem       *Problem        `json:"problem,omitempty"`
+	Repaired      int64           `json:"repaired,omitempty"`    // events mended: unescaped quotes
+	Cleaned       int64           `json:"cleaned,omitempty"`     // values replaced: NaN, control characters, bad UTF-8
+	OddTimes      int64           `json:"odd_times,omitempty"`   // ts that are no number, left as they are
+	From          json.RawMessage `json:"merged_from,omitempty"` // the stepscope member of an input that was merged before
+}
+
+// Missing is a rank that should be there and is not.
+type Missing struct {
+	Label  string `json:"label"`
+	File   string `json:"file,omitempty"`
+	Reason string `json:"reason"`
+}
+
+func (m Missing) String() string {
+	if m.File != "" {
+		return m.File + ": " + m.Reason
+	}
+	return m.Label + ": " + m.Reason
+}
+
+// NoFiles are the inputs that were named and do not exist.
+func NoFiles(paths []string) (out []Missing) {
+	for _, path := range paths {
+		out = append(out, Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
+	}
+	return out
+}
+
+// FindMissing names the ranks that names or distributedInfo promise and no
+// file has.
+func FindMissing(set Set, heads []*Head) []Missing {
+	var out []Missing
+	holes := map[string]int{}
+	for _, h := range set.Holes() {
+		holes[h.Stage]++
+		out = append(out, Missing{
+			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, by the names of the others",
+		})
+	}
+	// By stage and replica: with data parallelism by separate processes each
+	// replica is a world of its own.
+	type world struct {
+		stage    string
+		dp, size int
+	}
+	seen := map[world]map[int]bool{}
+	var order []world
+	unread := map[string]int{} // named files that say nothing: named elsewhere
+	for _, h := range heads {
+		if h.Problem != nil && h.File.Named && !h.World.Known {
+			unread[h.File.Name.Stage]++
+		}
+		if h.Merged != nil {
+			out = append(out, h.Merged.Missing...)
+		}
+		if h.merged() || !h.World.Known || h.World.Rank < 0 || h.World.Size < 2 {
+			continue
+		}
+		w := world{h.File.Name.Stage, -1, h.World.Size}
+		if have := seen[w]; have != nil && have[h.World.Rank] {
+			w.dp = h.File.Name.Rank.DP
+		}
+		if seen[w] == nil {
+			seen[w] = map[int]bool{}
+			order = append(order, w)
+		}
+		seen[w][h.World.Rank] = true
+	}
+	for _, w := range order {
+		if w.dp >= 0 || w.size > 1<<20 {
+			continue
+		}
+		lacking := w.size - len(seen[w]) - holes[w.stage] - unread[w.stage]
+		if lacking <= 0 {
+			continue
+		}
+		var ranks []string
+		for r := 0; r < w.size && len(ranks) < 8; r++ {
+			if !seen[w][r] {
+				ranks = append(ranks, fmt.Sprint(r))
+			}
+		}
+		out = append(out, Missing{
+			Label:  strings.TrimSpace("rank " + strings.Join(ranks, ",") + " " + w.stage),
+			Reason: fmt.Sprintf("distributedInfo says %d ranks, %d files have one of them", w.size, len(seen[w])),
+		})
+	}
+	return out
+}
+
+// OutputName is the name SGLang gives a merged trace. A prefixed id keeps its
+// prefix: two windows must not share a name.
+func OutputName(id, suffix string) string {
+	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
+	return "merged-" + id + suffix
+}
