@@ -150,24 +150,3 @@ type MemoryPoint struct {
 	GPU                 bool
 	Device              int32
 }
-
-// Severity grades a Note.
-type Severity uint8
-
-// Info is worth knowing, Warning casts doubt on some figures, Loss means that
-// part of the recording is not there.
-const (
-	Info Severity = iota
-	Warning
-	Loss
-)
-
-func (s Severity) String() string { return [...]string{"info", "warning", "loss"}[min(s, 2)] }
-
-// Note is something a reader could not use or had to repair.
-type Note struct {
-	Severity Severity
-	Source   string // file
-	Text     string
-	Count    int64
-}

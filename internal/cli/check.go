@@ -46,7 +46,11 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 		rep.Files[i].Path = text.Told(rep.Files[i].Path)
 	}
 	for i := range rep.Notes {
-		rep.Notes[i] = text.Told(rep.Notes[i])
+		n := &rep.Notes[i]
+		n.Source = text.Told(n.Source)
+		for j := range n.Names {
+			n.Names[j] = text.Told(n.Names[j])
+		}
 	}
 	if rep.Incomplete() {
 		e.Incomplete()

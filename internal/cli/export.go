@@ -127,8 +127,8 @@ func (e *env) exportNotes(res *export.Result, window *set.Set) {
 	}
 	for i := range res.Ranks {
 		for _, n := range res.Ranks[i].Notes {
-			if n.Severity >= trace.Warning {
-				set.SayNote(e.Console, window.PathOf(n.Source), n)
+			if n.Severity() >= trace.Warning {
+				set.SayNote(e.Console, window.PathOf(n.Source), n.Note)
 			}
 		}
 	}

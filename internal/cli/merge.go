@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // mergeCmd is "trace merge".
@@ -91,7 +92,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	}
 	set.SayMissing(e.Console, res.Missing)
 	for _, n := range res.Notes {
-		e.Warn("%s", n)
+		e.Warn("%v", n)
 	}
 	seconds := e.now().Sub(start).Seconds()
 	switch {
@@ -178,9 +179,9 @@ func (c *mergeCmd) filter(opt *merge.Options) error {
 		}
 	}
 	if len(c.Cats) > 0 {
-		opt.Filter = "only events of these categories: " + strings.Join(c.Cats, ", ")
+		opt.Filter = trace.Note{Kind: trace.NoteCategories, Names: c.Cats}
 	} else {
-		opt.Filter = "without events of category python_function"
+		opt.Filter = trace.Note{Kind: trace.NoteNoPython}
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, 
 	if err != nil {
 		return nil, true
 	}
-	lost := func(n trace.Note) bool { return n.Severity == trace.Loss }
+	lost := func(n trace.Note) bool { return n.Severity() == trace.Loss }
 	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
 }
 

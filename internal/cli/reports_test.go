@@ -36,7 +36,7 @@ func TestReports(t *testing.T) {
 		}
 		traces, _, err := read.ReadSet(ctx, sets[0], read.Options{})
 		if strings.Contains(f.Path, "lossy") {
-			traces[0].Notes = append(traces[0].Notes, trace.Note{Severity: trace.Loss, Text: "3 ranges lost", Count: 3})
+			traces[0].Notes = append(traces[0].Notes, trace.Note{Kind: trace.NoteNsysLost, Names: []string{"3 ranges lost"}, Count: 3})
 		}
 		return traces, err
 	}
@@ -53,7 +53,7 @@ func TestReports(t *testing.T) {
 		{"merge SET/one.nsys-rep -o SET/one.nsys-rep", exitFailed, "", "is one of the inputs", ""},
 		{"merge SET/bad.nsys-rep", exitFailed, "", "bad.nsys-rep: no table of a report", ""},
 		{"merge SET/bad.nsys-rep SET/one.nsys-rep", exitIncomplete, "merged 2 of 2", "bad.nsys-rep: no table of a report", "merged-bad.trace.json.gz"},
-		{"merge SET/lossy.nsys-rep", exitIncomplete, "merged 2 of 2", "lossy.nsys-rep: 3 ranges lost", "merged-lossy.trace.json.gz"},
+		{"merge SET/lossy.nsys-rep", exitIncomplete, "merged 2 of 2", "lossy.nsys-rep: nsys: 3 ranges lost", "merged-lossy.trace.json.gz"},
 		{"cut SET/one.nsys-rep --steps 1 -o SET/out", 0, "cut-one-TP-1.trace.json.gz: ", "", "out"},
 		{"cut SET/one.nsys-rep --steps 0-1 --merge", 0, "merged-cut-one.trace.json.gz", "", "merged-cut-one.trace.json.gz"},
 		{"cut SET/one.nsys-rep --steps 1-5 -o SET/out", exitIncomplete, "", "SET/one.nsys-rep (TP00): has 2 steps only", "out"},

@@ -301,5 +301,5 @@ type Note struct {
 }
 
 func noteOf(n trace.Note) Note {
-	return Note{Severity: n.Severity.String(), Source: n.Source, Text: n.Text, Count: n.Count}
+	return Note{Severity: n.Severity().String(), Source: n.Source, Text: n.Text(), Count: n.Count}
 }

@@ -156,7 +156,7 @@ func (m *fakeModel) analyze(t *testing.T, n int) ([]*trace.Trace, *explain.Repor
 	}
 	for _, tr := range traces {
 		for _, note := range tr.Notes {
-			t.Errorf("%s: %s (%d)", note.Source, note.Text, note.Count)
+			t.Errorf("%s: %s (%d)", note.Source, note.Text(), note.Count)
 		}
 	}
 	r, err := explain.Analyze(traces, explain.Options{})

@@ -8,6 +8,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,16 +73,28 @@ type Result struct {
 
 // RankResult is one rank in the table.
 type RankResult struct {
-	Label    string       `json:"rank"` // as in the column of that name
-	Stage    string       `json:"stage"`
-	File     string       `json:"file"` // base name
-	Host     string       `json:"host"`
-	Device   string       `json:"device"` // name of the GPU
-	Spans    int64        `json:"spans"`
-	Steps    int          `json:"steps"`
-	StepRule string       `json:"step_rule"`
-	Complete bool         `json:"complete"`
-	Notes    []trace.Note `json:"notes"`
+	Label    string `json:"rank"` // as in the column of that name
+	Stage    string `json:"stage"`
+	File     string `json:"file"` // base name
+	Host     string `json:"host"`
+	Device   string `json:"device"` // name of the GPU
+	Spans    int64  `json:"spans"`
+	Steps    int    `json:"steps"`
+	StepRule string `json:"step_rule"`
+	Complete bool   `json:"complete"`
+	Notes    []Note `json:"notes"`
+}
+
+// Note is a note in JSON: an object, not a line.
+type Note struct{ trace.Note }
+
+// MarshalJSON writes the note with its words.
+func (n Note) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Severity     trace.Severity
+		Source, Text string
+		Count        int64
+	}{n.Severity(), n.Source, n.Text(), n.Count})
 }
 
 // Failure is a file without a row in the table.

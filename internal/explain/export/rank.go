@@ -159,12 +159,12 @@ func (r *rank) result() RankResult {
 	s := &r.t.Source
 	res := RankResult{
 		Label: r.label, Stage: s.Stage, File: filepath.Base(s.Path), Host: s.Host, Device: s.Device,
-		Spans: int64(len(r.t.Spans)), Steps: len(r.steps), StepRule: r.rule, Complete: s.Complete, Notes: []trace.Note{},
+		Spans: int64(len(r.t.Spans)), Steps: len(r.steps), StepRule: r.rule, Complete: s.Complete, Notes: []Note{},
 	}
 	for _, n := range r.t.Notes {
 		n.Source = res.File
-		res.Notes = append(res.Notes, n)
-		if n.Severity == trace.Loss {
+		res.Notes = append(res.Notes, Note{n})
+		if n.Severity() == trace.Loss {
 			res.Complete = false
 		}
 	}

@@ -100,7 +100,7 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 		return err
 	}
 	for _, n := range res.Notes {
-		if err := s.notes.add(id, res.File, n.Severity.String(), n.Text, n.Count); err != nil {
+		if err := s.notes.add(id, res.File, n.Severity().String(), n.Text(), n.Count); err != nil {
 			return err
 		}
 	}

@@ -71,15 +71,7 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 		return nil, fmt.Errorf("%s: nothing could be read", strings.Join(in.Paths, ", "))
 	}
 	for _, t := range traces {
-		for _, n := range t.Notes {
-			// What a report of Nsight Systems lacks may be most of it.
-			if n.Severity == trace.Loss || n.Severity == trace.Warning && trace.ReportSuffix(t.Source.Path) != "" {
-				set.SayNote(say, t.Source.Path, n)
-			}
-			if n.Severity == trace.Loss {
-				say.Incomplete()
-			}
-		}
+		set.SayNotes(say, t.Source.Path, t.Notes)
 	}
 	missing := window.Missing()
 	set.SayMissing(say, missing)

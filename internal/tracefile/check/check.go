@@ -4,11 +4,9 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Report is what a set holds.
@@ -25,7 +24,7 @@ type Report struct {
 	Missing   []set.Missing `json:"missing"`
 	Bases     []int64       `json:"bases_ns"` // the distinct baseTimeNanoseconds
 	Clocks    []Clock       `json:"clocks"`   // of each file against the first
-	Notes     []string      `json:"notes"`
+	Notes     []trace.Note  `json:"notes"`
 }
 
 // File is what one file holds.
@@ -79,7 +78,7 @@ func (r *Report) Incomplete() bool {
 
 // Check reads the set. Inputs that do not exist are given as missing.
 func Check(ctx context.Context, window set.Set, missing []string, meter merge.Meter) (*Report, error) {
-	r := &Report{ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []string{}}
+	r := &Report{ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
 	heads := make([]*set.Head, len(window.Files))
 	comms := make([]*merge.Comms, len(window.Files))
 	g, gctx := errgroup.WithContext(ctx)
@@ -181,7 +180,7 @@ func (r *Report) parts() {
 	for _, f := range r.Files {
 		for _, p := range f.Parts {
 			if p.Problem != nil {
-				r.Notes = append(r.Notes, fmt.Sprintf("%s: its part %s: %v", f.Path, p.File, p.Problem))
+				r.Notes = append(r.Notes, trace.Note{Kind: trace.NotePart, Source: f.Path, Count: 1, Names: []string{p.File, p.Problem.String()}})
 			}
 		}
 	}
@@ -194,8 +193,8 @@ func (r *Report) bases() {
 		}
 	}
 	slices.Sort(r.Bases)
-	if len(r.Bases) > 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d different baseTimeNanoseconds: times cannot be compared before they are brought to one", len(r.Bases)))
+	if n := len(r.Bases); n > 1 {
+		r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteBases, Count: int64(n)})
 	}
 }
 
@@ -233,13 +232,14 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 		}
 		r.Clocks = append(r.Clocks, c)
 	}
-	late := slices.DeleteFunc(slices.Clone(r.Clocks), func(c Clock) bool { return c.Verdict != "disagree" })
-	if len(late) > 0 {
-		var names []string
-		for _, c := range late {
-			names = append(names, c.Label)
+	var wrong []string
+	for _, c := range r.Clocks {
+		if c.Verdict == "disagree" {
+			wrong = append(wrong, c.Label)
 		}
-		r.Notes = append(r.Notes, "the clocks of "+strings.Join(names, ", ")+" cannot be right: most collectives end there before another rank begins them")
+	}
+	if wrong != nil {
+		r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteClocks, Count: int64(len(wrong)), Names: wrong})
 	}
 }
 
@@ -256,12 +256,12 @@ func (r *Report) twins() {
 			if n++; n > most {
 				continue
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("%s and %s are the same recording (trace_id %s)", other, f.Path, f.TraceID))
+			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteSameRecording, Count: 1, Names: []string{other, f.Path, f.TraceID}})
 			continue
 		}
 		first[f.TraceID] = f.Path
 	}
 	if n > most {
-		r.Notes = append(r.Notes, fmt.Sprintf("and %d more are the same recording as another", n-most))
+		r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteMoreSame, Count: int64(n - most)})
 	}
 }

@@ -39,7 +39,7 @@ func (r *Report) Print(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprintln(w, "\nnotes")
 		}
-		fmt.Fprintf(w, "  %s\n", n)
+		fmt.Fprintf(w, "  %v\n", n)
 	}
 	return nil
 }

@@ -83,14 +83,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 // add writes one rank of a report, into a directory of its own since ranks may
 // have the same name.
 func (t *Set) add(say *progress.Console, report set.File, place string, tr *trace.Trace) error {
-	for _, n := range tr.Notes {
-		if n.Severity >= trace.Warning {
-			set.SayNote(say, report.Path, n)
-		}
-		if n.Severity == trace.Loss {
-			say.Incomplete()
-		}
-	}
+	set.SayNotes(say, report.Path, tr.Notes)
 	name := trace.FileName{ID: t.ID, Rank: tr.Source.Rank, Stage: tr.Source.Stage}
 	if name.Rank == trace.NoRank {
 		base := filepath.Base(report.Path)

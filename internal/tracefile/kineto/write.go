@@ -143,8 +143,8 @@ func (k *writer) tail() {
 	k.str("\n  ]")
 	sep := ",\n  \"WARNING\": ["
 	for _, n := range k.t.Notes {
-		if n.Severity >= trace.Warning {
-			k.str(sep).str("\"").str(chromejson.Escape(n.Text)).str(" (").int(n.Count).str(")\"")
+		if n.Severity() >= trace.Warning {
+			k.str(sep).str("\"").str(chromejson.Escape(n.Text())).str(" (").int(n.Count).str(")\"")
 			sep = ", "
 		}
 	}

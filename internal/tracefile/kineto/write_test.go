@@ -242,7 +242,7 @@ func TestOddTrace(t *testing.T) {
 		{Start: at + 4, Dur: 8, Name: name("w"), Cat: trace.Window, Detail: -1, Track: 2},
 	}
 	tr.Memory = []trace.MemoryPoint{{Time: at + 5, Bytes: -4, Allocated: 3, Reserved: 8, Device: -1}}
-	tr.Notes = []trace.Note{{Severity: trace.Loss, Text: "12 ranges", Count: 12}}
+	tr.Notes = []trace.Note{{Kind: trace.NoteNsysLost, Names: []string{"12 ranges"}, Count: 12}}
 	got := readAll(t, rewritten(t, "p-1", []*trace.Trace{tr}))[0]
 	if base := got.Source.BaseNS; base <= 0 || base > at || at-base > baseInterval {
 		t.Errorf("base %d", base)

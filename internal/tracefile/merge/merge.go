@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Align says when the clocks of hosts are compared and moved.
@@ -35,8 +36,8 @@ type Options struct {
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs passes one file on without labels, for cutting.
 	AsIs bool
-	// Filter says in words what Keep leaves out, for the metadata.
-	Filter string
+	// Filter says what Keep leaves out, for the metadata.
+	Filter trace.Note
 	// Redact changes what the files say, with AsIs: each event that is kept, and
 	// each member beside them. nil: nothing is changed.
 	Redact Redactor
@@ -72,7 +73,7 @@ type Result struct {
 	BytesOut  int64         `json:"bytes_out"`
 	Files     []set.Part    `json:"files"`
 	Missing   []set.Missing `json:"missing"`
-	Notes     []string      `json:"notes"`
+	Notes     []trace.Note  `json:"notes"`
 }
 
 // Incomplete tells whether anything is missing or lost.
@@ -134,7 +135,7 @@ func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, er
 	cw := &countingWriter{w: w}
 	err = m.run(ctx, cw)
 	if err == nil && m.disagree() {
-		m.note("the clocks of the ranks disagree and were not aligned: write to a file, or give --align always")
+		m.note(trace.NoteDisagree, "")
 	}
 	res := m.result()
 	res.BytesOut = cw.n

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // header is the text up to the first event: what the files say before theirs,
@@ -123,9 +124,13 @@ func (m *merger) footer() ([]byte, error) {
 		return append(out, "\n}\n"...), nil
 	}
 	res := m.result()
+	notes := make([]string, len(res.Notes))
+	for i, n := range res.Notes {
+		notes[i] = n.String()
+	}
 	self, err := marshal(set.Merged{
 		Format: 1, ProfileID: m.opt.ProfileID, Ranks: res.Files, IDMap: IDMap{len(m.parts)},
-		Missing: res.Missing, Notes: res.Notes,
+		Missing: res.Missing, Notes: notes,
 	})
 	if err != nil {
 		return nil, err
@@ -136,8 +141,7 @@ func (m *merger) footer() ([]byte, error) {
 
 // result says what became of each file so far.
 func (m *merger) result() *Result {
-	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: []string{}}
-	r.Notes = append(r.Notes, m.notes...)
+	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: append([]trace.Note{}, m.notes...)}
 	var heads []*set.Head
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
@@ -146,7 +150,7 @@ func (m *merger) result() *Result {
 		r.BytesIn += p.File.Size
 		r.TextBytes += p.stats.Bytes
 		if p.garbage {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: bytes after the last gzip member ignored", p.base()))
+			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteTrailingBytes, Source: p.base(), Count: 1})
 		}
 	}
 	if !m.opt.AsIs {

@@ -16,6 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Perfetto merges the set into the file at path as a Perfetto trace, gzipped
@@ -161,7 +162,7 @@ func (b *blockWriter) Write(p []byte) (int, error) {
 }
 
 // encode writes the rank's tracks and events; uuid is where its tracks begin.
-func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]string) error {
+func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]trace.Note) error {
 	pf.Track(pftrace.Track{UUID: uuid, Name: p.label, Kind: pftrace.Group, Description: about})
 	var out *pftrace.TrackWriter
 	at := -1
@@ -222,7 +223,7 @@ func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]
 		strays()
 	}
 	if p.clamped > 0 {
-		*notes = append(*notes, fmt.Sprintf("%s: %d events before the trace's base moved to it", p.base(), p.clamped))
+		*notes = append(*notes, trace.Note{Kind: trace.NoteClamped, Source: p.base(), Count: p.clamped})
 	}
 	if lost > 0 && p.problem == nil {
 		p.problem = &set.Problem{Reason: fmt.Sprintf("%d spans overlap more than %d others on their row and are not in the output", lost, pftrace.MaxLanes)}

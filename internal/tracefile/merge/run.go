@@ -2,7 +2,6 @@ package merge
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 
@@ -20,7 +19,7 @@ type merger struct {
 	base    int64 // baseTimeNanoseconds of the output
 	hasBase bool
 	shifts  []clock.Result // nil: not compared
-	notes   []string
+	notes   []trace.Note
 }
 
 // plan reads the beginnings of all files and settles labels, ids and times.
@@ -34,8 +33,8 @@ func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
 		}
 		heads[i] = set.ReadHead(f, slowly)
 	}
-	if opt.Filter != "" {
-		m.note("%s", opt.Filter)
+	if opt.Filter.Kind != trace.NoNote {
+		m.notes = append(m.notes, opt.Filter)
 	}
 	labels := set.Labels(heads)
 	m.parts = make([]*part, len(heads))
@@ -94,7 +93,7 @@ func (m *merger) setBase() {
 		case m.hasBase && p.FirstTS > epochNS:
 			p.moved = -m.base
 		case m.hasBase && p.readable():
-			m.note("%s: has no baseTimeNanoseconds and its times do not count from 1970: left as they are", p.base())
+			m.note(trace.NoteNoBase, p.base())
 		}
 		p.rw.shift = Shift{Offset: p.moved, Nonzero: p.moved != 0}
 	}
@@ -105,8 +104,8 @@ const epochNS = 1_000_000_000_000_000_000
 
 func (p *part) readable() bool { return p.Problem == nil }
 
-func (m *merger) note(format string, args ...any) {
-	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+func (m *merger) note(kind trace.NoteKind, source string, names ...string) {
+	m.notes = append(m.notes, trace.Note{Kind: kind, Source: source, Count: 1, Names: names})
 }
 
 // hosts counts the distinct hosts the files name; unnamed tells that some do not.
@@ -156,7 +155,7 @@ func (m *merger) compare() {
 		p.comms = nil
 		s := m.shifts[i]
 		if s.Method == clock.Unaligned && p.readable() {
-			m.note("%s: clock not aligned: %v", p.base(), s.Err)
+			m.note(trace.NoteNotAligned, p.base(), s.Err.Error())
 		}
 		if !s.Significant() {
 			continue
@@ -260,7 +259,7 @@ func (m *merger) nothing() bool {
 // again prepares for another pass over the files, with shifted clocks.
 func (m *merger) again() {
 	m.compare()
-	m.note("clocks aligned: the files name no hosts, and most collectives ended on one rank before they began on another")
+	m.note(trace.NoteAligned, "")
 	for _, p := range m.parts {
 		p.kept, p.tail, p.stats, p.meter = 0, nil, chromejson.Stats{}, nil
 	}

@@ -2,8 +2,8 @@ package read
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -21,7 +21,7 @@ type builder struct {
 	lastTrackID  trace.TrackID // rows come in long runs
 	tracks       map[trackKey]trace.TrackID
 	deviceOps    map[int32]int
-	odd          map[string]int64 // what could not be used, by reason
+	odd          trace.Tally // what could not be used
 	lastCat      string
 	lastCategory trace.Category
 	threadName   map[trackKey]string
@@ -45,7 +45,7 @@ type openSpan struct {
 func newBuilder() *builder {
 	return &builder{
 		t:      &trace.Trace{},
-		tracks: map[trackKey]trace.TrackID{}, deviceOps: map[int32]int{}, odd: map[string]int64{},
+		tracks: map[trackKey]trace.TrackID{}, deviceOps: map[int32]int{}, odd: trace.Tally{},
 		threadName: map[trackKey]string{},
 	}
 }
@@ -92,9 +92,9 @@ func (b *builder) event(e *chromejson.Event) {
 		b.end(e)
 	case 'C', 'b', 'e', 'n', 'P', 'R', 'N', 'D', 'O':
 	case 0:
-		b.odd["events without ph"]++
+		b.odd.Add(trace.NotePhaseMissing, 1)
 	default:
-		b.odd[fmt.Sprintf("events of unknown ph %q", e.Ph)]++
+		b.odd[trace.Oddity{Kind: trace.NotePhaseUnknown, Name: strconv.QuoteRune(rune(e.Ph))}]++
 	}
 }
 
@@ -122,22 +122,22 @@ func (b *builder) track(e *chromejson.Event) trace.TrackID {
 func (b *builder) span(e *chromejson.Event) bool {
 	start, ok := when(e)
 	if !ok {
-		b.odd["spans without a usable ts"]++
+		b.odd.Add(trace.NoteNoTime, 1)
 		return false
 	}
 	var dur int64
 	if e.Ph == 'X' {
 		if dur, ok = chromejson.ParseMicros(e.Text(e.Dur)); !ok {
-			b.odd["spans without a usable dur"]++
+			b.odd.Add(trace.NoteNoDur, 1)
 			return false
 		}
 		if dur < 0 {
-			b.odd["negative durations taken as 0"]++
+			b.odd.Add(trace.NoteNegative, 1)
 			dur = 0
 		}
 		// HTA drops spans longer than a week; no serving window is.
 		if dur > sevenDays {
-			b.odd["spans longer than 7 days dropped"]++
+			b.odd.Add(trace.NoteDaysLong, 1)
 			return false
 		}
 	}
@@ -303,7 +303,7 @@ func triple(v []byte) (d [3]int32) {
 func (b *builder) memory(e *chromejson.Event) {
 	at, ok := when(e)
 	if !ok {
-		b.odd["memory events without a usable ts"]++
+		b.odd.Add(trace.NoteMemoryTime, 1)
 		return
 	}
 	p := trace.MemoryPoint{Time: at}
@@ -338,12 +338,12 @@ func (b *builder) end(e *chromejson.Event) {
 				s.Dur = max(0, at-s.Start)
 				if s.Dur > sevenDays {
 					s.Dur = 0
-					b.odd["spans longer than 7 days taken as 0"]++
+					b.odd.Add(trace.NoteDaysLongNested, 1)
 				}
 			}
 			b.open = slices.Delete(b.open, i, i+1)
 			return
 		}
 	}
-	b.odd["E events without a B"]++
+	b.odd.Add(trace.NoteNeverBegun, 1)
 }

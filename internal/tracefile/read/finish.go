@@ -2,7 +2,6 @@ package read
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func (b *builder) dropStrays() {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return !near(s.Start) })
 	t.Memory = slices.DeleteFunc(t.Memory, func(p trace.MemoryPoint) bool { return !near(p.Time) })
 	if n := spans + points - len(t.Spans) - len(t.Memory); n > 0 {
-		b.odd["events days away from the rest dropped"] += int64(n)
+		b.odd.Add(trace.NoteDaysAway, int64(n))
 	}
 }
 
@@ -48,7 +47,7 @@ func (b *builder) finish(base int64) *trace.Trace {
 	t := b.t
 	for _, o := range b.open {
 		t.Spans[o.span].Dur = 0
-		b.odd["B events without an E, length taken as 0"]++
+		b.odd.Add(trace.NoteNeverEnded, 1)
 	}
 	b.dropStrays()
 	for i := range t.Spans {
@@ -76,12 +75,6 @@ func (b *builder) finish(base int64) *trace.Trace {
 		}
 		return cmp.Compare(b.Dur, a.Dur)
 	})
-	for _, reason := range slices.Sorted(maps.Keys(b.odd)) {
-		severity := trace.Warning
-		if strings.HasPrefix(reason, "spans without") || strings.HasSuffix(reason, "dropped") {
-			severity = trace.Loss
-		}
-		t.Notes = append(t.Notes, trace.Note{Severity: severity, Text: reason, Count: b.odd[reason]})
-	}
+	t.Notes = b.odd.Notes("")
 	return t
 }

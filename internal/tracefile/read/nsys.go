@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -84,9 +83,7 @@ func (p *Places) compare(traces []*trace.Trace) {
 	}
 	for _, o := range p.seen {
 		if gap := max(x.start-o.end, o.start-x.end); gap > apart {
-			traces[0].Notes = append(traces[0].Notes, trace.Note{Severity: trace.Warning, Source: x.path, Count: 1, Text: fmt.Sprintf(
-				"%.1f s apart from %s: two windows, taken for ranks of one since they were given together, or by their names; compare them instead",
-				float64(gap)/1e9, filepath.Base(o.path))})
+			traces[0].Notes = append(traces[0].Notes, trace.Note{Kind: trace.NoteApart, Source: x.path, Count: 1, End: gap, Names: []string{filepath.Base(o.path)}})
 			break
 		}
 	}

@@ -107,7 +107,7 @@ func TestSpans(t *testing.T) {
 			}
 			var notes []string
 			for _, n := range tr.Notes {
-				notes = append(notes, fmt.Sprintf("%d %s", n.Count, n.Text))
+				notes = append(notes, fmt.Sprintf("%d %s", n.Count, n.Text()))
 			}
 			if !slices.Equal(notes, c.notes) {
 				t.Errorf("notes %q, want %q", notes, c.notes)

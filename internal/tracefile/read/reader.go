@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +105,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		t.Source.Device = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
 		if oddBase > 0 {
-			t.Notes = append(t.Notes, trace.Note{Severity: trace.Warning, Source: r.file.Path, Text: "baseTimeNanoseconds is no time of this century, taken as 0", Count: 1})
+			t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteBase, Source: r.file.Path, Count: 1})
 		}
 		out = append(out, t)
 	}
@@ -132,20 +131,19 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 }
 
 func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.Stats) {
-	add := func(sev trace.Severity, n int64, format string, args ...any) {
-		if n > 0 {
-			t.Notes = append(t.Notes, trace.Note{Severity: sev, Source: r.file.Path, Text: fmt.Sprintf(format, args...), Count: n})
+	add := func(n trace.Note) {
+		if n.Source = r.file.Path; n.Count > 0 {
+			t.Notes = append(t.Notes, n)
 		}
 	}
-	if !stats.End.Complete {
-		add(trace.Loss, 1, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost",
-			stats.End.Reason, stats.End.Offset, src.Consumed(), stats.End.Lost)
+	if end := stats.End; !end.Complete {
+		add(trace.Note{Kind: trace.NoteEndsEarly, Names: []string{end.Reason}, Count: 1, Offset: end.Offset, FileOffset: src.Consumed(), Lost: end.Lost})
 	}
-	add(trace.Loss, stats.Skipped, "broken events skipped (%d bytes), the first at byte %d of the text", stats.SkippedBytes, stats.FirstSkip)
-	add(trace.Info, stats.Repaired, "events with unescaped quotes repaired")
-	add(trace.Info, stats.Cleaned, "values with NaN, control characters or broken UTF-8 replaced")
+	add(trace.Note{Kind: trace.NoteBrokenEvents, Count: stats.Skipped, Offset: stats.FirstSkip, Lost: stats.SkippedBytes})
+	add(trace.Note{Kind: trace.NoteQuotes, Count: stats.Repaired})
+	add(trace.Note{Kind: trace.NoteCleaned, Count: stats.Cleaned})
 	if src.Garbage() {
-		add(trace.Info, 1, "bytes after the last gzip member ignored")
+		add(trace.Note{Kind: trace.NoteTrailingBytes, Count: 1})
 	}
 }
 

@@ -74,8 +74,8 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		}
 	}
 	for _, n := range notes {
-		if n.Severity >= trace.Warning || strings.Contains(n.Text, "twice") || strings.Contains(n.Text, "not a readable") {
-			say.Warn("%s: %s", n.Source, n.Text)
+		if n.Severity() >= trace.Warning {
+			say.Warn("%v", n)
 		}
 	}
 	return window, missing, nil

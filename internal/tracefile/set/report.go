@@ -2,7 +2,6 @@ package set
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -46,12 +45,12 @@ func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
 		if !ok || !both {
 			continue
 		}
-		left, why := report, "left out: its export is read instead, "+f.Path
+		left, kept, why := report, i, trace.NoteExportRead
 		if f.mod < found[report].mod {
-			left, why = i, fmt.Sprintf("left out: older than the report, %s", found[report].Path)
+			left, kept, why = i, report, trace.NoteReportRead
 		}
 		out[left] = true
-		notes = append(notes, trace.Note{Severity: trace.Info, Source: found[left].Path, Text: why, Count: 1})
+		notes = append(notes, trace.Note{Kind: why, Source: found[left].Path, Names: []string{found[kept].Path}, Count: 1})
 	}
 	for i, f := range found {
 		if !out[i] {

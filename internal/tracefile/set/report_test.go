@@ -69,7 +69,7 @@ func TestReports(t *testing.T) {
 			}
 			noted := ""
 			for _, n := range sets[0].Notes {
-				noted += n.Text
+				noted += n.Text()
 			}
 			if !strings.Contains(noted, c.note) || c.note == "" && noted != "" {
 				t.Errorf("notes %q, want %q", noted, c.note)

@@ -26,12 +26,29 @@ func (s *Set) SayProblems(say *progress.Console, parts []Part) {
 	}
 }
 
+// SayNotes says what was lost of the file at path and, of a report of Nsight
+// Systems, what is doubtful: that may be most of it.
+func SayNotes(say *progress.Console, path string, notes []trace.Note) {
+	least := trace.Loss
+	if trace.ReportSuffix(path) != "" {
+		least = trace.Warning
+	}
+	for _, n := range notes {
+		if n.Severity() >= least {
+			SayNote(say, path, n)
+		}
+		if n.Severity() == trace.Loss {
+			say.Incomplete()
+		}
+	}
+}
+
 // SayNote says a note of the file at path.
 func SayNote(say *progress.Console, path string, n trace.Note) {
-	if n.Count > 1 && n.Severity < trace.Loss { // what was lost has its count in the text
-		say.Warn("%s: %d %s", path, n.Count, n.Text)
+	if n.Count > 1 && n.Severity() < trace.Loss { // what was lost has its count in the text
+		say.Warn("%s: %d %s", path, n.Count, n.Text())
 	} else {
-		say.Warn("%s: %s", path, n.Text)
+		say.Warn("%s: %s", path, n.Text())
 	}
 }
 

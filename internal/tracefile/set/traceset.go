@@ -55,7 +55,7 @@ func Find(paths []string) ([]Set, error) {
 		if !st.IsDir() {
 			key, err := filepath.Abs(p)
 			if err == nil && named[key] {
-				notes = append(notes, trace.Note{Severity: trace.Info, Source: p, Text: "given twice, read once", Count: 1})
+				notes = append(notes, trace.Note{Kind: trace.NoteGivenTwice, Source: p, Count: 1})
 				continue
 			}
 			named[key] = true
@@ -98,8 +98,8 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	leave := func(path, why string) {
-		notes = append(notes, trace.Note{Severity: trace.Info, Source: path, Text: why, Count: 1})
+	leave := func(path string, why trace.NoteKind) {
+		notes = append(notes, trace.Note{Kind: why, Source: path, Count: 1})
 	}
 	for _, e := range entries {
 		base := e.Name()
@@ -110,15 +110,15 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		path := filepath.Join(dir, base)
 		st, err := os.Stat(path)
 		if err != nil || !st.Mode().IsRegular() {
-			leave(path, "left out: not a readable file")
+			leave(path, trace.NoteNotReadable)
 			continue
 		}
 		d := newDated(path, st)
 		switch {
 		case d.Name.Merged:
-			leave(path, "left out: a merged file, its parts are read instead")
+			leave(path, trace.NoteMergedFile)
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
-			leave(path, "left out: a CUDA graph capture, not a serving window")
+			leave(path, trace.NoteGraphCapture)
 		case report && !Exported(path):
 			// Any database may lie beside traces.
 		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
@@ -130,7 +130,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	if len(found) == 0 && len(entries) > 0 {
 		// Only merged files: then they are what the user means.
 		for i := len(notes) - 1; i >= 0; i-- {
-			if strings.Contains(notes[i].Text, "a merged file") {
+			if notes[i].Kind == trace.NoteMergedFile {
 				st, err := os.Stat(notes[i].Source)
 				if err == nil {
 					found = append(found, newDated(notes[i].Source, st))

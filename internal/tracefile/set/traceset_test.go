@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 			for _, w := range c.notes {
 				found := false
 				for _, n := range sets[0].Notes {
-					found = found || strings.Contains(n.Text, w)
+					found = found || strings.Contains(n.Text(), w)
 				}
 				if !found {
 					t.Errorf("no note of %q: %v", w, sets[0].Notes)
@@ -101,7 +101,7 @@ func TestFindNamed(t *testing.T) {
 	if got := brief(sets); got != "odd: odd.json; 7: merged-7.trace.json" {
 		t.Error(got)
 	}
-	if n := sets[0].Notes; len(n) != 1 || n[0].Text != "given twice, read once" {
+	if n := sets[0].Notes; len(n) != 1 || n[0].Text() != "given twice, read once" {
 		t.Errorf("notes %v", n)
 	}
 }

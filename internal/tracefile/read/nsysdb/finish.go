@@ -2,7 +2,6 @@ package nsysdb
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/trace"
@@ -13,13 +12,7 @@ func (r *reader) finish() []*trace.Trace {
 	r.leaveGuests()
 	ranks := r.inOrder()
 	r.places(ranks)
-	for _, reason := range slices.Sorted(maps.Keys(r.odd)) {
-		severity := trace.Warning
-		if reason == withoutWork {
-			severity = trace.Info
-		}
-		r.note(severity, r.odd[reason], "%s", reason)
-	}
+	r.notes = append(r.notes, r.odd.Notes(r.db.Path)...)
 	var out []*trace.Trace
 	for _, k := range ranks {
 		t := k.t

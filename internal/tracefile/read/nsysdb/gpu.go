@@ -35,11 +35,11 @@ func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace
 // usable tells whether an interval can be taken, counting what cannot.
 func (r *reader) usable(start, end int64) bool {
 	if start < -farthest || end > farthest {
-		r.odd["rows with impossible times"]++
+		r.odd.Add(trace.NoteRowTime, 1)
 		return false
 	}
 	if end < start {
-		r.odd["rows that end before they start"]++
+		r.odd.Add(trace.NoteRowBackwards, 1)
 		return false
 	}
 	if !r.inside(start, end) {
@@ -137,7 +137,7 @@ func (r *reader) graphs() error {
 		k.work(s, trace.Op{Comm: -1})
 	})
 	if n > 0 {
-		r.note(trace.Warning, n, "CUDA graphs recorded as a whole: their kernels, collectives among them, are not in the report; capture with --cuda-graph-trace=node")
+		r.note(trace.NoteGraphs, n)
 	}
 	return err
 }

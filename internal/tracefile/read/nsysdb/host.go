@@ -118,7 +118,7 @@ func (r *reader) calls() error {
 		if global := row.Int(3); global != thread || k == nil || len(started) > 0 {
 			thread = global
 			if k = r.rankOf(global, launches); k == nil {
-				r.odd[withoutWork]++
+				r.odd.Add(trace.NoteProcessesLeft, 1)
 				return
 			}
 			if other := started[rankKey{global & procMask, corr}]; other != nil {
@@ -133,8 +133,6 @@ func (r *reader) calls() error {
 		k.add(s)
 	})
 }
-
-const withoutWork = "events of processes without GPU work left out"
 
 // domain is one NVTX domain of a process; 0 is the default one, without a name.
 type domain struct{ process, id int64 }
@@ -182,7 +180,7 @@ func (r *reader) nvtx() error {
 		if noGPU {
 			k = r.rank(global, noDevice-tidOf(global))
 		} else if k = r.rankOf(global, launches); k == nil {
-			r.odd[withoutWork]++
+			r.odd.Add(trace.NoteProcessesLeft, 1)
 			return
 		}
 		text := row.Text(3)
@@ -209,7 +207,7 @@ func (r *reader) nvtx() error {
 			s := &k.t.Spans[i]
 			s.Dur = max(0, min(r.last, r.to)-s.Start)
 		}
-		r.note(trace.Info, int64(len(spans)), "NVTX ranges open at the end of the capture: taken to last until then")
+		r.note(trace.NoteOpenRanges, int64(len(spans)))
 	}
 	if noGPU {
 		r.threadsAsRanks()
@@ -231,7 +229,7 @@ func (r *reader) threadsAsRanks() {
 	}
 	for _, key := range slices.Collect(maps.Keys(r.ranks)) {
 		if len(steps) > 0 && !steps[key] {
-			r.odd["NVTX ranges of threads without steps left out"] += int64(len(r.ranks[key].t.Spans))
+			r.odd.Add(trace.NoteThreadsLeft, int64(len(r.ranks[key].t.Spans)))
 			delete(r.ranks, key)
 		}
 	}
@@ -242,7 +240,7 @@ func (r *reader) threadsAsRanks() {
 	for key, k := range r.ranks {
 		r.byPID[key.process] = append(r.byPID[key.process], k)
 	}
-	r.note(trace.Warning, 1, "no GPU work in the report: only NVTX ranges and host calls can be shown")
+	r.note(trace.NoteNoGPU, 1)
 }
 
 // joinThreads makes one rank of all threads of a process.
@@ -279,7 +277,7 @@ func (r *reader) plain(table string, cat trace.Category, class int64) error {
 		}
 		k := r.rankOf(global, nil)
 		if k == nil {
-			r.odd[withoutWork]++
+			r.odd.Add(trace.NoteProcessesLeft, 1)
 			return
 		}
 		k.add(trace.Span{Start: start, Dur: end - start, Detail: -1, Cat: cat, Track: k.thread(r, global, false), Name: k.name(r, row.Int(3))})

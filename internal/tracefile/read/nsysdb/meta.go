@@ -1,7 +1,6 @@
 package nsysdb
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
@@ -106,10 +105,10 @@ func (r *reader) readMeta() error {
 		m.epoch = 0
 	}
 	if m.epoch == 0 {
-		r.note(trace.Warning, 1, "the report does not say when it began: its times count from 1970")
+		r.note(trace.NoteNoEpoch, 1)
 	}
 	if major, _, _ := strings.Cut(m.schema, "."); m.schema != "" && major != "3" {
-		r.note(trace.Warning, 1, "schema %s of the export is not known here (known: 3.x): what it renamed is missing", m.schema)
+		r.note(trace.NoteSchema, 1, m.schema)
 	}
 	return nil
 }
@@ -123,27 +122,27 @@ func (r *reader) diagnostic(row *sqlitefile.Row) {
 	lower := strings.ToLower(text)
 	switch {
 	case strings.Contains(lower, "lost") || strings.Contains(lower, "dropped") || strings.Contains(lower, "buffer") && strings.Contains(lower, "full"):
-		r.addNote(trace.Loss, "nsys: "+text)
+		r.said(trace.NoteNsysLost, text)
 	case row.Int(0) >= 2 && !strings.Contains(lower, "does the process use"): // warnings and errors
-		r.addNote(trace.Info, "nsys: "+text)
+		r.said(trace.NoteNsysSaid, text)
 	}
 }
 
-// addNote counts equal notes together.
-func (r *reader) addNote(severity trace.Severity, text string) {
+// said keeps what nsys says, equal texts together.
+func (r *reader) said(kind trace.NoteKind, text string) {
 	for i := range r.notes {
-		if r.notes[i].Text == text {
-			r.notes[i].Count++
+		if n := &r.notes[i]; n.Kind == kind && n.Names[0] == text {
+			n.Count++
 			return
 		}
 	}
 	if len(r.notes) < 100 {
-		r.notes = append(r.notes, trace.Note{Severity: severity, Source: r.db.Path, Text: text, Count: 1})
+		r.note(kind, 1, text)
 	}
 }
 
-func (r *reader) note(severity trace.Severity, count int64, format string, args ...any) {
-	r.notes = append(r.notes, trace.Note{Severity: severity, Source: r.db.Path, Text: fmt.Sprintf(format, args...), Count: count})
+func (r *reader) note(kind trace.NoteKind, count int64, names ...string) {
+	r.notes = append(r.notes, trace.Note{Kind: kind, Source: r.db.Path, Count: count, Names: names})
 }
 
 // text is a string that a row has itself, or by its id.

@@ -133,7 +133,7 @@ func (r *reader) leaveGuests() {
 		}
 	}
 	if left > 0 {
-		r.note(trace.Warning, left, "events of processes without steps left out: they hardly use a GPU that another process drives")
+		r.note(trace.NoteGuestsLeft, left)
 	}
 }
 

@@ -39,7 +39,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 		return nil, err
 	}
 	defer db.Close()
-	r := &reader{ctx: ctx, db: db, from: opt.From, to: opt.To, ranks: map[rankKey]*rank{}, odd: map[string]int64{}}
+	r := &reader{ctx: ctx, db: db, from: opt.From, to: opt.To, ranks: map[rankKey]*rank{}, odd: trace.Tally{}}
 	if r.to == 0 {
 		r.to = math.MaxInt64
 	}
@@ -61,7 +61,7 @@ type reader struct {
 	ranks    map[rankKey]*rank
 	byPID    map[int64][]*rank // of each process with GPU work
 	last     int64             // the latest end of what was read
-	odd      map[string]int64  // what could not be used, by reason
+	odd      trace.Tally       // what could not be used
 	notes    []trace.Note
 	rows     int64
 	most     int64 // spans to hold
@@ -193,9 +193,7 @@ func (r *reader) bound(most int64) error {
 		if held += n; held > most {
 			end := r.to
 			r.to = max(int64(i), 1) * (length/stretches + 1)
-			r.notes = append(r.notes, trace.Note{Severity: trace.Loss, Source: r.db.Path, Count: 1, Text: fmt.Sprintf(
-				"too long to hold at once: %.3f s to %.3f s of the capture are read, up to %.3f s are left out; choose another window with --from and --to",
-				seconds(r.from), seconds(r.to), seconds(min(end, length)))})
+			r.notes = append(r.notes, trace.Note{Kind: trace.NoteTooLong, Source: r.db.Path, Count: 1, From: r.from, To: r.to, End: min(end, length)})
 			return nil
 		}
 	}

@@ -423,7 +423,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d spans of %d read, want about a third", part, total)
 	}
 	if n := ts[0].Notes; !slices.ContainsFunc(n, func(n trace.Note) bool {
-		return n.Severity == trace.Loss && strings.Contains(n.Text, "too long to hold at once: 0.000 s to ")
+		return n.Severity() == trace.Loss && strings.Contains(n.Text(), "too long to hold at once: 0.000 s to ")
 	}) {
 		t.Errorf("what is left out is not said: %v", n)
 	}
@@ -473,7 +473,7 @@ func TestOdd(t *testing.T) {
 	}
 	var notes []string
 	for _, n := range ts[0].Notes {
-		notes = append(notes, fmt.Sprint(n.Severity, " ", n.Count, " ", n.Text))
+		notes = append(notes, fmt.Sprint(n.Severity(), " ", n.Count, " ", n.Text()))
 	}
 	if want := []string{"warning 1 rows that end before they start", "warning 1 rows with impossible times"}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)

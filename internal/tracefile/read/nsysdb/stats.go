@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Summary is one table of `nsys stats`: what all work of one name took.
@@ -62,7 +63,7 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 		return nil, err
 	}
 	defer db.Close()
-	r := &reader{ctx: ctx, db: db, to: math.MaxInt64, odd: map[string]int64{}}
+	r := &reader{ctx: ctx, db: db, to: math.MaxInt64, odd: trace.Tally{}}
 	if err := r.readMeta(); err != nil {
 		return nil, err
 	}
