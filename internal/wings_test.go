@@ -16,13 +16,13 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli engine"}},
-	{{"cli", "measure serve engine explain capture tracefile runs api trace bench base"}},
+	{{"cli", "measure serve explain capture tracefile runs api trace bench base"}},
 	{
 		{"measure", "engine explain capture tracefile runs api trace bench base"},
 		{"serve", "engine api"},
 	},
 	{
-		{"engine", "tracefile base"},
+		{"engine", "tracefile api base"},
 		{"explain", "tracefile trace bench base"},
 		{"capture", "tracefile api trace base"},
 	},

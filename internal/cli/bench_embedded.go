@@ -31,7 +31,7 @@ func startEmbedded(ctx context.Context, a launch.ModelArgs, inFlight int, log fu
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	s := server.New(en.API(), server.Options{
+	s := server.New(en, server.Options{
 		Version: strings.TrimPrefix(version(), "stepscope "), Args: a.Map(), EnableMetrics: true,
 		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
 	})

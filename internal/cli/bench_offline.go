@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/measure/workload"
@@ -237,8 +237,8 @@ func (c *offlineCmd) plan(ctx context.Context, e *env) (requests, warmup []workl
 // startOffline records from here on.
 func startOffline(ctx context.Context, e *launch.Engine, dir string, now time.Time) (id string, err error) {
 	id = strconv.FormatFloat(float64(now.UnixNano())/1e9, 'f', -1, 64)
-	return id, e.StartProfile(ctx, engine.ProfileRequest{
-		ID: id, OutputDir: dir, Activities: engine.ActivityCPU | engine.ActivityGPU, WithStack: true, RecordShapes: true,
+	return id, e.StartProfile(ctx, api.ProfileRequest{
+		ID: id, OutputDir: dir, Activities: api.ActivityCPU | api.ActivityGPU, WithStack: true, RecordShapes: true,
 	})
 }
 

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
@@ -101,7 +100,7 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 			return err
 		}
 		events, err := g.backend.engine.Submit(ctx, req)
-		if errors.Is(err, engine.ErrTooLong) {
+		if errors.Is(err, api.ErrTooLong) {
 			mu.Lock()
 			g.failed["too long for the model or its KV cache"]++
 			mu.Unlock()
@@ -112,9 +111,9 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 		}
 		wg.Go(func() {
 			tokens := 0
-			var finish *sched.Finish
+			var finish *api.Finish
 			for ev := range events {
-				if ev.Token != sched.NoToken {
+				if ev.Token != api.NoToken {
 					tokens++
 				}
 				finish = ev.Finish
@@ -122,8 +121,8 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case ctx.Err() != nil && (finish == nil || finish.Type == sched.FinishAbort):
-			case finish == nil || finish.Type == sched.FinishAbort:
+			case ctx.Err() != nil && (finish == nil || finish.Type == api.FinishAbort):
+			case finish == nil || finish.Type == api.FinishAbort:
 				reason := "the engine ended it"
 				if finish != nil {
 					reason = finish.Message
@@ -141,8 +140,8 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 }
 
 // request is one for the engine.
-func (g *generation) request(r *workload.Request, i int) (*engine.Request, error) {
-	out := &engine.Request{ID: strconv.Itoa(i), Input: r.Tokens, DPRank: -1, LogprobStart: -1, ReturnLogprob: g.logprob}
+func (g *generation) request(r *workload.Request, i int) (*api.Request, error) {
+	out := &api.Request{ID: strconv.Itoa(i), Input: r.Tokens, DPRank: -1, LogprobStart: -1, ReturnLogprob: g.logprob}
 	if g.logprob {
 		out.LogprobStart = g.logprobStart
 	}
@@ -160,30 +159,7 @@ func (g *generation) request(r *workload.Request, i int) (*engine.Request, error
 	if len(p.Stop)+len(p.StopRegex) > 0 || p.JSONSchema+p.Regex+p.EBNF+p.StructuralTag != "" || p.N != nil && *p.N > 1 {
 		return nil, errors.New("--extra-request-body: stop texts, constrained output and n are the server's: give --backend runtime")
 	}
-	or := func(v *float64, absent float64) float64 {
-		if v == nil {
-			return absent
-		}
-		return *v
-	}
-	out.Params = engine.Sampling{
-		MinNewTokens: p.MinNewTokens, Temperature: or(p.Temperature, 1), TopP: or(p.TopP, 1), MinP: p.MinP,
-		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, RepetitionPenalty: or(p.RepetitionPenalty, 1),
-		StopTokens: p.StopTokenIDs, IgnoreEOS: p.IgnoreEOS, Seed: p.Seed,
-	}
-	if p.TopK != nil {
-		out.Params.TopK = max(*p.TopK, 0)
-	}
-	if p.MaxNewTokens != nil {
-		out.Params.MaxNewTokens = *p.MaxNewTokens
-	}
-	if len(p.LogitBias) > 0 {
-		out.Params.LogitBias = map[int32]float32{}
-		for id, bias := range p.LogitBias {
-			n, _ := strconv.ParseInt(id, 10, 32) // checked when decoded
-			out.Params.LogitBias[int32(n)] = float32(bias)
-		}
-	}
+	out.Params = p.Sampling(0)
 	return out, nil
 }
 

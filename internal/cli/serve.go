@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
@@ -108,7 +107,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	defer batches.Close()
 	opt := launch.Options{Log: log.Line, DecodeInterval: c.DecodeLogInterval, Nodes: c.NodeArgs}
 	if c.level() <= slog.LevelInfo {
-		opt.OnStep = func(ranks string, r sched.Report) { batches.Add(launch.Step(ranks, c.Disagg.Mode, r)) }
+		opt.OnStep = batches.Add
 	}
 	if opt.Disagg, err = c.Disagg.Open(c.Host, c.APIKey, log.Line); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		case <-ctx.Done():
 		}
 	}()
-	s := server.New(engine.API(), server.Options{
+	s := server.New(engine, server.Options{
 		ServedModelName: c.ServedModelName, Version: strings.TrimPrefix(version(), "stepscope "), Args: c.args(),
 		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
 		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,

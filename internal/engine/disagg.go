@@ -10,46 +10,25 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
 	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/sample"
 	"github.com/stepscope/stepscope/internal/engine/sched"
-)
-
-// Role is what an engine does of each request (--disaggregation-mode).
-type Role string
-
-// The roles. The zero Role is Unified.
-const (
-	Unified Role = "null"
-	Prefill Role = "prefill" // prompts and first tokens
-	Decode  Role = "decode"  // what follows them
 )
 
 // Disagg makes an engine one of two that share the work on a request.
 type Disagg struct {
-	Role     Role
+	Role     string       // api.Prefill, api.Decode; nothing: the engine works alone
 	Listener net.Listener // prefill: the bootstrap port; the engine closes it
 	Transfer kvtransfer.Options
 	// Model says what must be equal on both sides for keys and values to be.
 	Model string
 }
 
-// Bootstrap is where the two engines of a request meet.
-type Bootstrap struct {
-	Host string // of the prefill engine; not needed by itself
-	Port int
-	Room uint64
-}
-
-// FakeHost stands for a prefill engine that is not there (FAKE_BOOTSTRAP_HOST):
-// whatever the blocks hold counts as the prompt's keys and values.
-const FakeHost = "2.2.2.2"
-
 // transfers is the engine's end of the links to others; nil: it has none.
 type transfers struct {
-	role    Role
+	role    string
 	source  *kvtransfer.Source
 	sink    *kvtransfer.Sink
 	ln      net.Listener
@@ -58,14 +37,14 @@ type transfers struct {
 
 // Join gives the engine its role. It is called once, before any request.
 func (e *Engine) Join(d Disagg) error {
-	if d.Role == "" || d.Role == Unified {
+	if d.Role == "" {
 		return nil
 	}
 	var w kvtransfer.Worker
 	for _, dp := range e.ranks {
 		r, ok := dp.group.(*Ranks)
 		if !ok {
-			return fmt.Errorf("%w: ranks of this kind have no keys and values to transfer", ErrInvalid)
+			return fmt.Errorf("%w: ranks of this kind have no keys and values to transfer", api.ErrInvalid)
 		}
 		layout, ranks := r.memory()
 		layout.Model, layout.DP = d.Model, len(e.ranks)
@@ -73,7 +52,7 @@ func (e *Engine) Join(d Disagg) error {
 	}
 	t := &transfers{role: d.Role, ln: d.Listener}
 	var err error
-	if d.Role == Decode {
+	if d.Role == api.Decode {
 		t.sink, err = kvtransfer.NewSink(w, d.Transfer)
 	} else if t.source, err = kvtransfer.NewSource(w, d.Transfer); err == nil {
 		t.serving.Go(func() { t.source.Serve(t.ln) })
@@ -180,28 +159,28 @@ func (r *Ranks) sending(s sched.Step, sends []sched.Send, h *device.Host) *model
 }
 
 // attach gives a request its end of a transfer.
-func (t *transfers) attach(dp int, r *Request, to *sched.Request) {
+func (t *transfers) attach(dp int, r *sched.Request) {
 	if t == nil {
 		return
 	}
 	b := r.Bootstrap
-	fake := b == nil || b.Host == FakeHost // a health check brings none
+	fake := b == nil || b.Host == api.FakeHost // a health check brings none
 	switch {
-	case t.role == Prefill && fake:
-		to.Send = &fakeSender{}
-	case t.role == Prefill:
+	case t.role == api.Prefill && fake:
+		r.Send = &fakeSender{}
+	case t.role == api.Prefill:
 		t.source.Came(dp, b.Room, r.ID)
-		to.Send = &sender{t: t, dp: dp, room: b.Room, id: r.ID, blocks: (len(r.Input) + model.BlockLen - 1) / model.BlockLen}
+		r.Send = &sender{t: t, dp: dp, room: b.Room, id: r.ID, blocks: (len(r.Input) + model.BlockLen - 1) / model.BlockLen}
 	case fake:
-		to.Recv = fakeReceiver{}
+		r.Recv = fakeReceiver{}
 	default:
-		to.Recv = &receiver{t: t, dp: dp, addr: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), room: b.Room, id: r.ID}
+		r.Recv = &receiver{t: t, dp: dp, addr: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), room: b.Room, id: r.ID}
 	}
 }
 
 // refuse tells the other engine that a request was not taken here.
-func (t *transfers) refuse(dp int, r *Request, reason error) {
-	if t == nil || r.Bootstrap == nil || r.Bootstrap.Host == FakeHost {
+func (t *transfers) refuse(dp int, r *api.Request, reason error) {
+	if t == nil || r.Bootstrap == nil || r.Bootstrap.Host == api.FakeHost {
 		return
 	}
 	if t.source != nil {
@@ -233,7 +212,7 @@ func (s *sender) Expect(opened func(), ended func(error)) {
 	s.out = s.t.source.Expect(s.dp, s.room, s.id, s.blocks, kvtransfer.Events{Opened: opened, Ended: func(err error) { ended(reason(err)) }})
 }
 
-func (s *sender) Finish(first sched.Event) {
+func (s *sender) Finish(first api.Event) {
 	text, err := json.Marshal(encode(first))
 	if err != nil {
 		s.out.Abort(err)
@@ -254,7 +233,7 @@ type receiver struct {
 	in   *kvtransfer.Incoming
 }
 
-func (r *receiver) Receive(blocks []int32, ended func(sched.Event, error)) {
+func (r *receiver) Receive(blocks []int32, ended func(api.Event, error)) {
 	r.in = r.t.sink.Receive(r.dp, r.addr, r.room, r.id, blocks, func(last []byte, err error) {
 		var first record
 		if err == nil {
@@ -282,13 +261,13 @@ func (f *fakeSender) Expect(opened func(), ended func(error)) {
 	f.ended = ended
 	opened()
 }
-func (f *fakeSender) Finish(sched.Event) { f.once.Do(func() { f.ended(nil) }) }
+func (f *fakeSender) Finish(api.Event)   { f.once.Do(func() { f.ended(nil) }) }
 func (f *fakeSender) Abort(reason error) { f.once.Do(func() { f.ended(reason) }) }
 
 type fakeReceiver struct{}
 
-func (fakeReceiver) Receive(_ []int32, ended func(sched.Event, error)) { ended(sched.Event{}, nil) }
-func (fakeReceiver) Abort(error)                                       {}
+func (fakeReceiver) Receive(_ []int32, ended func(api.Event, error)) { ended(api.Event{}, nil) }
+func (fakeReceiver) Abort(error)                                     {}
 
 // record is the first token on its way. Log probabilities are the bits of float32,
 // since JSON has no NaN.
@@ -301,34 +280,34 @@ type record struct {
 	Cached    int           `json:"cached"`
 }
 
-func encode(e sched.Event) record {
-	out := record{Token: e.Token, Logprob: math.Float32bits(e.Logprob), Top: bits(e.Top), Prompt: bits(e.Prompt), Cached: e.Cached}
+func encode(e api.Event) record {
+	out := record{Token: e.Token, Logprob: math.Float32bits(float32(e.Logprob)), Top: bits(e.Top), Prompt: bits(e.Prompt), Cached: e.Cached}
 	for _, list := range e.PromptTop {
 		out.PromptTop = append(out.PromptTop, bits(list))
 	}
 	return out
 }
 
-func bits(list []sample.Logprob) [][2]uint32 {
+func bits(list []api.Logprob) [][2]uint32 {
 	var out [][2]uint32
 	for _, l := range list {
-		out = append(out, [2]uint32{uint32(l.Token), math.Float32bits(l.Logprob)})
+		out = append(out, [2]uint32{uint32(l.ID), math.Float32bits(float32(l.Logprob))})
 	}
 	return out
 }
 
-func (r *record) event() sched.Event {
-	out := sched.Event{Token: r.Token, Logprob: math.Float32frombits(r.Logprob), Top: floats(r.Top), Prompt: floats(r.Prompt), Cached: r.Cached}
+func (r *record) event() api.Event {
+	out := api.Event{Token: r.Token, Logprob: float64(math.Float32frombits(r.Logprob)), Top: floats(r.Top), Prompt: floats(r.Prompt), Cached: r.Cached}
 	for _, list := range r.PromptTop {
 		out.PromptTop = append(out.PromptTop, floats(list))
 	}
 	return out
 }
 
-func floats(list [][2]uint32) []sample.Logprob {
-	var out []sample.Logprob
+func floats(list [][2]uint32) []api.Logprob {
+	var out []api.Logprob
 	for _, l := range list {
-		out = append(out, sample.Logprob{Token: int32(l[0]), Logprob: math.Float32frombits(l[1])})
+		out = append(out, api.Logprob{ID: int32(l[0]), Logprob: float64(math.Float32frombits(l[1]))})
 	}
 	return out
 }

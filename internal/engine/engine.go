@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
 
@@ -54,7 +55,7 @@ type Options struct {
 
 	// OnStep is told of each step of each data-parallel rank, by the goroutine that
 	// schedules it: it must not block.
-	OnStep func(dp int, r sched.Report)
+	OnStep func(dp int, st api.Step)
 	// Log takes lines about profiling, without time. Any goroutine calls it.
 	Log func(line string)
 	// CUDAProfiler starts and stops the profiler of an outer tool, for windows
@@ -64,15 +65,6 @@ type Options struct {
 	// traffic stopped; default 60 s.
 	ProfileIdle time.Duration
 }
-
-// Reasons for which Submit refuses; texts say more.
-var (
-	ErrQueueFull = sched.ErrQueueFull
-	ErrTooLong   = errors.New("the request does not fit")
-	ErrInvalid   = errors.New("the request is invalid")
-	ErrClosed    = sched.ErrStopped
-	ErrNotIdle   = errors.New("requests are running")
-)
 
 // Engine is a running LLM server without its HTTP. All methods may be called
 // from many goroutines.
@@ -124,7 +116,7 @@ func New(groups []Group, opt Options) *Engine {
 		so.Hooks = r
 		so.Report = nil
 		if opt.OnStep != nil {
-			so.Report = func(rep sched.Report) { opt.OnStep(i, rep) }
+			so.Report = func(st api.Step) { opt.OnStep(i, st) }
 		}
 		r.Scheduler = sched.New(g, so)
 		e.ranks = append(e.ranks, r)
@@ -134,10 +126,11 @@ func New(groups []Group, opt Options) *Engine {
 }
 
 // Stats returns the state of each data-parallel rank.
-func (e *Engine) Stats() []sched.Stats {
-	out := make([]sched.Stats, len(e.ranks))
+func (e *Engine) Stats() []api.Stats {
+	out := make([]api.Stats, len(e.ranks))
 	for i, r := range e.ranks {
 		out[i] = r.Stats()
+		out[i].DPRank = i
 	}
 	return out
 }
@@ -149,7 +142,7 @@ func (e *Engine) Capacity() int { return e.ranks[0].Capacity() }
 // Healthy returns nil while requests can be served, else the reason.
 func (e *Engine) Healthy() error {
 	if e.draining.Load() {
-		return ErrClosed
+		return api.ErrUnavailable
 	}
 	for i, r := range e.ranks {
 		if err := r.group.Err(); err != nil {
@@ -160,15 +153,15 @@ func (e *Engine) Healthy() error {
 }
 
 // FlushCache empties the prefix caches. It waits until no request is queued or
-// running, or ctx ends; then it returns ErrNotIdle and some ranks may be flushed.
+// running, or ctx ends; then it returns api.ErrNotIdle and some ranks may be flushed.
 func (e *Engine) FlushCache(ctx context.Context) error {
 	for _, r := range e.ranks {
 		for !r.Flush() {
 			if r.Idle(ctx) != nil {
-				return ErrNotIdle
+				return api.ErrNotIdle
 			}
 			if e.draining.Load() {
-				return ErrClosed
+				return api.ErrUnavailable
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
 
@@ -19,25 +20,25 @@ func TestSubmit(t *testing.T) {
 	end := slices.Index(want, 44)
 	for _, tt := range []struct {
 		name   string
-		params Sampling
+		params api.Sampling
 		tokens []int32
-		finish sched.Finish
+		finish api.Finish
 	}{
-		{"length", Sampling{MaxNewTokens: 3}, want[:3], sched.Finish{Type: sched.FinishLength}},
-		{"nothing", Sampling{}, nil, sched.Finish{Type: sched.FinishLength}},
-		{"eos", Sampling{MaxNewTokens: 40}, want[:end+1], sched.Finish{Type: sched.FinishStop, Matched: 44}},
-		{"ignored eos", Sampling{MaxNewTokens: 40, IgnoreEOS: true}, want, sched.Finish{Type: sched.FinishLength}},
-		{"stop token", Sampling{MaxNewTokens: 40, StopTokens: []int32{want[1]}}, want[:2], sched.Finish{Type: sched.FinishStop, Matched: want[1]}},
+		{"length", api.Sampling{MaxNewTokens: 3}, want[:3], api.Finish{Type: api.FinishLength}},
+		{"nothing", api.Sampling{}, nil, api.Finish{Type: api.FinishLength}},
+		{"eos", api.Sampling{MaxNewTokens: 40}, want[:end+1], api.Finish{Type: api.FinishStop, Matched: 44}},
+		{"ignored eos", api.Sampling{MaxNewTokens: 40, IgnoreEOS: true}, want, api.Finish{Type: api.FinishLength}},
+		{"stop token", api.Sampling{MaxNewTokens: 40, StopTokens: []int32{want[1]}}, want[:2], api.Finish{Type: api.FinishStop, Matched: want[1]}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			events, err := r.Submit(t.Context(), &Request{Input: input, Params: tt.params, LogprobStart: -1, DPRank: -1})
+			events, err := r.Submit(t.Context(), &api.Request{Input: input, Params: tt.params, LogprobStart: -1, DPRank: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var tokens []int32
-			var finish *sched.Finish
+			var finish *api.Finish
 			for _, e := range drain(events) {
-				if e.Token != sched.NoToken {
+				if e.Token != api.NoToken {
 					tokens = append(tokens, e.Token)
 				}
 				finish = e.Finish
@@ -53,20 +54,20 @@ func TestRefusals(t *testing.T) {
 	r := newRig(t, 2, 1, Options{ContextLen: 1500})
 	for _, tt := range []struct {
 		name string
-		req  Request
+		req  api.Request
 		kind error
 		text string
 	}{
-		{"empty", Request{}, ErrInvalid, "empty"},
-		{"context", Request{Input: make([]int32, 1500)}, ErrTooLong, "context length (1500 tokens)"},
-		{"input and output", Request{Input: make([]int32, 700), Params: Sampling{MaxNewTokens: 801}}, ErrTooLong, "700 tokens from the input and 801"},
-		{"cache", Request{Input: make([]int32, 1024)}, ErrTooLong, "KV cache (1024 tokens)"},
-		{"rank", Request{Input: []int32{1}, DPRank: 2}, ErrInvalid, "no data-parallel rank 2"},
-		{"token", Request{Input: []int32{1, 50}}, ErrInvalid, "input token 1 is 50"},
-		{"negative token", Request{Input: []int32{-1}}, ErrInvalid, "input token 0 is -1"},
-		{"bias", Request{Input: []int32{1}, Params: Sampling{LogitBias: map[int32]float32{50: 1}}}, ErrInvalid, "token 50"},
-		{"length", Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: -1}}, ErrInvalid, "max_new_tokens"},
-		{"top", Request{Input: []int32{1}, TopLogprobs: 51}, ErrInvalid, "[0, 50]"},
+		{"empty", api.Request{}, api.ErrInvalid, "empty"},
+		{"context", api.Request{Input: make([]int32, 1500)}, api.ErrTooLong, "context length (1500 tokens)"},
+		{"input and output", api.Request{Input: make([]int32, 700), Params: api.Sampling{MaxNewTokens: 801}}, api.ErrTooLong, "700 tokens from the input and 801"},
+		{"cache", api.Request{Input: make([]int32, 1024)}, api.ErrTooLong, "KV cache (1024 tokens)"},
+		{"rank", api.Request{Input: []int32{1}, DPRank: 2}, api.ErrInvalid, "no data-parallel rank 2"},
+		{"token", api.Request{Input: []int32{1, 50}}, api.ErrInvalid, "input token 1 is 50"},
+		{"negative token", api.Request{Input: []int32{-1}}, api.ErrInvalid, "input token 0 is -1"},
+		{"bias", api.Request{Input: []int32{1}, Params: api.Sampling{LogitBias: map[int32]float32{50: 1}}}, api.ErrInvalid, "token 50"},
+		{"length", api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: -1}}, api.ErrInvalid, "max_new_tokens"},
+		{"top", api.Request{Input: []int32{1}, TopLogprobs: 51}, api.ErrInvalid, "[0, 50]"},
 	} {
 		_, err := r.Submit(t.Context(), &tt.req)
 		if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.text) {
@@ -78,11 +79,11 @@ func TestRefusals(t *testing.T) {
 // More tokens than the cache can hold are asked for: the request ends early.
 func TestOutputIsCutToTheCache(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
-	events, err := r.Submit(t.Context(), &Request{Input: make([]int32, 1000), Params: Sampling{MaxNewTokens: 900}, LogprobStart: -1, DPRank: -1})
+	events, err := r.Submit(t.Context(), &api.Request{Input: make([]int32, 1000), Params: api.Sampling{MaxNewTokens: 900}, LogprobStart: -1, DPRank: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := drain(events); len(got) != 24 || got[23].Finish.Type != sched.FinishLength {
+	if got := drain(events); len(got) != 24 || got[23].Finish.Type != api.FinishLength {
 		t.Errorf("%d events, the last with %+v", len(got), got[len(got)-1].Finish)
 	}
 }
@@ -92,7 +93,7 @@ func TestLeavingClient(t *testing.T) {
 		r := newRig(t, 1, 1, Options{})
 		r.groups[0].hold = func(sched.Step) { time.Sleep(time.Second) }
 		ctx, cancel := context.WithCancel(t.Context())
-		events, err := r.Submit(ctx, &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 1000}, LogprobStart: -1, DPRank: -1})
+		events, err := r.Submit(ctx, &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: 1000}, LogprobStart: -1, DPRank: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,7 @@ func TestLeavingClient(t *testing.T) {
 // A reader that takes nothing holds nobody up.
 func TestSlowReader(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
-	slow, err := r.Submit(t.Context(), &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 100}, LogprobStart: -1, DPRank: -1})
+	slow, err := r.Submit(t.Context(), &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: 100}, LogprobStart: -1, DPRank: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestSlowReader(t *testing.T) {
 func TestBalance(t *testing.T) {
 	submit := func(r *rig, dp int) {
 		t.Helper()
-		events, err := r.Submit(t.Context(), &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 5}, LogprobStart: -1, DPRank: dp})
+		events, err := r.Submit(t.Context(), &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: 5}, LogprobStart: -1, DPRank: dp})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func TestBalance(t *testing.T) {
 
 func TestFlushCache(t *testing.T) {
 	r := newRig(t, 2, 1, Options{})
-	events, err := r.Submit(t.Context(), &Request{Input: make([]int32, 200), Params: Sampling{MaxNewTokens: 2}, LogprobStart: -1, DPRank: 1})
+	events, err := r.Submit(t.Context(), &api.Request{Input: make([]int32, 200), Params: api.Sampling{MaxNewTokens: 2}, LogprobStart: -1, DPRank: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestFlushCache(t *testing.T) {
 	}
 	gate := make(chan struct{})
 	r.groups[0].hold = func(sched.Step) { <-gate }
-	events, err = r.Submit(t.Context(), &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: 2}, LogprobStart: -1, DPRank: 0})
+	events, err = r.Submit(t.Context(), &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: 2}, LogprobStart: -1, DPRank: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestFlushCache(t *testing.T) {
 	cancel()
 	close(gate)
 	drain(events)
-	if err := <-done; err != nil && !errors.Is(err, ErrNotIdle) {
+	if err := <-done; err != nil && !errors.Is(err, api.ErrNotIdle) {
 		t.Error(err)
 	}
 }
@@ -205,8 +206,8 @@ func TestDrainAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, 1, Options{})
 		r.groups[0].hold = func(sched.Step) { time.Sleep(time.Second) }
-		submit := func(n int) <-chan Event {
-			events, err := r.Submit(t.Context(), &Request{Input: []int32{1}, Params: Sampling{MaxNewTokens: n}, LogprobStart: -1, DPRank: 0})
+		submit := func(n int) <-chan api.Event {
+			events, err := r.Submit(t.Context(), &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: n}, LogprobStart: -1, DPRank: 0})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,13 +220,13 @@ func TestDrainAndClose(t *testing.T) {
 		if err := r.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("drain with long requests: %v", err)
 		}
-		if _, err := r.Submit(t.Context(), &Request{Input: []int32{1}, DPRank: 0}); !errors.Is(err, ErrClosed) {
+		if _, err := r.Submit(t.Context(), &api.Request{Input: []int32{1}, DPRank: 0}); !errors.Is(err, api.ErrUnavailable) {
 			t.Errorf("submit while draining: %v", err)
 		}
-		if err := r.Healthy(); !errors.Is(err, ErrClosed) {
+		if err := r.Healthy(); !errors.Is(err, api.ErrUnavailable) {
 			t.Errorf("healthy: %v", err)
 		}
-		last := make(chan Event)
+		last := make(chan api.Event)
 		go func() { got := drain(long); last <- got[len(got)-1] }()
 		closed := make(chan error, 1)
 		go func() { closed <- r.Close() }()
@@ -259,7 +260,7 @@ func TestOnStep(t *testing.T) {
 		prefill bool
 	}
 	var got []step
-	r := newRig(t, 2, 1, Options{OnStep: func(dp int, rep sched.Report) { got = append(got, step{dp, rep.Prefill}) }})
+	r := newRig(t, 2, 1, Options{OnStep: func(dp int, rep api.Step) { got = append(got, step{dp, rep.Prefill}) }})
 	r.generate(t, 1, 2)
 	if want := []step{{1, true}, {1, false}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -268,14 +269,14 @@ func TestOnStep(t *testing.T) {
 
 func TestSeeds(t *testing.T) {
 	r := newRig(t, 1, 1, Options{Seed: 7})
-	q := &Request{Input: []int32{1}}
-	a, b := r.request(q, nil).Params.Seed, r.request(q, nil).Params.Seed
+	q := &api.Request{Input: []int32{1}}
+	a, b := *r.request(q).Params.Seed, *r.request(q).Params.Seed
 	if a == b {
 		t.Error("two requests without a seed have the same")
 	}
 	seed := int64(-3)
 	q.Params.Seed = &seed
-	if r.request(q, nil).Params.Seed != r.request(q, nil).Params.Seed {
+	if *r.request(q).Params.Seed != seed {
 		t.Error("a given seed is not kept")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/memsnap"
@@ -155,7 +156,7 @@ func (s *session) place(r Rank) string {
 // conclude merges the files if that was asked for, and sets the result.
 func (s *session) conclude() {
 	slices.Sort(s.files)
-	res := ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
+	res := api.ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
 	for _, f := range slices.Sorted(slices.Values(slices.Concat(s.files, s.snapshots))) {
 		res.Files = append(res.Files, filepath.Base(f))
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -110,17 +111,17 @@ func TestMerge(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		sizes  Sizes
-		bend   func(*ProfileRequest)
+		bend   func(*api.ProfileRequest)
 		merged string
 		labels []string
 	}{
-		{"one rank", Sizes{}, func(*ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00"}},
-		{"prefix", Sizes{}, func(p *ProfileRequest) { p.Prefix = "run" }, "merged-run-7.trace.json.gz", []string{"TP00"}},
-		{"by stage", Sizes{}, func(p *ProfileRequest) { p.ByStage, p.Prefill, p.Decode = true, true, true }, "merged-7.trace.json.gz",
+		{"one rank", Sizes{}, func(*api.ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00"}},
+		{"prefix", Sizes{}, func(p *api.ProfileRequest) { p.Prefix = "run" }, "merged-run-7.trace.json.gz", []string{"TP00"}},
+		{"by stage", Sizes{}, func(p *api.ProfileRequest) { p.ByStage, p.Prefill, p.Decode = true, true, true }, "merged-7.trace.json.gz",
 			[]string{"TP00 DECODE", "TP00 EXTEND"}},
-		{"by stage, one alone", Sizes{TP: 2}, func(p *ProfileRequest) { p.ByStage, p.Decode = true, true }, "merged-7.trace.json.gz",
+		{"by stage, one alone", Sizes{TP: 2}, func(p *api.ProfileRequest) { p.ByStage, p.Decode = true, true }, "merged-7.trace.json.gz",
 			[]string{"TP00", "TP01"}},
-		{"pipeline", Sizes{PP: 2}, func(*ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00-PP00", "TP00-PP01"}},
+		{"pipeline", Sizes{PP: 2}, func(*api.ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00-PP00", "TP00-PP01"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := serve(t, "llama-tiny", tt.sizes, false, sched.Options{})
@@ -161,7 +162,7 @@ func labels(t *testing.T, path string) []string {
 
 func TestExportProblems(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
-	run := func() (ProfileResult, error) {
+	run := func() (api.ProfileResult, error) {
 		t.Helper()
 		req := profileIn(t.TempDir())
 		req.Merge = true
@@ -252,7 +253,7 @@ func TestCloseWhileProfiling(t *testing.T) {
 	if got := readSteps(t, filepath.Join(dir, "1700000000.5-TP-0-DP-1.trace.json.gz")); len(got) != 2 {
 		t.Errorf("steps %v", got)
 	}
-	if err := r.StartProfile(t.Context(), profileIn(dir)); !errors.Is(err, ErrClosed) {
+	if err := r.StartProfile(t.Context(), profileIn(dir)); !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("start after close: %v", err)
 	}
 }
@@ -285,10 +286,10 @@ func TestProfileRaces(t *testing.T) {
 				if k == 3 && req.NumSteps > 0 {
 					req.StartStep, req.ByStage, req.Prefill, req.Decode = 0, true, true, true
 				}
-				if err := r.StartProfile(context.Background(), req); err != nil && !errors.Is(err, ErrProfileRunning) {
+				if err := r.StartProfile(context.Background(), req); err != nil && !errors.Is(err, api.ErrProfileRunning) {
 					t.Error(err)
 				}
-				if _, err := r.StopProfile(context.Background()); err != nil && !errors.Is(err, ErrProfileIdle) {
+				if _, err := r.StopProfile(context.Background()); err != nil && !errors.Is(err, api.ErrProfileIdle) {
 					t.Error(err)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
@@ -240,7 +241,7 @@ func (r *rig) log() string {
 // generate runs one request of n tokens to its end.
 func (r *rig) generate(t *testing.T, dp, n int) {
 	t.Helper()
-	events, err := r.Submit(t.Context(), &Request{Input: []int32{1, 2, 3}, Params: Sampling{MaxNewTokens: n}, LogprobStart: -1, DPRank: dp})
+	events, err := r.Submit(t.Context(), &api.Request{Input: []int32{1, 2, 3}, Params: api.Sampling{MaxNewTokens: n}, LogprobStart: -1, DPRank: dp})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +252,7 @@ func (r *rig) generate(t *testing.T, dp, n int) {
 	}
 }
 
-func drain(events <-chan Event) (out []Event) {
+func drain(events <-chan api.Event) (out []api.Event) {
 	for e := range events {
 		out = append(out, e)
 	}
@@ -259,8 +260,8 @@ func drain(events <-chan Event) (out []Event) {
 }
 
 // window is a request to profile with defaults of tests.
-func profileIn(dir string) ProfileRequest {
-	return ProfileRequest{ID: "1700000000.5", OutputDir: dir, Activities: ActivityCPU | ActivityGPU}
+func profileIn(dir string) api.ProfileRequest {
+	return api.ProfileRequest{ID: "1700000000.5", OutputDir: dir, Activities: api.ActivityCPU | api.ActivityGPU}
 }
 
 // files lists a directory.

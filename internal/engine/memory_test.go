@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/memsnap"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -19,18 +20,20 @@ func TestMemoryFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		dp, tp int
-		bend   func(*ProfileRequest)
+		bend   func(*api.ProfileRequest)
 		want   []string
 	}{
-		{"alone", 1, 1, func(p *ProfileRequest) { p.Activities = ActivityMem }, []string{"TIME-TP-0-memory.pickle"}},
-		{"nothing to merge", 1, 1, func(p *ProfileRequest) { p.Activities, p.Merge = ActivityMem, true }, []string{"TIME-TP-0-memory.pickle"}},
-		{"with traces", 1, 2, func(p *ProfileRequest) { p.Activities |= ActivityMem },
+		{"alone", 1, 1, func(p *api.ProfileRequest) { p.Activities = api.ActivityMem }, []string{"TIME-TP-0-memory.pickle"}},
+		{"nothing to merge", 1, 1, func(p *api.ProfileRequest) { p.Activities, p.Merge = api.ActivityMem, true }, []string{"TIME-TP-0-memory.pickle"}},
+		{"with traces", 1, 2, func(p *api.ProfileRequest) { p.Activities |= api.ActivityMem },
 			[]string{"1700000000.5-TP-0.trace.json.gz", "1700000000.5-TP-1.trace.json.gz", "TIME-TP-0-memory.pickle", "TIME-TP-1-memory.pickle"}},
-		{"no prefix", 1, 1, func(p *ProfileRequest) { p.Activities, p.Prefix = ActivityMem|ActivityGPU, "run" },
+		{"no prefix", 1, 1, func(p *api.ProfileRequest) { p.Activities, p.Prefix = api.ActivityMem|api.ActivityGPU, "run" },
 			[]string{"run-1700000000.5-TP-0.trace.json.gz", "TIME-TP-0-memory.pickle"}},
-		{"data parallel", 2, 1, func(p *ProfileRequest) { p.Activities = ActivityMem },
+		{"data parallel", 2, 1, func(p *api.ProfileRequest) { p.Activities = api.ActivityMem },
 			[]string{"TIME-TP-0-DP-0-memory.pickle", "TIME-TP-0-DP-1-memory.pickle"}},
-		{"by stage", 1, 1, func(p *ProfileRequest) { p.Activities, p.ByStage, p.Prefill, p.Decode = ActivityMem, true, true, true },
+		{"by stage", 1, 1, func(p *api.ProfileRequest) {
+			p.Activities, p.ByStage, p.Prefill, p.Decode = api.ActivityMem, true, true, true
+		},
 			[]string{"TIME-TP-0-memory-EXTEND.pickle", "TIME-TP-0-memory-DECODE.pickle"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +81,7 @@ func TestMemEntries(t *testing.T) {
 	} {
 		r := newRig(t, 1, 1, Options{})
 		req := profileIn(t.TempDir())
-		req.Activities, req.MemEntries = ActivityMem, tt.entries
+		req.Activities, req.MemEntries = api.ActivityMem, tt.entries
 		if err := r.StartProfile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/engine/sched"
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // outbox holds the events of one request between the scheduler, which must never
 // wait, and the reader, who may be slow.
 type outbox struct {
 	mu     sync.Mutex
-	events []sched.Event
+	events []api.Event
 	wake   chan struct{} // 1 deep
 }
 
 func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
 
 // put adds an event.
-func (o *outbox) put(e sched.Event) {
+func (o *outbox) put(e api.Event) {
 	o.mu.Lock()
 	o.events = append(o.events, e)
 	o.mu.Unlock()
@@ -30,7 +30,7 @@ func (o *outbox) put(e sched.Event) {
 
 // take returns what there is, waiting for something. It returns nil when ctx ends
 // or dead is closed.
-func (o *outbox) take(ctx context.Context, dead <-chan struct{}) []sched.Event {
+func (o *outbox) take(ctx context.Context, dead <-chan struct{}) []api.Event {
 	for {
 		o.mu.Lock()
 		batch := o.events

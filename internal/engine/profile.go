@@ -10,60 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
-)
-
-// Activity is a set of things a profile records.
-type Activity uint8
-
-// Activities of SGLang's profiler.
-const (
-	ActivityCPU Activity = 1 << iota
-	ActivityGPU
-	ActivityMem
-	ActivityCUDAProfiler
-)
-
-// ProfileRequest asks for a window on all ranks.
-type ProfileRequest struct {
-	ID           string // profile id, the same for all ranks
-	OutputDir    string // made when it does not exist
-	Prefix       string // before the id in file names; may be empty
-	StartStep    int64  // absolute forward count of the first step; 0: now. Not with ByStage
-	NumSteps     int    // exactly so many steps; 0: until StopProfile
-	Activities   Activity
-	ByStage      bool // a window for prefill and one for decode, NumSteps each
-	StageNames   bool // stages are named prefill and decode in file names, not EXTEND and DECODE
-	Prefill      bool // by stage: record prefill
-	Decode       bool // by stage: record decode
-	WithStack    bool
-	RecordShapes bool
-	Merge        bool
-	MemEntries   int // ActivityMem: entries of the memory's history that are kept, the last; 0: all
-	DecodeMinBS  int // by stage: the decode window waits for so many requests
-}
-
-// ProfileResult tells what a window left behind.
-type ProfileResult struct {
-	Dir     string
-	ID      string
-	Files   []string // base names
-	Steps   int      // recorded, of all data-parallel ranks and stages together
-	Merged  string   // path; empty: there is none
-	Message string   // "Merged trace: PATH (Events: N, Files: M)", what went wrong, or nothing
-}
-
-// Reasons for which a profile request is refused; the texts are SGLang's.
-var (
-	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.")
-	ErrProfileIdle    = errors.New("Profiling is not in progress. Call /start_profile first.")
 )
 
 // session is one window over all ranks, from StartProfile until its files are
 // written.
 type session struct {
 	e    *Engine
-	req  ProfileRequest
+	req  api.ProfileRequest
 	opts device.RecordOptions
 	done chan struct{} // closed when result is there
 
@@ -80,42 +35,42 @@ type session struct {
 
 	writing sync.WaitGroup
 	pace    pace
-	result  ProfileResult
+	result  api.ProfileResult
 	err     error // why files are missing
 }
 
 // StartProfile arms or starts a window on all ranks and returns; it waits for
 // neither steps nor files.
-func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
+func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error {
 	e.life.RLock()
 	defer e.life.RUnlock()
 	if e.draining.Load() {
-		return ErrClosed
+		return api.ErrUnavailable
 	}
-	if err := req.check(); err != nil {
+	if err := checkProfile(&req); err != nil {
 		return err
 	}
 	s := &session{e: e, req: req, open: len(e.ranks), done: make(chan struct{}), pace: pace{busy: e.serving}}
 	s.opts = device.RecordOptions{
-		CPU: req.Activities&ActivityCPU != 0, GPU: req.Activities&ActivityGPU != 0,
-		Memory: req.Activities&ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
+		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
+		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
 	if !e.session.CompareAndSwap(nil, s) {
-		return ErrProfileRunning
+		return api.ErrProfileRunning
 	}
-	if req.Activities&ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
+	if req.Activities&api.ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
 		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
 	}
 	if s.records() {
 		if err := writable(req.OutputDir); err != nil {
 			e.session.Store(nil)
-			return fmt.Errorf("%w: no trace can be written to output_dir: %v", ErrInvalid, err)
+			return fmt.Errorf("%w: no trace can be written to output_dir: %v", api.ErrInvalid, err)
 		}
 	}
 	armed := make(chan error, len(e.ranks))
 	for _, r := range e.ranks {
 		if !r.Do(func() { armed <- r.arm(s) }) {
-			armed <- ErrClosed
+			armed <- api.ErrUnavailable
 			s.over()
 		}
 	}
@@ -144,7 +99,7 @@ func (e *Engine) StartProfile(ctx context.Context, req ProfileRequest) error {
 // StopProfile ends the window, armed or open, and waits for its files or for ctx;
 // they are written in either case. It returns an error, with the result, when one
 // of them could not be.
-func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
+func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
 		// A client that asks after the last step wants the files there.
@@ -154,14 +109,14 @@ func (e *Engine) StopProfile(ctx context.Context) (ProfileResult, error) {
 			case <-ctx.Done():
 			}
 		}
-		return ProfileResult{}, ErrProfileIdle
+		return api.ProfileResult{}, api.ErrProfileIdle
 	}
 	s.end()
 	select {
 	case <-s.done:
 		return s.result, s.err
 	case <-ctx.Done():
-		return ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID}, context.Cause(ctx)
+		return api.ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID}, context.Cause(ctx)
 	}
 }
 
@@ -182,30 +137,30 @@ func writable(dir string) error {
 	return os.Remove(f.Name())
 }
 
-// check refuses what can leave no trace.
-func (r *ProfileRequest) check() error {
+// checkProfile refuses what can leave no trace.
+func checkProfile(r *api.ProfileRequest) error {
 	for name, part := range map[string]string{"profile_id": r.ID, "profile_prefix": r.Prefix} {
 		if strings.ContainsAny(part, `/\`) || part != filepath.Base(part) && part != "" {
-			return fmt.Errorf("%w: %s %q cannot be part of a file name", ErrInvalid, name, part)
+			return fmt.Errorf("%w: %s %q cannot be part of a file name", api.ErrInvalid, name, part)
 		}
 	}
 	switch {
 	case r.ID == "":
-		return fmt.Errorf("%w: a profile needs an id", ErrInvalid)
+		return fmt.Errorf("%w: a profile needs an id", api.ErrInvalid)
 	case r.Activities == 0:
-		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", ErrInvalid)
+		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", api.ErrInvalid)
 	case r.NumSteps < 0 || r.StartStep < 0 || r.MemEntries < 0:
 		return fmt.Errorf("%w: num_steps %d, start_step %d and the depth of the memory's history %d must not be negative",
-			ErrInvalid, r.NumSteps, r.StartStep, r.MemEntries)
+			api.ErrInvalid, r.NumSteps, r.StartStep, r.MemEntries)
 	case r.ByStage && r.NumSteps == 0:
-		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", ErrInvalid)
+		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", api.ErrInvalid)
 	case r.ByStage && !r.Prefill && !r.Decode:
-		return fmt.Errorf("%w: profile_by_stage without a stage: choose of prefill and decode", ErrInvalid)
+		return fmt.Errorf("%w: profile_by_stage without a stage: choose of prefill and decode", api.ErrInvalid)
 	}
 	return nil
 }
 
-// traces tells whether there are traces to write. As in SGLang, ActivityMem alone
+// traces tells whether there are traces to write. As in SGLang, api.ActivityMem alone
 // leaves none but its snapshots.
 func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
 

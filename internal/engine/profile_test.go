@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
 )
 
 // waitOver waits until the session has closed by itself and its files are written.
-func waitOver(t *testing.T, s *session) ProfileResult {
+func waitOver(t *testing.T, s *session) api.ProfileResult {
 	t.Helper()
 	select {
 	case <-s.done:
@@ -20,13 +21,13 @@ func waitOver(t *testing.T, s *session) ProfileResult {
 	case <-soon(t).Done():
 		t.Fatal("the window stays open")
 	}
-	return ProfileResult{}
+	return api.ProfileResult{}
 }
 
 // TestWindows runs traffic, asks for a window, and runs more traffic: a request
 // of n tokens is one prefill step and n-1 decode steps. Steps count from 1.
 func TestWindows(t *testing.T) {
-	stages := func(r ProfileRequest) ProfileRequest {
+	stages := func(r api.ProfileRequest) api.ProfileRequest {
 		r.ByStage, r.Prefill, r.Decode = true, true, true
 		return r
 	}
@@ -34,36 +35,36 @@ func TestWindows(t *testing.T) {
 	tests := []struct {
 		name   string
 		before []int
-		req    ProfileRequest
+		req    api.ProfileRequest
 		after  []int
 		want   want
 		open   bool // it must be stopped
 	}{
-		{"now", []int{3}, ProfileRequest{NumSteps: 2}, []int{4}, want{"": {"4:EXTEND", "5:DECODE"}}, false},
-		{"exactly to the end of the traffic", nil, ProfileRequest{NumSteps: 3}, []int{3}, want{"": {"1:EXTEND", "2:DECODE", "3:DECODE"}}, false},
-		{"one step", []int{1}, ProfileRequest{NumSteps: 1}, []int{3}, want{"": {"2:EXTEND"}}, false},
-		{"over several requests", nil, ProfileRequest{NumSteps: 3}, []int{2, 2, 2}, want{"": {"1:EXTEND", "2:DECODE", "3:EXTEND"}}, false},
-		{"until stopped", []int{1}, ProfileRequest{}, []int{2, 1}, want{"": {"2:EXTEND", "3:DECODE", "4:EXTEND"}}, true},
-		{"traffic too short", nil, ProfileRequest{NumSteps: 9}, []int{2}, want{"": {"1:EXTEND", "2:DECODE"}}, true},
-		{"from a step on", []int{2}, ProfileRequest{StartStep: 4, NumSteps: 2}, []int{5}, want{"": {"4:DECODE", "5:DECODE"}}, false},
-		{"from the next step on", []int{2}, ProfileRequest{StartStep: 3, NumSteps: 1}, []int{5}, want{"": {"3:EXTEND"}}, false},
-		{"from a step that is over", []int{5}, ProfileRequest{StartStep: 2, NumSteps: 2}, []int{5}, want{"": {"6:EXTEND", "7:DECODE"}}, false},
-		{"from a step on until stopped", nil, ProfileRequest{StartStep: 2}, []int{3}, want{"": {"2:DECODE", "3:DECODE"}}, true},
-		{"from a step that never comes", nil, ProfileRequest{StartStep: 20, NumSteps: 2}, []int{3}, want{}, true},
-		{"no traffic", nil, ProfileRequest{NumSteps: 2}, nil, want{"": nil}, true},
-		{"stages", nil, stages(ProfileRequest{NumSteps: 1}), []int{3}, want{"EXTEND": {"1:EXTEND"}, "DECODE": {"2:DECODE"}}, false},
-		{"a decode step ends the prefill window", nil, stages(ProfileRequest{NumSteps: 2}), []int{2, 1, 3},
+		{"now", []int{3}, api.ProfileRequest{NumSteps: 2}, []int{4}, want{"": {"4:EXTEND", "5:DECODE"}}, false},
+		{"exactly to the end of the traffic", nil, api.ProfileRequest{NumSteps: 3}, []int{3}, want{"": {"1:EXTEND", "2:DECODE", "3:DECODE"}}, false},
+		{"one step", []int{1}, api.ProfileRequest{NumSteps: 1}, []int{3}, want{"": {"2:EXTEND"}}, false},
+		{"over several requests", nil, api.ProfileRequest{NumSteps: 3}, []int{2, 2, 2}, want{"": {"1:EXTEND", "2:DECODE", "3:EXTEND"}}, false},
+		{"until stopped", []int{1}, api.ProfileRequest{}, []int{2, 1}, want{"": {"2:EXTEND", "3:DECODE", "4:EXTEND"}}, true},
+		{"traffic too short", nil, api.ProfileRequest{NumSteps: 9}, []int{2}, want{"": {"1:EXTEND", "2:DECODE"}}, true},
+		{"from a step on", []int{2}, api.ProfileRequest{StartStep: 4, NumSteps: 2}, []int{5}, want{"": {"4:DECODE", "5:DECODE"}}, false},
+		{"from the next step on", []int{2}, api.ProfileRequest{StartStep: 3, NumSteps: 1}, []int{5}, want{"": {"3:EXTEND"}}, false},
+		{"from a step that is over", []int{5}, api.ProfileRequest{StartStep: 2, NumSteps: 2}, []int{5}, want{"": {"6:EXTEND", "7:DECODE"}}, false},
+		{"from a step on until stopped", nil, api.ProfileRequest{StartStep: 2}, []int{3}, want{"": {"2:DECODE", "3:DECODE"}}, true},
+		{"from a step that never comes", nil, api.ProfileRequest{StartStep: 20, NumSteps: 2}, []int{3}, want{}, true},
+		{"no traffic", nil, api.ProfileRequest{NumSteps: 2}, nil, want{"": nil}, true},
+		{"stages", nil, stages(api.ProfileRequest{NumSteps: 1}), []int{3}, want{"EXTEND": {"1:EXTEND"}, "DECODE": {"2:DECODE"}}, false},
+		{"a decode step ends the prefill window", nil, stages(api.ProfileRequest{NumSteps: 2}), []int{2, 1, 3},
 			want{"EXTEND": {"1:EXTEND"}, "DECODE": {"2:DECODE", "5:DECODE"}}, false},
-		{"several prefill steps", nil, stages(ProfileRequest{NumSteps: 2}), []int{1, 1, 1, 3},
+		{"several prefill steps", nil, stages(api.ProfileRequest{NumSteps: 2}), []int{1, 1, 1, 3},
 			want{"EXTEND": {"1:EXTEND", "2:EXTEND"}, "DECODE": {"5:DECODE", "6:DECODE"}}, false},
-		{"each stage once", nil, stages(ProfileRequest{NumSteps: 1}), []int{2, 2, 2}, want{"EXTEND": {"1:EXTEND"}, "DECODE": {"2:DECODE"}}, false},
-		{"prefill alone", nil, ProfileRequest{NumSteps: 2, ByStage: true, Prefill: true}, []int{1, 1, 2}, want{"EXTEND": {"1:EXTEND", "2:EXTEND"}}, false},
-		{"decode alone", nil, ProfileRequest{NumSteps: 2, ByStage: true, Decode: true}, []int{1, 4}, want{"DECODE": {"3:DECODE", "4:DECODE"}}, false},
-		{"names of stages", nil, ProfileRequest{NumSteps: 1, ByStage: true, Prefill: true, Decode: true, StageNames: true}, []int{2},
+		{"each stage once", nil, stages(api.ProfileRequest{NumSteps: 1}), []int{2, 2, 2}, want{"EXTEND": {"1:EXTEND"}, "DECODE": {"2:DECODE"}}, false},
+		{"prefill alone", nil, api.ProfileRequest{NumSteps: 2, ByStage: true, Prefill: true}, []int{1, 1, 2}, want{"EXTEND": {"1:EXTEND", "2:EXTEND"}}, false},
+		{"decode alone", nil, api.ProfileRequest{NumSteps: 2, ByStage: true, Decode: true}, []int{1, 4}, want{"DECODE": {"3:DECODE", "4:DECODE"}}, false},
+		{"names of stages", nil, api.ProfileRequest{NumSteps: 1, ByStage: true, Prefill: true, Decode: true, StageNames: true}, []int{2},
 			want{"prefill": {"1:EXTEND"}, "decode": {"2:DECODE"}}, false},
-		{"decode batches are too small", nil, ProfileRequest{NumSteps: 1, ByStage: true, Prefill: true, Decode: true, DecodeMinBS: 2}, []int{3},
+		{"decode batches are too small", nil, api.ProfileRequest{NumSteps: 1, ByStage: true, Prefill: true, Decode: true, DecodeMinBS: 2}, []int{3},
 			want{"EXTEND": {"1:EXTEND"}}, true},
-		{"a stage without traffic", nil, stages(ProfileRequest{NumSteps: 2}), []int{1}, want{"EXTEND": {"1:EXTEND"}}, true},
+		{"a stage without traffic", nil, stages(api.ProfileRequest{NumSteps: 2}), []int{1}, want{"EXTEND": {"1:EXTEND"}}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestWindows(t *testing.T) {
 				if _, err := r.StopProfile(soon(t)); err != nil {
 					t.Fatal(err)
 				}
-			} else if _, err := r.StopProfile(soon(t)); !errors.Is(err, ErrProfileIdle) {
+			} else if _, err := r.StopProfile(soon(t)); !errors.Is(err, api.ErrProfileIdle) {
 				t.Errorf("stop of a window that is over: %v", err)
 			}
 			res := waitOver(t, s)
@@ -118,23 +119,23 @@ func TestWindows(t *testing.T) {
 func TestProfileRefusals(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
 	dir := t.TempDir()
-	if _, err := r.StopProfile(t.Context()); !errors.Is(err, ErrProfileIdle) {
+	if _, err := r.StopProfile(t.Context()); !errors.Is(err, api.ErrProfileIdle) {
 		t.Errorf("stop while idle: %v", err)
 	}
 	for _, tt := range []struct {
 		text string
-		bend func(*ProfileRequest)
+		bend func(*api.ProfileRequest)
 	}{
-		{"needs an id", func(p *ProfileRequest) { p.ID = "" }},
-		{"profile_id", func(p *ProfileRequest) { p.ID = "../x" }},
-		{"profile_prefix", func(p *ProfileRequest) { p.Prefix = ".." + string(filepath.Separator) }},
-		{"no known activity", func(p *ProfileRequest) { p.Activities = 0 }},
-		{"negative", func(p *ProfileRequest) { p.NumSteps = -1 }},
-		{"needs num_steps", func(p *ProfileRequest) { p.ByStage, p.Prefill = true, true }},
-		{"without a stage", func(p *ProfileRequest) { p.ByStage, p.NumSteps = true, 3 }},
-		{"output_dir: mkdir profile_test.go", func(p *ProfileRequest) { p.OutputDir = "profile_test.go/x" }},
-		{"output_dir: open " + readOnly(t), func(p *ProfileRequest) { p.OutputDir = readOnly(t) }},
-		{"depth of the memory's history -1", func(p *ProfileRequest) { p.MemEntries = -1 }},
+		{"needs an id", func(p *api.ProfileRequest) { p.ID = "" }},
+		{"profile_id", func(p *api.ProfileRequest) { p.ID = "../x" }},
+		{"profile_prefix", func(p *api.ProfileRequest) { p.Prefix = ".." + string(filepath.Separator) }},
+		{"no known activity", func(p *api.ProfileRequest) { p.Activities = 0 }},
+		{"negative", func(p *api.ProfileRequest) { p.NumSteps = -1 }},
+		{"needs num_steps", func(p *api.ProfileRequest) { p.ByStage, p.Prefill = true, true }},
+		{"without a stage", func(p *api.ProfileRequest) { p.ByStage, p.NumSteps = true, 3 }},
+		{"output_dir: mkdir profile_test.go", func(p *api.ProfileRequest) { p.OutputDir = "profile_test.go/x" }},
+		{"output_dir: open " + readOnly(t), func(p *api.ProfileRequest) { p.OutputDir = readOnly(t) }},
+		{"depth of the memory's history -1", func(p *api.ProfileRequest) { p.MemEntries = -1 }},
 	} {
 		req := profileIn(dir)
 		tt.bend(&req)
@@ -151,7 +152,7 @@ func TestProfileRefusals(t *testing.T) {
 		if err := r.StartProfile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.StartProfile(t.Context(), req); !errors.Is(err, ErrProfileRunning) {
+		if err := r.StartProfile(t.Context(), req); !errors.Is(err, api.ErrProfileRunning) {
 			t.Errorf("second start, from %d: %v", start, err)
 		}
 		if _, err := r.StopProfile(soon(t)); err != nil {
@@ -203,19 +204,19 @@ func TestRecorderFailsLate(t *testing.T) {
 
 func TestRecordOptions(t *testing.T) {
 	for _, tt := range []struct {
-		activities   Activity
+		activities   api.Activity
 		stack        bool
 		shapes       bool
 		want         device.RecordOptions
 		cudaProfiler int
 	}{
-		{ActivityCPU | ActivityGPU, true, true, device.RecordOptions{CPU: true, GPU: true, Stack: true, Shapes: true}, 0},
-		{ActivityGPU, false, false, device.RecordOptions{GPU: true}, 0},
-		{ActivityCPU | ActivityMem, false, true, device.RecordOptions{CPU: true, Memory: true, Shapes: true}, 0},
-		{ActivityGPU | ActivityMem, false, true, device.RecordOptions{GPU: true, Memory: true, Shapes: true}, 0},
-		{ActivityMem, false, false, device.RecordOptions{Memory: true}, 0},
-		{ActivityCUDAProfiler | ActivityCPU, false, false, device.RecordOptions{CPU: true}, 2},
-		{ActivityCUDAProfiler, false, false, device.RecordOptions{}, 2},
+		{api.ActivityCPU | api.ActivityGPU, true, true, device.RecordOptions{CPU: true, GPU: true, Stack: true, Shapes: true}, 0},
+		{api.ActivityGPU, false, false, device.RecordOptions{GPU: true}, 0},
+		{api.ActivityCPU | api.ActivityMem, false, true, device.RecordOptions{CPU: true, Memory: true, Shapes: true}, 0},
+		{api.ActivityGPU | api.ActivityMem, false, true, device.RecordOptions{GPU: true, Memory: true, Shapes: true}, 0},
+		{api.ActivityMem, false, false, device.RecordOptions{Memory: true}, 0},
+		{api.ActivityCUDAProfiler | api.ActivityCPU, false, false, device.RecordOptions{CPU: true}, 2},
+		{api.ActivityCUDAProfiler, false, false, device.RecordOptions{}, 2},
 	} {
 		var switched []bool
 		r := newRig(t, 2, 1, Options{CUDAProfiler: func(on bool) { switched = append(switched, on) }})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -54,9 +55,9 @@ func serve(t *testing.T, name string, z Sizes, noGraphs bool, so sched.Options) 
 // ask submits prompts together and returns what each generates.
 func ask(t *testing.T, e *Engine, prompts [][]int32, n int) [][]int32 {
 	t.Helper()
-	var streams []<-chan Event
+	var streams []<-chan api.Event
 	for _, p := range prompts {
-		events, err := e.Submit(t.Context(), &Request{Input: p, Params: Sampling{MaxNewTokens: n, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1})
+		events, err := e.Submit(t.Context(), &api.Request{Input: p, Params: api.Sampling{MaxNewTokens: n, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func ask(t *testing.T, e *Engine, prompts [][]int32, n int) [][]int32 {
 		var tokens []int32
 		for _, ev := range drain(s) {
 			tokens = append(tokens, ev.Token)
-			if f := ev.Finish; f != nil && f.Type == sched.FinishAbort {
+			if f := ev.Finish; f != nil && f.Type == api.FinishAbort {
 				t.Fatal(f.Message)
 			}
 		}
@@ -121,7 +122,7 @@ func TestProfileOfRealRanks(t *testing.T) {
 	dir := t.TempDir()
 	req := profileIn(dir)
 	req.NumSteps, req.Merge = 6, true
-	req.Activities |= ActivityMem
+	req.Activities |= api.ActivityMem
 	req.RecordShapes, req.WithStack = true, true
 	if err := e.StartProfile(t.Context(), req); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/memsnap"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -186,7 +187,7 @@ func (w *window) stop() {
 // process, so only the first rank does, as in SGLang.
 func (w *window) outerProfiler(on bool) {
 	f := w.s.e.opt.CUDAProfiler
-	if f == nil || w.s.req.Activities&ActivityCUDAProfiler == 0 || w.r != w.s.e.ranks[0] {
+	if f == nil || w.s.req.Activities&api.ActivityCUDAProfiler == 0 || w.r != w.s.e.ranks[0] {
 		return
 	}
 	w.s.log(w.r, "Call cudaProfiler%s", map[bool]string{true: "Start", false: "Stop"}[on])
@@ -219,7 +220,7 @@ func (w *window) suffix(sep string) string {
 	case !w.s.req.StageNames:
 		return sep + w.stage.String()
 	case w.stage == model.Extend:
-		return sep + "prefill"
+		return sep + api.Prefill
 	}
-	return sep + "decode"
+	return sep + api.Decode
 }

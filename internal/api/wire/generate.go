@@ -17,7 +17,7 @@ type GenerateRequest struct {
 	TextInLogprobs  bool                       `json:"return_text_in_logprobs,omitzero"`
 	Stream          bool                       `json:"stream,omitzero"`
 	DPRank          *int                       `json:"routed_dp_rank,omitempty"`
-	Priority        int                        `json:"priority,omitzero"`
+	Priority        *int                       `json:"priority,omitempty"`
 	NoLogs          bool                       `json:"no_logs,omitzero"`
 	Extra           map[string]json.RawMessage `json:"-"` // fields not named above, as received
 }
@@ -37,7 +37,7 @@ func (r *GenerateRequest) UnmarshalJSON(data []byte) error {
 	value(f, "stream", &r.Stream, parseBool)
 	optional(f, "data_parallel_rank", &r.DPRank, parseCount) // the older name
 	optional(f, "routed_dp_rank", &r.DPRank, parseCount)
-	value(f, "priority", &r.Priority, parseCount)
+	optional(f, "priority", &r.Priority, parseCount)
 	value(f, "no_logs", &r.NoLogs, parseBool)
 	if f.err != nil {
 		return f.err

@@ -27,7 +27,7 @@ type Common struct {
 	CachedDetails bool                       `json:"return_cached_tokens_details,omitzero"`
 	RID           string                     `json:"rid,omitempty"`
 	DPRank        *int                       `json:"routed_dp_rank,omitempty"`
-	Priority      int                        `json:"priority,omitzero"`
+	Priority      *int                       `json:"priority,omitempty"`
 	Extra         map[string]json.RawMessage `json:"-"` // fields not named above, as received
 }
 
@@ -50,7 +50,7 @@ func (c *Common) decode(f *fields) {
 	value(f, "rid", &c.RID, parseString)
 	optional(f, "data_parallel_rank", &c.DPRank, parseCount)
 	optional(f, "routed_dp_rank", &c.DPRank, parseCount)
-	value(f, "priority", &c.Priority, parseCount)
+	optional(f, "priority", &c.Priority, parseCount)
 }
 
 // finish checks the sampling parameters, which these routes call by other names.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // Limits of sampling parameters, as SGLang has them.
@@ -88,20 +90,9 @@ func (p *SamplingParams) common(f *fields) {
 
 // Check reports the first value outside its range, as SGLang's verify does.
 func (p *SamplingParams) Check() error {
-	at := func(v *float64, absent float64) float64 {
-		if v == nil {
-			return absent
-		}
-		return *v
-	}
-	n, k, interval := 1, -1, 1
-	for dst, v := range map[*int]*int{&n: p.N, &k: p.TopK, &interval: p.StreamInterval} {
-		if v != nil {
-			*dst = *v
-		}
-	}
-	topP, rep := at(p.TopP, 1), at(p.RepetitionPenalty, 1)
-	switch t := at(p.Temperature, 1); {
+	n, k, interval := or(p.N, 1), or(p.TopK, -1), or(p.StreamInterval, 1)
+	topP, rep := or(p.TopP, 1), or(p.RepetitionPenalty, 1)
+	switch t := or(p.Temperature, 1); {
 	case t < 0:
 		return Refuse("temperature", "must be at least 0, got %v", t)
 	case topP <= 0 || topP > 1:
@@ -132,6 +123,39 @@ func (p *SamplingParams) Check() error {
 		return Refuse("stop_token_ids", "at most %d are allowed, got %d", maxStopTokens, len(p.StopTokenIDs))
 	}
 	return nil
+}
+
+// greedy is the temperature below which SGLang takes the most probable token.
+const greedy = 1e-6
+
+// Sampling is what of the parameters is an engine's to do. Without MaxNewTokens, room is
+// what is left.
+func (p *SamplingParams) Sampling(room int) api.Sampling {
+	out := api.Sampling{
+		MaxNewTokens: or(p.MaxNewTokens, room), MinNewTokens: p.MinNewTokens,
+		Temperature: or(p.Temperature, 1), TopP: or(p.TopP, 1), TopK: max(or(p.TopK, -1), 0), MinP: p.MinP,
+		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, RepetitionPenalty: or(p.RepetitionPenalty, 1),
+		StopTokens: p.StopTokenIDs, IgnoreEOS: p.IgnoreEOS, Seed: p.Seed,
+	}
+	if out.Temperature < greedy {
+		out.Temperature = 0
+	}
+	for key, bias := range p.LogitBias {
+		if out.LogitBias == nil {
+			out.LogitBias = map[int32]float32{}
+		}
+		id, _ := strconv.ParseInt(key, 10, 32) // checked when decoded
+		out.LogitBias[int32(id)] = float32(bias)
+	}
+	return out
+}
+
+// or is what v points to; absent where it is nil.
+func or[T any](v *T, absent T) T {
+	if v == nil {
+		return absent
+	}
+	return *v
 }
 
 // parseBias parses {"token id": bias}.

@@ -31,7 +31,7 @@ func embedded(t *testing.T, o server.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hs := httptest.NewServer(server.New(e.API(), o).Handler())
+	hs := httptest.NewServer(server.New(e, o).Handler())
 	t.Cleanup(func() {
 		hs.Close()
 		if err := e.Close(); err != nil {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // draw picks a token from the probabilities s.p, whose largest is most, by the
 // number u in [0, 1): the token at which the cumulative probability passes u.
-func (s *Sampler) draw(p *Params, u float64, most float32) int32 {
-	if p.TopK == 0 && p.topP() >= 1 && p.MinP == 0 {
+func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
+	if p.TopK == 0 && topP(p) >= 1 && p.MinP == 0 {
 		return pick(s.p, u)
 	}
 	return s.drawCut(p, u, most)
@@ -40,7 +42,7 @@ func pick(probs []float32, u float64) int32 {
 // probable first, and picks among those before. Sorting them would be most of the
 // work; instead they are counted in buckets of nearly equal probability, and only
 // the bucket where the list ends is sorted.
-func (s *Sampler) drawCut(p *Params, u float64, most float32) int32 {
+func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	least := float32(p.MinP) * most
 	for i := range s.buckets {
 		s.buckets[i] = bucket{}
@@ -68,14 +70,14 @@ func (s *Sampler) drawCut(p *Params, u float64, most float32) int32 {
 
 // cut says which tokens are in the list, those above the probability lowest and
 // of those that have it the ones up to last, and the sum of their probabilities.
-func (s *Sampler) cut(p *Params, least float32) (lowest float32, last int32, sum float64) {
-	topP, rank := p.topP(), 0
+func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int32, sum float64) {
+	most, rank := topP(p), 0
 	for i := len(s.buckets) - 1; i >= 0; i-- {
 		b := s.buckets[i]
 		if b.n == 0 {
 			continue
 		}
-		whole := (p.TopK == 0 || rank+b.n <= p.TopK) && sum+b.mass <= topP
+		whole := (p.TopK == 0 || rank+b.n <= p.TopK) && sum+b.mass <= most
 		if whole {
 			rank += b.n
 			sum += b.mass
@@ -95,7 +97,7 @@ func (s *Sampler) cut(p *Params, least float32) (lowest float32, last int32, sum
 			return cmp.Compare(a, b)
 		})
 		for _, token := range s.order {
-			if (p.TopK > 0 && rank >= p.TopK) || sum > topP {
+			if (p.TopK > 0 && rank >= p.TopK) || sum > most {
 				return lowest, last, sum
 			}
 			lowest, last = s.p[token], token
@@ -121,29 +123,29 @@ func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }
 const numBuckets = 0x40000000 >> bucketShift
 
 // top returns the n largest of x, less norm, largest first.
-func top(x []float32, norm float32, n int) []Logprob {
+func top(x []float32, norm float32, n int) []api.Logprob {
 	n = min(n, len(x))
 	if n == 0 {
 		return nil
 	}
-	out := make([]Logprob, 0, n)
+	out := make([]api.Logprob, 0, n)
 	for i, v := range x {
 		if len(out) == n {
-			if v <= out[n-1].Logprob {
+			if float64(v) <= out[n-1].Logprob {
 				continue
 			}
 			out = out[:n-1]
 		}
-		at, _ := slices.BinarySearchFunc(out, v, func(l Logprob, v float32) int {
-			if l.Logprob >= v {
+		at, _ := slices.BinarySearchFunc(out, v, func(l api.Logprob, v float32) int {
+			if l.Logprob >= float64(v) {
 				return -1
 			}
 			return 1
 		})
-		out = slices.Insert(out, at, Logprob{Token: int32(i), Logprob: v})
+		out = slices.Insert(out, at, api.Logprob{ID: int32(i), Logprob: float64(v)})
 	}
 	for i := range out {
-		out[i].Logprob -= norm
+		out[i].Logprob = float64(float32(out[i].Logprob) - norm)
 	}
 	return out
 }

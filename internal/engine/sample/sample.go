@@ -15,56 +15,37 @@
 package sample
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
-// Params say how tokens are chosen. The zero Params is greedy.
-type Params struct {
-	Temperature       float64 // 0: greedy
-	TopP              float64 // (0, 1]; 0 counts as 1
-	TopK              int     // 0: the whole vocabulary
-	MinP              float64 // [0, 1], of the largest probability
-	FrequencyPenalty  float64 // subtracted from the logit for each time the token was generated
-	PresencePenalty   float64 // subtracted once
-	RepetitionPenalty float64 // divides positive logits of generated tokens, multiplies negative ones; 0 counts as 1
-	LogitBias         map[int32]float32
-	Seed              uint64
-	MinNewTokens      int     // before so many tokens, those in Ends are not chosen
-	Ends              []int32 // tokens that end a sequence
+func penalises(p *api.Sampling) bool {
+	return p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || repetition(p) != 1
 }
 
-func (p *Params) penalises() bool {
-	return p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || p.repetition() != 1
-}
+func repetition(p *api.Sampling) float64 { return cmp.Or(p.RepetitionPenalty, 1) }
 
-func (p *Params) repetition() float64 {
-	if p.RepetitionPenalty == 0 {
-		return 1
-	}
-	return p.RepetitionPenalty
-}
-
-func (p *Params) topP() float64 {
-	if p.TopP == 0 {
-		return 1
-	}
-	return p.TopP
-}
+func topP(p *api.Sampling) float64 { return cmp.Or(p.TopP, 1) }
 
 // State is one sequence as far as sampling sees it.
 type State struct {
-	p      Params
+	p      api.Sampling
+	seed   uint64
 	n      int             // tokens generated
 	counts map[int32]int32 // of the tokens generated; nil when no penalty needs it
 }
 
 // NewState returns the state of a sequence that has generated nothing.
-func NewState(p Params) *State {
+func NewState(p api.Sampling) *State {
 	st := &State{p: p}
-	if p.penalises() {
+	if p.Seed != nil {
+		st.seed = uint64(*p.Seed)
+	}
+	if penalises(&p) {
 		st.counts = map[int32]int32{}
 	}
 	return st
@@ -78,12 +59,6 @@ func (st *State) Accept(token int32) {
 	}
 }
 
-// Logprob is a token and its log probability.
-type Logprob struct {
-	Token   int32
-	Logprob float32
-}
-
 // Want says what a choice should tell besides the token.
 type Want struct {
 	Logprob bool
@@ -92,8 +67,8 @@ type Want struct {
 
 // Choice is a token and what was wanted about it.
 type Choice struct {
-	Logprob
-	Top []Logprob // most probable first
+	api.Logprob
+	Top []api.Logprob // most probable first
 }
 
 // ErrNotFinite means that the logits are no distribution.
@@ -117,7 +92,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 		if best < 0 || !finite(x[best]) {
 			return Choice{}, ErrNotFinite
 		}
-		return Choice{Logprob: Logprob{Token: int32(best)}}, nil
+		return Choice{Logprob: api.Logprob{ID: int32(best)}}, nil
 	}
 	if !greedy && st.p.Temperature != 1 {
 		x = s.own(x)
@@ -132,14 +107,14 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	if !(s.p[best] > 0) {
 		return Choice{}, ErrNotFinite // a NaN among them
 	}
-	c := Choice{Logprob: Logprob{Token: int32(best)}}
+	c := Choice{Logprob: api.Logprob{ID: int32(best)}}
 	if !greedy {
-		c.Token = s.draw(&st.p, uniform(st.p.Seed, st.n), s.p[best])
+		c.ID = s.draw(&st.p, uniform(st.seed, st.n), s.p[best])
 	}
 	// log Σ exp(x), from the largest, whose probability is the most exact.
 	norm := x[best] - float32(math.Log(float64(s.p[best])))
 	if want.Logprob {
-		c.Logprob.Logprob = x[c.Token] - norm
+		c.Logprob.Logprob = float64(x[c.ID] - norm)
 	}
 	c.Top = top(x, norm, want.Top)
 	return c, nil
@@ -147,12 +122,12 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 
 // Score tells the log probability of a given token and the top most probable
 // ones, by the logits as they are.
-func (s *Sampler) Score(logits []float32, token int32, n int) (float32, []Logprob) {
+func (s *Sampler) Score(logits []float32, token int32, n int) (float64, []api.Logprob) {
 	if cap(s.p) < len(logits) {
 		s.p = make([]float32, len(logits))
 	}
 	norm := tensor.LogSumExp(logits, s.p[:len(logits)])
-	return logits[token] - norm, top(logits, norm, n)
+	return float64(logits[token] - norm), top(logits, norm, n)
 }
 
 // adjust returns the logits with penalties and bias: the caller's own slice when
@@ -161,7 +136,7 @@ func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	x := logits
 	if len(st.counts) > 0 {
 		x = s.own(x)
-		rep := float32(st.p.repetition())
+		rep := float32(repetition(&st.p))
 		for token, n := range st.counts {
 			v := x[token] - float32(st.p.FrequencyPenalty)*float32(n) - float32(st.p.PresencePenalty)
 			if v > 0 {
@@ -174,7 +149,7 @@ func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	}
 	if st.n < st.p.MinNewTokens {
 		x = s.own(x)
-		for _, token := range st.p.Ends {
+		for _, token := range st.p.StopTokens {
 			if int(token) < len(x) {
 				x[token] = float32(math.Inf(-1))
 			}

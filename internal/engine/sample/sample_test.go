@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // logits of a small vocabulary with ties and a long tail.
@@ -35,7 +37,7 @@ func softmax(x []float32, temperature float64) []float64 {
 
 // reference is the exact distribution a token is drawn from, by sorting
 // everything (SGLang's top_k_top_p_min_p_sampling_from_probs_torch).
-func reference(x []float32, p Params) []float64 {
+func reference(x []float32, p api.Sampling) []float64 {
 	probs := softmax(x, p.Temperature)
 	order := make([]int, len(probs))
 	for i := range order {
@@ -53,7 +55,7 @@ func reference(x []float32, p Params) []float64 {
 	out := make([]float64, len(probs))
 	cum, kept := 0.0, 0.0
 	for rank, i := range order {
-		if (p.TopK == 0 || rank < p.TopK) && cum <= p.topP() && probs[i] >= probs[order[0]]*p.MinP {
+		if (p.TopK == 0 || rank < p.TopK) && cum <= topP(&p) && probs[i] >= probs[order[0]]*p.MinP {
 			out[i] = probs[i]
 			kept += probs[i]
 		}
@@ -71,18 +73,18 @@ func reference(x []float32, p Params) []float64 {
 func TestDistributions(t *testing.T) {
 	tests := []struct {
 		name string
-		p    Params
+		p    api.Sampling
 	}{
-		{"plain", Params{Temperature: 1}},
-		{"hot", Params{Temperature: 2.5}},
-		{"cold", Params{Temperature: 0.3}},
-		{"top-k", Params{Temperature: 1, TopK: 5}},
-		{"top-k of one", Params{Temperature: 1, TopK: 1}},
-		{"top-p", Params{Temperature: 1, TopP: 0.7}},
-		{"small top-p", Params{Temperature: 1, TopP: 0.01}},
-		{"min-p", Params{Temperature: 1, MinP: 0.2}},
-		{"all", Params{Temperature: 1.3, TopK: 20, TopP: 0.85, MinP: 0.05}},
-		{"top-k beyond the vocabulary", Params{Temperature: 1, TopK: 1000}},
+		{"plain", api.Sampling{Temperature: 1}},
+		{"hot", api.Sampling{Temperature: 2.5}},
+		{"cold", api.Sampling{Temperature: 0.3}},
+		{"top-k", api.Sampling{Temperature: 1, TopK: 5}},
+		{"top-k of one", api.Sampling{Temperature: 1, TopK: 1}},
+		{"top-p", api.Sampling{Temperature: 1, TopP: 0.7}},
+		{"small top-p", api.Sampling{Temperature: 1, TopP: 0.01}},
+		{"min-p", api.Sampling{Temperature: 1, MinP: 0.2}},
+		{"all", api.Sampling{Temperature: 1.3, TopK: 20, TopP: 0.85, MinP: 0.05}},
+		{"top-k beyond the vocabulary", api.Sampling{Temperature: 1, TopK: 1000}},
 	}
 	x := logits(50)
 	const draws = 8000
@@ -91,7 +93,7 @@ func TestDistributions(t *testing.T) {
 			want := reference(x, tt.p)
 			for way, state := range map[string]func(i int) *State{
 				"by place": func(i int) *State { st := NewState(tt.p); st.n = i; return st },
-				"by seed":  func(i int) *State { p := tt.p; p.Seed = uint64(i); return NewState(p) },
+				"by seed":  func(i int) *State { p := tt.p; p.Seed = seed(int64(i)); return NewState(p) },
 			} {
 				var s Sampler
 				counts := make([]int, len(x))
@@ -100,7 +102,7 @@ func TestDistributions(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					counts[c.Token]++
+					counts[c.ID]++
 				}
 				chi, cells := 0.0, -1.0
 				for i, p := range want {
@@ -127,18 +129,18 @@ func TestDistributions(t *testing.T) {
 func TestGreedy(t *testing.T) {
 	x := []float32{0, 3, -1, 3, 2}
 	var s Sampler
-	c, err := s.Choose(NewState(Params{}), x, Want{})
-	if err != nil || c.Token != 1 {
-		t.Errorf("chose %d, %v; want the first of the largest", c.Token, err)
+	c, err := s.Choose(NewState(api.Sampling{}), x, Want{})
+	if err != nil || c.ID != 1 {
+		t.Errorf("chose %d, %v; want the first of the largest", c.ID, err)
 	}
 }
 
 func TestLogitsAreLeftAlone(t *testing.T) {
 	x := logits(300)
 	before := slices.Clone(x)
-	st := NewState(Params{
+	st := NewState(api.Sampling{
 		Temperature: 0.7, TopP: 0.9, FrequencyPenalty: 1, PresencePenalty: 1, RepetitionPenalty: 1.5,
-		LogitBias: map[int32]float32{3: 5}, MinNewTokens: 10, Ends: []int32{4},
+		LogitBias: map[int32]float32{3: 5}, MinNewTokens: 10, StopTokens: []int32{4},
 	})
 	var s Sampler
 	for range 5 {
@@ -146,7 +148,7 @@ func TestLogitsAreLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Accept(c.Token)
+		st.Accept(c.ID)
 	}
 	if !slices.Equal(x, before) {
 		t.Error("the model's logits were changed")
@@ -157,18 +159,18 @@ func TestAdjust(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	tests := []struct {
 		name     string
-		p        Params
+		p        api.Sampling
 		accepted []int32
 		want     []float32
 	}{
-		{"nothing", Params{}, []int32{1}, []float32{4, 2, -2, 0}},
-		{"frequency", Params{FrequencyPenalty: 0.5}, []int32{0, 0, 2}, []float32{3, 2, -2.5, 0}},
-		{"presence", Params{PresencePenalty: 0.5}, []int32{0, 0, 2}, []float32{3.5, 2, -2.5, 0}},
-		{"repetition", Params{RepetitionPenalty: 2}, []int32{0, 2, 2}, []float32{2, 2, -4, 0}},
-		{"all penalties", Params{FrequencyPenalty: 1, PresencePenalty: -1, RepetitionPenalty: 2}, []int32{0, 0}, []float32{1.5, 2, -2, 0}},
-		{"bias", Params{LogitBias: map[int32]float32{3: 7, 0: -1, 99: 1}}, nil, []float32{3, 2, -2, 7}},
-		{"too early to end", Params{MinNewTokens: 2, Ends: []int32{0, 3, 99}}, []int32{1}, []float32{inf, 2, -2, inf}},
-		{"may end", Params{MinNewTokens: 2, Ends: []int32{0, 3}}, []int32{1, 1}, []float32{4, 2, -2, 0}},
+		{"nothing", api.Sampling{}, []int32{1}, []float32{4, 2, -2, 0}},
+		{"frequency", api.Sampling{FrequencyPenalty: 0.5}, []int32{0, 0, 2}, []float32{3, 2, -2.5, 0}},
+		{"presence", api.Sampling{PresencePenalty: 0.5}, []int32{0, 0, 2}, []float32{3.5, 2, -2.5, 0}},
+		{"repetition", api.Sampling{RepetitionPenalty: 2}, []int32{0, 2, 2}, []float32{2, 2, -4, 0}},
+		{"all penalties", api.Sampling{FrequencyPenalty: 1, PresencePenalty: -1, RepetitionPenalty: 2}, []int32{0, 0}, []float32{1.5, 2, -2, 0}},
+		{"bias", api.Sampling{LogitBias: map[int32]float32{3: 7, 0: -1, 99: 1}}, nil, []float32{3, 2, -2, 7}},
+		{"too early to end", api.Sampling{MinNewTokens: 2, StopTokens: []int32{0, 3, 99}}, []int32{1}, []float32{inf, 2, -2, inf}},
+		{"may end", api.Sampling{MinNewTokens: 2, StopTokens: []int32{0, 3}}, []int32{1, 1}, []float32{4, 2, -2, 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,17 +190,17 @@ func TestLogprobs(t *testing.T) {
 	x := logits(200)
 	for _, temperature := range []float64{0, 1, 0.5} {
 		// Greedy choices are scored at temperature 1. Cuts do not change scores.
-		p := Params{Temperature: temperature, TopK: 3, Seed: 5}
+		p := api.Sampling{Temperature: temperature, TopK: 3, Seed: seed(5)}
 		exact := softmax(x, map[bool]float64{true: 1, false: temperature}[temperature == 0])
 		var s Sampler
 		c, err := s.Choose(NewState(p), x, Want{Logprob: true, Top: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
-		near := func(l Logprob) {
+		near := func(l api.Logprob) {
 			t.Helper()
-			if want := math.Log(exact[l.Token]); math.Abs(float64(l.Logprob)-want) > 2e-5 {
-				t.Errorf("temperature %v: token %d has %v, want %v", temperature, l.Token, l.Logprob, want)
+			if want := math.Log(exact[l.ID]); math.Abs(float64(l.Logprob)-want) > 2e-5 {
+				t.Errorf("temperature %v: token %d has %v, want %v", temperature, l.ID, l.Logprob, want)
 			}
 		}
 		near(c.Logprob)
@@ -210,11 +212,11 @@ func TestLogprobs(t *testing.T) {
 		}
 		for i, l := range c.Top {
 			near(l)
-			if exact[l.Token] != sorted[i] {
-				t.Errorf("temperature %v: place %d of the top has token %d", temperature, i, l.Token)
+			if exact[l.ID] != sorted[i] {
+				t.Errorf("temperature %v: place %d of the top has token %d", temperature, i, l.ID)
 			}
-			if i > 0 && l.Logprob == c.Top[i-1].Logprob && l.Token < c.Top[i-1].Token {
-				t.Errorf("equal tokens %d and %d are not in order", c.Top[i-1].Token, l.Token)
+			if i > 0 && l.Logprob == c.Top[i-1].Logprob && l.ID < c.Top[i-1].ID {
+				t.Errorf("equal tokens %d and %d are not in order", c.Top[i-1].ID, l.ID)
 			}
 		}
 	}
@@ -228,7 +230,7 @@ func TestScore(t *testing.T) {
 	if math.Abs(float64(got)-math.Log(exact[17])) > 2e-5 {
 		t.Errorf("token 17 has %v, want %v", got, math.Log(exact[17]))
 	}
-	if want := slices.Max(exact); len(best) != 2 || exact[best[0].Token] != want {
+	if want := slices.Max(exact); len(best) != 2 || exact[best[0].ID] != want {
 		t.Errorf("best %v", best)
 	}
 	if _, none := s.Score(x, 0, 0); none != nil {
@@ -238,9 +240,9 @@ func TestScore(t *testing.T) {
 
 func TestSameSeedSameTokens(t *testing.T) {
 	x := logits(1000)
-	p := Params{Temperature: 1, TopP: 0.95, Seed: 42, FrequencyPenalty: 0.3}
+	p := api.Sampling{Temperature: 1, TopP: 0.95, Seed: seed(42), FrequencyPenalty: 0.3}
 	run := func(s *Sampler, disturb bool) (out []int32) {
-		st, other := NewState(p), NewState(Params{Temperature: 2, Seed: 1})
+		st, other := NewState(p), NewState(api.Sampling{Temperature: 2, Seed: seed(1)})
 		for range 50 {
 			if disturb {
 				if _, err := s.Choose(other, x[:700], Want{Top: 3}); err != nil {
@@ -251,8 +253,8 @@ func TestSameSeedSameTokens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.Accept(c.Token)
-			out = append(out, c.Token)
+			st.Accept(c.ID)
+			out = append(out, c.ID)
 		}
 		return out
 	}
@@ -260,7 +262,7 @@ func TestSameSeedSameTokens(t *testing.T) {
 	if beside := run(&Sampler{}, true); !slices.Equal(alone, beside) {
 		t.Errorf("another sequence in the batch changed the tokens:\n%v\n%v", alone, beside)
 	}
-	p.Seed++
+	p.Seed = seed(43)
 	if other := run(&Sampler{}, false); slices.Equal(alone, other) {
 		t.Error("two seeds gave the same tokens")
 	}
@@ -271,7 +273,7 @@ func TestNotFinite(t *testing.T) {
 	for _, x := range [][]float32{{nan, nan}, {-inf, -inf}, {0, inf}, {}} {
 		for _, temperature := range []float64{0, 1} {
 			var s Sampler
-			if _, err := s.Choose(NewState(Params{Temperature: temperature}), x, Want{}); !errors.Is(err, ErrNotFinite) {
+			if _, err := s.Choose(NewState(api.Sampling{Temperature: temperature}), x, Want{}); !errors.Is(err, ErrNotFinite) {
 				t.Errorf("%v at temperature %v: %v", x, temperature, err)
 			}
 		}
@@ -280,7 +282,7 @@ func TestNotFinite(t *testing.T) {
 
 func TestNoAllocationPerToken(t *testing.T) {
 	x := logits(5000)
-	for name, p := range map[string]Params{
+	for name, p := range map[string]api.Sampling{
 		"greedy":    {},
 		"plain":     {Temperature: 0.8},
 		"cut":       {Temperature: 0.8, TopP: 0.9, TopK: 40},
@@ -299,12 +301,12 @@ func BenchmarkChoose(b *testing.B) {
 	x := logits(151936)
 	for _, bb := range []struct {
 		name string
-		p    Params
+		p    api.Sampling
 	}{
-		{"greedy", Params{}},
-		{"plain", Params{Temperature: 1}},
-		{"top-p", Params{Temperature: 1, TopP: 0.9}},
-		{"top-k", Params{Temperature: 1, TopK: 50}},
+		{"greedy", api.Sampling{}},
+		{"plain", api.Sampling{Temperature: 1}},
+		{"top-p", api.Sampling{Temperature: 1, TopP: 0.9}},
+		{"top-k", api.Sampling{Temperature: 1, TopK: 50}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			var s Sampler
@@ -316,3 +318,5 @@ func BenchmarkChoose(b *testing.B) {
 		})
 	}
 }
+
+func seed(n int64) *int64 { return &n }

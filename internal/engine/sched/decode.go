@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sample"
@@ -116,13 +117,13 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 // next generates one token of a sequence and reports whether that was the last.
 func (s *Scheduler) next(q *seq, logits []float32) bool {
 	if q.left() <= 0 {
-		q.finish(Finish{Type: FinishLength})
+		q.finish(api.Finish{Type: api.FinishLength})
 		s.meter.finished++
 		return true
 	}
 	e, err := s.choose(q, logits)
 	if err != nil {
-		q.finish(Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
+		q.finish(api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 		s.meter.aborted++
 		return true
 	}
@@ -135,12 +136,12 @@ func (s *Scheduler) next(q *seq, logits []float32) bool {
 }
 
 // choose draws one token of a sequence.
-func (s *Scheduler) choose(q *seq, logits []float32) (Event, error) {
-	c, err := s.sampler.Choose(q.state, logits, sample.Want{Logprob: q.Logprobs, Top: q.Top})
+func (s *Scheduler) choose(q *seq, logits []float32) (api.Event, error) {
+	c, err := s.sampler.Choose(q.state, logits, sample.Want{Logprob: q.ReturnLogprob, Top: q.TopLogprobs})
 	if err != nil {
-		return Event{}, err
+		return api.Event{}, err
 	}
 	s.meter.generated++
 	s.meter.sinceLine++
-	return Event{Token: c.Token, Logprob: c.Logprob.Logprob, Top: c.Top}, nil
+	return api.Event{Token: c.ID, Logprob: c.Logprob.Logprob, Top: c.Top}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 )
 
@@ -26,7 +27,7 @@ type Sender interface {
 	// request, ended once, when its blocks are not read any more.
 	Expect(opened func(), ended func(error))
 	// Finish says that everything was computed: the first token, or none.
-	Finish(first Event)
+	Finish(first api.Event)
 	// Abort has ended called soon.
 	Abort(reason error)
 }
@@ -35,7 +36,7 @@ type Sender interface {
 type Receiver interface {
 	// Receive fills the blocks. ended is called once, from any goroutine, when
 	// they are not written any more.
-	Receive(blocks []int32, ended func(first Event, err error))
+	Receive(blocks []int32, ended func(first api.Event, err error))
 	// Abort has ended called soon; before Receive it tells the prefill server that
 	// nobody will.
 	Abort(reason error)
@@ -58,6 +59,10 @@ func (a *away) empty() bool {
 
 // holding tells whether blocks may come free without a step.
 func (a *away) holding() bool { return len(a.inflight)+len(a.transfer)+len(a.leaving) > 0 }
+
+func (a *away) queues() api.Queues {
+	return api.Queues{Bootstrap: len(a.bootstrap), Inflight: len(a.inflight), Prealloc: len(a.prealloc), Transfer: len(a.transfer), SetAside: len(a.retracted)}
+}
 
 func (a *away) remove(q *seq) {
 	for _, list := range []*[]*seq{&a.bootstrap, &a.inflight, &a.prealloc, &a.transfer, &a.retracted} {
@@ -124,11 +129,11 @@ func (q *seq) upto(end int) int {
 
 // handOver ends the prefill of a request: its first token goes to the decode server.
 func (s *Scheduler) handOver(q *seq, logits []float32) {
-	q.first = Event{Token: NoToken}
+	q.first = api.Event{Token: api.NoToken}
 	if q.left() > 0 {
 		e, err := s.choose(q, logits)
 		if err != nil {
-			s.abort(q, Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
+			s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 			return
 		}
 		q.first = e
@@ -139,7 +144,7 @@ func (s *Scheduler) handOver(q *seq, logits []float32) {
 }
 
 // abort ends a request and says why.
-func (s *Scheduler) abort(q *seq, f Finish) {
+func (s *Scheduler) abort(q *seq, f api.Finish) {
 	s.drop(q)
 	q.finish(f)
 	s.meter.aborted++
@@ -156,7 +161,7 @@ func (s *Scheduler) sent(q *seq, err error) {
 		return
 	}
 	s.drop(q)
-	q.first.Finish = &Finish{Type: FinishLength}
+	q.first.Finish = &api.Finish{Type: api.FinishLength}
 	q.tell(q.first)
 	s.meter.finished++
 }
@@ -178,7 +183,7 @@ func (s *Scheduler) moveFailed(q *seq, err error) {
 	} else {
 		s.meter.transferFailed++
 	}
-	s.abort(q, Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
+	s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 }
 
 // Keeper is a model that can set keys and values aside. A decode server does so with
@@ -221,7 +226,7 @@ func (s *Scheduler) preallocate() {
 		}
 		a.transfer = append(a.transfer, q)
 		q.moving = true
-		q.Recv.Receive(slices.Clone(q.table.Blocks), func(first Event, err error) { s.Do(func() { s.received(q, first, err) }) })
+		q.Recv.Receive(slices.Clone(q.table.Blocks), func(first api.Event, err error) { s.Do(func() { s.received(q, first, err) }) })
 	}
 }
 
@@ -244,7 +249,7 @@ func (s *Scheduler) place(q *seq) bool {
 }
 
 // received follows when the keys and values of q are there, or never will be.
-func (s *Scheduler) received(q *seq, first Event, err error) {
+func (s *Scheduler) received(q *seq, first api.Event, err error) {
 	q.moving = false
 	if s.left(q) {
 		return
@@ -256,8 +261,8 @@ func (s *Scheduler) received(q *seq, first Event, err error) {
 	remove(&s.away.transfer, q)
 	q.computed, q.cached, q.scored = len(q.Input), first.Cached, true
 	s.meter.admitted(q)
-	if first.Token == NoToken {
-		first.Finish = &Finish{Type: FinishLength}
+	if first.Token == api.NoToken {
+		first.Finish = &api.Finish{Type: api.FinishLength}
 	} else {
 		first.Finish = q.accept(first.Token)
 		s.meter.generated++

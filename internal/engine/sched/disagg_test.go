@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 )
 
@@ -37,8 +38,8 @@ type link struct {
 	got        []int32 // the receiver's
 	opened     func()
 	sent       func(error)
-	received   func(Event, error)
-	first      *Event
+	received   func(api.Event, error)
+	first      *api.Event
 	blocks     []int32 // the sender's, in order
 	over       bool
 	expectOver bool
@@ -95,7 +96,7 @@ func (l *link) end(err error) {
 			sent(err)
 		}
 		if received != nil {
-			received(Event{}, err)
+			received(api.Event{}, err)
 		}
 	}()
 }
@@ -113,7 +114,7 @@ func (l senderEnd) Expect(opened func(), ended func(error)) {
 	l.step()
 }
 
-func (l senderEnd) Finish(first Event) {
+func (l senderEnd) Finish(first api.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.first = &first
@@ -130,7 +131,7 @@ func (l senderEnd) Abort(reason error) {
 
 type receiverEnd struct{ *link }
 
-func (l receiverEnd) Receive(blocks []int32, ended func(Event, error)) {
+func (l receiverEnd) Receive(blocks []int32, ended func(api.Event, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.got, l.received = blocks, ended
@@ -193,19 +194,17 @@ func TestTwoServers(t *testing.T) {
 				if rng.IntN(6) == 0 {
 					k.fail = 1 + rng.IntN(3)
 				}
-				ra, rb := r, r
-				ra.Send, rb.Recv = senderEnd{k}, receiverEnd{k}
-				la, ha := submit(t, a, ra)
-				lb, hb := submit(t, b, rb)
+				la, ha := submitHalf(t, a, Request{Request: r, Send: senderEnd{k}})
+				lb, hb := submitHalf(t, b, Request{Request: r, Recv: receiverEnd{k}})
 				leaves := rng.IntN(8) == 0
 				if leaves {
 					h := []*Handle{ha, hb}[rng.IntN(2)]
-					time.AfterFunc(time.Duration(rng.IntN(2000))*time.Microsecond, func() { h.Abort(Finish{Type: FinishAbort}) })
+					time.AfterFunc(time.Duration(rng.IntN(2000))*time.Microsecond, func() { h.Abort(api.Finish{Type: api.FinishAbort}) })
 				}
 				wg.Go(func() {
 					tokens, last := lb.wait()
 					early, lastA := la.wait()
-					if last.Finish.Type == FinishAbort {
+					if last.Finish.Type == api.FinishAbort {
 						if !leaves && k.fail == 0 {
 							t.Errorf("aborted: %+v; %+v", last.Finish, lastA.Finish)
 						}
@@ -214,7 +213,7 @@ func TestTwoServers(t *testing.T) {
 					if err := judge(&r, lb.events, tokens, last, false); err != nil {
 						t.Error(err)
 					}
-					if lastA.Finish.Type != FinishAbort && !slices.Equal(early, tokens[:min(1, len(tokens))]) {
+					if lastA.Finish.Type != api.FinishAbort && !slices.Equal(early, tokens[:min(1, len(tokens))]) {
 						t.Errorf("the prefill side says %v, the decode side %v", early, tokens)
 					}
 				})

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/model"
 )
@@ -125,13 +126,13 @@ func start(t *testing.T, f *fake, opt Options) *Scheduler {
 // log collects the events of one request.
 type log struct {
 	mu     sync.Mutex
-	events []Event
+	events []api.Event
 	done   chan struct{}
 }
 
 func newLog() *log { return &log{done: make(chan struct{})} }
 
-func (l *log) emit(e Event) {
+func (l *log) emit(e api.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
@@ -141,13 +142,13 @@ func (l *log) emit(e Event) {
 }
 
 // wait returns the tokens and the last event.
-func (l *log) wait() ([]int32, Event) {
+func (l *log) wait() ([]int32, api.Event) {
 	<-l.done
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var tokens []int32
 	for _, e := range l.events {
-		if e.Token != NoToken {
+		if e.Token != api.NoToken {
 			tokens = append(tokens, e.Token)
 		}
 	}
@@ -155,7 +156,13 @@ func (l *log) wait() ([]int32, Event) {
 }
 
 // submit queues a request and returns where its events go.
-func submit(t *testing.T, s *Scheduler, r Request) (*log, *Handle) {
+func submit(t *testing.T, s *Scheduler, r api.Request) (*log, *Handle) {
+	t.Helper()
+	return submitHalf(t, s, Request{Request: r})
+}
+
+// submitHalf is submit of a request of which another scheduler has the other half.
+func submitHalf(t *testing.T, s *Scheduler, r Request) (*log, *Handle) {
 	t.Helper()
 	l := newLog()
 	r.Emit = l.emit
@@ -164,6 +171,11 @@ func submit(t *testing.T, s *Scheduler, r Request) (*log, *Handle) {
 		t.Fatal(err)
 	}
 	return l, h
+}
+
+// ask is a request for n tokens.
+func ask(input []int32, n int) api.Request {
+	return api.Request{Input: input, Params: api.Sampling{MaxNewTokens: n}, LogprobStart: -1}
 }
 
 // prompt makes tokens from a seed.

@@ -1,6 +1,10 @@
 package sched
 
-import "context"
+import (
+	"context"
+
+	"github.com/stepscope/stepscope/internal/api"
+)
 
 // Handle is a request that was submitted.
 type Handle struct {
@@ -16,9 +20,9 @@ func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.stopped:
-		return nil, ErrStopped
+		return nil, api.ErrUnavailable
 	case s.opt.MaxQueued > 0 && s.queued >= s.opt.MaxQueued:
-		return nil, ErrQueueFull
+		return nil, api.ErrQueueFull
 	}
 	s.arrival++
 	q.arrival = s.arrival
@@ -30,7 +34,7 @@ func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 }
 
 // Abort ends the request soon, unless it has ended. Any goroutine may call it.
-func (h *Handle) Abort(f Finish) {
+func (h *Handle) Abort(f api.Finish) {
 	h.s.Do(func() {
 		if h.q.done {
 			return

@@ -8,40 +8,40 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/sample"
 )
 
 // alone is what the fake model gives a request by itself, worked out without a
 // scheduler or a cache.
-func alone(r *Request) ([]int32, []float32, string) {
+func alone(r *api.Request) ([]int32, []float64, string) {
 	tokens := slices.Clone(r.Input)
 	st := sample.NewState(r.Params)
 	var s sample.Sampler
 	var out []int32
-	var probs []float32
-	for len(out) < r.MaxNewTokens {
+	var probs []float64
+	for len(out) < r.Params.MaxNewTokens {
 		c, err := s.Choose(st, fakeLogits(tokens), sample.Want{Logprob: true})
 		if err != nil {
 			panic(err)
 		}
-		st.Accept(c.Token)
-		tokens, out, probs = append(tokens, c.Token), append(out, c.Token), append(probs, c.Logprob.Logprob)
-		if len(out) < r.MaxNewTokens && !r.IgnoreEOS && len(out) >= r.Params.MinNewTokens && slices.Contains(r.Params.Ends, c.Token) {
-			return out, probs, FinishStop
+		st.Accept(c.ID)
+		tokens, out, probs = append(tokens, c.ID), append(out, c.ID), append(probs, c.Logprob.Logprob)
+		if len(out) < r.Params.MaxNewTokens && !r.Params.IgnoreEOS && len(out) >= r.Params.MinNewTokens && slices.Contains(r.Params.StopTokens, c.ID) {
+			return out, probs, api.FinishStop
 		}
 	}
-	return out, probs, FinishLength
+	return out, probs, api.FinishLength
 }
 
 // randomRequest has one of few beginnings, so that prefixes meet.
-func randomRequest(rng *rand.Rand, capacity int) Request {
+func randomRequest(rng *rand.Rand, capacity int) api.Request {
 	n := 1 + rng.IntN(min(capacity-1, 300))
 	input := slices.Concat(prompt(rng.IntN(3), n/2), prompt(rng.IntN(2), n-n/2))
-	r := Request{
-		Input: input, MaxNewTokens: rng.IntN(min(capacity-n, 150) + 1), LogprobStart: -1,
-		Params: sample.Params{Seed: rng.Uint64(), Ends: []int32{1, 2}}, IgnoreEOS: rng.IntN(2) == 0,
-	}
+	r := ask(input, rng.IntN(min(capacity-n, 150)+1))
+	seed := rng.Int64()
+	r.Params.Seed, r.Params.StopTokens, r.Params.IgnoreEOS = &seed, []int32{1, 2}, rng.IntN(2) == 0
 	switch rng.IntN(4) {
 	case 0: // greedy
 	case 1:
@@ -49,10 +49,10 @@ func randomRequest(rng *rand.Rand, capacity int) Request {
 	case 2:
 		r.Params.Temperature, r.Params.TopK, r.Params.FrequencyPenalty = 0.7, 5, 0.5
 	case 3:
-		r.Params.RepetitionPenalty, r.Params.MinNewTokens = 1.3, r.MaxNewTokens/2
+		r.Params.RepetitionPenalty, r.Params.MinNewTokens = 1.3, r.Params.MaxNewTokens/2
 	}
 	if rng.IntN(4) == 0 {
-		r.Logprobs, r.LogprobStart, r.Top = true, rng.IntN(n), rng.IntN(3)
+		r.ReturnLogprob, r.LogprobStart, r.TopLogprobs = true, rng.IntN(n), rng.IntN(3)
 	}
 	return r
 }
@@ -90,15 +90,15 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 				events := 0
 				var h *Handle
 				ready := make(chan struct{})
-				r.Emit = func(e Event) {
+				emit := func(e api.Event) {
 					l.emit(e)
 					if events++; events == leave && e.Finish == nil {
 						<-ready
-						h.Abort(Finish{Type: FinishAbort})
+						h.Abort(api.Finish{Type: api.FinishAbort})
 					}
 				}
 				var err error
-				if h, err = s.Submit(&r); err != nil {
+				if h, err = s.Submit(&Request{Request: r, Emit: emit}); err != nil {
 					t.Fatal(err)
 				}
 				close(ready)
@@ -148,9 +148,9 @@ func (s *Scheduler) checkBlocks() error {
 }
 
 // judge compares what a request got with what it gets alone.
-func judge(r *Request, events []Event, tokens []int32, last Event, left bool) error {
+func judge(r *api.Request, events []api.Event, tokens []int32, last api.Event, left bool) error {
 	want, probs, reason := alone(r)
-	if last.Finish.Type == FinishAbort {
+	if last.Finish.Type == api.FinishAbort {
 		if !left || last.Finish.Message != "" {
 			return fmt.Errorf("aborted: %q", last.Finish.Message)
 		}
@@ -161,13 +161,13 @@ func judge(r *Request, events []Event, tokens []int32, last Event, left bool) er
 	}
 	if !slices.Equal(tokens, want) || last.Finish.Type != reason {
 		return fmt.Errorf("%d+%d tokens, %d retractions: got %v (%s), want %v (%s)",
-			len(r.Input), r.MaxNewTokens, last.Retractions, tokens, last.Finish.Type, want, reason)
+			len(r.Input), r.Params.MaxNewTokens, last.Retractions, tokens, last.Finish.Type, want, reason)
 	}
-	if reason == FinishStop && last.Finish.Matched != want[len(want)-1] {
+	if reason == api.FinishStop && last.Finish.Matched != want[len(want)-1] {
 		return fmt.Errorf("stopped by token %d, want %d", last.Finish.Matched, want[len(want)-1])
 	}
 	for i, e := range events {
-		if r.Logprobs && e.Token != NoToken && e.Logprob != probs[i] {
+		if r.ReturnLogprob && e.Token != api.NoToken && e.Logprob != probs[i] {
 			return fmt.Errorf("logprob %v of token %d, want %v", e.Logprob, i, probs[i])
 		}
 		if i > 0 && e.Prompt != nil {
@@ -180,15 +180,15 @@ func judge(r *Request, events []Event, tokens []int32, last Event, left bool) er
 	return judgePrompt(r, events[0])
 }
 
-func judgePrompt(r *Request, first Event) error {
-	if n := len(r.Input) - r.LogprobStart; len(first.Prompt) != n || (r.Top > 0 && len(first.PromptTop) != n) {
+func judgePrompt(r *api.Request, first api.Event) error {
+	if n := len(r.Input) - r.LogprobStart; len(first.Prompt) != n || (r.TopLogprobs > 0 && len(first.PromptTop) != n) {
 		return fmt.Errorf("%d logprobs and %d lists for %d tokens of the prompt", len(first.Prompt), len(first.PromptTop), n)
 	}
 	var s sample.Sampler
 	for i, p := range first.Prompt {
 		at := r.LogprobStart + i
-		if p.Token != r.Input[at] {
-			return fmt.Errorf("logprob %d is of token %d, want %d", i, p.Token, r.Input[at])
+		if p.ID != r.Input[at] {
+			return fmt.Errorf("logprob %d is of token %d, want %d", i, p.ID, r.Input[at])
 		}
 		if at == 0 {
 			if p.Logprob == p.Logprob {
@@ -196,8 +196,8 @@ func judgePrompt(r *Request, first Event) error {
 			}
 			continue
 		}
-		want, top := s.Score(fakeLogits(r.Input[:at]), r.Input[at], r.Top)
-		if p.Logprob != want || (r.Top > 0 && !slices.Equal(first.PromptTop[i], top)) {
+		want, top := s.Score(fakeLogits(r.Input[:at]), r.Input[at], r.TopLogprobs)
+		if p.Logprob != want || (r.TopLogprobs > 0 && !slices.Equal(first.PromptTop[i], top)) {
 			return fmt.Errorf("position %d has logprob %v, want %v", at, p.Logprob, want)
 		}
 	}

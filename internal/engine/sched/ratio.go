@@ -32,7 +32,7 @@ func (r *newTokenRatio) retracted(running []*seq) {
 	have, most := 0, 0
 	for _, q := range running {
 		have += q.generated() + retractSteps
-		most += q.MaxNewTokens
+		most += q.Params.MaxNewTokens
 	}
 	r.now = min(float64(have)/float64(most+1), 1)
 }

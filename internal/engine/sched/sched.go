@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sample"
@@ -90,7 +91,7 @@ type Options struct {
 	Graphs           bool // decode steps are replayed graphs: for reports alone
 	DecodeInterval   int  // decode steps that the throughput is measured over; default 40
 	Hooks            Hooks
-	Report           func(Report) // of each step; called by the loop, must not block
+	Report           func(api.Step) // of each step; called by the loop, must not block
 }
 
 // WithDefaults fills in what is zero.
@@ -108,12 +109,6 @@ func (o Options) WithDefaults() Options {
 	}
 	return o
 }
-
-// Reasons for which Submit refuses.
-var (
-	ErrQueueFull = errors.New("the request queue is full")
-	ErrStopped   = errors.New("the engine is shutting down")
-)
 
 // Scheduler is the scheduler of one data-parallel rank. Fields without a mutex
 // belong to the goroutine in Run.
@@ -142,7 +137,7 @@ type Scheduler struct {
 	queued  int // len(adds) + len(waiting), and those that wait to be admitted with another server
 	arrival uint64
 	stopped bool
-	stats   Stats
+	stats   api.Stats
 	wake    chan struct{} // 1 deep: the inbox or stopped changed
 	idle    chan struct{} // closed while there is nothing to do; replaced when there is
 	isIdle  bool
@@ -174,7 +169,7 @@ func (s *Scheduler) Run() {
 	for {
 		alive := s.take()
 		if !alive {
-			s.abortAll(Finish{Type: FinishAbort, Message: ErrStopped.Error(), Status: 503})
+			s.abortAll(api.Finish{Type: api.FinishAbort, Message: api.ErrUnavailable.Error(), Status: 503})
 			s.note()
 			s.mu.Lock()
 			s.nowIdle()
@@ -211,7 +206,7 @@ func (s *Scheduler) take() bool {
 			return false
 		}
 		if s.fatal != nil {
-			s.abortAll(Finish{Type: FinishAbort, Message: s.fatal.Error(), Status: 500})
+			s.abortAll(api.Finish{Type: api.FinishAbort, Message: s.fatal.Error(), Status: 500})
 			s.note()
 		}
 		s.preallocate()
@@ -302,7 +297,7 @@ func (s *Scheduler) stuck() {
 		<-s.wake
 	default:
 		q := s.waiting[0]
-		s.abort(q, Finish{Type: FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
+		s.abort(q, api.Finish{Type: api.FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
 	}
 }
 
@@ -324,7 +319,7 @@ func wanted(seqs []model.Seq) int {
 // failed ends the sequences of a step that could not run.
 func (s *Scheduler) failed(err error) {
 	for _, a := range s.acts {
-		s.abort(a.seq, Finish{Type: FinishAbort, Message: err.Error(), Status: 500})
+		s.abort(a.seq, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 	}
 	s.fatal = s.model.Err()
 }
@@ -369,7 +364,7 @@ func remove(list *[]*seq, q *seq) {
 }
 
 // abortAll ends everything.
-func (s *Scheduler) abortAll(f Finish) {
+func (s *Scheduler) abortAll(f api.Finish) {
 	all := slices.Concat(s.running, s.waiting, s.away.all())
 	if s.chunked != nil {
 		all = append(all, s.chunked)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/engine/sample"
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // paused runs f between two steps, so that all it submits meets in one batch.
@@ -23,25 +23,25 @@ func TestSteps(t *testing.T) {
 	tests := []struct {
 		name string
 		opt  Options
-		reqs []Request
+		reqs []api.Request
 		want []string
 	}{
-		{"scored prompts are cut", wide, []Request{{Input: prompt(1, 120), Logprobs: true, LogprobStart: 1}},
+		{"scored prompts are cut", wide, []api.Request{{Input: prompt(1, 120), ReturnLogprob: true, LogprobStart: 1}},
 			[]string{"step[EXTEND bs=1 toks=50]", "step[EXTEND bs=1 toks=50]", "step[EXTEND bs=1 toks=20]"}},
-		{"but not before the first scored token", wide, []Request{{Input: prompt(1, 120), Logprobs: true, LogprobStart: 100}},
+		{"but not before the first scored token", wide, []api.Request{{Input: prompt(1, 120), ReturnLogprob: true, LogprobStart: 100}},
 			[]string{"step[EXTEND bs=1 toks=99]", "step[EXTEND bs=1 toks=21]"}},
-		{"one", Options{}, []Request{{Input: prompt(1, 5), MaxNewTokens: 3}},
+		{"one", Options{}, []api.Request{ask(prompt(1, 5), 3)},
 			[]string{"step[EXTEND bs=1 toks=5]", "step[DECODE bs=1]", "step[DECODE bs=1]"}},
-		{"no new tokens", Options{}, []Request{{Input: prompt(1, 5)}}, []string{"step[EXTEND bs=1 toks=5]"}},
-		{"together", Options{}, []Request{{Input: prompt(1, 5), MaxNewTokens: 3}, {Input: prompt(2, 7), MaxNewTokens: 2}},
+		{"no new tokens", Options{}, []api.Request{ask(prompt(1, 5), 0)}, []string{"step[EXTEND bs=1 toks=5]"}},
+		{"together", Options{}, []api.Request{ask(prompt(1, 5), 3), ask(prompt(2, 7), 2)},
 			[]string{"step[EXTEND bs=2 toks=12]", "step[DECODE bs=2]", "step[DECODE bs=1]"}},
-		{"one at a time", Options{MaxRunning: 1}, []Request{{Input: prompt(1, 5), MaxNewTokens: 2}, {Input: prompt(2, 7), MaxNewTokens: 1}},
+		{"one at a time", Options{MaxRunning: 1}, []api.Request{ask(prompt(1, 5), 2), ask(prompt(2, 7), 1)},
 			[]string{"step[EXTEND bs=1 toks=5]", "step[DECODE bs=1]", "step[EXTEND bs=1 toks=7]"}},
-		{"chunks", Options{ChunkedPrefill: 100}, []Request{{Input: prompt(1, 250), MaxNewTokens: 2}, {Input: prompt(2, 20), MaxNewTokens: 1}},
+		{"chunks", Options{ChunkedPrefill: 100}, []api.Request{ask(prompt(1, 250), 2), ask(prompt(2, 20), 1)},
 			[]string{"step[EXTEND bs=1 toks=100]", "step[EXTEND bs=1 toks=100]", "step[EXTEND bs=2 toks=70]", "step[DECODE bs=1]"}},
-		{"one prompt may pass the limit", Options{MaxPrefill: 64}, []Request{{Input: prompt(1, 20)}, {Input: prompt(2, 100)}},
+		{"one prompt may pass the limit", Options{MaxPrefill: 64}, []api.Request{ask(prompt(1, 20), 0), ask(prompt(2, 100), 0)},
 			[]string{"step[EXTEND bs=1 toks=20]", "step[EXTEND bs=1 toks=100]"}},
-		{"a prefix in the cache", Options{MaxRunning: 1}, []Request{{Input: prompt(1, 130), MaxNewTokens: 1}, {Input: prompt(1, 150), MaxNewTokens: 1}},
+		{"a prefix in the cache", Options{MaxRunning: 1}, []api.Request{ask(prompt(1, 130), 1), ask(prompt(1, 150), 1)},
 			[]string{"step[EXTEND bs=1 toks=130]", "step[EXTEND bs=1 toks=22]"}},
 	}
 	for _, tt := range tests {
@@ -51,9 +51,6 @@ func TestSteps(t *testing.T) {
 			var logs []*log
 			paused(s, func() {
 				for _, r := range tt.reqs {
-					if !r.Logprobs {
-						r.LogprobStart = -1
-					}
 					l, _ := submit(t, s, r)
 					logs = append(logs, l)
 				}
@@ -79,7 +76,7 @@ func TestReserve(t *testing.T) {
 	s := start(t, f, Options{})
 	paused(s, func() {
 		for i := range 2 {
-			submit(t, s, Request{Input: prompt(i, 60), MaxNewTokens: 200, LogprobStart: -1})
+			submit(t, s, ask(prompt(i, 60), 200))
 		}
 	})
 	s.Idle(t.Context())
@@ -93,14 +90,14 @@ func TestReserve(t *testing.T) {
 func TestCachedTokens(t *testing.T) {
 	s := start(t, newFake(t, 20), Options{})
 	for _, tt := range []struct{ n, cached int }{{64, 0}, {64, 0}, {65, 64}} {
-		l, _ := submit(t, s, Request{Input: prompt(9, tt.n), MaxNewTokens: 1, LogprobStart: -1})
-		if _, last := l.wait(); last.Cached != tt.cached || last.Finish.Type != FinishLength {
+		l, _ := submit(t, s, ask(prompt(9, tt.n), 1))
+		if _, last := l.wait(); last.Cached != tt.cached || last.Finish.Type != api.FinishLength {
 			t.Errorf("%d tokens: %d cached, want %d; %+v", tt.n, last.Cached, tt.cached, last.Finish)
 		}
 	}
 	s = start(t, newFake(t, 20), Options{})
 	for i, want := range []int{0, 128} {
-		l, _ := submit(t, s, Request{Input: prompt(3, 129), MaxNewTokens: 2, LogprobStart: -1})
+		l, _ := submit(t, s, ask(prompt(3, 129), 2))
 		if _, last := l.wait(); last.Cached != want {
 			t.Errorf("request %d had %d cached tokens, want %d", i, last.Cached, want)
 		}
@@ -112,7 +109,7 @@ func TestCachedTokens(t *testing.T) {
 	if !s.Flush() {
 		t.Error("not flushed though idle")
 	}
-	l, _ := submit(t, s, Request{Input: prompt(3, 129), MaxNewTokens: 2, LogprobStart: -1})
+	l, _ := submit(t, s, ask(prompt(3, 129), 2))
 	if _, last := l.wait(); last.Cached != 0 {
 		t.Errorf("%d cached tokens after a flush", last.Cached)
 	}
@@ -124,11 +121,13 @@ func TestRetraction(t *testing.T) {
 	f := newFake(t, 7)
 	s := start(t, f, Options{Conservativeness: 0.01})
 	var logs []*log
-	var reqs []Request
+	var reqs []api.Request
 	var inStep []int // retractions of the step before
 	add := func() {
 		i := len(reqs)
-		r := Request{Input: prompt(i, 60), MaxNewTokens: 130, LogprobStart: -1, Params: sample.Params{Temperature: 1, Seed: uint64(i)}}
+		r := ask(prompt(i, 60), 130)
+		seed := int64(i)
+		r.Params.Temperature, r.Params.Seed = 1, &seed
 		l, _ := submit(t, s, r)
 		logs, reqs = append(logs, l), append(reqs, r)
 	}
@@ -169,10 +168,10 @@ func TestQueueFull(t *testing.T) {
 	var logs []*log
 	paused(s, func() { // nothing is taken from the queue meanwhile
 		for range 2 {
-			l, _ := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 1, LogprobStart: -1})
+			l, _ := submit(t, s, ask(prompt(1, 5), 1))
 			logs = append(logs, l)
 		}
-		if _, err := s.Submit(&Request{Input: prompt(1, 5)}); !errors.Is(err, ErrQueueFull) {
+		if _, err := s.Submit(&Request{Request: ask(prompt(1, 5), 0)}); !errors.Is(err, api.ErrQueueFull) {
 			t.Errorf("a third request: %v", err)
 		}
 	})
@@ -180,7 +179,7 @@ func TestQueueFull(t *testing.T) {
 		l.wait()
 	}
 	s.Idle(t.Context())
-	l, _ := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 1, LogprobStart: -1})
+	l, _ := submit(t, s, ask(prompt(1, 5), 1))
 	l.wait()
 }
 
@@ -189,10 +188,10 @@ func TestAbort(t *testing.T) {
 		s := start(t, newFake(t, 20), Options{MaxRunning: 1})
 		var l *log
 		paused(s, func() {
-			submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 50, LogprobStart: -1})
+			submit(t, s, ask(prompt(1, 5), 50))
 			var h *Handle
-			l, h = submit(t, s, Request{Input: prompt(2, 5), MaxNewTokens: 5, LogprobStart: -1})
-			h.Abort(Finish{Type: FinishAbort, Message: "gone"})
+			l, h = submit(t, s, ask(prompt(2, 5), 5))
+			h.Abort(api.Finish{Type: api.FinishAbort, Message: "gone"})
 		})
 		if tokens, last := l.wait(); len(tokens) > 0 || last.Finish.Message != "gone" {
 			t.Errorf("tokens %v, %+v", tokens, last.Finish)
@@ -205,26 +204,26 @@ func TestAbort(t *testing.T) {
 		var h *Handle
 		f.hold = func(st Step) {
 			if st.Count == 2 {
-				h.Abort(Finish{Type: FinishAbort})
+				h.Abort(api.Finish{Type: api.FinishAbort})
 			}
 		}
-		paused(s, func() { l, h = submit(t, s, Request{Input: prompt(1, 500), MaxNewTokens: 5, LogprobStart: -1}) })
+		paused(s, func() { l, h = submit(t, s, ask(prompt(1, 500), 5)) })
 		l.wait()
 		s.Idle(t.Context())
 		if len(f.steps) != 2 {
 			t.Errorf("%d steps, want 2", len(f.steps))
 		}
 		// What was computed stays: 140 positions are two blocks.
-		again, _ := submit(t, s, Request{Input: prompt(1, 500), MaxNewTokens: 1, LogprobStart: -1})
+		again, _ := submit(t, s, ask(prompt(1, 500), 1))
 		if _, last := again.wait(); last.Cached != 128 {
 			t.Errorf("%d tokens were kept, want 128", last.Cached)
 		}
 	})
 	t.Run("after the end", func(t *testing.T) {
 		s := start(t, newFake(t, 20), Options{})
-		l, h := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 1, LogprobStart: -1})
+		l, h := submit(t, s, ask(prompt(1, 5), 1))
 		l.wait()
-		h.Abort(Finish{Type: FinishAbort}) // a second Finish would panic
+		h.Abort(api.Finish{Type: api.FinishAbort}) // a second Finish would panic
 		paused(s, func() {})
 	})
 }
@@ -240,19 +239,19 @@ func TestStop(t *testing.T) {
 	}
 	paused(s, func() {
 		for i := range 3 {
-			l, _ := submit(t, s, Request{Input: prompt(i, 5), MaxNewTokens: 50, LogprobStart: -1})
+			l, _ := submit(t, s, ask(prompt(i, 5), 50))
 			logs = append(logs, l)
 		}
 	})
 	for i, l := range logs {
-		if _, last := l.wait(); last.Finish.Type != FinishAbort || last.Finish.Status != 503 {
+		if _, last := l.wait(); last.Finish.Type != api.FinishAbort || last.Finish.Status != 503 {
 			t.Errorf("request %d ended with %+v", i, last.Finish)
 		}
 	}
 	if err := s.Idle(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Submit(&Request{Input: prompt(1, 1)}); !errors.Is(err, ErrStopped) {
+	if _, err := s.Submit(&Request{Request: ask(prompt(1, 1), 0)}); !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("submit after stop: %v", err)
 	}
 	if s.Do(func() {}) || s.Flush() {
@@ -270,11 +269,11 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		s := start(t, f, Options{})
-		l, _ := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 9, LogprobStart: -1})
+		l, _ := submit(t, s, ask(prompt(1, 5), 9))
 		if tokens, last := l.wait(); len(tokens) != 1 || last.Finish.Status != 500 || last.Finish.Message != "out of luck" {
 			t.Errorf("%d tokens, %+v", len(tokens), last.Finish)
 		}
-		l, _ = submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 9, LogprobStart: -1})
+		l, _ = submit(t, s, ask(prompt(1, 5), 9))
 		if tokens, _ := l.wait(); len(tokens) != 9 {
 			t.Errorf("afterwards %d tokens, want 9", len(tokens))
 		}
@@ -291,7 +290,7 @@ func TestFailures(t *testing.T) {
 		var logs []*log
 		paused(s, func() {
 			for range 3 {
-				l, _ := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 9, LogprobStart: -1})
+				l, _ := submit(t, s, ask(prompt(1, 5), 9))
 				logs = append(logs, l)
 			}
 		})
@@ -306,7 +305,7 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("too long for the cache", func(t *testing.T) {
 		s := start(t, newFake(t, 2), Options{})
-		l, _ := submit(t, s, Request{Input: prompt(1, 129), MaxNewTokens: 1, LogprobStart: -1})
+		l, _ := submit(t, s, ask(prompt(1, 129), 1))
 		if _, last := l.wait(); last.Finish.Status != 400 {
 			t.Errorf("%+v", last.Finish)
 		}
@@ -318,7 +317,7 @@ func TestIdle(t *testing.T) {
 	gate := make(chan struct{})
 	f.hold = func(Step) { <-gate }
 	s := start(t, f, Options{})
-	l, _ := submit(t, s, Request{Input: prompt(1, 5), MaxNewTokens: 1, LogprobStart: -1})
+	l, _ := submit(t, s, ask(prompt(1, 5), 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Idle(ctx); !errors.Is(err, context.Canceled) {
@@ -332,21 +331,21 @@ func TestIdle(t *testing.T) {
 }
 
 func TestReports(t *testing.T) {
-	var got []Report
+	var got []api.Step
 	s := start(t, newFake(t, 10), Options{
 		DecodeInterval: 2, Graphs: true, ChunkedPrefill: 128,
-		Report: func(r Report) { r.Time = time.Time{}; got = append(got, r) },
+		Report: func(r api.Step) { r.Time = time.Time{}; got = append(got, r) },
 	})
 	paused(s, func() {
-		submit(t, s, Request{Input: prompt(1, 130), MaxNewTokens: 3, LogprobStart: -1})
-		submit(t, s, Request{Input: prompt(1, 170), MaxNewTokens: 3, LogprobStart: -1})
+		submit(t, s, ask(prompt(1, 130), 3))
+		submit(t, s, ask(prompt(1, 170), 3))
 	})
 	s.Idle(t.Context())
-	want := []Report{
-		{Step: 1, Prefill: true, Queued: 1, Tokens: 192, Usage: 0.3, NewTokens: 128, NewSeqs: 1, PendingTokens: 172},
-		{Step: 2, Prefill: true, Tokens: 256, Usage: 0.4, NewTokens: 44, NewSeqs: 2, CachedTokens: 128},
-		{Step: 3, Running: 2, Tokens: 256, Usage: 0.4, Graph: true, NewTokens: 2},
-		{Step: 4, Running: 2, Graph: true, NewTokens: 2}, // both ended with it
+	want := []api.Step{
+		{ForwardCt: 1, Prefill: true, Queued: 1, UsedTokens: 192, Usage: 0.3, NewTokens: 128, NewSeqs: 1, PendingTokens: 172},
+		{ForwardCt: 2, Prefill: true, UsedTokens: 256, Usage: 0.4, NewTokens: 44, NewSeqs: 2, CachedTokens: 128},
+		{ForwardCt: 3, Running: 2, UsedTokens: 256, Usage: 0.4, Graph: true, NewTokens: 2},
+		{ForwardCt: 4, Running: 2, Graph: true, NewTokens: 2}, // both ended with it
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("reports\n%+v\nwant\n%+v", got, want)

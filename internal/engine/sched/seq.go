@@ -4,58 +4,19 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/sample"
 )
 
-// Request is one sequence to generate. The scheduler takes it as it is: lengths
-// are for the caller to check, see Scheduler.Capacity.
+// Request is one sequence to generate, and who is told of it. The scheduler takes it as
+// it is: lengths are for the caller to check, see Scheduler.Capacity. Params.StopTokens
+// are all tokens that end the sequence, the model's own too.
 type Request struct {
-	ID           string
-	Input        []int32 // at least one token
-	Params       sample.Params
-	MaxNewTokens int
-	IgnoreEOS    bool // none of Params.Ends ends the sequence
-	Logprobs     bool
-	Top          int         // top log probabilities of each token; with Logprobs
-	LogprobStart int         // first prompt position to score; -1: none
-	Emit         func(Event) // called by the scheduler's loop, must not block
-	Send         Sender      // the prompt alone is computed here; nil: everything
-	Recv         Receiver    // the prompt is computed elsewhere; nil: here
-}
-
-// NoToken stands for an event without a token.
-const NoToken int32 = -1
-
-// Event is what one step made of a request.
-type Event struct {
-	Token   int32 // NoToken: none
-	Logprob float32
-	Top     []sample.Logprob
-
-	// Log probabilities of the prompt come once, with the first event: of each
-	// token from Request.LogprobStart on. The first token of all has none (NaN).
-	Prompt    []sample.Logprob
-	PromptTop [][]sample.Logprob
-
-	Cached      int // prompt tokens found in the prefix cache when it was first admitted
-	Retractions int
-	Finish      *Finish
-}
-
-// Reasons for which a request ends.
-const (
-	FinishStop   = "stop"
-	FinishLength = "length"
-	FinishAbort  = "abort"
-)
-
-// Finish says why a request ended.
-type Finish struct {
-	Type    string
-	Matched int32  // stop: the token that ended it
-	Message string // abort: the reason
-	Status  int    // abort: an HTTP status; 0: it was asked for
+	api.Request
+	Emit func(api.Event) // called by the scheduler's loop, must not block
+	Send Sender          // the prompt alone is computed here; nil: everything
+	Recv Receiver        // the prompt is computed elsewhere; nil: here
 }
 
 // seq is a request on its way.
@@ -69,14 +30,14 @@ type seq struct {
 	cached      int // as told in events; -1: never admitted
 	retractions int
 	done        bool
-	sent        int   // blocks that the Sender was given
-	moving      bool  // the Sender or Receiver has not said that it has ended
-	first       Event // what the Sender was told
-	kept        int   // positions that restore brings back; nil: none are set aside
+	sent        int       // blocks that the Sender was given
+	moving      bool      // the Sender or Receiver has not said that it has ended
+	first       api.Event // what the Sender was told
+	kept        int       // positions that restore brings back; nil: none are set aside
 	restore     func(blocks []int32)
 
-	scores    []sample.Logprob
-	scoresTop [][]sample.Logprob
+	scores    []api.Logprob
+	scoresTop [][]api.Logprob
 	scored    bool // scores are complete and were told
 }
 
@@ -91,7 +52,7 @@ func newSeq(r *Request) *seq {
 }
 
 func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
-func (q *seq) left() int      { return q.MaxNewTokens - q.generated() }
+func (q *seq) left() int      { return q.Params.MaxNewTokens - q.generated() }
 
 // lookup is how many positions may be taken from the cache: the last token has to
 // be computed for its logits, and so has every one before a token to be scored.
@@ -104,13 +65,13 @@ func (q *seq) lookup() int {
 }
 
 // emit sends an event.
-func (q *seq) emit(e Event) {
+func (q *seq) emit(e api.Event) {
 	q.complete(&e)
 	q.tell(e)
 }
 
 // complete fills in what every event has, and once the scores of the prompt.
-func (q *seq) complete(e *Event) {
+func (q *seq) complete(e *api.Event) {
 	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
 	if !q.scored && len(q.scores) == len(q.Input)-q.LogprobStart {
 		e.Prompt, e.PromptTop, q.scored = q.scores, q.scoresTop, true
@@ -119,7 +80,7 @@ func (q *seq) complete(e *Event) {
 }
 
 // tell sends an event as it is.
-func (q *seq) tell(e Event) {
+func (q *seq) tell(e api.Event) {
 	if e.Finish != nil {
 		q.done = true
 	}
@@ -127,18 +88,18 @@ func (q *seq) tell(e Event) {
 }
 
 // finish ends the request without a token.
-func (q *seq) finish(f Finish) { q.emit(Event{Token: NoToken, Finish: &f}) }
+func (q *seq) finish(f api.Finish) { q.emit(api.Event{Token: api.NoToken, Finish: &f}) }
 
 // accept adds a generated token and tells whether the request ends with it. The
 // length is looked at first, as SGLang does.
-func (q *seq) accept(token int32) *Finish {
+func (q *seq) accept(token int32) *api.Finish {
 	q.tokens = append(q.tokens, token)
 	q.state.Accept(token)
 	switch {
 	case q.left() <= 0:
-		return &Finish{Type: FinishLength}
-	case !q.IgnoreEOS && q.generated() >= q.Params.MinNewTokens && slices.Contains(q.Params.Ends, token):
-		return &Finish{Type: FinishStop, Matched: token}
+		return &api.Finish{Type: api.FinishLength}
+	case !q.Params.IgnoreEOS && q.generated() >= q.Params.MinNewTokens && slices.Contains(q.Params.StopTokens, token):
+		return &api.Finish{Type: api.FinishStop, Matched: token}
 	}
 	return nil
 }
@@ -147,12 +108,12 @@ func (q *seq) accept(token int32) *Finish {
 // prompt's positions from start on.
 func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
 	if q.scores == nil {
-		q.scores = make([]sample.Logprob, 0, len(q.Input)-q.LogprobStart)
-		if q.Top > 0 {
-			q.scoresTop = make([][]sample.Logprob, 0, len(q.Input)-q.LogprobStart)
+		q.scores = make([]api.Logprob, 0, len(q.Input)-q.LogprobStart)
+		if q.TopLogprobs > 0 {
+			q.scoresTop = make([][]api.Logprob, 0, len(q.Input)-q.LogprobStart)
 		}
 		if q.LogprobStart == 0 {
-			q.addScore(q.Input[0], float32(math.NaN()), nil)
+			q.addScore(q.Input[0], math.NaN(), nil)
 		}
 	}
 	for i, row := range rows {
@@ -160,14 +121,14 @@ func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
 		if next < max(q.LogprobStart, 1) || next >= len(q.Input) {
 			continue
 		}
-		logprob, top := s.Score(row, q.Input[next], q.Top)
+		logprob, top := s.Score(row, q.Input[next], q.TopLogprobs)
 		q.addScore(q.Input[next], logprob, top)
 	}
 }
 
-func (q *seq) addScore(token int32, logprob float32, top []sample.Logprob) {
-	q.scores = append(q.scores, sample.Logprob{Token: token, Logprob: logprob})
-	if q.Top > 0 {
+func (q *seq) addScore(token int32, logprob float64, top []api.Logprob) {
+	q.scores = append(q.scores, api.Logprob{ID: token, Logprob: logprob})
+	if q.TopLogprobs > 0 {
 		q.scoresTop = append(q.scoresTop, top)
 	}
 }

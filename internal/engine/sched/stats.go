@@ -3,60 +3,13 @@ package sched
 import (
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/engine/model"
 )
 
-// Stats is the state of one data-parallel rank, after its last step. Tokens are
-// positions of the KV cache, whole blocks, unless said otherwise. Totals count
-// since the start.
-type Stats struct {
-	Running   int
-	Waiting   int
-	ForwardCt int64
-
-	Capacity        int // of the KV cache
-	UsedTokens      int // held by requests
-	EvictableTokens int // held by the prefix cache alone
-	FreeTokens      int
-	WaitingTokens   int // prompt tokens that wait to be computed, the cut prompt's rest included
-	SumSeqLens      int // tokens of the running sequences
-
-	GenThroughput float64 // generated tokens/s, over the last so many decode steps, or up to the last idleness
-	CacheHitRate  float64 // part of the last prefill batch's prompt tokens
-	NewTokenRatio float64
-	Graph         bool // the last decode step was a replayed graph
-	Retracted     int  // requests, by the last decode step
-
-	PromptTokens    int64 // of requests whose prompt is computed
-	CachedTokens    int64 // of those, found in the cache
-	ComputedTokens  int64 // prompt tokens that went through the model, retracted ones again
-	GeneratedTokens int64
-	Finished        int64 // requests that ended by themselves
-	Aborted         int64
-
-	RetractedRequests int64 // retractions
-	RetractedInput    int64 // prompt tokens of them
-	RetractedOutput   int64 // generated tokens of them
-
-	PrefillBusy, DecodeBusy time.Duration // in forward passes
-
-	// Requests that wait for another server, see disagg.go (SetAside were retracted
-	// on a decode server), and those that came to nothing since the start.
-	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
-	BootstrapFailed, TransferFailed                   int64
-}
-
-// Usage is the part of the KV cache that requests hold.
-func (s *Stats) Usage() float64 {
-	if s.Capacity == 0 {
-		return 0
-	}
-	return float64(s.UsedTokens) / float64(s.Capacity)
-}
-
 // Stats returns the present state. Any goroutine may call it.
-func (s *Scheduler) Stats() Stats {
+func (s *Scheduler) Stats() api.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
@@ -71,7 +24,7 @@ func (s *Scheduler) Stats() Stats {
 func (s *Scheduler) note() {
 	u := s.cache.Usage()
 	m := &s.meter
-	st := Stats{
+	st := api.Stats{
 		Running: len(s.running), Waiting: len(s.waiting), ForwardCt: s.count,
 		Capacity:        s.Capacity(),
 		UsedTokens:      u.Used() * kvcache.BlockSize,
@@ -82,11 +35,8 @@ func (s *Scheduler) note() {
 		Finished: m.finished, Aborted: m.aborted,
 		RetractedRequests: m.retracted, RetractedInput: m.retractedIn, RetractedOutput: m.retractedOut,
 		PrefillBusy: m.busy[model.Extend], DecodeBusy: m.busy[model.Decode],
+		Queues: s.away.queues(), BootstrapFailed: m.bootstrapFailed, TransferFailed: m.transferFailed,
 	}
-	a := &s.away
-	st.Bootstrap, st.Inflight, st.Prealloc, st.Transfer = len(a.bootstrap), len(a.inflight), len(a.prealloc), len(a.transfer)
-	st.SetAside = len(a.retracted)
-	st.BootstrapFailed, st.TransferFailed = m.bootstrapFailed, m.transferFailed
 	for _, q := range s.waiting {
 		st.WaitingTokens += len(q.tokens)
 	}
@@ -97,34 +47,11 @@ func (s *Scheduler) note() {
 		st.Running++
 		st.WaitingTokens += len(q.tokens) - q.computed
 	}
+	st.Utilization = float64(st.Running) / float64(s.opt.MaxRunning)
 	s.mu.Lock()
 	s.stats = st
-	s.queued = len(s.adds) + len(s.waiting) + len(a.bootstrap) + len(a.prealloc)
+	s.queued = len(s.adds) + len(s.waiting) + st.Bootstrap + st.Prealloc
 	s.mu.Unlock()
-}
-
-// Report is one forward step as a log tells it, with SGLang's figures.
-type Report struct {
-	Time    time.Time // of the step's end
-	Step    int64     // forward_ct
-	Prefill bool      // else decode
-	Running int       // sequences that decode; of a prefill batch: that would have
-	Queued  int
-	Tokens  int     // positions held in the KV cache
-	Usage   float64 // the part of the KV cache that is
-	Graph   bool    // a replayed graph
-
-	NewTokens int // prefill: computed; decode: generated
-
-	// Of prefill batches.
-	NewSeqs       int // sequences in the batch
-	CachedTokens  int // found in the prefix cache
-	PendingTokens int // prompt tokens that wait to be computed
-
-	// With a server of each kind; Preallocated is the part of the KV cache that the
-	// transfer queue holds.
-	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
-	Preallocated                                      float64
 }
 
 // meter counts for statistics and reports.
@@ -189,18 +116,16 @@ func rate(n int64, d time.Duration) float64 {
 // report tells of the step that ended.
 func (s *Scheduler) report(mode model.Mode) {
 	m := &s.meter
-	r := Report{Time: time.Now(), Step: s.count, Prefill: mode == model.Extend, Queued: len(s.waiting)}
 	u := s.cache.Usage()
-	r.Tokens = u.Used() * kvcache.BlockSize
-	r.Usage = float64(u.Used()) / float64(max(u.Total, 1))
-	a := &s.away
-	r.Bootstrap, r.Inflight, r.Prealloc, r.Transfer = len(a.bootstrap), len(a.inflight), len(a.prealloc), len(a.transfer)
-	r.SetAside = len(a.retracted)
 	held := 0
-	for _, q := range a.transfer {
+	for _, q := range s.away.transfer {
 		held += len(q.table.Blocks)
 	}
-	r.Preallocated = float64(held) / float64(max(u.Total, 1))
+	r := api.Step{
+		Time: time.Now(), ForwardCt: s.count, Prefill: mode == model.Extend, Queued: len(s.waiting),
+		UsedTokens: u.Used() * kvcache.BlockSize, Usage: float64(u.Used()) / float64(max(u.Total, 1)),
+		Queues: s.away.queues(), Preallocated: float64(held) / float64(max(u.Total, 1)),
+	}
 	if mode == model.Extend {
 		s.reportPrefill(&r)
 	} else {
@@ -215,7 +140,7 @@ func (s *Scheduler) report(mode model.Mode) {
 	}
 }
 
-func (s *Scheduler) reportPrefill(r *Report) {
+func (s *Scheduler) reportPrefill(r *api.Step) {
 	m := &s.meter
 	r.Running, r.NewSeqs = s.decoding, len(s.acts)
 	for i, a := range s.acts {

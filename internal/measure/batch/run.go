@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/model"
@@ -157,11 +158,11 @@ func (b *Bench) run(batch *model.Batch) ([][]float32, error) {
 // take appends the most probable tokens to the output.
 func (u *batch) take(rows [][]float32) error {
 	for i, row := range rows {
-		c, err := u.sampler.Choose(sample.NewState(sample.Params{}), row, sample.Want{})
+		c, err := u.sampler.Choose(sample.NewState(api.Sampling{}), row, sample.Want{})
 		if err != nil {
 			return fmt.Errorf("sequence %d: %w", i, err)
 		}
-		u.tokens[i] = append(u.tokens[i], c.Token)
+		u.tokens[i] = append(u.tokens[i], c.ID)
 	}
 	return nil
 }

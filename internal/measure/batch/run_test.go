@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
@@ -69,8 +70,8 @@ func TestTokens(t *testing.T) {
 			}
 			defer e.Close()
 			for i, p := range prompts {
-				events, err := e.Submit(t.Context(), &engine.Request{
-					Input: p, DPRank: -1, LogprobStart: -1, Params: engine.Sampling{MaxNewTokens: c.Output, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
+				events, err := e.Submit(t.Context(), &api.Request{
+					Input: p, DPRank: -1, LogprobStart: -1, Params: api.Sampling{MaxNewTokens: c.Output, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -36,7 +36,7 @@ func TestArgsWithoutLimit(t *testing.T) {
 		a.MaxRunningRequests, a.MaxQueuedRequests, a.MaxPrefillTokens, a.ChunkedPrefill = math.MaxInt, math.MaxInt, math.MaxInt, -1
 		a.GraphBS, a.GraphMaxBS = nil, math.MaxInt
 	})
-	if got := e.API().Info(); got.MaxRunningRequests != got.TokenCapacity/64 {
+	if got := e.Info(); got.MaxRunningRequests != got.TokenCapacity/64 {
 		t.Errorf("%d requests may run in a cache of %d tokens", got.MaxRunningRequests, got.TokenCapacity)
 	}
 	if status, text := post(t, url+"/generate", `{"text":"hello"}`); status != 200 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
 	"github.com/stepscope/stepscope/internal/serve/server"
@@ -56,13 +57,21 @@ func seconds(name string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
+// role is what the server does, see package api.
+func (d *DisaggArgs) role() string {
+	if d.Mode == "null" {
+		return ""
+	}
+	return d.Mode
+}
+
 // Open opens the bootstrap port, if the role has one, and says so in the log. Both
 // servers must have the same key; beyond loopback there must be one.
 func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, error) {
-	out := engine.Disagg{Role: engine.Role(d.Mode), Transfer: kvtransfer.Options{Key: key, Log: log}}
+	out := engine.Disagg{Role: d.role(), Transfer: kvtransfer.Options{Key: key, Log: log}}
 	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // checked
 	out.Transfer.Waiting, _ = seconds(waitingTimeout)
-	if out.Role != engine.Prefill {
+	if out.Role != api.Prefill {
 		return out, nil
 	}
 	ln, err := server.Listen(host, d.Port, key)

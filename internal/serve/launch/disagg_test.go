@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
 	"github.com/stepscope/stepscope/internal/serve/launch"
@@ -41,8 +42,8 @@ func newPD(t *testing.T, opt kvtransfer.Options, prefill, decode func(*launch.Mo
 	}
 	p := &pd{t: t, port: ln.Addr().(*net.TCPAddr).Port}
 	opt.Log = func(line string) { t.Log(line) }
-	p.prefill, p.urls[0] = p.serve(prefill, engine.Disagg{Role: engine.Prefill, Listener: ln, Transfer: opt})
-	p.decode, p.urls[1] = p.serve(decode, engine.Disagg{Role: engine.Decode, Transfer: opt})
+	p.prefill, p.urls[0] = p.serve(prefill, engine.Disagg{Role: api.Prefill, Listener: ln, Transfer: opt})
+	p.decode, p.urls[1] = p.serve(decode, engine.Disagg{Role: api.Decode, Transfer: opt})
 	return p
 }
 
@@ -52,7 +53,7 @@ func (p *pd) serve(change func(*launch.ModelArgs), d engine.Disagg) (*launch.Eng
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	hs := httptest.NewServer(server.New(e.API(), server.Options{EnableMetrics: true}).Handler())
+	hs := httptest.NewServer(server.New(e, server.Options{EnableMetrics: true}).Handler())
 	p.t.Cleanup(func() {
 		hs.CloseClientConnections()
 		hs.Close()

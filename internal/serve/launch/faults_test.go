@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/serve/launch"
-	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -84,9 +84,9 @@ func capture8(t *testing.T, dir, fault string) {
 			// The device counts from 0, the engine's forward steps from 1.
 			a.Faults = []string{fmt.Sprintf("%s,from=%d", fault, windowFrom+faultAt-1)}
 		}
-	}).API()
-	err := e.StartProfile(t.Context(), server.ProfileRequest{
-		ID: "8", OutputDir: dir, StartStep: windowFrom, NumSteps: windowSteps, Merge: true, Activities: server.ActivityCPU | server.ActivityGPU,
+	})
+	err := e.StartProfile(t.Context(), api.ProfileRequest{
+		ID: "8", OutputDir: dir, StartStep: windowFrom, NumSteps: windowSteps, Merge: true, Activities: api.ActivityCPU | api.ActivityGPU,
 		RecordShapes: true,
 	})
 	if err != nil {
@@ -98,9 +98,9 @@ func capture8(t *testing.T, dir, fault string) {
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				prompt, _ := e.Tokenizer().Encode(fmt.Sprintf("client %d, request %d %s", i, n, strings.Repeat("says ", i+n%3)), true)
-				events, err := e.Submit(ctx, &server.Request{
+				events, err := e.Submit(ctx, &api.Request{
 					ID: fmt.Sprintf("%d-%d", i, n), Input: prompt, LogprobStart: -1, DPRank: -1,
-					Params: server.Sampling{MaxNewTokens: 20 + i, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
+					Params: api.Sampling{MaxNewTokens: 20 + i, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
 				})
 				if err != nil {
 					t.Error(err)

@@ -53,7 +53,7 @@ func TestEngine(t *testing.T) {
 		"PP2": func(a *launch.ModelArgs) { a.PP = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func(t *testing.T) server.Engine { return load(t, change).API() })
+			enginetest.Run(t, func(t *testing.T) server.Engine { return load(t, change) })
 		})
 	}
 }
@@ -62,7 +62,7 @@ func TestEngine(t *testing.T) {
 func serveHTTP(t *testing.T, change func(*launch.ModelArgs)) (*launch.Engine, string) {
 	t.Helper()
 	e := load(t, change)
-	hs := httptest.NewServer(server.New(e.API(), server.Options{}).Handler())
+	hs := httptest.NewServer(server.New(e, server.Options{}).Handler())
 	t.Cleanup(hs.Close)
 	return e, hs.URL
 }

@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/mesh"
 	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
@@ -19,9 +19,7 @@ import (
 
 // Options are what a loaded engine tells the world.
 type Options struct {
-	// OnStep is told of each step; ranks is SGLang's prefix of the log lines of
-	// its data-parallel rank. It must not block.
-	OnStep         func(ranks string, r sched.Report)
+	OnStep         func(api.Step)    // is told of each step; it must not block
 	Log            func(line string) // about loading and profiling; any goroutine calls it
 	DecodeInterval int               // --decode-log-interval
 	Disagg         engine.Disagg     // the zero one: the engine works alone
@@ -36,6 +34,12 @@ type Engine struct {
 	mesh *mesh.Mesh // nil: there is one node
 	here int        // ranks of this process
 }
+
+// Info describes the model and the ranks, see server.Engine.
+func (e *Engine) Info() server.Info { return e.info }
+
+// Tokenizer is the model's, as the server wants it.
+func (e *Engine) Tokenizer() server.Tokenizer { return e.tok }
 
 // Lost is closed when the engine has lost ranks on another node, for good; LostCause
 // says which. With one node it is nil.
@@ -107,7 +111,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
 	so := m.args.scheduler(opt.DecodeInterval)
 	so.Blocks, so.Vocab = m.blocks, m.Vocab
-	if opt.Disagg.Role == engine.Decode {
+	if opt.Disagg.Role == api.Decode {
 		so.DisableRadix = true // prompts are not computed here, so none is looked up; as SGLang
 	}
 
@@ -121,7 +125,10 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log, CUDAProfiler: outerProfiler(),
 	}
 	if opt.OnStep != nil {
-		eo.OnStep = func(dp int, r sched.Report) { opt.OnStep(m.z.LogPrefix(dp), r) }
+		eo.OnStep = func(dp int, st api.Step) {
+			st.Ranks, st.Role = m.z.LogPrefix(dp), opt.Disagg.Role
+			opt.OnStep(st)
+		}
 	}
 	e.Engine = engine.New(groups, eo)
 	opt.Disagg.Model = m.identity()
@@ -133,7 +140,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 		return nil, errors.Join(err, e.Close())
 	}
 	e.info = server.Info{
-		Role: string(opt.Disagg.Role), ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
+		Role: opt.Disagg.Role, ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
 		LoadFormat: a.LoadFormat, WeightVersion: "default", ContextLen: m.ContextLen, VocabSize: m.Vocab,
 		DP: m.z.DP, TP: m.z.TP, PP: m.z.PP, EP: m.z.EP, MaxRunningRequests: m.args.MaxRunningRequests, TokenCapacity: e.Capacity(),
 		WeightBytes: weights, KVBytes: int64(m.blocks) * perBlock, Accelerator: accelerator(),
@@ -202,13 +209,4 @@ func samplingDefaults(dir string) (temperature, topP *float64, topK *int) {
 		return nil, nil, nil
 	}
 	return c.Temperature, c.TopP, c.TopK
-}
-
-// Step is a step of an engine of this role as the batch log shows it.
-func Step(ranks, role string, r sched.Report) server.Step {
-	return server.Step{
-		Time: r.Time, Ranks: ranks, Prefill: r.Prefill, Iter: r.Step, NewSeqs: r.NewSeqs, NewTokens: r.NewTokens, CachedTokens: r.CachedTokens,
-		Pending: r.PendingTokens, Running: r.Running, Queued: r.Queued, UsedTokens: r.Tokens, Usage: r.Usage, Graph: r.Graph,
-		Role: role, Bootstrap: r.Bootstrap, Inflight: r.Inflight, Prealloc: r.Prealloc, Transfer: r.Transfer, SetAside: r.SetAside, Preallocated: r.Preallocated,
-	}
 }

@@ -196,7 +196,7 @@ func (got *answer) judge(s *site, a *ask) (string, error) {
 	if a.n > longest { // all of it came before its client could leave
 		return kindLeft, nil
 	}
-	tok := s.engine.API().Tokenizer()
+	tok := s.engine.Tokenizer()
 	for i, text := range a.prompts {
 		want := s.want[prompt{text, a.path == "/v1/chat/completions", a.seed}][:a.n]
 		if got.finish[i] != "length" {

@@ -334,7 +334,7 @@ func (s *site) profile(i int) {
 	}
 	if res.StatusCode == 200 { // the files are there
 		list, _ := filepath.Glob(filepath.Join(dir, "*-TP-*.trace.json.gz"))
-		info := s.engine.API().Info()
+		info := s.engine.Info()
 		if ranks := info.TP * info.DP; len(list) != ranks {
 			s.t.Errorf("window %d left %q, want the traces of %d ranks", i, list, ranks)
 		}

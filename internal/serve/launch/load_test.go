@@ -150,7 +150,7 @@ func open(t *testing.T, change func(*launch.ModelArgs), bodyTime time.Duration) 
 			},
 		}},
 	}
-	hs := server.New(e.API(), server.Options{EnableMetrics: true, MaxBodyBytes: maxBody, BodyTimeout: bodyTime, WriteTimeout: 20 * time.Second})
+	hs := server.New(e, server.Options{EnableMetrics: true, MaxBodyBytes: maxBody, BodyTimeout: bodyTime, WriteTimeout: 20 * time.Second})
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- hs.Serve(ctx, narrow{ln}) }()

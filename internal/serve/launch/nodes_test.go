@@ -53,7 +53,7 @@ func spread(t *testing.T, nodes int, shared string, change func(*launch.ModelArg
 		}
 		wg.Wait()
 	})
-	return e.API()
+	return e
 }
 
 // TestGreedyTokensOfNodes spreads layouts over nodes: the tokens are those of

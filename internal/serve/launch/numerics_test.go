@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
@@ -47,7 +48,7 @@ func TestGreedyTokens(t *testing.T) {
 					if way.change != nil {
 						way.change(a)
 					}
-				}).API()
+				})
 				greedy(t, e, want.Prompts, want.Tokens)
 			})
 		}
@@ -75,12 +76,12 @@ func reference(t *testing.T, model string) (dir string, want answers) {
 func greedy(t *testing.T, e server.Engine, prompts, want [][]int32) {
 	t.Helper()
 	for _, batch := range [][]int{{7}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}} {
-		streams := make([]<-chan server.Event, len(batch))
+		streams := make([]<-chan api.Event, len(batch))
 		for k, i := range batch {
 			var err error
-			streams[k], err = e.Submit(t.Context(), &server.Request{
+			streams[k], err = e.Submit(t.Context(), &api.Request{
 				ID: fmt.Sprint(i), Input: prompts[i], LogprobStart: -1, DPRank: -1,
-				Params: server.Sampling{MaxNewTokens: 64, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
+				Params: api.Sampling{MaxNewTokens: 64, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -150,7 +151,7 @@ func (u *update) failure() *apiError {
 		return nil
 	}
 	f := u.q.finish
-	if f.Type != FinishAbort || f.Status == 0 {
+	if f.Type != api.FinishAbort || f.Status == 0 {
 		return nil
 	}
 	e := &apiError{status: f.Status, message: f.Message}
@@ -165,7 +166,16 @@ func (u *update) reason() *wire.FinishReason {
 	if !u.mark.final {
 		return nil
 	}
-	return u.q.finish.wire(u.q.matched, u.mark.n)
+	f, out := u.q.finish, &wire.FinishReason{Type: u.q.finish.Type, Message: u.q.finish.Message, Status: u.q.finish.Status}
+	switch {
+	case u.q.matched != nil: // a stop string
+		out.Matched = wire.AppendString(nil, *u.q.matched)
+	case f.Type == api.FinishStop && f.Matched != api.NoToken:
+		out.Matched = wire.AppendTokens(nil, f.Matched)
+	case f.Type == api.FinishLength:
+		out.Length = u.mark.n
+	}
+	return out
 }
 
 // details splits the cached tokens; all of them are on the device.

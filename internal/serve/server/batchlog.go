@@ -5,31 +5,9 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
-
-// Step is one forward step of one scheduler, for the batch log.
-type Step struct {
-	Time    time.Time // of its end
-	Ranks   string    // "", " DP0 TP1 EP0": between the time and the bracket
-	Prefill bool      // else decode
-	Iter    int64     // forward count
-
-	NewSeqs      int // prefill
-	NewTokens    int // prefill: computed; decode: generated
-	CachedTokens int // prefill: found in the prefix cache
-	Pending      int // prefill: prompt tokens of started prompts still to compute
-
-	Running    int
-	Queued     int
-	UsedTokens int
-	Usage      float64 // fraction of the KV cache
-	Graph      bool    // a replayed graph
-
-	// With a server of the other kind; Preallocated is a fraction of the KV cache.
-	Role                                              string
-	Bootstrap, Inflight, Prealloc, Transfer, SetAside int
-	Preallocated                                      float64
-}
 
 // BatchLog writes SGLang's batch lines: one for every prefill batch, one for
 // every Interval-th decode batch of a scheduler. Throughputs are tokens since the
@@ -84,7 +62,7 @@ func (l *BatchLog) Close() {
 }
 
 // Add takes one step. It never waits for the writer.
-func (l *BatchLog) Add(st Step) {
+func (l *BatchLog) Add(st api.Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -117,37 +95,37 @@ func (l *BatchLog) Add(st Step) {
 	}
 }
 
-func head(st *Step) string {
+func head(st *api.Step) string {
 	return "[" + st.Time.Format(time.DateTime) + st.Ranks + "] "
 }
 
-func (l *BatchLog) iter(st *Step) string {
+func (l *BatchLog) iter(st *api.Step) string {
 	if !l.iters {
 		return ""
 	}
-	return fmt.Sprintf(" [%d]", st.Iter)
+	return fmt.Sprintf(" [%d]", st.ForwardCt)
 }
 
-func (l *BatchLog) prefill(r *rankLog, st *Step) []byte {
+func (l *BatchLog) prefill(r *rankLog, st *api.Step) []byte {
 	rate := perSecond(st.NewTokens, st.Time.Sub(r.prefill))
 	r.prefill = st.Time
 	return fmt.Appendf(nil, "%sPrefill batch%s, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, #pending-token: %d, %scuda graph: %s, input throughput (token/s): %.2f\n",
-		head(st), l.iter(st), st.NewSeqs, st.NewTokens, st.CachedTokens, st.Usage, st.Running, st.Queued, st.Pending, st.disagg(), pyBool(st.Graph), rate)
+		head(st), l.iter(st), st.NewSeqs, st.NewTokens, st.CachedTokens, st.Usage, st.Running, st.Queued, st.PendingTokens, disagg(st), pyBool(st.Graph), rate)
 }
 
-func (l *BatchLog) decode(r *rankLog, st *Step) []byte {
+func (l *BatchLog) decode(r *rankLog, st *api.Step) []byte {
 	rate := perSecond(r.tokens, st.Time.Sub(r.decode))
 	r.decode, r.decodes, r.tokens = st.Time, 0, 0
 	return fmt.Appendf(nil, "%sDecode batch%s, #running-req: %d, #token: %d, token usage: %.2f, %scuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d\n",
-		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, st.disagg(), pyBool(st.Graph), rate, st.Queued)
+		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, disagg(st), pyBool(st.Graph), rate, st.Queued)
 }
 
 // disagg is what lines of servers that share the work have in addition.
-func (st *Step) disagg() string {
+func disagg(st *api.Step) string {
 	switch st.Role {
-	case RolePrefill:
+	case api.Prefill:
 		return fmt.Sprintf("#bootstrap-req: %d, #inflight-req: %d, ", st.Bootstrap, st.Inflight)
-	case RoleDecode:
+	case api.Decode:
 		return fmt.Sprintf("pre-allocated usage: %.2f, #prealloc-req: %d, #transfer-req: %d, #retracted-req: %d, ", st.Preallocated, st.Prealloc, st.Transfer, st.SetAside)
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -100,7 +101,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	}
 	return s.samples(spec{
 		textLogprob: true,
-		req: &Request{
+		req: &api.Request{
 			Input: ids, ReturnLogprob: req.Logprobs, TopLogprobs: req.TopLogprobs, LogprobStart: -1, DPRank: dp, Bootstrap: meet, Priority: req.Priority,
 		},
 	}, &p, id, n)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -87,7 +88,7 @@ func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
 		}
 		proto := spec{
 			textLogprob: true,
-			req: &Request{
+			req: &api.Request{
 				ReturnLogprob: req.Logprobs != nil, TopLogprobs: top, LogprobStart: -1, DPRank: dp, Bootstrap: meet, Priority: req.Priority,
 			},
 		}

@@ -1,26 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
-
-// The roles of a server that shares the work on a request with another, as
-// --disaggregation-mode names them.
-const (
-	RolePrefill = "prefill"
-	RoleDecode  = "decode"
-)
-
-// Bootstrap is where the two servers of a sequence meet.
-type Bootstrap struct {
-	Host string // of the prefill server
-	Port int
-	Room uint64
-}
 
 // meetings are where the sequences of a request meet their other halves; nil: the
 // server works alone.
@@ -31,7 +19,7 @@ type meetings struct {
 
 // meetings reads them from a request of so many prompts.
 func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meetings, error) {
-	if s.info.Role != RolePrefill && s.info.Role != RoleDecode {
+	if s.info.Role == "" {
 		return nil, nil
 	}
 	b, err := wire.ParseBootstraps(extra)
@@ -47,7 +35,7 @@ func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meeti
 }
 
 // at is that of prompt i.
-func (b *meetings) at(i int) (*Bootstrap, error) {
+func (b *meetings) at(i int) (*api.Bootstrap, error) {
 	if b == nil {
 		return nil, nil
 	}
@@ -58,25 +46,14 @@ func (b *meetings) at(i int) (*Bootstrap, error) {
 	if !b.Room.Many {
 		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers a batch
 	}
-	out := &Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
-	if out.Host == "" && b.role == RoleDecode {
+	out := &api.Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
+	if out.Host == "" && b.role == api.Decode {
 		return nil, wire.Refuse("bootstrap_host", "is needed: the address of the prefill server")
 	}
 	if out.Port == 0 {
 		out.Port = wire.DefaultBootstrapPort
 	}
 	return out, nil
-}
-
-// sample is where sample j of a sequence meets: both servers work it out alike.
-func (b *Bootstrap) sample(j int) *Bootstrap {
-	if b == nil || j == 0 {
-		return b
-	}
-	const golden = 0x9e3779b97f4a7c15 // spreads rooms apart
-	out := *b
-	out.Room = (b.Room + uint64(j)*golden) & math.MaxInt64
-	return &out
 }
 
 // Transferred counts one transfer of keys and values that ended well. Any goroutine
@@ -94,13 +71,9 @@ func (s *Server) Transferred(bytes int64, took time.Duration) {
 }
 
 // disaggLoad is the disagg section of /v1/loads.
-func (s *Server) disaggLoad(st *Stats) *wire.DisaggLoad {
-	role := s.info.Role
-	if role == "" {
-		role = "null"
-	}
+func (s *Server) disaggLoad(st *api.Stats) *wire.DisaggLoad {
 	return &wire.DisaggLoad{
-		Mode: role, Bootstrap: st.Bootstrap, Inflight: st.Inflight, Prealloc: st.Prealloc, Transfer: st.Transfer, Retracted: st.SetAside,
+		Mode: cmp.Or(s.info.Role, "null"), Bootstrap: st.Bootstrap, Inflight: st.Inflight, Prealloc: st.Prealloc, Transfer: st.Transfer, Retracted: st.SetAside,
 		SpeedGBs: math.Float64frombits(s.metrics.lastGBs.Load()), LatencyMS: math.Float64frombits(s.metrics.lastMS.Load()),
 	}
 }

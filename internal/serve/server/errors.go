@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -31,22 +32,22 @@ func unavailable(message string) *apiError {
 
 // asAPI gives err its status.
 func asAPI(err error) *apiError {
-	var api *apiError
+	var own *apiError
 	var field *wire.FieldError
 	var big *http.MaxBytesError
 	switch {
-	case errors.As(err, &api):
-		return api
+	case errors.As(err, &own):
+		return own
 	case errors.As(err, &field):
 		return badRequest(err.Error())
 	case errors.As(err, &big):
 		return &apiError{status: http.StatusRequestEntityTooLarge,
 			message: "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes"}
-	case errors.Is(err, ErrQueueFull), errors.Is(err, ErrUnavailable):
+	case errors.Is(err, api.ErrQueueFull), errors.Is(err, api.ErrUnavailable):
 		return unavailable(err.Error())
-	case errors.Is(err, ErrTooLong), errors.Is(err, ErrUnsupported):
+	case errors.Is(err, api.ErrTooLong), errors.Is(err, api.ErrInvalid):
 		return badRequest(err.Error())
-	case errors.Is(err, ErrProfileRunning), errors.Is(err, ErrProfileIdle):
+	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
 		return &apiError{status: http.StatusConflict, message: err.Error()}
 	}
 	return &apiError{status: http.StatusInternalServerError, message: err.Error()}

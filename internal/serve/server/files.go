@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -49,7 +50,7 @@ type profileTeller interface{ Profiling() bool }
 
 // remember notes a window that the engine has accepted. An older one of the same
 // id is forgotten: its address would be the same.
-func (ws *windows) remember(p ProfileRequest, now time.Time) {
+func (ws *windows) remember(p api.ProfileRequest, now time.Time) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	kept := make([]window, 0, len(ws.list)+1)

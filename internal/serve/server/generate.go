@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -103,7 +104,7 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 		}
 		more, err := s.samples(spec{
 			textLogprob: req.TextInLogprobs,
-			req: &Request{
+			req: &api.Request{
 				Input:         ids,
 				ReturnLogprob: req.ReturnLogprob.At(i, false),
 				LogprobStart:  start,

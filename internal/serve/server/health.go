@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // health is GET /health and /health_generate: an empty body, 200 or 503.
@@ -46,9 +48,9 @@ func (s *Server) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.HealthTimeout)
 	defer cancel()
 	before := s.forwardCt()
-	req := &Request{
+	req := &api.Request{
 		ID: "HEALTH_CHECK_" + s.o.NewID(), Input: []int32{0}, LogprobStart: -1, DPRank: -1, Probe: true,
-		Params: Sampling{MaxNewTokens: 1, TopP: 1, RepetitionPenalty: 1},
+		Params: api.Sampling{MaxNewTokens: 1, TopP: 1, RepetitionPenalty: 1},
 	}
 	b, err := s.launch(ctx, s.o.Now(), []*spec{{req: req, skipSpecial: true}}, false)
 	done := make(<-chan struct{})
@@ -56,7 +58,7 @@ func (s *Server) probe(ctx context.Context) error {
 	case err == nil:
 		defer b.cancel(errClientGone)
 		done = b.wake
-	case !errors.Is(err, ErrQueueFull) && asAPI(err).status != http.StatusServiceUnavailable:
+	case !errors.Is(err, api.ErrQueueFull) && asAPI(err).status != http.StatusServiceUnavailable:
 		return err
 	}
 	t := time.NewTicker(50 * time.Millisecond)
@@ -67,7 +69,7 @@ func (s *Server) probe(ctx context.Context) error {
 			b.mu.Lock()
 			f := b.seqs[0].finish
 			b.mu.Unlock()
-			if f.Type == FinishAbort {
+			if f.Type == api.FinishAbort {
 				return errors.New(f.Message)
 			}
 			return nil

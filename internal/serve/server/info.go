@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -130,7 +131,7 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		writeText(w, http.StatusOK, "Cache flushed.\nPlease check backend logs for more details. "+
 			"(When there are running or waiting requests, the operation will not be performed.)\n")
-	case errors.Is(err, ErrNotIdle), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, api.ErrNotIdle), errors.Is(err, context.DeadlineExceeded):
 		writeText(w, http.StatusBadRequest, "Flush cache failed.\n")
 	default:
 		writeText(w, http.StatusBadRequest, "Flush cache failed: "+err.Error()+"\n")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -56,7 +57,7 @@ func (s *Server) loads(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, out)
 }
 
-func (s *Server) load(st *Stats, now time.Time, include map[string]bool) wire.Load {
+func (s *Server) load(st *api.Stats, now time.Time, include map[string]bool) wire.Load {
 	l := wire.Load{
 		Timestamp:            float64(now.UnixMicro()) / 1e6,
 		DPRank:               st.DPRank,
@@ -71,7 +72,7 @@ func (s *Server) load(st *Stats, now time.Time, include map[string]bool) wire.Lo
 		GenThroughput:        st.GenThroughput,
 		CacheHitRate:         st.CacheHitRate,
 		Utilization:          st.Utilization,
-		PrefillUncachedTotal: st.PrefillUncached,
+		PrefillUncachedTotal: st.ComputedTokens,
 		PrefillBusyMicros:    st.PrefillBusy.Microseconds(),
 	}
 	if include["all"] || include["memory"] {

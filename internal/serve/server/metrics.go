@@ -1,10 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // Bounds of SGLang's histograms (srt/observability/metrics_collector.py).
@@ -68,7 +71,7 @@ func (s *Server) finished(q *sequence, now time.Time) {
 	m.promptTokens[k].Add(int64(len(q.req.Input)))
 	m.outputTokens[k].Add(int64(q.n))
 	m.cachedTokens.Add(int64(q.cached))
-	if q.finish.Type == FinishAbort {
+	if q.finish.Type == api.FinishAbort {
 		m.aborted.Add(1)
 	}
 	m.e2e[k].observe(q.e2e.Seconds())
@@ -86,35 +89,35 @@ func (s *Server) finished(q *sequence, now time.Time) {
 // dashboards find them.
 var gauges = []struct {
 	name, help string
-	value      func(s *Server, st *Stats) float64
+	value      func(s *Server, st *api.Stats) float64
 }{
-	{"num_running_reqs", "The number of running requests.", func(_ *Server, st *Stats) float64 { return float64(st.Running) }},
-	{"num_queue_reqs", "The number of requests in the waiting queue.", func(_ *Server, st *Stats) float64 { return float64(st.Waiting) }},
+	{"num_running_reqs", "The number of running requests.", func(_ *Server, st *api.Stats) float64 { return float64(st.Running) }},
+	{"num_queue_reqs", "The number of requests in the waiting queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Waiting) }},
 	{"num_grammar_queue_reqs", "The number of requests in the grammar waiting queue.", nil},
-	{"gen_throughput", "The generation throughput (token/s).", func(_ *Server, st *Stats) float64 { return st.GenThroughput }},
-	{"cache_hit_rate", "The prefix cache hit rate.", func(_ *Server, st *Stats) float64 { return st.CacheHitRate }},
-	{"decode_sum_seq_lens", "The sum of all sequence lengths in decode.", func(_ *Server, st *Stats) float64 { return float64(st.SumSeqLens) }},
+	{"gen_throughput", "The generation throughput (token/s).", func(_ *Server, st *api.Stats) float64 { return st.GenThroughput }},
+	{"cache_hit_rate", "The prefix cache hit rate.", func(_ *Server, st *api.Stats) float64 { return st.CacheHitRate }},
+	{"decode_sum_seq_lens", "The sum of all sequence lengths in decode.", func(_ *Server, st *api.Stats) float64 { return float64(st.SumSeqLens) }},
 	{"token_usage", "The token usage.", (*Server).tokenUsage},
 	{"full_token_usage", "The token usage for full attention layers.", (*Server).tokenUsage},
 	{"swa_token_usage", "The token usage for SWA layers.", nil},
 	{"mamba_usage", "The token usage for Mamba layers.", nil},
-	{"num_used_tokens", "The number of used tokens.", func(_ *Server, st *Stats) float64 { return float64(st.UsedTokens) }},
-	{"kv_available_tokens", "Number of free token slots in the KV cache pool.", func(_ *Server, st *Stats) float64 { return float64(st.FreeTokens) }},
-	{"kv_evictable_tokens", "Number of evictable (radix-cached) token slots in the KV cache pool.", func(_ *Server, st *Stats) float64 { return float64(st.EvictableTokens) }},
-	{"kv_used_tokens", "Number of actively used token slots in the KV cache pool.", func(_ *Server, st *Stats) float64 { return float64(st.UsedTokens) }},
+	{"num_used_tokens", "The number of used tokens.", func(_ *Server, st *api.Stats) float64 { return float64(st.UsedTokens) }},
+	{"kv_available_tokens", "Number of free token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.FreeTokens) }},
+	{"kv_evictable_tokens", "Number of evictable (radix-cached) token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.EvictableTokens) }},
+	{"kv_used_tokens", "Number of actively used token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.UsedTokens) }},
 	{"spec_accept_length", "Mean acceptance length of speculative decoding.", nil},
 	{"spec_accept_rate", "Speculative acceptance rate.", nil},
-	{"num_retracted_reqs", "The number of retracted requests.", func(_ *Server, st *Stats) float64 { return float64(st.Retracted) }},
+	{"num_retracted_reqs", "The number of retracted requests.", func(_ *Server, st *api.Stats) float64 { return float64(st.Retracted) }},
 	{"num_paused_reqs", "The number of paused requests by async weight sync.", nil},
-	{"num_prefill_bootstrap_queue_reqs", "The number of requests in the prefill bootstrap queue.", func(_ *Server, st *Stats) float64 { return float64(st.Bootstrap) }},
-	{"num_prefill_inflight_queue_reqs", "The number of requests in the prefill inflight queue.", func(_ *Server, st *Stats) float64 { return float64(st.Inflight) }},
-	{"num_decode_prealloc_queue_reqs", "The number of requests in the decode prealloc queue.", func(_ *Server, st *Stats) float64 { return float64(st.Prealloc) }},
-	{"num_decode_transfer_queue_reqs", "The number of requests in the decode transfer queue.", func(_ *Server, st *Stats) float64 { return float64(st.Transfer) }},
-	{"utilization", "The utilization.", func(_ *Server, st *Stats) float64 { return st.Utilization }},
+	{"num_prefill_bootstrap_queue_reqs", "The number of requests in the prefill bootstrap queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Bootstrap) }},
+	{"num_prefill_inflight_queue_reqs", "The number of requests in the prefill inflight queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Inflight) }},
+	{"num_decode_prealloc_queue_reqs", "The number of requests in the decode prealloc queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Prealloc) }},
+	{"num_decode_transfer_queue_reqs", "The number of requests in the decode transfer queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Transfer) }},
+	{"utilization", "The utilization.", func(_ *Server, st *api.Stats) float64 { return st.Utilization }},
 	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", nil},
-	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *Stats) float64 { return st.NewTokenRatio }},
-	{"is_cuda_graph", "Whether the batch is using CUDA graph.", func(_ *Server, st *Stats) float64 {
-		if st.GraphReplayed {
+	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *api.Stats) float64 { return st.NewTokenRatio }},
+	{"is_cuda_graph", "Whether the batch is using CUDA graph.", func(_ *Server, st *api.Stats) float64 {
+		if st.Graph {
 			return 1
 		}
 		return 0
@@ -122,7 +125,7 @@ var gauges = []struct {
 }
 
 // tokenUsage is the fraction of the KV cache that running requests hold.
-func (s *Server) tokenUsage(st *Stats) float64 {
+func (s *Server) tokenUsage(st *api.Stats) float64 {
 	if s.info.TokenCapacity == 0 {
 		return 0
 	}
@@ -138,10 +141,7 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	var x exposition
 	stats := s.engine.Stats()
 	rank := make([]string, len(stats))
-	kind := s.info.Role
-	if kind == "" {
-		kind = "unified"
-	}
+	kind := cmp.Or(s.info.Role, "unified")
 	for i, st := range stats {
 		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="%s",tp_rank="0",pp_rank="0",dp_rank="%d"`, labelEscape(s.name), kind, st.DPRank)
 	}
@@ -157,13 +157,13 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	}
 	for _, c := range []struct {
 		name, help string
-		value      func(*Stats) int64
+		value      func(*api.Stats) int64
 	}{
-		{"num_retracted_requests_total", "Total number of retracted requests.", func(st *Stats) int64 { return st.RetractedTotal }},
-		{"num_retracted_input_tokens_total", "Total number of retracted input tokens.", func(st *Stats) int64 { return st.RetractedInputTotal }},
-		{"num_retracted_output_tokens_total", "Total number of retracted output tokens.", func(st *Stats) int64 { return st.RetractedOutputTotal }},
-		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *Stats) int64 { return st.BootstrapFailed }},
-		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *Stats) int64 { return st.TransferFailed }},
+		{"num_retracted_requests_total", "Total number of retracted requests.", func(st *api.Stats) int64 { return st.RetractedRequests }},
+		{"num_retracted_input_tokens_total", "Total number of retracted input tokens.", func(st *api.Stats) int64 { return st.RetractedInput }},
+		{"num_retracted_output_tokens_total", "Total number of retracted output tokens.", func(st *api.Stats) int64 { return st.RetractedOutput }},
+		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *api.Stats) int64 { return st.BootstrapFailed }},
+		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *api.Stats) int64 { return st.TransferFailed }},
 	} {
 		x.header(c.name, c.help, "counter")
 		for i := range stats {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -95,9 +96,9 @@ func TestRequestLog(t *testing.T) {
 
 // TestProfileRequest checks what a body and the environment come to.
 func TestProfileRequest(t *testing.T) {
-	def := server.ProfileRequest{ID: "1700000000.5", OutputDir: "/tmp", Activities: server.ActivityCPU | server.ActivityGPU,
+	def := api.ProfileRequest{ID: "1700000000.5", OutputDir: "/tmp", Activities: api.ActivityCPU | api.ActivityGPU,
 		WithStack: true, RecordShapes: true, MemEntries: 100000}
-	with := func(f func(*server.ProfileRequest)) server.ProfileRequest {
+	with := func(f func(*api.ProfileRequest)) api.ProfileRequest {
 		p := def
 		f(&p)
 		return p
@@ -105,28 +106,28 @@ func TestProfileRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		env        map[string]string
-		want       server.ProfileRequest
+		want       api.ProfileRequest
 	}{
 		{"nothing", ``, nil, def},
 		{"stock client", `{"output_dir":"/x/1.5","num_steps":"5","activities":["CPU"],"profile_by_stage":false,"merge_profiles":true,"profile_prefix":null}`, nil,
-			with(func(p *server.ProfileRequest) {
-				p.OutputDir, p.NumSteps, p.Activities, p.Merge = "/x/1.5", 5, server.ActivityCPU, true
+			with(func(p *api.ProfileRequest) {
+				p.OutputDir, p.NumSteps, p.Activities, p.Merge = "/x/1.5", 5, api.ActivityCPU, true
 			})},
 		{"all", `{"start_step":"15","num_steps":2,"activities":["CPU","GPU","MEM","CUDA_PROFILER","RPD"],"with_stack":false,"record_shapes":false,"profile_prefix":"p","profile_id":"i"}`, nil,
-			with(func(p *server.ProfileRequest) {
+			with(func(p *api.ProfileRequest) {
 				p.StartStep, p.NumSteps, p.Prefix, p.ID, p.WithStack, p.RecordShapes = 15, 2, "p", "i", false, false
-				p.Activities = server.ActivityCPU | server.ActivityGPU | server.ActivityMem | server.ActivityCUDAProfiler
+				p.Activities = api.ActivityCPU | api.ActivityGPU | api.ActivityMem | api.ActivityCUDAProfiler
 			})},
 		{"by stage", `{"profile_by_stage":true,"num_steps":2,"start_step":9}`, nil,
-			with(func(p *server.ProfileRequest) { p.ByStage, p.NumSteps, p.Prefill, p.Decode = true, 2, true, true })},
+			with(func(p *api.ProfileRequest) { p.ByStage, p.NumSteps, p.Prefill, p.Decode = true, 2, true, true })},
 		{"one stage", `{"profile_by_stage":true,"profile_stages":["decode"]}`, map[string]string{"SGLANG_PROFILE_V2": "true", "SGLANG_PROFILE_BY_STAGE_DECODE_MIN_BS": "4"},
-			with(func(p *server.ProfileRequest) { p.ByStage, p.Decode, p.StageNames, p.DecodeMinBS = true, true, true, 4 })},
+			with(func(p *api.ProfileRequest) { p.ByStage, p.Decode, p.StageNames, p.DecodeMinBS = true, true, true, 4 })},
 		{"environment", `{}`, map[string]string{"SGLANG_TORCH_PROFILER_DIR": "/d", "SGLANG_PROFILE_WITH_STACK": "False", "SGLANG_PROFILE_RECORD_SHAPES": "0", "SGLANG_MEM_PROFILE_MAX_ENTRIES": "7"},
-			with(func(p *server.ProfileRequest) {
+			with(func(p *api.ProfileRequest) {
 				p.OutputDir, p.WithStack, p.RecordShapes, p.MemEntries = "/d", false, false, 7
 			})},
 		{"the request cannot switch on", `{"with_stack":true,"record_shapes":true}`, map[string]string{"SGLANG_PROFILE_WITH_STACK": "false", "SGLANG_PROFILE_RECORD_SHAPES": "false"},
-			with(func(p *server.ProfileRequest) { p.WithStack, p.RecordShapes = false, false })},
+			with(func(p *api.ProfileRequest) { p.WithStack, p.RecordShapes = false, false })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, "", fakeengine.Options{}, server.Options{Getenv: func(n string) string { return c.env[n] }})
@@ -134,7 +135,7 @@ func TestProfileRequest(t *testing.T) {
 				t.Fatalf("%+v", a)
 			}
 			got, _ := r.engine.Profiles()
-			if !reflect.DeepEqual(got, []server.ProfileRequest{c.want}) {
+			if !reflect.DeepEqual(got, []api.ProfileRequest{c.want}) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
@@ -160,23 +161,23 @@ func TestProfileWindow(t *testing.T) {
 func TestSampling(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{ContextLen: 100, Capacity: 50}, server.Options{})
 	seed := int64(7)
-	def := server.Sampling{MaxNewTokens: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
-	with := func(f func(*server.Sampling)) server.Sampling { s := def; f(&s); return s }
+	def := api.Sampling{MaxNewTokens: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
+	with := func(f func(*api.Sampling)) api.Sampling { s := def; f(&s); return s }
 	for _, c := range []struct {
 		call, body string
-		want       server.Sampling
+		want       api.Sampling
 	}{
 		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":1}}`, def},
-		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":1,"temperature":0,"top_k":-1}}`, with(func(s *server.Sampling) { s.Temperature = 0 })},
+		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":1,"temperature":0,"top_k":-1}}`, with(func(s *api.Sampling) { s.Temperature = 0 })},
 		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":1,"top_k":5,"top_p":0.5,"min_p":0.1,"frequency_penalty":1,"presence_penalty":-1,
 			"repetition_penalty":1.5,"ignore_eos":true,"stop_token_ids":[3],"logit_bias":{"4":-2},"sampling_seed":7,"min_new_tokens":1}}`,
-			server.Sampling{MaxNewTokens: 1, MinNewTokens: 1, Temperature: 1, TopP: .5, TopK: 5, MinP: .1, FrequencyPenalty: 1, PresencePenalty: -1,
+			api.Sampling{MaxNewTokens: 1, MinNewTokens: 1, Temperature: 1, TopP: .5, TopK: 5, MinP: .1, FrequencyPenalty: 1, PresencePenalty: -1,
 				RepetitionPenalty: 1.5, IgnoreEOS: true, StopTokens: []int32{3}, LogitBias: map[int32]float32{4: -2}, Seed: &seed}},
-		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":null}}`, with(func(s *server.Sampling) { s.MaxNewTokens = 48 })},
-		{"/v1/completions", `{"prompt":"a"}`, with(func(s *server.Sampling) { s.MaxNewTokens = 16 })},
-		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}]}`, with(func(s *server.Sampling) { s.MaxNewTokens = 30 })},
+		{"/generate", `{"text":"a","sampling_params":{"max_new_tokens":null}}`, with(func(s *api.Sampling) { s.MaxNewTokens = 48 })},
+		{"/v1/completions", `{"prompt":"a"}`, with(func(s *api.Sampling) { s.MaxNewTokens = 16 })},
+		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}]}`, with(func(s *api.Sampling) { s.MaxNewTokens = 30 })},
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":1,"temperature":0.5,"seed":7,"min_tokens":1}`,
-			with(func(s *server.Sampling) { s.Temperature, s.Seed, s.MinNewTokens = .5, &seed, 1 })},
+			with(func(s *api.Sampling) { s.Temperature, s.Seed, s.MinNewTokens = .5, &seed, 1 })},
 	} {
 		if a := r.call("POST "+c.call, c.body); a.status != 200 {
 			t.Fatalf("%s: %+v", c.body, a)

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -34,7 +34,7 @@ func checkExtra(extra map[string]json.RawMessage) error {
 
 // sampling checks the parameters against the model and fills in the defaults.
 // prompt is the length of the input.
-func (s *Server) sampling(p *wire.SamplingParams, prompt int) (Sampling, error) {
+func (s *Server) sampling(p *wire.SamplingParams, prompt int) (api.Sampling, error) {
 	for _, c := range []struct {
 		name string
 		set  bool
@@ -42,52 +42,25 @@ func (s *Server) sampling(p *wire.SamplingParams, prompt int) (Sampling, error) 
 		{"json_schema", p.JSONSchema != ""}, {"regex", p.Regex != ""}, {"ebnf", p.EBNF != ""}, {"structural_tag", p.StructuralTag != ""},
 	} {
 		if c.set {
-			return Sampling{}, wire.Refuse(c.name, "constrained output is not supported by this server")
+			return api.Sampling{}, wire.Refuse(c.name, "constrained output is not supported by this server")
 		}
 	}
 	switch {
 	case len(p.StopRegex) > 0:
-		return Sampling{}, wire.Refuse("stop_regex", "is not supported by this server, use stop")
+		return api.Sampling{}, wire.Refuse("stop_regex", "is not supported by this server, use stop")
 	case p.BeamWidth != nil && *p.BeamWidth > 1:
-		return Sampling{}, wire.Refuse("beam_width", "beam search is not supported by this server")
+		return api.Sampling{}, wire.Refuse("beam_width", "beam search is not supported by this server")
 	}
-	out := Sampling{
-		MinNewTokens:      p.MinNewTokens,
-		Temperature:       pick(p.Temperature, 1),
-		TopP:              pick(p.TopP, 1),
-		MinP:              p.MinP,
-		FrequencyPenalty:  p.FrequencyPenalty,
-		PresencePenalty:   p.PresencePenalty,
-		RepetitionPenalty: pick(p.RepetitionPenalty, 1),
-		StopTokens:        p.StopTokenIDs,
-		IgnoreEOS:         p.IgnoreEOS,
-		Seed:              p.Seed,
-	}
-	if k := pick(p.TopK, -1); k > 0 {
-		out.TopK = k
-	}
-	if out.Temperature < 1e-6 { // SGLang's bound for greedy
-		out.Temperature = 0
-	}
-	if len(p.LogitBias) > 0 {
-		out.LogitBias = make(map[int32]float32, len(p.LogitBias))
-		for key, bias := range p.LogitBias {
-			id, _ := strconv.ParseInt(key, 10, 32) // checked when decoded
-			if id < 0 || int(id) >= s.info.VocabSize {
-				return out, wire.Refuse("logit_bias", "token %d is outside the vocabulary of %d", id, s.info.VocabSize)
-			}
-			out.LogitBias[int32(id)] = float32(bias)
+	out := p.Sampling(max(0, min(s.info.ContextLen, s.info.TokenCapacity)-prompt))
+	for id := range out.LogitBias {
+		if id < 0 || int(id) >= s.info.VocabSize {
+			return out, wire.Refuse("logit_bias", "token %d is outside the vocabulary of %d", id, s.info.VocabSize)
 		}
 	}
 	room := s.info.ContextLen - prompt
 	if room <= 0 {
 		return out, badRequest(fmt.Sprintf("The input (%d tokens) is longer than the model's context length (%d tokens).", prompt, s.info.ContextLen))
 	}
-	if p.MaxNewTokens == nil {
-		out.MaxNewTokens = max(0, min(room, s.info.TokenCapacity-prompt))
-		return out, nil
-	}
-	out.MaxNewTokens = *p.MaxNewTokens
 	if out.MaxNewTokens > room {
 		return out, badRequest(fmt.Sprintf("Requested token count exceeds the model's maximum context length of %d tokens. "+
 			"You requested a total of %d tokens: %d tokens from the input messages and %d tokens for the completion. "+
@@ -154,7 +127,7 @@ func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) (
 	for j := range out {
 		sp, req := proto, *proto.req
 		req.Params = params
-		req.ID, req.Bootstrap = id, req.Bootstrap.sample(j)
+		req.ID, req.Bootstrap = id, req.Bootstrap.Sample(j)
 		if n > 1 {
 			req.ID = fmt.Sprintf("%s_%d", id, j)
 			if params.Seed != nil {

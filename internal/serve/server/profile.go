@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) refuseProfile(w http.ResponseWriter, what string, err error) {
 	e := asAPI(err)
 	message := e.message
 	// The reasons clients know are passed on as they are.
-	for _, known := range []error{ErrProfileRunning, ErrProfileIdle} {
+	for _, known := range []error{api.ErrProfileRunning, api.ErrProfileIdle} {
 		if errors.Is(err, known) {
 			message = known.Error()
 		}
@@ -81,7 +82,7 @@ func (s *Server) refuseProfile(w http.ResponseWriter, what string, err error) {
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
 // profileRequest applies the defaults and the environment to a request.
-func (s *Server) profileRequest(req *wire.ProfileRequest) (ProfileRequest, error) {
+func (s *Server) profileRequest(req *wire.ProfileRequest) (api.ProfileRequest, error) {
 	env := s.o.Getenv
 	dir := defaultProfileDir(env)
 	if req.OutputDir != nil && *req.OutputDir != "" {
@@ -89,9 +90,9 @@ func (s *Server) profileRequest(req *wire.ProfileRequest) (ProfileRequest, error
 	}
 	dir, err := s.outputDir(dir)
 	if err != nil {
-		return ProfileRequest{}, err
+		return api.ProfileRequest{}, err
 	}
-	p := ProfileRequest{
+	p := api.ProfileRequest{
 		ID:           pick(req.ProfileID, ""),
 		OutputDir:    dir,
 		Prefix:       pick(req.ProfilePrefix, ""),
@@ -127,21 +128,21 @@ func (s *Server) profileRequest(req *wire.ProfileRequest) (ProfileRequest, error
 
 // activities resolves the names. Unknown ones are ignored as long as something is
 // left to record: SGLang would answer 200 and record nothing.
-func (s *Server) activities(names []string) (Activity, error) {
+func (s *Server) activities(names []string) (api.Activity, error) {
 	if names == nil {
-		return ActivityCPU | ActivityGPU, nil
+		return api.ActivityCPU | api.ActivityGPU, nil
 	}
-	var out Activity
+	var out api.Activity
 	for _, name := range names {
 		switch name {
 		case "CPU":
-			out |= ActivityCPU
+			out |= api.ActivityCPU
 		case "GPU":
-			out |= ActivityGPU
+			out |= api.ActivityGPU
 		case "MEM":
-			out |= ActivityMem
+			out |= api.ActivityMem
 		case "CUDA_PROFILER":
-			out |= ActivityCUDAProfiler
+			out |= api.ActivityCUDAProfiler
 		default:
 			s.o.Log.Warn("unknown profile activity ignored", "name", name)
 		}

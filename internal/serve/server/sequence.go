@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -22,7 +23,7 @@ var (
 
 // spec is a sequence as the client asked for it.
 type spec struct {
-	req         *Request
+	req         *api.Request
 	stops       []string
 	noTrim      bool
 	skipSpecial bool
@@ -59,7 +60,7 @@ type sequence struct {
 	cached   int
 	retracts int
 	dpRank   int
-	finish   *Finish
+	finish   *api.Finish
 	matched  *string
 	e2e      time.Duration
 	marks    []mark // states the handler has not taken
@@ -75,7 +76,7 @@ type mark struct {
 
 // collect reads the engine's events until the sequence ends, then makes sure the
 // engine can let go of it.
-func (q *sequence) collect(events <-chan Event) {
+func (q *sequence) collect(events <-chan api.Event) {
 	for open := true; open; {
 		select {
 		case ev, ok := <-events:
@@ -100,11 +101,11 @@ func (q *sequence) collect(events <-chan Event) {
 }
 
 // take applies one event and reports whether more may follow.
-func (q *sequence) take(ev Event) bool {
+func (q *sequence) take(ev api.Event) bool {
 	now := q.b.s.o.Now()
 	text, rest := "", ""
 	var matched *string
-	if ev.Token != NoToken {
+	if ev.Token != api.NoToken {
 		if !q.ends(ev) || q.noTrim {
 			text = q.dec.Push(ev.Token)
 		}
@@ -119,7 +120,7 @@ func (q *sequence) take(ev Event) bool {
 	}
 	finish := ev.Finish
 	if matched != nil {
-		finish = &Finish{Type: FinishStop, Matched: NoToken}
+		finish = &api.Finish{Type: api.FinishStop, Matched: api.NoToken}
 	} else if finish != nil {
 		text += q.stop.flush()
 	}
@@ -128,11 +129,11 @@ func (q *sequence) take(ev Event) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q.cached, q.retracts, q.dpRank = max(q.cached, ev.Cached), max(q.retracts, ev.Retractions), ev.DPRank
-	if ev.Token != NoToken {
+	if ev.Token != api.NoToken {
 		q.n++
 		q.ids = wire.AppendTokens(q.ids, ev.Token)
 		if q.req.ReturnLogprob {
-			q.logprobs = append(q.logprobs, q.logprob(Logprob{ev.Token, ev.Logprob}))
+			q.logprobs = append(q.logprobs, q.logprob(api.Logprob{ID: ev.Token, Logprob: ev.Logprob}))
 			q.top = append(q.top, q.logprobList(ev.Top))
 		}
 	}
@@ -166,13 +167,13 @@ func (q *sequence) take(ev Event) bool {
 
 // ends reports whether the event's token is the one that stopped the sequence,
 // which is no part of the text.
-func (q *sequence) ends(ev Event) bool {
-	return ev.Finish != nil && ev.Finish.Type == FinishStop && ev.Finish.Matched == ev.Token
+func (q *sequence) ends(ev api.Event) bool {
+	return ev.Finish != nil && ev.Finish.Type == api.FinishStop && ev.Finish.Matched == ev.Token
 }
 
 // abort ends the sequence for a reason of the server's.
 func (q *sequence) abort(cause error) {
-	f := &Finish{Type: FinishAbort, Matched: NoToken, Message: cause.Error()}
+	f := &api.Finish{Type: api.FinishAbort, Matched: api.NoToken, Message: cause.Error()}
 	switch {
 	case errors.Is(cause, errShutdown):
 		f.Status = http.StatusServiceUnavailable
@@ -189,7 +190,7 @@ func (q *sequence) abort(cause error) {
 // end records the end; b.mu is held. The metrics and the request id come first: a
 // client may ask for the ones and use the other again as soon as it has the last
 // event.
-func (q *sequence) end(f *Finish, matched *string, now time.Time) {
+func (q *sequence) end(f *api.Finish, matched *string, now time.Time) {
 	q.finish, q.matched, q.e2e = f, matched, now.Sub(q.start)
 	q.b.open--
 	q.b.s.finished(q, now)
@@ -227,7 +228,7 @@ func (q *sequence) clock(now time.Time) {
 	q.last = now
 }
 
-func (q *sequence) logprob(p Logprob) wire.TokenLogprob {
+func (q *sequence) logprob(p api.Logprob) wire.TokenLogprob {
 	t := wire.TokenLogprob{Logprob: p.Logprob, ID: p.ID}
 	if q.textLogprob {
 		text := q.b.s.tok.Decode([]int32{p.ID}, false)
@@ -236,7 +237,7 @@ func (q *sequence) logprob(p Logprob) wire.TokenLogprob {
 	return t
 }
 
-func (q *sequence) logprobList(list []Logprob) []wire.TokenLogprob {
+func (q *sequence) logprobList(list []api.Logprob) []wire.TokenLogprob {
 	if list == nil {
 		return nil
 	}

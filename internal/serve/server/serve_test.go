@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -107,9 +108,9 @@ func TestQueueFull(t *testing.T) {
 // TestEngineErrors checks errors that come with the first event, as statuses, and
 // later, as events.
 func TestEngineErrors(t *testing.T) {
-	r := newRig(t, "", fakeengine.Options{Capacity: 50, Trap: func(q *server.Request) *server.Finish {
+	r := newRig(t, "", fakeengine.Options{Capacity: 50, Trap: func(q *api.Request) *api.Finish {
 		if len(q.Input) == 4 { // BOS and three letters
-			return &server.Finish{Type: server.FinishAbort, Message: "out of memory", Status: 500}
+			return &api.Finish{Type: api.FinishAbort, Message: "out of memory", Status: 500}
 		}
 		return nil
 	}}, server.Options{})

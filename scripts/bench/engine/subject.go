@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
@@ -120,13 +121,13 @@ func newServed(cfg *model.Config, workers int) *served {
 // decode asks for a token, which is not timed, and n more.
 func (s *served) decode(n int) job {
 	return func() time.Duration {
-		events := must(s.e.Submit(context.Background(), &engine.Request{
-			Input: prompt(before), Params: engine.Sampling{MaxNewTokens: n + 1, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1,
+		events := must(s.e.Submit(context.Background(), &api.Request{
+			Input: prompt(before), Params: api.Sampling{MaxNewTokens: n + 1, IgnoreEOS: true}, LogprobStart: -1, DPRank: -1,
 		}))
 		<-events
 		start := time.Now()
 		for ev := range events {
-			if ev.Finish != nil && ev.Finish.Type == sched.FinishAbort {
+			if ev.Finish != nil && ev.Finish.Type == api.FinishAbort {
 				check(errors.New(ev.Finish.Message))
 			}
 		}

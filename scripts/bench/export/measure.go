@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
@@ -86,12 +87,12 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	at[0] = time.Now()
 	b.wait(b.quiet(r))
 	at[1] = time.Now()
-	req := engine.ProfileRequest{
-		ID: "1", OutputDir: dir, NumSteps: b.o.steps, Activities: engine.ActivityCPU | engine.ActivityGPU,
+	req := api.ProfileRequest{
+		ID: "1", OutputDir: dir, NumSteps: b.o.steps, Activities: api.ActivityCPU | api.ActivityGPU,
 		WithStack: b.o.stack, RecordShapes: true, Merge: b.o.merge,
 	}
 	if b.o.mem {
-		req.Activities |= engine.ActivityMem
+		req.Activities |= api.ActivityMem
 	}
 	if err := b.e.StartProfile(ctx, req); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 	b.e = engine.New([]engine.Group{group}, engine.Options{
 		Sched:      sched.Options{Blocks: blocks, Vocab: cfg.Vocab, MaxRunning: b.o.batch, ChunkedPrefill: 512, Graphs: true},
 		ContextLen: cfg.ContextLen(), Sizes: sizes,
-		OnStep: func(_ int, rep sched.Report) {
+		OnStep: func(_ int, rep api.Step) {
 			if rep.Prefill || rep.Running < b.o.batch {
 				last = time.Time{}
 				return
@@ -218,9 +219,9 @@ func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 
 // request generates one sequence.
 func (b *bench) request(ctx context.Context, i, tokens int) {
-	events, err := b.e.Submit(ctx, &engine.Request{
+	events, err := b.e.Submit(ctx, &api.Request{
 		Input: slices.Repeat([]int32{int32(i) + 1}, 16), LogprobStart: -1, DPRank: -1,
-		Params: engine.Sampling{MaxNewTokens: tokens - 32, IgnoreEOS: true, TopP: 1},
+		Params: api.Sampling{MaxNewTokens: tokens - 32, IgnoreEOS: true, TopP: 1},
 	})
 	if err != nil {
 		return

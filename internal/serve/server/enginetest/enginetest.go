@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 
@@ -31,15 +32,15 @@ func Run(t *testing.T, open func(t *testing.T) server.Engine) {
 	t.Run("text", func(t *testing.T) { text(t, open(t)) })
 }
 
-func request(n int) *server.Request {
-	return &server.Request{
+func request(n int) *api.Request {
+	return &api.Request{
 		ID: "r", Input: []int32{1, 2, 3}, LogprobStart: -1, DPRank: -1,
-		Params: server.Sampling{MaxNewTokens: n, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
+		Params: api.Sampling{MaxNewTokens: n, TopP: 1, RepetitionPenalty: 1, IgnoreEOS: true},
 	}
 }
 
 // read takes all events until the channel is closed.
-func read(t *testing.T, ch <-chan server.Event) (out []server.Event) {
+func read(t *testing.T, ch <-chan api.Event) (out []api.Event) {
 	t.Helper()
 	limit := time.After(patience)
 	for {
@@ -55,7 +56,7 @@ func read(t *testing.T, ch <-chan server.Event) (out []server.Event) {
 	}
 }
 
-func submit(t *testing.T, e server.Engine, ctx context.Context, r *server.Request) <-chan server.Event {
+func submit(t *testing.T, e server.Engine, ctx context.Context, r *api.Request) <-chan api.Event {
 	t.Helper()
 	ch, err := e.Submit(ctx, r)
 	if err != nil {
@@ -79,14 +80,14 @@ func length(t *testing.T, e server.Engine) {
 			t.Errorf("event %d: finish %+v", i, ev.Finish)
 		}
 	}
-	if f := list[4].Finish; f.Type != server.FinishLength {
+	if f := list[4].Finish; f.Type != api.FinishLength {
 		t.Errorf("finish %+v", f)
 	}
 }
 
 func noTokens(t *testing.T, e server.Engine) {
 	list := read(t, submit(t, e, t.Context(), request(0)))
-	if len(list) != 1 || list[0].Token != server.NoToken || list[0].Finish == nil || list[0].Finish.Type != server.FinishLength {
+	if len(list) != 1 || list[0].Token != api.NoToken || list[0].Finish == nil || list[0].Finish.Type != api.FinishLength {
 		t.Errorf("got %+v", list)
 	}
 }
@@ -143,7 +144,7 @@ func many(t *testing.T, e server.Engine) {
 			defer cancel()
 			r := request(1 + i)
 			ch, err := e.Submit(ctx, r)
-			if errors.Is(err, server.ErrQueueFull) {
+			if errors.Is(err, api.ErrQueueFull) {
 				return
 			}
 			if err != nil {
@@ -196,14 +197,14 @@ func flush(t *testing.T, e server.Engine) {
 // profile: the two errors clients know, and a window with files.
 func profile(t *testing.T, e server.Engine) {
 	ctx := t.Context()
-	if _, err := e.StopProfile(ctx); !errors.Is(err, server.ErrProfileIdle) {
+	if _, err := e.StopProfile(ctx); !errors.Is(err, api.ErrProfileIdle) {
 		t.Errorf("stop while idle: %v", err)
 	}
-	p := server.ProfileRequest{ID: "1.5", OutputDir: filepath.Join(t.TempDir(), "new"), Activities: server.ActivityCPU | server.ActivityGPU}
+	p := api.ProfileRequest{ID: "1.5", OutputDir: filepath.Join(t.TempDir(), "new"), Activities: api.ActivityCPU | api.ActivityGPU}
 	if err := e.StartProfile(ctx, p); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.StartProfile(ctx, p); !errors.Is(err, server.ErrProfileRunning) {
+	if err := e.StartProfile(ctx, p); !errors.Is(err, api.ErrProfileRunning) {
 		t.Errorf("second start: %v", err)
 	}
 	read(t, submit(t, e, ctx, request(3)))

@@ -13,20 +13,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 
 // Options say how the engine behaves. The zero value answers at once.
 type Options struct {
-	Pace       time.Duration                          // of one forward step
-	Reply      func(prompt string) string             // default: words made from the prompt
-	MaxRunning int                                    // default 64
-	MaxQueue   int                                    // default 1024
-	Capacity   int                                    // KV tokens, default 1<<20
-	ContextLen int                                    // default 4096
-	DP         int                                    // default 1
-	OnStep     func(server.Step)                      // batch log
-	Trap       func(r *server.Request) *server.Finish // ends a request before its first token
+	Pace       time.Duration                    // of one forward step
+	Reply      func(prompt string) string       // default: words made from the prompt
+	MaxRunning int                              // default 64
+	MaxQueue   int                              // default 1024
+	Capacity   int                              // KV tokens, default 1<<20
+	ContextLen int                              // default 4096
+	DP         int                              // default 1
+	OnStep     func(api.Step)                   // batch log
+	Trap       func(r *api.Request) *api.Finish // ends a request before its first token
 }
 
 // Engine is the fake.
@@ -45,15 +46,15 @@ type Engine struct {
 	prefilled int64
 	unhealthy error
 	profile   *window
-	results   []server.ProfileResult
-	requests  []server.ProfileRequest
-	submitted []*server.Request
+	results   []api.ProfileResult
+	requests  []api.ProfileRequest
+	submitted []*api.Request
 }
 
 type slot struct {
-	r      *server.Request
+	r      *api.Request
 	ctx    context.Context
-	out    chan server.Event
+	out    chan api.Event
 	reply  []int32
 	n      int
 	cached int
@@ -102,24 +103,24 @@ func words(prompt string) string {
 }
 
 // Submit queues a request.
-func (e *Engine) Submit(ctx context.Context, r *server.Request) (<-chan server.Event, error) {
+func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	select {
 	case <-e.stopped:
-		return nil, server.ErrUnavailable
+		return nil, api.ErrUnavailable
 	default:
 	}
 	if len(e.waiting) >= e.o.MaxQueue {
-		return nil, fmt.Errorf("%w: %d requests wait", server.ErrQueueFull, len(e.waiting))
+		return nil, fmt.Errorf("%w: %d requests wait", api.ErrQueueFull, len(e.waiting))
 	}
 	if need := len(r.Input) + r.Params.MaxNewTokens; need > e.o.Capacity {
-		return nil, fmt.Errorf("%w: %d tokens, the KV cache holds %d", server.ErrTooLong, need, e.o.Capacity)
+		return nil, fmt.Errorf("%w: %d tokens, the KV cache holds %d", api.ErrTooLong, need, e.o.Capacity)
 	}
 	e.submitted = append(e.submitted, r)
 	t := Tokenizer{}
 	reply, _ := t.Encode(e.o.Reply(t.Decode(r.Input, false)), false)
-	s := &slot{r: r, ctx: ctx, reply: append(reply, EOS), out: make(chan server.Event, r.Params.MaxNewTokens+2)}
+	s := &slot{r: r, ctx: ctx, reply: append(reply, EOS), out: make(chan api.Event, r.Params.MaxNewTokens+2)}
 	e.waiting = append(e.waiting, s)
 	e.poke()
 	return s.out, nil
@@ -185,7 +186,7 @@ func (e *Engine) step() {
 	}
 	e.forward++
 	e.profile.before(e, n > 0)
-	st := server.Step{Time: time.Now(), Iter: e.forward, Prefill: n > 0}
+	st := api.Step{Time: time.Now(), ForwardCt: e.forward, Prefill: n > 0}
 	batch := e.running
 	if n > 0 {
 		batch = slices.Clone(e.waiting[:n])
@@ -215,14 +216,14 @@ func (e *Engine) step() {
 // advance makes one token; s.n < 0 marks the end.
 func (e *Engine) advance(s *slot, first bool) {
 	p := s.r.Params
-	ev := server.Event{Token: server.NoToken, Cached: s.cached, DPRank: max(0, s.r.DPRank)}
+	ev := api.Event{Token: api.NoToken, Cached: s.cached, DPRank: max(0, s.r.DPRank)}
 	if first && s.r.ReturnLogprob && s.r.LogprobStart >= 0 {
 		for i, id := range s.r.Input[s.r.LogprobStart:] {
 			lp := -float64(id%7) - .5
 			if i+s.r.LogprobStart == 0 {
 				lp = math.NaN()
 			}
-			ev.Prompt = append(ev.Prompt, server.Logprob{ID: id, Logprob: lp})
+			ev.Prompt = append(ev.Prompt, api.Logprob{ID: id, Logprob: lp})
 			ev.PromptTop = append(ev.PromptTop, top(id, s.r.TopLogprobs))
 		}
 	}
@@ -239,11 +240,11 @@ func (e *Engine) advance(s *slot, first bool) {
 		}
 		stops := ev.Token == EOS && !p.IgnoreEOS || slices.Contains(p.StopTokens, ev.Token)
 		if stops && s.n >= p.MinNewTokens {
-			ev.Finish = &server.Finish{Type: server.FinishStop, Matched: ev.Token}
+			ev.Finish = &api.Finish{Type: api.FinishStop, Matched: ev.Token}
 		}
 	}
 	if ev.Finish == nil && s.n >= p.MaxNewTokens {
-		ev.Finish = &server.Finish{Type: server.FinishLength, Matched: server.NoToken}
+		ev.Finish = &api.Finish{Type: api.FinishLength, Matched: api.NoToken}
 	}
 	select {
 	case s.out <- ev:
@@ -265,10 +266,10 @@ func (e *Engine) next(s *slot) int32 {
 	return id
 }
 
-func top(id int32, n int) []server.Logprob {
-	var out []server.Logprob
+func top(id int32, n int) []api.Logprob {
+	var out []api.Logprob
 	for k := range n {
-		out = append(out, server.Logprob{ID: (id + int32(k)) % 256, Logprob: -float64(k) - .25})
+		out = append(out, api.Logprob{ID: (id + int32(k)) % 256, Logprob: -float64(k) - .25})
 	}
 	return out
 }
@@ -315,24 +316,24 @@ func (e *Engine) FlushCache(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return server.ErrNotIdle
+			return api.ErrNotIdle
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
 // Stats describes the present state.
-func (e *Engine) Stats() []server.Stats {
+func (e *Engine) Stats() []api.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make([]server.Stats, e.o.DP)
+	out := make([]api.Stats, e.o.DP)
 	for i := range out {
 		out[i].DPRank = i
 	}
 	used := e.used()
 	out[0].Running, out[0].Waiting, out[0].ForwardCt = len(e.running), len(e.waiting), e.forward
 	out[0].UsedTokens, out[0].FreeTokens = used, e.o.Capacity-used
-	out[0].PrefillUncached = e.prefilled
+	out[0].ComputedTokens = e.prefilled
 	out[0].Utilization = float64(len(e.running)) / float64(e.o.MaxRunning)
 	return out
 }
@@ -365,7 +366,7 @@ func (e *Engine) SetHealth(err error) {
 }
 
 // Submitted returns all requests so far.
-func (e *Engine) Submitted() []*server.Request {
+func (e *Engine) Submitted() []*api.Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.submitted)

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // window is one profile, by the rules of SGLang's scheduler: it starts at an
 // absolute forward count, holds exactly NumSteps steps, and closes when the step
 // after the last arrives.
 type window struct {
-	r       server.ProfileRequest
+	r       api.ProfileRequest
 	start   int64 // first recorded step; 0: at once
 	open    bool
 	steps   int
@@ -54,9 +54,9 @@ func (w *window) before(e *Engine, prefill bool) {
 }
 
 // close writes one file for the window; e.mu is held.
-func (e *Engine) close(w *window) (server.ProfileResult, error) {
+func (e *Engine) close(w *window) (api.ProfileResult, error) {
 	e.profile = nil
-	res := server.ProfileResult{Dir: w.r.OutputDir, ID: w.r.ID}
+	res := api.ProfileResult{Dir: w.r.OutputDir, ID: w.r.ID}
 	name := w.r.ID + "-TP-0.trace.json.gz"
 	if w.r.Prefix != "" {
 		name = w.r.Prefix + "-" + name
@@ -74,11 +74,11 @@ func (e *Engine) close(w *window) (server.ProfileResult, error) {
 }
 
 // StartProfile arms a window.
-func (e *Engine) StartProfile(_ context.Context, r server.ProfileRequest) error {
+func (e *Engine) StartProfile(_ context.Context, r api.ProfileRequest) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.profile != nil {
-		return server.ErrProfileRunning
+		return api.ErrProfileRunning
 	}
 	e.requests = append(e.requests, r)
 	e.profile = &window{r: r, open: r.StartStep == 0 && !r.ByStage, start: max(r.StartStep, e.forward+1)}
@@ -86,17 +86,17 @@ func (e *Engine) StartProfile(_ context.Context, r server.ProfileRequest) error 
 }
 
 // StopProfile ends the window, armed or open.
-func (e *Engine) StopProfile(context.Context) (server.ProfileResult, error) {
+func (e *Engine) StopProfile(context.Context) (api.ProfileResult, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.profile == nil {
-		return server.ProfileResult{}, server.ErrProfileIdle
+		return api.ProfileResult{}, api.ErrProfileIdle
 	}
 	return e.close(e.profile)
 }
 
 // Profiles returns the requests and results so far.
-func (e *Engine) Profiles() ([]server.ProfileRequest, []server.ProfileResult) {
+func (e *Engine) Profiles() ([]api.ProfileRequest, []api.ProfileResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.requests), slices.Clone(e.results)
