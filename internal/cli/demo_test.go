@@ -23,11 +23,10 @@ func run(t *testing.T, ctx context.Context, args ...string) (status int, stdout,
 	return status, out.String(), errs.String()
 }
 
-// homes gives a test directories of its own for data and caches.
+// homes gives a test runs of its own.
 func homes(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 }
 
 // TestDemo: what the demo finds is true.
@@ -97,10 +96,14 @@ func TestBenchServing(t *testing.T) {
 	if status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
-	for _, want := range []string{"Serving Benchmark Result", "Successful requests:                     24", "100.0 % of requests meet all objectives", "4 steps", "Run 2 of 2"} {
+	for _, want := range []string{"Serving Benchmark Result", "Successful requests:                     24", "100.0 % of requests meet all objectives", "Run 2 of 2"} {
 		if !strings.Contains(out+errs, want) {
 			t.Errorf("lacks %q:\n%s%s", want, errs, out)
 		}
+	}
+	// On a busy machine the requests come so fast that all steps may be of one kind, which is said.
+	if !regexp.MustCompile(`1 rank · 4 (\w+ )?steps`).MatchString(out) {
+		t.Errorf("no 4 steps are shown:\n%s%s", errs, out)
 	}
 	lines, err := filepath.Glob("sglang_*_24_40_12.jsonl")
 	if err != nil || len(lines) != 1 {

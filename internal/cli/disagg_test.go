@@ -14,7 +14,7 @@ var outputIDs = regexp.MustCompile(`"output_ids":(\[[^]]*\])`)
 // TestDisagg: a prefill and a decode server, each a process, give the greedy tokens of
 // one; their traces tell who did what, and what went from one to the other.
 func TestDisagg(t *testing.T) {
-	homes(t)
+	t.Parallel()
 	p := startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0", "--tp-size", "2")
 	d := startWorker(t, "--disaggregation-mode", "decode", "--tp-size", "2")
 	one := startWorker(t, "--tp-size", "2")

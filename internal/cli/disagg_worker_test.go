@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,14 +143,14 @@ var rooms atomic.Int64
 
 // pair posts a request to a prefill and a decode worker, as a router does, and
 // returns the decode worker's status and reply; status 0: none. The prefill worker
-// is met at port. seen is told of each piece of the reply.
-func pair(p, d *worker, port, body string, seen func(text string)) (status int, text string) {
+// is met at port. begun is told when a stream is well under way.
+func pair(p, d *worker, port, body string, begun func()) (status int, text string) {
 	sent := fmt.Sprintf(`{%s,"bootstrap_host":"127.0.0.1","bootstrap_port":%s,"bootstrap_room":%d}`, body, port, rooms.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() { generate(ctx, p.url, sent, nil) })
-	status, text = generate(ctx, d.url, sent, seen)
+	status, text = generate(ctx, d.url, sent, begun)
 	wg.Wait()
 	return status, text
 }
@@ -165,8 +166,8 @@ func works(t *testing.T, p, d *worker) {
 }
 
 // generate posts to a server or router and gives status and reply; status 0: the
-// connection broke. seen is told of what came so far.
-func generate(ctx context.Context, url, body string, seen func(text string)) (status int, text string) {
+// connection broke. begun is told once, when some events of a stream are there.
+func generate(ctx context.Context, url, body string, begun func()) (status int, text string) {
 	req, err := http.NewRequestWithContext(ctx, "POST", url+"/generate", strings.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
@@ -181,8 +182,9 @@ func generate(ctx context.Context, url, body string, seen func(text string)) (st
 	for {
 		n, err := resp.Body.Read(buf)
 		all = append(all, buf[:n]...)
-		if seen != nil {
-			seen(string(all))
+		if begun != nil && bytes.Count(all, []byte("data: ")) > 5 {
+			begun()
+			begun = nil
 		}
 		if err == io.EOF {
 			return resp.StatusCode, string(all)

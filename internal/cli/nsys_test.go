@@ -28,7 +28,6 @@ func realNsys(t *testing.T) string {
 		t.Skip("no nsys: give one in STEPSCOPE_NSYS; .ci/nsys.sh installs it")
 	}
 	t.Setenv("STEPSCOPE_NSYS", path)
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	// Sessions are those of a TMPDIR: nobody else's are seen here.
 	own, err := os.MkdirTemp("", "nsys")

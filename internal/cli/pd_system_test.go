@@ -84,10 +84,10 @@ func (s *system) free(but ...*worker) {
 const limit = 60 * time.Second
 
 // ask is generate of the router, within the limit.
-func (s *system) ask(body string, seen func(text string)) (status int, text string) {
+func (s *system) ask(body string, begun func()) (status int, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return generate(ctx, s.router.url, body, seen)
+	return generate(ctx, s.router.url, body, begun)
 }
 
 // prompts are n of different lengths, as one or as a batch.

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// own runs the tests with runs of their own, not beside their user's.
+// own runs the tests with runs and caches of their own, not beside their user's.
 type own struct{ *testing.M }
 
 func (m own) Run() int {
@@ -34,7 +34,8 @@ func (m own) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	os.Setenv("XDG_DATA_HOME", dir)
+	os.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
+	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	return m.M.Run()
 }
 

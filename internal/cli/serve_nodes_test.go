@@ -90,11 +90,11 @@ func nodes(t *testing.T, n int, args ...string) []*node {
 	return out
 }
 
-// streaming begins a long reply and gives its lines, once some have come.
-func streaming(t *testing.T, url string) *bufio.Scanner {
+// streaming begins a reply of so many tokens and gives its lines, once some have come.
+func streaming(t *testing.T, url string, tokens int) *bufio.Scanner {
 	t.Helper()
 	resp, err := http.Post(url+"/generate", "application/json",
-		strings.NewReader(`{"text":"hello","stream":true,"sampling_params":{"max_new_tokens":4000,"ignore_eos":true}}`))
+		strings.NewReader(fmt.Sprintf(`{"text":"hello","stream":true,"sampling_params":{"max_new_tokens":%d,"ignore_eos":true}}`, tokens)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +165,7 @@ func TestNodesGreedy(t *testing.T) {
 // TestNodeLost: a node that is killed or stopped in mid-stream ends the others, and
 // the reply under way, with its name.
 func TestNodeLost(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		victim int
@@ -177,7 +178,7 @@ func TestNodeLost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := nodes(t, 3, "--pp-size", "3", "--json-model-override-args", `{"num_hidden_layers":3}`)
-			lines := streaming(t, all[0].listens(t))
+			lines := streaming(t, all[0].listens(t), 4000)
 			if err := all[c.victim].cmd.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
@@ -206,9 +207,10 @@ func TestNodeLost(t *testing.T) {
 // TestNodesEnd: told to end, the nodes finish what runs and leave in order, whoever
 // is told first.
 func TestNodesEnd(t *testing.T) {
+	t.Parallel()
 	all := nodes(t, 2, "--tp-size", "2")
 	url := all[0].listens(t)
-	lines := streaming(t, url)
+	lines := streaming(t, url, 500)
 	for i := len(all) - 1; i >= 0; i-- {
 		if err := all[i].cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -232,6 +234,7 @@ func TestNodesEnd(t *testing.T) {
 
 // TestNodesDisagree: nodes that do not fit say so in one line and end.
 func TestNodesDisagree(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,6 @@ func (s *syncBuffer) String() string {
 // serving runs a verb that listens, until stop, and tells where.
 func serving(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() int) {
 	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	log = &syncBuffer{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int, 1)
