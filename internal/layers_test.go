@@ -51,7 +51,7 @@ var arrows = []struct {
 	{"internal/capture/nsys", []string{"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set"}},
 	{"internal/api/client", []string{"internal/api/wire"}},
 	{"internal/measure/load", []string{"internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench"}},
-	{"internal/runs", []string{"internal/base/sqlitedb", "internal/base/atomicfile", "bench", "trace"}},
+	{"internal/runs", []string{"internal/base/atomicfile", "bench", "trace"}},
 	{"internal/measure/workload", []string{"internal/engine/tokenizer"}},
 	{"internal/explain/window", []string{
 		"internal/base/progress", "internal/explain", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/set",

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 )
 
 // runsIn makes n finished runs, a second apart, and gives their ids, newest first.
@@ -41,67 +38,38 @@ func listed(t *testing.T, root string) (ids []string) {
 	return ids
 }
 
-// query asks the index as people do.
-func query(t *testing.T, root, question string) string {
-	t.Helper()
-	db, err := sqlitedb.Open(filepath.Join(root, indexFile))
-	check(t, err)
-	defer db.Close()
-	var answer sql.NullString
-	if err := db.QueryRow(question).Scan(&answer); err != nil {
-		return err.Error()
-	}
-	return answer.String
-}
-
 func TestList(t *testing.T) {
 	root := t.TempDir()
 	if list, err := List(filepath.Join(root, "none")); err != nil || len(list) > 0 {
 		t.Errorf("where there is no directory: %v %v", list, err)
 	}
 	ids := runsIn(t, root, 4)
-	fresh, err := List(root)
+	list, err := List(root)
 	check(t, err)
-	kept, err := List(root)
-	check(t, err)
-	if a, b := toJSON(t, fresh), toJSON(t, kept); a != b {
-		t.Errorf("from the index comes\n%s\nfrom the directories\n%s", b, a)
-	}
 	if got := listed(t, root); !slices.Equal(got, ids) {
 		t.Errorf("listed are %q, want %q", got, ids)
 	}
-	e := fresh[0]
+	e := list[0]
 	size := stat(t, filepath.Join(root, e.ID, manifestFile)).Size() + stat(t, filepath.Join(root, e.ID, "summary.json")).Size()
 	if e.Kind != "bench" || e.Tool != "bench serving" || e.Status != Complete || e.Model != "m" || e.Tags[0] != "baseline" ||
 		e.Numbers[0] != (Number{"ttft p50", 3.5, "ms"}) || e.Size != size || e.Ended.Before(e.Created) {
 		t.Errorf("the newest is %+v; its files have %d bytes", e, size)
 	}
-	for question, want := range map[string]string{
-		"SELECT count(*) FROM runs":                           "4",
-		"SELECT max(value) FROM numbers":                      "3.5",
-		"SELECT count(*) FROM tags WHERE tag = 'baseline'":    "4",
-		"SELECT status FROM runs ORDER BY created_ns LIMIT 1": "complete",
-	} {
-		if got := query(t, root, question); got != want {
-			t.Errorf("%s: %s, want %s", question, got, want)
-		}
-	}
 }
 
-// The index follows the directories.
-func TestIndexFollows(t *testing.T) {
+// The list follows the directories; the index that older versions kept is left
+// alone, whatever it says.
+func TestListFollows(t *testing.T) {
 	root := t.TempDir()
 	ids := runsIn(t, root, 3)
-	listed(t, root)
+	index := filepath.Join(root, "index.sqlite")
+	check(t, os.WriteFile(index, []byte("old"), 0o666))
 
 	running := mustCreate(t, root)
 	list, err := List(root)
 	check(t, err)
 	if list[0].ID != running.ID() || list[0].Status != Running {
 		t.Errorf("the newest is %s, %s", list[0].ID, list[0].Status)
-	}
-	if n := query(t, root, "SELECT count(*) FROM runs"); n != "3" {
-		t.Errorf("the index holds %s runs, want those alone that have ended", n)
 	}
 	check(t, running.Finish(Complete, nil))
 	check(t, os.RemoveAll(filepath.Join(root, ids[0])))
@@ -123,92 +91,8 @@ func TestIndexFollows(t *testing.T) {
 	if !(after[2].Size > before[2].Size && last[2].Size < after[2].Size) {
 		t.Errorf("sizes %d, %d with a derived file, %d without", before[2].Size, after[2].Size, last[2].Size)
 	}
-}
-
-// Whatever is wrong with the index, the list is right, and the next one has an
-// index again where that is possible.
-func TestIndexDamaged(t *testing.T) {
-	write := func(text string) func(t *testing.T, path string) {
-		return func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte(text), 0o666)) }
-	}
-	exec := func(stmt string) func(t *testing.T, path string) {
-		return func(t *testing.T, path string) {
-			db, err := sqlitedb.Open(path)
-			check(t, err)
-			defer db.Close()
-			_, err = db.Exec(stmt)
-			check(t, err)
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		damage func(t *testing.T, path string)
-		mended bool
-	}{
-		{"gone", func(t *testing.T, path string) { check(t, os.Remove(path)) }, true},
-		{"empty", write(""), true},
-		{"no database", write(strings.Repeat("not a database. ", 1000)), true},
-		{"cut off", func(t *testing.T, path string) { check(t, os.Truncate(path, 6000)) }, true},
-		{"zeros in the middle", func(t *testing.T, path string) {
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			check(t, err)
-			defer f.Close()
-			_, err = f.WriteAt(make([]byte, 3*4096), 4096)
-			check(t, err)
-		}, true},
-		{"of another format", exec("PRAGMA user_version = 99"), true},
-		{"without tables", exec("DROP TABLE runs"), true},
-		{"with other columns", exec("ALTER TABLE runs DROP COLUMN model"), true},
-		{"with rows that make no sense", exec("UPDATE runs SET numbers = 'many', size = 'big'"), true},
-		{"with rows of other runs", exec("UPDATE runs SET id = id || 'x'"), true},
-		{"with a stale row", exec("UPDATE runs SET stamp = '', model = 'wrong'"), true},
-		{"with the journal of another", func(t *testing.T, path string) { write("journal")(t, path+"-journal") }, true},
-		{"a directory with files", func(t *testing.T, path string) {
-			check(t, os.Remove(path))
-			check(t, os.MkdirAll(filepath.Join(path, "x"), 0o777))
-		}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			root := t.TempDir()
-			runsIn(t, root, 3)
-			want, err := List(root)
-			check(t, err)
-			c.damage(t, filepath.Join(root, indexFile))
-			for range 2 {
-				got, err := List(root)
-				check(t, err)
-				if a, b := toJSON(t, want), toJSON(t, got); a != b {
-					t.Fatalf("listed is\n%s\nwant\n%s", b, a)
-				}
-			}
-			if n := query(t, root, "SELECT count(*) FROM runs"); (n == "3") != c.mended {
-				t.Errorf("the index holds: %s", n)
-			}
-		})
-	}
-}
-
-// While somebody holds the database in a shell, lists do without it.
-func TestIndexBusy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for the lock")
-	}
-	root := t.TempDir()
-	ids := runsIn(t, root, 3)
-	listed(t, root)
-	db, err := sqlitedb.Open(filepath.Join(root, indexFile))
-	check(t, err)
-	defer db.Close()
-	_, err = db.Exec("BEGIN EXCLUSIVE")
-	check(t, err)
-	if got := listed(t, root); !slices.Equal(got, ids) {
-		t.Errorf("listed are %q, want %q", got, ids)
-	}
-	if _, err = db.Exec("COMMIT"); err != nil {
-		t.Error(err)
-	}
-	if n := query(t, root, "SELECT count(*) FROM runs"); n != "3" {
-		t.Errorf("the index holds: %s", n)
+	if text, err := os.ReadFile(index); err != nil || string(text) != "old" {
+		t.Errorf("the old index holds %q, %v", text, err)
 	}
 }
 
@@ -235,13 +119,13 @@ func TestListAtOnce(t *testing.T) {
 			}
 		})
 		readers.Go(func() {
-			for n := 0; ; n++ {
+			for {
 				list, err := List(root)
 				if err != nil {
 					t.Error(err)
 				}
 				for _, id := range ids {
-					if !slices.ContainsFunc(list, func(e Entry) bool { return e.ID == id && e.Status.final() }) {
+					if !slices.ContainsFunc(list, func(e Entry) bool { return e.ID == id && e.Status != Running && e.Status != Broken }) {
 						t.Errorf("%s is missing", id)
 					}
 				}
@@ -249,11 +133,6 @@ func TestListAtOnce(t *testing.T) {
 				case <-done:
 					return
 				default:
-				}
-				if n%4 == 3 {
-					if err := os.WriteFile(filepath.Join(root, indexFile), []byte("damage"), 0o666); err != nil {
-						t.Error(err)
-					}
 				}
 			}
 		})
@@ -335,29 +214,30 @@ func TestLinkedRun(t *testing.T) {
 	}
 }
 
-// BenchmarkList lists ten thousand runs, from the index and without.
+// BenchmarkList lists a thousand runs of five traces each.
 func BenchmarkList(b *testing.B) {
-	root := b.TempDir()
-	for i := range 10_000 {
-		dir := filepath.Join(root, newID(time.Unix(int64(i), 0), "bench"))
-		check(b, os.Mkdir(dir, 0o777))
-		check(b, os.WriteFile(filepath.Join(dir, manifestFile), []byte(good), 0o666))
+	m, err := parseManifest([]byte(good))
+	check(b, err)
+	trace := m.Files[0]
+	m.Files = nil
+	for i := range 5 {
+		trace.Path = fmt.Sprintf("traces/TP%02d.trace.json.gz", i)
+		m.Files = append(m.Files, trace)
 	}
-	for _, c := range []struct {
-		name  string
-		index bool
-	}{{"index", true}, {"directories", false}} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if !c.index {
-					check(b, os.RemoveAll(filepath.Join(root, indexFile)))
-				}
-				list, err := List(root)
-				check(b, err)
-				if len(list) != 10_000 {
-					b.Fatal(len(list))
-				}
-			}
-		})
+	root := b.TempDir()
+	for i := range 1000 {
+		r := &Run{dir: filepath.Join(root, newID(time.Unix(int64(i), 0), "bench")), m: m}
+		check(b, os.MkdirAll(r.Path("traces"), 0o777))
+		check(b, m.write(r.dir))
+		for _, f := range m.Files {
+			check(b, os.WriteFile(r.Path(f.Path), []byte("trace"), 0o666))
+		}
+	}
+	for b.Loop() {
+		list, err := List(root)
+		check(b, err)
+		if len(list) != 1000 {
+			b.Fatal(len(list))
+		}
 	}
 }

@@ -57,9 +57,6 @@ const (
 	Broken      Status = "broken"
 )
 
-// final: it will not change.
-func (s Status) final() bool { return s != Running && s != Broken }
-
 // Machine is where the client ran.
 type Machine struct {
 	Host string `json:"host"`

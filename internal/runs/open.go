@@ -57,20 +57,20 @@ func find(root, ref string) (string, error) {
 // Find tells the directory of the run in root that has this id, or the only one
 // whose id begins or ends so. Its manifest may be unreadable.
 func Find(root, ref string) (string, error) {
-	dirs, err := scan(root)
+	ids, err := scan(root)
 	if err != nil {
 		return "", err
 	}
 	var begin, end []string
-	for _, d := range dirs {
+	for _, id := range ids {
 		switch {
-		case d.id == ref:
+		case id == ref:
 			return filepath.Join(root, ref), nil
 		case ref == "":
-		case strings.HasPrefix(d.id, ref):
-			begin = append(begin, d.id)
-		case strings.HasSuffix(d.id, "-"+ref):
-			end = append(end, d.id)
+		case strings.HasPrefix(id, ref):
+			begin = append(begin, id)
+		case strings.HasSuffix(id, "-"+ref):
+			end = append(end, id)
 		}
 	}
 	found := begin

@@ -2,8 +2,7 @@
 // that explains itself. docs/formats/run.md describes the files.
 //
 // [Create] begins a run, [Open] reads one back, [List] shows all. The
-// directories are the truth: the index beside them is made of them, and made
-// again when it is gone or damaged.
+// directories are all there is: nothing is kept beside them.
 //
 // Evidence (records, traces, logs, the summary) is written once and never edited.
 // What was computed of it lies under derived/, and can be deleted.

@@ -1,7 +1,6 @@
 package sqlitedb
 
 import (
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -28,30 +27,5 @@ func TestOpen(t *testing.T) {
 			timeout != 7 || keys != 1 {
 			t.Errorf("%q: busy_timeout %d, foreign_keys %d, %v; want 7 and 1", name, timeout, keys, err)
 		}
-	}
-}
-
-func TestBusy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.sqlite")
-	open := func() *sql.DB {
-		db, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { db.Close() })
-		return db
-	}
-	a, b := open(), open()
-	if _, err := a.Exec("CREATE TABLE t (x); BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Exec("INSERT INTO t VALUES (1)"); !Busy(err) {
-		t.Errorf("while another writes: %v is not busy", err)
-	}
-	if _, err := b.Exec("no SQL"); err == nil || Busy(err) {
-		t.Errorf("a wrong statement: %v is busy", err)
-	}
-	if Busy(nil) {
-		t.Error("success is busy")
 	}
 }
