@@ -61,26 +61,6 @@ func repeatFile(path, out string, copies int) error {
 		return err
 	}
 	w := bufio.NewWriterSize(compressor, 1<<20)
-	open := func() (io.ReadCloser, error) { return openTrace(path) }
+	open := func() (io.ReadCloser, error) { return os.Open(path) }
 	return errors.Join(repeat(open, w, copies), w.Flush(), compressor.Close(), file.Close())
-}
-
-// openTrace opens a gzip file, or a plain one, as its first bytes say.
-func openTrace(path string) (io.ReadCloser, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	in := bufio.NewReaderSize(file, 1<<20)
-	plain := struct {
-		io.Reader
-		io.Closer
-	}{in, file}
-	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return plain, nil
-	}
-	if plain.Reader, err = gzip.NewReader(in); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return plain, nil
 }

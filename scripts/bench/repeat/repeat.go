@@ -2,16 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// extent is what one pass over a file learns: how far apart two copies must lie in time and in ids.
+// extent is what one pass over a file learns: how far apart two copies must lie in time and in ids, and what stands
+// around the events.
 type extent struct {
 	first, last int64 // µs, whole, last not included; of all events but metadata
 	maxID       int64
-	seen        bool
+	head, tail  []byte
 }
 
 // maxID bounds the ids that are moved. Addresses and other 64-bit handles lie above, and would overflow.
@@ -20,76 +27,100 @@ const maxID = 1 << 48
 // repeat writes the trace that open gives with its events copied. Each copy is a pass of its own over the input, so
 // that no copy has to be kept in memory.
 func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
-	var ext extent
-	err := pass(open, func(s *splitter) error { return s.events(ext.add) })
-	if err != nil {
+	x := extent{first: math.MaxInt64, last: math.MinInt64}
+	if err := pass(open, x.add); err != nil {
 		return err
 	}
-	var tail []byte
-	wrote := false
-	for k := range copies {
-		c := copier{w: w, k: int64(k), copies: int64(copies), wrote: wrote, idStride: ext.maxID + 1, span: ext.last - ext.first}
-		err := pass(open, func(s *splitter) error {
-			if k == 0 {
-				if _, err := w.Write(s.head); err != nil {
-					return err
-				}
-			}
-			if err := s.events(c.event); err != nil {
-				return err
-			}
-			tail, err = s.rest()
-			return err
-		})
-		if err != nil {
+	if x.first > x.last && !contains(open, `"traceEvents"`) {
+		return errors.New(`no "traceEvents" array in it; give a Chrome trace`)
+	}
+	if _, err := fmt.Fprintf(w, "{%s\n  \"traceEvents\": [", x.head); err != nil {
+		return err
+	}
+	c := copier{w: w, copies: int64(copies), idStride: x.maxID + 1, span: x.last - x.first}
+	for ; c.k < c.copies; c.k++ {
+		if err := pass(open, c.event); err != nil {
 			return err
 		}
-		wrote = c.wrote
 	}
-	_, err = w.Write(tail)
+	_, err := fmt.Fprintf(w, "\n  ]%s\n}\n", x.tail)
 	return err
 }
 
-// pass opens the input, finds its events and hands them to use.
-func pass(open func() (io.ReadCloser, error), use func(*splitter) error) error {
+// pass hands the events of the input, and the members beside them, to use. What is not as JSON wants it is refused,
+// never mended.
+func pass(open func() (io.ReadCloser, error), use func(chromejson.Kind, *chromejson.Scanner) error) error {
 	in, err := open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	s, err := newSplitter(in)
+	src, err := chromejson.NewSource(in)
 	if err != nil {
 		return err
 	}
-	return use(s)
-}
-
-func (x *extent) add(event []byte) error {
-	f := scan(event)
-	for _, field := range f.ids {
-		if id, ok := wholePart(field.of(event)); ok && id > x.maxID && id < maxID {
-			x.maxID = id
+	defer src.Close()
+	s := chromejson.NewScanner(src)
+	defer s.Close()
+	for {
+		kind, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err := use(kind, s); err != nil {
+			return err
 		}
 	}
-	if f.ph == "M" || f.ts.none() {
+	switch st := &s.Stats; {
+	case !st.End.Complete:
+		return fmt.Errorf("the document ends inside its events (%s); give a whole file", st.End.Reason)
+	case st.Skipped > 0:
+		return fmt.Errorf("no event at byte %d of the text, where one must begin", st.FirstSkip)
+	case st.Repaired+st.Cleaned > 0:
+		return errors.New("some of it is no valid JSON; give another file")
+	}
+	return nil
+}
+
+// contains tells whether a small input has the text in it.
+func contains(open func() (io.ReadCloser, error), text string) bool {
+	in, err := open()
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	all, err := io.ReadAll(io.LimitReader(in, 64<<20))
+	return err == nil && bytes.Contains(all, []byte(text))
+}
+
+func (x *extent) add(kind chromejson.Kind, s *chromejson.Scanner) error {
+	if kind == chromejson.MetaToken {
+		if s.Stats.Events == 0 {
+			x.head = fmt.Appendf(x.head, "\n  \"%s\": %s,", s.Key, s.Value)
+		} else {
+			x.tail = fmt.Appendf(x.tail, ",\n  \"%s\": %s", s.Key, s.Value)
+		}
 		return nil
 	}
-	start, ok := wholePart(f.ts.of(event))
+	e := &s.Event
+	for _, at := range ids(e) {
+		if id, ok := wholePart(e.Value(at)); ok && id < maxID {
+			x.maxID = max(x.maxID, id)
+		}
+	}
+	if e.Ph == 'M' || !e.TS.Present() {
+		return nil
+	}
+	start, ok := wholePart(e.Value(e.TS))
 	if !ok {
-		return fmt.Errorf("ts %q is not a number of µs", f.ts.of(event))
+		return fmt.Errorf("ts %s is not a number of µs", e.Value(e.TS))
 	}
 	end := start + 1
-	if !f.dur.none() {
-		length, _ := wholePart(f.dur.of(event))
+	if e.Dur.Present() {
+		length, _ := wholePart(e.Value(e.Dur))
 		end += length + 1
 	}
-	if !x.seen || start < x.first {
-		x.first = start
-	}
-	if !x.seen || end > x.last {
-		x.last = end
-	}
-	x.seen = true
+	x.first, x.last = min(x.first, start), max(x.last, end)
 	return nil
 }
 
@@ -99,57 +130,65 @@ type copier struct {
 	k, copies      int64
 	span, idStride int64 // span in µs
 	wrote          bool  // an event stands before the next one
+	edits          []edit
 	out            []byte
 }
 
-func (c *copier) event(event []byte) error {
-	f := scan(event)
+// edit adds to a number of an event.
+type edit struct {
+	chromejson.Field
+	add int64
+}
+
+func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
+	if kind == chromejson.MetaToken {
+		return nil
+	}
+	e := &s.Event
+	c.edits = c.edits[:0]
 	switch {
-	case f.ph == "M" && c.k > 0:
+	case e.Ph == 'M' && c.k > 0:
 		return nil // rows are named once
-	case f.cat == "Trace" || f.pid == "Traces":
+	case string(e.Text(e.Cat)) == "Trace" || string(e.Text(e.PID)) == "Traces":
 		// The recording window stays one window: it begins where it began and is as long as all copies.
 		if c.k > 0 {
 			return nil
 		}
-		f = fields{stretch: f.dur}
-	case f.name == "Record Window End" && c.k < c.copies-1:
+		c.edits = append(c.edits, edit{e.Dur, (c.copies - 1) * c.span})
+	case string(e.Text(e.Name)) == "Record Window End" && c.k < c.copies-1:
 		return nil
+	default:
+		c.edits = append(c.edits, edit{e.TS, c.k * c.span})
+		for _, at := range ids(e) {
+			if id, ok := wholePart(e.Value(at)); ok && id > 0 && id < maxID { // 0 and −1 mean "none"
+				c.edits = append(c.edits, edit{at, c.k * c.idStride})
+			}
+		}
 	}
 	c.out = c.out[:0]
 	if c.wrote {
-		c.out = append(c.out, ",\n  "...)
+		c.out = append(c.out, ',')
 	}
-	c.out = c.edit(c.out, event, f)
+	c.out = c.apply(append(c.out, "\n  "...), e)
 	c.wrote = true
 	_, err := c.w.Write(c.out)
 	return err
 }
 
-// edit appends the event with its time, its ids and, for the recording window, its length moved.
-func (c *copier) edit(out, event []byte, f fields) []byte {
-	at := 0
-	for _, e := range f.edits() {
-		add := c.k * c.span
-		switch e.what {
-		case editID:
-			add = c.k * c.idStride
-		case editLength:
-			add = (c.copies - 1) * c.span
-		}
-		old, ok := wholePart(e.of(event))
-		if !ok || e.what == editID && (old <= 0 || old >= maxID) { // null, or 0 and −1 for "none"
+// apply appends the event with its numbers moved; fractions stay as they are.
+func (c *copier) apply(out []byte, e *chromejson.Event) []byte {
+	slices.SortFunc(c.edits, func(a, b edit) int { return cmp.Compare(a.Lo, b.Lo) })
+	rest := uint32(0)
+	for _, at := range c.edits {
+		old, ok := wholePart(e.Value(at.Field))
+		if !ok {
 			continue
 		}
-		digits := bytes.IndexByte(e.of(event), '.')
-		if digits < 0 {
-			digits = e.end - e.start
-		}
-		out = append(out, event[at:e.start]...)
-		out = strconv.AppendInt(out, old+add, 10)
-		at = e.start + digits
+		out = strconv.AppendInt(append(out, e.Raw[rest:at.Lo]...), old+at.add, 10)
+		whole, _, _ := bytes.Cut(e.Value(at.Field), []byte{'.'})
+		rest = at.Lo + uint32(len(whole))
 	}
-	return append(out, event[at:]...)
+	return append(out, e.Raw[rest:]...)
 }
 
 // wholePart returns the digits of a number before its point.
@@ -157,4 +196,33 @@ func wholePart(number []byte) (int64, bool) {
 	whole, _, _ := bytes.Cut(number, []byte{'.'})
 	n, err := strconv.ParseInt(string(whole), 10, 64)
 	return n, err == nil
+}
+
+// furtherIDs are the args by which events of one rank find each other, beside those that the scanner knows. They are
+// told apart from the sizes and counts around them by name alone.
+var furtherIDs = [][]byte{[]byte(`"Ev Idx":`), []byte(`"Python id":`), []byte(`"Python parent id":`), []byte(`"wait_on_cuda_event_record_corr_id":`)}
+
+// ids are the numbers by which other events know this one, and the id of its arrow.
+func ids(e *chromejson.Event) []chromejson.Field {
+	list := make([]chromejson.Field, 0, 8)
+	if e.ID.Present() {
+		list = append(list, e.ID)
+	}
+	for _, a := range e.Known {
+		if a.Key == chromejson.ArgCorrelation || a.Key == chromejson.ArgExternalID {
+			list = append(list, a.At)
+		}
+	}
+	args := e.Value(e.Args)
+	for _, key := range furtherIDs {
+		if at := bytes.Index(args, key); at >= 0 {
+			lo := at + len(key)
+			for args[lo] == ' ' {
+				lo++
+			}
+			digits := bytes.IndexAny(args[lo:], ",} \n")
+			list = append(list, chromejson.Field{Lo: e.Args.Lo + uint32(lo), Hi: e.Args.Lo + uint32(lo+digits)})
+		}
+	}
+	return list
 }
