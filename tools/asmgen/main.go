@@ -1,9 +1,9 @@
-// Command asmgen writes the assembly of internal/engine/tensor (and of the program
-// that measures it): the tiles of the matrix products and the vector
+// Command asmgen writes the assembly of internal/engine/tensor (and of the package
+// that it is measured against): the tiles of the matrix products and the vector
 // operations, for AVX2 and AVX-512, with their Go declarations. Its output is
 // committed; running it again changes nothing.
 //
-//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/kernels
+//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits
 //
 // Registers are assigned by hand throughout: the tiles use nearly all of them,
 // and avo cannot allocate for the instructions it does not know.
@@ -30,7 +30,7 @@ func main() {
 	// Its own set: package build claims -out for itself in the common one.
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError)
 	out := flags.String("out", "", "folder of package tensor")
-	limits := flags.String("limits", "", "folder of the program that measures the machine's limits")
+	limits := flags.String("limits", "", "folder of the package with the machine's limits")
 	_ = flags.Parse(os.Args[1:])
 	if *out == "" || *limits == "" {
 		log.Fatal("give -out and -limits")
@@ -43,7 +43,7 @@ func main() {
 		{*out, "tensor", "tile_avx2", func(g *gen) { tiles2(g) }},
 		{*out, "tensor", "vec_avx512", func(g *gen) { vectors(g, avx512) }},
 		{*out, "tensor", "vec_avx2", func(g *gen) { vectors(g, avx2) }},
-		{*limits, "main", "limits", limitLoops},
+		{*limits, "limits", "limits", limitLoops},
 	} {
 		g := &gen{Context: build.NewContext()}
 		g.ConstraintExpr("!noasm")

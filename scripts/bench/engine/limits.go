@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 
 	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/scripts/bench/limits"
 )
 
 // machine does on n cores what no program does faster.
@@ -50,13 +50,11 @@ func cores(n, parts int, f func(part int)) {
 
 // compute does flops floating-point operations on registers, those that products of bf16 are made of at this level.
 func (m *machine) compute(flops float64) job {
-	loop, each := fmaAVX512, 24*32.
-	switch tensor.Current() {
-	case tensor.AVX512BF16:
-		loop, each = dotAVX512, 24*64.
-	case tensor.AVX2:
-		loop, each = fmaAVX2, 12*16.
+	format := tensor.BF16
+	if tensor.Current() == tensor.AVX512BF16 {
+		format = tensor.BF16Dot
 	}
+	loop, each := limits.Arithmetic(tensor.Current(), format)
 	parts := 16 * m.n
 	turns := int(flops/each)/parts + 1
 	return timed(func() { cores(m.n, parts, func(int) { loop(turns) }) })
@@ -64,13 +62,9 @@ func (m *machine) compute(flops float64) job {
 
 // read reads bytes of memory as one stream a core.
 func (m *machine) read(bytes float64) job {
-	loop := readAVX2
-	if cpu.X86.HasAVX512F {
-		loop = readAVX512
-	}
 	const piece = 1 << 20
 	return timed(func() {
-		cores(m.n, max(int(bytes/piece), 1), func(part int) { loop(&m.stream[(m.from+part*piece)%len(m.stream)], piece) })
+		cores(m.n, max(int(bytes/piece), 1), func(part int) { limits.Read(m.stream[(m.from+part*piece)%len(m.stream):][:piece]) })
 		m.from = (m.from + int(bytes/piece)*piece) % len(m.stream)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
@@ -97,7 +98,7 @@ func (t *table) row(l line) {
 			verdict = "MISSED"
 		}
 	}
-	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/median(ns)*1e9) }
+	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/metric.Median(ns)*1e9) }
 	fraction := func(p pairs) string { return fmt.Sprintf("%.3f", p.ratio()*scale) }
 	fmt.Printf(columns, l.what, t.workers, rate(l.done, p.b), l.unit, rate(l.besideDone, p.a), l.beside,
 		fraction(p), goal, clean, fraction(all), strings.TrimSpace(verdict+" "+noisy))

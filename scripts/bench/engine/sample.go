@@ -5,10 +5,11 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // job does a piece of work and says how long that took.
@@ -62,12 +63,7 @@ func (p pairs) ratio() float64 {
 	for i := range r {
 		r[i] = p.a[i] / p.b[i]
 	}
-	return median(r)
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[len(x)/2] + x[(len(x)-1)/2]) / 2
+	return metric.Median(r)
 }
 
 // used is what the threads of this process have had and lacked, as Linux counts it; nothing where nobody counts.

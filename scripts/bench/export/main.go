@@ -5,7 +5,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // setup is one engine to measure.
@@ -64,14 +65,17 @@ func main() {
 // the quiet steps, before and after the windows, in units of their median.
 func (m *result) print(w *tabwriter.Writer, name string) {
 	quiet := slices.Concat(m.took[beforePhase], m.took[afterPhase])
-	unit := quantile(quiet, 0.5)
+	for _, took := range append(m.took[:], quiet, m.exports) {
+		slices.Sort(took)
+	}
+	unit := metric.Quantile(quiet, 0.5)
 	more := func(took []time.Duration, q float64) float64 {
-		return float64(quantile(took, q)-quantile(quiet, q)) / float64(unit)
+		return (metric.Quantile(took, q) - metric.Quantile(quiet, q)) / unit
 	}
 	for p, took := range m.took {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%+.2f\t%+.2f\t%+.2f\t%.2f%%\t\n", name, phaseNames[p], len(took),
-			ms(quantile(took, 0.5)), ms(quantile(took, 0.99)), ms(quantile(took, 0.999)), ms(quantile(took, 1)),
-			more(took, 0.5), more(took, 0.99), more(took, 1), 100*longer(took, 2*unit))
+			ms(metric.Quantile(took, 0.5)), ms(metric.Quantile(took, 0.99)), ms(metric.Quantile(took, 0.999)), ms(metric.Quantile(took, 1)),
+			more(took, 0.5), more(took, 0.99), more(took, 1), 100*longer(took, time.Duration(2*unit)))
 	}
 	w.Flush()
 	goal := func(q float64) string {
@@ -82,7 +86,7 @@ func (m *result) print(w *tabwriter.Writer, name string) {
 		return fmt.Sprintf("%+.2f, met", x)
 	}
 	fmt.Printf("%s: files took %s ms (median of %d). Goal, at most 1 step of %s ms more than quiet: p99 %s; longest %s\n\n",
-		name, ms(quantile(m.exports, 0.5)), len(m.exports), ms(unit), goal(0.99), goal(1))
+		name, ms(metric.Quantile(m.exports, 0.5)), len(m.exports), ms(unit), goal(0.99), goal(1))
 }
 
 // longer is the part of the steps that took longer.
@@ -96,13 +100,4 @@ func longer(took []time.Duration, than time.Duration) float64 {
 	return float64(n) / float64(max(len(took), 1))
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
-
-// quantile is the smallest value that so many are not above.
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	slices.SortFunc(sorted, cmp.Compare[time.Duration])
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
-}
+func ms(ns float64) string { return fmt.Sprintf("%.2f", ns/1e6) }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine/tensor"
-	"golang.org/x/sys/cpu"
+	"github.com/stepscope/stepscope/scripts/bench/limits"
 )
 
 func main() {
@@ -94,9 +94,14 @@ func (b *bench) line(l tensor.Level, f tensor.Format, m *tensor.Matrix, n int) {
 	at := 0
 	flops := 2 * float64(n*m.Cols*panels*tensor.PanelRows)
 	bytes := float64(panels * m.Bytes() / m.Panels())
+	peak, each := limits.Arithmetic(l, f)
 	var top, read, best float64
 	for end := time.Now().Add(b.budget); time.Now().Before(end); {
-		top = max(top, sample(func() float64 { return peak(l, f) }))
+		top = max(top, sample(func() float64 {
+			const turns = 250_000 // about 2 ms
+			peak(turns)
+			return turns * each
+		}))
 		read = max(read, sample(b.read))
 		best = max(best, sample(func() float64 {
 			if at+panels > m.Panels() {
@@ -119,32 +124,11 @@ func sample(f func() float64) float64 {
 	return done / float64(time.Since(start).Nanoseconds())
 }
 
-// peak does about 2 ms of the arithmetic that format f has at level l and
-// returns its floating-point operations.
-func peak(l tensor.Level, f tensor.Format) float64 {
-	const turns = 250_000
-	switch {
-	case f == tensor.BF16Dot:
-		dotAVX512(turns)
-		return turns * 24 * 64
-	case l == tensor.AVX2:
-		fmaAVX2(turns)
-		return turns * 12 * 16
-	}
-	fmaAVX512(turns)
-	return turns * 24 * 32
-}
-
 // read reads an eighth of the stream and returns its bytes.
 func (b *bench) read() float64 {
 	part := len(b.stream) / 8
-	p := &b.stream[b.from]
+	limits.Read(b.stream[b.from:][:part])
 	b.from = (b.from + part) % len(b.stream)
-	if cpu.X86.HasAVX512F {
-		readAVX512(p, part)
-	} else {
-		readAVX2(p, part)
-	}
 	return float64(part)
 }
 

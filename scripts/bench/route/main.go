@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
@@ -115,13 +116,13 @@ func (b *bench) ttft(ctx context.Context, rounds int) (met bool, err error) {
 					all = append(all, float64(v))
 				}
 			}
-			p50[side] = quantile(all, 0.5)
+			p50[side] = metric.Median(all)
 		}
 		direct, added = append(direct, p50[0]), append(added, p50[1]-p50[0])
 	}
-	m := quantile(added, 0.5)
+	m := metric.Median(added)
 	fmt.Printf("TTFT p50, median of %d rounds of %d requests: direct %.3f ms, the router adds %.3f ms (least %.3f, most %.3f), %.2f times\n\n",
-		rounds, n, quantile(direct, 0.5)/1e6, m/1e6, slices.Min(added)/1e6, slices.Max(added)/1e6, 1+m/quantile(direct, 0.5))
+		rounds, n, metric.Median(direct)/1e6, m/1e6, slices.Min(added)/1e6, slices.Max(added)/1e6, 1+m/metric.Median(direct))
 	return m <= maxTTFT, nil
 }
 
@@ -202,7 +203,8 @@ func measure(res *load.Result) (f figures) {
 	if to > from {
 		f.rate = float64(events) / (float64(to-from) / 1e9)
 	}
-	f.p50, f.p99 = quantile(gaps, 0.5), quantile(gaps, 0.99)
+	slices.Sort(gaps)
+	f.p50, f.p99 = metric.Quantile(gaps, 0.5), metric.Quantile(gaps, 0.99)
 	return f
 }
 
@@ -221,14 +223,6 @@ func send(ctx context.Context, url string, plan []time.Duration, tokens int) (*l
 		}
 	}
 	return res, nil
-}
-
-func quantile(v []float64, q float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	slices.Sort(v)
-	return v[int(q*float64(len(v)-1))]
 }
 
 // rig is a mock server and a router before it.

@@ -2,7 +2,7 @@
 
 //go:build !noasm
 
-package main
+package limits
 
 // fmaAVX2 does 12 multiply-adds of 8 floats a turn.
 //

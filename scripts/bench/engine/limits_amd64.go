@@ -1,1 +1,0 @@
-../kernels/limits_amd64.go

@@ -1,0 +1,32 @@
+//go:build amd64 && !noasm
+
+// Package limits does what no program does faster on a core: arithmetic on
+// registers alone, and reading memory as streams.
+package limits
+
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+)
+
+// Arithmetic is a loop of the operations that products of a format are made of
+// at a level, and the floating-point operations of a turn of it.
+func Arithmetic(l tensor.Level, f tensor.Format) (loop func(turns int), flops float64) {
+	switch {
+	case f == tensor.BF16Dot:
+		return dotAVX512, 24 * 64
+	case l == tensor.AVX2:
+		return fmaAVX2, 12 * 16
+	}
+	return fmaAVX512, 24 * 32
+}
+
+// Read reads memory, a multiple of 1024 bytes.
+func Read(b []byte) {
+	if cpu.X86.HasAVX512F {
+		readAVX512(&b[0], len(b))
+	} else {
+		readAVX2(&b[0], len(b))
+	}
+}
