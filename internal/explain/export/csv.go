@@ -73,62 +73,39 @@ func (c *csvSink) abandon() {}
 
 // appendCSV writes a row in the order of Columns, which a test holds it to.
 func appendCSV(b []byte, r *Row) []byte {
-	b = appendText(b, r.Rank)
-	for _, n := range [...]*int32{r.TP, r.DP, r.PP, r.EP} {
-		b = appendInt32(append(b, ','), n)
-	}
-	b = appendText(append(b, ','), r.Stage)
-	b = appendInt32(append(b, ','), r.Step)
-	b = appendText(append(b, ','), r.StepKind)
-	b = appendText(append(b, ','), r.StepMode)
-	b = appendInt32(append(b, ','), r.StepBatch)
-	b = appendInt32(append(b, ','), r.StepTokens)
-	for _, s := range [...]string{r.Category, r.Class, r.ClassGroup, r.Name, r.PID, r.TID, r.Thread} {
-		b = appendText(append(b, ','), s)
-	}
-	b = appendInt32(append(b, ','), r.Device)
-	b = appendInt64(append(b, ','), r.Stream)
-	for _, n := range [...]int64{r.StartNS, r.DurNS, r.EndNS} {
-		b = strconv.AppendInt(append(b, ','), n, 10)
-	}
-	for _, n := range [...]int64{
-		r.Correlation, r.ExternalID, r.Bytes,
-		int64(r.GridX), int64(r.GridY), int64(r.GridZ), int64(r.BlockX), int64(r.BlockY), int64(r.BlockZ),
+	for i, v := range [...]any{
+		&r.Rank, r.TP, r.DP, r.PP, r.EP, &r.Stage, r.Step, &r.StepKind, &r.StepMode, r.StepBatch, r.StepTokens,
+		&r.Category, &r.Class, &r.ClassGroup, &r.Name, &r.PID, &r.TID, &r.Thread, r.Device, r.Stream,
+		&r.StartNS, &r.DurNS, &r.EndNS, nonzero(&r.Correlation), nonzero(&r.ExternalID), nonzero(&r.Bytes),
+		nonzero(&r.GridX), nonzero(&r.GridY), nonzero(&r.GridZ), nonzero(&r.BlockX), nonzero(&r.BlockY), nonzero(&r.BlockZ),
+		&r.Collective, &r.CollDType, r.CollInElems, r.CollOutElems, &r.CollGroup, &r.CollRanks, nonzero(&r.CollGroupSize), r.CollSeq,
+		&r.InputDims, &r.InputTypes,
 	} {
-		b = appendNonzero(append(b, ','), n)
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch v := v.(type) {
+		case *string:
+			b = appendText(b, *v)
+		case *int32:
+			if v != nil {
+				b = strconv.AppendInt(b, int64(*v), 10)
+			}
+		case *int64:
+			if v != nil {
+				b = strconv.AppendInt(b, *v, 10)
+			}
+		}
 	}
-	b = appendText(append(b, ','), r.Collective)
-	b = appendText(append(b, ','), r.CollDType)
-	b = appendInt64(append(b, ','), r.CollInElems)
-	b = appendInt64(append(b, ','), r.CollOutElems)
-	b = appendText(append(b, ','), r.CollGroup)
-	b = appendText(append(b, ','), r.CollRanks)
-	b = appendNonzero(append(b, ','), int64(r.CollGroupSize))
-	b = appendInt64(append(b, ','), r.CollSeq)
-	b = appendText(append(b, ','), r.InputDims)
-	b = appendText(append(b, ','), r.InputTypes)
 	return append(b, '\r', '\n')
 }
 
-func appendInt32(b []byte, n *int32) []byte {
-	if n == nil {
-		return b
+// nonzero is nil for a number that is not there.
+func nonzero[T int32 | int64](n *T) *T {
+	if *n == 0 {
+		return nil
 	}
-	return strconv.AppendInt(b, int64(*n), 10)
-}
-
-func appendInt64(b []byte, n *int64) []byte {
-	if n == nil {
-		return b
-	}
-	return strconv.AppendInt(b, *n, 10)
-}
-
-func appendNonzero(b []byte, n int64) []byte {
-	if n == 0 {
-		return b
-	}
-	return strconv.AppendInt(b, n, 10)
+	return n
 }
 
 // appendText writes a field, in quotes if it needs them.

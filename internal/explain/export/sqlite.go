@@ -92,11 +92,11 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 	id := s.ranks.total + 1
 	var worldRank, worldSize any
 	if src.World.Known {
-		worldRank, worldSize = atLeast0(int64(src.World.Rank)), nonzero(int64(src.World.Size))
+		worldRank, worldSize = atLeast0(int64(src.World.Rank)), orNull(int64(src.World.Size))
 	}
-	if err := s.ranks.add(id, r.label, opt32(r.at.tp), opt32(r.at.dp), opt32(r.at.pp), opt32(r.at.ep), text(src.Stage),
-		res.File, text(src.Host), text(src.Device), worldRank, worldSize, nonzero(src.BaseNS), res.Spans,
-		int64(res.Steps), res.StepRule, truth(res.Complete)); err != nil {
+	if err := s.ranks.add(id, r.label, r.at.tp, r.at.dp, r.at.pp, r.at.ep, orNull(src.Stage),
+		res.File, orNull(src.Host), orNull(src.Device), worldRank, worldSize, orNull(src.BaseNS), res.Spans,
+		int64(res.Steps), res.StepRule, res.Complete); err != nil {
 		return err
 	}
 	for _, n := range res.Notes {
@@ -107,23 +107,23 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 	firstTrack, firstStep, firstComm := s.tracks.total+1, s.steps.total+1, s.collectives.total+1
 	for i := range t.Tracks {
 		tr, extra := &t.Tracks[i], &r.tracks[i]
-		if err := s.tracks.add(firstTrack+int64(i), id, extra.pid, tr.TID, text(tr.Name), truth(tr.GPU),
-			opt32(extra.device), opt64(extra.stream)); err != nil {
+		if err := s.tracks.add(firstTrack+int64(i), id, extra.pid, tr.TID, orNull(tr.Name), tr.GPU,
+			extra.device, extra.stream); err != nil {
 			return err
 		}
 	}
 	for i := range r.steps {
 		st := &r.steps[i]
-		if err := s.steps.add(firstStep+int64(i), id, int64(i), st.Step.Kind.String(), text(st.Step.Mode),
-			t.Strings.Get(st.Name), opt32(st.batch), opt32(st.tokens), st.Start, st.End-st.Start, st.End); err != nil {
+		if err := s.steps.add(firstStep+int64(i), id, int64(i), st.Step.Kind.String(), orNull(st.Step.Mode),
+			t.Strings.Get(st.Name), st.batch, st.tokens, st.Start, st.End-st.Start, st.End); err != nil {
 			return err
 		}
 	}
 	for i := range t.Comms {
 		c := &t.Comms[i]
 		get := t.Strings.Get
-		if err := s.collectives.add(firstComm+int64(i), r.commName[i], text(get(c.DType)), c.In, c.Out,
-			text(get(c.Group)), text(get(c.Ranks)), nonzero(int64(c.GroupSize)), atLeast0(c.Seq)); err != nil {
+		if err := s.collectives.add(firstComm+int64(i), r.commName[i], orNull(get(c.DType)), c.In, c.Out,
+			orNull(get(c.Group)), orNull(get(c.Ranks)), orNull(int64(c.GroupSize)), atLeast0(c.Seq)); err != nil {
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 			if op.Comm >= 0 {
 				comm = firstComm + int64(op.Comm)
 			}
-			err = s.gpuSpans.add(track, step, name, sp.Start, sp.Dur, nonzero(sp.Corr), nonzero(sp.Ext), nonzero(op.Bytes),
-				dim(op.Grid[0]), dim(op.Grid[1]), dim(op.Grid[2]), dim(op.Block[0]), dim(op.Block[1]), dim(op.Block[2]), comm)
+			err = s.gpuSpans.add(track, step, name, sp.Start, sp.Dur, orNull(sp.Corr), orNull(sp.Ext), orNull(op.Bytes),
+				orNull(op.Grid[0]), orNull(op.Grid[1]), orNull(op.Grid[2]), orNull(op.Block[0]), orNull(op.Block[1]), orNull(op.Block[2]), comm)
 		default:
 			var shape any
 			if sp.Cat == trace.CPUOp && sp.Detail >= 0 {
@@ -163,7 +163,7 @@ func (s *sqliteSink) rows(ctx context.Context, r *rank) error {
 					return err
 				}
 			}
-			err = s.cpuSpans.add(track, step, name, sp.Start, sp.Dur, nonzero(sp.Corr), nonzero(sp.Ext), shape)
+			err = s.cpuSpans.add(track, step, name, sp.Start, sp.Dur, orNull(sp.Corr), orNull(sp.Ext), shape)
 		}
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *sqliteSink) nameID(r *rank, sp *trace.Span) (int64, error) {
 		class, group = c.String(), string(c.Group())
 		if c == kernel.Comm {
 			name, _ := kernel.Collective(key.name)
-			op = text(name)
+			op = orNull(name)
 		}
 	}
 	return s.lastName, s.names.add(s.lastName, sp.Cat.String(), key.name, class, group, op)
@@ -204,7 +204,7 @@ func (s *sqliteSink) shapeID(t *trace.Trace, sh *trace.Shape) (any, error) {
 	}
 	id := int64(len(s.shapeIDs) + 1)
 	s.shapeIDs[key] = id
-	return id, s.shapes.add(id, key[0], text(key[1]))
+	return id, s.shapes.add(id, key[0], orNull(key[1]))
 }
 
 func (s *sqliteSink) close(ctx context.Context, res *Result) error {
@@ -266,13 +266,13 @@ func newInserter(c driver.ConnPrepareContext, most int, table string, columns ..
 	return in
 }
 
-// add takes one row: int64, string or nil for each column.
+// add takes one row, see sqlValue.
 func (in *inserter) add(values ...any) error {
 	if len(values) != in.width {
 		panic(fmt.Sprintf("%d values for %q", len(values), in.head))
 	}
 	for _, v := range values {
-		in.args = append(in.args, driver.NamedValue{Ordinal: len(in.args) + 1, Value: v})
+		in.args = append(in.args, driver.NamedValue{Ordinal: len(in.args) + 1, Value: sqlValue(v)})
 	}
 	in.total++
 	if len(in.args) == in.most*in.width {
@@ -316,48 +316,37 @@ func (in *inserter) close() error {
 	return in.full.Close()
 }
 
-// The values of columns that can be NULL.
-
-func text(s string) any {
-	if s == "" {
-		return nil
+// sqlValue is what the driver takes for a value; a nil pointer is NULL.
+func sqlValue(v any) any {
+	switch v := v.(type) {
+	case int32:
+		return int64(v)
+	case *int32:
+		if v == nil {
+			return nil
+		}
+		return int64(*v)
+	case *int64:
+		if v == nil {
+			return nil
+		}
+		return *v
 	}
-	return s
+	return v
 }
 
-func nonzero(n int64) any {
-	if n == 0 {
+// orNull is NULL for what is not there.
+func orNull[T comparable](v T) any {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return n
+	return v
 }
-
-func dim(n int32) any { return nonzero(int64(n)) }
 
 func atLeast0(n int64) any {
 	if n < 0 {
 		return nil
 	}
 	return n
-}
-
-func opt32(n *int32) any {
-	if n == nil {
-		return nil
-	}
-	return int64(*n)
-}
-
-func opt64(n *int64) any {
-	if n == nil {
-		return nil
-	}
-	return *n
-}
-
-func truth(b bool) any {
-	if b {
-		return int64(1)
-	}
-	return int64(0)
 }
