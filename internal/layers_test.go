@@ -24,6 +24,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
+		"internal/base/columns",
 		"internal/api", "internal/measure/experiment", "internal/explain/waits", "internal/measure/batch", "internal/serve/launch", "internal/serve/route",
 		"internal/serve/server", "internal/api/client", "internal/capture/torch",
 		"internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/workload", "internal/runs",
@@ -38,6 +39,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/waits", []string{"internal/base/metric", "bench", "trace"}},
 	{"internal/measure/batch", []string{
+		"internal/base/columns",
 		"internal/api", "internal/api/client", "internal/measure/workload", "internal/engine", "internal/engine/model", "internal/engine/sample", "internal/engine/sched",
 		"internal/engine/device", "internal/tracefile/read", "internal/explain/kernel", "internal/base/metric", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "bench", "trace",
 	}},
@@ -57,11 +59,11 @@ var arrows = []struct {
 		"internal/base/progress", "internal/explain", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/set",
 		"trace",
 	}},
-	{"internal/explain/report", []string{"internal/explain", "internal/base/metric", "bench"}},
+	{"internal/explain/report", []string{"internal/base/columns", "internal/explain", "internal/base/metric", "bench"}},
 	{"internal/explain", []string{"internal/tracefile/clock", "internal/explain/kernel", "internal/explain/layers", "internal/base/metric", "trace"}},
 	{"internal/explain/export", []string{"internal/base/sqlitedb", "internal/base/atomicfile", "internal/tracefile/read", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/cut", []string{"internal/tracefile/redact", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/set"}},
-	{"internal/tracefile/check", []string{"internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/set", "trace"}},
+	{"internal/tracefile/check", []string{"internal/base/columns", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/kineto", []string{
 		"internal/base/atomicfile", "internal/tracefile/chromejson", "trace", "internal/base/progress", "internal/tracefile/read",
 		"internal/tracefile/set",
@@ -95,6 +97,7 @@ var arrows = []struct {
 	{"internal/tracefile/merge", []string{"internal/base/atomicfile", "internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/pftrace", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/redact", []string{"internal/tracefile/chromejson", "trace"}},
 	{"bench", []string{"internal/base/metric"}},
+	{"internal/base/columns", nil},
 	{"internal/base/sqlitedb", nil},
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/tracefile/set", []string{"trace", "internal/base/progress", "internal/tracefile/chromejson"}},

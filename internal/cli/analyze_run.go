@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -173,7 +174,7 @@ func (e *env) showJoin(j *waits.Result, limit int) error {
 		}
 	}
 	for _, n := range slices.Concat(prefixed("slow rank: ", j.Late), prefixed("note: ", j.Notes)) {
-		if _, err := fmt.Fprintln(e.stdout, oneLine(n)); err != nil {
+		if _, err := fmt.Fprintln(e.stdout, columns.Clean(n)); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/stepscope/stepscope/internal/measure/load"
 )
@@ -33,19 +31,18 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(load.RowHead, "\t"))
+	var rows [][]string
 	rep, err := load.SelfTest(ctx, load.SelfTestOptions{
 		Command: []string{exe, "bench", "mock"}, Tries: c.Tries,
 		Row: func(r load.Row) {
-			fmt.Fprintln(w, strings.Join(r.Cells(), "\t"))
+			rows = append(rows, r.Cells())
 			fmt.Fprintf(e.stderr, "%s measured\n", r.Cells()[0])
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	if err := e.columns(load.RowHead, rows); err != nil {
 		return err
 	}
 	streams, rate := rep.Ceiling()

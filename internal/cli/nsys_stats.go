@@ -7,8 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
@@ -125,13 +125,14 @@ func statsTable(w io.Writer, s nsysdb.Summary, top int) error {
 		}
 		return metric.Duration(int64(v))
 	}
-	fmt.Fprintln(w, title)
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tab, "share\ttotal\tcount\tmean\tmedian\tmin\tmax\tstddev\t  name")
+	lines := [][]string{{"share", "total", "count", "mean", "median", "min", "max", "stddev", "name"}}
 	whole := max(s.Total(), 1)
 	for _, r := range rows {
-		fmt.Fprintf(tab, "%.1f %%\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t  %s\n", 100*float64(r.Total)/whole, show(float64(r.Total)), r.Count,
-			show(r.Mean), show(r.Median), show(float64(r.Min)), show(float64(r.Max)), show(r.StdDev), r.Name)
+		lines = append(lines, []string{
+			fmt.Sprintf("%.1f %%", 100*float64(r.Total)/whole), show(float64(r.Total)), strconv.FormatInt(r.Count, 10),
+			show(r.Mean), show(r.Median), show(float64(r.Min)), show(float64(r.Max)), show(r.StdDev), r.Name,
+		})
 	}
-	return tab.Flush()
+	fmt.Fprintln(w, title)
+	return columns.Right(w, lines)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -9,10 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -178,21 +176,7 @@ func (e *env) columns(head []string, rows [][]string) error {
 	if head != nil {
 		rows = slices.Insert(rows, 0, head)
 	}
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		for i := range r {
-			r[i] = oneLine(r[i])
-		}
-		fmt.Fprintln(w, strings.Join(r, "\t"))
-	}
-	w.Flush()
-	for line := range strings.Lines(out.String()) {
-		if _, err := fmt.Fprintln(e.stdout, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return columns.Left(e.stdout, rows)
 }
 
 func (e *env) section(title string, head []string, rows [][]string) error {
@@ -203,16 +187,6 @@ func (e *env) section(title string, head []string, rows [][]string) error {
 		return err
 	}
 	return e.columns(head, rows)
-}
-
-// oneLine keeps what would move the cursor out of texts that come from files.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // tail shortens a text from its start: paths tell more by their end.

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // serverFlags say which server a client talks to, as SGLang's clients do.
@@ -184,16 +183,9 @@ func (c *sendCmd) print(w io.Writer, m *client.Meta) error {
 	if m.E2ELatency > 0 {
 		speed = float64(m.CompletionTokens) / m.E2ELatency
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleDefault)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"Latency (s)", "Tokens", "Acc Length", "Speed (token/s)"})
-	t.AppendRow(table.Row{fmt.Sprintf("%.3f", m.E2ELatency), m.CompletionTokens, fmt.Sprintf("%.3f", accept), fmt.Sprintf("%.2f", speed)})
-	var align []table.ColumnConfig
-	for n := 1; n <= 4; n++ {
-		align = append(align, table.ColumnConfig{Number: n, Align: text.AlignCenter, AlignHeader: text.AlignCenter})
-	}
-	t.SetColumnConfigs(align)
-	_, err := fmt.Fprintln(w, strings.TrimRight(t.Render(), "\n"))
+	lines := columns.Table(columns.Boxed, columns.All(columns.AlignCenter, "Latency (s)", "Tokens", "Acc Length", "Speed (token/s)"), [][]string{{
+		fmt.Sprintf("%.3f", m.E2ELatency), fmt.Sprint(m.CompletionTokens), fmt.Sprintf("%.3f", accept), fmt.Sprintf("%.2f", speed),
+	}})
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
@@ -83,7 +84,7 @@ func benchTable(out *strings.Builder, b *Bench) {
 	s, run, t := b.Summary, b.Run, benchRows{out}
 	out.WriteByte('\n')
 	t.title(" Serving Benchmark Result ", "=")
-	t.row("Backend:", oneLine(run.Backend))
+	t.row("Backend:", columns.Clean(run.Backend))
 	t.row("Traffic request rate:", run.RateText())
 	if run.MaxConcurrency > 0 {
 		t.row("Max request concurrency:", run.MaxConcurrency)
@@ -141,7 +142,7 @@ func (t benchRows) cache(c *bench.Cache) {
 	t.row("Total cached tokens:", c.Cached)
 	storage := "  Storage:"
 	if c.Backend != "" {
-		storage = "  Storage (" + oneLine(c.Backend) + "):"
+		storage = "  Storage (" + columns.Clean(c.Backend) + "):"
 	}
 	parts := []struct {
 		label string
@@ -170,7 +171,7 @@ func benchBeyond(out *strings.Builder, b *Bench, o Options) {
 	fmt.Fprintf(out, "\n%s\n", p.bold("Beyond SGLang's table"))
 	for _, line := range benchFacts(b) {
 		label := line.label
-		for _, l := range wrap(line.text, o.width()-18) {
+		for _, l := range columns.Wrap(line.text, o.width()-18) {
 			if line.severity != "" {
 				l = p.severity(line.severity, l)
 			}
@@ -211,7 +212,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 			}
 		}
 		if len(why) > 0 {
-			text += ": " + oneLine(strings.Join(why, "; "))
+			text += ": " + columns.Clean(strings.Join(why, "; "))
 		}
 		if h.Verdict != "clean" {
 			severity = "warning"

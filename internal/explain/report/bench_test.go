@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stepscope/stepscope/internal/base/columns"
 
 	"github.com/stepscope/stepscope/bench"
 )
@@ -201,7 +201,7 @@ func TestBenchWidth(t *testing.T) {
 			}
 			_, beyond, _ := strings.Cut(out.String(), strings.Repeat("=", 50)+"\n")
 			for i, line := range strings.Split(beyond, "\n") {
-				if w := text.StringWidthWithoutEscSequences(line); w > width {
+				if w := columns.Width(line); w > width {
 					t.Errorf("%s at %d columns: line %d is %d wide: %q", name, width, i+1, w, line)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
@@ -38,14 +39,14 @@ func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
 		}
 		for _, v := range []string{s.of.Model, s.of.Backend} {
 			if v != "" {
-				text = oneLine(v) + ", " + text
+				text = columns.Clean(v) + ", " + text
 			}
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", s.name, oneLine(s.of.ID), text)
+		fmt.Fprintf(&b, "%s %s: %s\n", s.name, columns.Clean(s.of.ID), text)
 	}
 	fmt.Fprintf(&b, "\n%s\n", benchVerdict(c))
 	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "  - %s\n", oneLine(r))
+		fmt.Fprintf(&b, "  - %s\n", columns.Clean(r))
 	}
 	t := benchDiffs(c)
 	fmt.Fprintf(&b, "\n%s\n", p.bold(t.title))
@@ -55,7 +56,7 @@ func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
 	b.WriteByte('\n')
 	for _, n := range c.Notes {
 		lead := "note: "
-		for _, l := range wrap(oneLine(n), o.width()-len(lead)) {
+		for _, l := range columns.Wrap(columns.Clean(n), o.width()-len(lead)) {
 			b.WriteString(lead + l + "\n")
 			lead = "      "
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stepscope/stepscope/internal/base/columns"
 
 	"github.com/stepscope/stepscope/bench"
 )
@@ -35,7 +35,7 @@ func TestBenchCompareGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, line := range strings.Split(b.String(), "\n") {
-					if w := text.StringWidthWithoutEscSequences(line); w > width {
+					if w := columns.Width(line); w > width {
 						t.Errorf("a line of %d columns at %d: %q", w, width, line)
 					}
 				}

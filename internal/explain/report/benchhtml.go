@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
@@ -74,7 +75,7 @@ type benchData struct {
 // BenchHTML writes a run as one self-contained page.
 func BenchHTML(w io.Writer, b *Bench) error {
 	p := benchPage{Title: "Benchmark", Embedding: b.Summary.Embedding, Head: benchHead(b), Cards: benchCards(b)}
-	if m := oneLine(b.Run.Model); m != "" {
+	if m := columns.Clean(b.Run.Model); m != "" {
 		p.Title = "Benchmark of " + m
 	}
 	for _, f := range benchFacts(b) {
@@ -142,7 +143,7 @@ func benchHead(b *Bench) []string {
 	var out []string
 	for _, s := range []string{run.Backend, run.URL, run.Dataset, plural(b.Summary.Requests, "request"), rate, metric.Duration(run.Duration)} {
 		if s != "" {
-			out = append(out, oneLine(s))
+			out = append(out, columns.Clean(s))
 		}
 	}
 	return out

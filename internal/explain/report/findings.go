@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 )
@@ -36,9 +37,9 @@ func stepsOf(f *explain.Finding) string {
 // proof is a piece of evidence as text, and the name that the text does not
 // hold itself, shortened.
 func proof(e *explain.Evidence) (text, name string) {
-	text = oneLine(e.Text)
+	text = columns.Clean(e.Text)
 	if e.Name != "" && !strings.Contains(text, e.Name) {
-		name = shortenName(oneLine(e.Name), 80)
+		name = shortenName(columns.Clean(e.Name), 80)
 		if strings.Contains(text, name) {
 			name = ""
 		}
@@ -65,7 +66,7 @@ func headline(r *explain.Report) []string {
 		return strings.Compare(a, b)
 	})
 	for i, k := range names {
-		names[i] = metric.Count(kinds[k]) + " " + oneLine(k)
+		names[i] = metric.Count(kinds[k]) + " " + columns.Clean(k)
 	}
 	switch {
 	case len(r.Steps) == 0:
@@ -79,7 +80,7 @@ func headline(r *explain.Report) []string {
 		out = append(out, metric.Duration(s.SpanNS))
 	}
 	if s.Device != "" {
-		out = append(out, oneLine(s.Device))
+		out = append(out, columns.Clean(s.Device))
 	}
 	return out
 }
@@ -89,7 +90,7 @@ func caveat(s *explain.Source) string {
 	switch {
 	case len(s.Missing) > 0:
 		names, more := cut(s.Missing, 12, "")
-		text := "no file of " + oneLine(strings.Join(names, ", "))
+		text := "no file of " + columns.Clean(strings.Join(names, ", "))
 		if more != "" {
 			text += " … (" + more + ")"
 		}

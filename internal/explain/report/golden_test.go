@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stepscope/stepscope/internal/base/columns"
 
 	"github.com/stepscope/stepscope/internal/explain"
 )
@@ -92,7 +92,7 @@ func TestTextWidth(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, line := range strings.Split(b.String(), "\n") {
-				if w := text.StringWidthWithoutEscSequences(line); w > width {
+				if w := columns.Width(line); w > width {
 					t.Errorf("%s at %d columns: line %d is %d wide: %q", name, width, i+1, w, line)
 				}
 			}

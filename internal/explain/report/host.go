@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 )
@@ -35,7 +36,7 @@ func gapsTable(r *explain.Report, limit int) *table {
 
 // longCell shortens names that nobody has shortened yet, such as kernels with
 // all their template arguments.
-func longCell(s string) cell { return nameCell(shortenName(oneLine(s), 60), s) }
+func longCell(s string) cell { return nameCell(shortenName(columns.Clean(s), 60), s) }
 
 func opsTable(ops []explain.CPUOp, id, title string, limit int) *table {
 	rows := slices.Clone(ops)

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 )
@@ -44,8 +45,8 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share": share,
 	"count": metric.Count[int64],
-	"one":   oneLine,
-	"clip":  func(n int, s string) string { return shortenName(oneLine(s), n) },
+	"one":   columns.Clean,
+	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },
 	"cost":  cost,
 	"when":  stepsOf,
 	"first": func(e []explain.Evidence) []explain.Evidence { return e[:min(len(e), firstEvidence)] },
@@ -90,7 +91,7 @@ func htmlPage(r *explain.Report, l limits) ([]byte, error) {
 		Severities: severities,
 	}
 	if r.Source.ID != "" {
-		p.Title = "Analysis of " + oneLine(r.Source.ID)
+		p.Title = "Analysis of " + columns.Clean(r.Source.ID)
 	}
 	p.Head = headline(r)
 	if all := overall(r); all != nil {

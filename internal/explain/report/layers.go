@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
 )
 
@@ -156,7 +157,7 @@ func modulesTable(r *explain.Report, limit int) *table {
 			textCell(m.Kind), textCell(m.Name), layerShare(m.Share), barCell(segment{"compute", ratio(finite(m.Share), longest)}),
 			cellIf(gpu, durCell(m.GPU)), cellIf(gpu, durCell(m.Self)), cellIf(gpu && m.Wait > 0, durCell(m.Wait)),
 			meanCell(m.Calls), durCell(m.Each), cellIf(gpu, meanCell(m.Kernels)), textCell(cmp.Or(m.Class, dash)), durCell(m.Host), durCell(m.HostSelf),
-			elementsCell(m.Elements), nameCell(shortenName(oneLine(inputs), 28), inputs), countCell(m.Varied), rateCell(m.TFLOPs),
+			elementsCell(m.Elements), nameCell(shortenName(columns.Clean(inputs), 28), inputs), countCell(m.Varied), rateCell(m.TFLOPs),
 			spreadCell(m.Slowest, m.Spread), slowestCell(r, m.Slowest, m.Spread), longCell(m.Static),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
 )
 
@@ -50,7 +51,7 @@ func Markdown(w io.Writer, r *explain.Report, o Options) error {
 }
 
 func markdownFinding(write func(...string), f *explain.Finding, all bool) {
-	line := "- **" + escapeMarkdown(strings.ToUpper(oneLine(f.Severity))) + "** " + escapeMarkdown(oneLine(f.Title))
+	line := "- **" + escapeMarkdown(strings.ToUpper(columns.Clean(f.Severity))) + "** " + escapeMarkdown(columns.Clean(f.Title))
 	if c := cost(f); c != "" {
 		line += " (**" + c + "**)"
 	}
@@ -124,13 +125,13 @@ var markdownEscapes = strings.NewReplacer(
 )
 
 // escapeMarkdown makes text mean itself, in a table cell too.
-func escapeMarkdown(s string) string { return markdownEscapes.Replace(oneLine(s)) }
+func escapeMarkdown(s string) string { return markdownEscapes.Replace(columns.Clean(s)) }
 
 // codeSpan shows s literally. In a table a pipe ends the cell even inside a
 // code span, unless a backslash stands before it (GFM, section 4.10); the span
 // then shows the pipe alone.
 func codeSpan(s string, cell bool) string {
-	s = oneLine(s)
+	s = columns.Clean(s)
 	if s == "" {
 		return ""
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
 )
 
@@ -93,7 +94,7 @@ func newPageData(r *explain.Report, l limits) *pageData {
 	}
 	slices.Sort(d.Kinds)
 	for i := range ranks {
-		d.Ranks = append(d.Ranks, oneLine(rankName(r, i)))
+		d.Ranks = append(d.Ranks, columns.Clean(rankName(r, i)))
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -105,7 +106,7 @@ func newPageData(r *explain.Report, l limits) *pageData {
 	slices.SortStableFunc(series, func(a, b explain.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
 	for i := range series[:min(len(series), l.series)] {
 		m := &series[i]
-		p := pageMemory{Label: oneLine(rankName(r, m.Rank) + " " + m.Device), At: []int64{}, Allocated: []int64{}, Reserved: []int64{}}
+		p := pageMemory{Label: columns.Clean(rankName(r, m.Rank) + " " + m.Device), At: []int64{}, Allocated: []int64{}, Reserved: []int64{}}
 		for _, pt := range m.Points {
 			p.At, p.Allocated, p.Reserved = append(p.At, pt.At), append(p.Allocated, pt.Allocated), append(p.Reserved, pt.Reserved)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 )
@@ -59,7 +60,7 @@ func ranksTable(r *explain.Report, limit int) *table {
 			name = rankName(r, row.Rank)
 		}
 		t.rows = append(t.rows, []cell{
-			{text: oneLine(name), num: float64(row.Rank)}, textCell(row.Stage), countCell(row.Steps), durCell(row.Period),
+			{text: columns.Clean(name), num: float64(row.Rank)}, textCell(row.Stage), countCell(row.Steps), durCell(row.Period),
 			durCell(row.Work), durCell(row.Wait), durCell(row.Caused), durCell(row.HostGap), countCell(row.Kernels),
 			{text: share(ratio(row.Last, row.Collectives)), num: ratio(row.Last, row.Collectives)}, countCell(row.Collectives),
 			clockCell(row), nameCell(path.Base(row.File), row.File),

@@ -3,8 +3,8 @@ package report
 import (
 	"math"
 	"strconv"
-	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
@@ -55,10 +55,10 @@ type span struct{ Min, Median, P99, Max float64 }
 
 const dash = "–" // not known, or does not apply
 
-func textCell(s string) cell { return cell{text: oneLine(s)} }
+func textCell(s string) cell { return cell{text: columns.Clean(s)} }
 
 func nameCell(short, full string) cell {
-	short, full = oneLine(short), oneLine(full)
+	short, full = columns.Clean(short), columns.Clean(full)
 	switch {
 	case short == "":
 		short = full
@@ -157,17 +157,6 @@ func finite(v float64) float64 {
 		return 0
 	}
 	return v
-}
-
-// oneLine makes names that hold line breaks or control characters safe to show.
-func oneLine(s string) string {
-	clean := func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || 0x80 <= r && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}
-	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // prune removes columns in which no row says anything.

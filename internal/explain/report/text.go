@@ -5,8 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
 )
 
@@ -48,17 +47,17 @@ func (t *textWriter) line(s string) {
 
 func (t *textWriter) head(r *explain.Report) {
 	head := strings.Join(headline(r), " · ")
-	if id := oneLine(r.Source.ID); id != "" {
+	if id := columns.Clean(r.Source.ID); id != "" {
 		head = id + "  " + head
 	}
-	for i, l := range wrap(head, t.width) {
+	for i, l := range columns.Wrap(head, t.width) {
 		if i == 0 {
 			l = t.p.bold(l)
 		}
 		t.line(l)
 	}
 	if c := caveat(&r.Source); c != "" {
-		for _, l := range wrap("incomplete: "+c, t.width) {
+		for _, l := range columns.Wrap("incomplete: "+c, t.width) {
 			t.line(t.p.severity("warning", l))
 		}
 	}
@@ -66,10 +65,10 @@ func (t *textWriter) head(r *explain.Report) {
 		p := split(all)
 		prefix := "GPU time  "
 		s := summary(all)
-		if room := t.width - len(prefix) - text.StringWidthWithoutEscSequences(s) - 2; room >= minBar {
+		if room := t.width - len(prefix) - columns.Width(s) - 2; room >= minBar {
 			prefix += textBar(p.segments(all.Total), min(room, maxBar), t.p) + "  "
 		}
-		for i, l := range wrap(s, t.width-len("GPU time  ")) {
+		for i, l := range columns.Wrap(s, t.width-len("GPU time  ")) {
 			if i > 0 {
 				prefix = strings.Repeat(" ", len("GPU time  "))
 			}
@@ -88,19 +87,19 @@ func (t *textWriter) findings(r *explain.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		c := cost(f)
-		word := strings.ToUpper(oneLine(f.Severity))
+		word := strings.ToUpper(columns.Clean(f.Severity))
 		lead := t.p.severity(f.Severity, word) + strings.Repeat(" ", max(mark-len([]rune(word)), 1))
 		room := t.width - mark
 		if c != "" {
 			room -= len([]rune(c)) + 2
 		}
-		for j, l := range wrap(oneLine(f.Title), max(room, 20)) {
+		for j, l := range columns.Wrap(columns.Clean(f.Title), max(room, 20)) {
 			if j > 0 {
 				t.line(strings.Repeat(" ", mark) + t.p.bold(l))
 				continue
 			}
 			if c != "" {
-				pad := strings.Repeat(" ", max(max(room, 20)-text.StringWidthWithoutEscSequences(l), 0)+2)
+				pad := strings.Repeat(" ", max(max(room, 20)-columns.Width(l), 0)+2)
 				t.line(lead + t.p.bold(l) + pad + t.p.bold(c))
 			} else {
 				t.line(lead + t.p.bold(l))
@@ -115,7 +114,7 @@ func (t *textWriter) findings(r *explain.Report) {
 			if name != "" {
 				s += ": " + name
 			}
-			for k, l := range wrap(s, t.width-mark-2) {
+			for k, l := range columns.Wrap(s, t.width-mark-2) {
 				lead := "- "
 				if k > 0 {
 					lead = "  "
@@ -133,15 +132,15 @@ func (t *textWriter) table(s *table) {
 	t.line("")
 	if more := "  (" + s.omitted + ")"; s.omitted == "" {
 		t.line(t.p.bold(s.title))
-	} else if text.StringWidthWithoutEscSequences(s.title+more) <= t.width {
+	} else if columns.Width(s.title+more) <= t.width {
 		t.line(t.p.bold(s.title) + t.p.faint(more))
 	} else {
 		t.line(t.p.bold(s.title))
-		for _, l := range wrap(strings.TrimSpace(more), t.width) {
+		for _, l := range columns.Wrap(strings.TrimSpace(more), t.width) {
 			t.line(t.p.faint(l))
 		}
 	}
-	for _, l := range wrap(s.lead, t.width) {
+	for _, l := range columns.Wrap(s.lead, t.width) {
 		t.line(t.p.faint(l))
 	}
 	if legend := t.legend(s); legend != "" {
@@ -158,17 +157,4 @@ func (t *textWriter) legend(s *table) string {
 		out = append(out, t.p.segment(name, segmentRune(name))+" "+name)
 	}
 	return strings.Join(out, "  ")
-}
-
-// wrap breaks s between words into lines of at most width; words longer than
-// that are broken too. No text gives no lines.
-func wrap(s string, width int) []string {
-	if s == "" {
-		return nil
-	}
-	lines := strings.Split(text.WrapSoft(s, max(width, 1)), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return lines
 }

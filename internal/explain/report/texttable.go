@@ -3,8 +3,7 @@ package report
 import (
 	"strings"
 
-	pretty "github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 const (
@@ -19,47 +18,30 @@ const (
 func (t *table) render(width int, p paint) []string {
 	t, limits := t.fit(width)
 	bar := t.barWidth(width)
-	w := pretty.NewWriter()
-	style := pretty.StyleLight
-	style.Options = pretty.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", strings.Repeat(" ", gutter)
-	w.SetStyle(style)
-	header, named := make(pretty.Row, len(t.cols)), false
-	configs := make([]pretty.ColumnConfig, len(t.cols))
+	cols, named := make([]columns.Column, len(t.cols)), false
 	for i, c := range t.cols {
-		header[i] = c.name
 		named = named || c.name != ""
-		a := text.AlignLeft
+		cols[i].Name = c.name
 		if c.right {
-			a = text.AlignRight
+			cols[i].Align = columns.AlignRight
 		}
-		configs[i] = pretty.ColumnConfig{Number: i + 1, Align: a, AlignHeader: a}
 		if c.wrap {
-			configs[i].WidthMax, configs[i].WidthMaxEnforcer = limits[i], text.WrapSoft
+			cols[i].Wrap = limits[i]
 		}
 	}
-	if named {
-		w.AppendHeader(header)
-	}
-	w.SetColumnConfigs(configs)
-	for _, row := range t.rows {
-		out := make(pretty.Row, len(row))
-		for i, c := range row {
-			out[i] = c.text
-			if t.cols[i].bar {
-				out[i] = textBar(c.bar, bar, p)
+	rows := make([][]string, len(t.rows))
+	for i, row := range t.rows {
+		for k, c := range row {
+			if t.cols[k].bar {
+				c.text = textBar(c.bar, bar, p)
 			}
+			rows[i] = append(rows[i], c.text)
 		}
-		w.AppendRow(out)
 	}
-	lines := strings.Split(w.Render(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
+	lines := columns.Table(columns.Ruled, cols, rows)
 	if named && len(lines) > 1 {
 		lines[0] = p.bold(lines[0])
-		lines[1] = p.faint(strings.Repeat("─", min(width, text.StringWidthWithoutEscSequences(lines[1]))))
+		lines[1] = p.faint(strings.Repeat("─", min(width, columns.Width(lines[1]))))
 	}
 	return lines
 }
@@ -106,13 +88,13 @@ func (t *table) drop(gone func(int) bool) {
 func (t *table) widths() []int {
 	out := make([]int, len(t.cols))
 	for i, col := range t.cols {
-		out[i] = text.StringWidthWithoutEscSequences(col.name)
+		out[i] = columns.Width(col.name)
 		if col.bar {
 			out[i] = max(out[i], minBar)
 			continue
 		}
 		for _, row := range t.rows {
-			out[i] = max(out[i], text.StringWidthWithoutEscSequences(row[i].text))
+			out[i] = max(out[i], columns.Width(row[i].text))
 		}
 	}
 	return out
@@ -167,7 +149,7 @@ func (t *table) barWidth(width int) int {
 // shortenName cuts out of the middle, nearer to the end: names of kernels tell
 // most at their start, and their last characters tell siblings apart.
 func shortenName(s string, width int) string {
-	if text.StringWidthWithoutEscSequences(s) <= width || width < 2 {
+	if columns.Width(s) <= width || width < 2 {
 		return s
 	}
 	tail := (width - 1) / 3

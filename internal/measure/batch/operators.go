@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -135,37 +134,23 @@ const mostRows, mostName, mostShapes = 100, 55, 80
 
 // String is the table as torch.profiler prints it.
 func (t *OperatorTable) String() string {
-	w := table.NewWriter()
-	style := table.StyleDefault
-	style.Options = table.Options{SeparateHeader: true, SeparateFooter: true}
-	style.Format.Header = text.FormatDefault
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	w.SetStyle(style)
-	header := table.Row{"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls"}
+	header := []string{"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls"}
 	shapes := slices.ContainsFunc(t.Rows, func(o Operator) bool { return o.Shapes != "" })
 	if shapes {
 		header = append(header, "Input Shapes")
 	}
-	w.AppendHeader(header)
-	configs := make([]table.ColumnConfig, len(header))
-	for i := range configs {
-		configs[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
-	}
-	w.SetColumnConfigs(configs)
+	var rows [][]string
 	for _, o := range t.Rows[:min(len(t.Rows), mostRows)] {
-		row := table.Row{
+		row := []string{
 			short(o.Name, mostName), percent(o.SelfCPU, t.CPU), torchTime(o.SelfCPU), percent(o.CPU, t.CPU), torchTime(o.CPU), torchTime(o.CPU / int64(o.Calls)),
-			torchTime(o.SelfGPU), percent(o.SelfGPU, t.GPU), torchTime(o.GPU), torchTime(o.GPU / int64(o.Calls)), o.Calls,
+			torchTime(o.SelfGPU), percent(o.SelfGPU, t.GPU), torchTime(o.GPU), torchTime(o.GPU / int64(o.Calls)), strconv.Itoa(o.Calls),
 		}
 		if shapes {
 			row = append(row, short(o.Shapes, mostShapes))
 		}
-		w.AppendRow(row)
+		rows = append(rows, row)
 	}
-	lines := strings.Split(w.Render(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
+	lines := columns.Table(columns.ASCII, columns.All(columns.AlignRight, header...), rows)
 	if n := len(t.Rows) - mostRows; n > 0 {
 		lines = append(lines, fmt.Sprintf("(%d rows more)", n))
 	}

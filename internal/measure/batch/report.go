@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // Report is SGLang's table of results for GitHub.
@@ -28,25 +28,20 @@ func (r Report) Text(results []*Served) string {
 	if r.CacheHitRate > 0 {
 		fmt.Fprintf(&b, " Cache hit rate: %.1f%%.", 100*r.CacheHitRate)
 	}
-	w := table.NewWriter()
-	header := table.Row{
+	header := []string{
 		"batch size", "input len", "latency (s)", "input throughput (tok/s)", "output throughput (tok/s)", "acc length", "ITL (ms)",
 		"input cost ($/1M)", "output cost ($/1M)", "cache hit rate",
 	}
+	cols := columns.All(columns.AlignRight, header...)
 	if r.Profile {
-		header = append(header, "profile")
+		cols = append(cols, columns.Column{Name: "profile"})
 	}
-	w.AppendHeader(header)
-	configs := make([]table.ColumnConfig, 10)
-	for i := range configs {
-		configs[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
-	}
-	w.SetColumnConfigs(configs)
+	var rows [][]string
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *Served) int { return cmp.Compare(a.InputLen, b.InputLen) })
 	for _, s := range sorted {
-		row := table.Row{
-			s.BatchSize, s.InputLen, fmt.Sprintf("%.2f", s.Latency), fmt.Sprintf("%.2f", s.InputThroughput), fmt.Sprintf("%.2f", s.OutputThroughput),
+		row := []string{
+			strconv.Itoa(s.BatchSize), strconv.Itoa(s.InputLen), fmt.Sprintf("%.2f", s.Latency), fmt.Sprintf("%.2f", s.InputThroughput), fmt.Sprintf("%.2f", s.OutputThroughput),
 			known(s.AccLength > 0, s.AccLength),
 			over(1000*float64(s.BatchSize), s.OutputThroughput),
 			over(1e6/3600*r.HourlyCost, s.InputThroughput*inputUtil),
@@ -63,9 +58,9 @@ func (r Report) Text(results []*Served) string {
 			}
 			row = append(row, link)
 		}
-		w.AppendRow(row)
+		rows = append(rows, row)
 	}
-	b.WriteString("\n" + w.RenderMarkdown() + "\n")
+	b.WriteString("\n" + strings.Join(columns.Table(columns.Markdown, cols, rows), "\n") + "\n")
 	return b.String()
 }
 

@@ -6,9 +6,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // Print writes the report for people.
@@ -18,12 +20,11 @@ func (r *Report) Print(w io.Writer) error {
 		files = "file"
 	}
 	fmt.Fprintf(w, "%s: %d %s\n\n", r.ProfileID, len(r.Files), files)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "rank\tworld\tevents\tJSON MB\tbegins (UTC)\tspan s\tsteps\tstate")
+	rows := [][]string{{"rank", "world", "events", "JSON MB", "begins (UTC)", "span s", "steps", "state"}}
 	for i := range r.Files {
-		r.Files[i].row(t)
+		rows = append(rows, r.Files[i].row())
 	}
-	if err := t.Flush(); err != nil {
+	if err := columns.Left(w, rows); err != nil {
 		return err
 	}
 	r.printCategories(w)
@@ -44,7 +45,7 @@ func (r *Report) Print(w io.Writer) error {
 	return nil
 }
 
-func (f *File) row(w io.Writer) {
+func (f *File) row() []string {
 	world := "not said"
 	if f.Rank != nil {
 		world = fmt.Sprintf("%d of %d", *f.Rank, f.World)
@@ -73,8 +74,10 @@ func (f *File) row(w io.Writer) {
 	if f.Problem != nil {
 		state = f.Problem.String()
 	}
-	fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%s\t%.3f\t%s\t%s\n", f.Label, world, f.Events, float64(f.Text)/1e6, begins,
-		float64(f.EndNS-f.StartNS)/1e9, cmp.Or(strings.Join(steps, ", "), "none"), state)
+	return []string{
+		f.Label, world, strconv.FormatInt(f.Events, 10), fmt.Sprintf("%.1f", float64(f.Text)/1e6), begins,
+		fmt.Sprintf("%.3f", float64(f.EndNS-f.StartNS)/1e9), cmp.Or(strings.Join(steps, ", "), "none"), state,
+	}
 }
 
 // printCategories shows events by category, a column for each of at most
@@ -93,21 +96,20 @@ func (r *Report) printCategories(w io.Writer) {
 	if len(files) > 8 {
 		files = nil
 	}
-	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "all\t")
+	head := []string{"all"}
 	for _, f := range files {
-		fmt.Fprintf(t, "%s\t", f.Label)
+		head = append(head, f.Label)
 	}
-	fmt.Fprintln(t, "  category")
+	rows := [][]string{append(head, "category")}
 	for _, c := range names {
-		fmt.Fprintf(t, "%d\t", total[c])
+		row := []string{strconv.FormatInt(total[c], 10)}
 		for _, f := range files {
-			fmt.Fprintf(t, "%d\t", f.Category[c])
+			row = append(row, strconv.FormatInt(f.Category[c], 10))
 		}
-		fmt.Fprintf(t, "  %s\n", c)
+		rows = append(rows, append(row, c))
 	}
-	t.Flush()
+	fmt.Fprintln(w)
+	columns.Right(w, rows)
 }
 
 func (r *Report) printOdd(w io.Writer) {

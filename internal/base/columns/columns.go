@@ -1,0 +1,157 @@
+// Package columns sets text in columns, for a terminal or a log. What stands
+// in them, and in which unit, is the caller's.
+package columns
+
+import (
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Left writes rows below each other, two spaces between columns.
+func Left(w io.Writer, rows [][]string) error { return write(w, rows, 0) }
+
+// Right does so with all columns but the last to the right: figures, and then
+// a name.
+func Right(w io.Writer, rows [][]string) error { return write(w, rows, tabwriter.AlignRight) }
+
+func write(w io.Writer, rows [][]string, flags uint) error {
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', flags)
+	for _, r := range rows {
+		for i, s := range r {
+			switch {
+			case i == 0:
+			case i == len(r)-1 && flags == tabwriter.AlignRight:
+				io.WriteString(t, "\t  ")
+			default:
+				io.WriteString(t, "\t")
+			}
+			io.WriteString(t, Clean(s))
+		}
+		io.WriteString(t, "\n")
+	}
+	t.Flush()
+	for line := range strings.Lines(out.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clean makes a text that comes from a file safe to show in one line: without
+// what would move the cursor.
+func Clean(s string) string {
+	blank := func(r rune) rune {
+		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}
+	return strings.TrimSpace(strings.Map(blank, strings.ToValidUTF8(s, "\uFFFD")))
+}
+
+// Style is how a table with a header looks.
+type Style int
+
+// Ruled has a line under its header, of ─ or, ASCII, of -. Boxed has lines
+// around all cells. Markdown is a table in that language.
+const (
+	Ruled Style = iota
+	ASCII
+	Boxed
+	Markdown
+)
+
+// Align is where the text of a column stands.
+type Align = text.Align
+
+// The alignments.
+const (
+	AlignLeft   = text.AlignLeft
+	AlignRight  = text.AlignRight
+	AlignCenter = text.AlignCenter
+)
+
+// Column is one column of a table. Text longer than Wrap goes on in the next
+// line; 0: never.
+type Column struct {
+	Name  string
+	Align Align
+	Wrap  int
+}
+
+// All are columns of one alignment.
+func All(align Align, names ...string) []Column {
+	cols := make([]Column, len(names))
+	for i, n := range names {
+		cols[i] = Column{Name: n, Align: align}
+	}
+	return cols
+}
+
+// Table gives the lines of a table. It has no header if no column has a name.
+func Table(style Style, cols []Column, rows [][]string) []string {
+	t := table.NewWriter()
+	look := table.StyleLight
+	if style == ASCII || style == Boxed {
+		look = table.StyleDefault
+	}
+	if style != Boxed {
+		look.Options = table.Options{SeparateHeader: true}
+		look.Box.PaddingLeft, look.Box.PaddingRight = "", "  "
+	}
+	look.Format.Header = text.FormatDefault
+	t.SetStyle(look)
+	header, named := make(table.Row, len(cols)), false
+	configs := make([]table.ColumnConfig, len(cols))
+	for i, c := range cols {
+		header[i] = c.Name
+		named = named || c.Name != ""
+		configs[i] = table.ColumnConfig{Number: i + 1, Align: c.Align, AlignHeader: c.Align}
+		if c.Wrap > 0 {
+			configs[i].WidthMax, configs[i].WidthMaxEnforcer = c.Wrap, text.WrapSoft
+		}
+	}
+	if named {
+		t.AppendHeader(header)
+	}
+	t.SetColumnConfigs(configs)
+	for _, r := range rows {
+		row := make(table.Row, len(r))
+		for i := range r {
+			row[i] = r[i]
+		}
+		t.AppendRow(row)
+	}
+	out := t.Render
+	if style == Markdown {
+		out = t.RenderMarkdown
+	}
+	lines := strings.Split(out(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+// Width is how many columns of a terminal a text takes.
+func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
+
+// Wrap breaks a text between words into lines of at most width; words longer
+// than that are broken too. No text gives no lines.
+func Wrap(s string, width int) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(text.WrapSoft(s, max(width, 1)), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
