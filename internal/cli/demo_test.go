@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,36 +30,69 @@ func homes(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 }
 
-// TestDemo: what the demo finds is true.
-func TestDemo(t *testing.T) {
-	homes(t)
-	blamed := regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)
-	for _, c := range []struct {
-		args, rank, why string
-	}{
-		{"demo", "", ""},
-		{"demo --slow-rank 2", "TP00-DP01", "since step 4: it runs more or larger kernels"},
-		{"demo --slow-rank 1 --cause device", "TP01-DP00", "since step 4: the same kernels run longer"},
-	} {
-		status, out, errs := run(t, t.Context(), strings.Fields(c.args)...)
-		if status != exitOK || !strings.Contains(out, "64 requests in ") {
-			t.Fatalf("%s ended with %d:\n%s%s", c.args, status, errs, out)
-		}
-		found := c.rank == ""
-		for _, m := range blamed.FindAllStringSubmatch(out, -1) {
-			if m[2] == c.rank && strings.HasPrefix(m[3], c.why) {
-				found = true
-			} else if c.rank == "" && (strings.Contains(m[3], "larger kernels") || strings.Contains(m[3], "kernels run longer")) {
-				t.Errorf("%s blames %s", c.args, m[0])
-			}
-		}
-		if !found {
-			t.Errorf("%s does not say that %s is late %s:\n%s", c.args, c.rank, c.why, out)
+// demo is a command line, and whom it must blame, and for what.
+type demo struct{ args, rank, why string }
+
+var demos = []demo{
+	{"demo", "", ""},
+	{"demo --slow-rank 1", "TP01-DP00", "since step 4: it runs more or larger kernels"},
+	{"demo --slow-rank 2 --cause device", "TP00-DP01", "since step 4: the same kernels run longer"},
+}
+
+var blamed = regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)
+
+// wrong tells what is not true of what the demo printed.
+func (d demo) wrong(out string) (list []string) {
+	found := d.rank == ""
+	for _, m := range blamed.FindAllStringSubmatch(out, -1) {
+		if m[2] == d.rank && strings.HasPrefix(m[3], d.why) {
+			found = true
+		} else if d.rank == "" && (strings.Contains(m[3], "larger kernels") || strings.Contains(m[3], "kernels run longer")) {
+			list = append(list, fmt.Sprintf("%s blames %s", d.args, m[0]))
 		}
 	}
+	if !found {
+		list = append(list, fmt.Sprintf("%s does not say that %s is late %s:\n%s", d.args, d.rank, d.why, out))
+	}
+	return list
+}
+
+// TestDemo: what the demo finds is true, where its ranks have their cores: a rank whose
+// threads others keep from running is late indeed, and its kernels take longer, which no
+// trace tells from work. So a finding that is wrong counts where others had no more than
+// mayLack of the cores while the demo asked for them; else the demo runs again.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: each demo serves and explains for seconds")
+	}
+	homes(t)
+	const tries, mayLack = 3, 0.25
+	runs := 0
+	for _, c := range demos {
+		t.Run(c.args, func(t *testing.T) {
+			var wrong []string
+			for range tries {
+				var status int
+				var out, errs string
+				lacked := coresLacked(func() { status, out, errs = run(t, t.Context(), strings.Fields(c.args)...) })
+				if status != exitOK || !strings.Contains(out, "64 requests in ") {
+					t.Fatalf("%s ended with %d:\n%s%s", c.args, status, errs, out)
+				}
+				runs++
+				t.Logf("in a quarter of a second up to %.0f %% of the cores went to others", 100*lacked)
+				if wrong = c.wrong(out); wrong == nil {
+					return
+				}
+				if lacked <= mayLack {
+					t.Fatal(strings.Join(wrong, "\n"))
+				}
+			}
+			t.Skipf("no demo of %d had the cores that it asked for; this machine is too busy to judge: %s", tries, strings.Join(wrong, "\n"))
+		})
+	}
 	dirs, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_DATA_HOME"), "stepscope", "runs", "*-demo-*"))
-	if len(dirs) != 3 {
-		t.Fatalf("runs %q", dirs)
+	if len(dirs) != runs {
+		t.Fatalf("%d demos left the runs %q", runs, dirs)
 	}
 	for _, name := range []string{"manifest.json", "records.jsonl.zst", "summary.json", "server.log", "derived/findings.html", "derived/load.html"} {
 		if _, err := os.Stat(filepath.Join(dirs[0], name)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,9 @@ func TestExamples(t *testing.T) {
 		for _, m := range found {
 			if strings.HasPrefix(m[1], "stepscope serve") || strings.Contains(m[1], "HOST") {
 				continue // ends when it is told to; wants a server: TestServe, TestBenchServing
+			}
+			if args, ok := strings.CutPrefix(m[1], "stepscope "); ok && slices.ContainsFunc(demos, func(d demo) bool { return d.args == args }) {
+				continue // TestDemo runs it
 			}
 			line := strings.NewReplacer("/tmp/profile", "profile", "testdata/", testdata+"/").Replace(m[1])
 			t.Run(m[1], func(t *testing.T) { typed(t, dir, line) })
