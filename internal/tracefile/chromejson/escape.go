@@ -1,7 +1,9 @@
 package chromejson
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -24,4 +26,20 @@ func Escape(s string) string {
 		return "unknown"
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// Unescape gives the text of the inside of a JSON string. Nearly all are plain
+// and come back as they are.
+func Unescape(raw []byte) []byte {
+	var s string
+	if bytes.IndexByte(raw, '\\') < 0 || json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s) != nil {
+		return raw
+	}
+	return []byte(s)
+}
+
+// String gives the text of a value; "" if it is no string.
+func String(value []byte) (s string) {
+	_ = json.Unmarshal(value, &s)
+	return s
 }

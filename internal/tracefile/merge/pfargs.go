@@ -1,8 +1,6 @@
 package merge
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 
@@ -10,34 +8,21 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// unescape gives the text of a JSON string without its quotes. Nearly all are
-// plain and come back as they are.
-func unescape(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	var s string
-	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &s) != nil {
-		return raw
-	}
-	return []byte(s)
-}
-
 // addArgs unfolds the members of a JSON object, which is known to be valid.
 func addArgs(a *pftrace.Args, object []byte) {
 	if len(object) < 2 || object[0] != '{' {
 		return
 	}
-	for i := skipSpace(object, 1); i < len(object) && object[i] == '"'; {
-		end := skipString(object, i)
+	for i := chromejson.SkipSpace(object, 1); i < len(object) && object[i] == '"'; {
+		end := chromejson.SkipValue(object, i)
 		key := object[i+1 : end-1]
-		i = skipSpace(object, end)
-		i = skipSpace(object, i+1) // past the colon
+		i = chromejson.SkipSpace(object, end)
+		i = chromejson.SkipSpace(object, i+1) // past the colon
 		at := i
-		i = skipValue(object, i)
-		addArg(a, unescape(key), object[at:i])
-		if i = skipSpace(object, i); i < len(object) && object[i] == ',' {
-			i = skipSpace(object, i+1)
+		i = chromejson.SkipValue(object, i)
+		addArg(a, chromejson.Unescape(key), object[at:i])
+		if i = chromejson.SkipSpace(object, i); i < len(object) && object[i] == ',' {
+			i = chromejson.SkipSpace(object, i+1)
 		}
 	}
 }
@@ -45,7 +30,7 @@ func addArgs(a *pftrace.Args, object []byte) {
 func addArg(a *pftrace.Args, key, v []byte) {
 	switch c := v[0]; {
 	case c == '"':
-		a.String(key, unescape(v[1:len(v)-1]))
+		a.String(key, chromejson.Unescape(v[1:len(v)-1]))
 	case c == '{' || c == '[':
 		a.JSON(key, v)
 	case c == 't' || c == 'f':
@@ -63,53 +48,4 @@ func addArg(a *pftrace.Args, key, v []byte) {
 			a.String(key, v)
 		}
 	}
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && b[i] <= ' ' {
-		i++
-	}
-	return i
-}
-
-// skipString takes the index of an opening quote, and gives that after the closing one.
-func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
-}
-
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
-		switch b[i] {
-		case '"':
-			i = skipString(b, i)
-			if depth == 0 {
-				return i
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // the object around ends
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\n', '\r', '\t':
-			if depth == 0 {
-				return i
-			}
-		}
-		i++
-	}
-	return i
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -210,7 +211,7 @@ func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]
 		}
 		args.Reset()
 		addArgs(&args, r.args)
-		ev := pftrace.Event{TS: r.start, Dur: r.dur, Name: unescape(r.name), Cat: unescape(r.cat), Args: &args, Flows: flows}
+		ev := pftrace.Event{TS: r.start, Dur: r.dur, Name: chromejson.Unescape(r.name), Cat: chromejson.Unescape(r.cat), Args: &args, Flows: flows}
 		if r.what == instantRecord {
 			out.Instant(&ev)
 		} else if !out.Add(&ev) {

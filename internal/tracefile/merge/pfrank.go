@@ -252,7 +252,7 @@ func (p *pfRank) counters(e *chromejson.Event, r *record) error {
 		if err != nil {
 			continue
 		}
-		title := strings.TrimSpace(string(unescape(r.name)) + " " + name)
+		title := strings.TrimSpace(string(chromejson.Unescape(r.name)) + " " + name)
 		c := record{track: p.counter(e.Text(e.PID), title, "count"), what: counterRecord, start: r.start, value: int64(n)}
 		if err := p.spool.add(&c); err != nil {
 			return err

@@ -323,7 +323,7 @@ func (b *builder) metadata(e *chromejson.Event) {
 	}
 	if f, ok := e.Arg(chromejson.ArgName); ok {
 		key := trackKey{b.t.Strings.Intern(e.Text(e.PID)), b.t.Strings.Intern(e.Text(e.TID))}
-		b.threadName[key] = strings.TrimSpace(unescape(string(e.Text(f))))
+		b.threadName[key] = strings.TrimSpace(string(chromejson.Unescape(e.Text(f))))
 	}
 }
 

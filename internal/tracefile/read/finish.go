@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -63,7 +64,7 @@ func (b *builder) finish(base int64) *trace.Trace {
 	}
 	for id := 1; id < t.Strings.Len(); id++ {
 		if s := t.Strings.Get(trace.StringID(id)); strings.IndexByte(s, '\\') >= 0 {
-			t.Strings.Replace(trace.StringID(id), unescape(s))
+			t.Strings.Replace(trace.StringID(id), string(chromejson.Unescape([]byte(s))))
 		}
 	}
 	slices.SortStableFunc(t.Spans, func(a, b trace.Span) int {

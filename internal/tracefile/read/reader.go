@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -95,8 +94,8 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 			Complete: stats.End.Complete, Bytes: stats.Bytes, Events: b.events,
 			WithStack: r.metaText["with_stack"] != nil,
 		}
-		t.Source.TraceID = text(r.metaText["trace_id"])
-		t.Source.Host = text(r.metaText["host_name"])
+		t.Source.TraceID = chromejson.String(r.metaText["trace_id"])
+		t.Source.Host = chromejson.String(r.metaText["host_name"])
 		dist := r.metaText["distributedInfo"]
 		if b.label != "" {
 			dist = r.labelled(b.label, t)
@@ -147,12 +146,6 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 	}
 }
 
-func text(raw json.RawMessage) string {
-	var s string
-	_ = json.Unmarshal(raw, &s)
-	return s
-}
-
 // device is the name of GPU id among the visible ones.
 func device(raw json.RawMessage, id int32) string {
 	var devices []struct {
@@ -168,19 +161,4 @@ func device(raw json.RawMessage, id int32) string {
 		}
 	}
 	return ""
-}
-
-// unescape gives the text of a JSON string's inside.
-func unescape(s string) string {
-	if !strings.ContainsRune(s, '\\') {
-		return s
-	}
-	if u, err := strconv.Unquote(`"` + s + `"`); err == nil {
-		return u
-	}
-	var out string
-	if json.Unmarshal([]byte(`"`+s+`"`), &out) == nil {
-		return out
-	}
-	return s
 }

@@ -1,10 +1,10 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
 // A walk through JSON text that is known to be well-formed: events and members
@@ -17,18 +17,18 @@ func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte,
 	i++
 	for first := true; i < len(src); {
 		at := i // of the white space before a key, or before the end
-		i = space(src, i)
+		i = chromejson.SkipSpace(src, i)
 		if i < len(src) && src[i] == '}' {
 			return append(append(dst, src[at:i]...), '}'), i + 1
 		}
 		key := i
-		i = skip(src, i)
+		i = chromejson.SkipValue(src, i)
 		name := src[min(key+1, i):max(i-1, key+1)]
-		i = space(src, i)
+		i = chromejson.SkipSpace(src, i)
 		if i < len(src) && src[i] == ':' {
 			i++
 		}
-		i = space(src, i)
+		i = chromejson.SkipSpace(src, i)
 		rule, known := keys[string(name)]
 		if known && rule.takes(src[i:]) {
 			if !first {
@@ -39,9 +39,9 @@ func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte,
 			dst, i = r.value(dst, src, i, rule)
 		} else {
 			r.drop(string(name))
-			i = skip(src, i)
+			i = chromejson.SkipValue(src, i)
 		}
-		if next := space(src, i); next < len(src) && src[next] == ',' {
+		if next := chromejson.SkipSpace(src, i); next < len(src) && src[next] == ',' {
 			i = next + 1
 		}
 	}
@@ -60,10 +60,10 @@ func (r *Redactor) value(dst, src []byte, i int, rule rule) ([]byte, int) {
 	case '[':
 		return r.array(dst, src, i, rule)
 	case '"':
-		end = skip(src, i)
+		end = chromejson.SkipValue(src, i)
 		dst = r.text(dst, src[i:end], rule)
 	default:
-		end = skip(src, i)
+		end = chromejson.SkipValue(src, i)
 		dst = r.scalar(dst, src[i:end], rule)
 	}
 	return dst, end
@@ -74,7 +74,7 @@ func (r *Redactor) array(dst, src []byte, i int, rule rule) ([]byte, int) {
 	i++
 	for i < len(src) {
 		at := i
-		i = space(src, i)
+		i = chromejson.SkipSpace(src, i)
 		dst = append(dst, src[at:i]...)
 		switch {
 		case i == len(src):
@@ -85,7 +85,7 @@ func (r *Redactor) array(dst, src []byte, i int, rule rule) ([]byte, int) {
 			i++
 		case src[i] == '{' && rule.members() == nil:
 			dst = append(dst, "null"...)
-			i = skip(src, i)
+			i = chromejson.SkipValue(src, i)
 		default:
 			dst, i = r.value(dst, src, i, rule)
 		}
@@ -105,7 +105,7 @@ func (r *Redactor) text(dst, quoted []byte, rule rule) []byte {
 		r.now = r.now[:0]
 		c.text = string(quoted)
 		if to := rules[rule](r, s); to != s {
-			c.text = quote(to)
+			c.text = `"` + chromejson.Escape(to) + `"`
 		}
 		c.what = slices.Clone(r.now)
 		const most = 1 << 16 // texts that may all be different need no more
@@ -133,63 +133,4 @@ func (r *Redactor) scalar(dst, raw []byte, rule rule) []byte {
 		return dst
 	}
 	return append(dst, raw...)
-}
-
-func quote(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil {
-		return `""`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func space(src []byte, i int) int {
-	for i < len(src) && (src[i] == ' ' || src[i] == '\n' || src[i] == '\r' || src[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// skip gives the index after the value at src[i].
-func skip(src []byte, i int) int {
-	depth := 0
-	for i < len(src) {
-		switch c := src[i]; c {
-		case '"':
-			for i++; i < len(src) && src[i] != '"'; i++ {
-				if src[i] == '\\' {
-					i++
-				}
-			}
-			i++
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-			i++
-		case ',', ':', ' ', '\n', '\r', '\t':
-			if depth == 0 {
-				return i
-			}
-			i++
-			continue
-		default:
-			n := bytes.IndexAny(src[i:], ",:]} \n\r\t")
-			if n < 0 {
-				return len(src)
-			}
-			i += n
-		}
-		if depth == 0 {
-			return min(i, len(src))
-		}
-	}
-	return len(src)
 }

@@ -107,9 +107,9 @@ func (h *Head) Learn(key, value []byte) {
 			h.Merged = &m
 		}
 	case "host_name":
-		h.Host = text(value)
+		h.Host = chromejson.String(value)
 	case "trace_id":
-		h.TraceID = text(value)
+		h.TraceID = chromejson.String(value)
 	case "distributedInfo":
 		if h.Info != nil {
 			return
@@ -121,14 +121,6 @@ func (h *Head) Learn(key, value []byte) {
 
 // merged tells a file that holds several ranks already.
 func (h *Head) merged() bool { return h.Merged != nil || h.Labels || h.File.Name.Merged }
-
-func text(value []byte) string {
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return ""
-	}
-	return s
-}
 
 // OpenProblem tells why a file could not be opened.
 func OpenProblem(err error) *Problem {
