@@ -62,7 +62,7 @@ var arrows = []struct {
 	{"internal/explain/report", []string{"internal/base/columns", "internal/explain", "internal/base/metric", "bench"}},
 	{"internal/explain", []string{"internal/tracefile/clock", "internal/explain/kernel", "internal/explain/layers", "internal/base/metric", "trace"}},
 	{"internal/explain/export", []string{"internal/base/sqlitedb", "internal/base/atomicfile", "internal/tracefile/read", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
-	{"internal/tracefile/cut", []string{"internal/tracefile/redact", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/set"}},
+	{"internal/tracefile/cut", []string{"internal/tracefile/redact", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/check", []string{"internal/base/columns", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/kineto", []string{
 		"internal/base/atomicfile", "internal/tracefile/chromejson", "trace", "internal/base/progress", "internal/tracefile/read",
@@ -103,7 +103,7 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{"trace", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", nil},
 	{"internal/tracefile/chromejson", nil},
-	{"internal/tracefile/open", nil},
+	{"internal/tracefile/open", []string{"trace"}},
 	{"internal/tracefile/clock", nil},
 	{"internal/explain/kernel", nil},
 	{"internal/explain/layers", nil},

@@ -28,41 +28,46 @@ type Pass struct {
 }
 
 // Passes cuts a trace into forward passes, in time order, and says by which
-// rule. Nested ones keep the outermost: a draft model's step is part of the
-// target's. Without any it gives none, by the rule Uncut.
+// rule. Without any it gives none, by the rule Uncut.
 func Passes(t *Trace) ([]Pass, string) {
-	var forward, profiler []Pass
-	known := map[StringID]*Step{}
+	var c Cutter
 	for i := range t.Spans {
-		s := &t.Spans[i]
-		if s.Cat != UserAnnotation {
-			continue
-		}
-		step, seen := known[s.Name]
-		if !seen {
-			if p, ok := ParseStep(t.Strings.Get(s.Name)); ok {
-				step = &p
-			}
-			known[s.Name] = step
-		}
-		if step == nil {
-			continue
-		}
-		p := Pass{Start: s.Start, End: s.End(), Step: *step, Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))}
-		if step.Mode == "ProfilerStep" {
-			profiler = append(profiler, p)
-		} else {
-			forward = append(forward, p)
+		if s := &t.Spans[i]; s.Cat == UserAnnotation {
+			c.Add(t.Strings.Get(s.Name), Pass{Start: s.Start, End: s.End(), Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))})
 		}
 	}
-	if len(forward) > 0 {
-		return outermost(forward), ByAnnotations
-	}
-	if len(profiler) > 0 {
-		return outermost(profiler), ByProfiler
+	if passes, rule := c.Passes(); rule != Uncut {
+		return passes, rule
 	}
 	if replays := graphPasses(t); len(replays) > 1 {
 		return replays, ByGraphs
+	}
+	return nil, Uncut
+}
+
+// A Cutter finds the forward passes of a process by its annotations. The zero
+// value is ready.
+type Cutter struct{ forward, alone []Pass }
+
+// Add looks at one annotation, whose name says what step it is, if any.
+func (c *Cutter) Add(name string, p Pass) {
+	step, role := stepNamed(name)
+	switch p.Step = step; role {
+	case cuts:
+		c.forward = append(c.forward, p)
+	case cutsAlone:
+		c.alone = append(c.alone, p)
+	}
+}
+
+// Passes gives them in time order, and the rule. Of nested ones the outermost
+// counts: a draft model's step is part of the target's.
+func (c *Cutter) Passes() ([]Pass, string) {
+	if c.forward = outermost(c.forward); len(c.forward) > 0 {
+		return c.forward, ByAnnotations
+	}
+	if c.alone = outermost(c.alone); len(c.alone) > 0 {
+		return c.alone, ByProfiler
 	}
 	return nil, Uncut
 }

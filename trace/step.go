@@ -1,7 +1,8 @@
 package trace
 
 import (
-	"regexp"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,16 @@ type Step struct {
 	Mode   string // as the server names it: EXTEND, DECODE, TARGET_VERIFY, …
 	Batch  int    // requests; -1: not said
 	Tokens int    // new tokens; -1: not said
+	Index  int    // of a denoising step, from 0
+
+	Context, Generation Lengths
 }
+
+// Lengths are sums over the requests of one phase in a step: of the new tokens
+// (Q, attention's queries), of all tokens that these attend to (K, its keys),
+// and of squares and products of both, with which attention's work grows. 0: not
+// said.
+type Lengths struct{ Requests, Q, K, QQ, QK int }
 
 // StepKind is the phase a step belongs to.
 type StepKind uint8
@@ -32,110 +42,101 @@ func (k StepKind) String() string {
 	return [...]string{"other", "prefill", "decode", "mixed", "idle", "denoising"}[min(k, Denoising)]
 }
 
-// The names that servers give their forward passes.
-var (
-	sglangStep   = regexp.MustCompile(`^(?:draft )?step\[([A-Z_]+)((?: [a-z_]+=\d+)*)\]$`)
-	vllmStep     = regexp.MustCompile(`^execute_(?:\d+_)?context_(\d+)\((?:sq)?(\d+)[^)]*\)_generation_(\d+)\((?:sq)?(\d+)[^)]*\)$`)
-	vllmOldStep  = regexp.MustCompile(`^execute_new_(\d+)_cached_(\d+)$`)
-	atomStep     = regexp.MustCompile(`^(prefill|decode)\[bs=(\d+)(?:/\d+)? tok=(\d+)\b.*\]$`)
-	profilerStep = regexp.MustCompile(`^ProfilerStep#?\s*\d+$`)
-	denoiseStep  = regexp.MustCompile(`^denoising_step_\d+_t[\d.e+-]+$`)
-	nvtxStep     = regexp.MustCompile(`^([A-Z_]+) step (\d+)$`)
-)
-
-// ParseStep recognises the name of a forward pass: SGLang's
-// "step[DECODE bs=16]", vLLM's "execute_context_2(6144)_generation_3(3)",
-// ATOM's "decode[bs=4 tok=4 …]", "DECODE step 3", SGLang Diffusion's
-// "denoising_step_0_t1000" and "ProfilerStep#3".
-// Warm-up runs and graph captures are no steps.
+// ParseStep recognises the names that cut a trace into steps, such as SGLang's
+// "step[DECODE bs=16]", vLLM's "execute_context_2(6144)_generation_3(3)" and
+// "ProfilerStep#3". Warm-up runs and graph captures are no steps.
 func ParseStep(name string) (Step, bool) {
-	// Every form but these begins with one of few letters; most annotations
-	// of a trace end here.
-	if name == "" || !strings.ContainsAny(name[:1], "sdepPABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-		return Step{}, false
-	}
-	if m := sglangStep.FindStringSubmatch(name); m != nil {
-		s := Step{Kind: modeKind(m[1]), Mode: m[1], Batch: -1, Tokens: -1}
-		for kv := range strings.FieldsSeq(m[2]) {
-			switch key, val, _ := strings.Cut(kv, "="); key {
-			case "bs":
-				s.Batch = atoi(val)
-			case "toks":
-				s.Tokens = atoi(val)
-			}
-		}
-		if s.Tokens < 0 && s.Kind == Decode {
-			s.Tokens = s.Batch
-		}
-		return s, true
-	}
-	if m := vllmStep.FindStringSubmatch(name); m != nil {
-		ctx, gen := atoi(m[1]), atoi(m[3])
-		s := Step{Mode: "context+generation", Batch: ctx + gen, Tokens: atoi(m[2]) + atoi(m[4])}
-		switch {
-		case ctx > 0 && gen > 0:
-			s.Kind = Mixed
-		case ctx > 0:
-			s.Kind, s.Mode = Prefill, "context"
-		case gen > 0:
-			s.Kind, s.Mode = Decode, "generation"
-		default:
-			s.Kind, s.Mode = IdleStep, "idle"
-		}
-		return s, true
-	}
-	if m := vllmOldStep.FindStringSubmatch(name); m != nil {
-		fresh, cached := atoi(m[1]), atoi(m[2])
-		s := Step{Mode: "new+cached", Batch: fresh + cached, Tokens: -1}
-		switch {
-		case fresh > 0 && cached > 0:
-			s.Kind = Mixed
-		case fresh > 0:
-			s.Kind = Prefill
-		case cached > 0:
-			s.Kind = Decode
-		default:
-			s.Kind = IdleStep
-		}
-		return s, true
-	}
-	if m := atomStep.FindStringSubmatch(name); m != nil {
-		s := Step{Kind: Prefill, Mode: m[1], Batch: atoi(m[2]), Tokens: atoi(m[3])}
-		if m[1] == "decode" {
-			s.Kind = Decode
-		}
-		return s, true
-	}
-	if m := nvtxStep.FindStringSubmatch(name); m != nil && modeKind(m[1]) != OtherStep {
-		return Step{Kind: modeKind(m[1]), Mode: m[1], Batch: -1, Tokens: -1}, true
-	}
-	if denoiseStep.MatchString(name) {
-		return Step{Kind: Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}, true
-	}
-	if profilerStep.MatchString(name) {
-		return Step{Kind: OtherStep, Mode: "ProfilerStep", Batch: -1, Tokens: -1}, true
-	}
-	return Step{}, false
+	s, role := stepNamed(name)
+	return s, role != noStep
 }
 
-func modeKind(mode string) StepKind {
-	switch mode {
-	case "EXTEND", "PREFILL", "SPLIT_PREFILL", "DLLM_EXTEND":
-		return Prefill
-	case "DECODE", "TARGET_VERIFY", "DRAFT_EXTEND", "DRAFT_EXTEND_V2":
-		return Decode
-	case "MIXED":
-		return Mixed
-	case "IDLE":
-		return IdleStep
+func stepNamed(name string) (Step, role) {
+	n, groups := find(name, cutsAlone)
+	if n == nil {
+		return Step{}, noStep
 	}
-	return OtherStep
+	mode, said := "", unsaid
+	for i, group := range n.re.SubexpNames() {
+		switch {
+		case group == "mode":
+			mode = groups[i]
+		case group == "fields":
+			said.setAll("", groups[i])
+		case strings.HasSuffix(group, "_sums"):
+			said.setAll(group[:2], groups[i])
+		default:
+			said.set(group, groups[i])
+		}
+	}
+	return n.step(mode, said), n.role
 }
 
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return -1
+// said are the numbers of a name, in the order of numbers; -1: not said.
+type said [len(numbers)]int
+
+var unsaid = func() (s said) {
+	for i := range s {
+		s[i] = -1
 	}
-	return n
+	return s
+}()
+
+// setAll takes in a list of names with their numbers: "bs=2 toks=7", "sq7sk9".
+// A number alone is of new tokens.
+func (s *said) setAll(phase, list string) {
+	digit := func(r rune) bool { return r >= '0' && r <= '9' }
+	for list != "" {
+		name := list[:max(strings.IndexFunc(list, digit), 0)]
+		value := list[len(name):]
+		list = strings.TrimLeftFunc(value, digit)
+		name = strings.TrimSuffix(strings.TrimPrefix(name, " "), "=")
+		s.set(phase+cmp.Or(name, "sq"), value[:len(value)-len(list)])
+	}
+}
+
+func (s *said) set(number, value string) {
+	if i := slices.Index(numbers[:], number); i >= 0 {
+		if n, err := strconv.Atoi(value); err == nil {
+			s[i] = n
+		}
+	}
+}
+
+// step works out what follows from the mode and the numbers of a name.
+func (n *stepName) step(mode string, said said) Step {
+	lengths := func(s []int) Lengths {
+		return Lengths{max(s[0], 0), max(s[1], 0), max(s[2], 0), max(s[3], 0), max(s[4], 0)}
+	}
+	c, g := said[3:8], said[8:13]
+	s := Step{
+		Kind: n.kind, Mode: cmp.Or(n.mode, mode), Batch: said[0], Tokens: said[1], Index: max(said[2], 0),
+		Context: lengths(c), Generation: lengths(g),
+	}
+	both := c[0] >= 0 && g[0] >= 0
+	switch {
+	case mode != "":
+		s.Kind = modes[mode]
+	case both && c[0] > 0 && g[0] > 0:
+		s.Kind, mode = Mixed, "context+generation"
+	case both && c[0] > 0:
+		s.Kind, mode = Prefill, "context"
+	case both && g[0] > 0:
+		s.Kind, mode = Decode, "generation"
+	case both:
+		s.Kind, mode = IdleStep, "idle"
+	}
+	s.Mode = cmp.Or(s.Mode, mode)
+	switch {
+	case s.Tokens >= 0:
+	case g[1] >= 0:
+		s.Tokens = s.Context.Q + g[1]
+	case c[1] >= 0: // and a token for each request that generates
+		s.Tokens = c[1] + s.Generation.Requests
+	case s.Kind == Decode:
+		s.Tokens = s.Batch
+	}
+	if both && s.Batch < 0 {
+		s.Batch = c[0] + g[0]
+	}
+	return s
 }

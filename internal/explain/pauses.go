@@ -177,7 +177,7 @@ func (r *rank) countUnder(out []under) {
 		switch {
 		case next.Kind == trace.Decode && prefills, next.Kind == trace.Mixed && next.Batch > 1,
 			before.Kind == trace.Decode && next.Kind == trace.Decode && next.Batch > 1 && next.Batch <= before.Batch,
-			next.Kind == trace.Denoising && !strings.HasPrefix(r.t.Strings.Get(r.steps[i+1].name), "denoising_step_0_"):
+			next.Kind == trace.Denoising && next.Index > 0:
 			out[i] = someUnder
 		case next.Kind == trace.Prefill:
 			brought := 0

@@ -8,51 +8,6 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestParseStep holds the names that servers give their forward passes.
-func TestParseStep(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		want trace.Step
-	}{
-		{"step[EXTEND bs=2 toks=14721]", trace.Step{Kind: trace.Prefill, Mode: "EXTEND", Batch: 2, Tokens: 14721}},
-		{"step[DECODE bs=64]", trace.Step{Kind: trace.Decode, Mode: "DECODE", Batch: 64, Tokens: 64}},
-		{"step[MIXED bs=2]", trace.Step{Kind: trace.Mixed, Mode: "MIXED", Batch: 2, Tokens: -1}},
-		{"step[IDLE bs=0]", trace.Step{Kind: trace.IdleStep, Mode: "IDLE", Batch: 0, Tokens: -1}},
-		{"step[TARGET_VERIFY bs=4]", trace.Step{Kind: trace.Decode, Mode: "TARGET_VERIFY", Batch: 4, Tokens: 4}},
-		{"step[DRAFT_EXTEND bs=4]", trace.Step{Kind: trace.Decode, Mode: "DRAFT_EXTEND", Batch: 4, Tokens: 4}},
-		{"step[SPLIT_PREFILL bs=1]", trace.Step{Kind: trace.Prefill, Mode: "SPLIT_PREFILL", Batch: 1, Tokens: -1}},
-		{"step[NEW_MODE bs=1]", trace.Step{Kind: trace.OtherStep, Mode: "NEW_MODE", Batch: 1, Tokens: -1}},
-		{"step[EXTEND bs=2 toks=10 c_sq=10 c_sk=20 c_sqsq=50 c_sqsk=100]", trace.Step{Kind: trace.Prefill, Mode: "EXTEND", Batch: 2, Tokens: 10}},
-		{"step[MIXED bs=5 c=2 g=3 c_sq=10 c_sk=20 c_sqsq=50 c_sqsk=100 g_sq=3 g_sk=9 g_sqsq=3 g_sqsk=9]", trace.Step{Kind: trace.Mixed, Mode: "MIXED", Batch: 5, Tokens: -1}},
-		{"execute_context_2(6144)_generation_3(3)", trace.Step{Kind: trace.Mixed, Mode: "context+generation", Batch: 5, Tokens: 6147}},
-		{"execute_context_2(6144)_generation_0(0)", trace.Step{Kind: trace.Prefill, Mode: "context", Batch: 2, Tokens: 6144}},
-		{"execute_context_0(0)_generation_8(8)", trace.Step{Kind: trace.Decode, Mode: "generation", Batch: 8, Tokens: 8}},
-		{"execute_context_0(0)_generation_0(0)", trace.Step{Kind: trace.IdleStep, Mode: "idle"}},
-		{"execute_6147_context_2(sq6144sk7144sqsq18874368sqsk21946368)_generation_3(sq3sk6144sqsq3sqsk6144)", trace.Step{Kind: trace.Mixed, Mode: "context+generation", Batch: 5, Tokens: 6147}},
-		{"execute_new_2_cached_0", trace.Step{Kind: trace.Prefill, Mode: "new+cached", Batch: 2, Tokens: -1}},
-		{"execute_new_0_cached_7", trace.Step{Kind: trace.Decode, Mode: "new+cached", Batch: 7, Tokens: -1}},
-		{"prefill[bs=2 tok=14721 ctx=[7000, 7721]]", trace.Step{Kind: trace.Prefill, Mode: "prefill", Batch: 2, Tokens: 14721}},
-		{"decode[bs=117/128 tok=117 d=117 spec=3]", trace.Step{Kind: trace.Decode, Mode: "decode", Batch: 117, Tokens: 117}},
-		{"denoising_step_0_t1000", trace.Step{Kind: trace.Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}},
-		{"denoising_step_11_t12.5", trace.Step{Kind: trace.Denoising, Mode: "denoising_step", Batch: -1, Tokens: -1}},
-		{"ProfilerStep#12", trace.Step{Kind: trace.OtherStep, Mode: "ProfilerStep", Batch: -1, Tokens: -1}},
-		{"DECODE step 3", trace.Step{Kind: trace.Decode, Mode: "DECODE", Batch: -1, Tokens: -1}},
-	} {
-		if got, ok := trace.ParseStep(c.name); !ok || got != c.want {
-			t.Errorf("%s: %+v, %v; want %+v", c.name, got, ok, c.want)
-		}
-	}
-	for _, name := range []string{
-		"", "step", "step[", "step[]", "step[decode bs=1]", "step[DECODE bs=x]", "scheduler.run_batch", "scheduler.process_batch_result",
-		"_dummy_run", "capture_128_decode", "nccl:all_reduce", "model.layers.0.mlp", "ProfilerStep", "prefill", "decode[bs=1]",
-		"execute_context_2(6144)", "Optimizer.step#SGD.step", "ERROR step 3",
-	} {
-		if got, ok := trace.ParseStep(name); ok {
-			t.Errorf("%q is no step, got %+v", name, got)
-		}
-	}
-}
-
 // TestFindSteps holds the rules that cut steps and their order.
 func TestFindSteps(t *testing.T) {
 	note := func(y *toy, name string, start, end int64) *toy {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/json"
 	"sort"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -105,11 +104,7 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 		if cat == "" {
 			cat = "none"
 		}
-		var text string
-		if json.Unmarshal([]byte(`"`+cat+`"`), &text) == nil {
-			cat = text
-		}
-		f.Category[cat] += *n
+		f.Category[string(chromejson.Unescape([]byte(cat)))] += *n
 	}
 	for ph, n := range c.phase {
 		if n > 0 {
@@ -121,14 +116,14 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 		}
 	}
 	for _, p := range c.steps {
-		list := p.List()
+		list, _ := p.Passes()
 		if len(list) == 0 {
 			continue
 		}
 		n := f.processes
 		f.processes++
 		for _, s := range list {
-			f.Steps[s.Kind.String()]++
+			f.Steps[s.Step.Kind.String()]++
 		}
 		if n == 0 {
 			f.fewest, f.most = len(list), len(list)

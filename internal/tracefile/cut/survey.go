@@ -2,6 +2,7 @@ package cut
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -14,6 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // survey is what the first reading of a file gathers: enough to decide, for
@@ -21,7 +23,7 @@ import (
 // API call that launches work, not the events.
 type survey struct {
 	head     *set.Head
-	steps    []check.Step
+	steps    []trace.Pass
 	start    int64 // ns, of the earliest span, without the file's base
 	end      int64
 	short    string          // what the file lacks of the window
@@ -103,18 +105,11 @@ func look(ctx context.Context, f set.File, meter merge.Meter, r *redact.Redactor
 		}
 		sv.add(e, lo, hi)
 	}
-	byID := func(a, b link) int {
-		switch {
-		case a.id < b.id:
-			return -1
-		case a.id > b.id:
-			return 1
-		}
-		return 0
-	}
+	byID := func(a, b link) int { return cmp.Compare(a.id, b.id) }
 	slices.SortStableFunc(sv.launches, byID)
 	slices.SortStableFunc(sv.notes, byID)
-	sv.steps, sv.start, sv.end = steps.List(), whole.lo, whole.hi
+	sv.steps, _ = steps.Passes()
+	sv.start, sv.end = whole.lo, whole.hi
 	return sv, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/stepscope/stepscope/trace"
 )
 
 // A Note marks a moment of the trace with a flag on Perfetto's ruler.
@@ -80,13 +82,13 @@ func group(alternatives []string) string {
 	return "(" + strings.Join(alternatives, "|") + ")"
 }
 
-// stepsSQL selects the forward steps of every rank: SGLang's step[…], vLLM's execute_…, ATOM's prefill[…] and
-// decode[…], PyTorch's ProfilerStep#. The copies on the GPU rows are left out, as those rows are pinned already. The
-// rank is the name of the process, or of the group that holds the row where a trace has no processes.
-const stepsSQL = `select s.ts,s.dur,s.name,coalesce(p.name,up.name,k.name,'?') rank from slice s join track k on k.id=s.track_id ` +
+// stepsSQL selects the steps of every rank, and what the servers mark around them. The copies on the GPU rows are left
+// out, as those rows are pinned already. The rank is the name of the process, or of the group that holds the row where
+// a trace has no processes.
+var stepsSQL = `select s.ts,s.dur,s.name,coalesce(p.name,up.name,k.name,'?') rank from slice s join track k on k.id=s.track_id ` +
 	`left join track up on up.id=k.parent_id left join thread_track a on a.id=k.id left join thread t using(utid) ` +
 	`left join process_track b on b.id=k.id left join process p on p.upid=ifnull(t.upid,b.upid) ` +
-	`where (s.name glob 'step[[]*' or s.name glob 'execute_[0-9c]*' or s.name glob 'prefill[[]*' or s.name glob 'decode[[]*' or s.name glob 'ProfilerStep#*') ` +
+	`where (s.name glob '` + strings.Join(trace.StepGlobs(), `' or s.name glob '`) + `') ` +
 	`and ifnull(s.category,'')!='gpu_user_annotation'`
 
 // shorten cuts a note to one line of maxNote characters.

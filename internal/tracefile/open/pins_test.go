@@ -144,7 +144,16 @@ func TestStepsSQL(t *testing.T) {
 			(4, 20, 5, 'ProfilerStep#3', 'user_annotation', 3),
 			(5, 30, 5, 'execute_context_2(6144)_generation_3(3)', null, 5),
 			(6, 40, 5, 'execute_model', 'user_annotation', 1),
-			(7, 50, 5, 'decode[bs=117/128 tok=117]', 'user_annotation', 1);`); err != nil {
+			(7, 50, 5, 'decode[bs=117/128 tok=117]', 'user_annotation', 1),
+			(8, 60, 5, '[Executor] _forward_step 12: 1 ctx reqs, 2 ctx tokens, 3 gen reqs', 'user_annotation', 1),
+			(9, 70, 5, 'step[DRAFT_LOOP raw_bs=3 bs=4 topk=1]', 'user_annotation', 1),
+			(10, 80, 5, 'draft step[DECODE bs=1]', 'user_annotation', 1),
+			(11, 90, 5, 'execute_new_2_cached_0', 'user_annotation', 1),
+			(12, 100, 5, 'denoising_step_0_t1000', 'user_annotation', 1),
+			(13, 110, 5, 'STAGE DenoisingStage', 'user_annotation', 1),
+			(14, 120, 5, 'scheduler.run_batch', 'user_annotation', 1),
+			(15, 130, 5, 'DECODE step 3', 'user_annotation', 1),
+			(16, 140, 5, 'schedule', 'user_annotation', 1);`); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := db.Query("select ts, name, rank from (" + stepsSQL + ") order by ts")
@@ -166,6 +175,14 @@ func TestStepsSQL(t *testing.T) {
 		"20 ProfilerStep#3 of [TP00] 83",
 		"30 execute_context_2(6144)_generation_3(3) of TP01",
 		"50 decode[bs=117/128 tok=117] of [TP00] 83",
+		"60 [Executor] _forward_step 12: 1 ctx reqs, 2 ctx tokens, 3 gen reqs of [TP00] 83",
+		"70 step[DRAFT_LOOP raw_bs=3 bs=4 topk=1] of [TP00] 83",
+		"80 draft step[DECODE bs=1] of [TP00] 83",
+		"90 execute_new_2_cached_0 of [TP00] 83",
+		"100 denoising_step_0_t1000 of [TP00] 83",
+		"110 STAGE DenoisingStage of [TP00] 83",
+		"120 scheduler.run_batch of [TP00] 83",
+		"130 DECODE step 3 of [TP00] 83",
 	}
 	if err := rows.Err(); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %q (%v)\nwant %q", got, err, want)

@@ -29,35 +29,27 @@ func formsOf(k kind, keep bool, list ...string) *forms {
 
 func (f *forms) rule(r *Redactor, s string) string {
 	switch {
-	case f == notes && knownStep(s), f.re.MatchString(s), f.keep && r.opt.KeepNames:
+	case f == notes && trace.StepNameStays(s), f.re.MatchString(s), f.keep && r.opt.KeepNames:
 		return r.clean(s)
 	}
 	return r.instead(f.other, s)
 }
 
-// notes are the annotations of servers, libraries and layers.
+// notes are the annotations of servers, libraries and layers, besides those that
+// the table of steps has.
 var notes = formsOf(annotation, true,
 	`(?:nccl|gloo|c10d|mpi|ucc|xccl):[a-z_0-9]+`,                                          // of PyTorch's collectives
 	`(?:NCCL|CCCL|cuBLAS|cuDNN|cuFFT|cuSPARSE|TensorRT|NVSHMEM|UCX):[A-Za-z_][\w:]{0,60}`, // NVTX ranges of NVIDIA's libraries
 	modulePath+`(?: in=\[[\d, \[\]]*\])?`,                                                 // and of SGLang's NVTX hooks
 	`\{'Module': '`+modulePath+`'(?:, '(?:TrainableParams|Inputs|StaticParams)': [\[\]{}()\w', :.]*)*\}`,
-	`stage_[a-z_]+_stage(?:_primary)?|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step`, // its diffusion
+	`denoising_loop|predict_noise|scheduler_step`, // its diffusion
 	// vLLM: one word of a program, since what follows "core: " may be anyone's text.
 	`(?:gpu_model_runner|cpu_model_runner|gpu_worker|scheduler?|core|worker|sampler|eagle|draft|engine|llm_engine step): [a-z]+(?:_[a-z]+)*`,
-	`(?:scheduler|tp_worker|model_runner|engine|tokenizer_manager)\.[a-z_]{1,40}`,
+	`(?:tp_worker|model_runner|engine|tokenizer_manager)\.[a-z_]{1,40}`,
 	`run_batch|forward|forward_extend|forward_decode|sample|schedule|recv_requests|process_input_requests|process_batch_result|get_next_batch_to_run|execute_model|prefill|decode`,
 	`Optimizer\.(?:step|zero_grad)#\w+\.\w+|enumerate\(DataLoader\)#\w+\.\w+|(?:DistributedDataParallel|FullyShardedDataParallel)\.[a-z_]+`,
 	`## Call CompiledFxGraph \w+ ##|Torch-Compiled Region: [\d/]+|TorchDynamo Cache Lookup|Pregraph bytecode|PyTorch Profiler \(\d+\)`,
 )
-
-// stepWords is what a step's name may hold besides the words that make it one.
-var stepWords = regexp.MustCompile(`^[A-Za-z_ ]*(?:#?\s*\d+|\[[A-Za-z_]*(?: ?[a-z_]+=[\d./]+)*\]|[\d_a-z(),]*)$`)
-
-// knownStep tells the names of forward passes, which carry numbers alone.
-func knownStep(s string) bool {
-	_, ok := trace.ParseStep(s)
-	return ok && stepWords.MatchString(s)
-}
 
 // ops are operators: names out of a library, without blanks but for few.
 var ops = formsOf(operator, false,

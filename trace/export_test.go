@@ -1,0 +1,26 @@
+package trace
+
+// StepForms counts the forms in the table of names.
+var StepForms = len(stepNames)
+
+// StepForm tries all forms on a name, without the gate, and gives the first
+// that fits: its number, its glob and what it is for; -1: none.
+func StepForm(name string) (form int, glob, use string) {
+	for i, n := range stepNames {
+		if n.re.MatchString(name) {
+			return i, n.glob, [...]string{"", "around steps", "; if no other name cuts", ""}[n.role]
+		}
+	}
+	return -1, "", ""
+}
+
+// StepGate is the number of the form that a name has by the gate; -1: none.
+func StepGate(name string) int {
+	n, _ := find(name, around)
+	for i := range stepNames {
+		if n == &stepNames[i] {
+			return i
+		}
+	}
+	return -1
+}

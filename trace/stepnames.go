@@ -1,0 +1,139 @@
+package trace
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// All that is known of the names of steps stands in this table: reading them,
+// cutting steps, redacting traces and pinning rows for Perfetto work from it.
+// docs/formats/steps.md shows each row by examples, which the test reads.
+
+// A stepName is one form of the names by which servers mark their forward
+// passes and what goes on around them.
+type stepName struct {
+	// glob takes every name of the form, and few others: in SQLite, in Perfetto,
+	// and by its beginning as the gate that most names fail at once.
+	glob string
+	// pattern is of the whole name. Its groups are called after what they hold:
+	// one of numbers, the mode, fields (a list of NUMBER=VALUE), or the sums of
+	// a phase.
+	pattern string
+	role    role
+	kind    StepKind // unless the mode, or the requests of both phases, tell
+	mode    string   // unless a group holds it
+	stays   string   // pattern of the names that a redacted trace may show
+
+	re, plain *regexp.Regexp // of pattern and stays
+	prefix    string         // of the glob
+}
+
+// role is what annotations of a name do for cutting a trace into steps.
+type role uint8
+
+const (
+	noStep    role = iota
+	around         // spans around forward passes, or between them
+	cutsAlone      // steps of a trace that has no others
+	cuts
+)
+
+const (
+	every  = `.*`
+	fields = `(?P<fields>(?: [a-z_]+=\d+)*)`
+	sums   = `\d+|(?:[a-z]+\d+)+`
+	atom   = `\[bs=(?P<bs>\d+)(?:/\d+)? tok=(?P<toks>\d+)\b.*\]`
+	// Of ATOM's names those with numbers alone stay, and with lists of them, which
+	// may be cut short.
+	atomPlain = `[a-z]+\[bs=[\d/]+ tok=\d+(?: [a-z_]+=(?:[\d./]+|\[[\d, ]*\](?:\.\.\.\+\d+)?))*\]`
+)
+
+// stepNames are tried in this order.
+var stepNames = []stepName{
+	// SGLang's model runner. The bs of the graph of a draft loop is padded.
+	{glob: "step[[]DRAFT_LOOP raw*", pattern: `step\[(?P<mode>DRAFT_LOOP) raw_bs=(?P<bs>\d+)(?: [a-z_]+=\d+)*\]`, role: cuts, stays: every},
+	{glob: "step[[]*", pattern: `step\[(?P<mode>[A-Z_][A-Z_0-9]*)` + fields + `\]`, role: cuts, stays: every},
+	{glob: "draft step[[]*", pattern: `draft step\[(?P<mode>[A-Z_][A-Z_0-9]*)` + fields + `\]`, role: cuts, stays: every},
+	// SGLang's scheduler, and the stages and steps of its diffusion.
+	{glob: "scheduler.*", pattern: `scheduler\.[a-z_]{1,40}`, role: around, stays: every},
+	{glob: "STAGE *", pattern: `STAGE \w*[Ss]tage\w*`, role: around, stays: every},
+	{glob: "stage_*", pattern: `stage_\w*[Ss]tage\w*`, role: around, stays: every},
+	{glob: "denoising_step_[0-9]*", pattern: `denoising_step_(?P<index>\d+)_t[\d.e+-]+`, role: cuts, kind: Denoising, mode: "denoising_step", stays: every},
+	// vLLM, with all sums if it is asked for details; and as of 2025-08.
+	{glob: "execute_[0-9c]*", pattern: `execute_(?:\d+_)?context_(?P<c>\d+)\((?P<c_sums>` + sums + `)\)_generation_(?P<g>\d+)\((?P<g_sums>` + sums + `)\)`, role: cuts, stays: every},
+	{glob: "execute_new_[0-9]*", pattern: `execute_new_(?P<c>\d+)_cached_(?P<g>\d+)`, role: cuts, mode: "new+cached", stays: every},
+	// TensorRT-LLM's PyTorch backend.
+	{glob: "[[]Executor] _forward_step*", pattern: `\[Executor\] _forward_step(?: \d+)?: (?P<c>\d+) ctx reqs, (?:(?P<c_sq>\d+) ctx tokens, )?(?P<g>\d+) gen reqs`, role: cuts, stays: every},
+	// ATOM.
+	{glob: "prefill[[]*", pattern: `prefill` + atom, role: cuts, kind: Prefill, mode: "prefill", stays: atomPlain},
+	{glob: "decode[[]*", pattern: `decode` + atom, role: cuts, kind: Decode, mode: "decode", stays: atomPlain},
+	// Ranges of NVTX that say no more than a mode.
+	{glob: "[A-Z][A-Z]* step [0-9]*", pattern: `(?P<mode>` + strings.Join(slices.Sorted(maps.Keys(modes)), "|") + `) step \d+`, role: cuts, stays: every},
+	// PyTorch's profiler with a schedule.
+	{glob: "ProfilerStep*", pattern: `ProfilerStep#?\s*\d+`, role: cutsAlone, mode: "ProfilerStep", stays: every},
+}
+
+// modes are SGLang's. A pass of a draft model, or one that verifies its tokens,
+// is a part of decoding.
+var modes = map[string]StepKind{
+	"EXTEND": Prefill, "PREFILL": Prefill, "SPLIT_PREFILL": Prefill, "DLLM_EXTEND": Prefill,
+	"DECODE": Decode, "TARGET_VERIFY": Decode, "VERIFY": Decode,
+	"DRAFT": Decode, "DRAFT_LOOP": Decode, "DRAFT_EXTEND": Decode, "DRAFT_EXTEND_V2": Decode,
+	"MIXED": Mixed,
+	"IDLE":  IdleStep,
+}
+
+// numbers are what groups and fields are called: requests, new tokens, the
+// index of a denoising step; of context (c) and generation (g) requests and the
+// sums of Lengths.
+var numbers = [...]string{"bs", "toks", "index", "c", "c_sq", "c_sk", "c_sqsq", "c_sqsk", "g", "g_sq", "g_sk", "g_sqsq", "g_sqsk"}
+
+// gate has, by the first letter of a name, the forms that it may have: a trace
+// has millions of names, few of them steps.
+var gate = func() (gate [256][]*stepName) {
+	literal, first := regexp.MustCompile(`^(?:\[\[\]|[^*[])*`), regexp.MustCompile(`^(?:\[.[^\]]*\]|.)`)
+	for i := range stepNames {
+		n := &stepNames[i]
+		n.re, n.plain = regexp.MustCompile(`^(?:`+n.pattern+`)$`), regexp.MustCompile(`^(?:`+n.stays+`)$`)
+		n.prefix = strings.ReplaceAll(literal.FindString(n.glob), "[[]", "[")
+		for c := range 128 {
+			if ok, _ := path.Match(first.FindString(n.glob), string(rune(c))); ok {
+				gate[c] = append(gate[c], n)
+			}
+		}
+	}
+	return gate
+}()
+
+// find gives the form of a name and what its groups hold; nil: it has none.
+func find(name string, least role) (*stepName, []string) {
+	if name == "" {
+		return nil, nil
+	}
+	for _, n := range gate[name[0]] {
+		if n.role >= least && strings.HasPrefix(name, n.prefix) {
+			if m := n.re.FindStringSubmatch(name); m != nil {
+				return n, m
+			}
+		}
+	}
+	return nil, nil
+}
+
+// StepNameStays tells the names of steps and of what goes on around them that
+// say nothing of the server's users.
+func StepNameStays(name string) bool {
+	n, _ := find(name, around)
+	return n != nil && n.plain.MatchString(name)
+}
+
+// StepGlobs are patterns for SQLite's GLOB of all names in the table.
+func StepGlobs() (globs []string) {
+	for i := range stepNames {
+		globs = append(globs, stepNames[i].glob)
+	}
+	return slices.Compact(globs)
+}
