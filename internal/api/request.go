@@ -15,13 +15,14 @@ import (
 
 // Reasons for which an engine refuses, wrapped or not; each has its HTTP status.
 var (
-	ErrQueueFull      = errors.New("the request queue is full")                                   // 503, Retry-After
-	ErrUnavailable    = errors.New("the engine is shutting down")                                 // 503
-	ErrTooLong        = errors.New("the request does not fit")                                    // 400
-	ErrInvalid        = errors.New("the request is invalid")                                      // 400
-	ErrNotIdle        = errors.New("requests are running")                                        // flush: 400
-	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.") // 409, SGLang's text
-	ErrProfileIdle    = errors.New("Profiling is not in progress. Call /start_profile first.")    // 409, SGLang's text
+	ErrQueueFull      = errors.New("the request queue is full")                                                                 // 503, Retry-After
+	ErrUnavailable    = errors.New("the engine is shutting down")                                                               // 503
+	ErrTooLong        = errors.New("the request does not fit")                                                                  // 400
+	ErrInvalid        = errors.New("the request is invalid")                                                                    // 400
+	ErrPriority       = errors.New("Using priority is disabled for this server. Please send a new request without a priority.") // 503, SGLang's text
+	ErrNotIdle        = errors.New("requests are running")                                                                      // flush: 400
+	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.")                               // 409, SGLang's text
+	ErrProfileIdle    = errors.New("Profiling is not in progress. Call /start_profile first.")                                  // 409, SGLang's text
 )
 
 // Request is one sequence to generate.
@@ -34,7 +35,7 @@ type Request struct {
 	LogprobStart  int        // first prompt position whose log probability is wanted; -1: output only
 	DPRank        int        // -1: the engine chooses
 	Bootstrap     *Bootstrap // of an engine that shares the work; nil: as if there were another
-	Priority      *int       // nil: none
+	Priority      *int       // nil: none; what it means the engine's options say
 	Probe         bool       // a health check: not counted, not logged
 }
 

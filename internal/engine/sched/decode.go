@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -60,22 +59,27 @@ func (s *Scheduler) makeRoom() {
 			}
 			return len(b.Input) - len(a.Input)
 		})
-		remove(&s.running, worst)
-		kept := s.keep(worst)
-		s.letGo(worst)
-		worst.retractions++
-		s.meter.retract(worst)
-		if kept {
+		if s.retract(worst) {
 			s.away.retracted = append(s.away.retracted, worst)
 		} else {
 			s.waiting = append(s.waiting, worst)
 		}
 		back++
 	}
-	for _, list := range [][]*seq{s.waiting, s.away.retracted} {
-		slices.SortFunc(list, func(a, b *seq) int { return cmp.Compare(a.arrival, b.arrival) })
-	}
+	slices.SortFunc(s.waiting, byRank)
+	slices.SortFunc(s.away.retracted, byRank)
 	s.ratio.retracted(s.running)
+}
+
+// retract takes a running sequence's blocks away, and tells whether what they held is set
+// aside.
+func (s *Scheduler) retract(q *seq) (kept bool) {
+	remove(&s.running, q)
+	kept = s.keep(q)
+	s.letGo(q)
+	q.retractions++
+	s.meter.retract(q)
+	return kept
 }
 
 // absorb takes what the step computed: it samples, tells the requests, and lets

@@ -82,9 +82,9 @@ func (s *Scheduler) arrive(q *seq) {
 		q.table.Pinned, q.moving = true, true
 		q.Send.Expect(func() { s.Do(func() { s.opened(q) }) }, func(err error) { s.Do(func() { s.sent(q, err) }) })
 	case q.Recv != nil:
-		s.away.prealloc = append(s.away.prealloc, q)
-	default:
-		s.waiting = append(s.waiting, q)
+		enqueue(&s.away.prealloc, q)
+	case !s.overfull(q):
+		enqueue(&s.waiting, q)
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *Scheduler) arrive(q *seq) {
 func (s *Scheduler) opened(q *seq) {
 	if i := slices.Index(s.away.bootstrap, q); i >= 0 {
 		s.away.bootstrap = slices.Delete(s.away.bootstrap, i, i+1)
-		s.waiting = append(s.waiting, q)
+		enqueue(&s.waiting, q)
 	}
 }
 

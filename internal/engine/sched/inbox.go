@@ -21,11 +21,13 @@ func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	switch {
 	case s.stopped:
 		return nil, api.ErrUnavailable
-	case s.opt.MaxQueued > 0 && s.queued >= s.opt.MaxQueued:
+	case s.opt.Priority.Refuse && !s.opt.Priority.Enabled && r.Priority != nil:
+		return nil, api.ErrPriority
+	case s.opt.MaxQueued > 0 && s.queued >= s.opt.MaxQueued && !s.opt.Priority.Enabled:
 		return nil, api.ErrQueueFull
 	}
 	s.arrival++
-	q.arrival = s.arrival
+	q.arrival, q.rank = s.arrival, s.opt.Priority.rank(&r.Request)
 	s.queued++
 	s.adds = append(s.adds, q)
 	s.busyNow()

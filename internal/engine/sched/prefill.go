@@ -36,33 +36,48 @@ type admission struct {
 }
 
 // planPrefill fills the batch with prompts: first the one that was cut, then
-// waiting ones in the order of arrival until one does not fit.
+// waiting ones in their order until one does not fit.
 func (s *Scheduler) planPrefill() {
 	a := admission{tokens: s.opt.MaxPrefill, rows: max(1, maxLogits/max(s.opt.Vocab, 1))}
 	if s.opt.ChunkedPrefill > 0 {
 		a.tokens = min(a.tokens, s.opt.ChunkedPrefill)
 	}
 	for _, q := range s.running {
-		a.reserve += int(float64(min(q.left(), maxReserve)) * s.ratio.now)
+		a.reserve += s.counted(q)
 	}
 	if q := s.chunked; q != nil {
 		s.chunked = nil
 		a.reserve += q.reserve()
 		s.addPart(q, &a, part{seq: q})
 	}
-	for len(s.waiting) > 0 && s.chunked == nil && len(s.running)+len(s.acts) < s.opt.MaxRunning {
-		if !s.admit(s.waiting[0], &a) {
+	var preempted []*seq
+	for len(s.waiting) > 0 && s.chunked == nil {
+		q := s.waiting[0]
+		if got, crowded := s.admit(q, &a); !got && !(crowded && s.preempt(q, &a, &preempted)) {
 			break
 		}
 		s.waiting = slices.Delete(s.waiting, 0, 1)
 	}
+	if len(preempted) > 0 {
+		s.waiting = append(s.waiting, preempted...)
+		slices.SortFunc(s.waiting, byRank)
+	}
+}
+
+// counted is how many tokens to come of a running sequence are counted on.
+func (s *Scheduler) counted(q *seq) int {
+	return int(float64(min(q.left(), maxReserve)) * s.ratio.now)
 }
 
 // admit adds a waiting sequence to the batch if there is room for it. All blocks
 // of its prompt are taken at once, so that a prompt that is cut can always go on.
-func (s *Scheduler) admit(q *seq, a *admission) bool {
+// crowded: it would fit if less were running.
+func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	if a.tokens <= 0 || a.rows <= 0 {
-		return false
+		return false, false
+	}
+	if len(s.running)+len(s.acts) >= s.opt.MaxRunning {
+		return false, true
 	}
 	alone := len(s.acts) == 0 && len(s.running) == 0
 	hit := s.cache.Acquire(&q.table, q.tokens, q.lookup())
@@ -70,7 +85,7 @@ func (s *Scheduler) admit(q *seq, a *admission) bool {
 	// Prompts that may not be cut wait for a batch with room for all of them.
 	if s.opt.ChunkedPrefill <= 0 && q.scored && fresh > a.tokens && len(s.acts) > 0 {
 		s.cache.Release(&q.table)
-		return false
+		return false, false
 	}
 	come := q.reserve()
 	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
@@ -78,7 +93,7 @@ func (s *Scheduler) admit(q *seq, a *admission) bool {
 	// checked: no reserve is needed for it to end.
 	if !alone && !s.cache.Fits(need+kvcache.Blocks(a.reserve+come)) || !s.cache.Grow(&q.table, len(q.tokens)) {
 		s.cache.Release(&q.table)
-		return false
+		return false, true
 	}
 	q.computed = hit
 	if q.cached < 0 {
@@ -86,7 +101,7 @@ func (s *Scheduler) admit(q *seq, a *admission) bool {
 	}
 	a.reserve += come
 	s.addPart(q, a, part{seq: q, hit: hit})
-	return true
+	return true, false
 }
 
 // reserve is how many tokens to come are counted on; on a prefill server none is.

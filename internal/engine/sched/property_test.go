@@ -75,6 +75,7 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 			MaxRunning:     1 + rng.IntN(20),
 			// Far too hopeful, so that sequences must be retracted.
 			Conservativeness: []float64{1, 0.01}[rng.IntN(2)],
+			Priority:         Priority{Enabled: rng.IntN(3) == 0, Threshold: 5},
 		}
 		t.Run(fmt.Sprintf("%d/%+v", seed, opt), func(t *testing.T) {
 			f := newFake(t, 6+rng.IntN(12))
@@ -82,6 +83,9 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 40 {
 				r := randomRequest(rng, s.Capacity())
+				if rng.IntN(2) == 0 {
+					r.Priority = p(rng.IntN(20))
+				}
 				leave := 0 // after so many events
 				if rng.IntN(5) == 0 {
 					leave = 1 + rng.IntN(5)
@@ -134,8 +138,8 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 
 // checkBlocks holds the cache against all sequences, and the queue's order.
 func (s *Scheduler) checkBlocks() error {
-	if !slices.IsSortedFunc(s.waiting, func(a, b *seq) int { return int(a.arrival) - int(b.arrival) }) {
-		return errors.New("the queue is not in the order of arrival")
+	if !slices.IsSortedFunc(s.waiting, byRank) {
+		return errors.New("the queue is not in the order of priority and arrival")
 	}
 	var tables []*kvcache.Table
 	for _, q := range slices.Concat(s.running, s.waiting) {

@@ -83,6 +83,7 @@ type Options struct {
 	MaxPrefill     int // new tokens of one prefill batch unless a single prompt has more; default 16384
 	MaxRunning     int // sequences that run at once; default 64
 	MaxQueued      int // requests that wait; 0: no limit
+	Priority       Priority
 	Vocab          int
 	// Conservativeness scales how much of the tokens still to come is reserved for
 	// running sequences when new ones are admitted (--schedule-conservativeness);
@@ -118,7 +119,7 @@ type Scheduler struct {
 
 	cache   *kvcache.Cache
 	sampler sample.Sampler
-	waiting []*seq // by arrival
+	waiting []*seq // by rank, then by arrival
 	running []*seq // decode together
 	chunked *seq   // admitted, its prompt not yet computed to the end
 	away    away   // wait for another server

@@ -23,6 +23,7 @@ type Request struct {
 type seq struct {
 	*Request
 	arrival     uint64
+	rank        int // see Priority; equal ones go by arrival
 	state       *sample.State
 	tokens      []int32 // the input, then what was generated
 	table       kvcache.Table

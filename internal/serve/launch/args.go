@@ -34,6 +34,10 @@ type ModelArgs struct {
 	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" help:"Most prompt tokens of one prefill step; -1: prompts are not cut." json:"chunked_prefill_size"`
 	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" help:"Most prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
 	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher: fewer requests are admitted, fewer retracted." json:"schedule_conservativeness"`
+	Priority           bool    `name:"enable-priority-scheduling" help:"Requests with higher priorities first; without it priorities are ignored." json:"enable_priority_scheduling"`
+	AbortOnPriority    bool    `name:"abort-on-priority-when-disabled" help:"Without priority scheduling, refuse requests that bring a priority." json:"abort_on_priority_when_disabled"`
+	LowFirst           bool    `name:"schedule-low-priority-values-first" help:"Lower values are higher priorities." json:"schedule_low_priority_values_first"`
+	Preemption         int     `name:"priority-scheduling-preemption-threshold" default:"10" help:"Running requests make room for one whose priority is higher by more." json:"priority_scheduling_preemption_threshold"`
 	DisableRadix       bool    `name:"disable-radix-cache" help:"No prefix is shared between requests." json:"disable_radix_cache"`
 	LoadBalance        string  `name:"load-balance-method" enum:"round_robin,shortest_queue,total_tokens" default:"round_robin" help:"How requests are spread over data-parallel ranks: round_robin, shortest_queue, total_tokens." json:"load_balance_method"`
 
@@ -97,6 +101,7 @@ func (a *ModelArgs) scheduler(decodeInterval int) sched.Options {
 	return sched.Options{
 		DisableRadix: a.DisableRadix, ChunkedPrefill: a.ChunkedPrefill, MaxPrefill: a.MaxPrefillTokens, MaxRunning: a.MaxRunningRequests,
 		MaxQueued: a.MaxQueuedRequests, Conservativeness: a.Conservativeness, Graphs: !a.DisableGraph, DecodeInterval: decodeInterval,
+		Priority: sched.Priority{Enabled: a.Priority, LowFirst: a.LowFirst, Threshold: a.Preemption, Refuse: a.AbortOnPriority},
 	}
 }
 
@@ -131,6 +136,6 @@ func (a *ModelArgs) Map() map[string]any {
 func DefaultArgs(path string) ModelArgs {
 	return ModelArgs{
 		ModelPath: path, LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1, MaxRunningRequests: 64,
-		MaxQueuedRequests: 1024, ChunkedPrefill: 2048, MaxPrefillTokens: 16384, Conservativeness: 1, LoadBalance: "round_robin",
+		MaxQueuedRequests: 1024, ChunkedPrefill: 2048, MaxPrefillTokens: 16384, Conservativeness: 1, LoadBalance: "round_robin", Preemption: 10,
 	}
 }

@@ -58,6 +58,21 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// TestPriority: without priority scheduling a priority is ignored, or refused where the
+// server is told to, in SGLang's words.
+func TestPriority(t *testing.T) {
+	for refuse, want := range map[bool]string{
+		false: `200 "completion_tokens":1`,
+		true:  `503 {"object":"error","message":"Using priority is disabled for this server. Please send a new request without a priority.","type":"ServiceUnavailableError","param":null,"code":503}`,
+	} {
+		_, url := serveHTTP(t, func(a *launch.ModelArgs) { a.AbortOnPriority = refuse })
+		status, text := post(t, url+"/v1/completions", `{"prompt":"a","max_tokens":1,"priority":0}`)
+		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want[:4]) || !strings.Contains(got, want[4:]) {
+			t.Errorf("refuse %v: %s, want %s", refuse, got, want)
+		}
+	}
+}
+
 // serveHTTP is a server in front of real ranks.
 func serveHTTP(t *testing.T, change func(*launch.ModelArgs)) (*launch.Engine, string) {
 	t.Helper()

@@ -47,6 +47,8 @@ func asAPI(err error) *apiError {
 		return unavailable(err.Error())
 	case errors.Is(err, api.ErrTooLong), errors.Is(err, api.ErrInvalid):
 		return badRequest(err.Error())
+	case errors.Is(err, api.ErrPriority): // no other time will do
+		return &apiError{status: http.StatusServiceUnavailable, message: err.Error()}
 	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
 		return &apiError{status: http.StatusConflict, message: err.Error()}
 	}
