@@ -37,7 +37,7 @@ var arrows = []struct {
 	{"internal/measure/experiment", []string{
 		"internal/api/client", "internal/capture/torch", "internal/measure/load", "internal/runs", "internal/measure/workload", "internal/api/wire", "bench", "trace",
 	}},
-	{"internal/explain/waits", []string{"internal/base/metric", "bench", "trace"}},
+	{"internal/explain/waits", []string{"internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/measure/batch", []string{
 		"internal/base/columns",
 		"internal/api", "internal/api/client", "internal/measure/workload", "internal/engine", "internal/engine/model", "internal/engine/sample", "internal/engine/sched",
@@ -47,8 +47,8 @@ var arrows = []struct {
 		"internal/api", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 	}},
-	{"internal/serve/route", []string{"internal/serve/server", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/serve/route", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
+	{"internal/capture/torch", []string{"internal/api", "internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set"}},
 	{"internal/api/client", []string{"internal/api/wire"}},

@@ -23,7 +23,7 @@ var wings = [][]struct {
 	},
 	{
 		{"engine", "tracefile api base"},
-		{"explain", "tracefile trace bench base"},
+		{"explain", "tracefile api trace bench base"},
 		{"capture", "tracefile api trace base"},
 	},
 	{

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -74,7 +74,7 @@ func (c *analyzeCmd) systems(e *env, all []explained) (out []systemOf, err error
 func (c *analyzeCmd) together(e *env, all []explained, window string) (*explain.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
-		if i := slices.Index([]string{torch.Prefill, torch.Decode}, x.Role); i >= 0 && x.side != nil {
+		if i := slices.Index([]string{api.Prefill, api.Decode}, x.Role); i >= 0 && x.side != nil {
 			sides[i] = append(sides[i], x.side)
 		}
 	}

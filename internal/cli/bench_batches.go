@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -46,7 +47,7 @@ func windowName(c batch.Case) string {
 func firstRank(stage string) runs.File {
 	r := trace.NoRank
 	r.TP = 0
-	return runs.File{Rank: runs.At(r), Stage: map[string]string{batch.Prefill: "EXTEND", batch.Decode: "DECODE"}[stage]}
+	return runs.File{Rank: runs.At(r), Stage: api.StageName(stage)}
 }
 
 // batch is the result for a run. It has no batch size: the requests are of all

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/load"
@@ -242,9 +243,9 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 	if !f.PDSeparated {
 		return []torch.Target{{URL: base, Header: header}}
 	}
-	role, urls := torch.Prefill, f.ProfilePrefillURL
+	role, urls := api.Prefill, f.ProfilePrefillURL
 	if len(urls) == 0 {
-		role, urls = torch.Decode, f.ProfileDecodeURL
+		role, urls = api.Decode, f.ProfileDecodeURL
 	}
 	var out []torch.Target
 	for _, u := range urls {

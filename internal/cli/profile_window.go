@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
@@ -38,7 +39,7 @@ func (c *profileCmd) targets(header http.Header) (out []torch.Target, err error)
 	for _, group := range []struct {
 		role string
 		urls []string
-	}{{"", c.URL}, {torch.Prefill, c.PrefillURL}, {torch.Decode, c.DecodeURL}} {
+	}{{"", c.URL}, {api.Prefill, c.PrefillURL}, {api.Decode, c.DecodeURL}} {
 		for _, url := range group.urls {
 			t := torch.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
 			if m := targetName.FindStringSubmatch(url); m != nil {

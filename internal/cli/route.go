@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/route"
 )
@@ -176,7 +177,7 @@ func (c *routeCmd) options() (o route.Options, err error) {
 		return o, err
 	}
 	for _, url := range c.Decode {
-		o.Workers = append(o.Workers, route.Backend{URL: url, Role: route.Decode})
+		o.Workers = append(o.Workers, route.Backend{URL: url, Role: api.Decode})
 	}
 	return o, nil
 }
@@ -189,7 +190,7 @@ func appendPrefill(out []route.Backend, values []string) ([]route.Backend, error
 		port, err := strconv.Atoi(v)
 		switch {
 		case err != nil && !strings.EqualFold(v, "none"):
-			out, url = append(out, route.Backend{URL: v, Role: route.Prefill}), true
+			out, url = append(out, route.Backend{URL: v, Role: api.Prefill}), true
 			continue
 		case !url:
 			return nil, fmt.Errorf("--prefill %s: give the URL before the port of its bootstrap server", v)

@@ -217,10 +217,8 @@ func (w *window) suffix(sep string) string {
 	switch {
 	case !w.s.req.ByStage:
 		return ""
-	case !w.s.req.StageNames:
-		return sep + w.stage.String()
-	case w.stage == model.Extend:
-		return sep + api.Prefill
+	case w.s.req.StageNames:
+		return sep + api.Stage(w.stage.String())
 	}
-	return sep + api.Decode
+	return sep + w.stage.String()
 }

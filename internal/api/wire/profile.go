@@ -1,13 +1,15 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/stepscope/stepscope/internal/api"
+)
 
 // Texts of the profile routes, as SGLang writes them.
 const (
 	ProfileStarted = "Start profiling.\n"
 	ProfileStopped = "Stop profiling. This will take some time.\n"
-	ProfileBusy    = "Profiling is already in progress. Call /stop_profile first."
-	ProfileIdle    = "Profiling is not in progress. Call /start_profile first."
 )
 
 // ProfileRequest is the body of /start_profile. Nil pointers and slices stand for
@@ -50,7 +52,7 @@ func (r *ProfileRequest) UnmarshalJSON(data []byte) error {
 		return Refuse("num_steps", "must be at least 0, got %d", *r.NumSteps)
 	}
 	for i, s := range r.ProfileStages {
-		if s != "prefill" && s != "decode" {
+		if s != api.Prefill && s != api.Decode {
 			return Refuse("profile_stages", "[%d] must be prefill or decode, got %q", i, s)
 		}
 	}

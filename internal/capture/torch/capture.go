@@ -27,21 +27,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/trace"
-)
-
-// Roles of servers whose prefill and decode are apart.
-const (
-	Prefill = "prefill"
-	Decode  = "decode"
 )
 
 // Target is one server, or a router: then its workers are recorded, each under the
 // role that the router says.
 type Target struct {
 	URL    string
-	Role   string      // Prefill, Decode, or nothing for a server that does both
+	Role   string      // api.Prefill, api.Decode, or nothing for a server that does both
 	Name   string      // names its directory where there are several; made from the URL if empty
 	Header http.Header // sent with each request: keys
 	// AdminKey is the bearer token of the profile routes where a server has one for
@@ -147,7 +142,7 @@ type member struct {
 // Check looks at the values, before any server is asked.
 func (w *Window) Check() error {
 	for _, s := range w.Stages {
-		if s != Prefill && s != Decode {
+		if s != api.Prefill && s != api.Decode {
 			return fmt.Errorf("stage %q: give prefill or decode", s)
 		}
 	}

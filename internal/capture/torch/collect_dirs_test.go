@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // TestCollectLeavesNoDirectories: neither a window that nobody wants any more nor a
@@ -37,7 +39,7 @@ func TestCollectLeavesNoDirectories(t *testing.T) {
 			bad.begin = func(string) { bad.open = false }
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s, err := Start(ctx, []Target{{URL: good.url, Role: Prefill, Name: "n0"}, {URL: bad.url, Role: Decode, Name: "n1"}}, Window{OutputDir: t.TempDir(), NumSteps: 2}, quick(Options{}))
+			s, err := Start(ctx, []Target{{URL: good.url, Role: api.Prefill, Name: "n0"}, {URL: bad.url, Role: api.Decode, Name: "n1"}}, Window{OutputDir: t.TempDir(), NumSteps: 2}, quick(Options{}))
 			if err != nil {
 				t.Fatal(err)
 			}

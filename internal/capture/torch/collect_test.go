@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
@@ -258,9 +259,9 @@ func TestCollectInterrupted(t *testing.T) {
 func TestCollectSeveral(t *testing.T) {
 	var targets []Target
 	var fakes []*fake
-	for i, role := range []string{Prefill, Prefill, Decode} {
+	for i, role := range []string{api.Prefill, api.Prefill, api.Decode} {
 		f := newFake(t, false, `{"tp_size":1}`)
-		stage := map[string]string{Prefill: "EXTEND", Decode: "DECODE"}[role]
+		stage := map[string]string{api.Prefill: "EXTEND", api.Decode: "DECODE"}[role]
 		f.begin = func(d string) {
 			f.write(d, "9-TP-0-"+stage+".trace.json.gz")
 			f.open = false

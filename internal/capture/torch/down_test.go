@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/route"
 )
 
@@ -42,7 +43,7 @@ func TestRouterWithDeadWorker(t *testing.T) {
 	}
 	for name, url := range map[string]string{
 		"SGLang's gateway": gateway.url,
-		"stepscope route":  own(route.Backend{URL: dead, Role: route.Prefill}, route.Backend{URL: live.url, Role: route.Decode}),
+		"stepscope route":  own(route.Backend{URL: dead, Role: api.Prefill}, route.Backend{URL: live.url, Role: api.Decode}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &log{}
@@ -70,7 +71,7 @@ func TestRouterWithDeadWorker(t *testing.T) {
 			if up.URL != live.url || len(up.Traces) != 1 || filepath.Dir(up.Dir) != home {
 				t.Errorf("the worker that is up: %+v", up)
 			}
-			if down.URL != dead || down.Role != Prefill || !strings.HasPrefix(down.Problem, "it was down: ") {
+			if down.URL != dead || down.Role != api.Prefill || !strings.HasPrefix(down.Problem, "it was down: ") {
 				t.Errorf("the worker that is down: %+v", down)
 			}
 			if _, urls, err := StopAll(t.Context(), []Target{{URL: url}}, Options{}); err != nil || len(urls) != 1 || urls[0] != dead {
@@ -89,7 +90,7 @@ func TestRouterWithDeadWorker(t *testing.T) {
 // any records.
 func TestNamedServerIsDown(t *testing.T) {
 	live := newFake(t, false, `{"tp_size":1}`)
-	_, err := Start(t.Context(), []Target{{URL: live.url, Role: Prefill}, {URL: "http://127.0.0.1:1", Role: Decode}}, Window{OutputDir: "/out"}, quick(Options{}))
+	_, err := Start(t.Context(), []Target{{URL: live.url, Role: api.Prefill}, {URL: "http://127.0.0.1:1", Role: api.Decode}}, Window{OutputDir: "/out"}, quick(Options{}))
 	if err == nil || !strings.HasPrefix(err.Error(), "http://127.0.0.1:1: no server answers there (connection refused)") || live.called() != "" {
 		t.Errorf("%v; the other server: %q", err, live.called())
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -71,7 +72,7 @@ func (m *member) stages() []string {
 		return []string{""}
 	}
 	var out []string
-	for _, s := range []string{Prefill, Decode} {
+	for _, s := range []string{api.Prefill, api.Decode} {
 		if (m.Role == "" || m.Role == s) && (m.w.Stages == nil || slices.Contains(m.w.Stages, s)) {
 			out = append(out, s)
 		}
@@ -82,23 +83,12 @@ func (m *member) stages() []string {
 // covers tells whether a file is the trace of an expected rank. Older servers name
 // TP alone; newer profilers name stages in words.
 func covers(file, want trace.FileName) bool {
-	if file.Merged || stageOf(file.Stage) != want.Stage {
+	if file.Merged || api.Stage(file.Stage) != want.Stage {
 		return false
 	}
 	same := func(have, want int) bool { return have < 0 || want < 0 || have == want }
 	a, b := file.Rank, want.Rank
 	return a.TP == b.TP && same(a.DP, b.DP) && same(a.PP, b.PP) && same(a.EP, b.EP)
-}
-
-// stageOf gives the stage of a file name, in which EXTEND is prefill.
-func stageOf(name string) string {
-	switch strings.ToLower(name) {
-	case "extend", "prefill":
-		return Prefill
-	case "decode":
-		return Decode
-	}
-	return name
 }
 
 // missing lists the expected ranks that no file covers.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -44,7 +45,7 @@ func TestMissing(t *testing.T) {
 		{"merged is no rank", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}}, "merged-9", "TP00"},
 		{"a stage", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true}}, "9-TP-0-EXTEND", "TP00 decode"},
 		{"a stage nobody asked for", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true, Stages: []string{"prefill"}}}, "9-TP-0-EXTEND", ""},
-		{"a decode server has no prefill", &member{Target: Target{Role: Decode}, info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true}}, "9-TP-0-DECODE", ""},
+		{"a decode server has no prefill", &member{Target: Target{Role: api.Decode}, info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true}}, "9-TP-0-DECODE", ""},
 		{"by rpd one rank writes", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}, w: Window{Activities: []string{"CPU", "RPD"}}}, "rpd-9-TP-0", ""},
 		{"no traces", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}, w: Window{Activities: []string{"MEM"}}}, "", ""},
 		{"DP", &member{info: Info{TP: 1, DP: 2, PP: 1, EP: 1}}, "9-TP-0-DP-1", "TP00-DP00"},

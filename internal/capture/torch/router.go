@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // worker is a server behind a router, as far as the router tells.
@@ -44,7 +46,7 @@ func (e *routerError) Error() string {
 func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 	e := &routerError{m: m}
 	nameless := false
-	for _, role := range []string{Prefill, Decode} {
+	for _, role := range []string{api.Prefill, api.Decode} {
 		var list []struct {
 			Host string
 			Port int
@@ -91,7 +93,7 @@ func (m *member) gateway(ctx context.Context, patience time.Duration) *routerErr
 		}
 		for _, w := range list.Workers {
 			own := worker{url: strings.TrimRight(w.URL, "/"), role: strings.ToLower(w.Type)}
-			if own.role != Prefill && own.role != Decode {
+			if own.role != api.Prefill && own.role != api.Decode {
 				own.role = ""
 			}
 			if list.Router == "stepscope" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/serve/route"
 	"github.com/stepscope/stepscope/internal/serve/server"
@@ -23,7 +24,7 @@ func TestBehindRouter(t *testing.T) {
 	so := server.Options{APIKey: "worker's"}
 	p, d := embedded(t, so), embedded(t, so)
 	rt, err := route.New(route.Options{
-		Workers: []route.Backend{{URL: p, Role: route.Prefill}, {URL: d, Role: route.Decode}}, APIKey: "user's", WorkerKey: "worker's",
+		Workers: []route.Backend{{URL: p, Role: api.Prefill}, {URL: d, Role: api.Decode}}, APIKey: "user's", WorkerKey: "worker's",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestBehindRouter(t *testing.T) {
 			if err != nil || !slices.EqualFunc(s.members, again.members, func(a, b *member) bool { return a.base() == b.base() && a.front == b.front }) {
 				t.Errorf("resumed: %v", err)
 			}
-			for i, want := range []struct{ role, url string }{{Prefill, p}, {Decode, d}} {
+			for i, want := range []struct{ role, url string }{{api.Prefill, p}, {api.Decode, d}} {
 				r := res.Servers[i]
 				if r.Role != want.role || r.URL != want.url || r.Kind != Stepscope || r.Dir != filepath.Join(home, name(want.role, want.url)) {
 					t.Errorf("%+v, want the %s server %s", r, want.role, want.url)
@@ -113,7 +114,7 @@ func TestBehindGateway(t *testing.T) {
 	if err != nil || res.Incomplete() {
 		t.Fatalf("%v, %+v", err, res)
 	}
-	for i, want := range []ServerResult{{URL: a.url, Role: Prefill}, {URL: b.url}} {
+	for i, want := range []ServerResult{{URL: a.url, Role: api.Prefill}, {URL: b.url}} {
 		if r := res.Servers[i]; r.URL != want.URL || r.Role != want.Role || len(r.Traces) != 1 {
 			t.Errorf("%+v, want %+v", r, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -198,7 +199,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 		return nil // something else answers here
 	}
 	// SGLang's small balancer answers for its workers.
-	if all["prefill"] != nil && all["decode"] != nil && all["tp_size"] == nil {
+	if all[api.Prefill] != nil && all[api.Decode] != nil && all["tp_size"] == nil {
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
@@ -226,7 +226,7 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 	switch {
 	case r.status/100 == 2:
 		return wasOpen, nil
-	case r.status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(wire.ProfileIdle, ".")):
+	case r.status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 		return wasIdle, nil
 	case r.status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
 		return wasIdle, nil // SGLang gives the reason to its log alone

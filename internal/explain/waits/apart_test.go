@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -35,7 +36,7 @@ func moving(t *trace.Trace, copies ...moved) *trace.Trace {
 // b. a comes at 4 ms, and has a place at 9; b's place was there before the window.
 // before is what the trace tells first.
 func prefillServer(before ...moved) recording {
-	return recording{"prefill-0", Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
+	return recording{"prefill-0", api.Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
 		at{2, 12, "step[EXTEND bs=1 toks=7]", "x"},
 		at{14, 24, "step[EXTEND bs=1 toks=7]", "a"},
 		at{26, 36, "step[EXTEND bs=1 toks=7]", "a"},
@@ -49,7 +50,7 @@ func prefillServer(before ...moved) recording {
 
 // decodeServer runs y all the time, and a from the step after next on.
 func decodeServer() recording {
-	return recording{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200,
+	return recording{"decode-0", api.Decode, []*trace.Trace{moving(server(-1, 0, 200,
 		at{30, 45, "step[DECODE bs=1]", "y"},
 		at{45, 55, "step[DECODE bs=1]", "y"},
 		at{57, 67, "step[DECODE bs=2]", "y,a"},
@@ -93,7 +94,7 @@ func TestApart(t *testing.T) {
 		{"the decode side alone", request("a", 1, 42, 68), []recording{decodeServer()},
 			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"what TTFTs waited for is not known"}},
 		{"the decode window opens in its decode", request("a", 1, 42, 78),
-			[]recording{prefillServer(), {"decode-0", Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
+			[]recording{prefillServer(), {"decode-0", api.Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4},
 			Wait{NotRecorded: 22, Stall: 3, Decode: 10, Reply: 1}, "", []string{noArrival}},
 		{"traces without ids and transfers", request("a", 1, 42, 68), []recording{silent(prefillServer()), silent(decodeServer())},
@@ -138,7 +139,7 @@ func TestApart(t *testing.T) {
 // A request that failed on one pair is explained by the pair that served it.
 func TestSecondPair(t *testing.T) {
 	before := []moved{{2, 2, "kv_wait", "a", 5}, {3, 3, "kv_open", "", 5}}
-	failed := recording{"prefill-1", Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
+	failed := recording{"prefill-1", api.Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
 	// The decode server of the first pair failed: the prefill server has it twice.
 	twice, again := prefillServer(before...), prefillServer()
 	moving(again.Traces[0], before...)
@@ -180,8 +181,8 @@ func TestAlike(t *testing.T) {
 // Without ids, of several prefill servers the one whose step ends most shortly before
 // the first token; what they do later tells nothing.
 func TestPrefillByTime(t *testing.T) {
-	busy := recording{"prefill-1", Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
-	right := recording{"prefill-0", Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
+	busy := recording{"prefill-1", api.Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
+	right := recording{"prefill-0", api.Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
 	for _, servers := range [][]recording{{busy, right}, {right, busy}} {
 		r, err := analyze(load(request("a", 1, 42, 68, 78)), append(servers, silent(decodeServer())), Options{Host: "here"})
 		if err != nil {

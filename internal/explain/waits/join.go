@@ -16,21 +16,16 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Server is one of those that served a load, see [NewServer].
 type Server struct {
 	name  string // "": it is the only one
-	role  string // Prefill, Decode, or nothing: it does both
+	role  string // api.Prefill, api.Decode, or nothing: it does both
 	lanes []*lane
 }
-
-// Roles of servers that share the work on a request.
-const (
-	Prefill = "prefill"
-	Decode  = "decode"
-)
 
 // Options of Analyze.
 type Options struct {
@@ -149,10 +144,10 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 		for _, l := range s.lanes {
 			l.move(-l.shift) // back to its own clock, if it was joined before
 			j.lanes = append(j.lanes, l)
-			if s.role != Decode && len(l.steps) > 0 {
+			if s.role != api.Decode && len(l.steps) > 0 {
 				j.first = append(j.first, l)
 			}
-			if s.role != Prefill && len(l.steps) > 0 {
+			if s.role != api.Prefill && len(l.steps) > 0 {
 				j.next = append(j.next, l)
 			}
 			j.apart = j.apart || s.role != ""
@@ -346,7 +341,7 @@ func (j *joiner) explain(s *slow) (c Case, ok bool) {
 	}
 	j.guessed = j.guessed || how == ByTime
 	switch {
-	case l.server.role == Prefill && j.byID:
+	case l.server.role == api.Prefill && j.byID:
 		j.handOver(&c, l, s, from, made, to)
 	case j.joins(l, s, own, from):
 		c.Wait = j.waits(l, from, made, own, l.steps[own[0]].from)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -154,7 +155,7 @@ func (c *Case) begin(l *lane, by int64) {
 // recorded it.
 func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
 	for _, l := range j.lanes {
-		if m := l.moved(r.ID, from, to); l.server.role == Decode && m != nil && m.got > got {
+		if m := l.moved(r.ID, from, to); l.server.role == api.Decode && m != nil && m.got > got {
 			d, got = l, m.got
 		}
 	}
@@ -164,7 +165,7 @@ func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 // joins tells whether a slow time between tokens is that before the request's first
 // decode step: the first token was of the prefill server.
 func (j *joiner) joins(l *lane, s *slow, own []int, from int64) bool {
-	if !j.byID || l.server.role != Decode || s.event != 1 || !l.holds(from) {
+	if !j.byID || l.server.role != api.Decode || s.event != 1 || !l.holds(from) {
 		return false
 	}
 	for _, i := range l.of[s.r.ID] {
@@ -187,7 +188,7 @@ func (j *joiner) apartNotes(r *Result) (notes []string) {
 	}
 	prefill, decode, marked := false, false, false
 	for _, l := range j.lanes {
-		prefill, decode = prefill || l.server.role != Decode, decode || l.server.role != Prefill
+		prefill, decode = prefill || l.server.role != api.Decode, decode || l.server.role != api.Prefill
 		for _, m := range l.rooms {
 			marked = marked || j.byID && m.opened != 0
 		}

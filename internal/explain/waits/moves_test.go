@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -55,7 +56,7 @@ func TestRoomNotSaid(t *testing.T) {
 // TestSamePrefillServer: the first decode server failed a request after its prefill,
 // and the router gave it to the same prefill server with another decode server.
 func TestSamePrefillServer(t *testing.T) {
-	p := recording{"prefill-0", Prefill, []*trace.Trace{moving(server(-1, 0, 200,
+	p := recording{"prefill-0", api.Prefill, []*trace.Trace{moving(server(-1, 0, 200,
 		at{4, 8, "step[EXTEND bs=1 toks=7]", "a"},
 		at{14, 24, "step[EXTEND bs=1 toks=7]", "x"},
 		at{26, 36, "step[EXTEND bs=2 toks=9]", "a,y"},
@@ -73,11 +74,11 @@ func TestSamePrefillServer(t *testing.T) {
 // TestIdleDecode: a decode server that got keys and values, and had no step to make of
 // them, was recorded all the same.
 func TestIdleDecode(t *testing.T) {
-	got := recording{"decode-0", Decode, []*trace.Trace{moving(server(-1, 0, 200), moved{31, 40, "kv_recv layer=0", "a", 7})}}
+	got := recording{"decode-0", api.Decode, []*trace.Trace{moving(server(-1, 0, 200), moved{31, 40, "kv_recv layer=0", "a", 7})}}
 	if c, r := apartTTFT(t, prefillServer(), got); c.Wait != wait(apartWait) || c.Decode != "decode-0" || len(r.Notes) > 0 {
 		t.Errorf("%+v, notes %q", c, r.Notes)
 	}
-	nothing := recording{"decode-0", Decode, []*trace.Trace{server(-1, 0, 200)}}
+	nothing := recording{"decode-0", api.Decode, []*trace.Trace{server(-1, 0, 200)}}
 	if _, r := apartTTFT(t, prefillServer(), nothing); strings.Contains(strings.Join(r.Notes, "\n"), "no decode server was recorded") {
 		t.Errorf("notes %q", r.Notes)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -27,7 +28,7 @@ func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 	r := s.r
 	how = "server"
 	// What a reply says of ranks is of the server that made it, not of a prefill server.
-	if is := func(l *lane) bool { return l.server.role != Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
+	if is := func(l *lane) bool { return l.server.role != api.Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
 		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
 	} else if len(lanes) > 1 {
 		how = ByTime
@@ -56,7 +57,7 @@ func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 		lag, n := int64(0), int64(0)
 		for _, c := range r.Chunks {
 			at := j.wall(c.At)
-			if !c.Text || !other.holds(at) || n > 0 && other.server.role == Prefill {
+			if !c.Text || !other.holds(at) || n > 0 && other.server.role == api.Prefill {
 				continue
 			}
 			if i := other.lastBefore(at, func(*step) bool { return true }); i >= 0 {

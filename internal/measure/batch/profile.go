@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -16,17 +17,11 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// The stages of a batch.
-const (
-	Prefill = "prefill"
-	Decode  = "decode"
-)
-
 // Profile says what of a batch is recorded: its prefill, and some decode steps
 // that follow one another. Only the first rank is.
 type Profile struct {
 	Dir, Prefix string
-	Stage       string // Prefill, Decode, or "all"
+	Stage       string // api.Prefill, api.Decode, or "all"
 	CPU, GPU    bool
 	Shapes      bool
 	Start       int // first decode step, from 0; negative: half of the output length
@@ -51,7 +46,7 @@ func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage 
 // steps are the decode steps to record, the last one excluded. Half of the output
 // length is no step where there is but one, so then that one is it.
 func (p *Profile) steps(c Case) (from, to int) {
-	if !p.has(Decode) {
+	if !p.has(api.Decode) {
 		return -1, -1
 	}
 	from = p.Start

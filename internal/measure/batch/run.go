@@ -206,7 +206,7 @@ func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32)
 	u := b.start(c, prompts)
 	res := &Result{RunName: name, BatchSize: c.Batch, InputLen: c.Input, OutputLen: c.Output}
 
-	w, err := b.Profile.begin(ctx, b, c, Prefill)
+	w, err := b.Profile.begin(ctx, b, c, api.Prefill)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32)
 func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
 	steps := u.Output - 1
 	from, to := u.Profile.steps(u.Case)
-	if u.Profile.has(Decode) && to > steps {
+	if u.Profile.has(api.Decode) && to > steps {
 		u.Warn("decode steps %d to %d are to be profiled: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
 	}
 	var w *window
@@ -255,7 +255,7 @@ func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
 			return latencies, ctx.Err()
 		}
 		if i == from {
-			if w, err = u.Profile.begin(ctx, u.Bench, u.Case, Decode); err != nil {
+			if w, err = u.Profile.begin(ctx, u.Bench, u.Case, api.Decode); err != nil {
 				return latencies, err
 			}
 		}

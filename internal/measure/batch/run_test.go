@@ -196,11 +196,11 @@ func TestTraces(t *testing.T) {
 	}{
 		{"defaults", batch.Profile{Stage: "all", Start: -1, Steps: 1}, 8, 1, 1, false},
 		{"steps", batch.Profile{Stage: "all", Start: 2, Steps: 3}, 8, 1, 3, false},
-		{"prefill alone", batch.Profile{Stage: batch.Prefill, Start: -1, Steps: 1}, 8, 1, 0, false},
-		{"decode alone", batch.Profile{Stage: batch.Decode, Start: 0, Steps: 7}, 8, 0, 7, false},
-		{"the only decode step", batch.Profile{Stage: batch.Decode, Start: -1, Steps: 1}, 2, 0, 1, false},
-		{"beyond the end", batch.Profile{Stage: batch.Decode, Start: 5, Steps: 4}, 8, 0, 2, true},
-		{"behind the end", batch.Profile{Stage: batch.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
+		{"prefill alone", batch.Profile{Stage: api.Prefill, Start: -1, Steps: 1}, 8, 1, 0, false},
+		{"decode alone", batch.Profile{Stage: api.Decode, Start: 0, Steps: 7}, 8, 0, 7, false},
+		{"the only decode step", batch.Profile{Stage: api.Decode, Start: -1, Steps: 1}, 2, 0, 1, false},
+		{"beyond the end", batch.Profile{Stage: api.Decode, Start: 5, Steps: 4}, 8, 0, 2, true},
+		{"behind the end", batch.Profile{Stage: api.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, out := bench(t, 2)
@@ -215,7 +215,7 @@ func TestTraces(t *testing.T) {
 				t.Errorf("warned: %v\n%s", warned, out)
 			}
 			var want []string
-			for stage, steps := range map[string]int{batch.Prefill: c.prefill, batch.Decode: c.decode} {
+			for stage, steps := range map[string]int{api.Prefill: c.prefill, api.Decode: c.decode} {
 				if steps == 0 {
 					continue
 				}
@@ -244,7 +244,7 @@ func steady(t *testing.T, path, stage string, steps int) {
 	if len(traces) != 1 || traces[0].Source.World != (trace.World{Known: true, Rank: 0, Size: 2}) {
 		t.Fatalf("%s: %d traces, of %+v", path, len(traces), traces[0].Source.World)
 	}
-	name := map[string]string{batch.Prefill: "step[EXTEND bs=2 toks=40]", batch.Decode: "step[DECODE bs=2]"}[stage]
+	name := map[string]string{api.Prefill: "step[EXTEND bs=2 toks=40]", api.Decode: "step[DECODE bs=2]"}[stage]
 	passes, _ := trace.Passes(traces[0])
 	for _, p := range passes {
 		if got := traces[0].Strings.Get(p.Name); got != name {
@@ -283,7 +283,7 @@ func TestInterrupt(t *testing.T) {
 			}
 		}
 	}}
-	p := &batch.Profile{Dir: t.TempDir(), Prefix: "p", Stage: batch.Decode, Start: 1, Steps: 5, CPU: true}
+	p := &batch.Profile{Dir: t.TempDir(), Prefix: "p", Stage: api.Decode, Start: 1, Steps: 5, CPU: true}
 	b.Profile = p
 	_, err := b.Run(ctx, "x", batch.Case{Batch: 1, Input: 8, Output: 9}, nil)
 	if !errors.Is(err, context.Canceled) {

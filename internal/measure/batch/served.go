@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
@@ -264,10 +265,6 @@ func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	return nil
 }
 
-// fakeHost is where SGLang's decode servers think that a prefill server is when
-// there is none (FAKE_BOOTSTRAP_HOST).
-const fakeHost = "2.2.2.2"
-
 // errSilent ends a request whose server says nothing for too long.
 var errSilent = errors.New("the server has said nothing for 10 minutes")
 
@@ -283,7 +280,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 		body["parallel_batch"] = true
 	}
 	if h.FakePrefill {
-		body["bootstrap_host"], body["bootstrap_room"] = fakeHost, 0
+		body["bootstrap_host"], body["bootstrap_room"] = api.FakeHost, 0
 	}
 	if len(p.LoRA) > 0 {
 		body["lora_path"] = p.LoRA

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
@@ -29,7 +30,7 @@ func TestKeepWithoutLoads(t *testing.T) {
 			}
 		}
 		err = KeepCapture(r, &torch.Result{Servers: []torch.ServerResult{{
-			Role: torch.Decode, Dir: dir, Traces: []string{filepath.Join(dir, files[0])}, Loads: []trace.Load{{At: 1}},
+			Role: api.Decode, Dir: dir, Traces: []string{filepath.Join(dir, files[0])}, Loads: []trace.Load{{At: 1}},
 		}}}, "")
 		if got := len(r.Files(runs.KindTrace)) + len(r.Files(runs.KindMetrics)); err != nil || got != want {
 			t.Errorf("written %v: %v, %d files", written, err, got)

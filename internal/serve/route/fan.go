@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -42,7 +43,7 @@ type outcomes struct {
 func (rt *Router) chosen(r *http.Request) ([]*worker, *failure) {
 	query := r.URL.Query()
 	role := query.Get("role")
-	if role != "" && role != Prefill && role != Decode {
+	if role != "" && role != api.Prefill && role != api.Decode {
 		return nil, &failure{http.StatusBadRequest, fmt.Sprintf("role %q: give prefill or decode", role)}
 	}
 	for _, name := range query["worker"] {
@@ -206,7 +207,7 @@ func (rt *Router) healthGenerate(rw http.ResponseWriter, r *http.Request) {
 	for _, o := range rt.fan(r.Context(), rt.workers, q, nil, startPatience) {
 		well[o.Role] = well[o.Role] || o.Success
 	}
-	if rt.draining.Load() || !well[""] && !(well[Prefill] && well[Decode]) {
+	if rt.draining.Load() || !well[""] && !(well[api.Prefill] && well[api.Decode]) {
 		rw.WriteHeader(http.StatusServiceUnavailable)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
@@ -82,7 +83,7 @@ func TestProfileFailures(t *testing.T) {
 	say := func(status int, text string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(status); fmt.Fprint(rw, text) }
 	}
-	ok, busy, idle := say(200, wire.ProfileStarted), say(409, wire.ProfileBusy), say(500, wire.ProfileIdle)
+	ok, busy, idle := say(200, wire.ProfileStarted), say(409, api.ErrProfileRunning.Error()), say(500, api.ErrProfileIdle.Error())
 	dead := func(http.ResponseWriter, *http.Request) { cut() }
 	for _, c := range []struct {
 		name, route string
@@ -91,11 +92,11 @@ func TestProfileFailures(t *testing.T) {
 		want        string // message; status and message of a; of b
 	}{
 		{"both", "start", ok, ok, 200, "2 of 2 workers started profiling; 200 Start profiling.; 200 Start profiling."},
-		{"one is busy", "start", ok, busy, 502, "1 of 2 workers started profiling; 200 Start profiling.; 409 " + wire.ProfileBusy},
-		{"both are busy", "start", busy, busy, 409, "0 of 2 workers started profiling; 409 " + wire.ProfileBusy + "; 409 " + wire.ProfileBusy},
+		{"one is busy", "start", ok, busy, 502, "1 of 2 workers started profiling; 200 Start profiling.; 409 " + api.ErrProfileRunning.Error()},
+		{"both are busy", "start", busy, busy, 409, "0 of 2 workers started profiling; 409 " + api.ErrProfileRunning.Error() + "; 409 " + api.ErrProfileRunning.Error()},
 		{"one is dead", "start", dead, ok, 502, "1 of 2 workers started profiling; 0 EOF; 200 Start profiling."},
-		{"one had ended", "stop", ok, idle, 200, "1 of 2 workers stopped profiling, 1 had nothing to stop; 200 Start profiling.; 500 " + wire.ProfileIdle},
-		{"both had ended", "stop", idle, idle, 500, "0 of 2 workers stopped profiling, 2 had nothing to stop; 500 " + wire.ProfileIdle + "; 500 " + wire.ProfileIdle},
+		{"one had ended", "stop", ok, idle, 200, "1 of 2 workers stopped profiling, 1 had nothing to stop; 200 Start profiling.; 500 " + api.ErrProfileIdle.Error()},
+		{"both had ended", "stop", idle, idle, 500, "0 of 2 workers stopped profiling, 2 had nothing to stop; 500 " + api.ErrProfileIdle.Error() + "; 500 " + api.ErrProfileIdle.Error()},
 		{"one is dead", "stop", dead, ok, 502, "1 of 2 workers stopped profiling; 0 EOF; 200 Start profiling."},
 		{"its older name", "end", ok, ok, 200, "2 of 2 workers stopped profiling; 200 Start profiling.; 200 Start profiling."},
 	} {

@@ -3,6 +3,8 @@ package route
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // WorkerInfo is a worker in the reply of GET /workers. The fields are those of
@@ -95,13 +97,13 @@ func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := map[string]any{}
-	states, sides := []any{}, map[string][]any{Prefill: {}, Decode: {}}
+	states, sides := []any{}, map[string][]any{api.Prefill: {}, api.Decode: {}}
 	for _, o := range all {
 		var info map[string]any
 		if !o.Success || json.Unmarshal(o.body, &info) != nil {
 			continue
 		}
-		if own, ok := info["internal_states"].([]any); ok && o.Role != Prefill {
+		if own, ok := info["internal_states"].([]any); ok && o.Role != api.Prefill {
 			states = append(states, own...)
 		}
 		if o.Role != "" {
@@ -111,7 +113,7 @@ func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if rt.plain == nil {
-		out[Prefill], out[Decode] = sides[Prefill], sides[Decode]
+		out[api.Prefill], out[api.Decode] = sides[api.Prefill], sides[api.Decode]
 	}
 	out["internal_states"], out["workers"] = states, rt.list()
 	writeJSON(rw, http.StatusOK, out)

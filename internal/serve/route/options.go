@@ -7,18 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// Roles of workers. One without a role serves whole requests.
-const (
-	Prefill = "prefill"
-	Decode  = "decode"
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // Backend is a worker.
 type Backend struct {
 	URL           string
-	Role          string // Prefill, Decode, or nothing
+	Role          string // api.Prefill, api.Decode, or nothing: it serves whole requests
 	BootstrapPort int    // of a prefill worker; 0: what it says itself, if it does
 }
 
@@ -129,8 +125,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("no worker to route to")
 	case roles[""] > 0 && len(roles) > 1:
 		return fmt.Errorf("workers with and without a role cannot be mixed")
-	case roles[""] == 0 && (roles[Prefill] == 0 || roles[Decode] == 0):
-		return fmt.Errorf("prefill and decode apart need a worker of each: there are %d prefill and %d decode", roles[Prefill], roles[Decode])
+	case roles[""] == 0 && (roles[api.Prefill] == 0 || roles[api.Decode] == 0):
+		return fmt.Errorf("prefill and decode apart need a worker of each: there are %d prefill and %d decode", roles[api.Prefill], roles[api.Decode])
 	case o.Cache.Threshold < 0 || o.Cache.Threshold > 1:
 		return fmt.Errorf("cache threshold %v: give a part of the prompt, from 0 to 1", o.Cache.Threshold)
 	case o.Cache.BalanceAbs < 0 || o.Cache.BalanceRel < 0 || o.Cache.MaxTreeSize < 0:

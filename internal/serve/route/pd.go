@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -202,7 +203,7 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 		pw, dw := rt.prefill.pick(key, tried.prefill), rt.decode.pick(key, tried.decode)
 		if pw == nil || dw == nil {
 			if last == nil && (pw == nil) != (dw == nil) {
-				last = &failure{http.StatusServiceUnavailable, "no " + map[bool]string{true: Prefill, false: Decode}[pw == nil] + " worker is up"}
+				last = &failure{http.StatusServiceUnavailable, "no " + map[bool]string{true: api.Prefill, false: api.Decode}[pw == nil] + " worker is up"}
 			}
 			break
 		}
@@ -248,7 +249,7 @@ func and(list []*worker, w *worker) []*worker { return append(slices.Clone(list)
 func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	for _, w := range blame {
 		list := &t.prefill
-		if w.role == Decode {
+		if w.role == api.Decode {
 			list = &t.decode
 		}
 		if left := rt.more(rt.pool(w.role), and(*list, w)); left || len(blame) == 1 {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // side is a prefill or decode worker that notes the bodies it gets.
@@ -41,10 +43,10 @@ func (s *side) got() []string {
 
 func pairs(prefill []*side, decode []*side) (out []Backend) {
 	for _, s := range prefill {
-		out = append(out, Backend{URL: s.url, Role: Prefill, BootstrapPort: 8998})
+		out = append(out, Backend{URL: s.url, Role: api.Prefill, BootstrapPort: 8998})
 	}
 	for _, s := range decode {
-		out = append(out, Backend{URL: s.url, Role: Decode})
+		out = append(out, Backend{URL: s.url, Role: api.Decode})
 	}
 	return out
 }
@@ -230,7 +232,7 @@ func TestPairAlone(t *testing.T) {
 // TestOneSide: without a worker of one role no request can be served.
 func TestOneSide(t *testing.T) {
 	p := newSide(t, func(http.ResponseWriter, *http.Request) {})
-	gone := Backend{URL: "http://127.0.0.1:1", Role: Decode}
+	gone := Backend{URL: "http://127.0.0.1:1", Role: api.Decode}
 	r := newRig(t, Options{Workers: append(pairs([]*side{p}, nil), gone)}, p.url)
 	if got := r.call("POST /generate", "{}"); got.status != 503 || !strings.Contains(got.body, "no decode worker is up") {
 		t.Errorf("%d %s", got.status, got.body)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -284,7 +285,7 @@ func TestDrain(t *testing.T) {
 
 // TestOptions: what cannot be routed is refused.
 func TestOptions(t *testing.T) {
-	p, d := Backend{URL: "http://p:1", Role: Prefill}, Backend{URL: "http://d:1", Role: Decode}
+	p, d := Backend{URL: "http://p:1", Role: api.Prefill}, Backend{URL: "http://d:1", Role: api.Decode}
 	for want, o := range map[string]Options{
 		"no worker":       {},
 		"no URL":          {Workers: plain("localhost:1")},

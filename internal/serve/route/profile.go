@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -82,7 +83,7 @@ func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case all[i].Success:
 			stopped++
-		case all[i].Status == http.StatusConflict, strings.Contains(all[i].Message, strings.TrimSuffix(wire.ProfileIdle, ".")):
+		case all[i].Status == http.StatusConflict, strings.Contains(all[i].Message, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 			idle++
 		}
 		rt.o.Log.Info("stop profile", "worker", w.id, "status", all[i].Status, "reply", all[i].Message)

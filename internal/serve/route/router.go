@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 
@@ -84,10 +85,10 @@ func New(o Options) (*Router, error) {
 	rt := &Router{o: o, firstUp: make(chan struct{}), startFail: make(chan error, 1)}
 	rt.base, rt.abortAll = context.WithCancelCause(context.Background())
 	pools := map[string]*pool{}
-	for role, policy := range map[string]string{"": o.Policy, Prefill: o.PrefillPolicy, Decode: o.DecodePolicy} {
+	for role, policy := range map[string]string{"": o.Policy, api.Prefill: o.PrefillPolicy, api.Decode: o.DecodePolicy} {
 		pools[role] = &pool{policy: newPolicy(policy, o.Cache)}
 	}
-	for _, role := range []string{"", Prefill, Decode} {
+	for _, role := range []string{"", api.Prefill, api.Decode} {
 		for _, b := range o.Workers {
 			if b.Role != role {
 				continue
@@ -104,7 +105,7 @@ func New(o Options) (*Router, error) {
 	if len(pools[""].workers) > 0 {
 		rt.plain = pools[""]
 	} else {
-		rt.prefill, rt.decode = pools[Prefill], pools[Decode]
+		rt.prefill, rt.decode = pools[api.Prefill], pools[api.Decode]
 	}
 	rt.transport = &http.Transport{
 		DialContext:        (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
@@ -121,9 +122,9 @@ func New(o Options) (*Router, error) {
 // pool is that of a role.
 func (rt *Router) pool(role string) *pool {
 	switch role {
-	case Prefill:
+	case api.Prefill:
 		return rt.prefill
-	case Decode:
+	case api.Decode:
 		return rt.decode
 	}
 	return rt.plain

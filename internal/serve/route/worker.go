@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 // worker is one server behind the router.
@@ -41,7 +43,7 @@ func newWorker(b Backend, index int) (*worker, error) {
 	}
 	w := &worker{id: fmt.Sprintf("%s-%d", role, index), url: b.URL, role: b.Role, host: u.Hostname(), poke: make(chan struct{}, 1)}
 	w.bootstrapPort.Store(int64(b.BootstrapPort))
-	w.ownPort = b.Role == Prefill && b.BootstrapPort == 0
+	w.ownPort = b.Role == api.Prefill && b.BootstrapPort == 0
 	return w, nil
 }
 

@@ -116,8 +116,8 @@ func (s *Server) profileRequest(req *wire.ProfileRequest) (api.ProfileRequest, e
 	}
 	if p.ByStage {
 		p.StartStep = 0 // as in SGLang, stages have no start step
-		p.Prefill = req.ProfileStages == nil || slices.Contains(req.ProfileStages, "prefill")
-		p.Decode = req.ProfileStages == nil || slices.Contains(req.ProfileStages, "decode")
+		p.Prefill = req.ProfileStages == nil || slices.Contains(req.ProfileStages, api.Prefill)
+		p.Decode = req.ProfileStages == nil || slices.Contains(req.ProfileStages, api.Decode)
 		if !p.Prefill && !p.Decode {
 			return p, wire.Refuse("profile_stages", "is empty")
 		}
