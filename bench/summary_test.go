@@ -220,11 +220,25 @@ func TestOfNothing(t *testing.T) {
 	}
 }
 
-// Broken times must cost nothing.
+// Broken times must cost nothing: neither memory nor the figures of the others.
 func TestAbsurdTimes(t *testing.T) {
 	far := reply(0, 1, 10, 1, 20, 1)
 	far.Done = math.MaxInt64 - 1
 	back := reply(100, 1, 10, 1, 5, 1) // events before the sending
-	Summarize([]Record{far, back, reply(0, 1, 10, 1)}, &Run{Backend: "sglang", Duration: 1}, Options{})
-	NewTimeline([]Record{far, back}, &Run{}, 100)
+	s := Summarize([]Record{far, back, reply(0, 1, 10, 1)}, &Run{Backend: "sglang", Duration: 1}, Options{})
+	if want := []Failing{{Reason: Malformed, Count: 1}}; s.Completed != 2 || !reflect.DeepEqual(s.Failures, want) {
+		t.Errorf("%d completed, failures %+v, want 2 and %+v", s.Completed, s.Failures, want)
+	}
+	if s.TTFT.Min != 10*ms || s.TTFT.Max != 10*ms || s.E2E.Min != 11*ms || s.E2E.Max != math.MaxInt64 || s.MaxConcurrent != 0 || s.PeakRunning != 2 {
+		t.Errorf("%+v", s)
+	}
+	line := NewTimeline([]Record{far, back}, &Run{}, 100)
+	if n := len(line.Running); n > 100 || len(line.Ended) != n || line.Tokens[0] != 4 || line.Ended[0]+line.Failed[0] != 1 || line.Ended[n-1] != 1 {
+		t.Errorf("%+v", line)
+	}
+	for i, n := range line.Running {
+		if !(n > 0.99 && n <= 1) {
+			t.Errorf("%v requests under way in bin %d, want 1", n, i)
+		}
+	}
 }

@@ -242,3 +242,6 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Many is a field that holds a list.
+func Many[T any](v ...T) OneOrMany[T] { return OneOrMany[T]{Many: true, Values: v} }

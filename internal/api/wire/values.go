@@ -17,14 +17,6 @@ type OneOrMany[T any] struct {
 // One is a field that holds v.
 func One[T any](v T) OneOrMany[T] { return OneOrMany[T]{Values: []T{v}} }
 
-// Many is a field that holds a list.
-func Many[T any](v ...T) OneOrMany[T] {
-	if v == nil {
-		v = []T{}
-	}
-	return OneOrMany[T]{Many: true, Values: v}
-}
-
 // IsZero reports whether the field is absent; encoding/json asks for omitzero.
 func (o OneOrMany[T]) IsZero() bool { return o.Values == nil }
 

@@ -1,8 +1,9 @@
 package torch
 
 import (
+	"context"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,24 +23,7 @@ func TestRouterWithDeadWorker(t *testing.T) {
 	gateway := newFake(t, false, "")
 	gateway.answer("GET /workers", 200, `{"workers":[{"url":"`+dead+`","worker_type":"prefill"},{"url":"`+live.url+`","worker_type":"decode"}]}`)
 	own := func(workers ...route.Backend) string {
-		rt, err := route.New(route.Options{Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := rt.Start()
-		hs := httptest.NewServer(rt.Handler())
-		t.Cleanup(func() { hs.Close(); stop() })
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			r, err := http.Get(hs.URL + "/server_info")
-			if err != nil || time.Now().After(deadline) {
-				t.Fatal("the router sees no worker", err)
-			}
-			r.Body.Close()
-			if r.StatusCode == http.StatusOK {
-				break
-			}
-		}
-		return hs.URL
+		return routed(t, "/server_info", route.Options{Workers: workers})
 	}
 	for name, url := range map[string]string{
 		"SGLang's gateway": gateway.url,
@@ -110,5 +94,39 @@ func TestStopWithDeadServer(t *testing.T) {
 	res, err := s.Collect(t.Context(), t.TempDir())
 	if err != nil || len(res.Servers[0].Traces) != 1 || res.Servers[1].Problem == "" || !l.has(b.url+": refused to stop its profile, which may still record: 502 gone") {
 		t.Errorf("%v, %+v\n%s", err, res, strings.Join(l.lines, "\n"))
+	}
+}
+
+// routed is the URL of a router that has workers, which it shows by answering
+// what it is asked for at ready.
+func routed(t *testing.T, ready string, o route.Options) string {
+	t.Helper()
+	rt, err := route.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- rt.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	url := "http://" + ln.Addr().String()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		r, err := http.Get(url + ready)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal("the router sees no worker", err)
+		}
+		r.Body.Close()
+		if r.StatusCode == http.StatusOK {
+			return url
+		}
 	}
 }

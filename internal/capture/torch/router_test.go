@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -23,24 +22,17 @@ import (
 func TestBehindRouter(t *testing.T) {
 	so := server.Options{APIKey: "worker's"}
 	p, d := embedded(t, so), embedded(t, so)
-	rt, err := route.New(route.Options{
+	router := routed(t, "/health", route.Options{
 		Workers: []route.Backend{{URL: p, Role: api.Prefill}, {URL: d, Role: api.Decode}}, APIKey: "user's", WorkerKey: "worker's",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := rt.Start()
-	hs := httptest.NewServer(rt.Handler())
-	t.Cleanup(func() { hs.Close(); stop() })
-	<-rt.Ready()
-	target := Target{URL: hs.URL, Header: http.Header{"Authorization": {"Bearer user's"}}}
+	target := Target{URL: router, Header: http.Header{"Authorization": {"Bearer user's"}}}
 	name := func(role, worker string) string {
 		u, _ := url.Parse(worker)
 		return role + "-" + strings.ReplaceAll(u.Host, ":", "-")
 	}
 	// Only the router can be reached.
 	alone := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != strings.TrimPrefix(hs.URL, "http://") {
+		if addr != strings.TrimPrefix(router, "http://") {
 			return nil, errors.New("no route to host")
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, addr)

@@ -283,7 +283,7 @@ func TestSeeds(t *testing.T) {
 			}
 			return Hash(requests, times)
 		}
-		if hash(7) != hash(7) {
+		if first, again := hash(7), hash(7); first != again {
 			t.Errorf("%s %s: one seed, two plans", spec.Dataset, spec.Path)
 		}
 		if hash(7) == hash(8) {

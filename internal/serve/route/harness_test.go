@@ -33,7 +33,7 @@ func newRig(t *testing.T, o Options, up ...string) *rig {
 		t.Fatal(err)
 	}
 	stop := rt.Start()
-	hs := httptest.NewServer(rt.Handler())
+	hs := httptest.NewServer(rt.handler)
 	t.Cleanup(func() {
 		hs.CloseClientConnections()
 		hs.Close()

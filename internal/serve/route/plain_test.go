@@ -271,7 +271,7 @@ func TestDrain(t *testing.T) {
 			}
 			result := make(chan error, 1)
 			go func() { result <- rt.Serve(ctx, ln) }()
-			<-rt.Ready()
+			<-rt.firstUp
 			go func() { <-begun; end() }()
 			if got := call(t, "http://"+ln.Addr().String(), "POST /generate", "{}"); got.body != c.want {
 				t.Errorf("%q\nwant %q", got.body, c.want)

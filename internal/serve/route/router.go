@@ -145,9 +145,6 @@ func (rt *Router) upOnce() {
 	}
 }
 
-// Ready is closed once requests can be served for the first time.
-func (rt *Router) Ready() <-chan struct{} { return rt.firstUp }
-
 var (
 	errNeedKey  = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
 	errShutdown = errors.New("the router is shutting down")
@@ -232,9 +229,6 @@ func (rt *Router) Start() (stop func()) {
 		rt.transport.CloseIdleConnections()
 	}
 }
-
-// Handler returns the HTTP handler, for a router on loopback.
-func (rt *Router) Handler() http.Handler { return rt.handler }
 
 func (rt *Router) inFlight() (n int64) {
 	for _, w := range rt.workers {

@@ -33,7 +33,7 @@ func main() {
 
 func run(copies int, outDir string, paths []string) error {
 	if copies < 1 || outDir == "" || len(paths) == 0 {
-		return errors.New("give -n 1 or more, -o DIR and the files: repeat -n 10 -o OUTDIR FILE...")
+		return errors.New("give -n 1 or more, -o DIR and the files, as in: repeat -n 10 -o OUTDIR *.json.gz")
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
