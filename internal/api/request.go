@@ -15,14 +15,20 @@ import (
 
 // Reasons for which an engine refuses, wrapped or not; each has its HTTP status.
 var (
-	ErrQueueFull      = errors.New("the request queue is full")                                                                 // 503, Retry-After
-	ErrUnavailable    = errors.New("the engine is shutting down")                                                               // 503
-	ErrTooLong        = errors.New("the request does not fit")                                                                  // 400
-	ErrInvalid        = errors.New("the request is invalid")                                                                    // 400
-	ErrPriority       = errors.New("Using priority is disabled for this server. Please send a new request without a priority.") // 503, SGLang's text
-	ErrNotIdle        = errors.New("requests are running")                                                                      // flush: 400
-	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.")                               // 409, SGLang's text
-	ErrProfileIdle    = errors.New("Profiling is not in progress. Call /start_profile first.")                                  // 409, SGLang's text
+	ErrQueueFull   = errors.New("the request queue is full")   // 503, Retry-After
+	ErrUnavailable = errors.New("the engine is shutting down") // 503
+	ErrTooLong     = errors.New("the request does not fit")    // 400
+	ErrInvalid     = errors.New("the request is invalid")      // 400
+	ErrNotIdle     = errors.New("requests are running")        // flush: 400
+
+	// Clients know the texts of these: they are SGLang's.
+
+	//lint:ignore ST1005 SGLang's text
+	ErrPriority = errors.New("Using priority is disabled for this server. Please send a new request without a priority.") // 503
+	//lint:ignore ST1005 SGLang's text
+	ErrProfileRunning = errors.New("Profiling is already in progress. Call /stop_profile first.") // 409
+	//lint:ignore ST1005 SGLang's text
+	ErrProfileIdle = errors.New("Profiling is not in progress. Call /start_profile first.") // 409
 )
 
 // Request is one sequence to generate.

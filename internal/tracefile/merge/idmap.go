@@ -3,7 +3,6 @@ package merge
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
@@ -35,28 +34,6 @@ func (m IDMap) Map(k int, id int64) (int64, bool) {
 	return id*n + int64(k), true
 }
 
-// Split undoes Map.
-func (m IDMap) Split(mapped int64) (k int, id int64) {
-	n := int64(m.Stride)
-	if n <= 1 || mapped < 0 {
-		return 0, mapped
-	}
-	return int(mapped % n), mapped / n
-}
-
-// SplitText undoes the string form "k:ID".
-func (m IDMap) SplitText(s string) (k int, id string, ok bool) {
-	head, id, ok := strings.Cut(s, ":")
-	if !ok || m.Stride <= 1 {
-		return 0, s, false
-	}
-	k, err := strconv.Atoi(head)
-	if err != nil || k < 0 || k >= m.Stride {
-		return 0, s, false
-	}
-	return k, id, true
-}
-
 // append writes the image of an id given as JSON text. A quoted number stays
 // text: it is another id than the number.
 func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
@@ -67,7 +44,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 		if !flow && n <= 0 {
 			return append(dst, id...)
 		}
-		// "-0" and its like are not what Split would write again.
+		// "-0" and its like are not what Map would write again.
 		if to, ok := m.Map(k, n); ok && id[0] != '-' {
 			return strconv.AppendInt(dst, to, 10)
 		}

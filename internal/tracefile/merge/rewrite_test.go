@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -199,4 +200,26 @@ func checkFields(t *testing.T, w *rewriter, raw []byte, in, out map[string]json.
 			t.Fatalf("%s: %s became %s", key, v, out[key])
 		}
 	}
+}
+
+// Split undoes Map.
+func (m IDMap) Split(mapped int64) (k int, id int64) {
+	n := int64(m.Stride)
+	if n <= 1 || mapped < 0 {
+		return 0, mapped
+	}
+	return int(mapped % n), mapped / n
+}
+
+// SplitText undoes the string form "k:ID".
+func (m IDMap) SplitText(s string) (k int, id string, ok bool) {
+	head, id, ok := strings.Cut(s, ":")
+	if !ok || m.Stride <= 1 {
+		return 0, s, false
+	}
+	k, err := strconv.Atoi(head)
+	if err != nil || k < 0 || k >= m.Stride {
+		return 0, s, false
+	}
+	return k, id, true
 }

@@ -199,5 +199,3 @@ func (r *reader) bound(most int64) error {
 	}
 	return nil
 }
-
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
