@@ -57,21 +57,22 @@ func (d *domain) alignSteps() {
 }
 
 // leaves lists, per step, the collectives by key and then in order.
-func (r *rank) leaves(keys map[string]int32) [][]leave {
+func (r *ranked) leaves(keys map[string]int32) [][]leave {
 	out := make([][]leave, len(r.steps))
 	for i := range r.ops {
 		o := &r.ops[i]
 		if !o.comm() || o.step < 0 {
 			continue
 		}
-		op, group := r.collective(o)
-		if !kernel.Synchronising(op) {
+		c := &r.colls[o.coll]
+		if !kernel.Synchronising(c.op) {
 			continue
 		}
-		id, ok := keys[op+" "+group]
+		name := c.op + " " + c.group
+		id, ok := keys[name]
 		if !ok {
 			id = int32(len(keys))
-			keys[op+" "+group] = id
+			keys[name] = id
 		}
 		out[o.step] = append(out[o.step], leave{id, o.start, o.end})
 	}
@@ -82,7 +83,7 @@ func (r *rank) leaves(keys map[string]int32) [][]leave {
 }
 
 // moved is the place of r's first step among ref's.
-func (ref *rank) moved(r *rank, theirs, mine [][]leave) int {
+func (ref *ranked) moved(r *ranked, theirs, mine [][]leave) int {
 	plain := tryNumbering(theirs, mine, 0)
 	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
 		return 0
@@ -115,15 +116,15 @@ func (ref *rank) moved(r *rank, theirs, mine [][]leave) int {
 	return ref.movedByNames(r)
 }
 
-// numbering is how well one numbering of steps fits.
-type numbering struct {
+// fit is how well one numbering of steps fits.
+type fit struct {
 	pairs     int   // collectives that it pairs
 	deviation int64 // of the differences between their ends, ns, the median
 	possible  bool  // with the clocks as they are, hardly any contradicts the times
 }
 
 // tryNumbering takes mine[i] for theirs[i+at].
-func tryNumbering(theirs, mine [][]leave, at int) numbering {
+func tryNumbering(theirs, mine [][]leave, at int) fit {
 	var diff []int64
 	broken := 0
 	for i := max(0, -at); i < min(len(mine), len(theirs)-at); i++ {
@@ -142,7 +143,7 @@ func tryNumbering(theirs, mine [][]leave, at int) numbering {
 		}
 	}
 	if len(diff) == 0 {
-		return numbering{}
+		return fit{}
 	}
 	slices.Sort(diff)
 	mid := diff[len(diff)/2]
@@ -150,12 +151,12 @@ func tryNumbering(theirs, mine [][]leave, at int) numbering {
 		diff[i] = abs(diff[i] - mid)
 	}
 	slices.Sort(diff)
-	return numbering{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
+	return fit{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
 }
 
 // movedByNames is for ranks that share no collectives: the place where the
 // steps have the same names and begin at about the same time.
-func (ref *rank) movedByNames(r *rank) int {
+func (ref *ranked) movedByNames(r *ranked) int {
 	best, bestGap := 0, int64(-1)
 	for at := 0; at <= len(ref.steps)-len(r.steps); at++ {
 		gaps := make([]int64, 0, len(r.steps))

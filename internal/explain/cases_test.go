@@ -78,6 +78,12 @@ func TestInjectedGrid(t *testing.T) {
 	r := newInjector(t, base).ranks[0]
 	last := len(r.steps) - 1
 	period := r.steps[last].start - r.steps[last-1].start
+	work := int64(0) // of the rank's own in the last step
+	for i := range r.ops {
+		if o := &r.ops[i]; !o.comm() && int(o.step) == last {
+			work += o.end - o.start
+		}
+	}
 	for _, late := range []int{0, 3} {
 		for _, first := range []int{1, 2, 5, last - 2} {
 			for _, share := range []float64{0.08, 0.3, 1} {
@@ -86,10 +92,10 @@ func TestInjectedGrid(t *testing.T) {
 					CauseHost:          func(in *injector) { in.hostStall(late, first, last, cost) },
 					CauseCommunication: func(in *injector) { in.slowTransfer(late, first, last, cost/12) },
 					CauseDevice: func(in *injector) {
-						in.slowDevice(late, first, last, float64(cost)/float64(r.workBySteps()[last].total), nil)
+						in.slowDevice(late, first, last, float64(cost)/float64(work), nil)
 					},
 					CauseWork: func(in *injector) {
-						in.slowDevice(late, first, last, float64(cost)/float64(r.workBySteps()[last].total), func(o *trace.Op) { o.Grid[0] *= 2 })
+						in.slowDevice(late, first, last, float64(cost)/float64(work), func(o *trace.Op) { o.Grid[0] *= 2 })
 					},
 				} {
 					if cause == CauseCommunication && first == 1 && share < 0.1 {

@@ -1,22 +1,19 @@
 package explain
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/trace"
 )
 
-var errNoGPU = errors.New("nothing to compare: the traces hold no GPU work (was the window recorded with GPU activities, and was there traffic?)")
-
-// half is one side, prepared.
+// half is one side: a sample of its steps, kernels and modules.
 type half struct {
-	a       *analyzer
-	ranks   []*rank
+	Side
+	a       *aligned
+	ranks   []*ranked // that are compared
 	steps   map[bucket]*figures
 	total   map[bucket]float64 // median step time
 	kern    map[kernelKey]*kernelSamples
@@ -41,6 +38,12 @@ type kernelKey struct {
 	grid [3]int32
 }
 
+// moduleKey is a module's kind in steps of one bucket.
+type moduleKey struct {
+	bucket
+	name string
+}
+
 type kernelSamples struct {
 	full  string
 	class kernel.Class
@@ -49,41 +52,37 @@ type kernelSamples struct {
 	count int
 }
 
-func newHalf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half, error) {
-	w := Prepare(traces, rules)
-	a := &analyzer{names: w.names, ranks: w.ranks, report: &Report{Format: 1}}
-	if !slices.ContainsFunc(a.ranks, func(r *rank) bool { return len(r.ops) > 0 }) {
-		return nil, errNoGPU
-	}
-	a.findMarkers()
-	a.label()
-	a.source(Options{ID: id})
-	a.match()
-	a.number()
-	a.times()
+// newHalf samples the ranks of one side: one value per step for every figure and kernel.
+// only, if set, takes the rank of that label alone.
+func newHalf(a *aligned, steps []Step, id, only string) (*half, error) {
 	h := &half{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}
+	h.Side = Side{ID: id, Ranks: []string{}, Steps: a.steps}
+	var there []string
 	for _, r := range a.ranks {
+		there = append(there, r.label)
+		h.Device = cmp.Or(h.Device, r.source.Device)
 		if only == "" || r.label == only {
 			h.ranks = append(h.ranks, r)
+			h.Ranks = append(h.Ranks, r.label)
 		}
 	}
 	if len(h.ranks) == 0 {
-		return nil, fmt.Errorf("no rank %q, there are: %s", only, strings.Join(a.report.Source.Ranks, ", "))
+		return nil, fmt.Errorf("no rank %q, there are: %s", only, strings.Join(there, ", "))
 	}
-	h.sample()
+	h.addKernels(h.addSteps(steps))
 	return h, nil
 }
 
-func (h *half) side() Side {
-	s := Side{ID: h.a.report.Source.ID, Ranks: []string{}, Device: h.a.report.Source.Device, Steps: h.a.steps}
-	for _, r := range h.ranks {
-		s.Ranks = append(s.Ranks, r.label)
-	}
-	return s
+// sampled is where a step's values are.
+type sampled struct {
+	bucket
+	nth   int // its place among its like; -1: it is left out
+	ranks int // that have it
 }
 
-// sample collects one value per step for every figure and kernel.
-func (h *half) sample() {
+// addSteps samples the figures of steps. The first step and those that a cut file lacks
+// are left out.
+func (h *half) addSteps(steps []Step) []sampled {
 	in := map[int]bool{}
 	for _, r := range h.ranks {
 		in[r.index] = true
@@ -92,13 +91,11 @@ func (h *half) sample() {
 	for _, d := range h.a.domains {
 		whole = min(whole, d.whole(h.a.steps))
 	}
-	of := make([]bucket, h.a.steps) // of each sampled step
-	nth := make([]int, h.a.steps)   // its place among its like; -1: not sampled
-	count := map[bucket]int{}
-	have := make([]int, h.a.steps) // ranks that have the step
-	for n := range h.a.report.Steps {
-		s := &h.a.report.Steps[n]
-		nth[n] = -1
+	out := make([]sampled, len(steps))
+	for n := range steps {
+		s := &steps[n]
+		b := bucket{s.Kind, s.Mode, s.Batch}
+		out[n] = sampled{b, -1, 0}
 		if n == 0 && h.a.steps > 1 || n >= whole {
 			continue
 		}
@@ -110,28 +107,28 @@ func (h *half) sample() {
 				continue
 			}
 			ranks++
-			for f, v := range [6]int64{p.Total - p.waiting, p.Compute, p.ExposedComm, p.CommWait, p.Idle - p.IdleBy.none, p.HostGap} {
+			for f, v := range [6]int64{p.Total - p.Waiting, p.Compute, p.ExposedComm, p.CommWait, p.Idle - p.IdleBy.None, p.HostGap} {
 				sum[f] += float64(v)
 			}
 		}
 		if ranks == 0 {
 			continue
 		}
-		b := bucket{s.Kind, s.Mode, s.Batch}
-		have[n] = ranks
+		f := at(h.steps, b)
+		out[n].nth, out[n].ranks = len(f[0]), ranks
 		h.rankSteps[b] += ranks
-		of[n], nth[n] = b, count[b]
-		count[b]++
-		if h.steps[b] == nil {
-			h.steps[b] = &figures{}
-		}
-		for f := range sum {
-			h.steps[b][f] = append(h.steps[b][f], sum[f]/float64(ranks))
+		for i := range sum {
+			f[i] = append(f[i], sum[i]/float64(ranks))
 		}
 	}
 	for b, f := range h.steps {
 		h.total[b] = metric.Median(f[0])
 	}
+	return out
+}
+
+// addKernels samples the kernels and modules of steps.
+func (h *half) addKernels(steps []sampled) {
 	normal := map[int32]string{}
 	for _, r := range h.ranks {
 		for i := range r.ops {
@@ -139,27 +136,40 @@ func (h *half) sample() {
 			if o.step < 0 {
 				continue
 			}
-			n := int(o.step) + r.first
-			if nth[n] < 0 {
+			s := &steps[int(o.step)+r.first]
+			if s.nth < 0 {
 				continue
 			}
+			full := h.a.names.list[o.name]
 			name, ok := normal[o.name]
 			if !ok {
-				name = kernel.Normalize(h.a.names.list[o.name])
+				name = kernel.Normalize(full)
 				normal[o.name] = name
 			}
-			key := kernelKey{of[n], name, r.t.Ops[r.t.Spans[o.span].Detail].Grid}
+			of := len(h.steps[s.bucket][0])
+			key := kernelKey{s.bucket, name, h.a.names.keys[o.key].grid}
 			k := h.kern[key]
 			if k == nil {
-				k = &kernelSamples{full: h.a.names.list[o.name], class: o.class, sums: make([]float64, count[of[n]])}
+				k = &kernelSamples{full: full, class: o.class, sums: make([]float64, of)}
 				h.kern[key] = k
 			}
 			// A rank that waits for another is no slower at communicating.
-			took := o.end - o.start - o.wait
-			k.sums[nth[n]] += float64(took) / float64(have[n])
+			took := o.end - o.start - r.wait[i]
+			mean := float64(took) / float64(s.ranks)
+			k.sums[s.nth] += mean
 			k.each = append(k.each, took)
 			k.count++
-			h.addModules(r, o, of[n], nth[n], count[of[n]], float64(took)/float64(have[n]))
+			for in := r.rangeAt(o); in >= 0; in = r.ranges[in].parent {
+				g := &r.ranges[in]
+				if !g.firstGroup {
+					continue
+				}
+				key := moduleKey{s.bucket, h.a.marks.groups[h.a.marks.modules[g.module].group].Name()}
+				if h.modules[key] == nil {
+					h.modules[key] = make([]float64, of)
+				}
+				h.modules[key][s.nth] += mean
+			}
 		}
 	}
 }

@@ -14,17 +14,17 @@ var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 // keptOps is how many CPU ops and Python frames a report lists.
 const keptOps = 50
 
-// cpu fills the host side: ops and frames by self time, and launches.
-func (a *analyzer) cpu() {
+// cpuTable is the host side: ops and frames by self time, and launches.
+func cpuTable(a *aligned) CPU {
 	ops, frames := map[string]*CPUOp{}, map[string]*CPUOp{}
-	l := &a.report.CPU.Launch
+	var l Launch
 	var calls, delays []int64
 	for _, r := range a.ranks {
-		r.selfTimes(ops, func(c trace.Category) bool {
+		selfTimes(r.host, ops, func(c trace.Category) bool {
 			return c == trace.CPUOp || c == trace.UserAnnotation || c.Launch()
 		})
-		if r.t.Source.WithStack {
-			r.selfTimes(frames, func(c trace.Category) bool { return c == trace.PythonFunction })
+		if r.source.WithStack {
+			selfTimes(r.host, frames, func(c trace.Category) bool { return c == trace.PythonFunction })
 		}
 		l.Unlaunched += r.unlaunched
 		l.EmptyGraphs += r.empty
@@ -33,7 +33,7 @@ func (a *analyzer) cpu() {
 			l.Calls++
 			l.Total += c.end - c.start
 			calls = append(calls, c.end-c.start)
-			if trace.IsGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
+			if c.graph {
 				l.GraphCalls++
 				l.GraphOps += int(c.ops)
 			}
@@ -45,7 +45,7 @@ func (a *analyzer) cpu() {
 			}
 			c := &r.calls[o.call]
 			delays = append(delays, o.start-c.end)
-			if took := c.end - c.start; c.ops == 1 && o.end-o.start < took && !r.blocksInLaunch(c) {
+			if took := c.end - c.start; c.ops == 1 && o.end-o.start < took && !c.blocks {
 				l.Shorter++
 				l.ShorterTime += took
 			}
@@ -54,28 +54,20 @@ func (a *analyzer) cpu() {
 	if len(calls) > 0 {
 		l.Median, l.Delay = int64(metric.MedianInPlace(calls)), int64(metric.MedianInPlace(delays))
 	}
-	a.report.CPU.Ops, a.report.CPU.Frames = topOps(ops), topOps(frames)
+	return CPU{Ops: topOps(ops), Frames: topOps(frames), Launch: l}
 }
 
 // selfTimes adds up the spans of the wanted categories by name.
-func (r *rank) selfTimes(into map[string]*CPUOp, want func(trace.Category) bool) {
-	t := r.t
-	byID := make([]*CPUOp, t.Strings.Len())
-	of := func(s *trace.Span) *CPUOp {
+func selfTimes(h *host, into map[string]*CPUOp, want func(trace.Category) bool) {
+	byID := make([]*CPUOp, h.names())
+	h.nest(want, func(s, parent *trace.Span, dur int64) {
 		o := byID[s.Name]
 		if o == nil {
 			// Python names builtins with the address of their object.
-			name := objectAddress.ReplaceAllString(r.spanName(s.Name, true), "")
-			if o = into[name]; o == nil {
-				o = &CPUOp{Name: name}
-				into[name] = o
-			}
-			byID[s.Name] = o
+			name := objectAddress.ReplaceAllString(h.spanName(s.Name, true), "")
+			o = at(into, name)
+			o.Name, byID[s.Name] = name, o
 		}
-		return o
-	}
-	r.nest(want, func(s, parent *trace.Span, dur int64) {
-		o := of(s)
 		o.Count++
 		o.Total += s.Dur
 		o.Self += dur
@@ -85,34 +77,33 @@ func (r *rank) selfTimes(into map[string]*CPUOp, want func(trace.Category) bool)
 	})
 }
 
-// nest visits the spans of the wanted categories with the one around each, nil
-// for none, by containment per thread. dur is the length: of children that stick
-// out of their parent by a few ns what lies inside.
-func (r *rank) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
-	type open struct {
-		span *trace.Span
-		end  int64
+// hostOpsOf gives the self time of CPU ops by name and step, of a capture that has no GPU
+// work to tell steps by; nil else.
+func hostOpsOf(a *aligned) map[string][]int64 {
+	if !a.hostOnly {
+		return nil
 	}
-	var stack []open
-	for i := range r.t.Spans {
-		s := &r.t.Spans[i]
-		if !want(s.Cat) {
-			continue
-		}
-		for len(stack) > 0 {
-			if top := stack[len(stack)-1]; top.span.Track == s.Track && s.Start < top.end {
-				break
+	out := map[string][]int64{}
+	for _, r := range a.ranks {
+		add := func(s *trace.Span, ns int64) {
+			step := r.stepAt(s.Start)
+			if step < 0 || s.Track != r.steps[step].track {
+				return
 			}
-			stack = stack[:len(stack)-1]
+			name := r.host.spanName(s.Name, true)
+			if out[name] == nil {
+				out[name] = make([]int64, a.steps)
+			}
+			out[name][int(step)+r.first] += ns
 		}
-		dur, parent := s.Dur, (*trace.Span)(nil)
-		if len(stack) > 0 {
-			top := stack[len(stack)-1]
-			parent, dur = top.span, min(dur, top.end-s.Start)
-		}
-		visit(s, parent, dur)
-		stack = append(stack, open{s, s.Start + dur})
+		r.host.nest(func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation }, func(s, parent *trace.Span, dur int64) {
+			add(s, dur)
+			if parent != nil {
+				add(parent, -dur)
+			}
+		})
 	}
+	return out
 }
 
 func topOps(by map[string]*CPUOp) []CPUOp {
@@ -125,7 +116,7 @@ func topOps(by map[string]*CPUOp) []CPUOp {
 	slices.SortFunc(out, func(x, y CPUOp) int { return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(x.Name, y.Name)) })
 	out = out[:min(len(out), keptOps)]
 	for i := range out {
-		out[i].Share = share(out[i].Self, sum)
+		out[i].Share = metric.Share(out[i].Self, sum)
 	}
 	return out
 }

@@ -16,13 +16,16 @@ import (
 // step, ns.
 const apartEnds = 5000
 
+// apartSteps is how many changes it takes to say that ends wander.
+const apartSteps = 3
+
 // divide finds the operations whose ends on two DP coordinates wander.
 func (d *domain) divide() {
 	d.divided = map[string]bool{}
 	first := map[int]bool{} // of each DP coordinate
 	var ends []map[string]map[place]int64
 	for _, r := range d.ranks {
-		if dp := r.t.Source.Rank.DP; !first[dp] {
+		if dp := r.source.Rank.DP; !first[dp] {
 			first[dp] = true
 			ends = append(ends, r.endsByPlace())
 		}
@@ -44,7 +47,7 @@ func (d *domain) redivide() bool {
 	var rest counts
 	for i := range d.matches {
 		m := &d.matches[i]
-		if d.ranks[m.at[0].rank].t.Source.Rank.DP == d.ranks[m.at[len(m.at)-1].rank].t.Source.Rank.DP {
+		if d.ranks[m.at[0].rank].source.Rank.DP == d.ranks[m.at[len(m.at)-1].rank].source.Rank.DP {
 			continue
 		}
 		c := rest
@@ -52,7 +55,7 @@ func (d *domain) redivide() bool {
 			c = by[m.op]
 		}
 		c.all++
-		if !possible(m.at) {
+		if !m.possible() {
 			c.broken++
 		}
 		if m.key == "" {
@@ -81,15 +84,15 @@ type place struct{ step, at int }
 
 // endsByPlace gives the ends of collectives without recorded arguments, by
 // operation.
-func (r *rank) endsByPlace() map[string]map[place]int64 {
+func (r *ranked) endsByPlace() map[string]map[place]int64 {
 	out := map[string]map[place]int64{}
 	count := map[string]place{}
 	for i := range r.ops {
 		o := &r.ops[i]
-		if !o.comm() || o.step < 0 || r.comm(o) != nil {
+		if !o.comm() || o.step < 0 || r.colls[o.coll].recorded {
 			continue
 		}
-		op, _ := r.collective(o)
+		op := r.colls[o.coll].op
 		if out[op] == nil {
 			out[op] = map[place]int64{}
 		}
@@ -119,19 +122,19 @@ func wander(a, b map[place]int64) bool {
 	}
 	for _, c := range change {
 		slices.Sort(c)
-		if len(c) >= stayingSteps && c[len(c)/2] > apartEnds {
+		if len(c) >= apartSteps && c[len(c)/2] > apartEnds {
 			return true
 		}
 	}
 	return false
 }
 
-// collective is rank.collective with the group told apart by DP coordinate,
-// where an operation is divided.
-func (d *domain) collective(r *rank, o *op) (op, group string) {
-	op, group = r.collective(o)
-	if group == "" && d.divided[op] {
-		group = fmt.Sprintf("of DP %d", r.t.Source.Rank.DP)
+// collective gives the operation and the group of a communication kernel, the
+// group told apart by DP coordinate where an operation is divided.
+func (d *domain) collective(r *ranked, o *op) (op, group string) {
+	c := &r.colls[o.coll]
+	if c.group == "" && d.divided[c.op] {
+		return c.op, fmt.Sprintf("of DP %d", r.source.Rank.DP)
 	}
-	return op, group
+	return c.op, c.group
 }

@@ -8,11 +8,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // evidence proves a straggler: where it was last, and what differs.
-func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int, cause int) []Evidence {
+func evidence(a *aligned, d *judged, i int, late []lateness, s []int, cause int) []Evidence {
 	last, of := 0, 0
 	for _, n := range s {
 		last += late[n].last
@@ -29,11 +28,11 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int,
 	switch cause {
 	case byWork:
 		out = append(out, work...)
-		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.ns }, "more work in")...)
+		out = append(out, topKernels(a.names, late, s, steps, func(e extra) int64 { return e.ns }, "more work in")...)
 		return append(out, arrivals)
 	case byDevice:
-		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.late }, "starts late though launched in time:")...)
-		out = append(out, a.topKernels(late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
+		out = append(out, topKernels(a.names, late, s, steps, func(e extra) int64 { return e.late }, "starts late though launched in time:")...)
+		out = append(out, topKernels(a.names, late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
 		slices.SortStableFunc(out[1:], func(x, y Evidence) int { return cmp.Compare(y.Value, x.Value) })
 		most := out[min(1, len(out)-1)].Value
 		out = append(out[:1], slices.DeleteFunc(out[1:], func(e Evidence) bool { return e.Value < 0.05*most })...)
@@ -48,7 +47,7 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int,
 				Value: float64(starved) / steps, Unit: "ns", Step: -1,
 			})
 		}
-		out = append(out, a.hostEvidence(r, late, s)...)
+		out = append(out, hostEvidence(a.names, d.ranks[i], late, s)...)
 	case byComm:
 		var sum int64
 		for _, n := range s {
@@ -63,10 +62,15 @@ func (a *analyzer) evidence(d *domain, i int, r *rank, late []lateness, s []int,
 }
 
 // workEvidence compares the kernels of a rank with its peers'.
-func (d *domain) workEvidence(i int, s []int) []Evidence {
-	kernels, peerKernels := d.perStep(i, s, func(r *rank, n int) float64 { return float64(r.kernelCount(n)) })
-	work, peerWork := d.perStep(i, s, func(r *rank, n int) float64 {
-		if w := r.workBySteps()[n]; w != nil {
+func (d *judged) workEvidence(i int, s []int) []Evidence {
+	kernels, peerKernels := d.perStep(i, s, func(j, n int) float64 {
+		if r := d.ranks[j]; r.first <= n && n < r.first+len(r.steps) {
+			return float64(r.steps[n-r.first].kernels)
+		}
+		return 0
+	})
+	work, peerWork := d.perStep(i, s, func(j, n int) float64 {
+		if w := d.work[j][n]; w != nil {
 			return float64(w.total)
 		}
 		return 0
@@ -112,11 +116,11 @@ var excessNames = [numCauses]string{
 
 // perStep is the median of a figure over a stretch, for one rank and for the
 // median of its peers.
-func (d *domain) perStep(i int, s []int, figure func(*rank, int) float64) (mine, peers float64) {
+func (d *judged) perStep(i int, s []int, figure func(rank, step int) float64) (mine, peers float64) {
 	var own, others []float64
 	for _, n := range s {
-		for j, r := range d.ranks {
-			if v := figure(r, n); j == i {
+		for j := range d.ranks {
+			if v := figure(j, n); j == i {
 				own = append(own, v)
 			} else {
 				others = append(others, v)
@@ -126,24 +130,8 @@ func (d *domain) perStep(i int, s []int, figure func(*rank, int) float64) (mine,
 	return metric.MedianInPlace(own), metric.MedianInPlace(others)
 }
 
-// kernelCount counts a step's kernels, communication among them.
-func (r *rank) kernelCount(n int) int64 {
-	if r.kernels == nil {
-		r.kernels = make([]int64, len(r.steps))
-		for i := range r.ops {
-			if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
-				r.kernels[o.step]++
-			}
-		}
-	}
-	if n -= r.first; n < 0 || n >= len(r.kernels) {
-		return 0
-	}
-	return r.kernels[n]
-}
-
 // topKernels lists the kernels that explain most of an excess.
-func (a *analyzer) topKernels(late []lateness, s []int, steps float64, of func(extra) int64, what string) []Evidence {
+func topKernels(names *names, late []lateness, s []int, steps float64, of func(extra) int64, what string) []Evidence {
 	type sum struct {
 		ns, count int64
 	}
@@ -152,10 +140,8 @@ func (a *analyzer) topKernels(late []lateness, s []int, steps float64, of func(e
 	for _, n := range s {
 		for key, e := range late[n].extra {
 			ns := of(e)
-			v := byName[a.names.keyName[key]]
-			v.ns += ns
-			v.count += e.count
-			byName[a.names.keyName[key]] = v
+			v := byName[names.keys[key].name]
+			byName[names.keys[key].name] = sum{v.ns + ns, v.count + e.count}
 			total += max(ns, 0)
 		}
 	}
@@ -168,18 +154,18 @@ func (a *analyzer) topKernels(late []lateness, s []int, steps float64, of func(e
 		if len(out) == 3 || float64(v.ns) < 0.05*float64(total) || v.ns <= 0 {
 			break
 		}
-		text := fmt.Sprintf("%s %s: %s a step more than on its peers", what, kernel.Short(a.names.list[id]), metric.Duration(float64(v.ns)/steps))
+		text := fmt.Sprintf("%s %s: %s a step more than on its peers", what, kernel.Short(names.list[id]), metric.Duration(float64(v.ns)/steps))
 		if more := float64(v.count) / steps; more >= 0.5 {
 			text += fmt.Sprintf(", %.0f more of them", more)
 		}
-		out = append(out, Evidence{Text: text, Value: float64(v.ns) / steps, Unit: "ns", Name: a.names.list[id], Step: -1})
+		out = append(out, Evidence{Text: text, Value: float64(v.ns) / steps, Unit: "ns", Name: names.list[id], Step: -1})
 	}
 	return out
 }
 
 // hostEvidence says which launches took the late host longer than its peer's,
 // and what the launching thread did before the longest of them.
-func (a *analyzer) hostEvidence(r *rank, late []lateness, s []int) []Evidence {
+func hostEvidence(names *names, r *ranked, late []lateness, s []int) []Evidence {
 	sum := map[int32]int64{}
 	for _, n := range s {
 		for key, ns := range late[n].host {
@@ -203,11 +189,11 @@ func (a *analyzer) hostEvidence(r *rank, late []lateness, s []int) []Evidence {
 			}
 		}
 		text := fmt.Sprintf("its host needs %s a step more than its peers' to launch %s",
-			metric.Duration(float64(sum[key])/steps), kernel.Short(a.names.list[a.names.keyName[key]]))
+			metric.Duration(float64(sum[key])/steps), kernel.Short(names.list[names.keys[key].name]))
 		doing := ""
-		if i := r.longestLaunch(worst, key); i >= 0 {
+		if i := longestLaunch(r, worst, key); i >= 0 {
 			c := &r.calls[i]
-			doing = r.hostDid(c, r.previousEnd(i), c.start)
+			doing = r.host.did(c, previousEnd(r, i), c.start)
 			text += fmt.Sprintf("; in step %d the launching thread did meanwhile: %s", worst, doing)
 		}
 		out = append(out, Evidence{Text: text, Value: float64(sum[key]) / steps, Unit: "ns", Name: doing, Step: worst})
@@ -217,7 +203,7 @@ func (a *analyzer) hostEvidence(r *rank, late []lateness, s []int) []Evidence {
 
 // longestLaunch is the call of a step, for a kernel key, that its host needed
 // longest for; -1: none.
-func (r *rank) longestLaunch(stepNo int, key int32) int {
+func longestLaunch(r *ranked, stepNo int, key int32) int {
 	best := -1
 	for i := range r.calls {
 		c := &r.calls[i]
@@ -229,7 +215,7 @@ func (r *rank) longestLaunch(stepNo int, key int32) int {
 }
 
 // previousEnd is when the launch before, on the same thread, had ended.
-func (r *rank) previousEnd(i int) int64 {
+func previousEnd(r *ranked, i int) int64 {
 	for j := i - 1; j >= 0; j-- {
 		if r.calls[j].track == r.calls[i].track {
 			return min(r.calls[j].end, r.calls[i].start)

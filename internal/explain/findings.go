@@ -21,76 +21,49 @@ const (
 
 var severities = []string{"high", "medium", "low", "info"}
 
-// finish adds the findings that concern all ranks, orders everything and
-// makes lists non-nil.
-func (a *analyzer) finish(findings []Finding) {
-	a.spellGaps()
-	late := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == Straggler || f.Kind == CommBound })
-	findings = append(findings, a.common()...)
-	findings = append(findings, a.slowSteps(findings)...)
-	findings = append(findings, a.slower(findings)...)
-	findings = append(findings, a.slowLayers()...)
-	findings = append(findings, a.data()...)
-	blamed := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
-	if !late && !blamed {
-		findings = append(findings, a.balanced()...)
+// findings says what is to be said of a capture, the important ones first. It goes by
+// the tables in rep.
+func findings(a *aligned, blames []*judged, layers *layerWork, hostOps map[string][]int64, rep *Report) (all []Finding) {
+	for _, d := range blames {
+		of := stragglers(a, d)
+		all = append(all, of...)
+		all = append(all, unexplained(slowTransfers(a, d, rep), of)...)
 	}
-	for i := range findings {
-		f := &findings[i]
-		if f.ID == "" {
-			f.ID = fmt.Sprintf("%s-%d", f.Kind, f.FirstStep)
-		}
+	late := slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == Straggler || f.Kind == CommBound })
+	all = append(all, common(a, blames, rep)...)
+	all = append(all, slowSteps(a, blames, rep, all)...)
+	all = append(all, slower(a, rep, hostOps, all)...)
+	all = append(all, slowLayers(a, layers)...)
+	all = append(all, data(a, rep)...)
+	blamed := slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == SlowStep && len(f.Ranks) > 0 })
+	if !late && !blamed {
+		all = append(all, balanced(a, blames, rep)...)
+	}
+	for i := range all {
+		f := &all[i]
+		f.ID = cmp.Or(f.ID, fmt.Sprintf("%s-%d", f.Kind, f.FirstStep))
 		f.ID = strings.ReplaceAll(strings.ToLower(f.ID), " ", "-")
-		if f.Ranks == nil {
-			f.Ranks = []int{}
-		}
 		f.Names = []string{}
 		for _, r := range f.Ranks {
 			f.Names = append(f.Names, a.ranks[r].label)
 		}
-		if f.Evidence == nil {
-			f.Evidence = []Evidence{}
-		}
+		NoNil(f)
 	}
-	slices.SortStableFunc(findings, func(x, y Finding) int {
+	slices.SortStableFunc(all, func(x, y Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(severities, x.Severity), slices.Index(severities, y.Severity)),
-			-boolCompare(x.Kind == Straggler, y.Kind == Straggler),
-			-boolCompare(!x.Passing, !y.Passing),
+			First(x.Kind == Straggler, y.Kind == Straggler),
+			First(!x.Passing, !y.Passing),
 			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
 			cmp.Compare(x.ID, y.ID))
 	})
-	r := a.report
-	r.Findings = findings
-	orEmpty(&r.Findings)
-	orEmpty(&r.Source.Missing)
-	orEmpty(&r.Times)
-	orEmpty(&r.Steps)
-	orEmpty(&r.Ranks)
-	orEmpty(&r.Collectives)
-	orEmpty(&r.Classes)
-	orEmpty(&r.Kernels)
-	orEmpty(&r.Layers.Totals)
-	orEmpty(&r.Layers.Layers)
-	orEmpty(&r.Layers.Modules)
-	orEmpty(&r.CPU.Ops)
-	orEmpty(&r.CPU.Frames)
-	orEmpty(&r.Memory)
-	orEmpty(&r.Gaps)
-	orEmpty(&r.Notes)
-}
-
-// orEmpty makes a nil list an empty one, so that JSON has [] and never null.
-func orEmpty[T any](list *[]T) {
-	if *list == nil {
-		*list = []T{}
-	}
+	return all
 }
 
 // timeOf is the row of all ranks for a kind.
-func (a *analyzer) timeOf(kind string) *TimeRow {
-	for i := range a.report.Times {
-		if t := &a.report.Times[i]; t.Rank == "all" && t.Kind == kind {
+func timeOf(rep *Report, kind string) *TimeRow {
+	for i := range rep.Times {
+		if t := &rep.Times[i]; t.Rank == "all" && t.Kind == kind {
 			return t
 		}
 	}
@@ -99,21 +72,21 @@ func (a *analyzer) timeOf(kind string) *TimeRow {
 
 // common finds what costs all ranks alike: hosts that cannot keep the devices
 // busy, and communication that nothing hides.
-func (a *analyzer) common() []Finding {
+func common(a *aligned, blames []*judged, rep *Report) []Finding {
 	var out []Finding
 	for _, kind := range a.kinds {
-		t := a.timeOf(kind)
+		t := timeOf(rep, kind)
 		if t == nil || t.Total == 0 || t.Steps == 0 {
 			continue
 		}
-		late := t.IdleBy.Host + t.IdleBy.Sync + t.IdleBy.Launch
+		late := t.IdleBy.Late()
 		working := t.Total - t.IdleBy.Between
-		if s := share(late, working); s > hostShare {
+		if s := metric.Share(late, working); s > hostShare {
 			f := Finding{
 				Kind: HostBound, Severity: "medium", FirstStep: -1, LastStep: -1, Cause: CauseHost,
 				CostNSPerStep: late / int64(t.Steps), ID: "host_bound-" + kind,
 				Title: fmt.Sprintf("%s steps are host-bound: the devices idle %s of the time waiting for launches, and are busy %s",
-					kind, metric.Percent(s), metric.Percent(share(t.Busy(), working))),
+					kind, metric.Percent(s), metric.Percent(metric.Share(t.Busy(), working))),
 			}
 			if s > hostShareHigh {
 				f.Severity = "high"
@@ -123,10 +96,10 @@ func (a *analyzer) common() []Finding {
 					metric.Duration(t.IdleBy.Host/int64(t.Steps)), metric.Duration(t.IdleBy.Sync/int64(t.Steps)), metric.Duration(t.IdleBy.Launch/int64(t.Steps))),
 				Value: float64(late) / float64(t.Steps), Unit: "ns", Step: -1,
 			})
-			l, calls := &a.report.CPU.Launch, 0
+			l, calls := &rep.CPU.Launch, 0
 			if l.Calls > 0 {
-				for i := range a.report.Steps {
-					if s := &a.report.Steps[i]; s.Kind == kind {
+				for i := range rep.Steps {
+					if s := &rep.Steps[i]; s.Kind == kind {
 						for j := range s.Ranks {
 							calls += s.Ranks[j].Launches
 						}
@@ -139,8 +112,8 @@ func (a *analyzer) common() []Finding {
 				})
 			}
 			shown := 0
-			for _, g := range a.report.Gaps {
-				if g.Host != "" && g.Step >= 0 && a.report.Steps[g.Step].Kind == kind && shown < 2 {
+			for _, g := range rep.Gaps {
+				if g.Host != "" && g.Step >= 0 && rep.Steps[g.Step].Kind == kind && shown < 2 {
 					shown++
 					f.Evidence = append(f.Evidence, Evidence{
 						Text: fmt.Sprintf("%s, step %d: %s idle before %s; the launching thread: %s",
@@ -151,10 +124,10 @@ func (a *analyzer) common() []Finding {
 			}
 			out = append(out, f)
 		}
-		move := t.ExposedComm - t.ExposedWait - a.unpaired(kind)
-		if s := share(move, t.Total); s > commShare {
+		move := t.ExposedComm - t.ExposedWait - unpaired(a, kind)
+		if s := metric.Share(move, t.Total); s > commShare {
 			counted := "waiting not counted"
-			if slices.ContainsFunc(a.domains, a.partial) {
+			if slices.ContainsFunc(blames, func(d *judged) bool { return partial(a, d, rep) }) {
 				counted = "or in waiting for ranks that are missing"
 			}
 			out = append(out, Finding{
@@ -169,13 +142,13 @@ func (a *analyzer) common() []Finding {
 			})
 		}
 	}
-	l := &a.report.CPU.Launch
-	if l.Calls > 0 && share(int64(l.Shorter), int64(l.Calls)) > 0.5 && a.hostIsLate() {
+	l := &rep.CPU.Launch
+	if l.Calls > 0 && metric.Share(l.Shorter, l.Calls) > 0.5 && hostIsLate(rep) {
 		out = append(out, Finding{
 			Kind: LaunchBound, Severity: "low", FirstStep: -1, LastStep: -1, Cause: CauseHost, ID: LaunchBound,
-			CostNSPerStep: l.ShorterTime / int64(max(1, a.timeOf("all").Steps)),
+			CostNSPerStep: l.ShorterTime / int64(max(1, timeOf(rep, "all").Steps)),
 			Title: fmt.Sprintf("%s of the launched kernels are shorter than the call that launches them; CUDA graphs would save most of those calls",
-				metric.Percent(share(int64(l.Shorter), int64(l.Calls)))),
+				metric.Percent(metric.Share(l.Shorter, l.Calls))),
 			Evidence: []Evidence{{
 				Text:  fmt.Sprintf("%s launches, median call %s; those of shorter kernels took %s in all", metric.Count(l.Calls), metric.Duration(l.Median), metric.Duration(l.ShorterTime)),
 				Value: float64(l.Shorter), Peers: float64(l.Calls), Unit: "count", Step: -1,
@@ -187,7 +160,7 @@ func (a *analyzer) common() []Finding {
 
 // unpaired is the time of collectives that could not be compared over ranks:
 // how much of it was waiting is unknown.
-func (a *analyzer) unpaired(kind string) (sum int64) {
+func unpaired(a *aligned, kind string) (sum int64) {
 	for _, d := range a.domains {
 		if len(d.ranks) < 2 {
 			continue
@@ -199,7 +172,7 @@ func (a *analyzer) unpaired(kind string) (sum int64) {
 					continue
 				}
 				op, _ := d.collective(r, o)
-				if kernel.Synchronising(op) && (o.match < 0 || !possible(d.matches[o.match].at)) {
+				if kernel.Synchronising(op) && (r.match[i] < 0 || !d.matches[r.match[i]].possible()) {
 					sum += o.end - o.start
 				}
 			}
@@ -209,15 +182,15 @@ func (a *analyzer) unpaired(kind string) (sum int64) {
 }
 
 // hostIsLate tells whether hosts keep devices waiting over the whole capture.
-func (a *analyzer) hostIsLate() bool {
-	t := a.timeOf("all")
-	return t != nil && share(t.IdleBy.Host+t.IdleBy.Sync+t.IdleBy.Launch, t.Total-t.IdleBy.Between) > hostShare
+func hostIsLate(rep *Report) bool {
+	t := timeOf(rep, "all")
+	return t != nil && metric.Share(t.IdleBy.Late(), t.Total-t.IdleBy.Between) > hostShare
 }
 
 // culprit is the rank that cost the others most in a step, and why.
-func (a *analyzer) culprit(step int) (who *rank, cause int, cost int64) {
-	for _, d := range a.domains {
-		for i, steps := range a.late[d] {
+func culprit(blames []*judged, step int) (who *ranked, cause int, cost int64) {
+	for _, d := range blames {
+		for i, steps := range d.late {
 			l := &steps[step]
 			split := l.split()
 			most := slices.Max(split[:])
@@ -230,18 +203,14 @@ func (a *analyzer) culprit(step int) (who *rank, cause int, cost int64) {
 }
 
 // slowSteps reports steps that no straggler explains.
-func (a *analyzer) slowSteps(known []Finding) []Finding {
+func slowSteps(a *aligned, blames []*judged, rep *Report, known []Finding) []Finding {
 	var out []Finding
-	for i := range a.report.Steps {
-		s := &a.report.Steps[i]
+	for i := range rep.Steps {
+		s := &rep.Steps[i]
 		if !s.Slow {
 			continue
 		}
-		var total []int64
-		for j := range s.Ranks {
-			total = append(total, a.took(&s.Ranks[j]))
-		}
-		took := metric.Median(total)
+		took := took(a, s)
 		excess := took - took/(1+s.SlowBy)
 		if slices.ContainsFunc(known, func(f Finding) bool {
 			return f.Kind == Straggler && f.FirstStep <= s.Step && s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
@@ -252,9 +221,9 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 			Kind: SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true,
 			CostNSPerStep: int64(excess), ID: fmt.Sprintf("slow_step-%d", s.Step),
 			Title: fmt.Sprintf("step %d (%s) took %s, %s its like: %s",
-				s.Step, s.Name, metric.Duration(took), slower(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
+				s.Step, s.Name, metric.Duration(took), timesLike(s.SlowBy), cmp.Or(s.Why, "no part of it stands out")),
 		}
-		if r, cause, cost := a.culprit(s.Step); r != nil && 2*float64(cost) > excess {
+		if r, cause, cost := culprit(blames, s.Step); r != nil && 2*float64(cost) > excess {
 			f.Ranks, f.Cause = []int{r.index}, causeNames[cause]
 			f.Title += fmt.Sprintf("; %s made the others wait %s (cause: %s)", r.label, metric.Duration(cost), f.Cause)
 		}
@@ -266,8 +235,8 @@ func (a *analyzer) slowSteps(known []Finding) []Finding {
 	return out[:min(len(out), 5)]
 }
 
-// slower says how much longer something took, before "its like".
-func slower(by float64) string {
+// timesLike says how much longer something took, before "its like".
+func timesLike(by float64) string {
 	if by < 9 {
 		return metric.Percent(by) + " more than"
 	}
@@ -275,43 +244,43 @@ func slower(by float64) string {
 }
 
 // data says what the capture lacks.
-func (a *analyzer) data() []Finding {
+func data(a *aligned, rep *Report) []Finding {
 	var out []Finding
 	add := func(severity, id, title string) {
 		out = append(out, Finding{Kind: Data, Severity: severity, FirstStep: -1, LastStep: -1, ID: id, Title: title})
 	}
-	s := &a.report.Source
+	s := &rep.Source
 	if a.hostOnly {
 		add("medium", "data-host", "no GPU work was recorded: only the host side can be told, and steps by their time there")
 	}
-	for i := range a.report.Layers.Totals {
-		switch t := &a.report.Layers.Totals[i]; {
+	for i := range rep.Layers.Totals {
+		switch t := &rep.Layers.Totals[i]; {
 		case t.InRange == 0 && t.Graphs == 0 && t.Kind != kindName(outsideSteps) && t.Kind != trace.IdleStep.String():
 			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s steps have no layer-wise ranges, as replayed graphs have none: to see their layers, run the server with --disable-cuda-graph", t.Kind))
-		case share(t.Graphs, t.GPU) > lostShare:
+		case metric.Share(t.Graphs, t.GPU) > lostShare:
 			add("low", "data-layers-"+t.Kind, fmt.Sprintf("%s of the GPU time of %s steps is in replayed graphs, which emit no layer-wise ranges: to see their layers, run the server with --disable-cuda-graph",
-				metric.Percent(share(t.Graphs, t.GPU)), t.Kind))
+				metric.Percent(metric.Share(t.Graphs, t.GPU)), t.Kind))
 		}
 	}
-	if t := a.timeOf("all"); t != nil && share(t.IdleBy.Between, t.Total) > hostShare {
+	if t := timeOf(rep, "all"); t != nil && metric.Share(t.IdleBy.Between, t.Total) > hostShare {
 		text := "no step was under way, and nothing tells whether there were requests"
-		if 2*t.IdleBy.none > t.IdleBy.Between {
+		if 2*t.IdleBy.None > t.IdleBy.Between {
 			text = "no request was under way: the devices waited for requests, unless some were in a queue, which the traces do not show"
 		}
-		add("info", "data-between", fmt.Sprintf("for %s of the time %s", metric.Percent(share(t.IdleBy.Between, t.Total)), text))
+		add("info", "data-between", fmt.Sprintf("for %s of the time %s", metric.Percent(metric.Share(t.IdleBy.Between, t.Total)), text))
 	}
 	if len(s.Missing) > 0 {
 		add("medium", "data-missing", fmt.Sprintf("%d ranks are missing (%s): what they did and who waited for them is unknown", len(s.Missing), strings.Join(s.Missing, ", ")))
 	}
 	for _, r := range a.ranks {
-		if !r.t.Source.Complete {
+		if !r.source.Complete {
 			text := fmt.Sprintf("the file of %s ends early: it has GPU work of %d whole steps; from step %d on no rank is compared with others", r.label, len(r.steps), r.first+len(r.steps))
-			if len(r.steps) < leastSteps {
+			if len(r.steps) < hardlyAny {
 				text = fmt.Sprintf("the file of %s ends early: it has hardly any GPU work, so the rank is taken as missing", r.label)
 			}
 			add("medium", "data-cut-"+r.label, text)
 		}
-		if n := r.devices(); n > 1 {
+		if n := r.devices; n > 1 {
 			add("low", "data-devices-"+r.label, fmt.Sprintf("the file of %s has work of %d devices: they are looked at as one", r.label, n))
 		}
 		if len(r.ops) == 0 && !a.hostOnly {
@@ -321,19 +290,19 @@ func (a *analyzer) data() []Finding {
 	if len(a.ranks) > 1 && a.steps <= leastSteps {
 		add("low", "data-steps", fmt.Sprintf("%d of %d steps that it takes to call a rank late: the capture is short, or its steps have no names (steps by: %s)", a.steps, leastSteps+1, s.StepRule))
 	}
-	l := &a.report.CPU.Launch
+	l := &rep.CPU.Launch
 	total := 0
 	for _, r := range a.ranks {
 		total += len(r.ops)
 	}
-	if share(int64(l.Unlaunched), int64(total)) > lostShare {
-		add("low", "data-launches", fmt.Sprintf("%s of the GPU work has no recorded launch: its idle time cannot be explained", metric.Percent(share(int64(l.Unlaunched), int64(total)))))
+	if metric.Share(l.Unlaunched, total) > lostShare {
+		add("low", "data-launches", fmt.Sprintf("%s of the GPU work has no recorded launch: its idle time cannot be explained", metric.Percent(metric.Share(l.Unlaunched, total))))
 	}
 	if l.EmptyGraphs > 0 {
 		add("medium", "data-graphs", fmt.Sprintf("%d graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high", l.EmptyGraphs))
 	}
-	for i := range a.report.Classes {
-		if c := &a.report.Classes[i]; c.Kind == "all" && c.Class == string(kernel.GroupOther) && c.Share > 0.1 {
+	for i := range rep.Classes {
+		if c := &rep.Classes[i]; c.Kind == "all" && c.Class == string(kernel.GroupOther) && c.Share > 0.1 {
 			add("low", "data-classes", fmt.Sprintf("%s of the GPU time is in kernels of no known class", metric.Percent(c.Share)))
 		}
 	}
@@ -341,13 +310,13 @@ func (a *analyzer) data() []Finding {
 }
 
 // balanced says that no rank is late, and by which measure.
-func (a *analyzer) balanced() []Finding {
+func balanced(a *aligned, blames []*judged, rep *Report) []Finding {
 	compared, collectives := 0, 0
 	in := map[int]bool{} // steps in which ranks were compared
 	for _, d := range a.domains {
 		n := 0
 		for i := range d.matches {
-			if m := &d.matches[i]; !m.first && possible(m.at) {
+			if m := &d.matches[i]; !m.first && m.possible() {
 				n++
 				in[m.step] = true
 			}
@@ -367,14 +336,14 @@ func (a *analyzer) balanced() []Finding {
 		}}
 	}
 	var worst *RankRow
-	for i := range a.report.Ranks {
-		if r := &a.report.Ranks[i]; worst == nil || r.Caused > worst.Caused {
+	for i := range rep.Ranks {
+		if r := &rep.Ranks[i]; worst == nil || r.Caused > worst.Caused {
 			worst = r
 		}
 	}
-	limit := a.lateLimit(a.steps - 1)
+	limit := lateLimit(a, a.steps-1)
 	which := "no rank"
-	if slices.ContainsFunc(a.domains, a.partial) {
+	if slices.ContainsFunc(blames, func(d *judged) bool { return partial(a, d, rep) }) {
 		which = "no recorded rank"
 	}
 	return []Finding{{

@@ -42,7 +42,7 @@ func FuzzAnalyze(f *testing.F) {
 			toys[i].t.Source.World.Size = int(ranks >> 5)
 		}
 		for ; len(data) >= 7; data = data[7:] {
-			toys[int(data[0]>>4)%n].fuzzed(data)
+			fuzzed(toys[int(data[0]>>4)%n], data)
 		}
 		ts := make([]*trace.Trace, n)
 		for i, y := range toys {
@@ -61,7 +61,7 @@ func FuzzAnalyze(f *testing.F) {
 
 // fuzzed adds the event that seven bytes describe: kind, start, length, scale
 // of both, stream and grid, correlation, a choice.
-func (y *toy) fuzzed(b []byte) {
+func fuzzed(y *toy, b []byte) {
 	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
 	start := int64(b[1]) * scale
 	end := start + int64(b[2])*max(1, scale/16)

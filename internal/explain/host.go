@@ -9,31 +9,40 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rows gives the spans of each track as a range of Spans, which are sorted by track.
-func rows(t *trace.Trace) []interval {
-	out := make([]interval, len(t.Tracks))
-	for i := 0; i < len(t.Spans); {
+// host is the CPU side of a rank's trace, for those few questions whose answers
+// no summary holds: what a thread did at a moment that only the comparison of
+// ranks singles out.
+type host struct {
+	t     *trace.Trace
+	rows  [][]trace.Span // of each track
+	marks *markers       // nil without layer-wise markers
+}
+
+func newHost(t *trace.Trace) *host {
+	h := &host{t: t, rows: make([][]trace.Span, len(t.Tracks))}
+	for i := 0; i < len(t.Spans); { // sorted by track
 		j := i
 		for j < len(t.Spans) && t.Spans[j].Track == t.Spans[i].Track {
 			j++
 		}
-		out[t.Spans[i].Track] = interval{int64(i), int64(j)}
+		h.rows[t.Spans[i].Track] = t.Spans[i:j]
 		i = j
 	}
-	return out
+	return h
 }
+
+// names is how many names there are: StringIDs are less.
+func (h *host) names() int { return h.t.Strings.Len() }
+
+// callName is the name of the API call that a launch was.
+func (h *host) callName(c *call) string { return h.t.Strings.Get(h.t.Spans[c.span].Name) }
 
 // hostDid says what the thread of a launch did between two moments: the
 // deepest span that covers most of the time, or the ops that fill it.
-func (r *rank) hostDid(c *call, from, to int64) string {
-	t := r.t
-	if r.rows == nil {
-		r.rows = rows(t)
-	}
+func (h *host) did(c *call, from, to int64) string {
 	// The idle time may begin before the host came to this work at all: look
 	// at what lies between the launch before and this one.
-	row := r.rows[c.track]
-	spans := t.Spans[row.start:row.end]
+	spans := h.rows[c.track]
 	hi, _ := slices.BinarySearchFunc(spans, to, func(s trace.Span, at int64) int { return cmp.Compare(s.Start, at) })
 	length := to - from
 	if length <= 0 {
@@ -42,7 +51,7 @@ func (r *rank) hostDid(c *call, from, to int64) string {
 	var cover *trace.Span // the shortest span over most of it
 	var filled int64      // by spans that begin inside, outermost only
 	var largest *trace.Span
-	var largestIn, inner int64
+	var largestIn int64
 	count, reach := 0, from
 	for i := range spans[:hi] {
 		s := &spans[i]
@@ -62,24 +71,71 @@ func (r *rank) hostDid(c *call, from, to int64) string {
 			largest, largestIn = s, in
 		}
 	}
-	inner = filled
 	name := func(s *trace.Span) string {
 		kind := map[trace.Category]string{
 			trace.PythonFunction: "python", trace.UserAnnotation: "annotation", trace.CPUOp: "op",
 			trace.Runtime: "call", trace.Driver: "call",
 		}[s.Cat]
-		return fmt.Sprintf("%s %s", kind, r.spanName(s.Name, false))
+		return fmt.Sprintf("%s %s", kind, h.spanName(s.Name, false))
 	}
 	switch {
-	case cover != nil && (inner*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):
-		if inner*2 < length && cover.End() > to && cover.Cat == trace.UserAnnotation {
-			return fmt.Sprintf("nothing recorded for %s (inside %s)", metric.Duration(length-inner), name(cover))
+	case cover != nil && (filled*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):
+		if filled*2 < length && cover.End() > to && cover.Cat == trace.UserAnnotation {
+			return fmt.Sprintf("nothing recorded for %s (inside %s)", metric.Duration(length-filled), name(cover))
 		}
 		return name(cover)
-	case inner*2 >= length && largest != nil:
+	case filled*2 >= length && largest != nil:
 		return fmt.Sprintf("%d ops, the longest %s (%s)", count, name(largest), metric.Duration(largest.Dur))
 	case cover != nil:
 		return "inside " + name(cover)
 	}
-	return fmt.Sprintf("nothing recorded for %s: off the CPU, or code without annotations", metric.Duration(length-inner))
+	return fmt.Sprintf("nothing recorded for %s: off the CPU, or code without annotations", metric.Duration(length-filled))
+}
+
+// spanName is a span's name; of a layer-wise marker, which has sizes in its text,
+// the module alone, or its kind in any layer.
+func (h *host) spanName(id trace.StringID, anyLayer bool) string {
+	name := h.t.Strings.Get(id)
+	if h.marks == nil {
+		return name
+	}
+	at, ok := h.marks.byText[name]
+	if !ok || h.marks.texts[at].module < 0 {
+		return name
+	}
+	mod := &h.marks.modules[h.marks.texts[at].module]
+	if anyLayer {
+		return h.marks.groups[mod.group].Name()
+	}
+	return mod.path
+}
+
+// nest visits the spans of the wanted categories with the one around each, nil
+// for none, by containment per thread. dur is the length: of children that stick
+// out of their parent by a few ns what lies inside.
+func (h *host) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
+	type open struct {
+		span *trace.Span
+		end  int64
+	}
+	var stack []open
+	for i := range h.t.Spans {
+		s := &h.t.Spans[i]
+		if !want(s.Cat) {
+			continue
+		}
+		for len(stack) > 0 {
+			if top := stack[len(stack)-1]; top.span.Track == s.Track && s.Start < top.end {
+				break
+			}
+			stack = stack[:len(stack)-1]
+		}
+		dur, parent := s.Dur, (*trace.Span)(nil)
+		if len(stack) > 0 {
+			top := stack[len(stack)-1]
+			parent, dur = top.span, min(dur, top.end-s.Start)
+		}
+		visit(s, parent, dur)
+		stack = append(stack, open{s, s.Start + dur})
+	}
 }

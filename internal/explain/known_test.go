@@ -55,7 +55,7 @@ func checkIdentities(t testing.TB, r *Report) {
 		if i.Host+i.Sync+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
 			t.Errorf("%s: the parts of idle are not idle: %+v", what, *x)
 		}
-		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.none, x.waiting} {
+		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.None, x.Waiting} {
 			if v < 0 {
 				t.Errorf("%s: a part is negative: %+v", what, *x)
 			}

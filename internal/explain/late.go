@@ -107,9 +107,9 @@ type approachKey struct {
 	starved           int64 // no core ran the device
 }
 
-// walk sums up the ops of r that start after op from (a collective) and up to
+// walk sums up the ops of a rank that start after op from (a collective) and up to
 // op to (the next). from < 0: since the beginning of to's step.
-func (r *rank) walk(from, to int32, a *approach) {
+func (a *approach) walk(r *ranked, from, to int32) {
 	a.keys, a.total = a.keys[:0], 0
 	start := int32(0)
 	cursor := int64(0)
@@ -267,13 +267,49 @@ func (l *lateness) more(x approachKey, sign int64) {
 	l.extra[x.key] = e
 }
 
-// judge finds the late ranks of every collective and adds up what they cost:
-// result[rank][step]. Collectives that began with the window prove nothing.
-func (d *domain) judge(steps int) [][]lateness {
-	late := make([][]lateness, len(d.ranks))
-	for i := range late {
-		late[i] = make([]lateness, steps)
+// judged is what the ranks of a domain cost each other.
+type judged struct {
+	*domain
+	late [][]lateness  // [rank][step]
+	work [][]*approach // own work, [rank][step]; nil: the rank has none in it
+	more [][]float64   // [rank][step]: own work above a typical peer's, as a share of it
+}
+
+// blame finds the late ranks of every collective and adds up what they cost, domain by
+// domain.
+func blame(a *aligned) (out []*judged) {
+	for _, d := range a.domains {
+		j := &judged{domain: d}
+		for _, r := range d.ranks {
+			j.late = append(j.late, make([]lateness, a.steps))
+			j.work = append(j.work, workBySteps(r, a.steps))
+		}
+		j.blameRanks()
+		for i := range d.ranks {
+			more := make([]float64, a.steps)
+			for n := range a.steps {
+				own := j.extraWork(i, n)
+				more[n] = own.share
+				l := &j.late[i][n]
+				j.divideIdle(int32(i), n, l)
+				// Where streams overlap, an op may fall between other collectives
+				// than on its peer. Over the whole step such ops cancel out: if no
+				// work is left then, there was none.
+				if own.share < noExtraWork {
+					l.excess[byWork] = 0
+				}
+				l.settle(&own, a.names)
+			}
+			j.more = append(j.more, more)
+		}
+		out = append(out, j)
 	}
+	return out
+}
+
+// blameRanks goes through the collectives. Those that began with the window prove
+// nothing.
+func (d *judged) blameRanks() {
 	prev := make([]int32, len(d.ranks)) // each rank's last match before this one
 	for i := range prev {
 		prev[i] = -1
@@ -283,9 +319,9 @@ func (d *domain) judge(steps int) [][]lateness {
 	for mi := range d.matches {
 		m := &d.matches[mi]
 		for _, p := range m.at {
-			late[p.rank][m.step].of++
+			d.late[p.rank][m.step].of++
 		}
-		if !m.first && possible(m.at) {
+		if !m.first && m.possible() {
 			order = order[:0]
 			for i := range m.at {
 				order = append(order, i)
@@ -300,7 +336,7 @@ func (d *domain) judge(steps int) [][]lateness {
 					if m.last-p.start > behind/4 {
 						continue
 					}
-					l := &late[p.rank][m.step]
+					l := &d.late[p.rank][m.step]
 					l.last++
 					from := d.common(m.at[mid].rank, p.rank, prev)
 					// Who waited in between, in collectives of its own, is as
@@ -316,21 +352,6 @@ func (d *domain) judge(steps int) [][]lateness {
 			prev[p.rank] = int32(mi)
 		}
 	}
-	for i := range late {
-		extra := d.extraWork(i, steps)
-		for n := range late[i] {
-			l := &late[i][n]
-			d.divideIdle(int32(i), n, l)
-			// Where streams overlap, an op may fall between other collectives
-			// than on its peer. Over the whole step such ops cancel out: if no
-			// work is left then, there was none.
-			if extra[n].share < noExtraWork {
-				l.excess[byWork] = 0
-			}
-			d.settle(l, &extra[n])
-		}
-	}
-	return late
 }
 
 // dependent are the classes of kernels whose time depends on the data and not
@@ -352,21 +373,21 @@ const otherSlow = 0.02
 // An op that overlaps a collective counts there with what is left of it after
 // that: only whole kernels tell whether they are slower. And if only kernels
 // are slower whose time depends on data, they have more to do.
-func (d *domain) settle(l *lateness, own *ownExcess) {
+func (l *lateness) settle(own *ownExcess, n *names) {
 	var near, whole, data, others, otherTime int64
 	for _, e := range l.extra {
 		near += e.slow
 	}
 	for key, ns := range own.slow {
 		whole += ns
-		if dependent(d.names.class[d.names.keyName[key]]) {
+		if dependent(n.class[n.keys[key].name]) {
 			data += ns
 		} else {
 			others += ns
 		}
 	}
 	for key, ns := range own.peer {
-		if !dependent(d.names.class[d.names.keyName[key]]) {
+		if !dependent(n.class[n.keys[key].name]) {
 			otherTime += ns
 		}
 	}
@@ -381,7 +402,7 @@ func (d *domain) settle(l *lateness, own *ownExcess) {
 	l.excess[byDevice] -= moved
 	l.excess[byWork] += moved
 	for key, e := range l.extra {
-		if dependent(d.names.class[d.names.keyName[key]]) && e.slow > 0 {
+		if dependent(n.class[n.keys[key].name]) && e.slow > 0 {
 			e.ns, e.slow = e.ns+e.slow, 0
 			l.extra[key] = e
 		}
@@ -391,7 +412,7 @@ func (d *domain) settle(l *lateness, own *ownExcess) {
 // meanWait is what the other ranks of the domain waited in a collective, on
 // average: those that were not late, while those that were, and those that
 // have no part in it, count as not waiting.
-func (d *domain) meanWait(m *match, near int64) int64 {
+func (d *judged) meanWait(m *match, near int64) int64 {
 	var sum int64
 	for _, p := range m.at {
 		if w := m.last - p.start; w > near {
@@ -402,7 +423,7 @@ func (d *domain) meanWait(m *match, near int64) int64 {
 }
 
 // common is the last collective before that two ranks shared, -1 if none.
-func (d *domain) common(a, b int32, prev []int32) int32 {
+func (d *judged) common(a, b int32, prev []int32) int32 {
 	from := min(prev[a], prev[b])
 	for from >= 0 && (d.matches[from].opOf(a) < 0 || d.matches[from].opOf(b) < 0) {
 		from--
@@ -411,11 +432,11 @@ func (d *domain) common(a, b int32, prev []int32) int32 {
 }
 
 // waited is how long a rank waited in the collectives between two, ns.
-func (d *domain) waited(rank, from int32, to int) (sum int64) {
+func (d *judged) waited(rank, from int32, to int) (sum int64) {
 	for i := int(from) + 1; from >= 0 && i < to; i++ {
 		m := &d.matches[i]
 		for _, p := range m.at {
-			if p.rank == rank && possible(m.at) {
+			if p.rank == rank && m.possible() {
 				sum += p.wait
 			}
 		}
@@ -425,14 +446,14 @@ func (d *domain) waited(rank, from int32, to int) (sum int64) {
 
 // compare adds the difference between a late rank's approach and that of one
 // in good time. Both begin at the last collective that they shared.
-func (d *domain) compare(from int32, p, q *part, mine, theirs *approach, l *lateness) {
+func (d *judged) compare(from int32, p, q *part, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {
 		fp, fq = d.matches[from].opOf(p.rank), d.matches[from].opOf(q.rank)
 	}
 	a, b := d.ranks[p.rank], d.ranks[q.rank]
-	a.walk(fp, p.op, mine)
-	b.walk(fq, q.op, theirs)
+	mine.walk(a, fp, p.op)
+	theirs.walk(b, fq, q.op)
 	if l.extra == nil {
 		l.extra, l.refs = map[int32]extra{}, map[int32]int{}
 	}
@@ -441,14 +462,4 @@ func (d *domain) compare(from int32, p, q *part, mine, theirs *approach, l *late
 	if from >= 0 {
 		l.excess[byComm] += a.wall(a.ops[fp].end) - b.wall(b.ops[fq].end)
 	}
-}
-
-// opOf is the op of a rank in a match, -1 if it is no member.
-func (m *match) opOf(rank int32) int32 {
-	for _, p := range m.at {
-		if p.rank == rank {
-			return p.op
-		}
-	}
-	return -1
 }

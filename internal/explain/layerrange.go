@@ -57,15 +57,15 @@ type layerRange struct {
 func (g *layerRange) dur() int64 { return g.end - g.start }
 
 // findMarkers looks for layer-wise markers among the names of all ranks, and
-// ties launches to them. Captures without them pay for a look at each distinct
-// name alone.
-func (a *analyzer) findMarkers() {
+// ties launches to them: it fills in the ranks' ranges. Captures without markers,
+// for which it gives nil, pay for a look at each distinct name alone.
+func findMarkers(ranks []*rank, hosts []*host) *markers {
 	m := &markers{byText: map[string]int32{}}
 	var parsed []layers.Marker
 	prefixes := map[string]bool{} // of components whose names are not known beforehand
-	for _, r := range a.ranks {
-		for id := 1; id < r.t.Strings.Len(); id++ {
-			text := r.t.Strings.Get(trace.StringID(id))
+	for _, h := range hosts {
+		for id := 1; id < h.t.Strings.Len(); id++ {
+			text := h.t.Strings.Get(trace.StringID(id))
 			if _, known := m.byText[text]; known {
 				continue
 			}
@@ -76,16 +76,14 @@ func (a *analyzer) findMarkers() {
 			m.byText[text] = int32(len(parsed))
 			parsed = append(parsed, mk)
 			if mk.Form == layers.Short {
-				first, _, _ := strings.Cut(mk.Module, ".")
-				prefixes[first] = true
+				prefixes[component(&mk)] = true
 			}
 		}
 	}
 	modules := 0
 	var dicts []string
 	bare := func(mk *layers.Marker) bool {
-		first, _, _ := strings.Cut(mk.Module, ".")
-		return mk.Form == layers.Bare && !prefixes[first] && !layers.Known(mk.Module)
+		return mk.Form == layers.Bare && !prefixes[component(mk)] && !layers.Known(mk.Module)
 	}
 	for i := range parsed {
 		switch mk := &parsed[i]; {
@@ -97,7 +95,7 @@ func (a *analyzer) findMarkers() {
 		}
 	}
 	if modules == 0 {
-		return
+		return nil
 	}
 	slices.Sort(dicts)
 	root := layers.Root(slices.Compact(dicts))
@@ -110,17 +108,25 @@ func (a *analyzer) findMarkers() {
 			m.texts[i] = add(mk)
 		}
 	}
-	a.marks = m
 	found := 0
-	for _, r := range a.ranks {
-		r.findRanges(m)
+	for i, r := range ranks {
+		r.findRanges(hosts[i].t, m)
 		found += len(r.ranges)
 	}
 	if found == 0 {
-		a.marks = nil
-		return
+		return nil
 	}
 	m.alike()
+	for _, h := range hosts {
+		h.marks = m
+	}
+	return m
+}
+
+// component is the first part of a module's path.
+func component(mk *layers.Marker) string {
+	first, _, _ := strings.Cut(mk.Module, ".")
+	return first
 }
 
 // newModules gives the function that takes a marker's module into m.
@@ -191,8 +197,7 @@ func (m *markers) alike() {
 // findRanges nests the markers of each thread, and gives each launch the
 // innermost one open when it was made. Spans are in the order of tracks and
 // starts, the longer first.
-func (r *rank) findRanges(m *markers) {
-	t := r.t
+func (r *rank) findRanges(t *trace.Trace, m *markers) {
 	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
 	found := false
 	for id := 1; id < len(textOf); id++ {
@@ -203,7 +208,6 @@ func (r *rank) findRanges(m *markers) {
 	if !found {
 		return
 	}
-	r.marks = m
 	callAt := make([]int32, len(t.Spans)) // span -> calls + 1
 	r.rangeOf = make([]int32, len(r.calls))
 	for i := range r.calls {
@@ -253,24 +257,6 @@ func (r *rank) findRanges(m *markers) {
 		}
 		r.steps = []step{whole}
 	}
-}
-
-// spanName is a span's name; of a layer-wise marker, which has sizes in its text,
-// the module alone, or its kind in any layer.
-func (r *rank) spanName(id trace.StringID, anyLayer bool) string {
-	name := r.t.Strings.Get(id)
-	if r.marks == nil {
-		return name
-	}
-	at, ok := r.marks.byText[name]
-	if !ok || r.marks.texts[at].module < 0 {
-		return name
-	}
-	mod := &r.marks.modules[r.marks.texts[at].module]
-	if anyLayer {
-		return r.marks.groups[mod.group].Name()
-	}
-	return mod.path
 }
 
 // rangeAt is the range that launched an op, -1 for none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -51,14 +52,14 @@ func (w *layerWork) rows(out *Layers, hostOnly bool) {
 		if k == outsideSteps && t.GPU == 0 && t.InRange == 0 || n == 0 {
 			continue
 		}
-		out.Totals = append(out.Totals, LayerTotal{t.Kind, t.Steps, t.GPU / n, t.InModule / n, t.Graphs / n, t.Host / n, t.InRange / n})
+		out.Totals = append(out.Totals, LayerTotal{kindName(k), t.Steps, t.GPU / n, t.InModule / n, t.Graphs / n, t.Host / n, t.InRange / n})
 	}
 	slices.SortFunc(out.Totals, func(x, y LayerTotal) int { return cmp.Compare(x.Kind, y.Kind) })
 	part := func(s *layerSums, t *layerTotals) float64 {
 		if hostOnly {
-			return share(s.host, t.host)
+			return metric.Share(s.host, t.host)
 		}
-		return share(s.gpu, t.gpu)
+		return metric.Share(s.gpu, t.gpu)
 	}
 	elements, modules, static := make([]int64, len(w.marks.layers)), make([]int, len(w.marks.groups)), make([]string, len(w.marks.groups))
 	byGroup := make([]int64, len(w.marks.groups))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -25,7 +26,7 @@ const (
 // modelStep is a step of a model of so many layers: an embedding, per layer two
 // projections with one kernel each and an all-reduce in the second, a head
 // outside any module. took gives the length of a layer's second kernel.
-func (y *toy) modelStep(at int64, name string, layers int, took func(layer int) int64) int64 {
+func modelStep(y *toy, at int64, name string, layers int, took func(layer int) int64) int64 {
 	begin := at
 	gpu := at + 50
 	run := func(kernel string, ns int64) {
@@ -84,7 +85,7 @@ func TestLayers(t *testing.T) {
 	y := newToy()
 	at := int64(0)
 	for _, name := range []string{"step[EXTEND bs=4 toks=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"} {
-		at = y.modelStep(at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
+		at = modelStep(y, at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
 	}
 	r := analyzed(t, []*trace.Trace{y.done()})
 
@@ -106,7 +107,7 @@ func TestLayers(t *testing.T) {
 		got := findLayer(t, r, "decode", l)
 		like := float64(layer0+layer1) / 2
 		w := LayerRow{
-			Kind: "decode", Stack: "model.layers", Layer: l, GPU: gpu, Share: share(gpu, whole), Host: got.Host, Kernels: 4, Calls: 1,
+			Kind: "decode", Stack: "model.layers", Layer: l, GPU: gpu, Share: metric.Share(gpu, whole), Host: got.Host, Kernels: 4, Calls: 1,
 			Elements: 2 * 64 * 256, OfLike: float64(gpu) / like, Slowest: -1,
 		}
 		if got != w {
@@ -125,7 +126,7 @@ func TestLayers(t *testing.T) {
 	} {
 		got := findModule(t, r, "decode", w.Name)
 		w.Kind, w.Stack, w.Module, w.Slowest = "decode", got.Stack, got.Module, -1
-		w.Share, w.Host, w.HostSelf, w.Each = share(w.GPU, whole), got.Host, got.HostSelf, int64(float64(w.GPU)/w.Calls)
+		w.Share, w.Host, w.HostSelf, w.Each = metric.Share(w.GPU, whole), got.Host, got.HostSelf, int64(float64(w.GPU)/w.Calls)
 		if got != w {
 			t.Errorf("%s:\n got %+v\nwant %+v", w.Name, got, w)
 		}
@@ -146,7 +147,7 @@ func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.T
 		y := newToy()
 		at := int64(0)
 		for n := range steps {
-			at = y.modelStep(at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
+			at = modelStep(y, at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
 		}
 		y.t.Source.Rank.TP = rank
 		ts = append(ts, y.done())
@@ -231,7 +232,7 @@ func TestLayersInGraphs(t *testing.T) {
 	y := newToy()
 	at := int64(0)
 	for range 3 {
-		at = y.modelStep(at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
+		at = modelStep(y, at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
 		corr := y.launch("cudaGraphLaunch", at, at+30)
 		y.op(trace.Kernel, "nvjet_tst_64x8", corr, 1, at+40, at+940, 1).op(trace.Kernel, "silu", corr, 1, at+950, at+1050, 1)
 		y.span(trace.UserAnnotation, 0, "step[DECODE bs=4]", at-10, at+1100)
@@ -325,7 +326,7 @@ func TestHostOnly(t *testing.T) {
 		y := newToy()
 		at := int64(0)
 		for range 3 {
-			at = y.modelStep(at, name, 2, func(int) int64 { return 600 })
+			at = modelStep(y, at, name, 2, func(int) int64 { return 600 })
 		}
 		tr := y.done()
 		cpuOnly(tr)

@@ -7,21 +7,17 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // domain is a set of ranks that share collectives, so that one can make the
 // others wait. Data-parallel replicas without common collectives are domains
 // of their own, and are compared within, never with each other.
 type domain struct {
-	ranks   []*rank
-	names   *names
+	ranks   []*ranked
 	matches []match // by time of the last arrival
 	// divided are the operations without recorded arguments that ranks of one
 	// DP coordinate run among themselves, see divide.
 	divided map[string]bool
-	// unmatched counts communication kernels without partners on all ranks.
-	unmatched int
 }
 
 // match is one collective with its kernel on each rank of its group.
@@ -50,126 +46,16 @@ type seqKey struct {
 	op    string
 }
 
-// domains divides ranks by what they share: a recorded process group of more
-// than one rank, or else the tensor-parallel group that their names say.
-func domains(ranks []*rank) []*domain {
-	parent := make([]int, len(ranks))
-	for i := range parent {
-		parent[i] = i
-	}
-	var find func(int) int
-	find = func(i int) int {
-		if parent[i] != i {
-			parent[i] = find(parent[i])
-		}
-		return parent[i]
-	}
-	owner := map[string]int{}
-	join := func(key string, i int) {
-		if j, ok := owner[key]; ok {
-			parent[find(i)] = find(j)
-		} else {
-			owner[key] = i
-		}
-	}
-	for i, r := range ranks {
-		at := r.t.Source.Rank
-		if at.TP >= 0 {
-			join(fmt.Sprintf("tp of dp%d pp%d %s", at.DP, at.PP, r.t.Source.Stage), i)
-		} else {
-			join("unnamed "+r.t.Source.Stage, i)
-		}
-		for j := range r.t.Comms {
-			if c := &r.t.Comms[j]; c.GroupSize > 1 {
-				// Processes with worlds of their own all call their group
-				// "[0, 1]": the job's size tells such groups apart.
-				if w := r.t.Source.World; w.Size >= len(ranks) || at.DP < 0 {
-					join(r.stage()+r.t.Strings.Get(c.Ranks), i)
-				}
-			}
-		}
-	}
-	for i, r := range ranks {
-		if key := oneWorld(ranks, r); key != "" {
-			join(key, i)
-		}
-	}
-	byRoot := map[int]*domain{}
-	var out []*domain
-	for i, r := range ranks {
-		d := byRoot[find(i)]
-		if d == nil {
-			d = &domain{}
-			byRoot[find(i)] = d
-			out = append(out, d)
-		}
-		d.ranks = append(d.ranks, r)
-	}
-	return out
-}
-
-// oneWorld is a key that the ranks of r's stage share if they are different
-// ranks of one world: with data-parallel attention, ranks of several DP
-// coordinates run collectives together, which replayed graphs do not record.
-// Replicas that are worlds of their own have the same ranks several times.
-func oneWorld(ranks []*rank, r *rank) string {
-	me := &r.t.Source
-	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
-		return ""
-	}
-	seen := map[int]bool{}
-	for _, o := range ranks {
-		at := &o.t.Source
-		if at.Stage != me.Stage {
-			continue
-		}
-		if seen[at.World.Rank] || at.World.Size != me.World.Size || !at.World.Known {
-			return ""
-		}
-		seen[at.World.Rank] = true
-	}
-	return fmt.Sprintf("world %s pp%d", me.Stage, me.Rank.PP)
-}
-
-// parts divides a domain whose ranks turn out to share no collectives.
-func (d *domain) parts() []*domain {
-	of := make([]int, len(d.ranks))
-	for i := range of {
-		of[i] = i
-	}
-	for i := range d.matches {
-		at := d.matches[i].at
-		from := of[at[0].rank]
-		for _, p := range at[1:] {
-			if old := of[p.rank]; old != from {
-				for j := range of {
-					if of[j] == old {
-						of[j] = from
-					}
-				}
-			}
-		}
-	}
-	byPart := map[int]*domain{}
-	var out []*domain
-	for i, r := range d.ranks {
-		p := byPart[of[i]]
-		if p == nil {
-			p = &domain{}
-			byPart[of[i]] = p
-			out = append(out, p)
-		}
-		p.ranks = append(p.ranks, r)
-	}
-	return out
-}
-
-func (r *rank) stage() string { return r.t.Source.Stage + "|" }
-
 // find matches the collectives of all ranks: by step, group and operation,
 // then by order. That needs no recorded arguments, so it holds for kernels
 // replayed in graphs, too.
 func (d *domain) find() {
+	d.matches = nil
+	for _, r := range d.ranks {
+		for i := range r.match {
+			r.match[i] = -1
+		}
+	}
 	if len(d.ranks) < 2 {
 		return
 	}
@@ -210,11 +96,14 @@ func (d *domain) cutAt(step int) bool {
 	return step >= d.whole(step+1)
 }
 
+// hardlyAny is how many steps of a cut file are as good as none.
+const hardlyAny = 2
+
 // whole is how many of the capture's steps no file that ends early lacks. One
 // that has hardly any is as good as missing, and does not count.
 func (d *domain) whole(steps int) int {
 	for _, r := range d.ranks {
-		if r.cut > 0 && len(r.steps) >= leastSteps {
+		if r.cut > 0 && len(r.steps) >= hardlyAny {
 			steps = min(steps, r.first+len(r.steps))
 		}
 	}
@@ -237,11 +126,7 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 		}
 	}
 	if len(members) < 2 || d.cutAt(k.step) {
-		d.unmatched += longest
 		return
-	}
-	for _, i := range members {
-		d.unmatched += len(seqs[i][k]) - shortest
 	}
 	for n := range shortest {
 		m := match{op: k.op, key: k.group, step: k.step}
@@ -250,14 +135,13 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 			at := seqs[i][k][n]
 			o := &r.ops[at]
 			m.at = append(m.at, part{rank: int32(i), op: at, start: r.wall(o.start), end: r.wall(o.end)})
-			m.inGraph = m.inGraph || trace.IsGraphLaunch(r.launchName(o))
+			m.inGraph = m.inGraph || r.inGraph(o)
 		}
-		if shortest != longest && !possible(m.at) {
-			d.unmatched += (shortest - n) * len(members)
+		if shortest != longest && !m.possible() {
 			return
 		}
 		for _, p := range m.at {
-			d.ranks[p.rank].ops[p.op].match = int32(len(d.matches))
+			d.ranks[p.rank].match[p.op] = int32(len(d.matches))
 		}
 		m.close()
 		d.matches = append(d.matches, m)
@@ -266,9 +150,9 @@ func (d *domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 
 // possible checks what must hold for one collective: nobody ends before all
 // have begun.
-func possible(at []part) bool {
-	latest, earliest := at[0].start, at[0].end
-	for _, p := range at {
+func (m *match) possible() bool {
+	latest, earliest := m.at[0].start, m.at[0].end
+	for _, p := range m.at {
 		latest, earliest = max(latest, p.start), min(earliest, p.end)
 	}
 	return earliest >= latest
@@ -298,13 +182,23 @@ func (d *domain) reindex() {
 		m.first = !seen[members]
 		seen[members] = true
 		for _, p := range m.at {
-			o := &d.ranks[p.rank].ops[p.op]
-			o.match = int32(i)
-			if possible(m.at) {
-				o.wait = p.wait
+			r := d.ranks[p.rank]
+			r.match[p.op] = int32(i)
+			if m.possible() {
+				r.wait[p.op] = p.wait
 			}
 		}
 	}
+}
+
+// opOf is the op of a rank in a match, -1 if it is no member.
+func (m *match) opOf(rank int32) int32 {
+	for _, p := range m.at {
+		if p.rank == rank {
+			return p.op
+		}
+	}
+	return -1
 }
 
 // members names the ranks of a collective.
@@ -316,48 +210,4 @@ func (m *match) members() string {
 	return b.String()
 }
 
-// collKey is what an operation and its group follow from.
-type collKey struct{ kernel, name, ranks, group trace.StringID }
-
-// collName is an operation and its group.
-type collName struct{ op, group string }
-
-// collective gives the operation and the group of a communication kernel.
-// Kernels in graphs and custom all-reduce record no arguments: their group is
-// the one that the ranks' names make, which all of them share.
-func (r *rank) collective(o *op) (name, group string) {
-	t := r.t
-	key := collKey{kernel: t.Spans[o.span].Name}
-	args := r.comm(o)
-	if args != nil {
-		key = collKey{name: args.Name, ranks: args.Ranks, group: args.Group}
-	}
-	known, ok := r.colls[key]
-	if !ok {
-		if args != nil {
-			known = collName{kernel.CollectiveArg(t.Strings.Get(args.Name)), t.Strings.Get(args.Ranks) + " " + t.Strings.Get(args.Group)}
-		} else {
-			known.op, _ = kernel.Collective(t.Strings.Get(key.kernel))
-		}
-		if r.colls == nil {
-			r.colls = map[collKey]collName{}
-		}
-		r.colls[key] = known
-	}
-	return known.op, known.group
-}
-
-// comm is the recorded arguments of a communication kernel, or nil.
-func (r *rank) comm(o *op) *trace.Comm {
-	if c := r.t.Ops[r.t.Spans[o.span].Detail].Comm; c >= 0 {
-		return &r.t.Comms[c]
-	}
-	return nil
-}
-
-func abs(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
-}
+func abs(x int64) int64 { return max(x, -x) }

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/trace"
@@ -11,44 +12,36 @@ import (
 // keptPoints bounds the points of a memory timeline in a report.
 const keptPoints = 300
 
-// memory fills the allocator timelines, one per rank and device.
-func (a *analyzer) memory() {
-	type device struct {
-		gpu bool
-		id  int32
-	}
-	for _, r := range a.ranks {
-		by := map[device][]trace.MemoryPoint{}
-		for _, p := range r.t.Memory {
-			d := device{p.GPU, p.Device}
-			by[d] = append(by[d], p)
+// memoryOf gives the allocator's timeline of each device.
+func memoryOf(t *trace.Trace) (out []MemorySeries) {
+	by := map[string][]trace.MemoryPoint{}
+	for _, p := range t.Memory {
+		device := "CPU"
+		if p.GPU {
+			device = fmt.Sprintf("GPU %d", p.Device)
 		}
-		for d, points := range by {
-			slices.SortStableFunc(points, func(x, y trace.MemoryPoint) int { return cmp.Compare(x.Time, y.Time) })
-			s := MemorySeries{Rank: r.index, Device: "CPU"}
-			if d.gpu {
-				s.Device = fmt.Sprintf("GPU %d", d.id)
-			}
-			peak := points[0]
-			for _, p := range points {
-				if p.Allocated > peak.Allocated {
-					peak = p
-				}
-				if p.Bytes > 0 {
-					s.Allocs++
-				}
-			}
-			s.Peak, s.PeakAt = peak.Allocated, r.wall(peak.Time)-a.origin
-			s.PeakOp = r.opAt(peak.Time)
-			for _, p := range thin(points) {
-				s.Points = append(s.Points, MemoryPoint{At: r.wall(p.Time) - a.origin, Allocated: p.Allocated, Reserved: p.Reserved})
-			}
-			a.report.Memory = append(a.report.Memory, s)
-		}
+		by[device] = append(by[device], p)
 	}
-	slices.SortFunc(a.report.Memory, func(x, y MemorySeries) int {
-		return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Device, y.Device))
-	})
+	for _, device := range slices.Sorted(maps.Keys(by)) {
+		points := by[device]
+		slices.SortStableFunc(points, func(x, y trace.MemoryPoint) int { return cmp.Compare(x.Time, y.Time) })
+		s := MemorySeries{Device: device}
+		peak := points[0]
+		for _, p := range points {
+			if p.Allocated > peak.Allocated {
+				peak = p
+			}
+			if p.Bytes > 0 {
+				s.Allocs++
+			}
+		}
+		s.Peak, s.PeakAt, s.PeakOp = peak.Allocated, peak.Time, opAt(t, peak.Time)
+		for _, p := range thin(points) {
+			s.Points = append(s.Points, MemoryPoint{At: p.Time, Allocated: p.Allocated, Reserved: p.Reserved})
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // thin keeps the lowest and the highest point of each of many equal parts, so
@@ -80,10 +73,10 @@ func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 
 // opAt is the outermost CPU op that runs at a moment; ops inside are details
 // of it.
-func (r *rank) opAt(at int64) string {
+func opAt(t *trace.Trace, at int64) string {
 	var best *trace.Span
-	for i := range r.t.Spans {
-		s := &r.t.Spans[i]
+	for i := range t.Spans {
+		s := &t.Spans[i]
 		if s.Cat == trace.CPUOp && s.Start <= at && at < s.End() && (best == nil || s.Dur > best.Dur) {
 			best = s
 		}
@@ -91,5 +84,5 @@ func (r *rank) opAt(at int64) string {
 	if best == nil {
 		return ""
 	}
-	return r.t.Strings.Get(best.Name)
+	return t.Strings.Get(best.Name)
 }

@@ -39,37 +39,49 @@ const (
 // as the trace tells, in time order, and those in which no request was under way.
 type pauses struct{ all, none []interval }
 
-// pauses finds them. Ranks make each step together, so a step was due when the first of
-// them began it, and for the requests of any: where one is late the others show it.
-func (a *analyzer) pauses(r *rank) (p pauses) {
-	n := len(r.steps)
-	if n < 2 || r.rule != trace.ByAnnotations {
-		return p
+// findPauses finds them for each rank. Ranks make each step together, so a step was due
+// when the first of them began it, and for the requests of any: where one is late the
+// others show it.
+func findPauses(a *aligned) []pauses {
+	all := make([][]under, len(a.ranks))
+	for i, r := range a.ranks {
+		all[i] = requestsUnder(r.rank)
 	}
-	told := slices.Clone(r.requestsUnder())
-	due := make([]int64, n) // on the rank's own clock
-	for i := range r.steps {
-		due[i] = r.steps[i].start
-	}
-	for _, q := range a.ranks {
-		if q == r || !a.together(r, q) {
+	out := make([]pauses, len(a.ranks))
+	for i, r := range a.ranks {
+		if n := len(r.steps); n < 2 || r.rule != trace.ByAnnotations {
 			continue
 		}
-		theirs := q.requestsUnder()
+		told := slices.Clone(all[i])
+		due := make([]int64, len(r.steps)) // on the rank's own clock
 		for i := range r.steps {
-			at := i + r.first - q.first
-			if at < 0 || at >= len(q.steps) {
+			due[i] = r.steps[i].start
+		}
+		for j, q := range a.ranks {
+			if q == r || !together(a, r, q) {
 				continue
 			}
-			ahead := r.wall(r.steps[i].start) - q.wall(q.steps[at].start)
-			due[i] = min(due[i], r.steps[i].start-ahead)
-			if i < len(told) && at < len(theirs) {
-				told[i] = max(told[i], theirs[at])
+			theirs := all[j]
+			for i := range r.steps {
+				at := i + r.first - q.first
+				if at < 0 || at >= len(q.steps) {
+					continue
+				}
+				ahead := r.wall(r.steps[i].start) - q.wall(q.steps[at].start)
+				due[i] = min(due[i], r.steps[i].start-ahead)
+				if i < len(told) && at < len(theirs) {
+					told[i] = max(told[i], theirs[at])
+				}
 			}
 		}
+		out[i] = pausesOf(r.rank, told, due)
 	}
-	limit := r.unusual(told)
-	for i := range n - 1 {
+	return out
+}
+
+func pausesOf(r *rank, told []under, due []int64) (p pauses) {
+	limit := unusual(r, told)
+	for i := range told {
 		from, to := r.steps[i].end, due[i+1]
 		switch {
 		case told[i] == noneUnder && to-from > pauseLeast:
@@ -85,15 +97,15 @@ func (a *analyzer) pauses(r *rank) (p pauses) {
 
 // together tells whether two ranks make the same steps: those of one replica do, and
 // replicas that share collectives (data-parallel attention).
-func (a *analyzer) together(r, q *rank) bool {
-	x, y := &r.t.Source, &q.t.Source
+func together(a *aligned, r, q *ranked) bool {
+	x, y := &r.source, &q.source
 	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.domains, func(d *domain) bool {
 		return len(d.matches) > 0 && slices.Contains(d.ranks, r) && slices.Contains(d.ranks, q)
 	})
 }
 
 // unusual is the time between steps above which one is a pause where nothing tells.
-func (r *rank) unusual(told []under) int64 {
+func unusual(r *rank, told []under) int64 {
 	var known, all []int64
 	for i, u := range told {
 		gap := r.steps[i+1].start - r.steps[i].end
@@ -119,15 +131,14 @@ func (r *rank) unusual(told []under) int64 {
 
 // requestsUnder tells, for each step but the last, whether requests were under way
 // until the next: by their ids, else by numbers.
-func (r *rank) requestsUnder() []under {
-	if r.under != nil || len(r.steps) < 2 {
-		return r.under
+func requestsUnder(r *rank) []under {
+	if len(r.steps) < 2 {
+		return nil
 	}
 	out := make([]under, len(r.steps)-1)
-	r.under = out
 	last, named := map[string]int{}, true
 	for i := range r.steps {
-		ids := r.t.Strings.Get(r.steps[i].requests)
+		ids := r.steps[i].requests
 		if ids == "" && r.steps[i].info.Kind != trace.IdleStep {
 			named = false
 			break
@@ -137,19 +148,19 @@ func (r *rank) requestsUnder() []under {
 		}
 	}
 	if !named {
-		r.countUnder(out)
+		countUnder(r, out)
 		return out
 	}
 	delete(last, "")
 	reach := 0 // the last step of all requests so far
 	for i := range out {
-		for id := range strings.SplitSeq(r.t.Strings.Get(r.steps[i].requests), ",") {
+		for id := range strings.SplitSeq(r.steps[i].requests, ",") {
 			reach = max(reach, last[id])
 		}
 		switch {
 		case reach > i:
 			out[i] = someUnder
-		case !r.idleBeside(i):
+		case !idleBeside(r, i):
 			out[i] = noneUnder
 		}
 	}
@@ -157,7 +168,7 @@ func (r *rank) requestsUnder() []under {
 }
 
 // idleBeside tells whether a step or the next is idle.
-func (r *rank) idleBeside(i int) bool {
+func idleBeside(r *rank, i int) bool {
 	return r.steps[i].info.Kind == trace.IdleStep || r.steps[i+1].info.Kind == trace.IdleStep
 }
 
@@ -167,11 +178,11 @@ func (r *rank) idleBeside(i int) bool {
 // be a decode server, whose requests come from elsewhere: a batch of several that comes
 // back no larger went on, or else all ended in one step and as many began in one, while a
 // single request may be another. A window of prefills tells nothing.
-func (r *rank) countUnder(out []under) {
+func countUnder(r *rank, out []under) {
 	prefills := slices.ContainsFunc(r.steps, func(s step) bool { return s.info.Kind == trace.Prefill || s.info.Kind == trace.Mixed })
 	for i := range out {
 		before, next := &r.steps[i].info, &r.steps[i+1].info
-		if !r.idleBeside(i) {
+		if !idleBeside(r, i) {
 			out[i] = untold
 		}
 		switch {

@@ -24,9 +24,9 @@ const (
 // requests) is taken before prefill begins and held meanwhile, so who waits for one
 // waits for what those that have one wait for: prefill, what is being sent, or decode.
 // Likewise prefill servers that have time but no memory wait for what is being sent.
-func (pd *PD) limits() Finding {
+func limits(pd *PD) (what string, f Finding) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
-	f := Finding{ID: Limits, Kind: Limits, Severity: "medium", FirstStep: -1, LastStep: -1}
+	f = Finding{ID: Limits, Kind: Limits, Severity: "medium", FirstStep: -1, LastStep: -1}
 	busier := "prefill"
 	if d.Stepping > p.Stepping {
 		busier = "decode"
@@ -34,31 +34,31 @@ func (pd *PD) limits() Finding {
 	looks := min(p.Queue.Samples, d.Queue.Samples)
 	queues := looks >= leastSamples
 	inflight := p.Queue.Inflight
-	waiting, places := p.Queue.Waiting, d.Queue.waits()
-	most := max(waiting, places, inflight)
+	waiting, placeless := p.Queue.Waiting, waits(&d.Queue)
+	most := max(waiting, placeless, inflight)
 	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // that have a place
 	if p.Stepping >= sideIdle {                                   // else they may have arrived, and a long decode step has not seen it
 		unready = max(waiting, d.Queue.Transfer-inflight)
 	}
-	limit := func(what, title string, args ...any) {
-		pd.Limit, f.Cause, f.Title = what, what, fmt.Sprintf(title, args...)
+	limit := func(by, title string, args ...any) {
+		what, f.Cause, f.Title = by, by, fmt.Sprintf(title, args...)
 	}
 	switch {
 	case queues && most >= 1 && waiting == most && inflight >= 1 && p.Stepping < sideIdle && p.Queue.KVUsage > sideFull:
 		limit(LimitTransfer, "the transfer of keys and values limits the throughput: %.1f requests are computed and being sent, and hold the prefill servers' memory, for which %.1f wait while the servers are idle %s of the time",
 			inflight, waiting, metric.Percent(1-p.Stepping))
 	case queues && most >= 1 && waiting == most:
-		limit(LimitPrefill, "the prefill servers limit the throughput: %.1f requests wait for them, %.1f for the decode servers", waiting, places)
-	case queues && most >= 1 && places == most && unready > max(inflight, decoding):
+		limit(LimitPrefill, "the prefill servers limit the throughput: %.1f requests wait for them, %.1f for the decode servers", waiting, placeless)
+	case queues && most >= 1 && placeless == most && unready > max(inflight, decoding):
 		limit(LimitPrefill, "the prefill servers limit the throughput: of the requests that have a place on a decode server %.1f wait for them or are in their steps and %.1f decode; %.1f more wait for a place",
-			unready, d.Queue.Running, places)
-	case queues && most >= 1 && places == most && inflight > decoding:
+			unready, d.Queue.Running, placeless)
+	case queues && most >= 1 && placeless == most && inflight > decoding:
 		limit(LimitTransfer, "the transfer of keys and values limits the throughput: of the requests that have a place on a decode server %.1f are being sent and %.1f decode; %.1f more wait for a place",
-			inflight, d.Queue.Running, places)
-	case queues && most >= 1 && places == most:
-		limit(LimitDecode, "the decode servers limit the throughput: %.1f requests wait for a place there or a batch, %.1f for the prefill servers", places, waiting)
+			inflight, d.Queue.Running, placeless)
+	case queues && most >= 1 && placeless == most:
+		limit(LimitDecode, "the decode servers limit the throughput: %.1f requests wait for a place there or a batch, %.1f for the prefill servers", placeless, waiting)
 	case queues && most >= 1:
-		limit(LimitTransfer, "the transfer of keys and values limits the throughput: %.1f requests are computed and being sent, %.1f wait for prefill, %.1f for decode", inflight, waiting, places)
+		limit(LimitTransfer, "the transfer of keys and values limits the throughput: %.1f requests are computed and being sent, %.1f wait for prefill, %.1f for decode", inflight, waiting, placeless)
 	case max(p.Stepping, d.Stepping) < sideIdle && most >= 1:
 		f.Severity = "info"
 		limit(LimitUnknown, "which side limits the throughput cannot be told: both were idle for most of the time (prefill %s, decode %s), and yet %.1f requests waited: record for longer",
@@ -84,12 +84,12 @@ func (pd *PD) limits() Finding {
 		f.Severity = "info"
 		limit(LimitUnknown, "neither side stands out: in forward steps prefill servers are %s of the time, decode servers %s", metric.Percent(p.Stepping), metric.Percent(d.Stepping))
 	}
-	f.Evidence = pd.evidence(looks)
+	f.Evidence = pdEvidence(pd, looks)
 	f.Ranks, f.Names = []int{}, []string{}
-	return f
+	return what, f
 }
 
-func (pd *PD) evidence(looks int) (out []Evidence) {
+func pdEvidence(pd *PD, looks int) (out []Evidence) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	add := func(value, peers float64, unit, text string, args ...any) {
 		out = append(out, Evidence{Text: fmt.Sprintf(text, args...), Value: value, Peers: peers, Unit: unit, Step: -1})
@@ -97,9 +97,9 @@ func (pd *PD) evidence(looks int) (out []Evidence) {
 	add(p.Stepping, d.Stepping, "ratio", "time in forward steps: prefill %s, decode %s; with kernels running: prefill %s, decode %s",
 		metric.Percent(p.Stepping), metric.Percent(d.Stepping), metric.Percent(p.Busy), metric.Percent(d.Busy))
 	if looks >= leastSamples {
-		add(p.Queue.Waiting, d.Queue.waits(), "count",
+		add(p.Queue.Waiting, waits(&d.Queue), "count",
 			"requests on average: prefill %.1f waiting, %.1f being sent; decode %.1f waiting for a place, %.1f for their batch, %.1f running%s (%d looks at /v1/loads)",
-			p.Queue.Waiting, p.Queue.Inflight, d.Queue.place(), d.Queue.Waiting, d.Queue.Running, mostOf(d.Queue.MostRunning), looks)
+			p.Queue.Waiting, p.Queue.Inflight, places(&d.Queue), d.Queue.Waiting, d.Queue.Running, mostOf(d.Queue.MostRunning), looks)
 	} else {
 		batch, most := 0.0, 0
 		for i := range d.Servers {
@@ -131,9 +131,9 @@ func mostOf(n int) string {
 }
 
 // caveats says what the figures lack.
-func (pd *PD) caveats() {
+func caveats(pd *PD) (out []Note) {
 	note := func(severity, text string, args ...any) {
-		pd.Notes = append(pd.Notes, Note{Severity: severity, Text: fmt.Sprintf(text, args...), Count: 1})
+		out = append(out, Note{Severity: severity, Text: fmt.Sprintf(text, args...), Count: 1})
 	}
 	for _, side := range []*PDSide{&pd.Prefill, &pd.Decode} {
 		for i := range side.Servers {
@@ -150,7 +150,7 @@ func (pd *PD) caveats() {
 	for _, side := range []*PDSide{&pd.Prefill, &pd.Decode} {
 		if more, less := uneven(side.Servers); more != nil {
 			note("warning", "requests are spread unevenly: %.1f wait at %s, %.1f at %s, which its router's policy decides; a side that seems to limit may have a server with time to spare",
-				more.Queue.waits(), more.Name, less.Queue.waits(), less.Name)
+				waits(&more.Queue), more.Name, waits(&less.Queue), less.Name)
 		}
 	}
 	switch t := &pd.Transfer; {
@@ -161,10 +161,17 @@ func (pd *PD) caveats() {
 	case t.Took.N == 0:
 		note("info", "no transfer was recorded on both sides, so how long they took is not known: windows of so many steps are of different length on the two sides; record both for the same time")
 	}
-	if pd.apart() {
+	if recordedApart(pd) {
 		note("info", "the two sides were recorded at different times, or by clocks that differ: windows of so many steps are of different length on them. To record both for the same time, give profile a --duration")
 	}
+	return out
 }
+
+// places is how many wait for a place on a decode server.
+func places(q *Queue) float64 { return q.Prealloc + q.Retracted }
+
+// waits is how many wait for a server: for a place on it, or a batch.
+func waits(q *Queue) float64 { return q.Waiting + places(q) }
 
 // uneven gives the servers of a side at which most and fewest requests wait, if those
 // are far from as many; nil: they are not, or it is not known.
@@ -174,22 +181,22 @@ func uneven(servers []PDServer) (more, less *PDServer) {
 		if s.Queue.Samples < leastSamples {
 			return nil, nil
 		}
-		if more == nil || s.Queue.waits() > more.Queue.waits() {
+		if more == nil || waits(&s.Queue) > waits(&more.Queue) {
 			more = s
 		}
-		if less == nil || s.Queue.waits() < less.Queue.waits() {
+		if less == nil || waits(&s.Queue) < waits(&less.Queue) {
 			less = s
 		}
 	}
-	if more == nil || more.Queue.waits() < 2 || 4*less.Queue.waits() > more.Queue.waits() {
+	if more == nil || waits(&more.Queue) < 2 || 4*waits(&less.Queue) > waits(&more.Queue) {
 		return nil, nil
 	}
 	return more, less
 }
 
-// apart tells whether no server of one side was recorded while one of the other was,
+// recordedApart tells whether no server of one side was recorded while one of the other was,
 // for half of the shorter window.
-func (pd *PD) apart() bool {
+func recordedApart(pd *PD) bool {
 	for i := range pd.Prefill.Servers {
 		p := &pd.Prefill.Servers[i]
 		for j := range pd.Decode.Servers {

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Server is what one server of a side did, see [Window.Server].
+// Server is what one server of a side did, as PrefillDecode wants it.
 type Server struct {
 	name  string
 	loads []trace.Load
@@ -45,26 +46,24 @@ type request struct {
 	ids  string // as trace.Pass has it
 }
 
-// Server takes from a window what PrefillDecode wants of one of a side's servers; the
-// traces are not kept. loads is what the server said of its queues meanwhile; none: not
-// known. It comes before Analyze.
-func (w *Window) Server(name string, loads []trace.Load) *Server {
+// newServer takes from the ranks of a window what there is to say of one of a side's servers.
+func newServer(name string, loads []trace.Load, ranks []*rank, n *names) *Server {
 	s := &Server{name: name, loads: loads}
-	for _, r := range w.ranks {
+	for _, r := range ranks {
 		steps := r.steps
 		if r.rule == trace.Uncut {
 			steps = nil // that all is one step says nothing
 		} else if len(steps) == 0 {
 			continue // a file that ends in its first step
 		}
-		s.ranks = append(s.ranks, r.side(steps))
+		s.ranks = append(s.ranks, sideRank(r, n, steps))
 	}
 	return s
 }
 
-// side measures a rank that made some steps.
-func (r *rank) side(steps []step) *pdRank {
-	p := &pdRank{at: r.t.Source.Rank, host: r.t.Source.Host, rule: r.rule, kernels: map[string]int64{}, begins: map[string]int64{}}
+// sideRank measures a rank that made some steps.
+func sideRank(r *rank, n *names, steps []step) *pdRank {
+	p := &pdRank{at: r.source.Rank, host: r.source.Host, rule: r.rule, kernels: map[string]int64{}, begins: map[string]int64{}}
 	// When each step's work was done on the device, and its last kernel.
 	done, kernel := make([]int64, len(steps)), make([]int64, len(steps))
 	for i := range steps {
@@ -73,7 +72,6 @@ func (r *rank) side(steps []step) *pdRank {
 	var kernels, sends []interval
 	for i := range r.ops {
 		o := &r.ops[i]
-		s := &r.t.Spans[o.span]
 		ran := interval{o.start, o.end}
 		in := int(o.step)
 		if in >= len(steps) {
@@ -82,24 +80,21 @@ func (r *rank) side(steps []step) *pdRank {
 		if in >= 0 && o.call >= 0 {
 			done[in] = max(done[in], o.end)
 		}
-		switch s.Cat {
-		case trace.Kernel:
+		switch {
+		case o.cat == trace.Kernel:
 			kernels = append(kernels, ran)
 			if in >= 0 {
 				kernel[in] = max(kernel[in], o.end)
 			}
-		case trace.Memcpy:
-			name := r.t.Strings.Get(s.Name)
-			if strings.HasPrefix(name, "kv_send ") {
-				sends = append(sends, ran)
-			}
-			if at := r.t.Ops[s.Detail].Move; at != 0 {
-				m := &r.t.Moves[at-1]
-				p.copies = append(p.copies, copied{ran, name, request{m.Room, r.t.Strings.Get(m.Requests)}, r.t.Ops[s.Detail].Bytes})
-			}
+		case o.cat == trace.Memcpy && strings.HasPrefix(n.list[o.name], "kv_send "):
+			sends = append(sends, ran)
 		}
 	}
-	p.from, p.to = r.window(steps, done)
+	for _, m := range r.moves {
+		o := &r.ops[m.op]
+		p.copies = append(p.copies, copied{interval{o.start, o.end}, n.list[o.name], request{m.room, m.requests}, o.bytes})
+	}
+	p.from, p.to = recordedIn(r, steps, done)
 	var ran []interval
 	for i := range steps {
 		st := &steps[i]
@@ -110,42 +105,30 @@ func (r *rank) side(steps []step) *pdRank {
 		if st.info.Kind != trace.IdleStep {
 			ran = append(ran, interval{st.start, done[i]})
 		}
-		for _, id := range trace.RequestIDs(r.t.Strings.Get(st.requests)) {
+		for _, id := range trace.RequestIDs(st.requests) {
 			p.kernels[id] = max(p.kernels[id], kernel[i])
 			if at, ok := p.begins[id]; !ok || st.start < at {
 				p.begins[id] = st.start
 			}
 		}
 	}
-	part := func(list []interval) float64 { return share(overlap(union(list), p.from, p.to), p.to-p.from) }
+	part := func(list []interval) float64 { return metric.Share(overlap(union(list), p.from, p.to), p.to-p.from) }
 	p.stepping, p.busy, p.noCore, p.sending = part(ran), part(kernels), part(r.noCore), part(sends)
 	return p
 }
 
-// window is what a file says was recorded; of one that does not, or that ends early,
+// recordedIn is what a file says was recorded; of one that does not, or that ends early,
 // the time of its steps. A server that has little to do is idle for most of the window,
 // which its steps alone would not show.
-func (r *rank) window(steps []step, done []int64) (from, to int64) {
-	if len(steps) > 0 {
-		from, to = steps[0].start, slices.Max(done)
-	}
-	s := r.recorded()
-	switch {
-	case s == nil:
-		return from, to // the steps that it lacks are no idle time
+func recordedIn(r *rank, steps []step, done []int64) (from, to int64) {
+	switch said := r.recorded; {
 	case len(steps) == 0:
-		return s.Start, s.End()
+		return said.start, said.end
+	case said == interval{}: // the steps that it lacks are no idle time
+		return steps[0].start, slices.Max(done)
+	default:
+		return min(steps[0].start, said.start), max(slices.Max(done), said.end)
 	}
-	return min(from, s.Start), max(to, s.End())
-}
-
-// recorded is the span in which a whole file says that it was recorded; nil: it does not.
-func (r *rank) recorded() *trace.Span {
-	i := slices.IndexFunc(r.t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window })
-	if i < 0 || !r.t.Source.Complete {
-		return nil
-	}
-	return &r.t.Spans[i]
 }
 
 // usable leaves out ranks without steps of which it is not known that they had none to

@@ -12,27 +12,7 @@ import (
 // ms makes toys readable.
 const ms = 1_000_000
 
-// forward is a step with one kernel, that runs from start to end, of some requests.
-func (y *toy) forward(kind string, start, end int64, batch, tokens int, rids string) *toy {
-	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
-	if kind == "DECODE" {
-		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
-	}
-	s := y.span(trace.UserAnnotation, 0, name, start, start+20)
-	s.Detail = int32(y.t.Strings.Intern([]byte(rids)))
-	return y.run("gemm", start, start+10, end, 1)
-}
-
-// move is a copy of keys and values.
-func (y *toy) move(name string, start, end, bytes int64, rids string, room int64) *toy {
-	y.op(trace.Memcpy, name, 0, 9, start, end, 0)
-	y.t.Moves = append(y.t.Moves, trace.Move{Requests: y.t.Strings.Intern([]byte(rids)), Room: room})
-	o := &y.t.Ops[len(y.t.Ops)-1]
-	o.Bytes, o.Move = bytes, int32(len(y.t.Moves))
-	return y
-}
-
-func (y *toy) on(host string) *trace.Trace {
+func on(y *toy, host string) *trace.Trace {
 	y.t.Source.Host = host
 	return y.done()
 }
@@ -246,7 +226,7 @@ func TestTransfers(t *testing.T) {
 			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
 		}
 		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
-		return recording{Name: "p", Traces: []*trace.Trace{y.on("h1")}}, recording{Name: "d", Traces: []*trace.Trace{z.on(host)}}
+		return recording{Name: "p", Traces: []*trace.Trace{on(y, "h1")}}, recording{Name: "d", Traces: []*trace.Trace{on(z, host)}}
 	}
 	spread := func(v int64) Spread { return Spread{1, v, v, v} }
 	for _, c := range []struct {

@@ -10,35 +10,6 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Transfers is what went from prefill to decode servers. SGLang's traces do not show
-// it, stepscope's do: copies named kv_send and kv_recv, with the room of their request.
-type Transfers struct {
-	Seen   int `json:"seen"`   // requests of which some copy was recorded
-	Whole  int `json:"whole"`  // of these, all layers: of them are the figures
-	Copies int `json:"copies"` // of a layer between two ranks, of those
-	// By what the two sides of a request were brought together: rooms, request ids,
-	// or nothing, where one side alone was recorded.
-	By    string  `json:"by"`
-	Bytes int64   `json:"bytes"` // of those that are whole
-	GBs   float64 `json:"gb_s"`  // over the time in which copies of them ran
-	// Sending is the share of prefill servers' windows in which anything was sent.
-	Sending float64 `json:"sending"`
-	Took    Spread  `json:"took"`    // from its first byte sent to its last one received
-	Exposed Spread  `json:"exposed"` // from the end of its last prefill kernel to its last byte received
-	Joined  Spread  `json:"joined"`  // from then, or its last byte received if that was later, to its first decode step
-	Clocks  string  `json:"clocks"`  // what is known of the agreement of the sides' clocks
-	// ShiftNS was added to decode servers' times, the most of all pairs.
-	ShiftNS int64 `json:"shift_ns"`
-}
-
-// Spread is how a time is spread over requests.
-type Spread struct {
-	N      int   `json:"n"`
-	Median int64 `json:"median_ns"`
-	P99    int64 `json:"p99_ns"`
-	Max    int64 `json:"max_ns"`
-}
-
 func spreadOf(v []int64) (s Spread) {
 	if len(v) == 0 {
 		return s
@@ -118,13 +89,13 @@ func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bo
 }
 
 // transfers measures what went between the sides.
-func (pd *PD) transfers(prefill, decode []*Server) {
-	t := &pd.Transfer
+func transfers(prefill, decode []*Server) (t Transfers) {
 	sent, sentLayers := endsOf(prefill, "kv_send layer=")
 	got, gotLayers := endsOf(decode, "kv_recv layer=")
 	t.Sending = sending(prefill)
-	pairs := t.pair(sent, got)
-	shift := t.compareClocks(pairs)
+	pairs, by := pairOf(sent, got)
+	t.By = by
+	shift := compareClocks(&t, pairs)
 	var took, exposed, joined []int64
 	var moving int64
 	for _, p := range pairs {
@@ -164,8 +135,9 @@ func (pd *PD) transfers(prefill, decode []*Server) {
 			}
 		}
 	}
-	t.GBs = share(t.Bytes, moving) // bytes a nanosecond
+	t.GBs = metric.Share(t.Bytes, moving) // bytes a nanosecond
 	t.Took, t.Exposed, t.Joined = spreadOf(took), spreadOf(exposed), spreadOf(joined)
+	return t
 }
 
 // sending is the share of the ranks' windows in which something was sent.
@@ -180,9 +152,9 @@ func sending(servers []*Server) (mean float64) {
 	return mean / max(n, 1)
 }
 
-// pair brings the two ends of each request together: by room, else by the request's
+// pairOf brings the two ends of each request together: by room, else by the request's
 // id, which both servers know only where the client chose it. One end may be nil.
-func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
+func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 	byRoom, byID := map[int64]*end{}, map[string]*end{}
 	for _, g := range got {
 		if g.room != 0 {
@@ -195,11 +167,11 @@ func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
 	used := map[*end]bool{}
 	for _, s := range sent {
 		g := byRoom[s.room]
-		by := "rooms"
+		joined := "rooms"
 		for _, id := range s.ids {
 			// A request that was tried again has its id in several rooms.
 			if other := byID[id]; g == nil && other != nil && (s.room == 0 || other.room == 0) {
-				g, by = other, "request ids"
+				g, joined = other, "request ids"
 			}
 		}
 		if g != nil && used[g] {
@@ -207,8 +179,8 @@ func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
 		}
 		if g != nil {
 			used[g] = true
-			if t.By == "" || by != "rooms" {
-				t.By = by
+			if by == "" || joined != "rooms" {
+				by = joined
 			}
 		}
 		pairs = append(pairs, [2]*end{s, g})
@@ -218,13 +190,13 @@ func (t *Transfers) pair(sent, got []*end) (pairs [][2]*end) {
 			pairs = append(pairs, [2]*end{nil, g})
 		}
 	}
-	return pairs
+	return pairs, by
 }
 
 // compareClocks bounds how far the clocks of each prefill and decode server differ: a
 // layer cannot have arrived before it began to be sent. Decode times of another host
 // that contradict that are shifted by as little as mends it.
-func (t *Transfers) compareClocks(pairs [][2]*end) (shift map[[2]*Server]int64) {
+func compareClocks(t *Transfers, pairs [][2]*end) (shift map[[2]*Server]int64) {
 	ahead := map[[2]*Server]int64{} // decode's clock is ahead by this at most
 	for _, p := range pairs {
 		if p[0] == nil || p[1] == nil {

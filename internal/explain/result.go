@@ -1,7 +1,5 @@
 package explain
 
-import "github.com/stepscope/stepscope/trace"
-
 // Report is what Analyze finds. Its JSON form is stable and documented in
 // docs/formats/analysis.md: fields are added, never changed. All times are
 // nanoseconds.
@@ -108,7 +106,7 @@ type Time struct {
 	ExposedWait int64 `json:"exposed_wait_ns"`
 	IdleBy      Idle  `json:"idle_by"`
 
-	waiting int64 // of Total: no request was under way; idle, or what other servers sent was copied
+	Waiting int64 `json:"-"` // of Total: no request was under way; idle, or what other servers sent was copied
 }
 
 // Busy is the time in which the device did anything.
@@ -124,8 +122,11 @@ type Idle struct {
 	Unknown  int64 `json:"unknown_ns"`  // no launch recorded
 	Between  int64 `json:"between_ns"`  // between steps, without requests under way as far as the trace tells
 
-	none int64 // of Between: for sure without
+	None int64 `json:"-"` // of Between: for sure without
 }
+
+// Late is the idle time for which the host came late.
+func (i *Idle) Late() int64 { return i.Host + i.Sync + i.Launch }
 
 // TimeRow is a Time for one rank and step kind. Sums run over the kind's steps.
 type TimeRow struct {
@@ -298,8 +299,4 @@ type Note struct {
 	Source   string `json:"source"`
 	Text     string `json:"text"`
 	Count    int64  `json:"count"`
-}
-
-func noteOf(n trace.Note) Note {
-	return Note{Severity: n.Severity().String(), Source: n.Source, Text: n.Text(), Count: n.Count}
 }

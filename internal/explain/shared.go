@@ -12,7 +12,7 @@ import (
 
 // shareCores makes one finding of those that blame ranks for having no core: the
 // machine is small.
-func shareCores(d *domain, all []Finding) []Finding {
+func shareCores(d *judged, all []Finding) []Finding {
 	one, rest, who := d.share(all, func(f Finding) bool { return f.Starved })
 	if one == nil {
 		return all
@@ -29,7 +29,7 @@ func shareCores(d *domain, all []Finding) []Finding {
 // its own is on the way to them; so they come last to the next collective, and so on in
 // turns. That is the latency of the links. A rank that is late for a few of these steps
 // takes no blame from one that is late in all.
-func shareLinks(d *domain, all []Finding) []Finding {
+func shareLinks(d *judged, all []Finding) []Finding {
 	var longest *Finding
 	for i := range all {
 		if f := &all[i]; f.Cause == CauseCommunication && (longest == nil || f.LastStep-f.FirstStep > longest.LastStep-longest.FirstStep) {
@@ -62,7 +62,7 @@ func shareLinks(d *domain, all []Finding) []Finding {
 
 // share joins the findings that are alike, if they blame more than half of the ranks,
 // and names those; nil: they do not.
-func (d *domain) share(all []Finding, alike func(Finding) bool) (one *Finding, rest []Finding, who string) {
+func (d *judged) share(all []Finding, alike func(Finding) bool) (one *Finding, rest []Finding, who string) {
 	one = &Finding{Passing: true}
 	var costs []int64
 	for _, f := range all {

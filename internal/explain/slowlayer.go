@@ -21,97 +21,19 @@ const (
 	layerPattern = 0.1
 )
 
-// layerTime is a layer's own GPU time a step on one rank: the median over steps.
-type layerTime struct {
-	layer int32
-	ns    float64
-}
-
-// ofKind gives the layers' own time a step of one kind on one rank, by what they
-// have in common. Step 0 of a capture, in which the profilers start, is left out
-// if there are others.
-func (w *layerWork) ofKind(r *rank, k trace.StepKind) (like map[string][]layerTime, steps int) {
-	like = map[string][]layerTime{}
-	var use []int
-	for i := range r.steps {
-		if r.steps[i].info.Kind == k {
-			use = append(use, i)
-		}
-	}
-	if len(use) > 1 && use[0]+r.first == 0 {
-		use = use[1:]
-	}
-	for layer, by := range w.steps[r.index] {
-		var ns []int64
-		for _, i := range use {
-			ns = append(ns, by[i])
-		}
-		if len(ns) > 0 {
-			key := w.marks.layers[layer].like
-			like[key] = append(like[key], layerTime{layer, metric.MedianInPlace(ns)})
-		}
-	}
-	for _, l := range like {
-		slices.SortFunc(l, func(x, y layerTime) int { return cmp.Compare(x.layer, y.layer) })
-	}
-	return like, len(use)
-}
-
-func timesOf(l []layerTime) []float64 {
-	out := make([]float64, len(l))
-	for i := range l {
-		out[i] = l[i].ns
-	}
-	return out
-}
-
-// ofLike fills in how layers compare with those like them, on the rank on which
-// they compare worst.
-func (w *layerWork) ofLike(rows []LayerRow, ranks []*rank) {
-	type key struct {
-		kind, stack string
-		layer       int
-	}
-	at := map[key]*LayerRow{}
-	for i := range rows {
-		at[key{rows[i].Kind, rows[i].Stack, rows[i].Layer}] = &rows[i]
-	}
-	for _, r := range ranks {
-		for k := range w.ranks[r.index] {
-			if k == outsideSteps {
-				continue
-			}
-			like, _ := w.ofKind(r, k)
-			for _, l := range like {
-				mid := metric.Median(timesOf(l))
-				if len(l) < 2 || mid <= 0 {
-					continue
-				}
-				for _, x := range l {
-					of := &w.marks.layers[x.layer]
-					if row := at[key{kindName(k), of.stack, of.n}]; row != nil {
-						row.OfLike = max(row.OfLike, x.ns/mid)
-					}
-				}
-			}
-		}
-	}
-}
-
 // slowLayer is a layer that stands out in steps of a kind on some ranks.
 type slowLayer struct {
 	layer    int32
 	kind     trace.StepKind
 	ranks    []int32
 	ns, like float64 // on the rank where it is worst
-	worst    *rank
+	worst    *ranked
 	peers    int
 	steps    int
 }
 
 // slowLayers finds the layers that take longer than their like.
-func (a *analyzer) slowLayers() []Finding {
-	w := a.layerWork
+func slowLayers(a *aligned, w *layerWork) []Finding {
 	if w == nil {
 		return nil
 	}
@@ -127,7 +49,7 @@ func (a *analyzer) slowLayers() []Finding {
 				if len(like) < slowLeast || steps < stayingSteps {
 					continue
 				}
-				times := timesOf(like)
+				times := ownTimes(like)
 				mid, spread := metric.Median(times), metric.MAD(times)
 				var out []layerTime
 				for _, l := range like {
@@ -155,7 +77,7 @@ func (a *analyzer) slowLayers() []Finding {
 	}
 	var out []Finding
 	for _, f := range found {
-		out = append(out, a.slowLayer(f))
+		out = append(out, slowLayerFinding(a, w, f))
 	}
 	slices.SortFunc(out, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.ID, y.ID))
@@ -163,7 +85,7 @@ func (a *analyzer) slowLayers() []Finding {
 	return out[:min(len(out), 5)]
 }
 
-func (a *analyzer) slowLayer(s *slowLayer) Finding {
+func slowLayerFinding(a *aligned, w *layerWork, s *slowLayer) Finding {
 	l := &a.marks.layers[s.layer]
 	name := fmt.Sprintf("%s.%d", l.stack, l.n)
 	cost := s.ns - s.like
@@ -177,7 +99,7 @@ func (a *analyzer) slowLayer(s *slowLayer) Finding {
 	where := ""
 	have := 0
 	for _, r := range a.ranks {
-		if a.layerWork.steps[r.index][s.layer] != nil {
+		if w.steps[r.index][s.layer] != nil {
 			have++
 		}
 	}
@@ -203,8 +125,8 @@ func (a *analyzer) slowLayer(s *slowLayer) Finding {
 	if len(s.ranks) < have {
 		var others []float64
 		for _, r := range a.ranks {
-			if by := a.layerWork.steps[r.index][s.layer]; by != nil && !slices.Contains(s.ranks, int32(r.index)) {
-				likes, _ := a.layerWork.ofKind(r, s.kind)
+			if by := w.steps[r.index][s.layer]; by != nil && !slices.Contains(s.ranks, int32(r.index)) {
+				likes, _ := w.ofKind(r, s.kind)
 				for _, t := range likes[l.like] {
 					if t.layer == s.layer {
 						others = append(others, t.ns)
@@ -219,14 +141,14 @@ func (a *analyzer) slowLayer(s *slowLayer) Finding {
 			})
 		}
 	}
-	f.Evidence = append(f.Evidence, a.grownModules(s)...)
+	f.Evidence = append(f.Evidence, grownModules(a, s)...)
 	return f
 }
 
 // grownModules says which modules and kernels make the difference: their own
 // time in the layer against the median of the layers like it, on the rank where
 // it is worst.
-func (a *analyzer) grownModules(s *slowLayer) []Evidence {
+func grownModules(a *aligned, s *slowLayer) []Evidence {
 	type part struct {
 		group, name int32
 	}
@@ -235,11 +157,11 @@ func (a *analyzer) grownModules(s *slowLayer) []Evidence {
 	layers := map[int32]bool{}
 	for i := range r.ops {
 		o := &r.ops[i]
-		at := r.rangeAt(o)
-		if at < 0 || o.step < 0 || r.steps[o.step].info.Kind != s.kind {
+		in := r.rangeAt(o)
+		if in < 0 || o.step < 0 || r.steps[o.step].info.Kind != s.kind {
 			continue
 		}
-		mod := &a.marks.modules[r.ranges[at].module]
+		mod := &a.marks.modules[r.ranges[in].module]
 		if mod.layer < 0 || a.marks.layers[mod.layer].like != like {
 			continue
 		}
@@ -248,7 +170,7 @@ func (a *analyzer) grownModules(s *slowLayer) []Evidence {
 			if by[p] == nil {
 				by[p] = map[int32]int64{}
 			}
-			by[p][mod.layer] += o.end - o.start - o.wait
+			by[p][mod.layer] += o.end - o.start - r.wait[i]
 		}
 	}
 	var steps int64
@@ -279,7 +201,7 @@ func (a *analyzer) grownModules(s *slowLayer) []Evidence {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(x, y Evidence) int {
-		return cmp.Or(-boolCompare(x.Name == "", y.Name == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers), cmp.Compare(x.Text, y.Text), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(First(x.Name == "", y.Name == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers), cmp.Compare(x.Text, y.Text), cmp.Compare(x.Name, y.Name))
 	})
 	return out[:min(len(out), 4)]
 }

@@ -31,7 +31,7 @@ func (d *domain) steadyShifts() bool {
 	moved := false
 	for i := 1; i < len(d.ranks); i++ {
 		r := d.ranks[i]
-		if host := r.t.Source.Host; host != "" && host == d.ranks[0].t.Source.Host {
+		if host := r.source.Host; host != "" && host == d.ranks[0].source.Host {
 			continue
 		}
 		if s, ok := d.steadyShift(int32(i)); ok {

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -39,12 +38,11 @@ const (
 	stayingSteps = 3
 )
 
-// stragglers turns the lateness of a domain into findings. late is
-// [rank][step].
-func (a *analyzer) stragglers(d *domain, late [][]lateness) []Finding {
+// stragglers turns the lateness of a domain into findings.
+func stragglers(a *aligned, d *judged) []Finding {
 	var out []Finding
-	for i, r := range d.ranks {
-		out = append(out, a.rankFindings(d, i, r, late[i])...)
+	for i := range d.ranks {
+		out = append(out, rankFindings(a, d, i)...)
 	}
 	return shareLinks(d, shareCores(d, out))
 }
@@ -58,29 +56,28 @@ type lateRun struct {
 	recurring bool   // now and then, with steps in time between them
 }
 
-func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Finding {
-	late = late[:d.whole(len(late))]
+func rankFindings(a *aligned, d *judged, i int) []Finding {
+	late := d.late[i][:d.whole(a.steps)]
 	split := make([][numCauses]int64, len(late))
 	for n := range late {
 		split[n] = late[n].split()
 	}
-	extra := d.extraWork(i, len(late))
 	var all []lateRun
 	for c := range numCauses {
 		yes := make([]bool, len(late))
 		for n := range late {
-			limit := a.lateLimit(n)
-			if c == byDevice && r.noCore != nil {
+			limit := lateLimit(a, n)
+			if c == byDevice && d.ranks[i].noCore != nil {
 				limit = max(limit, softDevice, a.stepPeriod(n)/softShare)
 			}
-			yes[n] = split[n][c] > limit || c == byWork && extra[n].share > workShare
+			yes[n] = split[n][c] > limit || c == byWork && d.more[i][n] > workShare
 		}
 		// Hosts and devices start the first step unevenly, as the profilers
 		// start: alone it proves nothing.
 		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
 			yes[0] = false
 		}
-		all = append(all, a.runs(yes, split, c)...)
+		all = append(all, runs(a, yes, split, c)...)
 	}
 	// What causes without a finding of their own cost in a step is part of the
 	// lateness that was found: it goes to the step's findings in proportion.
@@ -109,7 +106,7 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 	var out []Finding
 	for k := range all {
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
-		out = append(out, a.straggler(d, i, r, late, all[k], int64(cost)))
+		out = append(out, straggler(a, d, i, late, all[k], int64(cost)))
 	}
 	return out
 }
@@ -117,7 +114,7 @@ func (a *analyzer) rankFindings(d *domain, i int, r *rank, late []lateness) []Fi
 // runs finds over which steps a rank is late by one cause: over stretches of
 // all steps; over stretches of the steps of one kind, where those of other
 // kinds are in time; and now and then.
-func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateRun {
+func runs(a *aligned, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))
 	add := func(steps []int, kind string) {
@@ -127,13 +124,13 @@ func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateR
 		}
 		for _, s := range stretches(sub, leastSteps) {
 			if cause != byWork {
-				s = a.levelled(s, steps, split, cause)
+				s = levelled(a, s, steps, split, cause)
 			}
 			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
 			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
 				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
 			})
-			if kind != "" && overlaps || !run.stays && !a.worthNaming(split, run.steps, cause) {
+			if kind != "" && overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
 				continue
 			}
 			out = append(out, run)
@@ -159,7 +156,7 @@ func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateR
 	}
 	var now []int
 	for n := range yes {
-		if yes[n] && !covered[n] && a.worthNaming(split, []int{n}, cause) {
+		if yes[n] && !covered[n] && worthNaming(a, split, []int{n}, cause) {
 			now = append(now, n)
 		}
 	}
@@ -173,7 +170,7 @@ func (a *analyzer) runs(yes []bool, split [][numCauses]int64, cause int) []lateR
 // is later: natural lateness that comes before a real one. A step is compared
 // with those of its kind in the second half, or with all of them when there are
 // none; the beginning ends where such low steps no longer prevail.
-func (a *analyzer) levelled(s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
+func levelled(a *aligned, s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
 	steps = steps[s.first : s.last+1]
 	var all []int64
 	ofKind := map[trace.StepKind][]int64{}
@@ -208,7 +205,7 @@ func staying(s stretch, steps int) bool {
 }
 
 // worthNaming tells a passing lateness from jitter.
-func (a *analyzer) worthNaming(split [][numCauses]int64, steps []int, cause int) bool {
+func worthNaming(a *aligned, split [][numCauses]int64, steps []int, cause int) bool {
 	var share []float64
 	for _, n := range steps {
 		share = append(share, float64(split[n][cause])/float64(max(a.stepPeriod(n), 1)))
@@ -217,11 +214,12 @@ func (a *analyzer) worthNaming(split [][numCauses]int64, steps []int, cause int)
 }
 
 // lateLimit is the cost above which a rank is late in a step, ns.
-func (a *analyzer) lateLimit(n int) int64 {
+func lateLimit(a *aligned, n int) int64 {
 	return max(lateFloor, int64(lateShare*float64(a.stepPeriod(n))))
 }
 
-func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lateRun, cost int64) Finding {
+func straggler(a *aligned, d *judged, i int, late []lateness, run lateRun, cost int64) Finding {
+	r := d.ranks[i]
 	cause, name := run.cause, causeNames[run.cause]
 	first, last := run.steps[0], run.steps[len(run.steps)-1]
 	f := Finding{
@@ -231,7 +229,7 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 	}
 	middle := run.steps[len(run.steps)/2]
 	share := float64(cost) / float64(max(a.stepPeriod(middle), 1))
-	waited := cost > a.lateLimit(middle)
+	waited := cost > lateLimit(a, middle)
 	switch {
 	case !waited:
 		f.Severity = "low"
@@ -271,7 +269,7 @@ func (a *analyzer) straggler(d *domain, i int, r *rank, late []lateness, run lat
 		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
 	}
 	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.label, when, why, costText)
-	f.Evidence = a.evidence(d, i, r, late, run.steps, cause)
+	f.Evidence = evidence(a, d, i, late, run.steps, cause)
 	return f
 }
 
@@ -299,83 +297,4 @@ func listed(steps []int) string {
 		text += fmt.Sprint(n)
 	}
 	return text
-}
-
-// ownExcess is what a rank computes more in a step than a typical peer.
-type ownExcess struct {
-	share float64         // by other or larger kernels, over the peer's compute
-	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
-	peer  map[int32]int64 // ns of the peer's kernels, by key
-}
-
-// extraWork compares the own work of a rank with that of the peer that has the
-// median amount, per step. It compares work alone, whole kernels over whole
-// steps, so neither lateness of hosts nor overlap with communication hides or
-// feigns it.
-func (d *domain) extraWork(i int, steps int) []ownExcess {
-	out := make([]ownExcess, steps)
-	if len(d.ranks) < 2 {
-		return out
-	}
-	work := make([]map[int]*approach, len(d.ranks))
-	for j, r := range d.ranks {
-		work[j] = r.workBySteps()
-	}
-	for n := range steps {
-		mine := work[i][n]
-		if mine == nil {
-			continue
-		}
-		var peers []*approach
-		for j := range d.ranks {
-			if p := work[j][n]; j != i && p != nil {
-				peers = append(peers, p)
-			}
-		}
-		if len(peers) == 0 {
-			continue
-		}
-		slices.SortStableFunc(peers, func(a, b *approach) int { return cmp.Compare(a.total, b.total) })
-		ref := peers[(len(peers)-1)/2]
-		l := lateness{extra: map[int32]extra{}}
-		a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
-		a.against(&b, &l)
-		if ref.total == 0 {
-			continue
-		}
-		e := ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}}
-		for key, x := range l.extra {
-			e.slow[key] = x.slow
-		}
-		for _, k := range ref.keys {
-			e.peer[k.key] = k.busy
-		}
-		out[n] = e
-	}
-	return out
-}
-
-// workBySteps sums a rank's own work per step and kernel.
-func (r *rank) workBySteps() map[int]*approach {
-	if r.work != nil {
-		return r.work
-	}
-	r.work = map[int]*approach{}
-	for i := range r.ops {
-		o := &r.ops[i]
-		if o.comm() || o.step < 0 {
-			continue
-		}
-		n := int(o.step) + r.first
-		a := r.work[n]
-		if a == nil {
-			a = &approach{}
-			r.work[n] = a
-		}
-		k := a.at(o)
-		k.count++
-		k.busy += o.end - o.start
-		a.total += o.end - o.start
-	}
-	return r.work
 }

@@ -49,14 +49,14 @@ func TestSweep(t *testing.T) {
 			}
 			y.span(cat, 0, name, start, start+int64(rng.IntN(40)))
 		}
-		a := prepared(y.done())
+		a := joined(y.done())
 		r := a.ranks[0]
-		bounds := r.deviceWindows()
-		parts := a.sweep(r)
+		bounds := deviceWindows(r)
+		parts := sweep(r, &findPauses(a)[0], &longest{})
 		for i := range parts {
 			p := &parts[i]
 			want := counted(r, bounds[i], bounds[i+1])
-			got := p.Time
+			got := *p
 			by := got.IdleBy
 			got.IdleBy = Idle{}
 			if got != want {
@@ -70,7 +70,7 @@ func TestSweep(t *testing.T) {
 }
 
 // counted looks at every nanosecond of a window.
-func counted(r *rank, from, to int64) (want Time) {
+func counted(r *ranked, from, to int64) (want Time) {
 	for at := from; at < to; at++ {
 		var on [numActivities]bool
 		for i := range r.ops {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // Where the time of a device goes. A step's window on the device runs from its
@@ -33,7 +32,7 @@ func activity(o *op) int {
 
 // deviceWindows gives the bounds of every step on the device: step i is
 // [out[i], out[i+1]).
-func (r *rank) deviceWindows() []int64 {
+func deviceWindows(r *ranked) []int64 {
 	n := len(r.steps)
 	out := make([]int64, n+1)
 	seen := make([]bool, n)
@@ -59,95 +58,56 @@ func (r *rank) deviceWindows() []int64 {
 	return out
 }
 
-// times computes the steps' and the ranks' shares.
-func (a *analyzer) times() {
-	byStep := make([]Step, a.steps)
-	for n := range byStep {
-		byStep[n] = Step{Step: n, Batch: -1, Tokens: -1, Ranks: []StepRank{}}
+// timesOf tells where the time of each step and rank went, and which gaps were the longest.
+func timesOf(a *aligned) (rows []TimeRow, steps []Step, gaps longest) {
+	steps = make([]Step, a.steps)
+	for n := range steps {
+		steps[n] = Step{Step: n, Batch: -1, Tokens: -1, Ranks: []StepRank{}}
 	}
-	total := map[[2]string]*TimeRow{}
-	var order [][2]string
+	at := map[[2]string]int{} // in rows, by rank and kind
 	add := func(rank, kind string, t *Time) {
 		key := [2]string{rank, kind}
-		row := total[key]
-		if row == nil {
-			row = &TimeRow{Rank: rank, Kind: kind}
-			total[key] = row
-			order = append(order, key)
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key] = i
+			rows = append(rows, TimeRow{Rank: rank, Kind: kind})
 		}
-		row.Steps++
-		row.Time.Add(t)
+		rows[i].Steps++
+		rows[i].Time.Add(t)
 	}
-	for _, r := range a.ranks {
-		parts := a.sweep(r)
-		waits, exposed := a.waitsByStep(r)
+	pauses := findPauses(a)
+	for i, r := range a.ranks {
+		parts := sweep(r, &pauses[i], &gaps)
+		waits, exposed := waitsByStep(r)
 		for i := range r.steps {
 			st := &r.steps[i]
 			n := i + r.first
-			row := &byStep[n]
+			row := &steps[n]
 			if row.Name == "" && st.info.Kind == a.kindOf[n] {
 				row.Kind, row.Mode, row.Batch, row.Tokens = st.info.Kind.String(), st.info.Mode, st.info.Batch, st.info.Tokens
-				row.Name, row.Stage = r.t.Strings.Get(st.name), r.t.Source.Stage
+				row.Name, row.Stage = st.name, r.source.Stage
 			}
-			p := &parts[i]
+			p := StepRank{Rank: r.index, Start: r.wall(st.start) - a.origin, CPU: st.end - st.start, Period: r.period(i),
+				Kernels: st.kernels, Launches: st.launches, Graphs: st.graphs, Time: parts[i]}
 			p.CommWait, p.ExposedWait = waits[i], min(exposed[i], p.ExposedComm)
-			p.Rank, p.Start, p.CPU, p.Period = r.index, r.wall(st.start)-a.origin, st.end-st.start, r.period(i)
-			p.HostGap = p.IdleBy.Host + p.IdleBy.Sync + p.IdleBy.Launch
-			row.Ranks = append(row.Ranks, *p)
+			p.HostGap = p.IdleBy.Late()
+			row.Ranks = append(row.Ranks, p)
 			for _, rank := range []string{r.label, "all"} {
 				add(rank, st.info.Kind.String(), &p.Time)
 				add(rank, "all", &p.Time)
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(x, y [2]string) int {
-		return cmp.Or(-boolCompare(x[0] == "all", y[0] == "all"), -boolCompare(x[1] == "all", y[1] == "all"))
+	slices.SortStableFunc(rows, func(x, y TimeRow) int {
+		return cmp.Or(First(x.Rank == "all", y.Rank == "all"), First(x.Kind == "all", y.Kind == "all"))
 	})
-	for _, key := range order {
-		a.report.Times = append(a.report.Times, *total[key])
-	}
-	a.report.Steps = byStep
-	a.markSlow()
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-// Add adds the parts of o.
-func (t *Time) Add(o *Time) {
-	t.Total += o.Total
-	t.Compute += o.Compute
-	t.ExposedComm += o.ExposedComm
-	t.ExposedCopy += o.ExposedCopy
-	t.Idle += o.Idle
-	t.HiddenComm += o.HiddenComm
-	t.CommWait += o.CommWait
-	t.ExposedWait += o.ExposedWait
-	t.IdleBy.add(&o.IdleBy)
-	t.waiting += o.waiting
-}
-
-func (i *Idle) add(o *Idle) {
-	i.Host += o.Host
-	i.Sync += o.Sync
-	i.Launch += o.Launch
-	i.Device += o.Device
-	i.Profiler += o.Profiler
-	i.Unknown += o.Unknown
-	i.Between += o.Between
-	i.none += o.none
+	return rows, steps, gaps
 }
 
 // waitsByStep sums each step's waiting in collectives, and the part of it
 // during which nothing computes.
-func (a *analyzer) waitsByStep(r *rank) (waits, exposed []int64) {
+func waitsByStep(r *ranked) (waits, exposed []int64) {
 	waits, exposed = make([]int64, len(r.steps)), make([]int64, len(r.steps))
 	var computing []interval
 	for i := range r.ops {
@@ -156,45 +116,23 @@ func (a *analyzer) waitsByStep(r *rank) (waits, exposed []int64) {
 		}
 	}
 	computing = union(computing)
-	for _, d := range a.domains {
-		if !slices.Contains(d.ranks, r) {
-			continue
-		}
-		for i := range d.matches {
-			m := &d.matches[i]
-			for _, p := range m.at {
-				if d.ranks[p.rank] == r && possible(m.at) {
-					o := &r.ops[p.op]
-					waits[m.step-r.first] += p.wait
-					exposed[m.step-r.first] += p.wait - overlap(computing, o.start, o.start+p.wait)
-				}
-			}
+	for i, wait := range r.wait {
+		if o := &r.ops[i]; wait > 0 {
+			waits[o.step] += wait
+			exposed[o.step] += wait - overlap(computing, o.start, o.start+wait)
 		}
 	}
 	return waits, exposed
 }
 
-// sweep walks the device's timeline once and gives every step its parts.
-func (a *analyzer) sweep(r *rank) []StepRank {
-	parts := make([]StepRank, len(r.steps))
+// sweep walks the device's timeline once and gives every step its parts. It adds to
+// gaps those in which the device did nothing.
+func sweep(r *ranked, pauses *pauses, gaps *longest) []Time {
+	parts := make([]Time, len(r.steps))
 	if len(r.steps) == 0 {
 		return parts
 	}
-	bounds := r.deviceWindows()
-	blocked, profiler, pauses := r.blockedSpans(), r.intervals(trace.Overhead), a.pauses(r)
-	for i := range r.ops {
-		if o := &r.ops[i]; o.step >= 0 && r.t.Spans[o.span].Cat == trace.Kernel {
-			parts[o.step].Kernels++
-		}
-	}
-	for i := range r.calls {
-		if c := &r.calls[i]; c.step >= 0 {
-			parts[c.step].Launches++
-			if trace.IsGraphLaunch(r.t.Strings.Get(r.t.Spans[c.span].Name)) {
-				parts[c.step].Graphs++
-			}
-		}
-	}
+	bounds := deviceWindows(r)
 	ends := make([]int32, len(r.ops))
 	for i := range ends {
 		ends[i] = int32(i)
@@ -219,7 +157,7 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 				continue
 			}
 			n := min(to, bounds[at+1]) - cursor
-			t := &parts[at].Time
+			t := &parts[at]
 			t.Total += n
 			switch {
 			case active[inCompute] > 0:
@@ -231,12 +169,12 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 				t.ExposedComm += n
 			case active[inCopy] > 0:
 				t.ExposedCopy += n
-				t.waiting += overlap(pauses.none, cursor, cursor+n)
+				t.Waiting += overlap(pauses.none, cursor, cursor+n)
 			default:
 				t.Idle += n
 				if idle != nil {
 					t.IdleBy.add(idle)
-					t.waiting += idle.none
+					t.Waiting += idle.None
 					idle = nil
 				}
 			}
@@ -256,8 +194,8 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 			continue
 		}
 		if running == 0 && lastEnded >= 0 && o.start > cursor && cursor >= bounds[0] {
-			idle, cause := r.idle(cursor, o, blocked, profiler, &pauses)
-			a.gap(r, cursor, o, lastEnded, cause)
+			idle, cause := idleOf(r, cursor, o, pauses)
+			gaps.add(openGap{r, cursor, o.start - cursor, lastEnded, o, cause})
 			spend(o.start, &idle)
 		} else {
 			spend(o.start, nil)
@@ -285,35 +223,9 @@ func (a *analyzer) sweep(r *rank) []StepRank {
 	return parts
 }
 
-// intervals lists the spans of a category, such as the profiler's own stalls,
-// in time order.
-func (r *rank) intervals(cat trace.Category) []interval {
-	var out []interval
-	for i := range r.t.Spans {
-		if s := &r.t.Spans[i]; s.Cat == cat {
-			out = append(out, interval{s.Start, s.End()})
-		}
-	}
-	slices.SortFunc(out, func(x, y interval) int { return cmp.Compare(x.start, y.start) })
-	return union(out)
-}
-
-// union joins intervals, ordered by start, that touch or overlap.
-func union(in []interval) []interval {
-	out := in[:0]
-	for _, x := range in {
-		if n := len(out); n > 0 && x.start <= out[n-1].end {
-			out[n-1].end = max(out[n-1].end, x.end)
-			continue
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// idle splits the time from a, when the device fell idle, to the start of op
+// idleOf splits the time from a, when the device fell idle, to the start of op
 // o, by what kept it waiting. The parts sum up to the gap.
-func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profiler []interval, p *pauses) (idle Idle, cause string) {
+func idleOf(r *ranked, a int64, o *op, p *pauses) (idle Idle, cause string) {
 	gap := o.start - a
 	if starved := overlap(r.noCore, a, o.start); 2*starved > gap {
 		// A core is the host's to give.
@@ -321,7 +233,7 @@ func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profil
 		return idle, "host"
 	}
 	if o.call < 0 {
-		idle.Between, idle.none = overlap(p.all, a, o.start), overlap(p.none, a, o.start)
+		idle.Between, idle.None = overlap(p.all, a, o.start), overlap(p.none, a, o.start)
 		idle.Unknown = gap - idle.Between
 		if idle.Between > idle.Unknown {
 			return idle, "between"
@@ -337,10 +249,10 @@ func (r *rank) idle(a int64, o *op, blocked map[trace.TrackID][]interval, profil
 	asked := min(o.start, max(a, c.start)) // the launch call begins
 	idle.Launch = o.start - asked
 	host := asked - a
-	idle.Profiler = overlap(profiler, a, asked)
-	idle.Sync = min(overlap(blocked[c.track], a, asked), host-idle.Profiler)
+	idle.Profiler = overlap(r.stalls, a, asked)
+	idle.Sync = min(overlap(r.blocked[c.track], a, asked), host-idle.Profiler)
 	idle.Between = min(overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)
-	idle.none = min(overlap(p.none, a, asked), idle.Between)
+	idle.None = min(overlap(p.none, a, asked), idle.Between)
 	idle.Host = host - idle.Profiler - idle.Sync - idle.Between
 	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between)
 	switch largest {

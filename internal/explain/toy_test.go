@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -60,25 +59,29 @@ func (y *toy) run(name string, asked, start, end int64, grid int32) *toy {
 	return y.op(trace.Kernel, name, y.launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
 }
 
+// forward is a step with one kernel, that runs from start to end, of some requests.
+func (y *toy) forward(kind string, start, end int64, batch, tokens int, rids string) *toy {
+	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
+	if kind == "DECODE" {
+		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
+	}
+	s := y.span(trace.UserAnnotation, 0, name, start, start+20)
+	s.Detail = int32(y.t.Strings.Intern([]byte(rids)))
+	return y.run("gemm", start, start+10, end, 1)
+}
+
+// move is a copy of keys and values.
+func (y *toy) move(name string, start, end, bytes int64, rids string, room int64) *toy {
+	y.op(trace.Memcpy, name, 0, 9, start, end, 0)
+	y.t.Moves = append(y.t.Moves, trace.Move{Requests: y.t.Strings.Intern([]byte(rids)), Room: room})
+	o := &y.t.Ops[len(y.t.Ops)-1]
+	o.Bytes, o.Move = bytes, int32(len(y.t.Moves))
+	return y
+}
+
 func (y *toy) done() *trace.Trace {
 	slices.SortStableFunc(y.t.Spans, func(a, b trace.Span) int {
 		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
 	})
 	return y.t
-}
-
-// prepared gives the ranks of hand-made traces, matched.
-func prepared(ts ...*trace.Trace) *analyzer {
-	a := &analyzer{names: newNames(kernel.Default()), report: &Report{}}
-	for i, t := range ts {
-		t.Source.Rank.TP = i
-		t.Source.Path = fmt.Sprintf("rank%d", i)
-		a.ranks = append(a.ranks, prepare(i, t, a.names))
-	}
-	a.label()
-	a.source(Options{})
-	a.match()
-	a.span()
-	a.number()
-	return a
 }

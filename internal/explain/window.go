@@ -10,6 +10,7 @@ import (
 type Window struct {
 	names *names
 	ranks []*rank
+	hosts []*host
 }
 
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
@@ -20,8 +21,9 @@ func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 	}
 	w := &Window{names: newNames(rules)}
 	for i, t := range traces {
-		w.ranks = append(w.ranks, prepare(i, t, w.names))
+		w.ranks, w.hosts = append(w.ranks, prepare(i, t, w.names)), append(w.hosts, newHost(t))
 	}
+	label(w.ranks)
 	return w
 }
 
@@ -30,11 +32,17 @@ func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 // long it was recorded.
 func (w *Window) Idle() (recorded int64, ok bool) {
 	for _, r := range w.ranks {
-		s := r.recorded()
-		if s == nil || len(r.ops) > 0 || r.rule != trace.Uncut {
+		if r.recorded == (interval{}) || len(r.ops) > 0 || r.rule != trace.Uncut {
 			return 0, false
 		}
-		recorded = max(recorded, s.Dur)
+		recorded = max(recorded, r.recorded.end-r.recorded.start)
 	}
 	return recorded, len(w.ranks) > 0
+}
+
+// Server takes from a window what PrefillDecode wants of one of a side's servers; the
+// traces are not kept. loads is what the server said of its queues meanwhile; none: not
+// known. It comes before Analyze.
+func (w *Window) Server(name string, loads []trace.Load) *Server {
+	return newServer(name, loads, w.ranks, w.names)
 }

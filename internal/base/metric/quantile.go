@@ -153,3 +153,11 @@ func selectNth[T Number](x []T, k int) T {
 	slices.Sort(x[lo : hi+1])
 	return x[k]
 }
+
+// Share is part of whole, 0 if there is nothing.
+func Share[T Number](part, whole T) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

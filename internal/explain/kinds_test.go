@@ -1,0 +1,45 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestKindsOfRanks has ranks that do different things in one step, as with
+// data-parallel attention: the step is of the heavier kind, the times of each
+// rank of its own.
+func TestKindsOfRanks(t *testing.T) {
+	rank := func(names ...string) *trace.Trace {
+		y := newToy()
+		for n, name := range names {
+			at := int64(n) * 1000
+			y.span(trace.UserAnnotation, 0, name, at, at+900)
+			y.run("gemm", at+10, at+30, at+500, 1)
+		}
+		return y.done()
+	}
+	r := analyzed(t, []*trace.Trace{
+		rank("step[IDLE bs=0]", "step[DECODE bs=4]", "step[DECODE bs=4]"),
+		rank("step[EXTEND bs=1 toks=9]", "step[IDLE bs=0]", "step[DECODE bs=2]"),
+	})
+	for n, want := range []string{"prefill step[EXTEND bs=1 toks=9] 1 9", "decode step[DECODE bs=4] 4 4", "decode step[DECODE bs=4] 4 4"} {
+		s := r.Steps[n]
+		if got := fmt.Sprintf("%s %s %d %d", s.Kind, s.Name, s.Batch, s.Tokens); got != want {
+			t.Errorf("step %d: %s, want %s", n, got, want)
+		}
+	}
+	var rows []string
+	for _, row := range r.Times {
+		rows = append(rows, fmt.Sprintf("%s %s %d", row.Rank, row.Kind, row.Steps))
+	}
+	if want := []string{"all all 6", "all decode 3", "all idle 2", "all prefill 1", "rank 0 all 3"}; !contains(rows, want) {
+		t.Errorf("times %q, want %q among them", rows, want)
+	}
+}
+
+func contains(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
