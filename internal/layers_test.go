@@ -28,7 +28,7 @@ var arrows = []struct {
 		"internal/api", "internal/measure/experiment", "internal/explain/waits", "internal/measure/batch", "internal/serve/launch", "internal/serve/route",
 		"internal/serve/server", "internal/api/client", "internal/capture/torch",
 		"internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/workload", "internal/runs",
-		"internal/explain/report", "internal/explain", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
+		"internal/explain/report", "internal/explain", "internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
 		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/merge",
 		"internal/tracefile/open", "internal/tracefile/chromejson", "internal/explain/kernel", "internal/tracefile/kineto",
 		"internal/base/metric", "internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "bench",
@@ -59,8 +59,26 @@ var arrows = []struct {
 		"internal/base/progress", "internal/explain", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/set",
 		"trace",
 	}},
-	{"internal/explain/report", []string{"internal/base/columns", "internal/explain", "internal/base/metric", "bench"}},
-	{"internal/explain", []string{"internal/tracefile/clock", "internal/explain/kernel", "internal/explain/layers", "internal/base/metric", "trace"}},
+	{"internal/explain/report", []string{"internal/base/columns", "internal/explain/result", "internal/base/metric", "bench"}},
+	{"internal/explain", []string{
+		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
+		"internal/explain/kernel", "trace",
+	}},
+	{"internal/explain/judge", []string{
+		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",
+		"internal/base/metric", "trace",
+	}},
+	{"internal/explain/tables", []string{
+		"internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel", "internal/base/metric", "trace",
+	}},
+	{"internal/explain/match", []string{
+		"internal/explain/prep", "internal/explain/kernel", "internal/tracefile/clock", "internal/base/metric", "trace",
+	}},
+	{"internal/explain/prep", []string{
+		"internal/explain/result", "internal/explain/kernel", "internal/explain/layers", "internal/base/metric", "trace",
+	}},
+	{"internal/explain/result", nil},
+	{"internal/explain/explaintest", []string{"trace"}},
 	{"internal/explain/export", []string{"internal/base/sqlitedb", "internal/base/atomicfile", "internal/tracefile/read", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/cut", []string{"internal/tracefile/redact", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/check", []string{"internal/base/columns", "internal/tracefile/merge", "internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/set", "trace"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/explain/window"
 )
@@ -147,7 +148,7 @@ func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*window.Captu
 }
 
 // print writes a report for people.
-func (c *analyzeCmd) print(e *env, r *explain.Report) error {
+func (c *analyzeCmd) print(e *env, r *result.Report) error {
 	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
 	if c.Markdown {
 		return report.Markdown(e.stdout, r, opt)

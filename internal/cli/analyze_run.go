@@ -11,8 +11,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
@@ -69,7 +69,7 @@ func (e *env) join(run *runs.Run, servers []*waits.Server, late []waits.Late) (*
 
 // lateSteps are the steps that findings say were made longer by a late rank, and
 // by how much: what the ranks that are not late waited in collectives.
-func lateSteps(r *explain.Report) (late []waits.Late) {
+func lateSteps(r *result.Report) (late []waits.Late) {
 	dp := func(rank int) int {
 		at, ok := trace.ParseRank(strings.Fields(r.Source.Ranks[rank] + " ")[0])
 		if !ok {
@@ -79,7 +79,7 @@ func lateSteps(r *explain.Report) (late []waits.Late) {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if len(f.Ranks) == 0 || f.Kind != explain.Straggler && f.Kind != explain.SlowStep {
+		if len(f.Ranks) == 0 || f.Kind != result.Straggler && f.Kind != result.SlowStep {
 			continue
 		}
 		for k := range r.Steps {
@@ -110,7 +110,7 @@ func lateSteps(r *explain.Report) (late []waits.Late) {
 }
 
 // joinJSON writes a report with one more member.
-func joinJSON(w io.Writer, r *explain.Report, j *waits.Result) error {
+func joinJSON(w io.Writer, r *result.Report, j *waits.Result) error {
 	var b bytes.Buffer
 	if err := report.JSON(&b, r); err != nil {
 		return err

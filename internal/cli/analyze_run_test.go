@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -36,7 +37,7 @@ func TestAnalyzeRun(t *testing.T) {
 	}
 	status, out, errs = run(t, t.Context(), "analyze", "last", "--json")
 	var r struct {
-		explain.Report
+		result.Report
 		Requests waits.Result `json:"requests"`
 	}
 	if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
@@ -94,7 +95,7 @@ func TestLateSteps(t *testing.T) {
 	}
 	f := &r.Findings[0]
 	late := lateSteps(r)
-	if f.Kind != explain.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
+	if f.Kind != result.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
 		t.Fatalf("%d late steps by %+v", len(late), f)
 	}
 	for i, l := range late {

@@ -19,6 +19,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -129,7 +130,7 @@ func serversBelow(dir string) (out []recorded) {
 // what it takes to explain it beside the others.
 type explained struct {
 	recorded
-	report *explain.Report // nil: it could not be explained
+	report *result.Report  // nil: it could not be explained
 	idle   bool            // there is nothing to explain
 	side   *explain.Server // of prefill and decode servers
 	served *waits.Server

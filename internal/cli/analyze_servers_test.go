@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // explanation is what analyze --json says of several servers.
@@ -14,12 +14,12 @@ type explanation struct {
 	Servers []struct {
 		Name, Window, Role, URL string
 		Idle                    bool
-		Report                  *explain.Report
+		Report                  *result.Report
 	}
-	PD      *explain.PD
+	PD      *result.PD
 	Windows []struct {
 		Window string
-		PD     *explain.PD
+		PD     *result.PD
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -39,8 +40,8 @@ func beside(path, name string) string {
 
 // systemOf is what one window tells of prefill and decode servers.
 type systemOf struct {
-	Window string      `json:"window"`
-	PD     *explain.PD `json:"pd"`
+	Window string     `json:"window"`
+	PD     *result.PD `json:"pd"`
 }
 
 // systems is together for each window of several.
@@ -71,7 +72,7 @@ func (c *analyzeCmd) systems(e *env, all []explained) (out []systemOf, err error
 
 // together explains prefill and decode servers as one system, and prints that; nil
 // where they are no such. window tells it from others; "": there are none.
-func (c *analyzeCmd) together(e *env, all []explained, window string) (*explain.PD, error) {
+func (c *analyzeCmd) together(e *env, all []explained, window string) (*result.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
 		if i := slices.Index([]string{api.Prefill, api.Decode}, x.Role); i >= 0 && x.side != nil {
@@ -173,7 +174,7 @@ func (e *env) joinServers(run *runs.Run, all []explained) (*waits.Result, error)
 }
 
 // jsonOf is a report as analyze prints it.
-func jsonOf(r *explain.Report) (json.RawMessage, error) {
+func jsonOf(r *result.Report) (json.RawMessage, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -194,7 +195,7 @@ func (c *analyzeCmd) serversJSON(e *env, all []explained, systems []systemOf, jo
 	out := struct {
 		Format   int           `json:"format"`
 		Servers  []server      `json:"servers"`
-		PD       *explain.PD   `json:"pd,omitempty"`      // of prefill and decode servers
+		PD       *result.PD    `json:"pd,omitempty"`      // of prefill and decode servers
 		Windows  []systemOf    `json:"windows,omitempty"` // instead, where they were recorded several times
 		Requests *waits.Result `json:"requests,omitempty"`
 	}{Format: 1, Requests: joined}

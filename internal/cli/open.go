@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/open"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -233,7 +234,7 @@ func flags(traces []*trace.Trace) []open.Note {
 			continue
 		}
 		for _, st := range report.Steps {
-			at := slices.IndexFunc(st.Ranks, func(r explain.StepRank) bool { return r.Rank == f.Ranks[0] })
+			at := slices.IndexFunc(st.Ranks, func(r result.StepRank) bool { return r.Rank == f.Ranks[0] })
 			if st.Step == f.FirstStep && at >= 0 {
 				notes = append(notes, open.Note{TS: zero + st.Ranks[at].Start, Text: f.Title})
 				break

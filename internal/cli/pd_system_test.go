@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // system is a router before prefill and decode workers, each a process of its own.
@@ -145,9 +145,9 @@ func TestPDSystem(t *testing.T) {
 			var got struct {
 				Servers []struct {
 					Role, URL string
-					Report    explain.Report
+					Report    result.Report
 				}
-				PD *explain.PD
+				PD *result.PD
 			}
 			if err := json.Unmarshal([]byte(out), &got); err != nil || status != exitOK || len(got.Servers) != 2 || got.PD != nil {
 				t.Fatalf("status %d, %v, %d servers:\n%s", status, err, len(got.Servers), errs)
@@ -184,7 +184,7 @@ func TestPDSystem(t *testing.T) {
 				t.Errorf("server %d: %+v, want the trace of a %s server", i, r, want)
 			}
 		}
-		for _, side := range []explain.PDSide{got.PD.Prefill, got.PD.Decode} {
+		for _, side := range []result.PDSide{got.PD.Prefill, got.PD.Decode} {
 			if len(side.Servers) != 2 || side.Busy <= 0 || side.Busy > side.Stepping || side.Stepping > 1 || side.TokensPerS <= 0 || side.Queue.Samples == 0 {
 				t.Errorf("a side: %+v", side)
 			}
@@ -234,7 +234,7 @@ func TestPDSystem(t *testing.T) {
 		})
 		stop()
 		d := &got.PD.Decode
-		if got.PD.Prefill.Steps == 0 || d.Steps != 0 || d.Stepping != 0 || len(d.Servers) != 2 || got.PD.Limit == explain.LimitDecode {
+		if got.PD.Prefill.Steps == 0 || d.Steps != 0 || d.Stepping != 0 || len(d.Servers) != 2 || got.PD.Limit == result.LimitDecode {
 			t.Errorf("limit %s, prefill %+v, decode %+v", got.PD.Limit, got.PD.Prefill, d)
 		}
 		for _, server := range d.Servers {
@@ -261,13 +261,13 @@ type profiled struct {
 		Role   string
 		Traces []string
 	}
-	Reports []*explain.Report
-	PD      *explain.PD
+	Reports []*result.Report
+	PD      *result.PD
 }
 
 // seen tells whether each server of a side made steps, and said who waits.
-func (*profiled) seen(side explain.PDSide) bool {
-	return side.Queue.Samples > 0 && !slices.ContainsFunc(side.Servers, func(s explain.PDServer) bool { return s.Steps == 0 })
+func (*profiled) seen(side result.PDSide) bool {
+	return side.Queue.Samples > 0 && !slices.ContainsFunc(side.Servers, func(s result.PDServer) bool { return s.Steps == 0 })
 }
 
 // longer tries windows of growing length: how much a machine that is busy otherwise does

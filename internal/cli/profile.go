@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -250,7 +250,7 @@ func (c *profileCmd) finish(ctx context.Context, e *env, s *torch.Session, o *ou
 		Format int `json:"format"`
 		*torch.Result
 		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
-		PD      *explain.PD       `json:"pd,omitempty"`
+		PD      *result.PD        `json:"pd,omitempty"`
 		Nsys    []*nsys.Window    `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
 	}{Format: 1, Result: res, Nsys: windows}
 	for _, x := range all {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // secretTrace has a secret wherever a trace can have a text. RANK and HOST are
@@ -142,7 +142,7 @@ func findings(t *testing.T, dir string) string {
 	if status := Main([]string{"analyze", dir, "--json"}, nil, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
-	var r explain.Report
+	var r result.Report
 	if err := json.Unmarshal([]byte(stdout.String()), &r); err != nil {
 		t.Fatal(err)
 	}

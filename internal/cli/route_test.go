@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // TestRoute is one life of a router before two servers: a load goes through it, and
@@ -138,7 +138,7 @@ func TestRoutePDClients(t *testing.T) {
 			soon(t, "there are two traces", func() bool { return len(glob(t, pattern)) == 2 })
 			for _, path := range glob(t, pattern) {
 				status, out, errs := run(t, t.Context(), "analyze", "--json", path)
-				var r explain.Report
+				var r result.Report
 				if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK {
 					t.Fatalf("status %d, %v:\n%s", status, err, errs)
 				}

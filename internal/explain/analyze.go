@@ -12,7 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/explain/judge"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -28,50 +33,50 @@ type Options struct {
 var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and no named steps (was the window recorded with GPU activities, and was there traffic?)")
 
 // Analyze explains the traces of one window, one trace per rank (and stage).
-func Analyze(traces []*trace.Trace, opt Options) (*Report, error) {
+func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 	return Prepare(traces, opt.Rules).Analyze(opt)
 }
 
 // Analyze explains the window. It is the last thing to ask of it.
-func (w *Window) Analyze(opt Options) (*Report, error) {
-	hostOnly(w.ranks)
-	marks := findMarkers(w.ranks, w.hosts)
-	if !slices.ContainsFunc(w.ranks, func(r *rank) bool { return len(r.ops)+len(r.steps) > 0 }) {
+func (w *Window) Analyze(opt Options) (*result.Report, error) {
+	prep.HostOnly(w.ranks)
+	marks := prep.FindMarkers(w.ranks, w.hosts)
+	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
 		return nil, ErrNothing
 	}
-	a := align(w.ranks, w.hosts, w.names, marks)
-	rep := &Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
-	var gaps longest
-	var layers *layerWork
-	rep.Times, rep.Steps, gaps = timesOf(a)
-	rep.Gaps = spellGaps(a, gaps)
-	rep.Collectives = collectiveRows(a)
-	rep.Classes, rep.Kernels = kernelRows(a)
-	rep.Layers, layers = layerTables(a)
-	rep.CPU = cpuTable(a)
-	rep.Memory = memoryRows(a)
+	a := match.Align(w.ranks, w.hosts, w.names, marks)
+	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
+	var gaps tables.Longest
+	var layers *tables.LayerWork
+	rep.Times, rep.Steps, gaps = tables.Times(a)
+	rep.Gaps = tables.Gaps(a, gaps)
+	rep.Collectives = tables.Collectives(a)
+	rep.Classes, rep.Kernels = tables.Kernels(a)
+	rep.Layers, layers = tables.Layers(a)
+	rep.CPU = tables.CPU(a)
+	rep.Memory = tables.Memory(a)
 
-	hostOps := hostOpsOf(a)
-	markSlow(a, rep.Steps, hostOps)
-	blames := blame(a)
-	rep.Ranks = rankRows(blames, rep.Steps)
-	rep.Findings = findings(a, blames, layers, hostOps, rep)
-	NoNil(rep)
+	hostOps := tables.HostOps(a)
+	judge.MarkSlow(a, rep.Steps, hostOps)
+	blames := judge.Blame(a)
+	rep.Ranks = judge.Ranks(blames, rep.Steps)
+	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
+	result.NoNil(rep)
 	return rep, nil
 }
 
-func sourceOf(a *aligned, opt Options) Source {
-	s := Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.origin, SpanNS: a.span, Clocks: a.clocks}
+func sourceOf(a *match.Aligned, opt Options) result.Source {
+	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks}
 	var rules []string
-	for _, r := range a.ranks {
-		src := &r.source
+	for _, r := range a.Ranks {
+		src := &r.Source
 		s.Files = append(s.Files, src.Path)
-		s.Ranks = append(s.Ranks, r.label)
+		s.Ranks = append(s.Ranks, r.Label)
 		s.Complete = s.Complete && src.Complete
 		s.Events += src.Events
 		s.Device = cmp.Or(s.Device, src.Device)
-		if !slices.Contains(rules, r.rule) {
-			rules = append(rules, r.rule)
+		if !slices.Contains(rules, r.Rule) {
+			rules = append(rules, r.Rule)
 		}
 	}
 	s.StepRule = strings.Join(rules, "; ")
@@ -81,14 +86,14 @@ func sourceOf(a *aligned, opt Options) Source {
 }
 
 // notesOf are the readers' notes, and those of matching.
-func notesOf(a *aligned) (out []Note) {
-	for _, r := range a.ranks {
-		for _, n := range r.notes {
-			out = append(out, Note{Severity: n.Severity().String(), Source: cmp.Or(n.Source, r.source.Path), Text: n.Text(), Count: n.Count})
+func notesOf(a *match.Aligned) (out []result.Note) {
+	for _, r := range a.Ranks {
+		for _, n := range r.Notes {
+			out = append(out, result.Note{Severity: n.Severity().String(), Source: cmp.Or(n.Source, r.Source.Path), Text: n.Text(), Count: n.Count})
 		}
 	}
-	if a.broken > 0 {
-		out = append(out, Note{Severity: "warning", Text: "collectives whose times contradict each other over ranks were left out of waits", Count: int64(a.broken)})
+	if a.Broken > 0 {
+		out = append(out, result.Note{Severity: "warning", Text: "collectives whose times contradict each other over ranks were left out of waits", Count: int64(a.Broken)})
 	}
 	return out
 }

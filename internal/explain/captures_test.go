@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // truth is what scripts/capture writes beside a capture: what was injected
@@ -51,13 +53,13 @@ func checkTruth(t *testing.T, dir string) {
 	r := analyzed(t, readDir(t, dir))
 	used := map[int]bool{}
 	for _, e := range want.Expect {
-		at := slices.IndexFunc(r.Findings, func(f Finding) bool {
+		at := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
 			if e.Rank == nil {
-				return f.Kind == SlowLink && f.Cause == e.Cause && f.FirstStep == e.First
+				return f.Kind == result.SlowLink && f.Cause == e.Cause && f.FirstStep == e.First
 			}
-			ok := f.Kind == Straggler && f.Cause == e.Cause && slices.Equal(f.Ranks, []int{*e.Rank}) && f.Passing == (e.Last != nil) &&
+			ok := f.Kind == result.Straggler && f.Cause == e.Cause && slices.Equal(f.Ranks, []int{*e.Rank}) && f.Passing == (e.Last != nil) &&
 				(e.Last == nil || f.LastStep == *e.Last)
-			if e.Cause == CauseHost && !want.Graph {
+			if e.Cause == result.CauseHost && !want.Graph {
 				// Hosts that launch op by op are late by nature, too: it may
 				// have begun before.
 				return ok && f.FirstStep <= e.First
@@ -76,9 +78,9 @@ func checkTruth(t *testing.T, dir string) {
 			continue
 		}
 		switch {
-		case f.Kind == Straggler && f.Cause == CauseHost:
+		case f.Kind == result.Straggler && f.Cause == result.CauseHost:
 			t.Logf("natural: %s: %s", brief(f), f.Title)
-		case f.Kind == Straggler || f.Kind == SlowLink:
+		case f.Kind == result.Straggler || f.Kind == result.SlowLink:
 			t.Errorf("nothing of the kind was injected: %s%s", brief(f), describe(r))
 		}
 	}

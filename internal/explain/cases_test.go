@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -23,7 +26,7 @@ func TestInjected(t *testing.T) {
 	const us = 1000
 	for _, set := range []string{"graphs"} {
 		base := realSet(t, set)
-		last := len(newInjector(t, base).ranks[0].steps) - 1
+		last := len(newInjector(t, base).ranks[0].Steps) - 1
 		for _, c := range []struct {
 			name   string
 			inject func(in *injector)
@@ -59,7 +62,7 @@ func TestInjected(t *testing.T) {
 					t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 				}
 				for _, f := range r.Findings {
-					if off := f.CostNSPerStep - c.cost; f.Kind == Straggler && c.cost > 0 && abs(off) > c.cost/10 {
+					if off := f.CostNSPerStep - c.cost; f.Kind == result.Straggler && c.cost > 0 && match.Abs(off) > c.cost/10 {
 						t.Errorf("%s costs %d ns, want %d%s", brief(f), f.CostNSPerStep, c.cost, describe(r))
 					}
 				}
@@ -76,12 +79,12 @@ func TestInjectedGrid(t *testing.T) {
 	}
 	base := realSet(t, "graphs")
 	r := newInjector(t, base).ranks[0]
-	last := len(r.steps) - 1
-	period := r.steps[last].start - r.steps[last-1].start
+	last := len(r.Steps) - 1
+	period := r.Steps[last].Start - r.Steps[last-1].Start
 	work := int64(0) // of the rank's own in the last step
-	for i := range r.ops {
-		if o := &r.ops[i]; !o.comm() && int(o.step) == last {
-			work += o.end - o.start
+	for i := range r.Ops {
+		if o := &r.Ops[i]; !o.Comm() && int(o.Step) == last {
+			work += o.End - o.Start
 		}
 	}
 	for _, late := range []int{0, 3} {
@@ -89,23 +92,23 @@ func TestInjectedGrid(t *testing.T) {
 			for _, share := range []float64{0.08, 0.3, 1} {
 				cost := int64(share * float64(period))
 				for cause, inject := range map[string]func(in *injector){
-					CauseHost:          func(in *injector) { in.hostStall(late, first, last, cost) },
-					CauseCommunication: func(in *injector) { in.slowTransfer(late, first, last, cost/12) },
-					CauseDevice: func(in *injector) {
+					result.CauseHost:          func(in *injector) { in.hostStall(late, first, last, cost) },
+					result.CauseCommunication: func(in *injector) { in.slowTransfer(late, first, last, cost/12) },
+					result.CauseDevice: func(in *injector) {
 						in.slowDevice(late, first, last, float64(cost)/float64(work), nil)
 					},
-					CauseWork: func(in *injector) {
+					result.CauseWork: func(in *injector) {
 						in.slowDevice(late, first, last, float64(cost)/float64(work), func(o *trace.Op) { o.Grid[0] *= 2 })
 					},
 				} {
-					if cause == CauseCommunication && first == 1 && share < 0.1 {
+					if cause == result.CauseCommunication && first == 1 && share < 0.1 {
 						continue // a little in all decode steps: it could as well be a clock that is behind
 					}
 					in := newInjector(t, base)
 					inject(in)
 					rep := analyzed(t, in.done())
 					want := []string{fmt.Sprintf("rank %d %s %d-%d", late, cause, first, last)}
-					if got := stragglersOf(rep); !slices.Equal(got, want) || cause == CauseCommunication && has(rep, SlowLink) {
+					if got := stragglersOf(rep); !slices.Equal(got, want) || cause == result.CauseCommunication && has(rep, result.SlowLink) {
 						t.Errorf("%.0f %% of a step: got %q, want %q%s", 100*share, got, want, describe(rep))
 					}
 				}
@@ -137,7 +140,7 @@ func TestShiftedClocks(t *testing.T) {
 			for _, hosts := range []bool{true, false} {
 				for moved := range base {
 					// Not every combination tells something new.
-					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && abs(shift) != 5e6 {
+					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && match.Abs(shift) != 5e6 {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s rank %d by %d hosts %v", set, moved, shift, hosts), func(t *testing.T) {
@@ -151,7 +154,7 @@ func TestShiftedClocks(t *testing.T) {
 						}
 						got := analyzed(t, ts)
 						sameFindings(t, got, want, 0.03)
-						if off := got.Source.SpanNS - want.Source.SpanNS; abs(off) > 200_000 {
+						if off := got.Source.SpanNS - want.Source.SpanNS; match.Abs(off) > 200_000 {
 							t.Errorf("the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
 						}
 						// Rank 0 is the reference unless it is the one that moved.
@@ -163,7 +166,7 @@ func TestShiftedClocks(t *testing.T) {
 							if moved == 0 {
 								truth += shift
 							}
-							if abs(row.ShiftNS-truth) > row.ShiftError+2000 {
+							if match.Abs(row.ShiftNS-truth) > row.ShiftError+2000 {
 								t.Errorf("rank %d: shift %d ± %d ns, truth %d", i, row.ShiftNS, row.ShiftError, truth)
 							}
 						}
@@ -176,7 +179,7 @@ func TestShiftedClocks(t *testing.T) {
 
 // sameFindings compares the stragglers of two reports; costs may differ by a
 // share.
-func sameFindings(t *testing.T, got, want *Report, share float64) {
+func sameFindings(t *testing.T, got, want *result.Report, share float64) {
 	t.Helper()
 	if g, w := stragglersOf(got), stragglersOf(want); !slices.Equal(g, w) {
 		t.Errorf("got %q, want %q%s", g, w, describe(got))
@@ -184,15 +187,15 @@ func sameFindings(t *testing.T, got, want *Report, share float64) {
 	}
 	for i := range want.Findings {
 		w := &want.Findings[i]
-		if w.Kind != Straggler {
+		if w.Kind != result.Straggler {
 			continue
 		}
-		at := slices.IndexFunc(got.Findings, func(f Finding) bool { return f.Kind == Straggler && brief(f) == brief(*w) })
-		if g := &got.Findings[at]; float64(abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
+		at := slices.IndexFunc(got.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler && brief(f) == brief(*w) })
+		if g := &got.Findings[at]; float64(match.Abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
 			t.Errorf("%s costs %d ns, want %d", brief(*g), g.CostNSPerStep, w.CostNSPerStep)
 		}
 	}
-	if has(got, Balanced) != has(want, Balanced) {
+	if has(got, result.Balanced) != has(want, result.Balanced) {
 		t.Errorf("balanced differs%s", describe(got))
 	}
 }
@@ -209,7 +212,7 @@ func TestOtherRanks(t *testing.T) {
 		}
 		r := analyzed(t, ts)
 		want := []string{fmt.Sprintf("rank %d work 7-13", late)}
-		if got := stragglersOf(r, CauseWork, CauseDevice, CauseCommunication); !slices.Equal(got, want) {
+		if got := stragglersOf(r, result.CauseWork, result.CauseDevice, result.CauseCommunication); !slices.Equal(got, want) {
 			t.Errorf("late rank at %d: got %q, want %q%s", late, got, want, describe(r))
 		}
 	}
@@ -218,20 +221,20 @@ func TestOtherRanks(t *testing.T) {
 // dropSteps removes some steps of a trace: their annotations, launches and ops.
 func dropSteps(ts *trace.Trace, drop func(n, of int) bool) *trace.Trace {
 	t := clone([]*trace.Trace{ts})[0]
-	r := prepare(0, t, newNames(kernel.Default()))
+	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
 	gone := make([]bool, len(t.Spans))
 	out := func(at int64) bool {
-		n := r.stepAt(at)
-		return n >= 0 && drop(int(n), len(r.steps))
+		n := r.StepAt(at)
+		return n >= 0 && drop(int(n), len(r.Steps))
 	}
 	for i := range t.Spans {
 		if s := &t.Spans[i]; !s.Cat.OnGPU() && s.Cat != trace.Window {
 			gone[i] = out(s.Start)
 		}
 	}
-	for i := range r.ops {
-		o := &r.ops[i]
-		gone[o.span] = o.step >= 0 && drop(int(o.step), len(r.steps))
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		gone[o.Span] = o.Step >= 0 && drop(int(o.Step), len(r.Steps))
 	}
 	kept := t.Spans[:0]
 	for i, s := range t.Spans {
@@ -251,7 +254,7 @@ func TestWindows(t *testing.T) {
 	}
 	for _, set := range []string{"graph_work", "compute_skew"} {
 		base := realSet(t, set)
-		steps := len(newInjector(t, base).ranks[0].steps)
+		steps := len(newInjector(t, base).ranks[0].Steps)
 		shifts := []int64{0, 4e6, -2e9}
 		if set == "compute_skew" {
 			shifts = shifts[:2]
@@ -281,7 +284,7 @@ func TestWindows(t *testing.T) {
 						shiftClock(ts[edited], shift)
 						r := analyzed(t, ts)
 						want := map[string]string{"graph_work": "rank 1 work 6", "compute_skew": "rank 2 work 7"}[set]
-						got := stragglersOf(r, CauseWork, CauseDevice, CauseCommunication)
+						got := stragglersOf(r, result.CauseWork, result.CauseDevice, result.CauseCommunication)
 						if len(got) != 1 || got[0][:len(want)] != want {
 							t.Errorf("got %q, want %s…%s", got, want, describe(r))
 						}
@@ -302,7 +305,7 @@ func TestSmallClockShift(t *testing.T) {
 		if got := stragglersOf(rep); len(got) > 0 {
 			t.Errorf("clock of rank 2 off by %d ns: %q, want nobody late%s", ns, got, describe(rep))
 		}
-		if off := rep.Ranks[2].ShiftNS + ns; abs(off) > 1000 {
+		if off := rep.Ranks[2].ShiftNS + ns; match.Abs(off) > 1000 {
 			t.Errorf("clock of rank 2 off by %d ns: shifted by %d", ns, rep.Ranks[2].ShiftNS)
 		}
 	}
@@ -316,7 +319,7 @@ func TestRecurring(t *testing.T) {
 	}
 	rep := analyzed(t, in.done())
 	want := []string{"rank 1 host 2-8 passing"}
-	if got := stragglersOf(rep); !slices.Equal(got, want) || !strings.Contains(rep.Findings[0].Title, "now and then") || has(rep, Balanced) {
+	if got := stragglersOf(rep); !slices.Equal(got, want) || !strings.Contains(rep.Findings[0].Title, "now and then") || has(rep, result.Balanced) {
 		t.Errorf("got %q, want %q now and then%s", got, want, describe(rep))
 	}
 }
@@ -333,7 +336,7 @@ func TestCutFile(t *testing.T) {
 	late.Spans = slices.DeleteFunc(late.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() && s.Start > until })
 	rep := analyzed(t, cut)
 	want := []string{"rank 2 work 7-9"}
-	if got := stragglersOf(rep, CauseWork, CauseDevice, CauseCommunication); !slices.Equal(got, want) || has(rep, SlowLink) || has(rep, SlowSince) {
+	if got := stragglersOf(rep, result.CauseWork, result.CauseDevice, result.CauseCommunication); !slices.Equal(got, want) || has(rep, result.SlowLink) || has(rep, result.SlowSince) {
 		t.Errorf("got %q, want %q alone%s", got, want, describe(rep))
 	}
 	for _, pair := range [][2][]*trace.Trace{{whole, cut}, {cut, whole}} {
@@ -343,7 +346,7 @@ func TestCutFile(t *testing.T) {
 				t.Errorf("a capture against itself without the end of a rank: %s", r)
 			}
 		}
-		if stepVerdict(c, "compute").Verdict == Slower {
+		if stepVerdict(c, "compute").Verdict == result.Slower {
 			t.Error("compute is slower than in the same capture")
 		}
 	}

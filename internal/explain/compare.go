@@ -5,6 +5,10 @@ import (
 	"fmt"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -22,7 +26,7 @@ type CompareOptions struct {
 
 // Compare sets the capture b against a. Steps are matched by kind, mode and
 // batch size, kernels also by name and grid.
-func Compare(a, b []*trace.Trace, opt CompareOptions) (*Comparison, error) {
+func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
 	ha, err := sampleOf(a, opt.IDA, opt.OnlyA, opt.Rules)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDA, err)
@@ -31,19 +35,19 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*Comparison, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDB, err)
 	}
-	c := compareSamples(ha, hb, opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
-	NoNil(c)
+	c := tables.Compare(ha, hb, opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
+	result.NoNil(c)
 	return c, nil
 }
 
 // sampleOf takes the samples of one side.
-func sampleOf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*half, error) {
+func sampleOf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*tables.Sample, error) {
 	w := Prepare(traces, rules)
-	marks := findMarkers(w.ranks, w.hosts)
-	a := align(w.ranks, w.hosts, w.names, marks)
-	if a.hostOnly {
+	marks := prep.FindMarkers(w.ranks, w.hosts)
+	a := match.Align(w.ranks, w.hosts, w.names, marks)
+	if a.HostOnly {
 		return nil, errNoGPU
 	}
-	_, steps, _ := timesOf(a)
-	return newHalf(a, steps, id, only)
+	_, steps, _ := tables.Times(a)
+	return tables.NewSample(a, steps, id, only)
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
-func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *Comparison {
+func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *result.Comparison {
 	t.Helper()
 	c, err := Compare(a, b, opt)
 	if err != nil {
@@ -18,13 +19,13 @@ func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *Comparison
 }
 
 // stepVerdict is what a comparison says of one figure of decode steps.
-func stepVerdict(c *Comparison, figure string) StepDiff {
+func stepVerdict(c *result.Comparison, figure string) result.StepDiff {
 	for _, d := range c.Steps {
 		if d.Kind == "decode" && d.Figure == figure {
 			return d
 		}
 	}
-	return StepDiff{}
+	return result.StepDiff{}
 }
 
 func TestCompareWithItself(t *testing.T) {
@@ -35,12 +36,12 @@ func TestCompareWithItself(t *testing.T) {
 			t.Errorf("%s against itself: regressions %v", set, c.Regressions)
 		}
 		for _, d := range c.Steps {
-			if d.Verdict != Same && d.Verdict != NotClear && d.Verdict != Unclear || d.Change.Change != 0 {
+			if d.Verdict != result.Same && d.Verdict != result.NotClear && d.Verdict != result.Unclear || d.Change.Change != 0 {
 				t.Errorf("%s against itself: %s %s is %s by %v", set, d.Kind, d.Figure, d.Verdict, d.Change.Change)
 			}
 		}
 		for _, d := range c.Kernels {
-			if d.Verdict != Same && d.Verdict != NotClear && d.Verdict != Unclear {
+			if d.Verdict != result.Same && d.Verdict != result.NotClear && d.Verdict != result.Unclear {
 				t.Errorf("%s against itself: kernel %s is %s", set, d.Short, d.Verdict)
 			}
 		}
@@ -50,14 +51,14 @@ func TestCompareWithItself(t *testing.T) {
 func TestCompareRanksOfOneCapture(t *testing.T) {
 	ts := realSet(t, "graph_work")
 	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", FailOn: 0.05})
-	if d := stepVerdict(c, "compute"); d.Verdict != Slower || d.Change.Change < 0.5 {
+	if d := stepVerdict(c, "compute"); d.Verdict != result.Slower || d.Change.Change < 0.5 {
 		t.Errorf("compute of TP01: %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
 	}
-	if d := stepVerdict(c, "wait"); d.Verdict != Faster {
+	if d := stepVerdict(c, "wait"); d.Verdict != result.Faster {
 		t.Errorf("TP01 waits %s than TP00, want faster: it is the late one", d.Verdict)
 	}
 	// Both ranks end every step together.
-	if d := stepVerdict(c, "step"); d.Verdict != Same {
+	if d := stepVerdict(c, "step"); d.Verdict != result.Same {
 		t.Errorf("step time: %s, want the same", d.Verdict)
 	}
 	if len(c.Regressions) == 0 {
@@ -76,7 +77,7 @@ func TestCompareSlowerCapture(t *testing.T) {
 		stretchTimes(tr, 1.3)
 	}
 	c := compared(t, a, b, CompareOptions{FailOn: 0.05})
-	if d := stepVerdict(c, "step"); d.Verdict != Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
+	if d := stepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
 		t.Errorf("all times 1.3 times as long: step is %s by %.3f in [%.3f, %.3f]", d.Verdict, d.Change.Change, d.Lo, d.Hi)
 	}
 	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "step of decode steps") }) {
@@ -113,7 +114,7 @@ func TestCompareAppearedAndVanished(t *testing.T) {
 			verdict[d.Name] = d.Verdict
 		}
 	}
-	if verdict[name] != Vanished || verdict["fused_layer_norm_v2"] != Appeared {
+	if verdict[name] != result.Vanished || verdict["fused_layer_norm_v2"] != result.Appeared {
 		t.Errorf("old kernel %s, new kernel %s", verdict[name], verdict["fused_layer_norm_v2"])
 	}
 }
@@ -122,7 +123,7 @@ func TestCompareTooFewSteps(t *testing.T) {
 	ts := realSet(t, "balanced") // one prefill step beside the first
 	c := compared(t, ts, ts, CompareOptions{FailOn: 0.01})
 	for _, d := range c.Steps {
-		if d.Kind == "prefill" && d.Verdict != Unclear {
+		if d.Kind == "prefill" && d.Verdict != result.Unclear {
 			t.Errorf("prefill %s: %s by %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
 		}
 	}

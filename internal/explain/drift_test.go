@@ -3,6 +3,7 @@ package explain
 import (
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -11,12 +12,12 @@ import (
 func TestDrift(t *testing.T) {
 	const steps, period = 60, 50_000_000
 	rank := func(tp int, gain float64) *trace.Trace {
-		y := newToy()
+		y := explaintest.New()
 		wall := func(at int64) int64 { return 1e9 + at + int64(gain*float64(at)) }
 		for n := range int64(steps) {
 			at := n*period + n%7*13_000
-			y.step(wall(at), wall(at+period-1_000_000))
-			corr := y.launch("cudaGraphLaunch", wall(at+10), wall(at+1000))
+			y.Step(wall(at), wall(at+period-1_000_000))
+			corr := y.Launch("cudaGraphLaunch", wall(at+10), wall(at+1000))
 			cursor := at + 5_000
 			for range 4 {
 				mine, all := int64(1_000_000), int64(1_000_000)
@@ -26,13 +27,13 @@ func TestDrift(t *testing.T) {
 						mine = all
 					}
 				}
-				y.op(trace.Kernel, "gemm", corr, 1, wall(cursor), wall(cursor+mine), 8)
+				y.Op(trace.Kernel, "gemm", corr, 1, wall(cursor), wall(cursor+mine), 8)
 				cursor += all
-				y.op(trace.Kernel, allReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
+				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
 				cursor += 12_000
 			}
 		}
-		tr := y.done()
+		tr := y.Done()
 		tr.Source.Rank.TP = tp
 		tr.Source.Host = string(rune('a' + tp))
 		return tr

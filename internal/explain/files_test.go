@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -77,7 +78,7 @@ func TestDataParallel(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}
-			if (len(c.want) == 0) != has(r, Balanced) {
+			if (len(c.want) == 0) != has(r, result.Balanced) {
 				t.Errorf("balanced is wrong%s", describe(r))
 			}
 		})
@@ -86,7 +87,7 @@ func TestDataParallel(t *testing.T) {
 
 // TestIncomplete takes files away or cuts them.
 func TestIncomplete(t *testing.T) {
-	read := func(t *testing.T, dir string) *Report {
+	read := func(t *testing.T, dir string) *result.Report {
 		sets, err := set.Find([]string{dir})
 		if err != nil {
 			t.Fatal(err)
@@ -108,14 +109,16 @@ func TestIncomplete(t *testing.T) {
 	}
 	skew := [][]byte{textOf(t, "compute_skew", 0), textOf(t, "compute_skew", 1), textOf(t, "compute_skew", 2), textOf(t, "compute_skew", 3)}
 	name := func(i int) string { return fmt.Sprintf("7-TP-%d.trace.json", i) }
-	work := func(r *Report) []string { return stragglersOf(r, CauseWork, CauseDevice, CauseCommunication) }
+	work := func(r *result.Report) []string {
+		return stragglersOf(r, result.CauseWork, result.CauseDevice, result.CauseCommunication)
+	}
 
 	t.Run("a rank missing", func(t *testing.T) {
 		r := read(t, dirOf(t, name(0), skew[0], name(2), skew[2], name(3), skew[3]))
 		if got := work(r); !slices.Equal(got, []string{"rank 1 work 7-13"}) {
 			t.Errorf("got %q%s", got, describe(r))
 		}
-		if r.Source.Complete || !slices.Equal(r.Source.Missing, []string{"TP01"}) || !has(r, Data) {
+		if r.Source.Complete || !slices.Equal(r.Source.Missing, []string{"TP01"}) || !has(r, result.Data) {
 			t.Errorf("the missing rank is not reported: %+v%s", r.Source, describe(r))
 		}
 	})
@@ -139,14 +142,14 @@ func TestIncomplete(t *testing.T) {
 			if len(got) != 1 || !strings.HasPrefix(got[0], "rank 2 work 7-") {
 				t.Errorf("got %q%s", got, describe(r))
 			}
-			if r.Source.Complete || !has(r, Data) {
+			if r.Source.Complete || !has(r, result.Data) {
 				t.Errorf("the cut is not reported%s", describe(r))
 			}
 		})
 	}
 	t.Run("a single rank", func(t *testing.T) {
 		r := read(t, dirOf(t, name(0), skew[2]))
-		if got := stragglersOf(r); len(got) > 0 || has(r, Balanced) {
+		if got := stragglersOf(r); len(got) > 0 || has(r, result.Balanced) {
 			t.Errorf("one rank alone is neither late nor balanced%s", describe(r))
 		}
 	})
@@ -154,7 +157,7 @@ func TestIncomplete(t *testing.T) {
 		ts := realSet(t, "compute_skew")
 		cpuOnly(ts[1])
 		r := analyzed(t, ts)
-		if got := work(r); !slices.Equal(got, []string{"rank 2 work 7-13"}) || !has(r, Data) {
+		if got := work(r); !slices.Equal(got, []string{"rank 2 work 7-13"}) || !has(r, result.Data) {
 			t.Errorf("got %q%s", got, describe(r))
 		}
 	})
@@ -164,7 +167,7 @@ func TestIncomplete(t *testing.T) {
 			cpuOnly(ts[i])
 		}
 		r := analyzed(t, ts)
-		if len(r.Steps) == 0 || r.Source.StepRule != trace.ByAnnotations || len(stragglersOf(r)) > 0 || has(r, Balanced) || !has(r, Data) {
+		if len(r.Steps) == 0 || r.Source.StepRule != trace.ByAnnotations || len(stragglersOf(r)) > 0 || has(r, result.Balanced) || !has(r, result.Data) {
 			t.Errorf("steps are told by host time, and nothing else%s", describe(r))
 		}
 		for i := range ts {
@@ -195,12 +198,12 @@ func TestNoAnnotations(t *testing.T) {
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != trace.ByGraphs {
 		t.Errorf("graph launches: got %q by %s%s", got, r.Source.StepRule, describe(r))
 	}
-	if r := analyzed(t, strip(realSet(t, "graphs"))); !has(r, Balanced) || len(stragglersOf(r)) > 0 {
+	if r := analyzed(t, strip(realSet(t, "graphs"))); !has(r, result.Balanced) || len(stragglersOf(r)) > 0 {
 		t.Errorf("graphs: not balanced%s", describe(r))
 	}
 	// Launched op by op, there is nothing to tell steps by: then nobody can be
 	// said to be late from a step on, nor that nobody is.
-	if r := analyzed(t, strip(realSet(t, "compute_skew"))); has(r, Balanced) || len(stragglersOf(r)) > 0 || !has(r, Data) {
+	if r := analyzed(t, strip(realSet(t, "compute_skew"))); has(r, result.Balanced) || len(stragglersOf(r)) > 0 || !has(r, result.Data) {
 		t.Errorf("no steps: says too much%s", describe(r))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -34,19 +35,19 @@ func FuzzAnalyze(f *testing.F) {
 	f.Add(uint8(0), layered)
 	f.Fuzz(func(t *testing.T, ranks uint8, data []byte) {
 		n := int(ranks%4) + 1
-		toys := make([]*toy, n)
+		toys := make([]*explaintest.Toy, n)
 		for i := range toys {
-			toys[i] = newToy()
-			toys[i].t.Source.Rank.TP = i
-			toys[i].t.Source.Rank.DP = int(ranks>>4)%3 - 1
-			toys[i].t.Source.World.Size = int(ranks >> 5)
+			toys[i] = explaintest.New()
+			toys[i].T.Source.Rank.TP = i
+			toys[i].T.Source.Rank.DP = int(ranks>>4)%3 - 1
+			toys[i].T.Source.World.Size = int(ranks >> 5)
 		}
 		for ; len(data) >= 7; data = data[7:] {
 			fuzzed(toys[int(data[0]>>4)%n], data)
 		}
 		ts := make([]*trace.Trace, n)
 		for i, y := range toys {
-			ts[i] = y.done()
+			ts[i] = y.Done()
 		}
 		r, err := Analyze(ts, Options{})
 		if errors.Is(err, ErrNothing) {
@@ -61,14 +62,14 @@ func FuzzAnalyze(f *testing.F) {
 
 // fuzzed adds the event that seven bytes describe: kind, start, length, scale
 // of both, stream and grid, correlation, a choice.
-func fuzzed(y *toy, b []byte) {
+func fuzzed(y *explaintest.Toy, b []byte) {
 	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
 	start := int64(b[1]) * scale
 	end := start + int64(b[2])*max(1, scale/16)
 	corr, stream, grid := int64(b[5]), 1+int(b[4]%4), int32(b[4]>>4)
-	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", allReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
+	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
 	name := names[int(b[6])%len(names)]
-	thread := func(cat trace.Category, name string) *trace.Span { return y.span(cat, 0, name, start, end) }
+	thread := func(cat trace.Category, name string) *trace.Span { return y.Span(cat, 0, name, start, end) }
 	switch b[0] & 15 {
 	case 0:
 		thread(trace.UserAnnotation, []string{"step[DECODE bs=1]", "step[EXTEND bs=2 toks=9]", "step[IDLE bs=0]", "ProfilerStep#1"}[b[6]%4])
@@ -79,27 +80,27 @@ func fuzzed(y *toy, b []byte) {
 	case 3:
 		thread(trace.Driver, "cuStreamSynchronize")
 	case 4:
-		y.op(trace.Kernel, name, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, name, corr, stream, start, end, grid)
 	case 5:
-		y.op(trace.Kernel, allReduce, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
 	case 6: // a collective with its arguments
-		y.op(trace.Kernel, allReduce, corr, stream, start, end, grid)
-		word := func(s string) trace.StringID { return y.t.Strings.Intern([]byte(s)) }
-		y.t.Ops[len(y.t.Ops)-1].Comm = int32(len(y.t.Comms))
-		y.t.Comms = append(y.t.Comms, trace.Comm{
+		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
+		word := func(s string) trace.StringID { return y.T.Strings.Intern([]byte(s)) }
+		y.T.Ops[len(y.T.Ops)-1].Comm = int32(len(y.T.Comms))
+		y.T.Comms = append(y.T.Comms, trace.Comm{
 			Name: word("allreduce"), DType: word("BFloat16"), Ranks: word([]string{"[0, 1]", "[0, 1, 2, 3]"}[b[6]%2]), GroupSize: int32(b[6] % 5), In: int64(b[6]), Seq: -1,
 		})
 	case 7:
-		y.op(trace.Memcpy, "Memcpy DtoH (Device -> Pageable)", corr, stream, start, end, 0)
-		y.t.Ops[len(y.t.Ops)-1].Bytes = int64(b[6])
+		y.Op(trace.Memcpy, "Memcpy DtoH (Device -> Pageable)", corr, stream, start, end, 0)
+		y.T.Ops[len(y.T.Ops)-1].Bytes = int64(b[6])
 	case 8:
-		y.op(trace.Memset, "Memset (Device)", corr, stream, start, end, 0)
+		y.Op(trace.Memset, "Memset (Device)", corr, stream, start, end, 0)
 	case 9:
 		thread(trace.CPUOp, "aten::mm").Ext = corr
 	case 10:
 		thread(trace.Overhead, "Buffer Flush")
 	case 11:
-		y.t.Memory = append(y.t.Memory, trace.MemoryPoint{Time: start, Bytes: int64(int8(b[6])), Allocated: int64(b[5]), GPU: b[4]%2 > 0})
+		y.T.Memory = append(y.T.Memory, trace.MemoryPoint{Time: start, Bytes: int64(int8(b[6])), Allocated: int64(b[5]), GPU: b[4]%2 > 0})
 	case 13:
 		thread(trace.UserAnnotation, [...]string{
 			"{'Module': 'model.model.layers.0'}", "{'Module': 'model.model.layers.1'}", "{'Module': 'model.model.layers.0.mlp', 'TrainableParams': {'weight': [4, 8]}, 'Inputs': [[2, 8]]}",
@@ -107,6 +108,6 @@ func fuzzed(y *toy, b []byte) {
 		}[b[6]%8])
 	case 12:
 		thread(trace.PythonFunction, "server.py(1): loop")
-		y.t.Source.WithStack = true
+		y.T.Source.WithStack = true
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -17,9 +20,9 @@ const allGather = "ncclDevKernel_AllGather_RING_LL"
 // later. late adds ns to a rank's first kernel of a layer in a step.
 // Nothing is recorded of groups, as in graphs.
 func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
-	toys := make([]*toy, 4)
+	toys := make([]*explaintest.Toy, 4)
 	for i := range toys {
-		toys[i] = newToy()
+		toys[i] = explaintest.New()
 	}
 	free := make([]int64, 4) // when a device has done all so far
 	wander := []int64{0, 37_000, 5_000, 61_000, 22_000, 44_000, 13_000}
@@ -31,11 +34,11 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 			if i >= 2 && uneven {
 				free[i] += wander[n%len(wander)]
 			}
-			y.step(at, at+1_900_000)
-			corr[i] = y.launch("cudaGraphLaunch", at+10, at+900)
+			y.Step(at, at+1_900_000)
+			corr[i] = y.Launch("cudaGraphLaunch", at+10, at+900)
 		}
 		kernel := func(i int, name string, ns int64) {
-			toys[i].op(trace.Kernel, name, corr[i], 1, free[i], free[i]+ns, 8)
+			toys[i].Op(trace.Kernel, name, corr[i], 1, free[i], free[i]+ns, 8)
 			free[i] += ns
 		}
 		collective := func(name string, ranks ...int) {
@@ -51,8 +54,8 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 			for i := range toys {
 				kernel(i, "gemm", 20_000+late(i, n))
 			}
-			collective(allReduce, 0, 1)
-			collective(allReduce, 2, 3)
+			collective(explaintest.AllReduce, 0, 1)
+			collective(explaintest.AllReduce, 2, 3)
 			for i := range toys {
 				kernel(i, "moe", 30_000)
 			}
@@ -63,7 +66,7 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 	}
 	ts := make([]*trace.Trace, 4)
 	for i, y := range toys {
-		ts[i] = y.done()
+		ts[i] = y.Done()
 		ts[i].Source.Rank = trace.Rank{TP: i, DP: i / 2, PP: -1, EP: -1}
 		ts[i].Source.World = trace.World{Known: true, Rank: i, Size: 4}
 	}
@@ -108,7 +111,7 @@ func TestGroupsInGraphs(t *testing.T) {
 				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}
 			for _, f := range r.Findings {
-				if f.Kind == Straggler && abs(f.CostNSPerStep-c.cost) > c.cost/10 {
+				if f.Kind == result.Straggler && match.Abs(f.CostNSPerStep-c.cost) > c.cost/10 {
 					t.Errorf("%s costs %d ns, want %d", brief(f), f.CostNSPerStep, c.cost)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -28,12 +29,12 @@ func TestHealthy(t *testing.T) {
 	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			all := readDir(t, dir)
-			steps := len(newInjector(t, all).ranks[0].steps)
+			steps := len(newInjector(t, all).ranks[0].Steps)
 			check := func(what string, ts []*trace.Trace) {
 				t.Helper()
 				r := analyzed(t, ts)
-				bad := slices.ContainsFunc(r.Findings, func(f Finding) bool {
-					return f.Kind == Straggler && f.Cause != CauseHost || f.Kind == SlowLink
+				bad := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+					return f.Kind == result.Straggler && f.Cause != result.CauseHost || f.Kind == result.SlowLink
 				})
 				if bad {
 					t.Errorf("%s%s", what, describe(r))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -13,13 +14,13 @@ import (
 // rank of its own.
 func TestKindsOfRanks(t *testing.T) {
 	rank := func(names ...string) *trace.Trace {
-		y := newToy()
+		y := explaintest.New()
 		for n, name := range names {
 			at := int64(n) * 1000
-			y.span(trace.UserAnnotation, 0, name, at, at+900)
-			y.run("gemm", at+10, at+30, at+500, 1)
+			y.Span(trace.UserAnnotation, 0, name, at, at+900)
+			y.Run("gemm", at+10, at+30, at+500, 1)
 		}
-		return y.done()
+		return y.Done()
 	}
 	r := analyzed(t, []*trace.Trace{
 		rank("step[IDLE bs=0]", "step[DECODE bs=4]", "step[DECODE bs=4]"),

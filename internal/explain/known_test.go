@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -34,7 +35,7 @@ func readDir(t testing.TB, paths ...string) []*trace.Trace {
 }
 
 // analyzed analyses traces and checks what must hold for every report.
-func analyzed(t testing.TB, ts []*trace.Trace) *Report {
+func analyzed(t testing.TB, ts []*trace.Trace) *result.Report {
 	t.Helper()
 	r, err := Analyze(ts, Options{})
 	if err != nil {
@@ -45,9 +46,9 @@ func analyzed(t testing.TB, ts []*trace.Trace) *Report {
 }
 
 // checkIdentities holds a report against what it promises of itself.
-func checkIdentities(t testing.TB, r *Report) {
+func checkIdentities(t testing.TB, r *result.Report) {
 	t.Helper()
-	check := func(what string, x *Time) {
+	check := func(what string, x *result.Time) {
 		if x.Compute+x.ExposedComm+x.ExposedCopy+x.Idle != x.Total {
 			t.Errorf("%s: the parts are not the total: %+v", what, *x)
 		}
@@ -61,11 +62,11 @@ func checkIdentities(t testing.TB, r *Report) {
 			}
 		}
 	}
-	sums := map[[2]string]*Time{}
-	add := func(rank, kind string, x *Time) {
+	sums := map[[2]string]*result.Time{}
+	add := func(rank, kind string, x *result.Time) {
 		s := sums[[2]string{rank, kind}]
 		if s == nil {
-			s = &Time{}
+			s = &result.Time{}
 			sums[[2]string{rank, kind}] = s
 		}
 		s.Add(x)
@@ -127,7 +128,7 @@ func checkIdentities(t testing.TB, r *Report) {
 }
 
 // brief is one finding in a line: "rank cause first-last".
-func brief(f Finding) string {
+func brief(f result.Finding) string {
 	s := fmt.Sprintf("%s %d-%d", f.Cause, f.FirstStep, f.LastStep)
 	if len(f.Ranks) == 1 {
 		s = fmt.Sprintf("rank %d %s", f.Ranks[0], s)
@@ -139,17 +140,17 @@ func brief(f Finding) string {
 }
 
 // stragglers lists the straggler findings of the given causes in brief.
-func stragglersOf(r *Report, causes ...string) []string {
+func stragglersOf(r *result.Report, causes ...string) []string {
 	var out []string
 	for _, f := range r.Findings {
-		if f.Kind == Straggler && (len(causes) == 0 || slices.Contains(causes, f.Cause)) {
+		if f.Kind == result.Straggler && (len(causes) == 0 || slices.Contains(causes, f.Cause)) {
 			out = append(out, brief(f))
 		}
 	}
 	return out
 }
 
-func describe(r *Report) string {
+func describe(r *result.Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "\n  %s %s %s, cost %s: %s", f.Severity, f.Kind, brief(f), metric.Duration(f.CostNSPerStep), f.Title)
@@ -157,8 +158,8 @@ func describe(r *Report) string {
 	return b.String() + "\n  clocks " + r.Source.Clocks
 }
 
-func has(r *Report, kind string) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == kind })
+func has(r *result.Report, kind string) bool {
+	return slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Kind == kind })
 }
 
 // known is a real capture and what must be said of it.
@@ -178,7 +179,7 @@ var knownSets = []known{
 	{set: "graphs", balanced: true},
 	{set: "stacks", balanced: true},
 	{set: "graph_work", all: []string{"rank 1 work 6-14"}},
-	{set: "compute_skew", all: []string{"rank 2 work 7-13"}, causes: []string{CauseWork, CauseDevice, CauseCommunication}},
+	{set: "compute_skew", all: []string{"rank 2 work 7-13"}, causes: []string{result.CauseWork, result.CauseDevice, result.CauseCommunication}},
 	{set: "balanced", all: []string{"rank 1 host 5-8 passing"}},
 	{set: "g_mixed", all: []string{"rank 1 work 10-19", "rank 0 host 4-19"}},
 	{set: "g_device_r1", all: []string{"rank 1 device 6-15"}},
@@ -197,7 +198,7 @@ func TestKnownLarge(t *testing.T) {
 	if root == "" {
 		t.Skip("STEPSCOPE_DATA is not set: the directory with traces/large")
 	}
-	k := known{set: "large", causes: []string{CauseWork, CauseDevice, CauseCommunication}, natural: "rank 0 host"}
+	k := known{set: "large", causes: []string{result.CauseWork, result.CauseDevice, result.CauseCommunication}, natural: "rank 0 host"}
 	k.check(t, filepath.Join(root, "traces", k.set))
 }
 
@@ -206,7 +207,7 @@ func (k known) check(t *testing.T, dir string) {
 	if got := stragglersOf(r, k.causes...); !slices.Equal(got, k.all) {
 		t.Errorf("stragglers %q, want %q%s", got, k.all, describe(r))
 	}
-	if k.balanced != has(r, Balanced) {
+	if k.balanced != has(r, result.Balanced) {
 		t.Errorf("balanced: %v, want %v%s", !k.balanced, k.balanced, describe(r))
 	}
 	if k.natural != "" && !slices.ContainsFunc(stragglersOf(r), func(s string) bool { return strings.HasPrefix(s, k.natural) }) {
@@ -219,10 +220,10 @@ func (k known) check(t *testing.T, dir string) {
 // ranks wait in its steps. Where ranks are late in turn, within one step, the
 // others' waiting is not all of one rank's making: its cost then lies between
 // their waits where it came last and all of them.
-func checkCosts(t *testing.T, r *Report, ranks []*slowRank) {
+func checkCosts(t *testing.T, r *result.Report, ranks []*slowRank) {
 	t.Helper()
 	for _, f := range r.Findings {
-		if f.Kind != Straggler {
+		if f.Kind != result.Straggler {
 			continue
 		}
 		wait := func(lastOnly bool) float64 {
@@ -230,13 +231,13 @@ func checkCosts(t *testing.T, r *Report, ranks []*slowRank) {
 			return slowMedian(w[f.FirstStep : f.LastStep+1])
 		}
 		lo, hi := wait(false), wait(false)
-		if slices.ContainsFunc(r.Findings, func(o Finding) bool {
-			return o.Kind == Straggler && o.Ranks[0] != f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
+		if slices.ContainsFunc(r.Findings, func(o result.Finding) bool {
+			return o.Kind == result.Straggler && o.Ranks[0] != f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
 		}) {
 			lo = wait(true)
 		}
-		if slices.ContainsFunc(r.Findings, func(o Finding) bool {
-			return o.ID != f.ID && o.Kind == Straggler && o.Ranks[0] == f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
+		if slices.ContainsFunc(r.Findings, func(o result.Finding) bool {
+			return o.ID != f.ID && o.Kind == result.Straggler && o.Ranks[0] == f.Ranks[0] && o.FirstStep <= f.LastStep && f.FirstStep <= o.LastStep
 		}) {
 			lo = 0 // the cost is split over several causes
 		}

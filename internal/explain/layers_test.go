@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -26,11 +29,11 @@ const (
 // modelStep is a step of a model of so many layers: an embedding, per layer two
 // projections with one kernel each and an all-reduce in the second, a head
 // outside any module. took gives the length of a layer's second kernel.
-func modelStep(y *toy, at int64, name string, layers int, took func(layer int) int64) int64 {
+func modelStep(y *explaintest.Toy, at int64, name string, layers int, took func(layer int) int64) int64 {
 	begin := at
 	gpu := at + 50
 	run := func(kernel string, ns int64) {
-		y.run(kernel, at, gpu, gpu+ns, 1)
+		y.Run(kernel, at, gpu, gpu+ns, 1)
 		at += 20
 		gpu += ns + 10
 	}
@@ -39,7 +42,7 @@ func modelStep(y *toy, at int64, name string, layers int, took func(layer int) i
 		at += 5
 		body()
 		at += 5
-		y.span(trace.UserAnnotation, 0, text, from, at)
+		y.Span(trace.UserAnnotation, 0, text, from, at)
 	}
 	in(dictOf("model", ""), func() {
 		in(dictOf("model.model.embed_tokens", `, 'TrainableParams': {'weight': [1000, 64]}, 'Inputs': [[4]]`), func() { run("indexSelect", 100) })
@@ -50,29 +53,29 @@ func modelStep(y *toy, at int64, name string, layers int, took func(layer int) i
 				run("silu_and_mul_kernel", 50)
 				in(dictOf(path+".mlp.down_proj", downProj), func() {
 					run("nvjet_tst_64x8", took(l))
-					run(allReduce, 80)
+					run(explaintest.AllReduce, 80)
 				})
 			})
 		}
 	})
 	run("softmax_sampling", 300)
 	at = max(at, gpu)
-	y.span(trace.UserAnnotation, 0, name, begin, at)
+	y.Span(trace.UserAnnotation, 0, name, begin, at)
 	return at + 100
 }
 
-func findLayer(t *testing.T, r *Report, kind string, layer int) LayerRow {
+func findLayer(t *testing.T, r *result.Report, kind string, layer int) result.LayerRow {
 	t.Helper()
-	i := slices.IndexFunc(r.Layers.Layers, func(l LayerRow) bool { return l.Kind == kind && l.Layer == layer })
+	i := slices.IndexFunc(r.Layers.Layers, func(l result.LayerRow) bool { return l.Kind == kind && l.Layer == layer })
 	if i < 0 {
 		t.Fatalf("no layer %d in %s steps: %+v", layer, kind, r.Layers.Layers)
 	}
 	return r.Layers.Layers[i]
 }
 
-func findModule(t *testing.T, r *Report, kind, name string) ModuleRow {
+func findModule(t *testing.T, r *result.Report, kind, name string) result.ModuleRow {
 	t.Helper()
-	i := slices.IndexFunc(r.Layers.Modules, func(m ModuleRow) bool { return m.Kind == kind && m.Name == name })
+	i := slices.IndexFunc(r.Layers.Modules, func(m result.ModuleRow) bool { return m.Kind == kind && m.Name == name })
 	if i < 0 {
 		t.Fatalf("no %s in %s steps: %+v", name, kind, r.Layers.Modules)
 	}
@@ -82,17 +85,17 @@ func findModule(t *testing.T, r *Report, kind, name string) ModuleRow {
 // TestLayers holds the tables against figures worked out by hand: three decode
 // steps of two layers, in which layer 1 takes 400 ns more, and one prefill.
 func TestLayers(t *testing.T) {
-	y := newToy()
+	y := explaintest.New()
 	at := int64(0)
 	for _, name := range []string{"step[EXTEND bs=4 toks=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"} {
 		at = modelStep(y, at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
 	}
-	r := analyzed(t, []*trace.Trace{y.done()})
+	r := analyzed(t, []*trace.Trace{y.Done()})
 
 	// embedding 100, layer 0 200+50+600+80, layer 1 the same and 400, sampling 300.
 	const layer0, layer1 = 930, 1330
 	const whole = 100 + layer0 + layer1 + 300
-	want := []LayerTotal{
+	want := []result.LayerTotal{
 		{Kind: "decode", Steps: 3, GPU: whole, InModule: whole - 300},
 		{Kind: "prefill", Steps: 1, GPU: whole, InModule: whole - 300},
 	}
@@ -106,7 +109,7 @@ func TestLayers(t *testing.T) {
 	for l, gpu := range []int64{layer0, layer1} {
 		got := findLayer(t, r, "decode", l)
 		like := float64(layer0+layer1) / 2
-		w := LayerRow{
+		w := result.LayerRow{
 			Kind: "decode", Stack: "model.layers", Layer: l, GPU: gpu, Share: metric.Share(gpu, whole), Host: got.Host, Kernels: 4, Calls: 1,
 			Elements: 2 * 64 * 256, OfLike: float64(gpu) / like, Slowest: -1,
 		}
@@ -114,7 +117,7 @@ func TestLayers(t *testing.T) {
 			t.Errorf("layer %d:\n got %+v\nwant %+v", l, got, w)
 		}
 	}
-	for _, w := range []ModuleRow{
+	for _, w := range []result.ModuleRow{
 		{Name: "(model)", GPU: whole - 300, Kernels: 9, Calls: 1, Modules: 1, Class: "GEMM"},
 		{Name: "model.embed_tokens", GPU: 100, Self: 100, Kernels: 1, Calls: 1, Modules: 1, Class: "elementwise", Elements: 64000, Inputs: "[4]", Varied: 1},
 		{Name: "model.layers.*", GPU: layer0 + layer1, Self: 100, Kernels: 8, Calls: 2, Modules: 2, Class: "GEMM", Inputs: "[4] [4, 64]", Varied: 1},
@@ -144,21 +147,21 @@ func TestLayers(t *testing.T) {
 func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.Trace {
 	var ts []*trace.Trace
 	for rank := range ranks {
-		y := newToy()
+		y := explaintest.New()
 		at := int64(0)
 		for n := range steps {
 			at = modelStep(y, at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
 		}
-		y.t.Source.Rank.TP = rank
-		ts = append(ts, y.done())
+		y.T.Source.Rank.TP = rank
+		ts = append(ts, y.Done())
 	}
 	return ts
 }
 
-func layerFindings(r *Report) []string {
+func layerFindings(r *result.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
-		if f.Kind == SlowLayer {
+		if f.Kind == result.SlowLayer {
 			out = append(out, f.Title)
 		}
 	}
@@ -212,10 +215,10 @@ func TestSlowLayer(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			for _, f := range r.Findings {
-				if f.Kind != SlowLayer {
+				if f.Kind != result.SlowLayer {
 					continue
 				}
-				if off := f.CostNSPerStep - 500; abs(off) > 12 {
+				if off := f.CostNSPerStep - 500; match.Abs(off) > 12 {
 					t.Errorf("costs %d ns a step, put in were 500", f.CostNSPerStep)
 				}
 				if text := fmt.Sprint(f.Evidence); !strings.Contains(text, "mlp.down_proj takes 1.1") || strings.Contains(text, "up_proj") {
@@ -229,32 +232,34 @@ func TestSlowLayer(t *testing.T) {
 // TestLayersInGraphs: replays have no ranges, and the report says how much that
 // hides.
 func TestLayersInGraphs(t *testing.T) {
-	y := newToy()
+	y := explaintest.New()
 	at := int64(0)
 	for range 3 {
 		at = modelStep(y, at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
-		corr := y.launch("cudaGraphLaunch", at, at+30)
-		y.op(trace.Kernel, "nvjet_tst_64x8", corr, 1, at+40, at+940, 1).op(trace.Kernel, "silu", corr, 1, at+950, at+1050, 1)
-		y.span(trace.UserAnnotation, 0, "step[DECODE bs=4]", at-10, at+1100)
+		corr := y.Launch("cudaGraphLaunch", at, at+30)
+		y.Op(trace.Kernel, "nvjet_tst_64x8", corr, 1, at+40, at+940, 1).Op(trace.Kernel, "silu", corr, 1, at+950, at+1050, 1)
+		y.Span(trace.UserAnnotation, 0, "step[DECODE bs=4]", at-10, at+1100)
 		at += 1200
 	}
-	r := analyzed(t, []*trace.Trace{y.done()})
+	r := analyzed(t, []*trace.Trace{y.Done()})
 	if got := r.Layers.Totals[0]; got.Kind != "decode" || got.GPU != 1000 || got.Graphs != 1000 || got.InModule != 0 {
 		t.Errorf("decode: %+v", got)
 	}
-	said := slices.ContainsFunc(r.Findings, func(f Finding) bool {
+	said := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 		return strings.HasPrefix(f.Title, "100 % of the GPU time of decode steps is in replayed graphs") && strings.Contains(f.Title, "--disable-cuda-graph")
 	})
 	if !said {
 		t.Errorf("not said%s", describe(r))
 	}
 	ts := twelve(1, 3, func(int, int, int) int64 { return 600 })
-	y = &toy{t: ts[0]}
-	end := y.t.Spans[len(y.t.Spans)-1].End()
-	y.span(trace.UserAnnotation, 0, "step[EXTEND bs=1 toks=9]", end+10_000, end+20_000)
-	cpuOnly(y.done())
+	y = &explaintest.Toy{T: ts[0]}
+	end := y.T.Spans[len(y.T.Spans)-1].End()
+	y.Span(trace.UserAnnotation, 0, "step[EXTEND bs=1 toks=9]", end+10_000, end+20_000)
+	cpuOnly(y.Done())
 	r = analyzed(t, ts)
-	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Title, "prefill steps have no layer-wise ranges") }) || len(r.Findings) != 2 {
+	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+		return strings.HasPrefix(f.Title, "prefill steps have no layer-wise ranges")
+	}) || len(r.Findings) != 2 {
 		t.Errorf("replays that were not recorded either: not said, or more%s", describe(r))
 	}
 }
@@ -262,10 +267,10 @@ func TestLayersInGraphs(t *testing.T) {
 // TestDenoising reads a diffusion pipeline: stages around the loop are outside
 // of steps, and names without inputs are modules where their component is known.
 func TestDenoising(t *testing.T) {
-	y := newToy()
+	y := explaintest.New()
 	at, gpu := int64(0), int64(100)
 	run := func(ns int64) {
-		y.run("nvjet_tst_64x8", at, gpu, gpu+ns, 1)
+		y.Run("nvjet_tst_64x8", at, gpu, gpu+ns, 1)
 		at, gpu = at+20, gpu+ns+10
 	}
 	in := func(text string, body func()) {
@@ -273,7 +278,7 @@ func TestDenoising(t *testing.T) {
 		at += 2
 		body()
 		at += 2
-		y.span(trace.UserAnnotation, 0, text, from, at)
+		y.Span(trace.UserAnnotation, 0, text, from, at)
 	}
 	in("stage_text_encoding_stage", func() { in("text_encoder in=[[1, 512]]", func() { run(700) }) })
 	in("stage_denoising_stage", func() {
@@ -294,7 +299,7 @@ func TestDenoising(t *testing.T) {
 		})
 	})
 	in("somebody.elses", func() { run(1) })
-	r := analyzed(t, []*trace.Trace{y.done()})
+	r := analyzed(t, []*trace.Trace{y.Done()})
 	if r.Source.StepRule != trace.ByAnnotations || len(r.Steps) != 4 || r.Steps[0].Kind != "denoising" {
 		t.Fatalf("steps: %s, %+v", r.Source.StepRule, r.Steps)
 	}
@@ -323,12 +328,12 @@ func TestDenoising(t *testing.T) {
 // the host.
 func TestHostOnly(t *testing.T) {
 	build := func(name string) *trace.Trace {
-		y := newToy()
+		y := explaintest.New()
 		at := int64(0)
 		for range 3 {
 			at = modelStep(y, at, name, 2, func(int) int64 { return 600 })
 		}
-		tr := y.done()
+		tr := y.Done()
 		cpuOnly(tr)
 		return tr
 	}
@@ -347,7 +352,7 @@ func TestHostOnly(t *testing.T) {
 		if l.GPU != 0 || l.Host == 0 || l.Share <= 0 || m.Share <= 2*l.Share || m.Share > 1 {
 			t.Errorf("%s: layer %+v, model %+v", c.name, l, m)
 		}
-		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == "data-host" }) {
+		if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-host" }) {
 			t.Errorf("%s: not said that there is no GPU work%s", c.name, describe(r))
 		}
 	}
@@ -368,12 +373,12 @@ func TestCompareModules(t *testing.T) {
 	slow := twelve(2, 20, func(rank, step, layer int) int64 { return 900 + int64((2*rank+step+layer)%7) })
 	c := compared(t, base, slow, CompareOptions{})
 	want := map[string]string{
-		"(model)": Slower, "model.layers.*": Slower, "model.layers.*.mlp.down_proj": Slower, "model.layers.*.mlp.up_proj": Same, "model.embed_tokens": Same,
+		"(model)": result.Slower, "model.layers.*": result.Slower, "model.layers.*.mlp.down_proj": result.Slower, "model.layers.*.mlp.up_proj": result.Same, "model.embed_tokens": result.Same,
 	}
 	got := map[string]string{}
 	for _, d := range c.Modules {
 		got[d.Module] = d.Verdict
-		if d.Verdict == Slower && abs(int64(d.B-d.A)-12*300) > 36 {
+		if d.Verdict == result.Slower && match.Abs(int64(d.B-d.A)-12*300) > 36 {
 			t.Errorf("%s: %+v, put in were 12 × 300 ns", d.Module, d.Change)
 		}
 	}
@@ -387,19 +392,19 @@ func TestCompareModules(t *testing.T) {
 
 // TestSlowOnHost: what made a step of a CPU server slow is the op that grew.
 func TestSlowOnHost(t *testing.T) {
-	y := newToy()
+	y := explaintest.New()
 	at := int64(0)
 	for n := range 12 {
 		mm := int64(100) * us
 		if n == 7 {
 			mm = 600 * us
 		}
-		y.step(at, at+mm+50*us)
-		y.span(trace.CPUOp, 0, "vllm::linear", at+5*us, at+mm+15*us)
-		y.span(trace.CPUOp, 0, "_C::onednn_mm", at+10*us, at+10*us+mm)
+		y.Step(at, at+mm+50*us)
+		y.Span(trace.CPUOp, 0, "vllm::linear", at+5*us, at+mm+15*us)
+		y.Span(trace.CPUOp, 0, "_C::onednn_mm", at+10*us, at+10*us+mm)
 		at += mm + 60*us
 	}
-	r := analyzed(t, []*trace.Trace{y.done()})
+	r := analyzed(t, []*trace.Trace{y.Done()})
 	if s := r.Steps[7]; !s.Slow || s.Why != "_C::onednn_mm grew by 500 µs" {
 		t.Errorf("slow %v: %q", s.Slow, s.Why)
 	}

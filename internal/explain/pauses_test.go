@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -53,7 +55,7 @@ func TestPauses(t *testing.T) {
 		{"no ids, prefills alone", fills, []string{"step[EXTEND bs=1 toks=9]"}, 300 * ms, "between", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := newToy()
+			y := explaintest.New()
 			at := int64(0)
 			step := func(text string, after int64) {
 				at += after
@@ -61,11 +63,11 @@ func TestPauses(t *testing.T) {
 				if strings.HasPrefix(name, "step[") {
 					name = strings.TrimSuffix(name, "]") + "]"
 				}
-				s := y.span(trace.UserAnnotation, 0, name, at, at+ms)
+				s := y.Span(trace.UserAnnotation, 0, name, at, at+ms)
 				if ids != "" {
-					s.Detail = int32(y.t.Strings.Intern([]byte(ids)))
+					s.Detail = int32(y.T.Strings.Intern([]byte(ids)))
 				}
-				y.run("gemm", at+10, at+100, at+ms, 1)
+				y.Run("gemm", at+10, at+100, at+ms, 1)
 				at += ms
 			}
 			for _, s := range c.steps {
@@ -75,7 +77,7 @@ func TestPauses(t *testing.T) {
 			for _, s := range c.last[1:] {
 				step(s, ms/20)
 			}
-			r := analyzed(t, []*trace.Trace{y.done()})
+			r := analyzed(t, []*trace.Trace{y.Done()})
 			all := r.Times[0].Time
 			got := "host"
 			if all.IdleBy.Between > all.IdleBy.Host {
@@ -88,8 +90,8 @@ func TestPauses(t *testing.T) {
 				t.Errorf("for sure without requests: %d ns", all.Waiting)
 			}
 			long := c.while > 100*ms
-			if has(r, HostBound) != (c.want == "host" && long) {
-				t.Errorf("host-bound: %v%s", has(r, HostBound), describe(r))
+			if has(r, result.HostBound) != (c.want == "host" && long) {
+				t.Errorf("host-bound: %v%s", has(r, result.HostBound), describe(r))
 			}
 			said := false
 			for _, f := range r.Findings {
@@ -108,14 +110,14 @@ func TestPauseOfOneRank(t *testing.T) {
 	const ms = 1_000_000
 	var ts []*trace.Trace
 	for _, late := range []int64{0, 100 * ms} {
-		y := newToy()
+		y := explaintest.New()
 		for i, at := range []int64{0, 2 * ms, 200*ms + late} {
-			s := y.span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
-			s.Detail = int32(y.t.Strings.Intern(fmt.Appendf(nil, "r%d", i)))
-			y.run("gemm", at+10, at+100, at+ms, 1)
+			s := y.Span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
+			s.Detail = int32(y.T.Strings.Intern(fmt.Appendf(nil, "r%d", i)))
+			y.Run("gemm", at+10, at+100, at+ms, 1)
 		}
-		y.t.Source.Rank = trace.Rank{TP: len(ts), DP: -1, PP: -1, EP: -1}
-		ts = append(ts, y.done())
+		y.T.Source.Rank = trace.Rank{TP: len(ts), DP: -1, PP: -1, EP: -1}
+		ts = append(ts, y.Done())
 	}
 	r := analyzed(t, ts)
 	for _, row := range r.Times {
@@ -141,24 +143,24 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for dp := range 2 {
-				y := newToy()
+				y := explaintest.New()
 				for i := range int64(6) {
 					at, id := 2*i*ms, "a"
 					if i == 5 {
 						at, id = 300*ms, c.last
 					}
 					if dp == 0 {
-						s := y.span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
-						s.Detail = int32(y.t.Strings.Intern([]byte(id)))
+						s := y.Span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
+						s.Detail = int32(y.T.Strings.Intern([]byte(id)))
 					} else {
-						y.span(trace.UserAnnotation, 0, "step[IDLE bs=0]", at, at+ms)
+						y.Span(trace.UserAnnotation, 0, "step[IDLE bs=0]", at, at+ms)
 					}
-					y.run("gemm", at+10, at+100, at+ms/2, 1)
-					y.run(allReduce, at+ms/2, at+ms/2+100, at+ms, 1)
+					y.Run("gemm", at+10, at+100, at+ms/2, 1)
+					y.Run(explaintest.AllReduce, at+ms/2, at+ms/2+100, at+ms, 1)
 				}
-				y.t.Source.Rank = trace.Rank{TP: dp, DP: dp, PP: -1, EP: -1}
-				y.t.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
-				ts = append(ts, y.done())
+				y.T.Source.Rank = trace.Rank{TP: dp, DP: dp, PP: -1, EP: -1}
+				y.T.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
+				ts = append(ts, y.Done())
 			}
 			for _, row := range analyzed(t, ts).Times {
 				if row.Rank == "all" || row.Kind != "all" {
@@ -189,10 +191,10 @@ func TestStalls(t *testing.T) {
 		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "nothing tells"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y, at := newToy(), int64(0)
+			y, at := explaintest.New(), int64(0)
 			step := func(name string) {
-				y.span(trace.UserAnnotation, 0, name, at, at+ms)
-				y.run("gemm", at+10, at+100, at+ms, 1)
+				y.Span(trace.UserAnnotation, 0, name, at, at+ms)
+				y.Run("gemm", at+10, at+100, at+ms, 1)
 				at += ms + ms/20
 			}
 			for _, name := range c.first {
@@ -205,14 +207,14 @@ func TestStalls(t *testing.T) {
 					at += 50 * ms
 				}
 			}
-			r := analyzed(t, []*trace.Trace{y.done()})
+			r := analyzed(t, []*trace.Trace{y.Done()})
 			for i := range 16 {
 				s := r.Steps[len(c.first)+i]
 				if s.Slow != stalled[i] || s.Slow && !strings.Contains(s.Why, c.why) {
 					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
 				}
 			}
-			if known := c.why == "host-bound idle"; has(r, HostBound) != known {
+			if known := c.why == "host-bound idle"; has(r, result.HostBound) != known {
 				t.Errorf("host-bound: %v%s", !known, describe(r))
 			}
 		})

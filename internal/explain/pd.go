@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/explain/judge"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // PrefillDecode explains the windows of prefill and decode servers of one system,
 // recorded at about the same time. It wants one at least with steps, and one of the
 // other side that has some or can be seen to have had none to do.
-func PrefillDecode(prefill, decode []*Server) (*PD, error) {
-	sides := usable(prefill, decode)
+func PrefillDecode(prefill, decode []*Server) (*result.PD, error) {
+	sides := tables.Usable(prefill, decode)
 	ps, ds := sides[0], sides[1]
-	pd := &PD{Prefill: sideOf(ps, trace.Decode), Decode: sideOf(ds, trace.Prefill)}
+	pd := &result.PD{Prefill: tables.Side(ps, trace.Decode), Decode: tables.Side(ds, trace.Prefill)}
 	for _, s := range []struct {
 		role string
-		side *PDSide
+		side *result.PDSide
 	}{{"prefill", &pd.Prefill}, {"decode", &pd.Decode}} {
-		if !slices.ContainsFunc(s.side.Servers, func(s PDServer) bool { return s.Ranks > 0 }) {
+		if !slices.ContainsFunc(s.side.Servers, func(s result.PDServer) bool { return s.Ranks > 0 }) {
 			return nil, fmt.Errorf("the %s servers' traces name no forward steps", s.role)
 		}
 	}
-	addQueues(pd, ps, ds)
-	pd.Transfer = transfers(ps, ds)
-	var limit Finding
-	pd.Limit, limit = limits(pd)
-	pd.Findings, pd.Notes = []Finding{limit}, caveats(pd)
-	NoNil(pd)
+	tables.AddQueues(pd, ps, ds)
+	pd.Transfer = tables.Transfers(ps, ds)
+	var limit result.Finding
+	pd.Limit, limit = judge.Limits(pd)
+	pd.Findings, pd.Notes = []result.Finding{limit}, judge.Caveats(pd)
+	result.NoNil(pd)
 	return pd, nil
 }

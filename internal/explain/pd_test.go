@@ -6,15 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // ms makes toys readable.
 const ms = 1_000_000
 
-func on(y *toy, host string) *trace.Trace {
-	y.t.Source.Host = host
-	return y.done()
+func on(y *explaintest.Toy, host string) *trace.Trace {
+	y.T.Source.Host = host
+	return y.Done()
 }
 
 // recording is a server, its traces and looks at its queues.
@@ -24,7 +26,7 @@ type recording struct {
 	Loads  []trace.Load
 }
 
-func prefillDecode(prefill, decode []recording) (*PD, error) {
+func prefillDecode(prefill, decode []recording) (*result.PD, error) {
 	prepared := func(all []recording) (out []*Server) {
 		for _, r := range all {
 			out = append(out, Prepare(r.Traces, nil).Server(r.Name, r.Loads))
@@ -36,13 +38,13 @@ func prefillDecode(prefill, decode []recording) (*PD, error) {
 
 // busyFor is a server whose steps of 10 ms take a share of 100 ms.
 func busyFor(kind string, percent, batch int) recording {
-	y := newToy()
+	y := explaintest.New()
 	for i := range 9 {
 		if i*10 < percent {
-			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
+			y.Forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
 		}
 	}
-	return recording{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").done()}}
+	return recording{Name: kind, Traces: []*trace.Trace{y.Forward(kind, 99*ms, 100*ms, batch, batch, "").Done()}}
 }
 
 // queued gives a server five samples of its queues.
@@ -94,28 +96,28 @@ func TestLimits(t *testing.T) {
 		want            string
 		title           string // holds
 	}{
-		{"both idle", prefill(20), decode(30), LimitUnknown, "too little load"},
-		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), LimitUnknown, "too little load"},
-		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), LimitUnknown, "yet 5.0 requests waited"},
-		{"prefill has no time left", prefill(90), decode(60), LimitPrefill, "in forward steps 91"},
-		{"prefill has none, decode is always in steps", prefill(90), decode(90), LimitPrefill, "in forward steps 91"},
-		{"decode is busier", prefill(40), decode(80), LimitDecode, "busier side"},
-		{"prefill is busier", prefill(80), decode(40), LimitPrefill, "busier side"},
-		{"alike", prefill(60), decode(60), LimitUnknown, "neither side"},
-		{"busy, and nobody waits", queued(prefill(90), none), queued(decode(60), none), LimitLoad, "prefill servers are the busier"},
-		{"they wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), LimitPrefill, "5.0 requests wait for them, 1.0"},
-		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), LimitDecode, "7.0 requests wait"},
-		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), LimitDecode, "3.0 requests wait"},
+		{"both idle", prefill(20), decode(30), result.LimitUnknown, "too little load"},
+		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "too little load"},
+		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), result.LimitUnknown, "yet 5.0 requests waited"},
+		{"prefill has no time left", prefill(90), decode(60), result.LimitPrefill, "in forward steps 91"},
+		{"prefill has none, decode is always in steps", prefill(90), decode(90), result.LimitPrefill, "in forward steps 91"},
+		{"decode is busier", prefill(40), decode(80), result.LimitDecode, "busier side"},
+		{"prefill is busier", prefill(80), decode(40), result.LimitPrefill, "busier side"},
+		{"alike", prefill(60), decode(60), result.LimitUnknown, "neither side"},
+		{"busy, and nobody waits", queued(prefill(90), none), queued(decode(60), none), result.LimitLoad, "prefill servers are the busier"},
+		{"they wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), result.LimitPrefill, "5.0 requests wait for them, 1.0"},
+		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), result.LimitDecode, "7.0 requests wait"},
+		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), result.LimitDecode, "3.0 requests wait"},
 		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
-			LimitPrefill, "20.0 wait for them"},
-		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), LimitPrefill, "4.0 wait for them or are in their steps"},
-		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), LimitDecode, "20.0 requests wait for a place"},
-		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), LimitTransfer, "7.0 are being sent and 1.0"},
-		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitTransfer, "for which 9.0 wait while the servers are idle 89.0 %"},
-		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), LimitPrefill, "2.0 requests wait for them"},
-		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), LimitPrefill, "9.0 requests wait for them"},
-		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), LimitTransfer, "8.0 are computed"},
-		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), LimitDecode, "busier side"},
+			result.LimitPrefill, "20.0 wait for them"},
+		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for them or are in their steps"},
+		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), result.LimitDecode, "20.0 requests wait for a place"},
+		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), result.LimitTransfer, "7.0 are being sent and 1.0"},
+		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "for which 9.0 wait while the servers are idle 89.0 %"},
+		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), result.LimitPrefill, "2.0 requests wait for them"},
+		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitPrefill, "9.0 requests wait for them"},
+		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are computed"},
+		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), result.LimitDecode, "busier side"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
@@ -132,16 +134,16 @@ func TestLimits(t *testing.T) {
 
 // TestSides: the figures of two servers of a side, one of two ranks.
 func TestSides(t *testing.T) {
-	rank := func(tp int, y *toy) *trace.Trace {
-		tr := y.done()
+	rank := func(tp int, y *explaintest.Toy) *trace.Trace {
+		tr := y.Done()
 		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
 		return tr
 	}
 	two := recording{Name: "two", Traces: []*trace.Trace{
-		rank(0, newToy().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
-		rank(1, newToy().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(0, explaintest.New().Forward("EXTEND", 0, 50*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(1, explaintest.New().Forward("EXTEND", 0, 30*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
 	}}
-	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, newToy().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, explaintest.New().Forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
 	pd, err := prefillDecode([]recording{two, one}, []recording{busyFor("DECODE", 90, 4)})
 	if err != nil {
 		t.Fatal(err)
@@ -167,13 +169,13 @@ func TestSides(t *testing.T) {
 // TestIdleServers: the window is what was recorded, not from first to last step, and a
 // server without any had nothing to do, if it can be known.
 func TestIdleServers(t *testing.T) {
-	recorded := func(y *toy) *toy {
-		y.span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
+	recorded := func(y *explaintest.Toy) *explaintest.Toy {
+		y.Span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
 		return y
 	}
-	served := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).done()
-	idle := recorded(newToy().move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).done()
-	cut := recorded(newToy().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).done()
+	served := recorded(explaintest.New().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).Done()
+	idle := recorded(explaintest.New().Move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).Done()
+	cut := recorded(explaintest.New().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "").Forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).Done()
 	cut.Source.Complete = false
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
 	server := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
@@ -200,8 +202,8 @@ func TestIdleServers(t *testing.T) {
 	}
 	// Nobody names steps; or the file does not say what was recorded.
 	for name, unknown := range map[string]*trace.Trace{
-		"nobody names steps": recorded(newToy().run("k", 0, 10, 20, 1)).done(),
-		"no window":          newToy().run("k", 0, 10, 20, 1).done(),
+		"nobody names steps": recorded(explaintest.New().Run("k", 0, 10, 20, 1)).Done(),
+		"no window":          explaintest.New().Run("k", 0, 10, 20, 1).Done(),
 	} {
 		other := server(served)
 		if name == "nobody names steps" {
@@ -218,36 +220,36 @@ func TestTransfers(t *testing.T) {
 	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
 	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
 	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
-		y := newToy().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
-		z := newToy()
+		y := explaintest.New().Forward("EXTEND", 0, 20*ms, 1, 100, "a").Forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
+		z := explaintest.New()
 		for i, l := range layers {
 			at := 10*ms + int64(i)*10*ms
-			y.move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
-			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
+			y.Move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
+			z.Move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
 		}
-		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
+		z.Forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).Forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
 		return recording{Name: "p", Traces: []*trace.Trace{on(y, "h1")}}, recording{Name: "d", Traces: []*trace.Trace{on(z, host)}}
 	}
-	spread := func(v int64) Spread { return Spread{1, v, v, v} }
+	spread := func(v int64) result.Spread { return result.Spread{N: 1, Median: v, P99: v, Max: v} }
 	for _, c := range []struct {
 		name     string
 		host     string
 		ahead    int64
 		room     int64
 		decodeID string
-		want     Transfers
+		want     result.Transfers
 	}{
 		{"one host, ids of their own", "h1", 0, 7, "x",
-			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
 		{"no rooms, the client's ids", "h1", 0, 0, "a",
-			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "request ids", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
+			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "request ids", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: "agree"}},
 		{"nothing in common", "h1", 0, 0, "x",
-			Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: "not compared"}},
+			result.Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: "not compared"}},
 		{"another host", "h2", 1 * ms, 7, "x",
-			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: "not known to be one"}},
+			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: "not known to be one"}},
 		// What came before it was sent came when it was sent, at the earliest.
 		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
-			Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: "differ"}},
+			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: "differ"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, d := servers(c.host, c.ahead, c.room, c.decodeID, "0", "1")
@@ -278,8 +280,8 @@ func TestTransfers(t *testing.T) {
 	// A second chunk, which the decode server's window has not, is no sign of other clocks.
 	t.Run("a chunk cut off", func(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
-		y := &toy{t: p.Traces[0]}
-		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).done()
+		y := &explaintest.Toy{T: p.Traces[0]}
+		y.Move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
 			t.Errorf("%v: %+v", err, x)
@@ -289,8 +291,8 @@ func TestTransfers(t *testing.T) {
 	// try has an end on one side alone.
 	t.Run("tried again", func(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
-		y := &toy{t: p.Traces[0]}
-		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).done()
+		y := &explaintest.Toy{T: p.Traces[0]}
+		y.Move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
 			t.Errorf("%v: %+v", err, x)
@@ -309,7 +311,7 @@ func TestTransfers(t *testing.T) {
 
 // TestNoSteps: servers of which nothing is known are an error that says which.
 func TestNoSteps(t *testing.T) {
-	idle := recording{Name: "d", Traces: []*trace.Trace{newToy().run("k", 0, 10, 20, 1).done()}}
+	idle := recording{Name: "d", Traces: []*trace.Trace{explaintest.New().Run("k", 0, 10, 20, 1).Done()}}
 	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
 		t.Errorf("%v", err)
 	}

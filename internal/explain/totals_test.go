@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // tally is a count and a sum of durations.
@@ -97,7 +98,7 @@ func (x tally) plus(o slowSpan) tally { return tally{x.count + 1, x.total + o.en
 
 // checkDevice compares one device's shares of time with unions of intervals,
 // and its steps' counts with the file.
-func checkDevice(t *testing.T, r *Report, rank int, s *slowRank) {
+func checkDevice(t *testing.T, r *result.Report, rank int, s *slowRank) {
 	t.Helper()
 	from, to := int64(0), int64(0)
 	kernels := make([]int, len(s.steps))
@@ -130,13 +131,13 @@ func checkDevice(t *testing.T, r *Report, rank int, s *slowRank) {
 	compute := cover(computes)
 	withComm := cover(func(o slowSpan) bool { return computes(o) || o.comm() })
 	busy := cover(func(slowSpan) bool { return true })
-	want := Time{
+	want := result.Time{
 		Total: to - from, Compute: compute, ExposedComm: withComm - compute, ExposedCopy: busy - withComm, Idle: to - from - busy,
 		HiddenComm: cover(slowSpan.comm) - (withComm - compute),
 	}
-	at := slices.IndexFunc(r.Times, func(row TimeRow) bool { return row.Rank == r.Source.Ranks[rank] && row.Kind == "all" })
+	at := slices.IndexFunc(r.Times, func(row result.TimeRow) bool { return row.Rank == r.Source.Ranks[rank] && row.Kind == "all" })
 	got := r.Times[at].Time
-	got.CommWait, got.ExposedWait, got.IdleBy = 0, 0, Idle{}
+	got.CommWait, got.ExposedWait, got.IdleBy = 0, 0, result.Idle{}
 	if got != want {
 		t.Errorf("rank %d: %+v, in the file %+v", rank, got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -54,7 +55,7 @@ func clone(ts []*trace.Trace) []*trace.Trace {
 // injector knows the steps and collectives of a set, to put pauses between.
 type injector struct {
 	ts     []*trace.Trace
-	ranks  []*rank
+	ranks  []*prep.Rank
 	comms  [][][]int32 // rank, step, order: op
 	pauses [][]pause
 }
@@ -62,14 +63,14 @@ type injector struct {
 func newInjector(t testing.TB, set []*trace.Trace) *injector {
 	t.Helper()
 	in := &injector{ts: clone(set), pauses: make([][]pause, len(set))}
-	n := newNames(kernel.Default())
+	n := prep.NewNames(kernel.Default())
 	for i, tr := range in.ts {
-		r := prepare(i, tr, n)
+		r := prep.Trace(i, tr, n)
 		in.ranks = append(in.ranks, r)
-		by := make([][]int32, len(r.steps))
-		for j := range r.ops {
-			if o := &r.ops[j]; o.comm() && o.step >= 0 {
-				by[o.step] = append(by[o.step], int32(j))
+		by := make([][]int32, len(r.Steps))
+		for j := range r.Ops {
+			if o := &r.Ops[j]; o.Comm() && o.Step >= 0 {
+				by[o.Step] = append(by[o.Step], int32(j))
 			}
 		}
 		in.comms = append(in.comms, by)
@@ -83,7 +84,7 @@ func (in *injector) add(late int, at, d int64, step, order int) {
 	in.pauses[late] = append(in.pauses[late], pause{at, d})
 	for i, r := range in.ranks {
 		if i != late {
-			in.pauses[i] = append(in.pauses[i], pause{r.ops[in.comms[i][step][order]].end - 1, d})
+			in.pauses[i] = append(in.pauses[i], pause{r.Ops[in.comms[i][step][order]].End - 1, d})
 		}
 	}
 }
@@ -100,7 +101,7 @@ func (in *injector) done() []*trace.Trace {
 func (in *injector) hostStall(late, first, last int, d int64) {
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {
-		in.add(late, r.steps[n].start+1, d, n, 0)
+		in.add(late, r.Steps[n].Start+1, d, n, 0)
 	}
 }
 
@@ -110,19 +111,19 @@ func (in *injector) slowDevice(late, first, last int, share float64, edit func(*
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {
 		at := 0
-		for j := range r.ops {
-			o := &r.ops[j]
-			if int(o.step) != n {
+		for j := range r.Ops {
+			o := &r.Ops[j]
+			if int(o.Step) != n {
 				continue
 			}
-			if o.comm() {
+			if o.Comm() {
 				at++
 				continue
 			}
-			if d := int64(share * float64(o.end-o.start)); d > 0 && at < len(in.comms[late][n]) {
-				in.add(late, o.end-1, d, n, at)
+			if d := int64(share * float64(o.End-o.Start)); d > 0 && at < len(in.comms[late][n]) {
+				in.add(late, o.End-1, d, n, at)
 				if edit != nil {
-					edit(&in.ts[late].Ops[in.ts[late].Spans[o.span].Detail])
+					edit(&in.ts[late].Ops[in.ts[late].Spans[o.Span].Detail])
 				}
 			}
 		}
@@ -135,7 +136,7 @@ func (in *injector) slowTransfer(late, first, last int, d int64) {
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {
 		for k, op := range in.comms[late][n][:len(in.comms[late][n])-1] {
-			in.add(late, r.ops[op].end-1, d, n, k+1)
+			in.add(late, r.Ops[op].End-1, d, n, k+1)
 		}
 	}
 }

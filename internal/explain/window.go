@@ -2,15 +2,17 @@ package explain
 
 import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // Window is what the ranks of one server recorded, prepared once for all that is asked
 // of it.
 type Window struct {
-	names *names
-	ranks []*rank
-	hosts []*host
+	names *prep.Names
+	ranks []*prep.Rank
+	hosts []*prep.Host
 }
 
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
@@ -19,11 +21,11 @@ func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 	if rules == nil {
 		rules = kernel.Default()
 	}
-	w := &Window{names: newNames(rules)}
+	w := &Window{names: prep.NewNames(rules)}
 	for i, t := range traces {
-		w.ranks, w.hosts = append(w.ranks, prepare(i, t, w.names)), append(w.hosts, newHost(t))
+		w.ranks, w.hosts = append(w.ranks, prep.Trace(i, t, w.names)), append(w.hosts, prep.NewHost(t))
 	}
-	label(w.ranks)
+	prep.Label(w.ranks)
 	return w
 }
 
@@ -32,17 +34,20 @@ func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 // long it was recorded.
 func (w *Window) Idle() (recorded int64, ok bool) {
 	for _, r := range w.ranks {
-		if r.recorded == (interval{}) || len(r.ops) > 0 || r.rule != trace.Uncut {
+		if r.Recorded == (prep.Interval{}) || len(r.Ops) > 0 || r.Rule != trace.Uncut {
 			return 0, false
 		}
-		recorded = max(recorded, r.recorded.end-r.recorded.start)
+		recorded = max(recorded, r.Recorded.End-r.Recorded.Start)
 	}
 	return recorded, len(w.ranks) > 0
 }
+
+// Server is what PrefillDecode wants of one server.
+type Server = tables.Server
 
 // Server takes from a window what PrefillDecode wants of one of a side's servers; the
 // traces are not kept. loads is what the server said of its queues meanwhile; none: not
 // known. It comes before Analyze.
 func (w *Window) Server(name string, loads []trace.Load) *Server {
-	return newServer(name, loads, w.ranks, w.names)
+	return tables.NewServer(name, loads, w.ranks, w.names)
 }

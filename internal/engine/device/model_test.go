@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -148,7 +149,7 @@ func readTraces(t *testing.T, dir string) []*trace.Trace {
 	return traces
 }
 
-func (m *fakeModel) analyze(t *testing.T, n int) ([]*trace.Trace, *explain.Report) {
+func (m *fakeModel) analyze(t *testing.T, n int) ([]*trace.Trace, *result.Report) {
 	t.Helper()
 	traces := readTraces(t, m.capture(t, n))
 	if len(traces) != n {
@@ -295,9 +296,9 @@ func TestFaults(t *testing.T) {
 		name, cause string
 		fault       device.Faults
 	}{
-		{"slow device", explain.CauseDevice, device.Faults{KernelSleep: 1500 * time.Microsecond}},
-		{"more work", explain.CauseWork, device.Faults{ExtraKernels: 2, ExtraTime: time.Millisecond}},
-		{"stalled host", explain.CauseHost, device.Faults{HostStall: 6 * time.Millisecond}},
+		{"slow device", result.CauseDevice, device.Faults{KernelSleep: 1500 * time.Microsecond}},
+		{"more work", result.CauseWork, device.Faults{ExtraKernels: 2, ExtraTime: time.Millisecond}},
+		{"stalled host", result.CauseHost, device.Faults{HostStall: 6 * time.Millisecond}},
 	} {
 		for _, graphs := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, graphs=%v", c.name, graphs), func(t *testing.T) {
@@ -314,8 +315,8 @@ func TestFaults(t *testing.T) {
 					},
 				}
 				_, r := m.analyze(t, 4)
-				at := slices.IndexFunc(r.Findings, func(f explain.Finding) bool {
-					return f.Kind == explain.Straggler && f.Cause == c.cause && f.FirstStep == from && !f.Passing && slices.Equal(f.Ranks, []int{rank})
+				at := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
+					return f.Kind == result.Straggler && f.Cause == c.cause && f.FirstStep == from && !f.Passing && slices.Equal(f.Ranks, []int{rank})
 				})
 				for i, f := range r.Findings {
 					if i == at {
@@ -323,7 +324,7 @@ func TestFaults(t *testing.T) {
 					}
 					// Others may be late for a while on a busy machine, but
 					// not with a device or work of their own.
-					if f.Kind == explain.Straggler && (f.Cause == explain.CauseWork || f.Cause == explain.CauseDevice) && !f.Passing {
+					if f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) && !f.Passing {
 						t.Errorf("also %s", f.Title)
 					}
 				}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // probe looks at the page from inside, after it is drawn: whether canvases hold
@@ -58,7 +58,7 @@ type probed struct {
 }
 
 // browse loads a page from a file in headless Chromium and returns what the probe saw.
-func browse(t *testing.T, r *explain.Report) (p probed) {
+func browse(t *testing.T, r *result.Report) (p probed) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short: no browser")

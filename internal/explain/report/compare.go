@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // CompareJSON writes a comparison as indented JSON.
-func CompareJSON(w io.Writer, c *explain.Comparison) error {
+func CompareJSON(w io.Writer, c *result.Comparison) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(c)
 }
 
 // CompareText writes a comparison for a terminal: the verdict first.
-func CompareText(w io.Writer, c *explain.Comparison, o Options) error {
+func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 	p := paint(o.Color)
 	var b strings.Builder
 	fmt.Fprintf(&b, "A %s\nB %s\n\n%s\n", sideText(c.A), sideText(c.B), compareVerdict(c))
@@ -50,7 +50,7 @@ func CompareText(w io.Writer, c *explain.Comparison, o Options) error {
 }
 
 // CompareMarkdown writes a comparison for a merge request.
-func CompareMarkdown(w io.Writer, c *explain.Comparison, o Options) error {
+func CompareMarkdown(w io.Writer, c *result.Comparison, o Options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\nA: %s  \nB: %s\n", escapeMarkdown(compareVerdict(c)), escapeMarkdown(sideText(c.A)), escapeMarkdown(sideText(c.B)))
 	for _, r := range c.Regressions {
@@ -70,7 +70,7 @@ func CompareMarkdown(w io.Writer, c *explain.Comparison, o Options) error {
 	return err
 }
 
-func sideText(s explain.Side) string {
+func sideText(s result.Side) string {
 	ranks := strings.Join(s.Ranks, ", ")
 	if len(s.Ranks) > 4 {
 		ranks = fmt.Sprintf("%d ranks", len(s.Ranks))
@@ -83,7 +83,7 @@ func sideText(s explain.Side) string {
 }
 
 // compareVerdict is the answer in a line.
-func compareVerdict(c *explain.Comparison) string {
+func compareVerdict(c *result.Comparison) string {
 	if n := len(c.Regressions); n > 0 {
 		return fmt.Sprintf("REGRESSION: %s got slower by more than %s", plural(n, "figure"), metric.Percent(c.Limit))
 	}
@@ -95,7 +95,7 @@ func compareVerdict(c *explain.Comparison) string {
 		}
 		name := stepName(d)
 		switch d.Verdict {
-		case explain.Slower, explain.Faster:
+		case result.Slower, result.Faster:
 			parts = append(parts, fmt.Sprintf("%s %s by %s", name, d.Verdict, strings.TrimLeft(metric.PercentChange(d.Change.Change), "+-−")))
 		default:
 			parts = append(parts, name+": "+d.Verdict)
@@ -108,7 +108,7 @@ func compareVerdict(c *explain.Comparison) string {
 	return verdict
 }
 
-func stepName(d *explain.StepDiff) string { return bucketName(d.Kind, d.Batch) }
+func stepName(d *result.StepDiff) string { return bucketName(d.Kind, d.Batch) }
 
 func bucketName(kind string, batch int) string {
 	if batch < 0 {
@@ -117,7 +117,7 @@ func bucketName(kind string, batch int) string {
 	return fmt.Sprintf("%s bs=%d", kind, batch)
 }
 
-func compareTables(c *explain.Comparison, limit int) []*table {
+func compareTables(c *result.Comparison, limit int) []*table {
 	steps := &table{id: "steps", title: "Steps, median a step", cols: []column{
 		{name: "kind"}, {name: "figure"}, {name: "A", right: true}, {name: "B", right: true},
 		{name: "change", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1},
@@ -168,20 +168,20 @@ func compareTables(c *explain.Comparison, limit int) []*table {
 // hardly tells rows that say nothing: the same, or perhaps not, with hardly any
 // effect.
 func hardly(verdict string, effect float64) bool {
-	return verdict == explain.Same || verdict == explain.NotClear && math.Abs(effect) < 0.01
+	return verdict == result.Same || verdict == result.NotClear && math.Abs(effect) < 0.01
 }
 
 func hidden(n int) string {
 	return metric.Count(n) + " the same or hardly of effect are not shown"
 }
 
-func compareModules(c *explain.Comparison, limit int) *table {
+func compareModules(c *result.Comparison, limit int) *table {
 	t := &table{id: "modules", title: "Modules, by what they change of a step", cols: []column{
 		{name: "kind"}, {name: "module", flex: true, code: true, min: 24}, {name: "of a step", right: true},
 		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
 		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
 	}}
-	rows := slices.DeleteFunc(slices.Clone(c.Modules), func(d explain.ModuleDiff) bool { return hardly(d.Verdict, d.Effect) })
+	rows := slices.DeleteFunc(slices.Clone(c.Modules), func(d result.ModuleDiff) bool { return hardly(d.Verdict, d.Effect) })
 	same := len(c.Modules) - len(rows)
 	rows, t.omitted = cut(rows, limit, " modules")
 	if same > 0 {
@@ -195,7 +195,7 @@ func compareModules(c *explain.Comparison, limit int) *table {
 	return t
 }
 
-func changeCells(c *explain.Change, verdict string) []cell {
+func changeCells(c *result.Change, verdict string) []cell {
 	change, interval, p := dash, dash, dash
 	if c.NA > 0 && c.NB > 0 && c.A != 0 {
 		change = metric.PercentChange(c.Change)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // The specification names every field, and its example holds no others.
@@ -39,7 +39,7 @@ func TestDocumentedFields(t *testing.T) {
 			walk(f.Type)
 		}
 	}
-	walk(reflect.TypeFor[explain.Report]())
+	walk(reflect.TypeFor[result.Report]())
 
 	example := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(text)
 	if example == nil {
@@ -47,7 +47,7 @@ func TestDocumentedFields(t *testing.T) {
 	}
 	d := json.NewDecoder(strings.NewReader(string(example[1])))
 	d.DisallowUnknownFields()
-	var r explain.Report
+	var r result.Report
 	if err := d.Decode(&r); err != nil {
 		t.Fatal(err)
 	}

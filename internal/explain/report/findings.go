@@ -7,14 +7,14 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // severities are in falling order.
 var severities = []string{"high", "medium", "low", "info"}
 
 // cost is what a finding costs, "" when that is nothing.
-func cost(f *explain.Finding) string {
+func cost(f *result.Finding) string {
 	if f.CostNSPerStep <= 0 {
 		return ""
 	}
@@ -22,7 +22,7 @@ func cost(f *explain.Finding) string {
 }
 
 // stepsOf names the steps of a finding: "" when it is not about steps.
-func stepsOf(f *explain.Finding) string {
+func stepsOf(f *result.Finding) string {
 	switch {
 	case f.FirstStep < 0:
 		return ""
@@ -36,7 +36,7 @@ func stepsOf(f *explain.Finding) string {
 
 // proof is a piece of evidence as text, and the name that the text does not
 // hold itself, shortened.
-func proof(e *explain.Evidence) (text, name string) {
+func proof(e *result.Evidence) (text, name string) {
 	text = columns.Clean(e.Text)
 	if e.Name != "" && !strings.Contains(text, e.Name) {
 		name = shortenName(columns.Clean(e.Name), 80)
@@ -48,7 +48,7 @@ func proof(e *explain.Evidence) (text, name string) {
 }
 
 // headline says in one line what was captured.
-func headline(r *explain.Report) []string {
+func headline(r *result.Report) []string {
 	s := &r.Source
 	out := []string{plural(len(s.Ranks), "rank")}
 	kinds := map[string]int{}
@@ -86,7 +86,7 @@ func headline(r *explain.Report) []string {
 }
 
 // caveat says what the capture lacks, "" when it is whole.
-func caveat(s *explain.Source) string {
+func caveat(s *result.Source) string {
 	switch {
 	case len(s.Missing) > 0:
 		names, more := cut(s.Missing, 12, "")
@@ -109,8 +109,8 @@ func plural(n int, what string) string {
 }
 
 // overall is the time of all ranks and steps, nil when there is none.
-func overall(r *explain.Report) *explain.Time {
-	var sum explain.Time
+func overall(r *result.Report) *result.Time {
+	var sum result.Time
 	for i := range r.Times {
 		t := &r.Times[i]
 		if t.Kind != allRanks || t.Total == 0 {
@@ -128,7 +128,7 @@ func overall(r *explain.Report) *explain.Time {
 }
 
 // summary is where GPU time goes, in words.
-func summary(t *explain.Time) string {
+func summary(t *result.Time) string {
 	p := split(t)
 	s := fmt.Sprintf("compute %s, transfer %s, wait %s, copy %s, idle %s",
 		share(ratio(p.compute, t.Total)), share(ratio(p.transfer, t.Total)), share(ratio(p.wait, t.Total)),

@@ -11,8 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -52,16 +51,16 @@ func golden(t *testing.T, name string, got []byte) {
 func TestGolden(t *testing.T) {
 	forms := []struct {
 		suffix string
-		write  func(io.Writer, *explain.Report) error
+		write  func(io.Writer, *result.Report) error
 	}{
-		{".txt", func(w io.Writer, r *explain.Report) error { return Text(w, r, Options{}) }},
-		{"-wide-all.txt", func(w io.Writer, r *explain.Report) error { return Text(w, r, Options{Width: 180, All: true}) }},
-		{"-narrow-color.txt", func(w io.Writer, r *explain.Report) error {
+		{".txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{}) }},
+		{"-wide-all.txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{Width: 180, All: true}) }},
+		{"-narrow-color.txt", func(w io.Writer, r *result.Report) error {
 			return Text(w, r, Options{Width: 72, Top: 3, Color: true})
 		}},
-		{".md", func(w io.Writer, r *explain.Report) error { return Markdown(w, r, Options{}) }},
+		{".md", func(w io.Writer, r *result.Report) error { return Markdown(w, r, Options{}) }},
 		{".json", JSON},
-		{"-page.json", func(w io.Writer, r *explain.Report) error {
+		{"-page.json", func(w io.Writer, r *result.Report) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", " ")
 			return e.Encode(newPageData(plainReport(r), pageLimits))

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-func gapsTable(r *explain.Report, limit int) *table {
+func gapsTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(r.Gaps, limit, " gaps, the longest")
 	t := &table{
 		id: "gaps", title: "Longest idle gaps", omitted: omitted,
@@ -38,9 +38,9 @@ func gapsTable(r *explain.Report, limit int) *table {
 // all their template arguments.
 func longCell(s string) cell { return nameCell(shortenName(columns.Clean(s), 60), s) }
 
-func opsTable(ops []explain.CPUOp, id, title string, limit int) *table {
+func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
 	rows := slices.Clone(ops)
-	slices.SortStableFunc(rows, func(a, b explain.CPUOp) int { return compareDesc(float64(a.Self), float64(b.Self)) })
+	slices.SortStableFunc(rows, func(a, b result.CPUOp) int { return compareDesc(float64(a.Self), float64(b.Self)) })
 	longest := 0.0
 	for i := range rows {
 		longest = max(longest, finite(rows[i].Share))
@@ -65,7 +65,7 @@ func opsTable(ops []explain.CPUOp, id, title string, limit int) *table {
 }
 
 // launchTable is a list of facts: one row each, only what applies.
-func launchTable(l explain.Launch) *table {
+func launchTable(l result.Launch) *table {
 	t := &table{id: "launches", title: "Launches", cols: []column{{flex: true, min: 30}, {right: true}, {flex: true, wrap: true}}}
 	if l.Calls == 0 && l.Unlaunched == 0 && l.EmptyGraphs == 0 {
 		return t

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // The page is one file without a network: its style and scripts stand in it,
@@ -49,10 +49,10 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },
 	"cost":  cost,
 	"when":  stepsOf,
-	"first": func(e []explain.Evidence) []explain.Evidence { return e[:min(len(e), firstEvidence)] },
-	"rest":  func(e []explain.Evidence) []explain.Evidence { return e[min(len(e), firstEvidence):] },
-	"facts": func(e []explain.Evidence) string { return plural(len(e), "more fact") },
-	"proof": func(e explain.Evidence) (p struct{ Text, Name string }) {
+	"first": func(e []result.Evidence) []result.Evidence { return e[:min(len(e), firstEvidence)] },
+	"rest":  func(e []result.Evidence) []result.Evidence { return e[min(len(e), firstEvidence):] },
+	"facts": func(e []result.Evidence) string { return plural(len(e), "more fact") },
+	"proof": func(e result.Evidence) (p struct{ Text, Name string }) {
 		p.Text, p.Name = proof(&e)
 		return p
 	},
@@ -60,7 +60,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 
 // HTML writes r as one self-contained page of at most 5 MB. Of captures too
 // large for that it shows what matters most and says what it left out.
-func HTML(w io.Writer, r *explain.Report) error {
+func HTML(w io.Writer, r *result.Report) error {
 	r = plainReport(r)
 	for l := pageLimits; ; l = l.shrink() {
 		page, err := htmlPage(r, l)
@@ -74,12 +74,12 @@ func HTML(w io.Writer, r *explain.Report) error {
 	}
 }
 
-func plainReport(r *explain.Report) *explain.Report {
-	out := plain(reflect.ValueOf(r).Elem()).Interface().(explain.Report)
+func plainReport(r *result.Report) *result.Report {
+	out := plain(reflect.ValueOf(r).Elem()).Interface().(result.Report)
 	return &out
 }
 
-func htmlPage(r *explain.Report, l limits) ([]byte, error) {
+func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	data := newPageData(r, l)
 	text, err := json.Marshal(data) // escapes <, > and &, so no </script> can stand in it
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *page) parts() error {
 
 // page is what the template sees.
 type page struct {
-	R          *explain.Report
+	R          *result.Report
 	Title      string
 	Caveat     string
 	Head       []string
@@ -175,7 +175,7 @@ type classBar struct {
 	Segments []segment
 }
 
-func (p *page) tables(r *explain.Report, l limits) {
+func (p *page) tables(r *result.Report, l limits) {
 	for _, t := range sections(r, l.rows, false) {
 		p.Tables = append(p.Tables, pageTableOf(t, l))
 	}
@@ -216,7 +216,7 @@ func pageTableOf(t *table, l limits) pageTable {
 }
 
 // left collects what the plots do not show one by one.
-func (p *page) left(r *explain.Report, d *pageData, l limits) {
+func (p *page) left(r *result.Report, d *pageData, l limits) {
 	if d.Grid.Bucket > 1 {
 		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps stands for %d steps. Bars show their mean, the maps the value furthest from 0.",
 			plural(len(d.Ranks), "rank"), plural(len(r.Steps), "step"), d.Grid.Bucket))

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-func pageOf(t *testing.T, r *explain.Report) string {
+func pageOf(t *testing.T, r *result.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, r); err != nil {
@@ -115,13 +115,13 @@ func TestHTMLEscapes(t *testing.T) {
 func TestHTMLBounded(t *testing.T) {
 	r := stepped(64, 2000, 17, 600)
 	for range 5000 {
-		r.Kernels = append(r.Kernels, explain.KernelRow{Name: strings.Repeat("template<", 1000), Short: "t", Total: 1})
-		r.Gaps = append(r.Gaps, explain.Gap{Step: -1, Host: strings.Repeat("x", 5000)})
+		r.Kernels = append(r.Kernels, result.KernelRow{Name: strings.Repeat("template<", 1000), Short: "t", Total: 1})
+		r.Gaps = append(r.Gaps, result.Gap{Step: -1, Host: strings.Repeat("x", 5000)})
 	}
 	for i := range 200 {
-		m := explain.MemorySeries{Rank: i % 64, Peak: int64(i)}
+		m := result.MemorySeries{Rank: i % 64, Peak: int64(i)}
 		for j := range 500 {
-			m.Points = append(m.Points, explain.MemoryPoint{At: int64(j) * ms, Allocated: 1 << 36, Reserved: 1 << 37})
+			m.Points = append(m.Points, result.MemoryPoint{At: int64(j) * ms, Allocated: 1 << 36, Reserved: 1 << 37})
 		}
 		r.Memory = append(r.Memory, m)
 	}

@@ -8,14 +8,14 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // JSON writes r as docs/formats/analysis.md specifies it: indented, the same
 // bytes for the same report, arrays never null. NaN and infinities, which JSON
 // cannot hold, are written as 0: the value that means "not known" for rates.
 // r is not changed.
-func JSON(w io.Writer, r *explain.Report) error {
+func JSON(w io.Writer, r *result.Report) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
 	e.SetIndent("", "  ")

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // What JSON writes reads back as the same report, with empty arrays for nil ones.
@@ -20,7 +20,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if bytes.Contains(b.Bytes(), []byte("null")) {
 			t.Errorf("%s holds a null", name)
 		}
-		var back explain.Report
+		var back result.Report
 		if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 			t.Fatal(err)
 		}
@@ -31,9 +31,9 @@ func TestJSONRoundTrip(t *testing.T) {
 }
 
 func TestJSONLeavesReportAlone(t *testing.T) {
-	r := &explain.Report{
-		Findings: []explain.Finding{{Evidence: []explain.Evidence{{Value: math.Inf(-1)}}}},
-		Steps:    []explain.Step{{SlowBy: math.NaN()}},
+	r := &result.Report{
+		Findings: []result.Finding{{Evidence: []result.Evidence{{Value: math.Inf(-1)}}}},
+		Steps:    []result.Step{{SlowBy: math.NaN()}},
 	}
 	var b bytes.Buffer
 	if err := JSON(&b, r); err != nil {
@@ -59,5 +59,5 @@ func TestReportHoldsNoPointers(t *testing.T) {
 			}
 		}
 	}
-	walk(reflect.TypeFor[explain.Report](), "Report")
+	walk(reflect.TypeFor[result.Report](), "Report")
 }

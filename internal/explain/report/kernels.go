@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-func collectivesTable(r *explain.Report, limit int) *table {
+func collectivesTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Collectives)
-	slices.SortStableFunc(rows, func(a, b explain.CollectiveRow) int {
+	slices.SortStableFunc(rows, func(a, b result.CollectiveRow) int {
 		return compareDesc(float64(a.Wait)+float64(a.Transfer), float64(b.Wait)+float64(b.Transfer))
 	})
 	longest := 0.0
@@ -44,7 +44,7 @@ func collectivesTable(r *explain.Report, limit int) *table {
 }
 
 // group is the name of a collective's group with its size, once.
-func group(c *explain.CollectiveRow) string {
+func group(c *result.CollectiveRow) string {
 	if c.Size <= 0 || c.Group == "" || strings.HasPrefix(c.Group, "[") {
 		return c.Group
 	}
@@ -72,18 +72,18 @@ func stepKinds[T any](rows []T, kind func(*T) string) []string {
 // classOf is what one class took in steps of each kind.
 type classOf struct {
 	class string
-	kinds map[string]*explain.ClassRow
+	kinds map[string]*result.ClassRow
 	most  float64 // total over all kinds, which orders the classes
 }
 
-func classes(r *explain.Report) (rows []classOf, kinds []string) {
-	kinds = stepKinds(r.Classes, func(c *explain.ClassRow) string { return c.Kind })
+func classes(r *result.Report) (rows []classOf, kinds []string) {
+	kinds = stepKinds(r.Classes, func(c *result.ClassRow) string { return c.Kind })
 	for i := range r.Classes {
 		c := &r.Classes[i]
 		at := slices.IndexFunc(rows, func(o classOf) bool { return o.class == c.Class })
 		if at < 0 {
 			at = len(rows)
-			rows = append(rows, classOf{class: c.Class, kinds: map[string]*explain.ClassRow{}})
+			rows = append(rows, classOf{class: c.Class, kinds: map[string]*result.ClassRow{}})
 		}
 		rows[at].kinds[c.Kind] = c
 		rows[at].most = max(rows[at].most, float64(c.Total))
@@ -94,7 +94,7 @@ func classes(r *explain.Report) (rows []classOf, kinds []string) {
 
 // classesTable has a row a class and a share a step kind, so that kinds stand
 // side by side.
-func classesTable(r *explain.Report, limit int) *table {
+func classesTable(r *result.Report, limit int) *table {
 	rows, kinds := classes(r)
 	longest := 0.0
 	for i := range r.Classes {
@@ -127,21 +127,21 @@ func classesTable(r *explain.Report, limit int) *table {
 		}
 		first := c.kinds[kinds[0]]
 		if first == nil {
-			first = &explain.ClassRow{}
+			first = &result.ClassRow{}
 		}
 		t.rows = append(t.rows, append(cells, durCell(first.Total), countCell(first.Count)))
 	}
 	return t
 }
 
-func kernelsTable(r *explain.Report, limit int) *table {
+func kernelsTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Kernels)
 	// A kernel has a row over all steps, and one a kind: short tables show the first only.
-	kinds := stepKinds(rows, func(k *explain.KernelRow) string { return k.Kind })
+	kinds := stepKinds(rows, func(k *result.KernelRow) string { return k.Kind })
 	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
-		rows = slices.DeleteFunc(rows, func(k explain.KernelRow) bool { return k.Kind != allRanks })
+		rows = slices.DeleteFunc(rows, func(k result.KernelRow) bool { return k.Kind != allRanks })
 	}
-	slices.SortStableFunc(rows, func(a, b explain.KernelRow) int { return compareDesc(float64(a.Total), float64(b.Total)) })
+	slices.SortStableFunc(rows, func(a, b result.KernelRow) int { return compareDesc(float64(a.Total), float64(b.Total)) })
 	longest := 0.0
 	for i := range rows {
 		longest = max(longest, finite(rows[i].Share))
@@ -178,7 +178,7 @@ func kernelsTable(r *explain.Report, limit int) *table {
 }
 
 // spanCell keeps a kernel's durations as logarithms: they differ by decades.
-func spanCell(k *explain.KernelRow) cell {
+func spanCell(k *result.KernelRow) cell {
 	log := func(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
 	full := fmt.Sprintf("min %s, median %s, p99 %s, max %s", metric.Duration(k.Min), metric.Duration(k.Median), metric.Duration(k.P99), metric.Duration(k.Max))
 	return cell{full: full, num: float64(k.Median), span: &span{log(k.Min), log(k.Median), log(k.P99), log(k.Max)}}

@@ -6,13 +6,13 @@ import (
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // The layer-wise view: three tables, of captures with layer-wise markers only.
 
 // onDevice tells whether the report has GPU work; without, host time is shown.
-func onDevice(r *explain.Report) bool {
+func onDevice(r *result.Report) bool {
 	for i := range r.Layers.Totals {
 		if r.Layers.Totals[i].GPU > 0 {
 			return true
@@ -31,7 +31,7 @@ func cellIf(shown bool, c cell) cell {
 	return c
 }
 
-func layerTotalsTable(r *explain.Report) *table {
+func layerTotalsTable(r *result.Report) *table {
 	t := &table{
 		id: "layer-wise", title: "What layer-wise markers cover",
 		lead: "Summed time of kernels and copies, the mean over steps and ranks; those outside of steps are of the whole window. Kernels of replayed graphs have no ranges of their own.",
@@ -86,8 +86,8 @@ func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64
 	return out, leftOut(len(out), len(rows), what)
 }
 
-func layersTable(r *explain.Report, limit int) *table {
-	rows, omitted := cutEach(r.Layers.Layers, limit, func(l *explain.LayerRow) (string, float64) { return l.Kind, l.Share }, " layers: the longest of each kind of step; --layers shows all")
+func layersTable(r *result.Report, limit int) *table {
+	rows, omitted := cutEach(r.Layers.Layers, limit, func(l *result.LayerRow) (string, float64) { return l.Kind, l.Share }, " layers: the longest of each kind of step; --layers shows all")
 	t := &table{
 		id: "layers", title: "Layers", omitted: omitted,
 		lead: "Each with all modules in it: GPU work by the range that launched it, a step and rank. × like: against the median of the layers with the same modules, on the rank where it is most.",
@@ -122,8 +122,8 @@ func layersTable(r *explain.Report, limit int) *table {
 	return t
 }
 
-func modulesTable(r *explain.Report, limit int) *table {
-	rows, omitted := cutEach(r.Layers.Modules, limit, func(m *explain.ModuleRow) (string, float64) { return m.Kind, m.Share }, " modules: the longest of each kind of step; --layers shows all")
+func modulesTable(r *result.Report, limit int) *table {
+	rows, omitted := cutEach(r.Layers.Modules, limit, func(m *result.ModuleRow) (string, float64) { return m.Kind, m.Share }, " modules: the longest of each kind of step; --layers shows all")
 	t := &table{
 		id: "modules", title: "Modules by kind", omitted: omitted,
 		lead: "All layers together, a step and rank. GPU holds what is inside, self does not. Parameters are elements (types are not recorded), one rank's part of all layers.",
@@ -196,7 +196,7 @@ func layerShare(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
 func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
 
 // slowestCell names a rank only where it differs from the others.
-func slowestCell(r *explain.Report, slowest int, spread float64) cell {
+func slowestCell(r *result.Report, slowest int, spread float64) cell {
 	if slowest < 0 || finite(spread) < 0.02 {
 		return cell{text: dash, num: -1}
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // Markdown writes r for GitHub and GitLab: findings and the first tables open,
 // the others folded, so that a comment on a merge request stays short.
-func Markdown(w io.Writer, r *explain.Report, o Options) error {
+func Markdown(w io.Writer, r *result.Report, o Options) error {
 	b := bufio.NewWriter(w)
 	title := "Analysis"
 	if r.Source.ID != "" {
@@ -50,7 +50,7 @@ func Markdown(w io.Writer, r *explain.Report, o Options) error {
 	return b.Flush()
 }
 
-func markdownFinding(write func(...string), f *explain.Finding, all bool) {
+func markdownFinding(write func(...string), f *result.Finding, all bool) {
 	line := "- **" + escapeMarkdown(strings.ToUpper(columns.Clean(f.Severity))) + "** " + escapeMarkdown(columns.Clean(f.Title))
 	if c := cost(f); c != "" {
 		line += " (**" + c + "**)"

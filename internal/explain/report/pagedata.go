@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // pageData is what the page's plots are drawn from. Per-step figures are
@@ -81,7 +81,7 @@ func (l limits) shrink() limits {
 	return limits{max(l.cells/2, 1), max(l.points/2, 1), max(l.series/2, 1), max(l.rows/2, 5), max(l.name/2, 60)}
 }
 
-func newPageData(r *explain.Report, l limits) *pageData {
+func newPageData(r *result.Report, l limits) *pageData {
 	d := &pageData{Ranks: []string{}, Kinds: []string{}, Findings: []pageFinding{}, Memory: []pageMemory{}}
 	ranks := len(r.Source.Ranks)
 	for i := range r.Steps {
@@ -103,7 +103,7 @@ func newPageData(r *explain.Report, l limits) *pageData {
 	d.Grid = newGrid(r.Steps, d.Kinds, ranks, l.cells)
 	d.Lengths = newLengths(r.Steps, d.Kinds, l.points)
 	series := slices.Clone(r.Memory)
-	slices.SortStableFunc(series, func(a, b explain.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
+	slices.SortStableFunc(series, func(a, b result.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
 	for i := range series[:min(len(series), l.series)] {
 		m := &series[i]
 		p := pageMemory{Label: columns.Clean(rankName(r, m.Rank) + " " + m.Device), At: []int64{}, Allocated: []int64{}, Reserved: []int64{}}
@@ -115,7 +115,7 @@ func newPageData(r *explain.Report, l limits) *pageData {
 	return d
 }
 
-func newGrid(steps []explain.Step, kinds []string, ranks, cells int) grid {
+func newGrid(steps []result.Step, kinds []string, ranks, cells int) grid {
 	g := grid{
 		Bucket: 1, First: []int{}, Last: []int{}, Kind: []int{}, Slow: []int{}, Batch: []int{}, Tokens: []int{},
 		Parts: []part{}, Wait: []int64{}, Work: []int64{}, Host: []int64{},
@@ -167,7 +167,7 @@ func newGrid(steps []explain.Step, kinds []string, ranks, cells int) grid {
 }
 
 // add puts one step into column c; seen counts the steps of each cell.
-func (g *grid) add(s *explain.Step, c int, seen []int64) {
+func (g *grid) add(s *result.Step, c int, seen []int64) {
 	work, host := make([]int64, 0, len(s.Ranks)), make([]int64, 0, len(s.Ranks))
 	for i := range s.Ranks {
 		work, host = append(work, s.Ranks[i].Compute), append(host, s.Ranks[i].HostGap)
@@ -209,7 +209,7 @@ func further(a, b int64) int64 {
 	return a
 }
 
-func newLengths(steps []explain.Step, kinds []string, points int) lengths {
+func newLengths(steps []result.Step, kinds []string, points int) lengths {
 	l := lengths{Every: 1, Step: []int{}, At: []int64{}, NS: []int64{}, Kind: []int{}, Slow: []int{}}
 	if len(steps) == 0 {
 		return l
@@ -247,7 +247,7 @@ func newLengths(steps []explain.Step, kinds []string, points int) lengths {
 	return l
 }
 
-func longest(s *explain.Step) int64 {
+func longest(s *result.Step) int64 {
 	var out int64
 	for i := range s.Ranks {
 		out = max(out, s.Ranks[i].Period)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // Prefill and decode apart: the two sides of a system beside each other, what went
@@ -20,11 +20,11 @@ import (
 const pdTitle = "Prefill and decode apart"
 
 // PDText writes pd for people on a terminal.
-func PDText(w io.Writer, pd *explain.PD, o Options) error {
+func PDText(w io.Writer, pd *result.PD, o Options) error {
 	b := bufio.NewWriter(w)
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: true}
 	t.line(t.p.bold(pdTitle))
-	t.findings(&explain.Report{Findings: pd.Findings})
+	t.findings(&result.Report{Findings: pd.Findings})
 	for _, s := range pdSections(pd, o.rows()) {
 		t.table(s)
 	}
@@ -32,7 +32,7 @@ func PDText(w io.Writer, pd *explain.PD, o Options) error {
 }
 
 // PDMarkdown writes pd as Markdown.
-func PDMarkdown(w io.Writer, pd *explain.PD, o Options) error {
+func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	b := bufio.NewWriter(w)
 	write := func(parts ...string) {
 		for _, p := range parts {
@@ -51,17 +51,17 @@ func PDMarkdown(w io.Writer, pd *explain.PD, o Options) error {
 }
 
 // PlainPD makes pd fit for JSON: no null, no NaN.
-func PlainPD(pd *explain.PD) explain.PD {
-	return plain(reflect.ValueOf(pd).Elem()).Interface().(explain.PD)
+func PlainPD(pd *result.PD) result.PD {
+	return plain(reflect.ValueOf(pd).Elem()).Interface().(result.PD)
 }
 
 // PDPage is the page of one server.
 type PDPage struct{ Name, File string }
 
 // PDHTML writes pd as one self-contained page. Others lists the servers' own pages.
-func PDHTML(w io.Writer, pd *explain.PD, others []PDPage) error {
+func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
 	clean := PlainPD(pd)
-	r := &explain.Report{Findings: clean.Findings}
+	r := &result.Report{Findings: clean.Findings}
 	data, err := json.Marshal(newPageData(r, pageLimits)) // escapes <, > and &
 	if err != nil {
 		return fmt.Errorf("write page: %w", err)
@@ -69,7 +69,7 @@ func PDHTML(w io.Writer, pd *explain.PD, others []PDPage) error {
 	p := page{R: r, Title: pdTitle, Data: template.JS(data), Limit: pageLimits, Severities: severities, Others: others}
 	for _, side := range []struct {
 		role string
-		s    *explain.PDSide
+		s    *result.PDSide
 	}{{"prefill", &clean.Prefill}, {"decode", &clean.Decode}} {
 		p.Head = append(p.Head, plural(len(side.s.Servers), side.role+" server"), plural(side.s.Steps, "step"))
 	}
@@ -87,8 +87,8 @@ func PDHTML(w io.Writer, pd *explain.PD, others []PDPage) error {
 	return err
 }
 
-func pdSections(pd *explain.PD, limit int) (out []*table) {
-	for _, t := range []*table{pdSidesTable(pd), pdQueuesTable(pd), pdTransferTable(pd), notesTable(&explain.Report{Notes: pd.Notes}, limit)} {
+func pdSections(pd *result.PD, limit int) (out []*table) {
+	for _, t := range []*table{pdSidesTable(pd), pdQueuesTable(pd), pdTransferTable(pd), notesTable(&result.Report{Notes: pd.Notes}, limit)} {
 		if len(t.rows) > 0 {
 			t.prune()
 			out = append(out, t)
@@ -99,13 +99,13 @@ func pdSections(pd *explain.PD, limit int) (out []*table) {
 
 // eachServer calls f with each server, and with each side as a whole where it has
 // several.
-func eachServer(pd *explain.PD, f func(role string, s *explain.PDServer)) {
+func eachServer(pd *result.PD, f func(role string, s *result.PDServer)) {
 	for _, side := range []struct {
 		role string
-		s    *explain.PDSide
+		s    *result.PDSide
 	}{{"prefill", &pd.Prefill}, {"decode", &pd.Decode}} {
 		if n := len(side.s.Servers); n > 1 {
-			all := explain.PDServer{
+			all := result.PDServer{
 				Name: "all " + strconv.Itoa(n), Steps: side.s.Steps, Stepping: side.s.Stepping, Busy: side.s.Busy, TokensPerS: side.s.TokensPerS, Queue: side.s.Queue,
 			}
 			f(side.role, &all)
@@ -116,7 +116,7 @@ func eachServer(pd *explain.PD, f func(role string, s *explain.PDServer)) {
 	}
 }
 
-func pdSidesTable(pd *explain.PD) *table {
+func pdSidesTable(pd *result.PD) *table {
 	t := &table{
 		id: "pd-sides", title: "The two sides",
 		lead: "Each server over its own window. In steps: a forward step is under way; GPU busy: kernels run. Tokens are the prompts' on prefill servers, generated ones on decode servers.",
@@ -127,7 +127,7 @@ func pdSidesTable(pd *explain.PD) *table {
 			{name: "other steps", right: true, page: true, help: "of the other side's kind"},
 		},
 	}
-	eachServer(pd, func(role string, s *explain.PDServer) {
+	eachServer(pd, func(role string, s *result.PDServer) {
 		t.rows = append(t.rows, []cell{
 			textCell(role), textCell(s.Name), cellIf(s.Ranks > 0, countCell(s.Ranks)), countCell(s.Steps), cellIf(s.WindowNS > 0, durCell(s.WindowNS)),
 			shareCell(s.Stepping), shareCell(s.Busy), cellIf(s.Period > 0, durCell(s.Period)),
@@ -137,7 +137,7 @@ func pdSidesTable(pd *explain.PD) *table {
 	return t
 }
 
-func pdQueuesTable(pd *explain.PD) *table {
+func pdQueuesTable(pd *result.PD) *table {
 	t := &table{
 		id: "pd-queues", title: "Who waits for what",
 		lead: "Requests, means over the looks at /v1/loads in the recorded time. Place: memory for its keys and values, and one of the requests that a decode server would run; prefill begins when a request has one.",
@@ -150,7 +150,7 @@ func pdQueuesTable(pd *explain.PD) *table {
 		return t
 	}
 	count := func(v float64) cell { return cell{text: strconv.FormatFloat(finite(v), 'f', 1, 64), num: finite(v)} }
-	eachServer(pd, func(role string, s *explain.PDServer) {
+	eachServer(pd, func(role string, s *result.PDServer) {
 		q := &s.Queue
 		known := func(c cell) cell { return cellIf(q.Samples > 0, c) }
 		place, moving := q.Bootstrap, q.Inflight
@@ -165,7 +165,7 @@ func pdQueuesTable(pd *explain.PD) *table {
 	return t
 }
 
-func pdTransferTable(pd *explain.PD) *table {
+func pdTransferTable(pd *result.PD) *table {
 	t := &table{id: "pd-transfer", title: "Transfer of keys and values", cols: []column{{name: ""}, {name: "", right: true}, {name: "", flex: true, wrap: true, min: 30}}}
 	x := &pd.Transfer
 	if x.Seen == 0 {
@@ -186,7 +186,7 @@ func pdTransferTable(pd *explain.PD) *table {
 	row("sending", share(x.Sending), "of the prefill servers' time")
 	for _, s := range []struct {
 		name string
-		v    *explain.Spread
+		v    *result.Spread
 		help string
 	}{
 		{"first to last byte", &x.Took, "as layers are computed"},

@@ -7,20 +7,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // apart is a system of one prefill and two decode servers whose names are of no good will.
-func apart() *explain.PD {
-	server := explain.PDServer{Name: "a<b>\x1b[31m|c", Ranks: 1, Steps: 12, WindowNS: 2e9, Stepping: 0.5, Busy: 0.25, TokensPerS: 1234, Period: 5e6, Batch: 3.5, BatchMax: 7,
-		Queue: explain.Queue{Samples: 9, Running: 2.5, MostRunning: 64, Waiting: 1.25, Prealloc: 3, Retracted: 1, Bootstrap: 2, KVUsage: 0.125}}
-	return &explain.PD{
-		Prefill:  explain.PDSide{Servers: []explain.PDServer{server}, Steps: 12, Stepping: 0.5, Busy: 0.25, Queue: server.Queue},
-		Decode:   explain.PDSide{Servers: []explain.PDServer{server, {Name: "idle"}}, Steps: 24, Stepping: math.NaN(), TokensPerS: math.Inf(1), Queue: server.Queue},
-		Transfer: explain.Transfers{Seen: 3, Whole: 1, Copies: 1, By: "rooms", Bytes: 1e6, GBs: 2, Took: explain.Spread{N: 1, Median: 1e6, P99: 2e6, Max: 3e6}, Clocks: "agree"},
-		Limit:    explain.LimitDecode,
-		Findings: []explain.Finding{{Kind: explain.Limits, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "the decode servers limit <it>", Evidence: []explain.Evidence{{Text: "4.0 wait"}}}},
-		Notes:    []explain.Note{{Severity: "info", Text: "a note", Count: 1}},
+func apart() *result.PD {
+	server := result.PDServer{Name: "a<b>\x1b[31m|c", Ranks: 1, Steps: 12, WindowNS: 2e9, Stepping: 0.5, Busy: 0.25, TokensPerS: 1234, Period: 5e6, Batch: 3.5, BatchMax: 7,
+		Queue: result.Queue{Samples: 9, Running: 2.5, MostRunning: 64, Waiting: 1.25, Prealloc: 3, Retracted: 1, Bootstrap: 2, KVUsage: 0.125}}
+	return &result.PD{
+		Prefill:  result.PDSide{Servers: []result.PDServer{server}, Steps: 12, Stepping: 0.5, Busy: 0.25, Queue: server.Queue},
+		Decode:   result.PDSide{Servers: []result.PDServer{server, {Name: "idle"}}, Steps: 24, Stepping: math.NaN(), TokensPerS: math.Inf(1), Queue: server.Queue},
+		Transfer: result.Transfers{Seen: 3, Whole: 1, Copies: 1, By: "rooms", Bytes: 1e6, GBs: 2, Took: result.Spread{N: 1, Median: 1e6, P99: 2e6, Max: 3e6}, Clocks: "agree"},
+		Limit:    result.LimitDecode,
+		Findings: []result.Finding{{Kind: result.Limits, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "the decode servers limit <it>", Evidence: []result.Evidence{{Text: "4.0 wait"}}}},
+		Notes:    []result.Note{{Severity: "info", Text: "a note", Count: 1}},
 	}
 }
 

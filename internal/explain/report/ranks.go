@@ -7,19 +7,19 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // rankName is the label of a rank index; indices that a broken report holds
 // are shown as they are.
-func rankName(r *explain.Report, i int) string {
+func rankName(r *result.Report, i int) string {
 	if i >= 0 && i < len(r.Source.Ranks) {
 		return r.Source.Ranks[i]
 	}
 	return "#" + strconv.Itoa(i)
 }
 
-func ranksTable(r *explain.Report, limit int) *table {
+func ranksTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Ranks)
 	if limit > 0 && len(rows) > limit {
 		named := map[int]bool{}
@@ -28,7 +28,7 @@ func ranksTable(r *explain.Report, limit int) *table {
 				named[i] = true
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b explain.RankRow) int {
+		slices.SortStableFunc(rows, func(a, b result.RankRow) int {
 			if named[a.Rank] != named[b.Rank] {
 				if named[a.Rank] {
 					return -1
@@ -75,7 +75,7 @@ func ranksTable(r *explain.Report, limit int) *table {
 	return t
 }
 
-func clockCell(row *explain.RankRow) cell {
+func clockCell(row *result.RankRow) cell {
 	if row.ShiftNS == 0 && row.ShiftError == 0 {
 		return cell{text: dash}
 	}
@@ -89,9 +89,9 @@ func clockCell(row *explain.RankRow) cell {
 	return cell{text: s, num: float64(row.ShiftNS)}
 }
 
-func memoryTable(r *explain.Report, limit int) *table {
+func memoryTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Memory)
-	slices.SortStableFunc(rows, func(a, b explain.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
+	slices.SortStableFunc(rows, func(a, b result.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
 	rows, omitted := cut(rows, limit, " series, by peak")
 	t := &table{
 		id: "memory", title: "Memory", omitted: omitted,
@@ -110,10 +110,10 @@ func memoryTable(r *explain.Report, limit int) *table {
 	return t
 }
 
-func notesTable(r *explain.Report, limit int) *table {
+func notesTable(r *result.Report, limit int) *table {
 	worth := map[string]int{"loss": 2, "warning": 1}
 	rows := slices.Clone(r.Notes)
-	slices.SortStableFunc(rows, func(a, b explain.Note) int { return worth[b.Severity] - worth[a.Severity] })
+	slices.SortStableFunc(rows, func(a, b result.Note) int { return worth[b.Severity] - worth[a.Severity] })
 	rows, omitted := cut(rows, limit, " notes, what matters most first")
 	t := &table{
 		id: "notes", title: "Notes", omitted: omitted, lead: "What limits the figures above.",

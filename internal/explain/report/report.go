@@ -7,7 +7,7 @@
 // through package metric, and nowhere before.
 package report
 
-import "github.com/stepscope/stepscope/internal/explain"
+import "github.com/stepscope/stepscope/internal/explain/result"
 
 // Options says how much is shown, and where. The zero value fits a log file.
 type Options struct {
@@ -43,7 +43,7 @@ const allRanks = "all"
 
 // sections are all tables of a report, in the order in which one asks. Empty
 // ones are left out.
-func sections(r *explain.Report, limit int, layers bool) []*table {
+func sections(r *result.Report, limit int, layers bool) []*table {
 	var out []*table
 	layerLimit := limit
 	if layers {

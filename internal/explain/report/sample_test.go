@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // The reports that tests show. Their figures are invented but agree with each
@@ -12,15 +12,15 @@ import (
 
 const ms = 1_000_000
 
-func timeOf(compute, comm, wait, copies int64, idle explain.Idle) explain.Time {
+func timeOf(compute, comm, wait, copies int64, idle result.Idle) result.Time {
 	sum := idle.Host + idle.Sync + idle.Launch + idle.Device + idle.Profiler + idle.Unknown
-	return explain.Time{
+	return result.Time{
 		Total: compute + comm + copies + sum, Compute: compute, ExposedComm: comm, ExposedCopy: copies, Idle: sum,
 		HiddenComm: compute / 10, CommWait: wait, ExposedWait: wait, IdleBy: idle,
 	}
 }
 
-func addTime(t *explain.Time, o *explain.Time) {
+func addTime(t *result.Time, o *result.Time) {
 	for _, p := range [][2]*int64{
 		{&t.Total, &o.Total}, {&t.Compute, &o.Compute}, {&t.ExposedComm, &o.ExposedComm}, {&t.ExposedCopy, &o.ExposedCopy}, {&t.Idle, &o.Idle},
 		{&t.HiddenComm, &o.HiddenComm}, {&t.CommWait, &o.CommWait}, {&t.ExposedWait, &o.ExposedWait}, {&t.IdleBy.Host, &o.IdleBy.Host}, {&t.IdleBy.Sync, &o.IdleBy.Sync},
@@ -33,17 +33,17 @@ func addTime(t *explain.Time, o *explain.Time) {
 
 // stepped makes steps of ranks in which rank late runs more from step since on,
 // and the rows that sum them up.
-func stepped(ranks, steps, late, since int) *explain.Report {
-	r := &explain.Report{Format: 1}
-	r.Source = explain.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: "one host"}
+func stepped(ranks, steps, late, since int) *result.Report {
+	r := &result.Report{Format: 1}
+	r.Source = result.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: "one host"}
 	at := int64(0)
-	sums := map[[2]string]*explain.TimeRow{}
+	sums := map[[2]string]*result.TimeRow{}
 	for i := range ranks {
 		r.Source.Ranks = append(r.Source.Ranks, fmt.Sprintf("TP%02d", i))
 		r.Source.Files = append(r.Source.Files, fmt.Sprintf("1763750000.sample-TP-%d.trace.json.gz", i))
 	}
 	for n := range steps {
-		s := explain.Step{Step: n, Kind: "decode", Mode: "DECODE", Name: "step[DECODE bs=8]", Batch: 8, Tokens: 8}
+		s := result.Step{Step: n, Kind: "decode", Mode: "DECODE", Name: "step[DECODE bs=8]", Batch: 8, Tokens: 8}
 		scale := int64(1)
 		if n%8 == 0 {
 			s.Kind, s.Mode, s.Name, s.Tokens, scale = "prefill", "EXTEND", "step[EXTEND bs=8 toks=1024]", 1024, 4
@@ -62,17 +62,17 @@ func stepped(ranks, steps, late, since int) *explain.Report {
 					wait += ms * 4 / 10
 				}
 			}
-			t := timeOf(work, int64(wait)+ms/5, int64(wait), ms/100, explain.Idle{
+			t := timeOf(work, int64(wait)+ms/5, int64(wait), ms/100, result.Idle{
 				Host: 2*ms*scale - jitter, Sync: ms / 3, Launch: ms / 8, Device: ms / 9, Profiler: ms / 40 * int64(n%2), Unknown: ms / 200,
 			})
-			s.Ranks = append(s.Ranks, explain.StepRank{
+			s.Ranks = append(s.Ranks, result.StepRank{
 				Rank: k, Start: at + int64(k)*1000, CPU: t.Total - ms/10, Period: t.Total, Kernels: 117, Launches: 120, Graphs: 1, HostGap: t.IdleBy.Host + t.IdleBy.Sync + t.IdleBy.Launch, Time: t,
 			})
 			longest = max(longest, t.Total)
 			for _, key := range [][2]string{{r.Source.Ranks[k], s.Kind}, {r.Source.Ranks[k], allRanks}, {allRanks, s.Kind}, {allRanks, allRanks}} {
 				row := sums[key]
 				if row == nil {
-					row = &explain.TimeRow{Rank: key[0], Kind: key[1]}
+					row = &result.TimeRow{Rank: key[0], Kind: key[1]}
 					sums[key] = row
 				}
 				row.Steps++
@@ -91,7 +91,7 @@ func stepped(ranks, steps, late, since int) *explain.Report {
 		}
 	}
 	for k := range ranks {
-		row := explain.RankRow{Rank: k, Name: r.Source.Ranks[k], File: "traces/" + r.Source.Files[k], Steps: steps, Period: 4 * ms, Work: ms, Wait: ms * 9 / 20, HostGap: 2 * ms, Kernels: 117, Last: 20, Collectives: 168}
+		row := result.RankRow{Rank: k, Name: r.Source.Ranks[k], File: "traces/" + r.Source.Files[k], Steps: steps, Period: 4 * ms, Work: ms, Wait: ms * 9 / 20, HostGap: 2 * ms, Kernels: 117, Last: 20, Collectives: 168}
 		if k == late {
 			row.Work, row.Wait, row.Kernels, row.Last, row.Caused = ms*14/10, ms/20, 201, 124, int64(ranks-1)*ms*4/10
 		}
@@ -107,14 +107,14 @@ const gemmName = "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gem
 
 // straggler exercises most of what a report can hold: a late rank, a missing
 // one, memory, Python frames, graphs, names that want escaping.
-func straggler() *explain.Report {
+func straggler() *result.Report {
 	r := stepped(4, 24, 2, 7)
 	r.Source.Missing, r.Source.Complete = []string{"TP04", "TP05"}, false
-	r.Findings = []explain.Finding{
+	r.Findings = []result.Finding{
 		{
-			ID: "straggler-2-work-7", Kind: explain.Straggler, Severity: "high", Ranks: []int{2}, Names: []string{"TP02"}, FirstStep: 7, LastStep: 23,
-			Cause: explain.CauseWork, CostNSPerStep: ms * 4 / 10, Title: "TP02 is late from step 7 on: it runs more kernels than its peers",
-			Evidence: []explain.Evidence{
+			ID: "straggler-2-work-7", Kind: result.Straggler, Severity: "high", Ranks: []int{2}, Names: []string{"TP02"}, FirstStep: 7, LastStep: 23,
+			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: "TP02 is late from step 7 on: it runs more kernels than its peers",
+			Evidence: []result.Evidence{
 				{Text: "201 kernels a step against 117 of its peers", Value: 201, Peers: 117, Unit: "count", Step: -1},
 				{Text: "1.40 ms of own compute a step against 1.00 ms", Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
 				{Text: "runs 84 times more often than on the others", Value: 84, Unit: "count", Name: gemmName, Step: -1},
@@ -123,48 +123,48 @@ func straggler() *explain.Report {
 			},
 		},
 		{
-			ID: "slow_step-10", Kind: explain.SlowStep, Severity: "medium", Ranks: nil, FirstStep: 10, LastStep: 10, Passing: true, CostNSPerStep: 3 * ms,
+			ID: "slow_step-10", Kind: result.SlowStep, Severity: "medium", Ranks: nil, FirstStep: 10, LastStep: 10, Passing: true, CostNSPerStep: 3 * ms,
 			Title: "Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name",
 		},
-		{ID: "data-0", Kind: explain.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: "The files of 2 ranks are missing"},
+		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: "The files of 2 ranks are missing"},
 	}
-	r.Collectives = []explain.CollectiveRow{
+	r.Collectives = []result.CollectiveRow{
 		{Op: "all_reduce", Group: "TP", Size: 4, Kind: "decode", Bytes: 131072, Count: 132, InGraphs: 120, Matched: 132, Wait: 30 * ms, Transfer: 9 * ms, Median: 17_300, AlgGBs: 7.57, BusGBs: 11.4},
 		{Op: "all_gather", Group: "[0, 1, 2, 3]", Size: 4, Kind: "prefill", Bytes: 0, Count: 12, Matched: 8, Wait: ms, Transfer: 2 * ms, Median: 81_000},
 	}
 	for _, kind := range []string{allRanks, "decode", "prefill"} {
 		for i, c := range []string{"GEMM", "attention", "communication", "norm", "elementwise", "MoE", "copy", "sampling", "other"} {
-			r.Classes = append(r.Classes, explain.ClassRow{Class: c, Kind: kind, Count: 1000 - 100*i, Total: int64(40-4*i) * ms, Share: float64(40-4*i) / 216})
+			r.Classes = append(r.Classes, result.ClassRow{Class: c, Kind: kind, Count: 1000 - 100*i, Total: int64(40-4*i) * ms, Share: float64(40-4*i) / 216})
 		}
 	}
 	for i := range 14 {
-		r.Kernels = append(r.Kernels, explain.KernelRow{
+		r.Kernels = append(r.Kernels, result.KernelRow{
 			Name:  fmt.Sprintf("void at::native::vectorized_elementwise_kernel<%d, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>>(int)", i+2),
 			Short: fmt.Sprintf("vectorized_elementwise<%d, CUDAFunctor_add<BFloat16>>", i+2), Class: "elementwise", Kind: "decode", Count: 400 - i,
 			Total: int64(12-i/2) * ms / 2, Median: int64(2000 + 100*i), P99: int64(4000 + 900*i), Min: 1500, Max: int64(9000 + 4000*i), Share: 0.04 - float64(i)/500, Spread: float64(i) / 100,
 		})
 	}
-	r.Kernels = append(r.Kernels, explain.KernelRow{
+	r.Kernels = append(r.Kernels, result.KernelRow{
 		Name: gemmName, Short: "cutlass bf16_s161616gemm 16x16_128x2 tn", Class: "GEMM", Kind: "decode", Count: 1792, Total: 80 * ms, Median: 44_000, P99: 61_000, Min: 39_000, Max: 90_000,
 		Share: 0.37, TFLOPs: 312.4, GBs: 2810, Timed: 0.93, Spread: 0.021,
-	}, explain.KernelRow{Name: "a|b`c <script>alert(1)</script>", Class: "other", Kind: "prefill", Count: 1, Total: 1, Median: 1, P99: 1, Min: 1, Max: 1, Share: math.NaN()})
-	r.CPU = explain.CPU{
-		Ops:    []explain.CPUOp{{Name: "aten::mm", Count: 1792, Total: 60 * ms, Self: 41 * ms, Share: 0.6}, {Name: "aten::copy_", Count: 90, Total: 30 * ms, Self: 27 * ms, Share: 0.4}},
-		Frames: []explain.CPUOp{{Name: "model.py(128): forward", Count: 24, Total: 90 * ms, Self: 15 * ms, Share: 0.7}, {Name: "<built-in method linear of type object at 0x7f>", Count: 700, Total: 9 * ms, Self: 6 * ms, Share: 0.3}},
-		Launch: explain.Launch{Calls: 2900, Total: 19 * ms, Median: 5200, GraphCalls: 40, GraphOps: 4680, Shorter: 1400, ShorterTime: 8 * ms, Delay: -300, Unlaunched: 3, EmptyGraphs: 1},
+	}, result.KernelRow{Name: "a|b`c <script>alert(1)</script>", Class: "other", Kind: "prefill", Count: 1, Total: 1, Median: 1, P99: 1, Min: 1, Max: 1, Share: math.NaN()})
+	r.CPU = result.CPU{
+		Ops:    []result.CPUOp{{Name: "aten::mm", Count: 1792, Total: 60 * ms, Self: 41 * ms, Share: 0.6}, {Name: "aten::copy_", Count: 90, Total: 30 * ms, Self: 27 * ms, Share: 0.4}},
+		Frames: []result.CPUOp{{Name: "model.py(128): forward", Count: 24, Total: 90 * ms, Self: 15 * ms, Share: 0.7}, {Name: "<built-in method linear of type object at 0x7f>", Count: 700, Total: 9 * ms, Self: 6 * ms, Share: 0.3}},
+		Launch: result.Launch{Calls: 2900, Total: 19 * ms, Median: 5200, GraphCalls: 40, GraphOps: 4680, Shorter: 1400, ShorterTime: 8 * ms, Delay: -300, Unlaunched: 3, EmptyGraphs: 1},
 	}
 	for k := range 2 {
-		m := explain.MemorySeries{Rank: k, Device: fmt.Sprintf("cuda:%d", k), Peak: 4_210_000_000, PeakAt: 31 * ms, PeakOp: "aten::empty", Allocs: 512}
+		m := result.MemorySeries{Rank: k, Device: fmt.Sprintf("cuda:%d", k), Peak: 4_210_000_000, PeakAt: 31 * ms, PeakOp: "aten::empty", Allocs: 512}
 		for i := range 60 {
-			m.Points = append(m.Points, explain.MemoryPoint{At: int64(i) * ms, Allocated: 3_900_000_000 + int64((i*37)%40)*7_000_000 + int64(k)*ms, Reserved: 4_500_000_000 + int64(i/20)*100_000_000})
+			m.Points = append(m.Points, result.MemoryPoint{At: int64(i) * ms, Allocated: 3_900_000_000 + int64((i*37)%40)*7_000_000 + int64(k)*ms, Reserved: 4_500_000_000 + int64(i/20)*100_000_000})
 		}
 		r.Memory = append(r.Memory, m)
 	}
-	r.Gaps = []explain.Gap{
+	r.Gaps = []result.Gap{
 		{Rank: 0, Step: 10, Start: 40 * ms, Dur: 31 * ms / 10, Cause: "host", Before: gemmName, After: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Host: "time.sleep"},
 		{Rank: 3, Step: -1, Start: 90 * ms, Dur: 2 * ms, Cause: "profiler", Host: ""},
 	}
-	r.Notes = []explain.Note{
+	r.Notes = []result.Note{
 		{Severity: "info", Text: "clock of TP01 was shifted", Count: 1},
 		{Severity: "loss", Source: "/data/traces/1763750000.sample-TP-3.trace.json.gz", Text: "the file ends at byte 81,920 in the middle of an event", Count: 1},
 		{Severity: "warning", Text: "flows without a start", Count: 349},
@@ -173,7 +173,7 @@ func straggler() *explain.Report {
 }
 
 // balanced has one step kind, one finding that nothing is wrong.
-func balanced() *explain.Report {
+func balanced() *result.Report {
 	r := stepped(2, 6, -1, 0)
 	r.Steps = r.Steps[1:]
 	for i := range r.Steps {
@@ -186,32 +186,32 @@ func balanced() *explain.Report {
 		}
 	}
 	r.Times = rows
-	r.Findings = []explain.Finding{{ID: "balanced", Kind: explain.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: "No rank is late: none makes the others wait more than 2 % of a step"}}
+	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: "No rank is late: none makes the others wait more than 2 % of a step"}}
 	return r
 }
 
 // layered has layer-wise markers: decode launched op by op, and some in graphs.
-func layered(gpu bool) *explain.Report {
+func layered(gpu bool) *result.Report {
 	r := stepped(2, 4, -1, 0)
-	r.Findings = []explain.Finding{{
-		ID: "slow_layer-model.layers.5-decode", Kind: explain.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
+	r.Findings = []result.Finding{{
+		ID: "slow_layer-model.layers.5-decode", Kind: result.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
 		Title: "model.layers.5 takes 1.6 × the time of layers like it on TP01 in decode steps",
-		Evidence: []explain.Evidence{
+		Evidence: []result.Evidence{
 			{Text: "267 µs of GPU time a step, waiting left out, against 167 µs of 11 layers with the same modules (medians over 3 steps)", Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
 			{Text: "a kernel of mlp.down_proj takes 140 µs a step against 40.0 µs", Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: gemmName, Step: -1},
 		},
 	}}
-	r.Layers.Totals = []explain.LayerTotal{
+	r.Layers.Totals = []result.LayerTotal{
 		{Kind: "decode", Steps: 6, GPU: 2.5 * ms, InModule: 2.1 * ms, Graphs: 0.3 * ms, Host: 4 * ms, InRange: 3 * ms}, {Kind: "outside", Steps: 2, GPU: ms, Host: 0},
 	}
 	for i := range 12 {
-		l := explain.LayerRow{Kind: "decode", Stack: "model.layers", Layer: i, GPU: ms / 6, Wait: ms / 100, Share: 1.0 / 15, Host: ms / 4, Kernels: 9, Calls: 1, Elements: 218_112_000, OfLike: 1, Spread: 0.01, Slowest: 1}
+		l := result.LayerRow{Kind: "decode", Stack: "model.layers", Layer: i, GPU: ms / 6, Wait: ms / 100, Share: 1.0 / 15, Host: ms / 4, Kernels: 9, Calls: 1, Elements: 218_112_000, OfLike: 1, Spread: 0.01, Slowest: 1}
 		if i == 5 {
 			l.GPU, l.Share, l.OfLike, l.Spread = ms*8/30, 0.107, 1.6, 0.6
 		}
 		r.Layers.Layers = append(r.Layers.Layers, l)
 	}
-	r.Layers.Modules = []explain.ModuleRow{
+	r.Layers.Modules = []result.ModuleRow{
 		{Kind: "decode", Stack: "model.layers", Name: "model.layers.*", Modules: 12, GPU: 2.1 * ms, Self: ms / 100, Wait: ms / 8, Share: 0.84, Host: 3 * ms, HostSelf: ms / 9, Kernels: 108, Calls: 12, Each: ms * 2 / 12, Class: "GEMM", Inputs: "[8] [8, 4096]", Varied: 1, Spread: 0.05, Slowest: 1},
 		{Kind: "decode", Stack: "model.layers", Module: "mlp.down_proj", Name: "model.layers.*.mlp.down_proj", Modules: 12, GPU: 0.9 * ms, Self: 0.9 * ms, Share: 0.36, Host: ms, HostSelf: ms, Kernels: 24, Calls: 12, Each: ms / 12, Class: "GEMM", Elements: 704_643_072, Inputs: "[8, 14336]", Varied: 3, TFLOPs: 213.4, Spread: 0.21, Slowest: 1},
 		{Kind: "decode", Module: "lm_head", Name: "lm_head", Modules: 1, GPU: ms / 5, Self: ms / 5, Share: 0.08, Host: ms / 30, HostSelf: ms / 30, Kernels: 1.5, Calls: 1, Each: ms / 5, Class: "GEMM", Slowest: -1, Static: "in_features=4096 out_features=32000"},
@@ -224,7 +224,7 @@ func layered(gpu bool) *explain.Report {
 	for i := range r.Steps {
 		for k := range r.Steps[i].Ranks {
 			sr := &r.Steps[i].Ranks[k]
-			*sr = explain.StepRank{Rank: sr.Rank, Start: sr.Start, CPU: sr.CPU, Period: sr.Period}
+			*sr = result.StepRank{Rank: sr.Rank, Start: sr.Start, CPU: sr.CPU, Period: sr.Period}
 		}
 	}
 	for i := range r.Layers.Totals {
@@ -242,16 +242,16 @@ func layered(gpu bool) *explain.Report {
 }
 
 // noGPU is a capture of the host only.
-func noGPU() *explain.Report {
-	return &explain.Report{
-		Format: 1, Source: explain.Source{ID: "cpu only", Ranks: []string{"rank 0"}, Files: []string{"cpu.json"}, Complete: true, StepRule: "none"},
-		Findings: []explain.Finding{{ID: "data", Kind: explain.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "No GPU work was recorded: only the host side can be told"}},
-		CPU:      explain.CPU{Ops: []explain.CPUOp{{Name: "aten::mm", Count: 1, Total: ms, Self: ms, Share: 1}}},
-		Notes:    []explain.Note{{Severity: "warning", Source: "cpu.json", Text: "no events of category kernel", Count: 1}},
+func noGPU() *result.Report {
+	return &result.Report{
+		Format: 1, Source: result.Source{ID: "cpu only", Ranks: []string{"rank 0"}, Files: []string{"cpu.json"}, Complete: true, StepRule: "none"},
+		Findings: []result.Finding{{ID: "data", Kind: result.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "No GPU work was recorded: only the host side can be told"}},
+		CPU:      result.CPU{Ops: []result.CPUOp{{Name: "aten::mm", Count: 1, Total: ms, Self: ms, Share: 1}}},
+		Notes:    []result.Note{{Severity: "warning", Source: "cpu.json", Text: "no events of category kernel", Count: 1}},
 	}
 }
 
 // samples by the name of their golden files.
-func samples() map[string]*explain.Report {
-	return map[string]*explain.Report{"straggler": straggler(), "balanced": balanced(), "nogpu": noGPU(), "layers": layered(true), "layers-host": layered(false), "empty": {}}
+func samples() map[string]*result.Report {
+	return map[string]*result.Report{"straggler": straggler(), "balanced": balanced(), "nogpu": noGPU(), "layers": layered(true), "layers-host": layered(false), "empty": {}}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // mean is what a step took, on the mean over its ranks; period is the longest.
@@ -16,7 +16,7 @@ type mean struct {
 	parts
 }
 
-func meanOf(s *explain.Step) mean {
+func meanOf(s *result.Step) mean {
 	var m mean
 	n := int64(len(s.Ranks))
 	if n == 0 {
@@ -45,7 +45,7 @@ func meanOf(s *explain.Step) mean {
 
 // excerpt picks the steps that tell most, at most 2×limit: both ends, where
 // findings start, the slowest of the slow. Indices are ascending.
-func excerpt(r *explain.Report, limit int) []int {
+func excerpt(r *result.Report, limit int) []int {
 	n := len(r.Steps)
 	if limit <= 0 || n <= 2*limit {
 		return seq(n)
@@ -107,7 +107,7 @@ func compareDesc(a, b float64) int {
 	return 0
 }
 
-func stepsTable(r *explain.Report, limit int) *table {
+func stepsTable(r *result.Report, limit int) *table {
 	t := &table{
 		id: "steps", title: "Steps",
 		lead: "Means over ranks; length is the longest rank's, to the next step's start. slow: against the median of its like.",

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // firstEvidence is how many lines of proof a finding shows unless all are asked for.
 const firstEvidence = 4
 
 // Text writes r for people on a terminal: what was found first, then the tables.
-func Text(w io.Writer, r *explain.Report, o Options) error {
+func Text(w io.Writer, r *result.Report, o Options) error {
 	b := bufio.NewWriter(w)
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
@@ -25,7 +25,7 @@ func Text(w io.Writer, r *explain.Report, o Options) error {
 }
 
 // Findings writes what was found alone: the head of Text, without its tables.
-func Findings(w io.Writer, r *explain.Report, o Options) error {
+func Findings(w io.Writer, r *result.Report, o Options) error {
 	b := bufio.NewWriter(w)
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
@@ -45,7 +45,7 @@ func (t *textWriter) line(s string) {
 	t.b.WriteByte('\n')
 }
 
-func (t *textWriter) head(r *explain.Report) {
+func (t *textWriter) head(r *result.Report) {
 	head := strings.Join(headline(r), " · ")
 	if id := columns.Clean(r.Source.ID); id != "" {
 		head = id + "  " + head
@@ -78,7 +78,7 @@ func (t *textWriter) head(r *explain.Report) {
 	t.line("")
 }
 
-func (t *textWriter) findings(r *explain.Report) {
+func (t *textWriter) findings(r *result.Report) {
 	if len(r.Findings) == 0 {
 		t.line("Nothing stands out.")
 		return

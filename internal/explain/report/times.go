@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // parts are a Time as parts that sum up to its total. Waiting is taken to lie
@@ -13,7 +13,7 @@ type parts struct {
 	compute, transfer, wait, copy, idle int64
 }
 
-func split(t *explain.Time) parts {
+func split(t *result.Time) parts {
 	wait := t.ExposedWait
 	return parts{compute: t.Compute, transfer: t.ExposedComm - wait, wait: wait, copy: t.ExposedCopy, idle: t.Idle}
 }
@@ -29,7 +29,7 @@ func (p parts) segments(total int64) []segment {
 }
 
 // idleParts are the causes of idle time, by the names used in Gap.Cause.
-func idleParts(i *explain.Idle) []struct {
+func idleParts(i *result.Idle) []struct {
 	name string
 	ns   int64
 } {
@@ -42,7 +42,7 @@ func idleParts(i *explain.Idle) []struct {
 	}
 }
 
-func idleSegments(i *explain.Idle, total int64) []segment {
+func idleSegments(i *result.Idle, total int64) []segment {
 	var out []segment
 	for _, p := range idleParts(i) {
 		out = append(out, segment{p.name, ratio(p.ns, total)})
@@ -51,7 +51,7 @@ func idleSegments(i *explain.Idle, total int64) []segment {
 }
 
 // mostly names the largest cause of idle time with its share of it.
-func mostly(t *explain.Time) string {
+func mostly(t *result.Time) string {
 	if t.Idle <= 0 {
 		return ""
 	}
@@ -69,7 +69,7 @@ func mostly(t *explain.Time) string {
 
 // pickTimes orders the rows for reading: over all ranks by kind, then each rank
 // over all kinds, then the rest. With one kind only, "all" says the same and goes.
-func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
+func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 	kinds := map[string]bool{}
 	for _, t := range r.Times {
 		if t.Kind != allRanks {
@@ -77,7 +77,7 @@ func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
 		}
 	}
 	single := len(kinds) == 1
-	class := func(t *explain.TimeRow) int {
+	class := func(t *result.TimeRow) int {
 		whole := t.Kind == allRanks || single
 		switch {
 		case t.Rank == allRanks:
@@ -88,7 +88,7 @@ func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
 		return 2
 	}
 	ranks := map[string]bool{}
-	var rows []explain.TimeRow
+	var rows []result.TimeRow
 	for _, t := range r.Times {
 		if t.Rank != allRanks {
 			ranks[t.Rank] = true
@@ -97,13 +97,13 @@ func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
 			rows = append(rows, t)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b explain.TimeRow) int { return class(&a) - class(&b) })
+	slices.SortStableFunc(rows, func(a, b result.TimeRow) int { return class(&a) - class(&b) })
 	if len(ranks) == 1 { // one rank: the sum over ranks says the same
-		rows = slices.DeleteFunc(rows, func(t explain.TimeRow) bool { return t.Rank == allRanks })
+		rows = slices.DeleteFunc(rows, func(t result.TimeRow) bool { return t.Rank == allRanks })
 	}
 	if limit > 0 && len(rows) > limit {
 		short := slices.Clone(rows)
-		short = slices.DeleteFunc(short, func(t explain.TimeRow) bool { return class(&t) == 2 })
+		short = slices.DeleteFunc(short, func(t result.TimeRow) bool { return class(&t) == 2 })
 		if len(short) > limit+len(kinds)+1 {
 			short = short[:limit+len(kinds)+1]
 		}
@@ -116,7 +116,7 @@ func pickTimes(r *explain.Report, limit int) ([]explain.TimeRow, string) {
 
 // perStep is the mean length of a row's steps. The row over all ranks is a sum
 // over them, so it is divided by the steps of all ranks.
-func perStep(r *explain.Report, t *explain.TimeRow) int64 {
+func perStep(r *result.Report, t *result.TimeRow) int64 {
 	if t.Rank != allRanks {
 		return int64(ratio(t.Total, t.Steps))
 	}
@@ -136,7 +136,7 @@ func perStep(r *explain.Report, t *explain.TimeRow) int64 {
 
 var timeSegments = []string{"compute", "transfer", "wait", "copy", "idle"}
 
-func timesTable(r *explain.Report, limit int) *table {
+func timesTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
 		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
@@ -170,7 +170,7 @@ func timesTable(r *explain.Report, limit int) *table {
 
 // idleTable splits idle time by cause. Bars are shares of a rank's whole time,
 // so a longer bar is a longer wait.
-func idleTable(r *explain.Report, limit int) *table {
+func idleTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
 		id: "idle", title: "Why the GPUs idle", omitted: omitted,
@@ -178,7 +178,7 @@ func idleTable(r *explain.Report, limit int) *table {
 		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
 		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true, drop: 3}},
 	}
-	between := slices.ContainsFunc(rows, func(t explain.TimeRow) bool { return t.IdleBy.Between > 0 })
+	between := slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 })
 	if between {
 		t.legend = append(t.legend, "between")
 		t.lead += " between: no step was due, as far as the trace tells."

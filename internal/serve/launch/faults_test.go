@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -34,9 +35,9 @@ func TestWhoIsLate(t *testing.T) {
 		rank, cause string
 	}{
 		{"healthy", "", "", ""},
-		{"more work", "rank=5,extra_kernels=2,extra_time=1ms", "TP01-DP01", explain.CauseWork},
-		{"slower device", "rank=2,kernel_sleep=400us", "TP02-DP00", explain.CauseDevice},
-		{"stalled host", "rank=6,host_stall=25ms", "TP02-DP01", explain.CauseHost},
+		{"more work", "rank=5,extra_kernels=2,extra_time=1ms", "TP01-DP01", result.CauseWork},
+		{"slower device", "rank=2,kernel_sleep=400us", "TP02-DP00", result.CauseDevice},
+		{"stalled host", "rank=6,host_stall=25ms", "TP02-DP01", result.CauseHost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "profile")
@@ -52,7 +53,7 @@ func TestWhoIsLate(t *testing.T) {
 			}
 			found := false
 			for _, f := range r.Findings {
-				if f.Kind != explain.Straggler {
+				if f.Kind != result.Straggler {
 					continue
 				}
 				who := f.Names[0]
@@ -60,7 +61,7 @@ func TestWhoIsLate(t *testing.T) {
 				switch {
 				case len(f.Ranks) == 1 && who == tt.rank && f.Cause == tt.cause && f.FirstStep == faultAt && !f.Passing:
 					found = true
-				case f.Cause == explain.CauseWork || f.Cause == explain.CauseDevice:
+				case f.Cause == result.CauseWork || f.Cause == result.CauseDevice:
 					// Who waits for a late rank has a core the less often.
 					if tt.fault == "" || !f.Passing && who != tt.rank {
 						t.Errorf("also: %s", f.Title)

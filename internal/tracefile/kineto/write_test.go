@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/cut"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
@@ -141,7 +142,7 @@ func TestReadAgain(t *testing.T) {
 }
 
 // explained is the analysis without what names the files.
-func explained(t *testing.T, traces []*trace.Trace) *explain.Report {
+func explained(t *testing.T, traces []*trace.Trace) *result.Report {
 	t.Helper()
 	for _, tr := range traces {
 		tr.Source.Path, tr.Source.Bytes, tr.Source.Events, tr.Notes = "", 0, 0, nil

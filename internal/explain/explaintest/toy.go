@@ -1,0 +1,88 @@
+// Package explaintest makes small traces by hand, for tests of those who explain them.
+package explaintest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// toy builds small traces by hand. Times are ns; thread 0 launches, streams
+// are 1 and up.
+type Toy struct {
+	T    *trace.Trace
+	corr int64
+}
+
+const AllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+
+func New() *Toy {
+	t := &trace.Trace{Tracks: []trace.Track{{PID: "1", TID: "1", Device: -1, Stream: -1}}}
+	t.Source = trace.Source{Rank: trace.NoRank, World: trace.World{Rank: -1}, Complete: true}
+	return &Toy{T: t}
+}
+
+func (y *Toy) Span(cat trace.Category, track int, name string, start, end int64) *trace.Span {
+	for len(y.T.Tracks) <= track {
+		y.T.Tracks = append(y.T.Tracks, trace.Track{GPU: true, Device: 0, Stream: int64(len(y.T.Tracks))})
+	}
+	y.T.Spans = append(y.T.Spans, trace.Span{
+		Cat: cat, Track: trace.TrackID(track), Name: y.T.Strings.Intern([]byte(name)), Start: start, Dur: end - start, Detail: -1,
+	})
+	return &y.T.Spans[len(y.T.Spans)-1]
+}
+
+func (y *Toy) Step(start, end int64) *Toy {
+	y.Span(trace.UserAnnotation, 0, "step[DECODE bs=1]", start, end)
+	return y
+}
+
+// launch records a call, and gives its correlation.
+func (y *Toy) Launch(name string, start, end int64) int64 {
+	y.corr++
+	y.Span(trace.Runtime, 0, name, start, end).Corr = y.corr
+	return y.corr
+}
+
+// op records GPU work on a stream; corr 0: its launch was not recorded.
+func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start, end int64, grid int32) *Toy {
+	s := y.Span(cat, stream, name, start, end)
+	s.Corr = corr
+	s.Detail = int32(len(y.T.Ops))
+	y.T.Ops = append(y.T.Ops, trace.Op{Comm: -1, Grid: [3]int32{grid, 1, 1}})
+	return y
+}
+
+// run is a kernel with its launch: the call begins at asked and takes 10 ns.
+func (y *Toy) Run(name string, asked, start, end int64, grid int32) *Toy {
+	return y.Op(trace.Kernel, name, y.Launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
+}
+
+// forward is a step with one kernel, that runs from start to end, of some requests.
+func (y *Toy) Forward(kind string, start, end int64, batch, tokens int, rids string) *Toy {
+	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
+	if kind == "DECODE" {
+		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
+	}
+	s := y.Span(trace.UserAnnotation, 0, name, start, start+20)
+	s.Detail = int32(y.T.Strings.Intern([]byte(rids)))
+	return y.Run("gemm", start, start+10, end, 1)
+}
+
+// move is a copy of keys and values.
+func (y *Toy) Move(name string, start, end, bytes int64, rids string, room int64) *Toy {
+	y.Op(trace.Memcpy, name, 0, 9, start, end, 0)
+	y.T.Moves = append(y.T.Moves, trace.Move{Requests: y.T.Strings.Intern([]byte(rids)), Room: room})
+	o := &y.T.Ops[len(y.T.Ops)-1]
+	o.Bytes, o.Move = bytes, int32(len(y.T.Moves))
+	return y
+}
+
+func (y *Toy) Done() *trace.Trace {
+	slices.SortStableFunc(y.T.Spans, func(a, b trace.Span) int {
+		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
+	})
+	return y.T
+}

@@ -1,0 +1,470 @@
+// Package judge says who is late, why and since when, and what else is worth telling of
+// a capture: its findings.
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Who is late at a collective, and why.
+//
+// All ranks leave a collective together, so what a rank does between leaving
+// one and arriving at the next (its approach) can be compared with the
+// approach of a rank that arrived in good time, without comparing clocks:
+//
+//	approach = own work + idle before ops that the host launched late
+//	                    + idle before ops that were launched in time
+//
+// The three are summed per kernel (name and grid). What the late rank has more
+// of is split by that:
+//
+//	work           ops the other rank does not have, or has with smaller grids
+//	device         the same ops taking longer, or starting late though launched
+//	host           idle before ops that were launched late, and idle of a software
+//	               device that no core of its host ran
+//	communication  leaving the previous collective later than the other rank
+//
+// A host that is late may be so because it has more to launch, which is work
+// again. While the late rank keeps the others waiting, their hosts run ahead,
+// so their idle time says nothing of their hosts' speed: the time that the
+// hosts themselves took from launch to launch does (hosttime.go), and the idle
+// time is divided between work and host by it.
+//
+// What the lateness costs is what the other ranks waited, on average.
+
+// causes in the order of the arrays below.
+const (
+	byWork = iota
+	byDevice
+	byHost
+	byComm
+	numCauses
+)
+
+var causeNames = [numCauses]string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication}
+
+// tie is the arrival difference below which nobody is blamed, ns: what the
+// ends of one collective differ over ranks.
+const tie = 2000
+
+// noExtraWork is the share of a peer's compute below which a rank does no more
+// work than it in a step.
+const noExtraWork = 0.005
+
+// lateness is what one rank cost the others in one step.
+type lateness struct {
+	cost    int64            // ns the other ranks waited for it, on average
+	excess  [numCauses]int64 // ns by which it was behind, by cause; may be negative
+	last    int              // collectives in which it was the last
+	of      int              // collectives of the step it took part in
+	extra   map[int32]extra  // per kernel key: what it had more of
+	idle    int64            // excess of idle that the host caused, not yet divided
+	refs    map[int32]int    // ranks it was compared with
+	starved int64            // excess of time without a core, part of excess[byHost]
+	// host is, per kernel key, how much longer its host needed for launches
+	// that both ranks have.
+	host map[int32]int64
+}
+
+type extra struct {
+	count int64
+	ns    int64 // work
+	slow  int64 // device: the same ops, longer
+	late  int64 // device: starting late though launched
+}
+
+// split divides the cost over the causes in proportion to the positive
+// excesses.
+func (l *lateness) split() (c [numCauses]int64) {
+	var sum int64
+	for _, x := range l.excess {
+		sum += max(x, 0)
+	}
+	if sum == 0 {
+		return c
+	}
+	// What explains less than half of the cost does not explain the rest:
+	// lateness can be carried over from steps before.
+	sum = max(sum, l.cost/2)
+	for i, x := range l.excess {
+		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
+	}
+	return c
+}
+
+// approach is what a rank did from leaving one collective to arriving at the
+// next, by kernel key.
+type approach struct {
+	keys  []approachKey
+	total int64
+}
+
+type approachKey struct {
+	key, name         int32
+	count             int64
+	busy, host, queue int64 // ns
+	starved           int64 // no core ran the device
+}
+
+// walk sums up the ops of a rank that start after op from (a collective) and up to
+// op to (the next). from < 0: since the beginning of to's step.
+func (a *approach) walk(r *match.Rank, from, to int32) {
+	a.keys, a.total = a.keys[:0], 0
+	start := int32(0)
+	cursor := int64(0)
+	if from >= 0 {
+		cursor = r.Ops[from].End
+		// Ops on other streams may have begun during the collective.
+		start = from + 1
+	}
+	for i := start; i <= to; i++ {
+		o := &r.Ops[i]
+		if i != to && o.Comm() {
+			cursor = max(cursor, o.End)
+			continue
+		}
+		if from < 0 && i == start {
+			cursor = o.Start
+		}
+		k := a.at(o)
+		if o.Start > cursor {
+			idle := o.Start - cursor
+			var host int64
+			if o.Call >= 0 {
+				host = min(idle, max(0, r.Calls[o.Call].End-cursor))
+			}
+			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
+			k.host += host
+			k.starved += starved
+			k.queue += idle - host - starved
+		}
+		if i == to {
+			break
+		}
+		k.count++
+		k.busy += max(0, o.End-max(o.Start, cursor))
+		cursor = max(cursor, o.End)
+	}
+	for i := range a.keys {
+		a.total += a.keys[i].busy + a.keys[i].host + a.keys[i].queue + a.keys[i].starved
+	}
+}
+
+func (a *approach) at(o *prep.Op) *approachKey {
+	key := o.Key
+	for i := range a.keys {
+		if a.keys[i].key == key {
+			return &a.keys[i]
+		}
+	}
+	a.keys = append(a.keys, approachKey{key: key, name: o.Name})
+	return &a.keys[len(a.keys)-1]
+}
+
+// against adds to l what a (the late rank) has more of than b.
+func (a *approach) against(b *approach, l *lateness) {
+	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	var left, right []approachKey // what remains on either side after equal keys
+	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
+		switch {
+		case j == len(b.keys) || i < len(a.keys) && a.keys[i].key < b.keys[j].key:
+			left = append(left, a.keys[i])
+			i++
+		case i == len(a.keys) || b.keys[j].key < a.keys[i].key:
+			right = append(right, b.keys[j])
+			j++
+		default:
+			x, y := a.keys[i], b.keys[j]
+			n := min(x.count, y.count)
+			if n == x.count && n == y.count {
+				l.same(x, y, false)
+			} else {
+				px, rx := x.part(n)
+				py, ry := y.part(n)
+				l.same(px, py, false)
+				if rx.count > 0 {
+					left = append(left, rx)
+				}
+				if ry.count > 0 {
+					right = append(right, ry)
+				}
+			}
+			i++
+			j++
+		}
+	}
+	// The same kernel with another grid is the same op on more or less input.
+	for _, x := range left {
+		for j := range right {
+			y := &right[j]
+			n := min(x.count, y.count)
+			if y.name != x.name || n == 0 {
+				continue
+			}
+			px, rx := x.part(n)
+			py, ry := y.part(n)
+			l.same(px, py, true)
+			x, *y = rx, ry
+		}
+		l.more(x, 1)
+	}
+	for _, y := range right {
+		l.more(y, -1)
+	}
+}
+
+// part divides a key's sums: n of its ops, and the rest.
+func (k approachKey) part(n int64) (p, rest approachKey) {
+	if k.count == 0 || n >= k.count {
+		return k, approachKey{key: k.key, name: k.name}
+	}
+	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
+	p = approachKey{key: k.key, name: k.name, count: n, busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved)}
+	rest = approachKey{
+		key: k.key, name: k.name, count: k.count - n,
+		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved,
+	}
+	return p, rest
+}
+
+// same compares equally many ops of one kernel.
+func (l *lateness) same(x, y approachKey, otherGrid bool) {
+	l.idle += x.host - y.host
+	l.starve(x.starved - y.starved)
+	l.excess[byDevice] += x.queue - y.queue
+	e := l.extra[x.key]
+	e.late += x.queue - y.queue
+	if otherGrid {
+		l.excess[byWork] += x.busy - y.busy
+		e.ns += x.busy - y.busy
+	} else {
+		l.excess[byDevice] += x.busy - y.busy
+		e.slow += x.busy - y.busy
+	}
+	l.extra[x.key] = e
+}
+
+func (l *lateness) starve(ns int64) {
+	l.starved += ns
+	l.excess[byHost] += ns
+}
+
+// more takes ops that only one side has; sign is -1 if it is the other side.
+func (l *lateness) more(x approachKey, sign int64) {
+	l.idle += sign * x.host
+	l.starve(sign * x.starved)
+	if x.count == 0 {
+		l.excess[byDevice] += sign * x.queue
+		return
+	}
+	ns := x.busy + x.queue
+	l.excess[byWork] += sign * ns
+	e := l.extra[x.key]
+	e.count += sign * x.count
+	e.ns += sign * ns
+	l.extra[x.key] = e
+}
+
+// judged is what the ranks of a domain cost each other.
+type Domain struct {
+	*match.Domain
+	late [][]lateness  // [rank][step]
+	work [][]*approach // own work, [rank][step]; nil: the rank has none in it
+	more [][]float64   // [rank][step]: own work above a typical peer's, as a share of it
+}
+
+// blame finds the late ranks of every collective and adds up what they cost, domain by
+// domain.
+func Blame(a *match.Aligned) (out []*Domain) {
+	for _, d := range a.Domains {
+		j := &Domain{Domain: d}
+		for _, r := range d.Ranks {
+			j.late = append(j.late, make([]lateness, a.Steps))
+			j.work = append(j.work, workBySteps(r, a.Steps))
+		}
+		j.blameRanks()
+		for i := range d.Ranks {
+			more := make([]float64, a.Steps)
+			for n := range a.Steps {
+				own := j.extraWork(i, n)
+				more[n] = own.share
+				l := &j.late[i][n]
+				j.divideIdle(int32(i), n, l)
+				// Where streams overlap, an op may fall between other collectives
+				// than on its peer. Over the whole step such ops cancel out: if no
+				// work is left then, there was none.
+				if own.share < noExtraWork {
+					l.excess[byWork] = 0
+				}
+				l.settle(&own, a.Names)
+			}
+			j.more = append(j.more, more)
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// blameRanks goes through the collectives. Those that began with the window prove
+// nothing.
+func (d *Domain) blameRanks() {
+	prev := make([]int32, len(d.Ranks)) // each rank's last match before this one
+	for i := range prev {
+		prev[i] = -1
+	}
+	var mine, theirs approach
+	order := make([]int, 0, len(d.Ranks))
+	for mi := range d.Matches {
+		m := &d.Matches[mi]
+		for _, p := range m.At {
+			d.late[p.Rank][m.Step].of++
+		}
+		if !m.First && m.Possible() {
+			order = order[:0]
+			for i := range m.At {
+				order = append(order, i)
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.At[a].Start, m.At[b].Start) })
+			mid := order[(len(order)-1)/2]
+			behind := m.Last - m.At[mid].Start
+			if behind >= tie {
+				// Ranks that arrive with the last one share the blame.
+				for _, i := range order {
+					p := &m.At[i]
+					if m.Last-p.Start > behind/4 {
+						continue
+					}
+					l := &d.late[p.Rank][m.Step]
+					l.last++
+					from := d.common(m.At[mid].Rank, p.Rank, prev)
+					// Who waited in between, in collectives of its own, is as
+					// late as those it waited for, and not to blame for that.
+					waited := d.waited(p.Rank, from, mi) - d.waited(m.At[mid].Rank, from, mi)
+					own := p.Start - m.At[mid].Start
+					l.cost += int64(float64(d.meanWait(m, behind/4)) * float64(own-min(max(waited, 0), own)) / float64(own))
+					d.compare(from, p, &m.At[mid], &mine, &theirs, l)
+				}
+			}
+		}
+		for _, p := range m.At {
+			prev[p.Rank] = int32(mi)
+		}
+	}
+}
+
+// dependent are the classes of kernels whose time depends on the data and not
+// only on the grid: grouped matrix products run persistent grids, attention
+// takes as long as the contexts are.
+func dependent(c kernel.Class) bool {
+	switch c {
+	case kernel.MoEGEMM, kernel.MoERouting, kernel.Attention, kernel.LinearAttention:
+		return true
+	}
+	return false
+}
+
+// otherSlow is how much longer the kernels whose time does not depend on data
+// may take, as a share of their time, on a device that is not slow.
+const otherSlow = 0.02
+
+// settle corrects what the approaches say of slow kernels by the whole step.
+// An op that overlaps a collective counts there with what is left of it after
+// that: only whole kernels tell whether they are slower. And if only kernels
+// are slower whose time depends on data, they have more to do.
+func (l *lateness) settle(own *ownExcess, n *prep.Names) {
+	var near, whole, data, others, otherTime int64
+	for _, e := range l.extra {
+		near += e.slow
+	}
+	for key, ns := range own.slow {
+		whole += ns
+		if dependent(n.Class[n.Keys[key].Name]) {
+			data += ns
+		} else {
+			others += ns
+		}
+	}
+	for key, ns := range own.peer {
+		if !dependent(n.Class[n.Keys[key].Name]) {
+			otherTime += ns
+		}
+	}
+	if over := near - max(whole, 0); over > 0 && near > 0 {
+		l.excess[byDevice] -= over
+		near -= over
+	}
+	if data <= 0 || near <= 0 || otherTime == 0 || float64(max(others, 0)) > otherSlow*float64(otherTime) {
+		return
+	}
+	moved := min(near, data)
+	l.excess[byDevice] -= moved
+	l.excess[byWork] += moved
+	for key, e := range l.extra {
+		if dependent(n.Class[n.Keys[key].Name]) && e.slow > 0 {
+			e.ns, e.slow = e.ns+e.slow, 0
+			l.extra[key] = e
+		}
+	}
+}
+
+// meanWait is what the other ranks of the domain waited in a collective, on
+// average: those that were not late, while those that were, and those that
+// have no part in it, count as not waiting.
+func (d *Domain) meanWait(m *match.Match, near int64) int64 {
+	var sum int64
+	for _, p := range m.At {
+		if w := m.Last - p.Start; w > near {
+			sum += w
+		}
+	}
+	return sum / int64(max(len(d.Ranks)-1, 1))
+}
+
+// common is the last collective before that two ranks shared, -1 if none.
+func (d *Domain) common(a, b int32, prev []int32) int32 {
+	from := min(prev[a], prev[b])
+	for from >= 0 && (d.Matches[from].OpOf(a) < 0 || d.Matches[from].OpOf(b) < 0) {
+		from--
+	}
+	return from
+}
+
+// waited is how long a rank waited in the collectives between two, ns.
+func (d *Domain) waited(rank, from int32, to int) (sum int64) {
+	for i := int(from) + 1; from >= 0 && i < to; i++ {
+		m := &d.Matches[i]
+		for _, p := range m.At {
+			if p.Rank == rank && m.Possible() {
+				sum += p.Wait
+			}
+		}
+	}
+	return sum
+}
+
+// compare adds the difference between a late rank's approach and that of one
+// in good time. Both begin at the last collective that they shared.
+func (d *Domain) compare(from int32, p, q *match.Part, mine, theirs *approach, l *lateness) {
+	fp, fq := int32(-1), int32(-1)
+	if from >= 0 {
+		fp, fq = d.Matches[from].OpOf(p.Rank), d.Matches[from].OpOf(q.Rank)
+	}
+	a, b := d.Ranks[p.Rank], d.Ranks[q.Rank]
+	mine.walk(a, fp, p.Op)
+	theirs.walk(b, fq, q.Op)
+	if l.extra == nil {
+		l.extra, l.refs = map[int32]extra{}, map[int32]int{}
+	}
+	l.refs[q.Rank]++
+	mine.against(theirs, l)
+	if from >= 0 {
+		l.excess[byComm] += a.Wall(a.Ops[fp].End) - b.Wall(b.Ops[fq].End)
+	}
+}

@@ -1,0 +1,46 @@
+package judge
+
+// span of steps [first, last] in which something holds.
+type stretch struct{ first, last int }
+
+// stretches finds where a yes/no series is mostly yes: all maximal segments of
+// +1 for yes and −1 for no (Ruzzo and Tompa, 1999), so that a stretch starts
+// and ends with a yes and survives isolated gaps, and an isolated yes before
+// it does not move its beginning. Segments with fewer than least more yes than
+// no are left out.
+func stretches(yes []bool, least int) []stretch {
+	type segment struct {
+		stretch
+		left, right int // sums before the first and after the last step
+	}
+	var list []segment
+	sum := 0
+	for i, y := range yes {
+		if !y {
+			sum--
+			continue
+		}
+		s := segment{stretch{i, i}, sum, sum + 1}
+		sum++
+		for {
+			j := len(list) - 1
+			for j >= 0 && list[j].left >= s.left {
+				j--
+			}
+			if j < 0 || list[j].right >= s.right {
+				list = append(list, s)
+				break
+			}
+			// Join with segment j and all between, then look again.
+			s = segment{stretch{list[j].first, s.last}, list[j].left, s.right}
+			list = list[:j]
+		}
+	}
+	var out []stretch
+	for _, s := range list {
+		if s.right-s.left >= least {
+			out = append(out, s.stretch)
+		}
+	}
+	return out
+}

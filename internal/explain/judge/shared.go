@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// What more than half of the ranks are blamed for is nobody's fault.
+
+// shareCores makes one finding of those that blame ranks for having no core: the
+// machine is small.
+func shareCores(d *Domain, all []result.Finding) []result.Finding {
+	one, rest, who := d.share(all, func(f result.Finding) bool { return f.Starved })
+	if one == nil {
+		return all
+	}
+	one.Kind, one.Cause, one.Severity = result.Straggler, result.CauseHost, "medium"
+	one.ID = fmt.Sprintf("cores-%s-%d", d.Ranks[0].Label, one.FirstStep)
+	one.Title = fmt.Sprintf("%s wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
+		who, metric.Duration(one.CostNSPerStep))
+	return append(rest, *one)
+}
+
+// shareLinks makes one finding of those that blame ranks of the same steps for leaving
+// collectives late. Who came last has the data of all others already and leaves while
+// its own is on the way to them; so they come last to the next collective, and so on in
+// turns. That is the latency of the links. A rank that is late for a few of these steps
+// takes no blame from one that is late in all.
+func shareLinks(d *Domain, all []result.Finding) []result.Finding {
+	var longest *result.Finding
+	for i := range all {
+		if f := &all[i]; f.Cause == result.CauseCommunication && (longest == nil || f.LastStep-f.FirstStep > longest.LastStep-longest.FirstStep) {
+			longest = f
+		}
+	}
+	if longest == nil {
+		return all
+	}
+	first, last := longest.FirstStep, longest.LastStep
+	both := func(f *result.Finding) int { return max(0, min(f.LastStep, last)-max(f.FirstStep, first)+1) }
+	steps := map[int]int{} // of each rank, among those
+	for i := range all {
+		if f := &all[i]; f.Cause == result.CauseCommunication {
+			steps[f.Ranks[0]] += both(f)
+		}
+	}
+	one, rest, who := d.share(all, func(f result.Finding) bool {
+		return f.Cause == result.CauseCommunication && 2*both(&f) > f.LastStep-f.FirstStep+1 && 2*steps[f.Ranks[0]] > last-first+1
+	})
+	if one == nil {
+		return all
+	}
+	one.Kind, one.Cause, one.Severity = result.CommBound, result.CauseCommunication, "medium"
+	one.ID = fmt.Sprintf("comm_latency-%s-%d", d.Ranks[0].Label, one.FirstStep)
+	one.Title = fmt.Sprintf("%s leave collectives late in turns: the latency of the links between them, no rank is to blame; it costs the others %s a step each time",
+		who, metric.Duration(one.CostNSPerStep))
+	return append(rest, *one)
+}
+
+// share joins the findings that are alike, if they blame more than half of the ranks,
+// and names those; nil: they do not.
+func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, who string) {
+	one = &result.Finding{Passing: true}
+	var costs []int64
+	for _, f := range all {
+		if !alike(f) {
+			rest = append(rest, f)
+			continue
+		}
+		if len(costs) == 0 {
+			one.FirstStep, one.LastStep = f.FirstStep, f.LastStep
+		}
+		one.FirstStep, one.LastStep = min(one.FirstStep, f.FirstStep), max(one.LastStep, f.LastStep)
+		one.Passing = one.Passing && f.Passing
+		if !slices.Contains(one.Ranks, f.Ranks[0]) {
+			one.Ranks = append(one.Ranks, f.Ranks[0])
+		}
+		costs = append(costs, f.CostNSPerStep)
+		one.Evidence = append(one.Evidence, result.Evidence{Text: f.Title, Value: float64(f.CostNSPerStep), Unit: "ns", Step: f.FirstStep})
+	}
+	if 2*len(one.Ranks) <= len(d.Ranks) || len(one.Ranks) < 2 {
+		return nil, nil, ""
+	}
+	slices.Sort(one.Ranks)
+	one.CostNSPerStep = int64(metric.MedianInPlace(costs))
+	var names []string
+	for _, r := range d.Ranks {
+		if slices.Contains(one.Ranks, r.Index) {
+			names = append(names, r.Label)
+		}
+	}
+	if len(names) > 4 {
+		return one, rest, fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
+	}
+	return one, rest, strings.Join(names, ", ")
+}

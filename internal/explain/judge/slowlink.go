@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// slowTransfers finds collectives that become slower for all ranks alike from
+// some step on: the time that is not waiting, summed per step, rises and stays
+// up. The ranks are all there, so it is the link and not a rank. Only steps of
+// like size are compared.
+func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Finding {
+	// Transfers of like collectives vary far less than the lateness of ranks
+	// does, so less of a step is enough.
+	const rise, slowShare = 1.25, 0.02
+	moved := make([]int64, a.Steps)
+	for i := range d.Matches {
+		m := &d.Matches[i]
+		if m.First || !m.Possible() {
+			continue
+		}
+		shortest := m.At[0].End - m.At[0].Start
+		for _, p := range m.At {
+			shortest = min(shortest, p.End-p.Start)
+		}
+		moved[m.Step] += shortest
+	}
+	type size struct {
+		kind          string
+		batch, tokens int
+	}
+	var sizes []size
+	like := map[size][]int{}
+	for n := 1; n < a.Steps; n++ {
+		s := &rep.Steps[n]
+		if k := (size{s.Kind, s.Batch, s.Tokens}); moved[n] > 0 {
+			if like[k] == nil {
+				sizes = append(sizes, k)
+			}
+			like[k] = append(like[k], n)
+		}
+	}
+	var out []result.Finding
+	for _, k := range sizes {
+		steps := like[k]
+		s := changePoint(steps, moved)
+		if s < 0 {
+			continue
+		}
+		before, after := pick(moved, steps[:s]), pick(moved, steps[s:])
+		slices.Sort(before)
+		slices.Sort(after)
+		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
+		n := steps[s]
+		apart := metric.Quantile(after, 0.25) > metric.Quantile(before, 0.75)
+		if !apart || is < rise*was || is-was < max(lateFloor, slowShare*float64(a.StepPeriod(n))) {
+			continue
+		}
+		out = append(out, slowTransfer(a, d, rep, k.kind, n, steps[len(steps)-1], was, is))
+	}
+	return out
+}
+
+// slowTransfer is the finding that transfers went from was to is (ns a step)
+// at step n. Where ranks are missing, what looks like a transfer on all that
+// are there may be their waiting for one that is not.
+func slowTransfer(a *match.Aligned, d *Domain, rep *result.Report, kind string, n, last int, was, is float64) result.Finding {
+	f := result.Finding{
+		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
+		CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", result.SlowLink, kind, n),
+		Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
+			n, metric.Duration(is), kind, metric.Duration(was)),
+		Evidence: []result.Evidence{{
+			Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
+			Value: is, Peers: was, Unit: "ns", Step: -1,
+		}},
+	}
+	if partial(a, d, rep) {
+		f.Kind, f.Cause, f.ID = result.Data, "", fmt.Sprintf("data-slow-%s-%d", kind, n)
+		f.Title = fmt.Sprintf("collectives take longer on all recorded ranks since step %d: %s a %s step against %s before; ranks are missing, so one of them may be late, or the transfers slower",
+			n, metric.Duration(is), kind, metric.Duration(was))
+	}
+	for _, r := range d.Ranks {
+		f.Ranks = append(f.Ranks, r.Index)
+	}
+	return f
+}
+
+// partial tells whether ranks of a domain's groups are not in the capture.
+func partial(a *match.Aligned, d *Domain, rep *result.Report) bool {
+	if len(rep.Source.Missing) > 0 {
+		return true
+	}
+	for _, r := range d.Ranks {
+		if r.Cut > 0 {
+			return true
+		}
+	}
+	size := 0
+	for _, r := range d.Ranks {
+		for i := range r.Colls {
+			size = max(size, r.Colls[i].Size)
+		}
+	}
+	if size > 0 {
+		return size > len(d.Ranks)
+	}
+	return d.Ranks[0].Source.World.Size > len(a.Ranks)
+}
+
+// unexplained leaves out slow transfers that begin with one rank's slowness: a
+// device that others use, or that is throttled, or a slow link of one rank,
+// slows the collectives of all. They become evidence of the straggler.
+func unexplained(slow, stragglers []result.Finding) []result.Finding {
+	return slices.DeleteFunc(slow, func(f result.Finding) bool {
+		for i := range stragglers {
+			s := &stragglers[i]
+			if (s.Cause == result.CauseDevice || s.Cause == result.CauseCommunication) && s.FirstStep-1 <= f.FirstStep && f.FirstStep <= s.FirstStep+1 {
+				e := f.Evidence[0]
+				e.Text = "with it, on all ranks, " + e.Text
+				s.Evidence = append(s.Evidence, e)
+				return true
+			}
+		}
+		return false
+	})
+}

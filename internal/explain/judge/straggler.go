@@ -1,0 +1,302 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Thresholds of lateness. A rank is late in a step if what one cause costs
+// the others exceeds lateShare of the median period of steps of its kind, and
+// lateFloor. Natural differences between ranks of a healthy server stay below:
+// 1 to 3 % in captures of one host.
+const (
+	lateShare = 0.05
+	lateFloor = 20_000 // ns
+	// softDevice is the floor for the device of a rank whose device is software:
+	// of shorter times without a core its trace does not know.
+	softDevice = 150_000 // ns
+	// softShare of a step is as much: what kernels of a core take longer while
+	// others use its caches and its memory.
+	softShare = 4
+	// workShare of a rank's own compute is more work than its peers have even
+	// if nobody waits for it, because another rank is later still.
+	workShare = 0.05
+	// passingShare is the least cost of a lateness that passes, as a share of
+	// the period: a few steps late by less are jitter.
+	passingShare = 0.10
+	// levelShare of its median cost is the least that a lateness costs in the
+	// step in which it is said to begin.
+	levelShare = 0.25
+	// leastSteps is how many more late steps than others a stretch must have.
+	leastSteps = 2
+	// leastRecurring is how many single late steps make a pattern.
+	leastRecurring = 3
+	// stayingSteps is how many a lateness that stays to the end must have.
+	stayingSteps = 3
+)
+
+// stragglers turns the lateness of a domain into findings.
+func stragglers(a *match.Aligned, d *Domain) []result.Finding {
+	var out []result.Finding
+	for i := range d.Ranks {
+		out = append(out, rankFindings(a, d, i)...)
+	}
+	return shareLinks(d, shareCores(d, out))
+}
+
+// lateRun is the steps over which one cause keeps a rank late.
+type lateRun struct {
+	steps     []int
+	cause     int
+	kind      string // all of one kind, with steps of other kinds between them; "" else
+	stays     bool   // to the end of the capture
+	recurring bool   // now and then, with steps in time between them
+}
+
+func rankFindings(a *match.Aligned, d *Domain, i int) []result.Finding {
+	late := d.late[i][:d.Whole(a.Steps)]
+	split := make([][numCauses]int64, len(late))
+	for n := range late {
+		split[n] = late[n].split()
+	}
+	var all []lateRun
+	for c := range numCauses {
+		yes := make([]bool, len(late))
+		for n := range late {
+			limit := lateLimit(a, n)
+			if c == byDevice && d.Ranks[i].NoCore != nil {
+				limit = max(limit, softDevice, a.StepPeriod(n)/softShare)
+			}
+			yes[n] = split[n][c] > limit || c == byWork && d.more[i][n] > workShare
+		}
+		// Hosts and devices start the first step unevenly, as the profilers
+		// start: alone it proves nothing.
+		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
+			yes[0] = false
+		}
+		all = append(all, runs(a, yes, split, c)...)
+	}
+	// What causes without a finding of their own cost in a step is part of the
+	// lateness that was found: it goes to the step's findings in proportion.
+	costs := make([][]int64, len(all))
+	for n := range late {
+		var own, sum int64
+		for k := range all {
+			if slices.Contains(all[k].steps, n) {
+				own += split[n][all[k].cause]
+			}
+		}
+		for _, c := range split[n] {
+			sum += c
+		}
+		for k := range all {
+			if !slices.Contains(all[k].steps, n) {
+				continue
+			}
+			cost := split[n][all[k].cause]
+			if own > 0 {
+				cost = int64(float64(cost) * float64(sum) / float64(own))
+			}
+			costs[k] = append(costs[k], cost)
+		}
+	}
+	var out []result.Finding
+	for k := range all {
+		cost := metric.MedianInPlace(slices.Clone(costs[k]))
+		out = append(out, straggler(a, d, i, late, all[k], int64(cost)))
+	}
+	return out
+}
+
+// runs finds over which steps a rank is late by one cause: over stretches of
+// all steps; over stretches of the steps of one kind, where those of other
+// kinds are in time; and now and then.
+func runs(a *match.Aligned, yes []bool, split [][numCauses]int64, cause int) []lateRun {
+	var out []lateRun
+	covered := make([]bool, len(yes))
+	add := func(steps []int, kind string) {
+		sub := make([]bool, len(steps))
+		for i, n := range steps {
+			sub[i] = yes[n]
+		}
+		for _, s := range stretches(sub, leastSteps) {
+			if cause != byWork {
+				s = levelled(a, s, steps, split, cause)
+			}
+			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
+			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
+				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
+			})
+			if kind != "" && overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
+				continue
+			}
+			out = append(out, run)
+		}
+	}
+	every := make([]int, len(yes))
+	byKind := map[string][]int{}
+	for n := range every {
+		every[n] = n
+		k := a.KindOf[n].String()
+		byKind[k] = append(byKind[k], n)
+	}
+	add(every, "")
+	if len(a.Kinds) > 1 {
+		for _, k := range a.Kinds {
+			add(byKind[k], k)
+		}
+	}
+	for _, run := range out {
+		for _, n := range run.steps {
+			covered[n] = true
+		}
+	}
+	var now []int
+	for n := range yes {
+		if yes[n] && !covered[n] && worthNaming(a, split, []int{n}, cause) {
+			now = append(now, n)
+		}
+	}
+	if len(now) >= max(leastRecurring, len(yes)/10) {
+		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
+	}
+	return out
+}
+
+// levelled cuts the beginning of a stretch where the cost is far below what it
+// is later: natural lateness that comes before a real one. A step is compared
+// with those of its kind in the second half, or with all of them when there are
+// none; the beginning ends where such low steps no longer prevail.
+func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
+	steps = steps[s.first : s.last+1]
+	var all []int64
+	ofKind := map[trace.StepKind][]int64{}
+	for _, n := range steps[len(steps)/2:] {
+		all = append(all, split[n][cause])
+		ofKind[a.KindOf[n]] = append(ofKind[a.KindOf[n]], split[n][cause])
+	}
+	best, sum, cut := 0, 0, 0
+	for i, n := range steps[:len(steps)-1] {
+		later := ofKind[a.KindOf[n]]
+		if later == nil {
+			later = all
+		}
+		if float64(split[n][cause]) < levelShare*metric.Median(later) {
+			sum++
+		} else {
+			sum--
+		}
+		if sum > best {
+			best, cut = sum, i+1
+		}
+	}
+	s.first += cut
+	return s
+}
+
+// staying tells a lateness that lasts to the end of the capture, give or take
+// a little, from one that passes.
+func staying(s stretch, steps int) bool {
+	length := s.last - s.first + 1
+	return length >= stayingSteps && steps-1-s.last <= length/8
+}
+
+// worthNaming tells a passing lateness from jitter.
+func worthNaming(a *match.Aligned, split [][numCauses]int64, steps []int, cause int) bool {
+	var share []float64
+	for _, n := range steps {
+		share = append(share, float64(split[n][cause])/float64(max(a.StepPeriod(n), 1)))
+	}
+	return metric.Median(share) > passingShare
+}
+
+// lateLimit is the cost above which a rank is late in a step, ns.
+func lateLimit(a *match.Aligned, n int) int64 {
+	return max(lateFloor, int64(lateShare*float64(a.StepPeriod(n))))
+}
+
+func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun, cost int64) result.Finding {
+	r := d.Ranks[i]
+	cause, name := run.cause, causeNames[run.cause]
+	first, last := run.steps[0], run.steps[len(run.steps)-1]
+	f := result.Finding{
+		Kind: result.Straggler, Cause: name, Ranks: []int{r.Index}, FirstStep: first, LastStep: last,
+		Passing: !run.stays, CostNSPerStep: cost,
+		ID: fmt.Sprintf("straggler-%s-%s-%d", r.Label, name, first),
+	}
+	middle := run.steps[len(run.steps)/2]
+	share := float64(cost) / float64(max(a.StepPeriod(middle), 1))
+	waited := cost > lateLimit(a, middle)
+	switch {
+	case !waited:
+		f.Severity = "low"
+	case share >= 0.10 && run.stays:
+		f.Severity = "high"
+	case share >= lateShare:
+		f.Severity = "medium"
+	default:
+		f.Severity = "low"
+	}
+	when := fmt.Sprintf("since step %d", first)
+	switch {
+	case run.recurring:
+		when = fmt.Sprintf("now and then, in %d of %d steps (%s)", len(run.steps), len(late), listed(run.steps))
+	case !run.stays:
+		when = fmt.Sprintf("in steps %d-%d, passing", first, last)
+	}
+	if run.kind != "" {
+		when = fmt.Sprintf("in %s steps, %s", run.kind, when)
+	}
+	why := map[int]string{
+		byWork:   "it runs more or larger kernels than its peers",
+		byDevice: "the same kernels run longer or start late on its device",
+		byHost:   "its host launches the same kernels late",
+		byComm:   "its transfers take longer",
+	}[cause]
+	if cause == byHost && coresShort(late, run.steps) {
+		f.Starved = true
+		why = "its host has no core free to run its device"
+	}
+	part := metric.Percent(share) + " of its length"
+	if share >= 1 {
+		part = fmt.Sprintf("%.1f times its usual length", share)
+	}
+	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
+	if !waited {
+		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
+	}
+	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.Label, when, why, costText)
+	f.Evidence = evidence(a, d, i, late, run.steps, cause)
+	return f
+}
+
+// coresShort tells a host that does not run its software device from one that
+// launches late.
+func coresShort(late []lateness, steps []int) bool {
+	var starved, all int64
+	for _, n := range steps {
+		starved += late[n].starved
+		all += late[n].excess[byHost]
+	}
+	return 2*starved > all
+}
+
+// listed names a few steps.
+func listed(steps []int) string {
+	text := ""
+	for i, n := range steps {
+		if i == 5 {
+			return text + ", …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}

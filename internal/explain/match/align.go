@@ -1,0 +1,175 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+)
+
+// Which step of one rank is which of another. Servers open the window at the
+// same forward pass on every rank, mostly: a rank may begin or end a few steps
+// later. All ranks leave a collective together, so in the right numbering the
+// ends of the same collectives differ by the same amount everywhere (the
+// clocks' difference), whatever that amount is; steps are never so regular
+// that a wrong numbering does as well. And if the clocks agree, in the right
+// numbering nobody ends before all have begun.
+
+const (
+	maxMoved    = 64   // steps by which windows may open apart
+	movedPairs  = 8    // collectives below which nothing is moved
+	steadyEnds  = 2000 // ns: ends that differ this steadily are of the same collectives
+	movedEnds   = 20_000
+	movedSample = 512 // collectives looked at for one numbering
+)
+
+// leave is one collective on one rank.
+type leave struct {
+	key        int32 // operation and group
+	start, end int64
+}
+
+// alignSteps numbers the steps of all ranks alike: it sets rank.first.
+func (d *Domain) alignSteps() {
+	ref := d.Ranks[0]
+	for _, r := range d.Ranks[1:] {
+		if len(r.Steps) > len(ref.Steps) {
+			ref = r
+		}
+	}
+	keys := map[string]int32{}
+	theirs := ref.leaves(keys)
+	for _, r := range d.Ranks {
+		r.First = 0
+		if r != ref && len(r.Steps) > 0 {
+			r.First = ref.moved(r, theirs, r.leaves(keys))
+		}
+	}
+	least := 0
+	for _, r := range d.Ranks {
+		if len(r.Steps) > 0 {
+			least = min(least, r.First)
+		}
+	}
+	for _, r := range d.Ranks {
+		r.First -= least
+	}
+}
+
+// leaves lists, per step, the collectives by key and then in order.
+func (r *Rank) leaves(keys map[string]int32) [][]leave {
+	out := make([][]leave, len(r.Steps))
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if !o.Comm() || o.Step < 0 {
+			continue
+		}
+		c := &r.Colls[o.Coll]
+		if !kernel.Synchronising(c.Op) {
+			continue
+		}
+		name := c.Op + " " + c.Group
+		id, ok := keys[name]
+		if !ok {
+			id = int32(len(keys))
+			keys[name] = id
+		}
+		out[o.Step] = append(out[o.Step], leave{id, o.Start, o.End})
+	}
+	for _, l := range out {
+		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.key, b.key) })
+	}
+	return out
+}
+
+// moved is the place of r's first step among ref's.
+func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
+	plain := tryNumbering(theirs, mine, 0)
+	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
+		return 0
+	}
+	best, where := plain, 0
+	enough := (min(len(theirs), len(mine)) + 1) / 2
+	for at := -min(maxMoved, len(mine)-enough); at <= min(maxMoved, len(theirs)-enough); at++ {
+		if at == 0 {
+			continue
+		}
+		n := tryNumbering(theirs, mine, at)
+		if n.pairs < movedPairs || n.deviation > movedEnds && !n.possible {
+			continue
+		}
+		better := n.deviation < best.deviation
+		if where == 0 {
+			// Another numbering than the plain one must be clearly better.
+			better = 2*n.deviation+1000 < best.deviation || best.pairs < movedPairs
+		}
+		if n.possible != best.possible {
+			better = n.possible
+		}
+		if better {
+			best, where = n, at
+		}
+	}
+	if where != 0 || plain.pairs >= movedPairs && plain.deviation <= movedEnds {
+		return where
+	}
+	return ref.movedByNames(r)
+}
+
+// fit is how well one numbering of steps fits.
+type fit struct {
+	pairs     int   // collectives that it pairs
+	deviation int64 // of the differences between their ends, ns, the median
+	possible  bool  // with the clocks as they are, hardly any contradicts the times
+}
+
+// tryNumbering takes mine[i] for theirs[i+at].
+func tryNumbering(theirs, mine [][]leave, at int) fit {
+	var diff []int64
+	broken := 0
+	for i := max(0, -at); i < min(len(mine), len(theirs)-at); i++ {
+		a, b := theirs[i+at], mine[i]
+		if len(a) != len(b) || len(diff) > movedSample {
+			continue
+		}
+		for k := range a {
+			if a[k].key != b[k].key {
+				continue
+			}
+			diff = append(diff, a[k].end-b[k].end)
+			if a[k].end < b[k].start || b[k].end < a[k].start {
+				broken++
+			}
+		}
+	}
+	if len(diff) == 0 {
+		return fit{}
+	}
+	slices.Sort(diff)
+	mid := diff[len(diff)/2]
+	for i := range diff {
+		diff[i] = Abs(diff[i] - mid)
+	}
+	slices.Sort(diff)
+	return fit{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
+}
+
+// movedByNames is for ranks that share no collectives: the place where the
+// steps have the same names and begin at about the same time.
+func (ref *Rank) movedByNames(r *Rank) int {
+	best, bestGap := 0, int64(-1)
+	for at := 0; at <= len(ref.Steps)-len(r.Steps); at++ {
+		gaps := make([]int64, 0, len(r.Steps))
+		same := true
+		for i := range r.Steps {
+			a, b := &r.Steps[i], &ref.Steps[i+at]
+			same = same && a.Info == b.Info
+			gaps = append(gaps, Abs(a.Start-b.Start))
+		}
+		slices.Sort(gaps)
+		if mid := gaps[len(gaps)/2]; same && (bestGap < 0 || mid < bestGap) {
+			best, bestGap = at, mid
+		}
+	}
+	return best
+}

@@ -1,0 +1,142 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// Kernels in graphs do not say which ranks they belong to. Most often all
+// ranks of a domain run them together. With data-parallel attention, or with
+// replicas in one world, the ranks of one DP coordinate run some of them among
+// themselves, and pairing those over coordinates would be wrong. Two things
+// give it away: ranks leave a collective together, so that its ends do not
+// wander against each other; and nobody ends before all have begun.
+
+// apartEnds is how much ends of one collective do not wander from step to
+// step, ns.
+const apartEnds = 5000
+
+// apartSteps is how many changes it takes to say that ends wander.
+const apartSteps = 3
+
+// divide finds the operations whose ends on two DP coordinates wander.
+func (d *Domain) divide() {
+	d.divided = map[string]bool{}
+	first := map[int]bool{} // of each DP coordinate
+	var ends []map[string]map[place]int64
+	for _, r := range d.Ranks {
+		if dp := r.Source.Rank.DP; !first[dp] {
+			first[dp] = true
+			ends = append(ends, r.endsByPlace())
+		}
+	}
+	for _, other := range ends[min(1, len(ends)):] {
+		for op, ref := range ends[0] {
+			if wander(ref, other[op]) {
+				d.divided[op] = true
+			}
+		}
+	}
+}
+
+// redivide finds, after matching, the operations that are impossible though
+// others show the clocks to be right. It reports whether there are any.
+func (d *Domain) redivide() bool {
+	type counts struct{ all, broken int }
+	by := map[string]counts{} // by operation of those without a group
+	var rest counts
+	for i := range d.Matches {
+		m := &d.Matches[i]
+		if d.Ranks[m.At[0].Rank].Source.Rank.DP == d.Ranks[m.At[len(m.At)-1].Rank].Source.Rank.DP {
+			continue
+		}
+		c := rest
+		if m.key == "" {
+			c = by[m.Op]
+		}
+		c.all++
+		if !m.Possible() {
+			c.broken++
+		}
+		if m.key == "" {
+			by[m.Op] = c
+		} else {
+			rest = c
+		}
+	}
+	right := func(c counts) bool { return c.all >= movedPairs && c.broken*50 <= c.all }
+	sure := right(rest)
+	for _, c := range by {
+		sure = sure || right(c)
+	}
+	found := false
+	for op, c := range by {
+		if sure && c.broken*50 > c.all {
+			d.divided[op], found = true, true
+		}
+	}
+	return found
+}
+
+// place is where in a capture a collective is: its step, and its number among
+// those of its operation there.
+type place struct{ step, at int }
+
+// endsByPlace gives the ends of collectives without recorded arguments, by
+// operation.
+func (r *Rank) endsByPlace() map[string]map[place]int64 {
+	out := map[string]map[place]int64{}
+	count := map[string]place{}
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if !o.Comm() || o.Step < 0 || r.Colls[o.Coll].Recorded {
+			continue
+		}
+		op := r.Colls[o.Coll].Op
+		if out[op] == nil {
+			out[op] = map[place]int64{}
+		}
+		p := count[op]
+		if n := int(o.Step) + r.First; p.step != n {
+			p = place{n, 0}
+		}
+		out[op][p] = o.End
+		p.at++
+		count[op] = p
+	}
+	return out
+}
+
+// wander tells whether the difference of two ranks' ends changes from step to
+// step, by the median over steps of any place in them.
+func wander(a, b map[place]int64) bool {
+	change := map[int][]int64{}
+	for p, end := range a {
+		q := place{p.step + 1, p.at}
+		next, ok := a[q]
+		other, okOther := b[p]
+		otherNext, okNext := b[q]
+		if ok && okOther && okNext {
+			change[p.at] = append(change[p.at], Abs((next-otherNext)-(end-other)))
+		}
+	}
+	for _, c := range change {
+		slices.Sort(c)
+		if len(c) >= apartSteps && c[len(c)/2] > apartEnds {
+			return true
+		}
+	}
+	return false
+}
+
+// collective gives the operation and the group of a communication kernel, the
+// group told apart by DP coordinate where an operation is divided.
+func (d *Domain) Collective(r *Rank, o *prep.Op) (op, group string) {
+	c := &r.Colls[o.Coll]
+	if c.Group == "" && d.divided[c.Op] {
+		return c.Op, fmt.Sprintf("of DP %d", r.Source.Rank.DP)
+	}
+	return c.Op, c.Group
+}

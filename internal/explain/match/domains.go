@@ -1,0 +1,299 @@
+// Package match brings the ranks of a window together: which of them share collectives,
+// which kernel of one belongs to which of another, which step is which, and by how much
+// their clocks differ.
+package match
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+)
+
+// aligned is the ranks of one window on one clock and one numbering of steps,
+// with the collectives that they share.
+type Aligned struct {
+	Ranks   []*Rank
+	Domains []*Domain
+	Names   *prep.Names
+	Marks   *prep.Markers // nil without layer-wise markers
+	numbering
+	Origin int64  // when the capture begins, ns since the epoch on the clock of all
+	Span   int64  // how long it is
+	Clocks string // what is known of the agreement of the ranks' clocks
+	Broken int    // collectives whose times contradict each other
+	// hostOnly: no GPU work was recorded, so steps and layers are told by host time.
+	HostOnly bool
+}
+
+// ranked is a rank among the others.
+type Rank struct {
+	*prep.Rank
+	Host  *prep.Host
+	First int         // index of steps[0] in the capture's numbering
+	Shift clock.Shift // of this rank's clock, to agree with the others
+	Match []int32     // per op: the collective it is part of, in the domain's matches; -1
+	Wait  []int64     // per op: of a collective, ns until the last rank arrived
+}
+
+// wall is a moment of the rank's clock on the clock of all.
+func (r *Rank) Wall(at int64) int64 { return at + r.Shift.At(at) }
+
+// align finds the collectives that ranks share, which step of one is which of
+// another, and by how much their clocks differ.
+func Align(ranks []*prep.Rank, hosts []*prep.Host, n *prep.Names, marks *prep.Markers) *Aligned {
+	a := &Aligned{Names: n, Marks: marks, HostOnly: true}
+	for i, r := range ranks {
+		a.Ranks = append(a.Ranks, &Rank{Rank: r, Host: hosts[i], Match: make([]int32, len(r.Ops)), Wait: make([]int64, len(r.Ops))})
+		a.HostOnly = a.HostOnly && len(r.Ops) == 0
+	}
+	var all []*Domain
+	for _, d := range domains(a.Ranks) {
+		d.pair()
+		parts := d.parts()
+		if len(parts) > 1 {
+			for _, p := range parts {
+				p.pair()
+			}
+		} else {
+			parts = []*Domain{d}
+		}
+		all = append(all, parts...)
+	}
+	a.Domains = apart(all)
+	a.Clocks, a.Broken = agree(a.Domains)
+	a.numbering = number(a.Ranks)
+	a.Origin, a.Span = extent(a.Ranks)
+	return a
+}
+
+// agree brings the clocks of hosts together if the collectives say that they
+// differ, and tells what is known of them.
+func agree(domains []*Domain) (clocks string, broken int) {
+	matched, shifted := 0, 0
+	for _, d := range domains {
+		if n := d.impossible(); n*50 > len(d.Matches) && n > 2 && d.alignClocks() {
+			shifted++
+			d.find()
+		}
+		if d.steadyShifts() {
+			shifted++
+			d.find()
+		}
+		d.reindex()
+		matched += len(d.Matches)
+		broken += d.impossible()
+	}
+	switch {
+	case matched == 0:
+		return "not compared: the ranks share no collectives", broken
+	case shifted > 0:
+		return fmt.Sprintf("differ: aligned by the ends of %d shared collectives, %d of them still impossible", matched, broken), broken
+	case broken == 0:
+		return fmt.Sprintf("agree: in all %d shared collectives nobody ends before all have begun", matched), broken
+	}
+	return fmt.Sprintf("%d of %d shared collectives contradict each other in time; they are left out", broken, matched), broken
+}
+
+// extent says when the capture begins and how long it is, on the clock of all.
+func extent(ranks []*Rank) (start, length int64) {
+	first, last := int64(1<<63-1), int64(-1<<63)
+	add := func(r *Rank, start, end int64) {
+		first, last = min(first, r.Wall(start)), max(last, r.Wall(end))
+	}
+	for _, r := range ranks {
+		for i := range r.Ops {
+			add(r, r.Ops[i].Start, r.Ops[i].End)
+		}
+		for i := range r.Steps {
+			add(r, r.Steps[i].Start, r.Steps[i].End)
+		}
+	}
+	return first, last - first
+}
+
+// domains divides ranks by what they share: a recorded process group of more
+// than one rank, or else the tensor-parallel group that their names say.
+func domains(ranks []*Rank) []*Domain {
+	parent := make([]int, len(ranks))
+	for i := range parent {
+		parent[i] = i
+	}
+	var find func(int) int
+	find = func(i int) int {
+		if parent[i] != i {
+			parent[i] = find(parent[i])
+		}
+		return parent[i]
+	}
+	owner := map[string]int{}
+	join := func(key string, i int) {
+		if j, ok := owner[key]; ok {
+			parent[find(i)] = find(j)
+		} else {
+			owner[key] = i
+		}
+	}
+	for i, r := range ranks {
+		src := &r.Source
+		at := src.Rank
+		if at.TP >= 0 {
+			join(fmt.Sprintf("tp of dp%d pp%d %s", at.DP, at.PP, src.Stage), i)
+		} else {
+			join("unnamed "+src.Stage, i)
+		}
+		for j := range r.Colls {
+			// Processes with worlds of their own all call their group
+			// "[0, 1]": the job's size tells such groups apart.
+			if c := &r.Colls[j]; c.Size > 1 && (src.World.Size >= len(ranks) || at.DP < 0) {
+				join(src.Stage+"|"+c.Ranks, i)
+			}
+		}
+	}
+	for i, r := range ranks {
+		if key := oneWorld(ranks, r); key != "" {
+			join(key, i)
+		}
+	}
+	return grouped(ranks, find)
+}
+
+// grouped makes a domain of the ranks that have the same key.
+func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
+	by := map[int]*Domain{}
+	for i, r := range ranks {
+		d := by[key(i)]
+		if d == nil {
+			d = &Domain{}
+			by[key(i)] = d
+			out = append(out, d)
+		}
+		d.Ranks = append(d.Ranks, r)
+	}
+	return out
+}
+
+// oneWorld is a key that the ranks of r's stage share if they are different
+// ranks of one world: with data-parallel attention, ranks of several DP
+// coordinates run collectives together, which replayed graphs do not record.
+// Replicas that are worlds of their own have the same ranks several times.
+func oneWorld(ranks []*Rank, r *Rank) string {
+	me := &r.Source
+	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
+		return ""
+	}
+	seen := map[int]bool{}
+	for _, o := range ranks {
+		at := &o.Source
+		if at.Stage != me.Stage {
+			continue
+		}
+		if seen[at.World.Rank] || at.World.Size != me.World.Size || !at.World.Known {
+			return ""
+		}
+		seen[at.World.Rank] = true
+	}
+	return fmt.Sprintf("world %s pp%d", me.Stage, me.Rank.PP)
+}
+
+// parts divides a domain whose ranks turn out to share no collectives.
+func (d *Domain) parts() []*Domain {
+	of := make([]int, len(d.Ranks))
+	for i := range of {
+		of[i] = i
+	}
+	for i := range d.Matches {
+		at := d.Matches[i].At
+		from := of[at[0].Rank]
+		for _, p := range at[1:] {
+			if old := of[p.Rank]; old != from {
+				for j := range of {
+					if of[j] == old {
+						of[j] = from
+					}
+				}
+			}
+		}
+	}
+	return grouped(d.Ranks, func(i int) int { return of[i] })
+}
+
+// apart divides domains whose collectives are mostly impossible, whatever the
+// clocks: the ranks of different DP coordinates then were replicas that share
+// no collectives, though they are one world.
+func apart(domains []*Domain) (out []*Domain) {
+	for _, d := range domains {
+		parts := grouped(d.Ranks, func(i int) int { return d.Ranks[i].Source.Rank.DP })
+		if len(parts) == 1 || 2*d.impossible() <= len(d.Matches) || len(d.Matches) == 0 {
+			out = append(out, d)
+			continue
+		}
+		better := 0
+		for _, p := range parts {
+			p.pair()
+			better += len(p.Matches) - p.impossible()
+		}
+		if better == 0 {
+			d.pair()
+			parts = []*Domain{d}
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// pair numbers the steps of the domain's ranks alike and finds its collectives.
+func (d *Domain) pair() {
+	d.alignSteps()
+	d.divide()
+	d.find()
+	if d.redivide() {
+		d.find()
+	}
+}
+
+// impossible counts matches that contradict the clocks.
+func (d *Domain) impossible() int {
+	n := 0
+	for i := range d.Matches {
+		if !d.Matches[i].Possible() {
+			n++
+		}
+	}
+	return n
+}
+
+// alignClocks shifts ranks whose clocks disagree by more than the shift's own
+// uncertainty.
+func (d *Domain) alignClocks() bool {
+	keys := map[string]uint64{}
+	in := make([]clock.Rank, len(d.Ranks))
+	for i, r := range d.Ranks {
+		in[i].Host, in[i].RTT = r.Source.Host, r.Source.World.RTT
+		for j := range r.Ops {
+			o := &r.Ops[j]
+			if !o.Comm() {
+				continue
+			}
+			op, group := d.Collective(r, o)
+			if !kernel.Synchronising(op) {
+				continue
+			}
+			k, ok := keys[op+group]
+			if !ok {
+				k = uint64(len(keys) + 1)
+				keys[op+group] = k
+			}
+			in[i].Events = append(in[i].Events, clock.Event{Start: o.Start, End: o.End, Key: k})
+		}
+	}
+	moved := false
+	for i, res := range clock.Align(in) {
+		if Abs(res.Offset) > 1000 && res.Significant() && res.Err == nil {
+			d.Ranks[i].Shift = res.Shift
+			moved = true
+		}
+	}
+	return moved
+}

@@ -1,0 +1,213 @@
+package match
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+)
+
+// domain is a set of ranks that share collectives, so that one can make the
+// others wait. Data-parallel replicas without common collectives are domains
+// of their own, and are compared within, never with each other.
+type Domain struct {
+	Ranks   []*Rank
+	Matches []Match // by time of the last arrival
+	// divided are the operations without recorded arguments that ranks of one
+	// DP coordinate run among themselves, see divide.
+	divided map[string]bool
+}
+
+// match is one collective with its kernel on each rank of its group.
+type Match struct {
+	Op      string
+	key     string
+	Step    int // in the capture's numbering
+	At      []Part
+	InGraph bool
+	First   bool  // the first of its group in the window: its skew is the profilers' start
+	Last    int64 // latest arrival
+}
+
+// part is one rank's kernel of a collective, on the aligned clock.
+type Part struct {
+	Rank       int32 // in domain.ranks
+	Op         int32 // in rank.ops
+	Start, End int64
+	Wait       int64 // of the kernel's time, until the last rank has arrived
+}
+
+// seqKey identifies a sequence of collectives whose order all ranks share.
+type seqKey struct {
+	step  int
+	group string
+	op    string
+}
+
+// find matches the collectives of all ranks: by step, group and operation,
+// then by order. That needs no recorded arguments, so it holds for kernels
+// replayed in graphs, too.
+func (d *Domain) find() {
+	d.Matches = nil
+	for _, r := range d.Ranks {
+		for i := range r.Match {
+			r.Match[i] = -1
+		}
+	}
+	if len(d.Ranks) < 2 {
+		return
+	}
+	seqs := make([]map[seqKey][]int32, len(d.Ranks))
+	var keys []seqKey
+	known := map[seqKey]bool{}
+	for i, r := range d.Ranks {
+		seqs[i] = map[seqKey][]int32{}
+		for j := range r.Ops {
+			o := &r.Ops[j]
+			if !o.Comm() || o.Step < 0 {
+				continue
+			}
+			op, group := d.Collective(r, o)
+			if !kernel.Synchronising(op) {
+				continue
+			}
+			k := seqKey{int(o.Step) + r.First, group, op}
+			seqs[i][k] = append(seqs[i][k], int32(j))
+			if !known[k] {
+				known[k] = true
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b seqKey) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op))
+	})
+	for _, k := range keys {
+		d.matchSequence(k, seqs)
+	}
+	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
+}
+
+// cutAt tells whether a file that ends early lacks a rank's part of a step:
+// whom the others waited for is then unknown.
+func (d *Domain) cutAt(step int) bool {
+	return step >= d.Whole(step+1)
+}
+
+// hardlyAny is how many steps of a cut file are as good as none.
+const HardlyAny = 2
+
+// whole is how many of the capture's steps no file that ends early lacks. One
+// that has hardly any is as good as missing, and does not count.
+func (d *Domain) Whole(steps int) int {
+	for _, r := range d.Ranks {
+		if r.Cut > 0 && len(r.Steps) >= HardlyAny {
+			steps = min(steps, r.First+len(r.Steps))
+		}
+	}
+	return max(steps, 0)
+}
+
+// matchSequence pairs the n-th kernels of one sequence. Only ranks that have
+// the sequence are members; when their counts differ, the beginnings are
+// paired as far as their times allow it.
+func (d *Domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
+	var members []int
+	shortest, longest := -1, 0
+	for i := range d.Ranks {
+		if n := len(seqs[i][k]); n > 0 {
+			members = append(members, i)
+			if shortest < 0 || n < shortest {
+				shortest = n
+			}
+			longest = max(longest, n)
+		}
+	}
+	if len(members) < 2 || d.cutAt(k.step) {
+		return
+	}
+	for n := range shortest {
+		m := Match{Op: k.op, key: k.group, Step: k.step}
+		for _, i := range members {
+			r := d.Ranks[i]
+			at := seqs[i][k][n]
+			o := &r.Ops[at]
+			m.At = append(m.At, Part{Rank: int32(i), Op: at, Start: r.Wall(o.Start), End: r.Wall(o.End)})
+			m.InGraph = m.InGraph || r.InGraph(o)
+		}
+		if shortest != longest && !m.Possible() {
+			return
+		}
+		for _, p := range m.At {
+			d.Ranks[p.Rank].Match[p.Op] = int32(len(d.Matches))
+		}
+		m.close()
+		d.Matches = append(d.Matches, m)
+	}
+}
+
+// possible checks what must hold for one collective: nobody ends before all
+// have begun.
+func (m *Match) Possible() bool {
+	latest, earliest := m.At[0].Start, m.At[0].End
+	for _, p := range m.At {
+		latest, earliest = max(latest, p.Start), min(earliest, p.End)
+	}
+	return earliest >= latest
+}
+
+// close computes what follows from the times: wait is the kernel's time until
+// the last rank's arrival, clamped to the kernel.
+func (m *Match) close() {
+	m.Last = m.At[0].Start
+	for _, p := range m.At {
+		m.Last = max(m.Last, p.Start)
+	}
+	for i := range m.At {
+		p := &m.At[i]
+		p.Wait = min(max(m.Last-p.Start, 0), p.End-p.Start)
+	}
+}
+
+// reindex writes the final places of matches into the ops, and marks the
+// first of every group: the profilers start at different moments, so its skew
+// proves nothing.
+func (d *Domain) reindex() {
+	seen := map[string]bool{}
+	for i := range d.Matches {
+		m := &d.Matches[i]
+		members := m.members()
+		m.First = !seen[members]
+		seen[members] = true
+		for _, p := range m.At {
+			r := d.Ranks[p.Rank]
+			r.Match[p.Op] = int32(i)
+			if m.Possible() {
+				r.Wait[p.Op] = p.Wait
+			}
+		}
+	}
+}
+
+// opOf is the op of a rank in a match, -1 if it is no member.
+func (m *Match) OpOf(rank int32) int32 {
+	for _, p := range m.At {
+		if p.Rank == rank {
+			return p.Op
+		}
+	}
+	return -1
+}
+
+// members names the ranks of a collective.
+func (m *Match) members() string {
+	var b strings.Builder
+	for _, p := range m.At {
+		fmt.Fprintf(&b, "%d,", p.Rank)
+	}
+	return b.String()
+}
+
+func Abs(x int64) int64 { return max(x, -x) }

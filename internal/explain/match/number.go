@@ -1,0 +1,98 @@
+package match
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// numbering is the steps of all ranks counted alike, and what kinds there are.
+type numbering struct {
+	Steps       int              // how many there are
+	KindOf      []trace.StepKind // of each
+	Kinds       []string         // that occur on some rank, in order
+	Likes       []Like           // of each step
+	periods     map[Like]int64   // median period of steps that are alike
+	KindPeriods map[trace.StepKind]int64
+}
+
+// like is what steps have in common whose lengths compare: the kind, and the
+// powers of two of their batch size and new tokens.
+type Like struct {
+	Kind          trace.StepKind
+	batch, tokens int
+}
+
+// heaviest orders kinds by the work that a step of them has.
+var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Denoising, trace.Decode, trace.OtherStep, trace.IdleStep}
+
+// number settles the steps' kinds and usual lengths, once ranks agree on which
+// step is which.
+func number(ranks []*Rank) (n numbering) {
+	for _, r := range ranks {
+		n.Steps = max(n.Steps, r.First+len(r.Steps))
+	}
+	n.KindOf, n.Likes = make([]trace.StepKind, n.Steps), make([]Like, n.Steps)
+	for i := range n.KindOf {
+		n.KindOf[i] = trace.IdleStep
+	}
+	each := func(visit func(r *Rank, i, n int, kind trace.StepKind)) {
+		for _, r := range ranks {
+			for i := range r.Steps {
+				visit(r, i, i+r.First, r.Steps[i].Info.Kind)
+			}
+		}
+	}
+	present := map[string]bool{}
+	each(func(_ *Rank, _, at int, k trace.StepKind) {
+		// With data-parallel attention ranks do different things in one
+		// step: it is of the kind that takes longest.
+		if slices.Index(heaviest, k) < slices.Index(heaviest, n.KindOf[at]) {
+			n.KindOf[at] = k
+		}
+		if !present[k.String()] {
+			present[k.String()] = true
+			n.Kinds = append(n.Kinds, k.String())
+		}
+	})
+	slices.Sort(n.Kinds)
+	for i, k := range n.KindOf {
+		n.Likes[i].Kind = k
+	}
+	each(func(r *Rank, i, at int, k trace.StepKind) {
+		if st := &r.Steps[i].Info; k == n.KindOf[at] {
+			n.Likes[at] = Like{k, bits.Len(uint(max(st.Batch, 0))), bits.Len(uint(max(st.Tokens, 0)))}
+		}
+	})
+	byLike, byKind := map[Like][]int64{}, map[trace.StepKind][]int64{}
+	each(func(r *Rank, i, at int, _ trace.StepKind) {
+		k := n.KindOf[at]
+		usual := at > 0 || len(r.Steps) == 1 // the profilers' start is in the first
+		if usual {
+			byLike[n.Likes[at]] = append(byLike[n.Likes[at]], r.Period(i))
+		}
+		if usual || !slices.Contains(n.KindOf[1:], k) {
+			byKind[k] = append(byKind[k], r.Period(i))
+		}
+	})
+	n.periods, n.KindPeriods = medians(byLike), medians(byKind)
+	return n
+}
+
+func medians[K comparable](of map[K][]int64) map[K]int64 {
+	out := make(map[K]int64, len(of))
+	for k, v := range of {
+		out[k] = int64(metric.MedianInPlace(v))
+	}
+	return out
+}
+
+// stepPeriod is the median period of steps like step i, ns.
+func (n *numbering) StepPeriod(i int) int64 {
+	if p, ok := n.periods[n.Likes[i]]; ok {
+		return p
+	}
+	return n.KindPeriods[n.KindOf[i]]
+}

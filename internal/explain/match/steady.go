@@ -1,0 +1,89 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Clocks of hosts that differ by less than a collective takes contradict
+// nothing, yet they would be taken for lateness: a rank whose clock is behind
+// seems to leave every collective a little later. A clock's difference is the
+// same in all steps of a kind; a slow link begins somewhere. (Large transfers
+// end unevenly by nature, so kinds are not compared with each other. A link
+// that is slow from the first step on cannot be told from a clock at all.)
+
+const (
+	steadyLeast = 1500 // ns: smaller differences are the ends' own
+	// steadyMost is the largest difference taken for a clock's that contradicts
+	// nothing: collectives of decode steps hardly take longer, ns.
+	steadyMost  = 20_000
+	steadySteps = 3 // steps that must agree
+	steadyPairs = 4 // collectives for a step to count
+)
+
+// steadyShifts moves the clocks of ranks whose collectives end later or sooner
+// than those of the first rank by the same time in every step. It reports
+// whether it moved any. Ranks that say they share a host share its clock.
+func (d *Domain) steadyShifts() bool {
+	moved := false
+	for i := 1; i < len(d.Ranks); i++ {
+		r := d.Ranks[i]
+		if host := r.Source.Host; host != "" && host == d.Ranks[0].Source.Host {
+			continue
+		}
+		if s, ok := d.steadyShift(int32(i)); ok {
+			s.Offset += r.Shift.Offset
+			s.Drift, s.Since = r.Shift.Drift, r.Shift.Since
+			r.Shift = s
+			moved = true
+		}
+	}
+	return moved
+}
+
+func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
+	by := map[int][]int64{}
+	for m := range d.Matches {
+		at := d.Matches[m].At
+		var ref, own *Part
+		for p := range at {
+			switch at[p].Rank {
+			case 0:
+				ref = &at[p]
+			case i:
+				own = &at[p]
+			}
+		}
+		if ref != nil && own != nil {
+			by[d.Matches[m].Step] = append(by[d.Matches[m].Step], ref.End-own.End)
+		}
+	}
+	byKind := map[trace.StepKind][]int64{}
+	first := d.Ranks[0]
+	for step, ends := range by {
+		if at := step - first.First; len(ends) >= steadyPairs && at > 0 && at < len(first.Steps) {
+			kind := first.Steps[at].Info.Kind
+			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
+		}
+	}
+	var medians []int64 // of the kind that has the most steps
+	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
+		if len(byKind[kind]) > len(medians) {
+			medians = byKind[kind]
+		}
+	}
+	n := len(medians)
+	if n < steadySteps {
+		return clock.Shift{}, false
+	}
+	slices.Sort(medians)
+	off := medians[len(medians)/2]
+	near := max(1000, Abs(off)/4)
+	if Abs(off) < steadyLeast || Abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
+		return clock.Shift{}, false
+	}
+	return clock.Shift{Offset: off, Spread: max(off-medians[0], medians[len(medians)-1]-off), N: n}, true
+}

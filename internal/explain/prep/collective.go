@@ -1,0 +1,58 @@
+package prep
+
+import (
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// collective is what is known of collectives of one kind.
+type collective struct {
+	Op       string
+	Recorded bool   // it says what follows; kernels in graphs and custom all-reduce do not
+	Group    string // "" is the one that the ranks' names make, which all of them share
+	Ranks    string
+	Size     int   // ranks
+	Bytes    int64 // of a message, by nccl-tests' convention: the output of an all-gather, the input of the others; 0: not known
+}
+
+// collectives gives the function that numbers what ops carry out in r.colls; comm
+// indexes the trace's Comms.
+func collectives(t *trace.Trace, r *Rank) func(o *Op, name trace.StringID, comm int32) int32 {
+	type key struct {
+		name trace.StringID // of a kernel that says nothing
+		comm trace.Comm
+	}
+	known := map[key]int32{}
+	return func(o *Op, name trace.StringID, comm int32) int32 {
+		if comm < 0 && !o.Comm() {
+			return -1
+		}
+		k := key{name: name}
+		if comm >= 0 {
+			k = key{comm: t.Comms[comm]}
+			k.comm.Seq = 0
+		}
+		at, ok := known[k]
+		if ok {
+			return at
+		}
+		at = int32(len(r.Colls))
+		known[k] = at
+		var c collective
+		if comm < 0 {
+			c.Op, _ = kernel.Collective(t.Strings.Get(name))
+		} else {
+			args := &k.comm
+			c = collective{Op: kernel.CollectiveArg(t.Strings.Get(args.Name)), Recorded: true, Ranks: t.Strings.Get(args.Ranks), Size: int(args.GroupSize)}
+			c.Group = c.Ranks + " " + t.Strings.Get(args.Group)
+			if size, ok := kernel.DTypeSize(t.Strings.Get(args.DType)); ok {
+				c.Bytes = args.In * int64(size)
+				if c.Op == kernel.AllGather {
+					c.Bytes = args.Out * int64(size)
+				}
+			}
+		}
+		r.Colls = append(r.Colls, c)
+		return at
+	}
+}

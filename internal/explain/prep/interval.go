@@ -1,0 +1,48 @@
+package prep
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// interval is [start, end) in ns.
+type Interval struct{ Start, End int64 }
+
+// overlap is how much of [from, to) the intervals cover. They are in order
+// and do not overlap each other.
+func Overlap(in []Interval, from, to int64) int64 {
+	i, _ := slices.BinarySearchFunc(in, from, func(x Interval, at int64) int { return cmp.Compare(x.End, at) })
+	var sum int64
+	for ; i < len(in) && in[i].Start < to; i++ {
+		sum += max(0, min(in[i].End, to)-max(in[i].Start, from))
+	}
+	return sum
+}
+
+// union joins intervals, ordered by start, that touch or overlap.
+func Union(in []Interval) []Interval {
+	out := in[:0]
+	for _, x := range in {
+		if n := len(out); n > 0 && x.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, x.End)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// intervals lists the spans of a category, such as the profiler's own stalls,
+// in time order.
+func intervals(t *trace.Trace, cat trace.Category) []Interval {
+	var out []Interval
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat == cat {
+			out = append(out, Interval{s.Start, s.End()})
+		}
+	}
+	slices.SortFunc(out, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
+	return Union(out)
+}

@@ -1,0 +1,82 @@
+package prep
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// sortCalls orders calls by start and gives each its step.
+func (r *Rank) sortCalls() {
+	order := make([]int32, len(r.Calls))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.Calls[a].Start, r.Calls[b].Start), cmp.Compare(a, b))
+	})
+	place := make([]int32, len(order))
+	sorted := make([]Call, len(order))
+	for i, from := range order {
+		sorted[i] = r.Calls[from]
+		sorted[i].Step = r.StepAt(sorted[i].Start)
+		place[from] = int32(i)
+	}
+	r.Calls = sorted
+	for i := range r.Ops {
+		if c := r.Ops[i].Call; c >= 0 {
+			r.Ops[i].Call = place[c]
+		}
+	}
+}
+
+// measureHost fills in what the host needed for each launch: the time since
+// the launch before on the same thread, without the time it was blocked.
+func (r *Rank) measureHost() {
+	lastEnd := map[trace.TrackID]int64{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		end := c.End
+		if c.Blocks {
+			end = c.Start
+		}
+		if from, ok := lastEnd[c.Track]; ok {
+			c.Host = max(0, end-from-Overlap(r.Blocked[c.Track], from, end))
+		}
+		lastEnd[c.Track] = max(lastEnd[c.Track], c.End)
+	}
+}
+
+// isSync tells API calls that wait for the device.
+func isSync(name string) bool {
+	return strings.Contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" || name == "cudaFree" || name == "cudaHostAlloc"
+}
+
+// blockedSpans lists, per thread and in time order, when it waited for the
+// device. A runtime call and the driver call inside it are one wait.
+func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
+	blocked := map[trace.TrackID][]Interval{}
+	sync := map[trace.StringID]bool{}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() {
+			continue
+		}
+		is, known := sync[s.Name]
+		if !known {
+			is = isSync(t.Strings.Get(s.Name))
+			sync[s.Name] = is
+		}
+		if is {
+			list := blocked[s.Track]
+			if n := len(list); n > 0 && s.Start <= list[n-1].End {
+				list[n-1].End = max(list[n-1].End, s.End())
+				continue
+			}
+			blocked[s.Track] = append(list, Interval{s.Start, s.End()})
+		}
+	}
+	return blocked
+}

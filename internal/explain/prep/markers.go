@@ -1,0 +1,268 @@
+package prep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/layers"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// markers numbers the texts of layer-wise markers, the modules they name, and
+// the modules' layers and kinds, over all ranks.
+type Markers struct {
+	byText  map[string]int32 // in texts; -1: no marker
+	Texts   []markerText
+	Modules []module
+	Groups  []layers.Place // modules of one kind in all layers of a stack; Layer is -1, or 0 for any
+	Layers  []layer
+}
+
+type markerText struct {
+	module int32
+	Inputs string  // as shown; "" none
+	Flops  float64 // of a linear layer; 0 not known
+}
+
+type module struct {
+	path     string
+	Static   string
+	sizes    string // of its parameters, for telling modules alike
+	Elements int64
+	Group    int32
+	Layer    int32 // in layers; -1
+	Scope    bool  // a range of the pipeline around modules
+	Seen     bool  // has ranges, and not just a name in the file
+}
+
+type layer struct {
+	Stack string
+	N     int
+	Like  string // what layers have in common that should take the same time
+}
+
+// layerRange is one range of a module on the host.
+type Range struct {
+	start, end int64
+	Inner      int64 // host time of the ranges directly in it
+	Text       int32
+	Module     int32
+	Parent     int32 // in ranges; -1
+	Step       int32
+	FirstGroup bool // no range of a module of the same kind around it
+	FirstLayer bool // no range of the same layer around it
+}
+
+func (g *Range) Dur() int64 { return g.end - g.start }
+
+// findMarkers looks for layer-wise markers among the names of all ranks, and
+// ties launches to them: it fills in the ranks' ranges. Captures without markers,
+// for which it gives nil, pay for a look at each distinct name alone.
+func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
+	m := &Markers{byText: map[string]int32{}}
+	var parsed []layers.Marker
+	prefixes := map[string]bool{} // of components whose names are not known beforehand
+	for _, h := range hosts {
+		for id := 1; id < h.t.Strings.Len(); id++ {
+			text := h.t.Strings.Get(trace.StringID(id))
+			if _, known := m.byText[text]; known {
+				continue
+			}
+			mk, ok := layers.Parse(text)
+			if !ok {
+				continue
+			}
+			m.byText[text] = int32(len(parsed))
+			parsed = append(parsed, mk)
+			if mk.Form == layers.Short {
+				prefixes[component(&mk)] = true
+			}
+		}
+	}
+	modules := 0
+	var dicts []string
+	bare := func(mk *layers.Marker) bool {
+		return mk.Form == layers.Bare && !prefixes[component(mk)] && !layers.Known(mk.Module)
+	}
+	for i := range parsed {
+		switch mk := &parsed[i]; {
+		case mk.Form == layers.Dict:
+			dicts = append(dicts, mk.Module)
+			modules++
+		case mk.Form != layers.Scope && !bare(mk):
+			modules++
+		}
+	}
+	if modules == 0 {
+		return nil
+	}
+	slices.Sort(dicts)
+	root := layers.Root(slices.Compact(dicts))
+	m.Texts = make([]markerText, len(parsed))
+	add := newModules(m, root)
+	for i := range parsed {
+		if mk := &parsed[i]; bare(mk) {
+			m.Texts[i].module = -1
+		} else {
+			m.Texts[i] = add(mk)
+		}
+	}
+	found := 0
+	for i, r := range ranks {
+		r.findRanges(hosts[i].t, m)
+		found += len(r.Ranges)
+	}
+	if found == 0 {
+		return nil
+	}
+	m.alike()
+	for _, h := range hosts {
+		h.marks = m
+	}
+	return m
+}
+
+// component is the first part of a module's path.
+func component(mk *layers.Marker) string {
+	first, _, _ := strings.Cut(mk.Module, ".")
+	return first
+}
+
+// newModules gives the function that takes a marker's module into m.
+func newModules(m *Markers, root string) func(mk *layers.Marker) markerText {
+	byPath, byGroup, byLayer := map[string]int32{}, map[layers.Place]int32{}, map[string]int32{}
+	return func(mk *layers.Marker) markerText {
+		at, ok := byPath[mk.Module]
+		if !ok {
+			at = int32(len(m.Modules))
+			byPath[mk.Module] = at
+			place := layers.PlaceOf(mk.Module, root)
+			mod := module{path: mk.Module, Layer: -1, Scope: mk.Form == layers.Scope, Elements: mk.Elements()}
+			for _, p := range mk.Params {
+				mod.sizes += fmt.Sprint(p.Name, p.Size)
+			}
+			for _, s := range mk.Static {
+				mod.Static += " " + s.Name + "=" + s.Text
+			}
+			mod.Static = strings.TrimPrefix(mod.Static, " ")
+			if place.Layer >= 0 {
+				key := fmt.Sprintf("%s.%d", place.Stack, place.Layer)
+				if mod.Layer, ok = byLayer[key]; !ok {
+					mod.Layer = int32(len(m.Layers))
+					byLayer[key] = mod.Layer
+					m.Layers = append(m.Layers, layer{Stack: place.Stack, N: place.Layer})
+				}
+				place.Layer = 0
+			}
+			if mod.Group, ok = byGroup[place]; !ok {
+				mod.Group = int32(len(m.Groups))
+				byGroup[place] = mod.Group
+				m.Groups = append(m.Groups, place)
+			}
+			m.Modules = append(m.Modules, mod)
+		}
+		text := markerText{module: at, Inputs: sizesText(mk.Inputs)}
+		text.Flops, _ = mk.LinearFLOPs()
+		return text
+	}
+}
+
+// sizesText shows inputs as [7, 4096] [7].
+func sizesText(inputs [][]int64) string {
+	var b strings.Builder
+	for i, in := range inputs {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strings.ReplaceAll(fmt.Sprint(in), " ", ", "))
+	}
+	return b.String()
+}
+
+// alike tells layers apart by their stack, modules and parameters.
+func (m *Markers) alike() {
+	parts := make([][]string, len(m.Layers))
+	for i := range m.Modules {
+		if mod := &m.Modules[i]; mod.Seen && mod.Layer >= 0 {
+			parts[mod.Layer] = append(parts[mod.Layer], m.Groups[mod.Group].Kind+mod.sizes)
+		}
+	}
+	for i := range m.Layers {
+		slices.Sort(parts[i])
+		m.Layers[i].Like = m.Layers[i].Stack + "\n" + strings.Join(parts[i], "\n")
+	}
+}
+
+// findRanges nests the markers of each thread, and gives each launch the
+// innermost one open when it was made. Spans are in the order of tracks and
+// starts, the longer first.
+func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
+	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
+	found := false
+	for id := 1; id < len(textOf); id++ {
+		if at, ok := m.byText[t.Strings.Get(trace.StringID(id))]; ok && m.Texts[at].module >= 0 {
+			textOf[id], found = at+1, true
+		}
+	}
+	if !found {
+		return
+	}
+	callAt := make([]int32, len(t.Spans)) // span -> calls + 1
+	r.rangeOf = make([]int32, len(r.Calls))
+	for i := range r.Calls {
+		callAt[r.Calls[i].span] = int32(i) + 1
+	}
+	open, track := int32(-1), trace.TrackID(0) // the innermost range
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		text := int32(-1)
+		if s.Cat == trace.UserAnnotation || s.Cat == trace.CPUOp {
+			text = textOf[s.Name] - 1
+		}
+		if text < 0 && callAt[i] == 0 {
+			continue
+		}
+		if s.Track != track {
+			open, track = -1, s.Track
+		}
+		for open >= 0 && r.Ranges[open].end <= s.Start {
+			open = r.Ranges[open].Parent
+		}
+		if text < 0 {
+			r.rangeOf[callAt[i]-1] = open + 1
+			continue
+		}
+		g := Range{start: s.Start, end: s.End(), Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
+		if r.Rule == trace.Uncut {
+			g.Step = 0
+		}
+		mod := &m.Modules[g.Module]
+		mod.Seen = true
+		for at := open; at >= 0; at = r.Ranges[at].Parent {
+			around := r.Ranges[at].Module
+			g.FirstGroup = g.FirstGroup && m.Modules[around].Group != mod.Group
+			g.FirstLayer = g.FirstLayer && m.Modules[around].Layer != mod.Layer
+		}
+		if open >= 0 {
+			r.Ranges[open].Inner += max(0, min(g.end, r.Ranges[open].end)-g.start)
+		}
+		open = int32(len(r.Ranges))
+		r.Ranges = append(r.Ranges, g)
+	}
+	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // nothing else says when the window was
+		whole := Step{Start: r.Ranges[0].start, End: r.Ranges[0].end, Info: trace.Step{Batch: -1, Tokens: -1}}
+		for i := range r.Ranges {
+			whole.Start, whole.End = min(whole.Start, r.Ranges[i].start), max(whole.End, r.Ranges[i].end)
+		}
+		r.Steps = []Step{whole}
+	}
+}
+
+// rangeAt is the range that launched an op, -1 for none.
+func (r *Rank) RangeAt(o *Op) int32 {
+	if o.Call < 0 || r.rangeOf == nil {
+		return -1
+	}
+	return r.rangeOf[o.Call] - 1
+}

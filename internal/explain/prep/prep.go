@@ -1,0 +1,231 @@
+// Package prep makes of one rank's trace what explaining it takes: its steps, its GPU
+// work tied to launches and steps, its collectives by name. It looks at each rank
+// alone, so that this can be done wherever the trace is.
+package prep
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// rank is what one trace comes to: its GPU work in time order, tied to the
+// launches and the steps it belongs to. It is plain data on the rank's own
+// clock and knows nothing of other ranks, but for the numbering of names.
+type Rank struct {
+	Index      int // among the ranks prepared together
+	Label      string
+	Source     trace.Source
+	Notes      []trace.Note
+	Devices    int    // that have work
+	Rule       string // how steps were cut
+	Steps      []Step
+	Cut        int                          // steps at the end that a file cut off does not have whole
+	Ops        []Op                         // by start on the device
+	Calls      []Call                       // launches that started GPU work, by start
+	Colls      []collective                 // that ops are part of
+	Unlaunched int                          // ops without a launch
+	Empty      int                          // graph launches without any GPU work
+	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
+	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
+	Stalls     []Interval                   // of the profiler, in time order
+	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
+	Flops      map[int32]float64            // by op, where shapes were recorded
+	Memory     []result.MemorySeries        // times on the rank's own clock
+	Moves      []move
+	Ranges     []Range // of layer-wise markers, as nested
+	rangeOf    []int32 // per call: the innermost range open, in ranges + 1; nil without ranges
+}
+
+// op is one kernel, copy or memset.
+type Op struct {
+	Start, End int64 // ns on the rank's own clock
+	Bytes      int64 // moved, by copies and memsets
+	Span       int32 // in the trace's Spans
+	Call       int32 // in calls; -1: its launch was not recorded
+	Step       int32 // in steps, by the time of the launch; -1: outside
+	Key        int32 // name and grid, numbered over all ranks
+	Name       int32 // name, numbered over all ranks
+	Coll       int32 // in colls; -1: no collective
+	Class      kernel.Class
+	Cat        trace.Category
+	First      bool // the first op of its launch on this device
+}
+
+func (o *Op) Comm() bool { return o.Class == kernel.Comm }
+
+// move is a copy of keys and values from one server to another.
+type move struct {
+	Op       int32
+	Room     int64  // by which both servers know the request; 0: not said
+	Requests string // as in trace.Pass, those of the server that wrote the trace
+}
+
+// call is an API call that started GPU work.
+type Call struct {
+	Start, End int64
+	Host       int64 // ns the host needed for it since the launch before
+	span       int32 // in the trace's Spans
+	Ops        int32 // that it started
+	Op         int32 // the first of them on the device, in ops; -1
+	Step       int32 // in steps; -1: outside
+	Track      trace.TrackID
+	Graph      bool // it replays a graph
+	Blocks     bool // it returns only when the device has done the work
+}
+
+// step is one forward annotation on the launching thread.
+type Step struct {
+	Start, End                int64
+	Info                      trace.Step
+	Name, Requests            string // requests as in trace.Pass
+	Track                     trace.TrackID
+	Kernels, Launches, Graphs int // that it launched; calls, and those of them that replay graphs
+}
+
+// prepare builds the rank of a trace.
+func Trace(index int, t *trace.Trace, n *Names) *Rank {
+	r := &Rank{Index: index, Source: t.Source, Notes: t.Notes, Devices: devices(t)}
+	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete {
+		r.Recorded = Interval{t.Spans[i].Start, t.Spans[i].End()}
+	}
+	r.NoCore, r.Stalls, r.Blocked = intervals(t, trace.NoCore), intervals(t, trace.Overhead), blockedSpans(t)
+	r.Steps, r.Rule = findSteps(t)
+	r.link(t, n)
+	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
+	switch {
+	case len(r.Steps) == 0:
+		r.wholeWindow()
+	case !t.Source.Complete:
+		r.dropCutSteps()
+	}
+	r.count()
+	return r
+}
+
+// link ties GPU work to its launches by correlation, and launches to steps by
+// time on the launching thread: under overlapped scheduling the GPU runs step
+// n while the CPU prepares n+1, so GPU time would assign wrongly.
+func (r *Rank) link(t *trace.Trace, n *Names) {
+	callOf, gpu := launchesOf(t)
+	local := make([]int32, t.Strings.Len()) // StringID -> names id + 1
+	colls := collectives(t, r)
+	r.Ops = make([]Op, 0, gpu)
+	callAt := make([]int32, len(t.Spans)) // span -> index in calls + 1
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.OnGPU() {
+			continue
+		}
+		id := local[s.Name] - 1
+		if id < 0 {
+			id = n.id(t.Strings.Get(s.Name), s.Cat.String())
+			local[s.Name] = id + 1
+		}
+		detail := &t.Ops[s.Detail]
+		o := Op{
+			Start: s.Start, End: s.End(), Bytes: detail.Bytes, Span: int32(i), Call: -1, Step: -1,
+			Name: id, Key: n.key(id, detail.Grid), Class: n.Class[id], Cat: s.Cat,
+		}
+		switch s.Cat {
+		case trace.Memcpy:
+			o.Class = kernel.Copy
+		case trace.Memset:
+			o.Class = kernel.Memset
+		}
+		o.Coll = colls(&o, s.Name, detail.Comm)
+		if at, ok := callOf[s.Corr]; ok && s.Corr != 0 {
+			c := callAt[at] - 1
+			if c < 0 {
+				c = int32(len(r.Calls))
+				callAt[at] = c + 1
+				l := &t.Spans[at]
+				graph := trace.IsGraphLaunch(t.Strings.Get(l.Name))
+				r.Calls = append(r.Calls, Call{Start: l.Start, End: l.End(), span: at, Track: l.Track, Step: -1, Op: -1, Graph: graph})
+			}
+			r.Calls[c].Ops++
+			o.Call = c
+		} else if s.Cat != trace.Memcpy || !kernel.KVTransfer(t.Strings.Get(s.Name)) {
+			r.Unlaunched++
+		}
+		r.Ops = append(r.Ops, o)
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat.Launch() && trace.IsGraphLaunch(t.Strings.Get(s.Name)) {
+			if at, ok := callOf[s.Corr]; !ok || callAt[at] == 0 {
+				r.Empty++
+			}
+		}
+	}
+	r.sortCalls()
+	slices.SortFunc(r.Ops, func(a, b Op) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Span, b.Span))
+	})
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Call < 0 {
+			o.Step, o.First = r.StepAt(o.Start), true
+			continue
+		}
+		c := &r.Calls[o.Call]
+		o.Step = c.Step
+		if o.First = c.Op < 0; o.First {
+			c.Op = int32(i)
+			// Copies from or to pageable memory.
+			c.Blocks = o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
+		}
+	}
+	for i := range r.Ops {
+		if at := t.Ops[t.Spans[r.Ops[i].Span].Detail].Move; at != 0 && r.Ops[i].Cat == trace.Memcpy {
+			m := &t.Moves[at-1]
+			r.Moves = append(r.Moves, move{int32(i), m.Room, t.Strings.Get(m.Requests)})
+		}
+	}
+	r.measureHost()
+}
+
+// launchesOf finds the launch of each correlation among the spans, and counts
+// the GPU work.
+func launchesOf(t *trace.Trace) (callOf map[int64]int32, gpu int) {
+	launches := 0
+	for i := range t.Spans {
+		switch s := &t.Spans[i]; {
+		case s.Cat.OnGPU():
+			gpu++
+		case s.Cat.Launch() && s.Corr != 0:
+			launches++
+		}
+	}
+	callOf = make(map[int64]int32, launches)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() || s.Corr == 0 {
+			continue
+		}
+		// A graph launch shows as runtime and as driver call of one
+		// correlation at times: the outer, longer one counts.
+		if at, ok := callOf[s.Corr]; !ok || t.Spans[at].Dur < s.Dur {
+			callOf[s.Corr] = int32(i)
+		}
+	}
+	return callOf, gpu
+}
+
+// devices counts the devices that have work.
+func devices(t *trace.Trace) int {
+	seen := map[int32]bool{}
+	for i := range t.Tracks {
+		if k := &t.Tracks[i]; k.GPU {
+			seen[k.Device] = true
+		}
+	}
+	return len(seen)
+}
+
+// inGraph tells an op that a graph's replay ran.
+func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }

@@ -1,0 +1,96 @@
+package result
+
+// Comparison sets capture B against capture A, the base. Its JSON form is
+// documented in docs/formats/compare.md. Times are nanoseconds.
+type Comparison struct {
+	Format  int          `json:"format"` // 1
+	A       Side         `json:"a"`
+	B       Side         `json:"b"`
+	Steps   []StepDiff   `json:"steps"`
+	Kernels []KernelDiff `json:"kernels"` // what changed the step most comes first
+	// Modules compares modules of one kind in all layers, if both captures have
+	// layer-wise markers; what changed the step most comes first.
+	Modules []ModuleDiff `json:"modules"`
+	// Regressions are the rows of Steps and Kernels that got slower by more
+	// than the limit asked for, with statistics to show it.
+	Regressions []string `json:"regressions"`
+	Limit       float64  `json:"limit"` // the share asked for; 0: none
+	Notes       []string `json:"notes"`
+}
+
+// Side says what was compared.
+type Side struct {
+	ID     string   `json:"id"`
+	Ranks  []string `json:"ranks"`
+	Device string   `json:"device"`
+	Steps  int      `json:"steps"`
+}
+
+// Change is the difference of two samples: one value per step, the mean over
+// ranks. The first step of each capture is left out, for the profilers start
+// in it.
+type Change struct {
+	A      float64 `json:"a_ns"` // medians per step
+	B      float64 `json:"b_ns"`
+	NA     int     `json:"a_steps"`
+	NB     int     `json:"b_steps"`
+	Change float64 `json:"change"` // B/A − 1
+	Lo     float64 `json:"lo"`     // 95 % interval of it
+	Hi     float64 `json:"hi"`
+	P      float64 `json:"p"`          // Mann-Whitney, two-sided
+	PAdj   float64 `json:"p_adjusted"` // over all rows of its table (Benjamini-Hochberg)
+	Enough bool    `json:"enough"`     // false: too few steps for any verdict
+}
+
+// Verdicts of a row.
+const (
+	Slower   = "slower"
+	Faster   = "faster"
+	Same     = "same"      // the whole interval lies within 5 %
+	NotClear = "not clear" // chance could have made the difference, or hidden one
+	Unclear  = "not enough samples"
+	Appeared = "appeared"
+	Vanished = "vanished"
+)
+
+// StepDiff compares one figure of the steps of one kind and batch size.
+type StepDiff struct {
+	Kind    string `json:"kind"`
+	Mode    string `json:"mode"`
+	Batch   int    `json:"batch"`  // -1: not said
+	Figure  string `json:"figure"` // step, compute, exposed_comm, wait, idle, host_gap
+	Verdict string `json:"verdict"`
+	Change
+}
+
+// KernelDiff compares one kernel, by normalised name and grid, in steps of one
+// kind: its summed time a step.
+type KernelDiff struct {
+	Kind    string   `json:"kind"`
+	Mode    string   `json:"mode"`
+	Batch   int      `json:"batch"` // -1: not said
+	Name    string   `json:"name"`
+	Short   string   `json:"short"`
+	Class   string   `json:"class"`
+	Grid    [3]int32 `json:"grid"`
+	Verdict string   `json:"verdict"`
+	CountA  float64  `json:"a_count"` // a step and rank
+	CountB  float64  `json:"b_count"`
+	EachA   int64    `json:"a_each_ns"` // median of one
+	EachB   int64    `json:"b_each_ns"`
+	// Effect is what its change does to a step: (B − A) over A's step time.
+	Effect float64 `json:"effect"`
+	Change
+}
+
+// ModuleDiff compares the modules of one kind in all layers of a stack, in steps
+// of one kind: the summed GPU time a step of what was launched inside them.
+type ModuleDiff struct {
+	Kind    string  `json:"kind"`
+	Mode    string  `json:"mode"`
+	Batch   int     `json:"batch"`  // -1: not said
+	Module  string  `json:"module"` // model.layers.*.mlp.down_proj
+	Verdict string  `json:"verdict"`
+	Effect  float64 `json:"effect"` // as a kernel's
+	Change
+}

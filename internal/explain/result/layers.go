@@ -1,0 +1,69 @@
+package result
+
+// Layers is the layer-wise view: GPU work by the range that launched it. All
+// lists are empty without layer-wise markers. Figures are means over the steps
+// of a kind and the ranks that have the layer; outside of steps they are sums
+// over the window, the mean over ranks.
+type Layers struct {
+	Totals  []LayerTotal `json:"totals"`
+	Layers  []LayerRow   `json:"layers"`  // by step kind, stack, number
+	Modules []ModuleRow  `json:"modules"` // by step kind, then GPU time
+}
+
+// LayerTotal says how much of the steps of one kind the markers cover.
+type LayerTotal struct {
+	Kind     string `json:"kind"`  // of steps, or outside
+	Steps    int    `json:"steps"` // over all ranks
+	GPU      int64  `json:"gpu_ns"`
+	InModule int64  `json:"in_module_ns"` // of it, launched in a module's range
+	Graphs   int64  `json:"in_graphs_ns"` // of it, replayed by graph launches, whose kernels have no ranges of their own
+	Host     int64  `json:"host_ns"`      // length of the step on the host
+	InRange  int64  `json:"host_in_module_ns"`
+}
+
+// LayerRow is one layer with all it holds.
+type LayerRow struct {
+	Kind     string  `json:"kind"`
+	Stack    string  `json:"stack"` // the list of layers it is in: model.layers
+	Layer    int     `json:"layer"`
+	GPU      int64   `json:"gpu_ns"`
+	Wait     int64   `json:"wait_ns"` // of it, waiting in collectives
+	Share    float64 `json:"share"`   // of the summed GPU time of the step; of its host time if there is no GPU work
+	Host     int64   `json:"host_ns"`
+	Kernels  float64 `json:"kernels"`
+	Calls    float64 `json:"calls"`
+	Elements int64   `json:"parameters"` // elements, one rank's part
+	// OfLike is its own GPU time (waiting left out) over the median of the layers
+	// with the same modules and parameters; 0: there are none.
+	OfLike  float64 `json:"of_like"`
+	Spread  float64 `json:"rank_spread"`  // own time of the slowest rank over the fastest's, minus 1
+	Slowest int     `json:"slowest_rank"` // -1: one rank
+}
+
+// ModuleRow is one module of a layer over all layers of a stack, or one module
+// outside layers.
+type ModuleRow struct {
+	Kind     string  `json:"kind"`
+	Stack    string  `json:"stack"`  // "" outside layers
+	Module   string  `json:"module"` // mlp.down_proj; "" the layer itself
+	Name     string  `json:"name"`   // both: model.layers.*.mlp.down_proj
+	Scope    bool    `json:"scope"`  // a range of the pipeline around modules
+	Modules  int     `json:"modules"`
+	GPU      int64   `json:"gpu_ns"`
+	Self     int64   `json:"self_ns"` // launched in no range inside it
+	Wait     int64   `json:"wait_ns"`
+	Share    float64 `json:"share"`
+	Host     int64   `json:"host_ns"`
+	HostSelf int64   `json:"host_self_ns"`
+	Kernels  float64 `json:"kernels"`
+	Calls    float64 `json:"calls"`
+	Each     int64   `json:"each_ns"` // GPU time of one call; host time if there is no GPU work
+	Class    string  `json:"class"`   // of the kernels that take most of its GPU time
+	Elements int64   `json:"parameters"`
+	Inputs   string  `json:"inputs"` // sizes, the most frequent; "" none
+	Varied   int     `json:"input_variants"`
+	Static   string  `json:"static"`
+	TFLOPs   float64 `json:"tflop_s"` // of linear layers; 0: unknown
+	Spread   float64 `json:"rank_spread"`
+	Slowest  int     `json:"slowest_rank"`
+}

@@ -1,0 +1,305 @@
+// Package result is what explaining captures comes to: reports, comparisons, and what
+// prefill and decode servers did together. Times are nanoseconds; package report gives
+// them their units.
+package result
+
+// Report is what Analyze finds. Its JSON form is stable and documented in
+// docs/formats/analysis.md: fields are added, never changed. All times are
+// nanoseconds.
+type Report struct {
+	Format   int       `json:"format"` // 1
+	Source   Source    `json:"source"`
+	Findings []Finding `json:"findings"` // the important ones first
+	// Times holds one row per rank and step kind, and one over all ranks
+	// ("all") per kind; the kind "all" takes every step together.
+	Times       []TimeRow       `json:"times"`
+	Steps       []Step          `json:"steps"`
+	Ranks       []RankRow       `json:"ranks"`
+	Collectives []CollectiveRow `json:"collectives"`
+	Classes     []ClassRow      `json:"classes"`
+	Kernels     []KernelRow     `json:"kernels"`
+	Layers      Layers          `json:"layers"`
+	CPU         CPU             `json:"cpu"`
+	Memory      []MemorySeries  `json:"memory"`
+	Gaps        []Gap           `json:"gaps"` // the longest idle gaps, longest first
+	Notes       []Note          `json:"notes"`
+}
+
+// Source says what was analysed.
+type Source struct {
+	ID       string   `json:"id"`
+	Files    []string `json:"files"`
+	Ranks    []string `json:"ranks"`   // labels, in order
+	Missing  []string `json:"missing"` // ranks that names or distributedInfo promise and no file has
+	Complete bool     `json:"complete"`
+	Device   string   `json:"device"` // GPU name; "" unknown
+	StartNS  int64    `json:"start_ns"`
+	SpanNS   int64    `json:"span_ns"`
+	StepRule string   `json:"step_rule"` // how steps were cut: annotations, graph launches, none
+	Events   int64    `json:"events"`
+	Clocks   string   `json:"clocks"` // what is known of the agreement of the ranks' clocks
+}
+
+// Finding kinds.
+const (
+	Straggler   = "straggler"    // one rank makes the others wait
+	SlowLink    = "slow_link"    // transfers became slower for all ranks of a group alike
+	SlowSince   = "slow_since"   // steps take longer on all ranks alike, from some step on
+	SlowStep    = "slow_step"    // steps that took much longer than their like
+	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
+	CommBound   = "comm_bound"   // communication that no compute hides
+	LaunchBound = "launch_bound" // launching costs more than the kernels
+	SlowLayer   = "slow_layer"   // a layer that takes longer than its like
+	Balanced    = "balanced"     // no rank is late
+	Data        = "data"         // the capture lacks something that figures depend on
+)
+
+// Straggler causes.
+const (
+	CauseWork          = "work"          // more or larger kernels than its peers in that step
+	CauseDevice        = "device"        // the same kernels take longer, or start late though launched in time
+	CauseHost          = "host"          // the same kernels, launched late
+	CauseCommunication = "communication" // slower transfer
+)
+
+// Finding is one answer, with what proves it.
+type Finding struct {
+	ID        string   `json:"id"` // stable for the same capture: kind, rank, cause, first step
+	Kind      string   `json:"kind"`
+	Severity  string   `json:"severity"`   // high, medium, low, info
+	Ranks     []int    `json:"ranks"`      // indices into Source.Ranks
+	Names     []string `json:"rank_names"` // their labels
+	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not about steps
+	LastStep  int      `json:"last_step"`
+	Passing   bool     `json:"passing"` // it ended before the capture did
+	Cause     string   `json:"cause"`
+	// CostNSPerStep is what the finding costs a step: for a straggler, what
+	// the ranks that wait for it wait, the median over its steps.
+	CostNSPerStep int64      `json:"cost_ns_per_step"`
+	Title         string     `json:"title"` // one sentence for people
+	Evidence      []Evidence `json:"evidence"`
+
+	Starved bool `json:"-"` // of a software device: no core ran it
+}
+
+// Evidence is one fact behind a finding.
+type Evidence struct {
+	Text string `json:"text"`
+	// What the text says in numbers, where it compares two: this rank (or
+	// these steps) against its peers. Unit is ns, count or ratio.
+	Value float64 `json:"value"`
+	Peers float64 `json:"peers"`
+	Unit  string  `json:"unit"`
+	Name  string  `json:"name"` // kernel, op or frame; "" none
+	Step  int     `json:"step"` // -1: over the finding's steps
+}
+
+// Time is where time went on one device. Compute + ExposedComm + ExposedCopy
+// + Idle = Total, exactly; overlap is counted once, in that order.
+type Time struct {
+	Total       int64 `json:"total_ns"`
+	Compute     int64 `json:"compute_ns"`
+	ExposedComm int64 `json:"exposed_comm_ns"` // communication while nothing computes
+	ExposedCopy int64 `json:"exposed_copy_ns"`
+	Idle        int64 `json:"idle_ns"`
+
+	HiddenComm int64 `json:"hidden_comm_ns"` // communication under compute
+	CommWait   int64 `json:"comm_wait_ns"`   // of all communication: waiting for the last rank
+	// ExposedWait is the part of ExposedComm that is waiting; the rest is transfer.
+	ExposedWait int64 `json:"exposed_wait_ns"`
+	IdleBy      Idle  `json:"idle_by"`
+
+	Waiting int64 `json:"-"` // of Total: no request was under way; idle, or what other servers sent was copied
+}
+
+// Busy is the time in which the device did anything.
+func (t *Time) Busy() int64 { return t.Total - t.Idle }
+
+// Idle splits idle time by its cause; the parts sum up to Time.Idle.
+type Idle struct {
+	Host     int64 `json:"host_ns"`     // the host had not asked yet: Python, scheduler, CPU ops
+	Sync     int64 `json:"sync_ns"`     // the host was blocked in a synchronisation or a blocking copy
+	Launch   int64 `json:"launch_ns"`   // inside the launch call, and from its end to the start on the device
+	Device   int64 `json:"device_ns"`   // launched in time, started late: dependencies, gaps inside graphs, a shared GPU
+	Profiler int64 `json:"profiler_ns"` // the profiler's own stalls
+	Unknown  int64 `json:"unknown_ns"`  // no launch recorded
+	Between  int64 `json:"between_ns"`  // between steps, without requests under way as far as the trace tells
+
+	None int64 `json:"-"` // of Between: for sure without
+}
+
+// Late is the idle time for which the host came late.
+func (i *Idle) Late() int64 { return i.Host + i.Sync + i.Launch }
+
+// TimeRow is a Time for one rank and step kind. Sums run over the kind's steps.
+type TimeRow struct {
+	Rank  string `json:"rank"` // a label, or "all": the sum over ranks
+	Kind  string `json:"kind"` // prefill, decode, mixed, other, idle, or "all"
+	Steps int    `json:"steps"`
+	Time
+}
+
+// Step is one forward pass over all ranks that took part.
+type Step struct {
+	Step   int        `json:"step"`
+	Kind   string     `json:"kind"`
+	Mode   string     `json:"mode"`
+	Name   string     `json:"name"`
+	Stage  string     `json:"stage"`
+	Batch  int        `json:"batch"`  // -1: not said
+	Tokens int        `json:"tokens"` // -1: not said
+	Slow   bool       `json:"slow"`   // much longer than its like
+	SlowBy float64    `json:"slow_by"`
+	Why    string     `json:"why"`   // for a slow step: what grew
+	Ranks  []StepRank `json:"ranks"` // one per rank that has the step
+}
+
+// StepRank is one rank's part of a step.
+type StepRank struct {
+	Rank     int   `json:"rank"`
+	Start    int64 `json:"start_ns"`  // since Source.StartNS, on the aligned clock
+	CPU      int64 `json:"cpu_ns"`    // length of the annotation on the host
+	Period   int64 `json:"period_ns"` // to the next step's start; for the last step its own length
+	Kernels  int   `json:"kernels"`
+	Launches int   `json:"launches"`
+	Graphs   int   `json:"graph_launches"`
+	HostGap  int64 `json:"host_gap_ns"` // idle because the host came late (host + sync + launch)
+	Time           // over the period on the device
+}
+
+// RankRow compares a rank with its peers, medians over steps.
+type RankRow struct {
+	Rank        int    `json:"rank"`
+	Name        string `json:"name"`
+	File        string `json:"file"`
+	Stage       string `json:"stage"`
+	Steps       int    `json:"steps"`
+	Period      int64  `json:"period_ns"`
+	Work        int64  `json:"work_ns"` // own compute per step
+	Wait        int64  `json:"wait_ns"` // waiting in collectives per step
+	HostGap     int64  `json:"host_gap_ns"`
+	Kernels     int    `json:"kernels"`
+	Last        int    `json:"last"`        // collectives in which it arrived last
+	Collectives int    `json:"collectives"` // matched collectives it took part in
+	Caused      int64  `json:"caused_ns"`   // what it made others wait, median per step
+	ShiftNS     int64  `json:"shift_ns"`    // added to its clock
+	ShiftError  int64  `json:"shift_error_ns"`
+}
+
+// CollectiveRow sums up the matched collectives of one operation, group and size.
+type CollectiveRow struct {
+	Op       string  `json:"op"`
+	Group    string  `json:"group"` // ranks, as recorded, or "TP" group labels
+	Size     int     `json:"group_size"`
+	Kind     string  `json:"kind"` // step kind
+	Bytes    int64   `json:"bytes"`
+	Count    int     `json:"count"`     // collectives, not kernels
+	InGraphs int     `json:"in_graphs"` // of these, replayed inside CUDA graphs
+	Matched  int     `json:"matched"`
+	Wait     int64   `json:"wait_ns"`     // summed over ranks
+	Transfer int64   `json:"transfer_ns"` // summed over ranks
+	Median   int64   `json:"transfer_median_ns"`
+	AlgGBs   float64 `json:"algorithm_gb_s"` // 0: message size not recorded
+	BusGBs   float64 `json:"bus_gb_s"`
+}
+
+// ClassRow sums up kernels by class: attention, GEMM, MoE, norm, elementwise,
+// communication, copy, sampling, other. Count and Total include copies and
+// memsets under "copy".
+type ClassRow struct {
+	Class string  `json:"class"`
+	Kind  string  `json:"kind"` // step kind, or "all"
+	Count int     `json:"count"`
+	Total int64   `json:"total_ns"`
+	Share float64 `json:"share"` // of the summed GPU time of its kind
+}
+
+// KernelRow sums up the kernels of one name over all ranks.
+type KernelRow struct {
+	Name   string  `json:"name"`
+	Short  string  `json:"short"`
+	Class  string  `json:"class"`
+	Kind   string  `json:"kind"`
+	Count  int     `json:"count"`
+	Total  int64   `json:"total_ns"`
+	Median int64   `json:"median_ns"`
+	P99    int64   `json:"p99_ns"`
+	Min    int64   `json:"min_ns"`
+	Max    int64   `json:"max_ns"`
+	Share  float64 `json:"share"`
+	// Achieved rates, where shapes or sizes were recorded; Timed is the share
+	// of Total they are measured over. 0: unknown.
+	TFLOPs float64 `json:"tflop_s"`
+	GBs    float64 `json:"gb_s"`
+	Timed  float64 `json:"timed"`
+	// Spread is the slowest rank's median over the fastest's, minus 1.
+	Spread float64 `json:"rank_spread"`
+}
+
+// CPU is the host side, over all ranks.
+type CPU struct {
+	Ops    []CPUOp `json:"ops"`    // by self time
+	Frames []CPUOp `json:"frames"` // Python frames by self time; empty without with_stack
+	Launch Launch  `json:"launch"`
+}
+
+// CPUOp sums up the spans of one name. Self excludes nested spans.
+type CPUOp struct {
+	Name  string  `json:"name"`
+	Count int     `json:"count"`
+	Total int64   `json:"total_ns"`
+	Self  int64   `json:"self_ns"`
+	Share float64 `json:"share"` // of the summed self time of its table
+}
+
+// Launch sums up the calls that start GPU work.
+type Launch struct {
+	Calls       int   `json:"calls"`
+	Total       int64 `json:"total_ns"`
+	Median      int64 `json:"median_ns"`
+	GraphCalls  int   `json:"graph_calls"`
+	GraphOps    int   `json:"graph_ops"`          // GPU work started by them
+	Shorter     int   `json:"shorter_kernels"`    // kernels shorter than the call that launched them
+	ShorterTime int64 `json:"shorter_call_ns"`    // what those calls took
+	Delay       int64 `json:"delay_median_ns"`    // call end to start on the device; negative: started before it returned
+	Unlaunched  int   `json:"without_launch"`     // GPU work whose launch was not recorded
+	EmptyGraphs int   `json:"graphs_without_ops"` // graph launches without any GPU work: the trace lost it
+}
+
+// MemorySeries is the allocator's timeline of one rank and device.
+type MemorySeries struct {
+	Rank   int           `json:"rank"`
+	Device string        `json:"device"`
+	Peak   int64         `json:"peak_bytes"`
+	PeakAt int64         `json:"peak_at_ns"`
+	PeakOp string        `json:"peak_op"` // the CPU op that was running
+	Allocs int           `json:"allocations"`
+	Points []MemoryPoint `json:"points"` // at most a few hundred, extremes kept
+}
+
+// MemoryPoint is one point of a MemorySeries.
+type MemoryPoint struct {
+	At        int64 `json:"at_ns"` // since Source.StartNS
+	Allocated int64 `json:"allocated"`
+	Reserved  int64 `json:"reserved"`
+}
+
+// Gap is one interval in which a device did nothing.
+type Gap struct {
+	Rank   int    `json:"rank"`
+	Step   int    `json:"step"` // -1: outside any step
+	Start  int64  `json:"start_ns"`
+	Dur    int64  `json:"dur_ns"`
+	Cause  string `json:"cause"`  // host, sync, launch, device, profiler, unknown
+	Before string `json:"before"` // the op that ended before it
+	After  string `json:"after"`  // the op that ended it
+	Host   string `json:"host"`   // what the launching thread did meanwhile
+}
+
+// Note is something that limits the figures.
+type Note struct {
+	Severity string `json:"severity"`
+	Source   string `json:"source"`
+	Text     string `json:"text"`
+	Count    int64  `json:"count"`
+}

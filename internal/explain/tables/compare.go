@@ -1,0 +1,228 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+const (
+	significant = 0.05
+	sameWithin  = 0.05
+	// effectFloor is the least effect on a step for which a kernel's change
+	// counts as a regression of its own.
+	effectFloor = 0.005
+)
+
+// compareSamples sets b against a. limit is the slowdown above which a row is a
+// regression; ranks: the two are ranks of one capture.
+func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
+	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limit}
+	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
+	c.Regressions = regressions(c, limit, ranks)
+	note := func(text string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(text, args...)) }
+	if (a.a.Marks == nil) != (b.a.Marks == nil) {
+		with := b
+		if b.a.Marks == nil {
+			with = a
+		}
+		note("only %s has layer-wise markers: modules are not compared, and the markers themselves take time on the host", with.ID)
+	}
+	if a.Device != b.Device {
+		note("the devices differ: %s against %s", a.Device, b.Device)
+	}
+	for _, h := range []*Sample{a, b} {
+		for _, r := range h.a.Ranks {
+			if r.Cut > 0 {
+				note("%s: the file of %s ends early, so steps from %d on are left out", h.ID, r.Label, r.First+len(r.Steps))
+			}
+		}
+	}
+	if len(a.ranks) != len(b.ranks) {
+		note("the numbers of ranks differ: %d against %d; samples are means over ranks", len(a.ranks), len(b.ranks))
+	}
+	if len(c.Steps) > 0 && !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
+		note("no step kind and batch size occurs in both captures: nothing is comparable")
+	}
+	note("intervals hold for the steps of these two captures; how much two captures of the same build differ, only more captures can say")
+	return c
+}
+
+// stepDiffs compares the figures of steps.
+func stepDiffs(a, b *Sample) (out []result.StepDiff) {
+	for k := range eitherKey(a.steps, b.steps) {
+		fa, fb := cmp.Or(a.steps[k], &figures{}), cmp.Or(b.steps[k], &figures{})
+		for f, name := range figureNames {
+			out = append(out, result.StepDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Figure: name, Change: change(fa[f], fb[f])})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y result.StepDiff) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Mode, y.Mode), cmp.Compare(x.Batch, y.Batch))
+	})
+	verdicts(out, func(d *result.StepDiff) (*result.Change, *string) { return &d.Change, &d.Verdict })
+	return out
+}
+
+// kernelDiffs compares kernels. Those of a kind of step that only one side has
+// are no news beside the steps themselves.
+func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
+	for k := range eitherKey(a.kern, b.kern) {
+		if a.steps[k.bucket] == nil || b.steps[k.bucket] == nil {
+			continue
+		}
+		d := result.KernelDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Grid: k.grid}
+		of := func(h *Sample) (sums []float64, count float64, each int64) {
+			s := h.kern[k]
+			if s == nil {
+				return nil, 0, 0
+			}
+			d.Name, d.Class = s.full, string(s.class.Group())
+			return s.sums, float64(s.count) / float64(h.rankSteps[k.bucket]), int64(metric.MedianInPlace(s.each))
+		}
+		var sa, sb []float64
+		sa, d.CountA, d.EachA = of(a)
+		sb, d.CountB, d.EachB = of(b)
+		d.Short = kernel.Short(d.Name)
+		d.Change = change(sa, sb)
+		d.Effect = effect(&d.Change, a.total[k.bucket])
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(x, y result.KernelDiff) int {
+		return cmp.Or(cmp.Compare(math.Abs(y.Effect), math.Abs(x.Effect)), cmp.Compare(x.Kind, y.Kind),
+			cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Name, y.Name), slices.Compare(x.Grid[:], y.Grid[:]))
+	})
+	verdicts(out, func(d *result.KernelDiff) (*result.Change, *string) { return &d.Change, &d.Verdict })
+	return out
+}
+
+// moduleDiffs compares modules, if both sides have layer-wise markers.
+func moduleDiffs(a, b *Sample) (out []result.ModuleDiff) {
+	if a.a.Marks == nil || b.a.Marks == nil {
+		return nil
+	}
+	for k := range eitherKey(a.modules, b.modules) {
+		if a.steps[k.bucket] == nil || b.steps[k.bucket] == nil {
+			continue
+		}
+		d := result.ModuleDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Module: k.name, Change: change(a.modules[k], b.modules[k])}
+		d.Effect = effect(&d.Change, a.total[k.bucket])
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(x, y result.ModuleDiff) int {
+		return cmp.Or(cmp.Compare(math.Abs(y.Effect), math.Abs(x.Effect)), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Mode, y.Mode),
+			cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Module, y.Module))
+	})
+	verdicts(out, func(d *result.ModuleDiff) (*result.Change, *string) { return &d.Change, &d.Verdict })
+	return out
+}
+
+// eitherKey gives the keys that a or b has.
+func eitherKey[K comparable, V any](a, b map[K]V) map[K]bool {
+	out := make(map[K]bool, len(a))
+	for _, m := range []map[K]V{a, b} {
+		for k := range m {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+func change(a, b []float64) result.Change {
+	m := metric.Compare(a, b)
+	return result.Change{A: m.MedianA, B: m.MedianB, NA: m.NA, NB: m.NB, Change: m.Change, Lo: m.Lo, Hi: m.Hi, P: m.P, Enough: m.Enough}
+}
+
+// effect is what a change does to a step that takes total.
+func effect(c *result.Change, total float64) float64 {
+	if total <= 0 {
+		return 0
+	}
+	return (orZero(c.B) - orZero(c.A)) / total
+}
+
+// verdicts adjusts the p-values of the rows of one table that have a test, says what
+// each row comes to, and makes what could not be computed 0: JSON has no NaN.
+func verdicts[D any](rows []D, of func(*D) (*result.Change, *string)) {
+	var p []float64
+	var tested []*result.Change
+	for i := range rows {
+		c, _ := of(&rows[i])
+		c.PAdj = c.P
+		if c.Enough && c.NA > 0 && c.NB > 0 {
+			p, tested = append(p, c.P), append(tested, c)
+		}
+	}
+	for i, q := range metric.AdjustFDR(p) {
+		tested[i].PAdj = q
+	}
+	for i := range rows {
+		c, said := of(&rows[i])
+		*said = verdict(c)
+		for _, f := range []*float64{&c.A, &c.B, &c.Change, &c.Lo, &c.Hi, &c.P, &c.PAdj} {
+			*f = orZero(*f)
+		}
+	}
+}
+
+func verdict(c *result.Change) string {
+	switch {
+	case c.NA == 0:
+		return result.Appeared
+	case c.NB == 0:
+		return result.Vanished
+	case !c.Enough:
+		return result.Unclear
+	case c.PAdj > significant || c.Lo <= 0 && c.Hi >= 0:
+		if c.Lo > -sameWithin && c.Hi < sameWithin {
+			return result.Same
+		}
+		return result.NotClear
+	case c.Change > 0:
+		return result.Slower
+	}
+	return result.Faster
+}
+
+// orZero is x, or 0 for what is no number.
+func orZero(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
+
+// regressions lists what got slower by more than limit. A kernel also has to matter
+// to the step. A kernel that appeared counts if it makes the step longer by
+// more than limit. Ranks of one capture end their steps together, so there the
+// figures of their own are judged.
+func regressions(c *result.Comparison, limit float64, ranks bool) (out []string) {
+	if limit <= 0 {
+		return nil
+	}
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		judged := d.Figure == "step"
+		if ranks {
+			judged = d.Figure == "compute" || d.Figure == "host_gap"
+		}
+		if judged && d.Verdict == result.Slower && d.Change.Change > limit {
+			out = append(out, fmt.Sprintf("%s of %s steps, batch %d: %s",
+				strings.ReplaceAll(d.Figure, "_", " "), d.Kind, d.Batch, metric.PercentChange(d.Change.Change)))
+		}
+	}
+	for i := range c.Kernels {
+		switch d := &c.Kernels[i]; {
+		case d.Verdict == result.Slower && d.Change.Change > limit && d.Effect > effectFloor:
+			out = append(out, fmt.Sprintf("%s in %s steps: %s", d.Short, d.Kind, metric.PercentChange(d.Change.Change)))
+		case d.Verdict == result.Appeared && d.Effect > limit:
+			out = append(out, fmt.Sprintf("%s in %s steps: appeared, %s of a step", d.Short, d.Kind, metric.Percent(d.Effect)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package tables
+
+import (
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestIdle holds what kept a device waiting from 100 to 200.
+func TestIdle(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		make  func(y *explaintest.Toy) int64 // host side; gives the correlation of the op that starts at 200
+		want  result.Idle
+		cause string
+	}{
+		{"the launch call came late", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 190, 195) }, result.Idle{Host: 90, Launch: 10}, "host"},
+		{"the call itself is long", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 110, 195) }, result.Idle{Host: 10, Launch: 90}, "launch"},
+		{"the call had begun before", func(y *explaintest.Toy) int64 { return y.Launch("cudaGraphLaunch", 50, 150) }, result.Idle{Launch: 100}, "launch"},
+		{"the call ends after the start", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 180, 230) }, result.Idle{Host: 80, Launch: 20}, "host"},
+		{"launched long before", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 10, 20) }, result.Idle{Device: 100}, "device"},
+		{"no launch recorded", func(*explaintest.Toy) int64 { return 0 }, result.Idle{Unknown: 100}, "unknown"},
+		{"blocked in a sync", func(y *explaintest.Toy) int64 {
+			y.Span(trace.Runtime, 0, "cudaStreamSynchronize", 90, 170)
+			return y.Launch("cudaLaunchKernel", 190, 195)
+		}, result.Idle{Host: 20, Sync: 70, Launch: 10}, "sync"},
+		{"runtime and driver call of one sync count once", func(y *explaintest.Toy) int64 {
+			y.Span(trace.Runtime, 0, "cudaStreamSynchronize", 110, 150)
+			y.Span(trace.Driver, 0, "cuStreamSynchronize", 111, 149)
+			return y.Launch("cudaLaunchKernel", 190, 195)
+		}, result.Idle{Host: 50, Sync: 40, Launch: 10}, "host"},
+		{"the profiler's stall", func(y *explaintest.Toy) int64 {
+			y.Span(trace.Overhead, 0, "Activity Buffer Request", 120, 180)
+			return y.Launch("cudaLaunchKernel", 190, 195)
+		}, result.Idle{Host: 30, Profiler: 60, Launch: 10}, "profiler"},
+		{"sync under a stall counts as the stall", func(y *explaintest.Toy) int64 {
+			y.Span(trace.Overhead, 0, "Activity Buffer Request", 100, 190)
+			y.Span(trace.Runtime, 0, "cudaDeviceSynchronize", 100, 190)
+			return y.Launch("cudaLaunchKernel", 190, 195)
+		}, result.Idle{Profiler: 90, Launch: 10}, "profiler"},
+	} {
+		y := explaintest.New().Step(0, 300).Run("gemm", 1, 20, 100, 1)
+		y.Op(trace.Kernel, "late", c.make(y), 1, 200, 220, 1)
+		a := prepared(y.Done())
+		var gaps Longest
+		part := sweep(a.Ranks[0], &findPauses(a)[0], &gaps)[0]
+		if part.IdleBy != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, part.IdleBy, c.want)
+		}
+		if len(gaps) != 1 || gaps[0].cause != c.cause || gaps[0].dur != 100 {
+			t.Errorf("%s: gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
+		}
+	}
+	// Inside a graph replay the host has no part in a gap, however long the call.
+	y := explaintest.New().Step(0, 300)
+	corr := y.Launch("cudaGraphLaunch", 10, 250)
+	y.Op(trace.Kernel, "a", corr, 1, 50, 100, 1).Op(trace.Kernel, "b", corr, 1, 200, 220, 1)
+	a := prepared(y.Done())
+	if got := sweep(a.Ranks[0], &findPauses(a)[0], &Longest{})[0].IdleBy; got != (result.Idle{Device: 100}) {
+		t.Errorf("inside a graph: %+v, want 100 ns of device", got)
+	}
+}
+
+// TestSelfTimes nests spans by containment, thread by thread.
+func TestSelfTimes(t *testing.T) {
+	y := explaintest.New()
+	y.Span(trace.CPUOp, 0, "a", 0, 100)
+	y.Span(trace.CPUOp, 0, "b", 10, 40)
+	y.Span(trace.CPUOp, 0, "c", 20, 30)
+	y.Span(trace.CPUOp, 0, "b", 50, 60)
+	y.Span(trace.CPUOp, 0, "over", 95, 103) // sticks out of a: clipped to it
+	y.Span(trace.CPUOp, 0, "next", 110, 120)
+	y.Span(trace.CPUOp, 1, "other", 15, 25) // on another thread
+	y.Span(trace.PythonFunction, 0, "frame", 0, 200)
+	got := map[string]*result.CPUOp{}
+	selfTimes(prep.NewHost(y.Done()), got, func(c trace.Category) bool { return c == trace.CPUOp })
+	for _, want := range []result.CPUOp{
+		{Name: "a", Count: 1, Total: 100, Self: 55},
+		{Name: "b", Count: 2, Total: 40, Self: 30},
+		{Name: "c", Count: 1, Total: 10, Self: 10},
+		{Name: "over", Count: 1, Total: 8, Self: 5},
+		{Name: "next", Count: 1, Total: 10, Self: 10},
+		{Name: "other", Count: 1, Total: 10, Self: 10},
+	} {
+		if o := got[want.Name]; o == nil || *o != want {
+			t.Errorf("%s: %+v, want %+v", want.Name, o, want)
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("%d names, want 6", len(got))
+	}
+}
+
+// TestOverlap holds the interval arithmetic against a count.

@@ -1,0 +1,132 @@
+package tables
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Prefill and decode apart: what a set of prefill servers and a set of decode
+// servers did, what went from the ones to the others, and which side limits the
+// throughput. docs/metrics.md defines the figures.
+
+// sideOf sums up the servers of a role; other is the kind of step that it should not
+// have.
+func Side(servers []*Server, other trace.StepKind) result.PDSide {
+	s := result.PDSide{Servers: []result.PDServer{}}
+	ranks := 0
+	for _, ps := range servers {
+		row := result.PDServer{Name: ps.name, Ranks: len(ps.ranks)}
+		var periods []int64
+		requests, batches := 0, 0
+		for _, r := range ps.ranks {
+			row.Stepping, row.Busy, row.NoCore = row.Stepping+r.stepping, row.Busy+r.busy, row.NoCore+r.noCore
+			row.WindowNS += r.to - r.from
+			if row.FromNS == 0 || r.from < row.FromNS {
+				row.FromNS = r.from
+			}
+			if !r.lead {
+				continue
+			}
+			tokens := 0
+			for i := range r.steps {
+				st := &r.steps[i]
+				if st.Kind == trace.IdleStep {
+					continue
+				}
+				row.Steps++
+				if st.Kind == other || st.Kind == trace.Mixed {
+					row.OtherSteps++
+				}
+				tokens += max(st.Tokens, 0)
+				if st.Batch > 0 {
+					requests, batches = requests+st.Batch, batches+1
+					row.BatchMax = max(row.BatchMax, st.Batch)
+				}
+				if i < len(r.periods) {
+					periods = append(periods, r.periods[i])
+				}
+			}
+			row.TokensPerS += 1e9 * metric.Share(int64(tokens), r.to-r.from)
+		}
+		s.Steps += row.Steps
+		s.Stepping, s.Busy = s.Stepping+row.Stepping, s.Busy+row.Busy
+		s.TokensPerS += row.TokensPerS
+		ranks += row.Ranks
+		if n := float64(row.Ranks); n > 0 {
+			row.Stepping, row.Busy, row.NoCore = row.Stepping/n, row.Busy/n, row.NoCore/n
+			row.WindowNS /= int64(row.Ranks)
+		}
+		if batches > 0 {
+			row.Batch = float64(requests) / float64(batches)
+		}
+		if len(periods) > 0 {
+			row.Period = int64(metric.MedianInPlace(periods))
+		}
+		s.Servers = append(s.Servers, row)
+	}
+	if ranks > 0 {
+		s.Stepping, s.Busy = s.Stepping/float64(ranks), s.Busy/float64(ranks)
+	}
+	return s
+}
+
+// addQueues takes the means of the samples that lie in the recorded time, which is that
+// from the first window's begin to the last one's end.
+func AddQueues(pd *result.PD, prefill, decode []*Server) {
+	from, to := int64(1<<63-1), int64(0)
+	for _, s := range slices.Concat(pd.Prefill.Servers, pd.Decode.Servers) {
+		if s.Ranks > 0 {
+			from, to = min(from, s.FromNS), max(to, s.FromNS+s.WindowNS)
+		}
+	}
+	sum := func(side *result.PDSide, servers []*Server) {
+		for i := range servers {
+			q := queueOf(servers[i].loads, from, to)
+			side.Servers[i].Queue = q
+			if i == 0 {
+				side.Queue = q
+				continue
+			}
+			all := &side.Queue
+			all.Samples = min(all.Samples, q.Samples)
+			all.Running += q.Running
+			all.MostRunning += q.MostRunning
+			all.Waiting += q.Waiting
+			all.Bootstrap += q.Bootstrap
+			all.Inflight += q.Inflight
+			all.Prealloc += q.Prealloc
+			all.Transfer += q.Transfer
+			all.Retracted += q.Retracted
+			all.KVUsage = max(all.KVUsage, q.KVUsage)
+		}
+	}
+	sum(&pd.Prefill, prefill)
+	sum(&pd.Decode, decode)
+}
+
+func queueOf(loads []trace.Load, from, to int64) (q result.Queue) {
+	for _, l := range loads {
+		if l.At < from || l.At > to {
+			continue
+		}
+		q.Samples++
+		q.Running += float64(l.Running)
+		q.MostRunning = max(q.MostRunning, l.MostRunning)
+		q.Waiting += float64(l.Waiting)
+		q.Bootstrap += float64(l.Bootstrap)
+		q.Inflight += float64(l.Inflight)
+		q.Prealloc += float64(l.Prealloc)
+		q.Transfer += float64(l.Transfer)
+		q.Retracted += float64(l.Retracted)
+		q.KVUsage = max(q.KVUsage, l.KVUsage)
+	}
+	if n := float64(q.Samples); n > 0 {
+		for _, v := range []*float64{&q.Running, &q.Waiting, &q.Bootstrap, &q.Inflight, &q.Prealloc, &q.Transfer, &q.Retracted} {
+			*v /= n
+		}
+	}
+	return q
+}

@@ -1,0 +1,177 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// half is one side: a sample of its steps, kernels and modules.
+type Sample struct {
+	result.Side
+	a       *match.Aligned
+	ranks   []*match.Rank // that are compared
+	steps   map[bucket]*figures
+	total   map[bucket]float64 // median step time
+	kern    map[kernelKey]*kernelSamples
+	modules map[moduleKey][]float64 // as the sums of kern
+	// rankSteps is how many steps of a bucket all ranks have together.
+	rankSteps map[bucket]int
+}
+
+type bucket struct {
+	kind, mode string
+	batch      int
+}
+
+// figures holds samples: per figure one value a step.
+type figures [6][]float64
+
+var figureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
+
+type kernelKey struct {
+	bucket
+	name string // normalised
+	grid [3]int32
+}
+
+// moduleKey is a module's kind in steps of one bucket.
+type moduleKey struct {
+	bucket
+	name string
+}
+
+type kernelSamples struct {
+	full  string
+	class kernel.Class
+	sums  []float64 // ns a step, mean over ranks; steps without it count 0
+	each  []int64
+	count int
+}
+
+// newHalf samples the ranks of one side: one value per step for every figure and kernel.
+// only, if set, takes the rank of that label alone.
+func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample, error) {
+	h := &Sample{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}
+	h.Side = result.Side{ID: id, Ranks: []string{}, Steps: a.Steps}
+	var there []string
+	for _, r := range a.Ranks {
+		there = append(there, r.Label)
+		h.Device = cmp.Or(h.Device, r.Source.Device)
+		if only == "" || r.Label == only {
+			h.ranks = append(h.ranks, r)
+			h.Ranks = append(h.Ranks, r.Label)
+		}
+	}
+	if len(h.ranks) == 0 {
+		return nil, fmt.Errorf("no rank %q, there are: %s", only, strings.Join(there, ", "))
+	}
+	h.addKernels(h.addSteps(steps))
+	return h, nil
+}
+
+// sampled is where a step's values are.
+type sampled struct {
+	bucket
+	nth   int // its place among its like; -1: it is left out
+	ranks int // that have it
+}
+
+// addSteps samples the figures of steps. The first step and those that a cut file lacks
+// are left out.
+func (h *Sample) addSteps(steps []result.Step) []sampled {
+	in := map[int]bool{}
+	for _, r := range h.ranks {
+		in[r.Index] = true
+	}
+	whole := h.a.Steps
+	for _, d := range h.a.Domains {
+		whole = min(whole, d.Whole(h.a.Steps))
+	}
+	out := make([]sampled, len(steps))
+	for n := range steps {
+		s := &steps[n]
+		b := bucket{s.Kind, s.Mode, s.Batch}
+		out[n] = sampled{b, -1, 0}
+		if n == 0 && h.a.Steps > 1 || n >= whole {
+			continue
+		}
+		var sum [6]float64
+		ranks := 0
+		for i := range s.Ranks {
+			p := &s.Ranks[i]
+			if !in[p.Rank] {
+				continue
+			}
+			ranks++
+			for f, v := range [6]int64{p.Total - p.Waiting, p.Compute, p.ExposedComm, p.CommWait, p.Idle - p.IdleBy.None, p.HostGap} {
+				sum[f] += float64(v)
+			}
+		}
+		if ranks == 0 {
+			continue
+		}
+		f := at(h.steps, b)
+		out[n].nth, out[n].ranks = len(f[0]), ranks
+		h.rankSteps[b] += ranks
+		for i := range sum {
+			f[i] = append(f[i], sum[i]/float64(ranks))
+		}
+	}
+	for b, f := range h.steps {
+		h.total[b] = metric.Median(f[0])
+	}
+	return out
+}
+
+// addKernels samples the kernels and modules of steps.
+func (h *Sample) addKernels(steps []sampled) {
+	normal := map[int32]string{}
+	for _, r := range h.ranks {
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			if o.Step < 0 {
+				continue
+			}
+			s := &steps[int(o.Step)+r.First]
+			if s.nth < 0 {
+				continue
+			}
+			full := h.a.Names.List[o.Name]
+			name, ok := normal[o.Name]
+			if !ok {
+				name = kernel.Normalize(full)
+				normal[o.Name] = name
+			}
+			of := len(h.steps[s.bucket][0])
+			key := kernelKey{s.bucket, name, h.a.Names.Keys[o.Key].Grid}
+			k := h.kern[key]
+			if k == nil {
+				k = &kernelSamples{full: full, class: o.Class, sums: make([]float64, of)}
+				h.kern[key] = k
+			}
+			// A rank that waits for another is no slower at communicating.
+			took := o.End - o.Start - r.Wait[i]
+			mean := float64(took) / float64(s.ranks)
+			k.sums[s.nth] += mean
+			k.each = append(k.each, took)
+			k.count++
+			for in := r.RangeAt(o); in >= 0; in = r.Ranges[in].Parent {
+				g := &r.Ranges[in]
+				if !g.FirstGroup {
+					continue
+				}
+				key := moduleKey{s.bucket, h.a.Marks.Groups[h.a.Marks.Modules[g.Module].Group].Name()}
+				if h.modules[key] == nil {
+					h.modules[key] = make([]float64, of)
+				}
+				h.modules[key][s.nth] += mean
+			}
+		}
+	}
+}

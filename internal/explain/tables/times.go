@@ -1,0 +1,276 @@
+// Package tables says where the time of aligned ranks went: by step, kernel, layer,
+// collective and host function. It measures and blames nobody.
+package tables
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Where the time of a device goes. A step's window on the device runs from its
+// first op to the first op of the next step, so the windows of all steps
+// cover the capture without hole or overlap.
+
+// The kinds of device time, in the order in which overlap is resolved: what
+// computes is compute whatever else runs.
+const (
+	inCompute = iota
+	inComm
+	inCopy
+	numActivities
+)
+
+func activity(o *prep.Op) int {
+	switch o.Class {
+	case kernel.Comm:
+		return inComm
+	case kernel.Copy:
+		return inCopy
+	}
+	return inCompute // memsets count as compute: nothing is moved
+}
+
+// deviceWindows gives the bounds of every step on the device: step i is
+// [out[i], out[i+1]).
+func deviceWindows(r *match.Rank) []int64 {
+	n := len(r.Steps)
+	out := make([]int64, n+1)
+	seen := make([]bool, n)
+	last := int64(0)
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Step < 0 {
+			continue
+		}
+		if !seen[o.Step] || o.Start < out[o.Step] {
+			out[o.Step], seen[o.Step] = o.Start, true
+		}
+		last = max(last, o.End)
+	}
+	out[n] = last
+	for i := n - 1; i >= 0; i-- {
+		// A step without device work is empty; one that begins on another
+		// stream before an earlier one starts with it.
+		if !seen[i] || out[i] > out[i+1] {
+			out[i] = out[i+1]
+		}
+	}
+	return out
+}
+
+// timesOf tells where the time of each step and rank went, and which gaps were the longest.
+func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps Longest) {
+	steps = make([]result.Step, a.Steps)
+	for n := range steps {
+		steps[n] = result.Step{Step: n, Batch: -1, Tokens: -1, Ranks: []result.StepRank{}}
+	}
+	at := map[[2]string]int{} // in rows, by rank and kind
+	add := func(rank, kind string, t *result.Time) {
+		key := [2]string{rank, kind}
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key] = i
+			rows = append(rows, result.TimeRow{Rank: rank, Kind: kind})
+		}
+		rows[i].Steps++
+		rows[i].Time.Add(t)
+	}
+	pauses := findPauses(a)
+	for i, r := range a.Ranks {
+		parts := sweep(r, &pauses[i], &gaps)
+		waits, exposed := waitsByStep(r)
+		for i := range r.Steps {
+			st := &r.Steps[i]
+			n := i + r.First
+			row := &steps[n]
+			if row.Name == "" && st.Info.Kind == a.KindOf[n] {
+				row.Kind, row.Mode, row.Batch, row.Tokens = st.Info.Kind.String(), st.Info.Mode, st.Info.Batch, st.Info.Tokens
+				row.Name, row.Stage = st.Name, r.Source.Stage
+			}
+			p := result.StepRank{Rank: r.Index, Start: r.Wall(st.Start) - a.Origin, CPU: st.End - st.Start, Period: r.Period(i),
+				Kernels: st.Kernels, Launches: st.Launches, Graphs: st.Graphs, Time: parts[i]}
+			p.CommWait, p.ExposedWait = waits[i], min(exposed[i], p.ExposedComm)
+			p.HostGap = p.IdleBy.Late()
+			row.Ranks = append(row.Ranks, p)
+			for _, rank := range []string{r.Label, "all"} {
+				add(rank, st.Info.Kind.String(), &p.Time)
+				add(rank, "all", &p.Time)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y result.TimeRow) int {
+		return cmp.Or(result.First(x.Rank == "all", y.Rank == "all"), result.First(x.Kind == "all", y.Kind == "all"))
+	})
+	return rows, steps, gaps
+}
+
+// waitsByStep sums each step's waiting in collectives, and the part of it
+// during which nothing computes.
+func waitsByStep(r *match.Rank) (waits, exposed []int64) {
+	waits, exposed = make([]int64, len(r.Steps)), make([]int64, len(r.Steps))
+	var computing []prep.Interval
+	for i := range r.Ops {
+		if o := &r.Ops[i]; activity(o) == inCompute {
+			computing = append(computing, prep.Interval{Start: o.Start, End: o.End})
+		}
+	}
+	computing = prep.Union(computing)
+	for i, wait := range r.Wait {
+		if o := &r.Ops[i]; wait > 0 {
+			waits[o.Step] += wait
+			exposed[o.Step] += wait - prep.Overlap(computing, o.Start, o.Start+wait)
+		}
+	}
+	return waits, exposed
+}
+
+// sweep walks the device's timeline once and gives every step its parts. It adds to
+// gaps those in which the device did nothing.
+func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
+	parts := make([]result.Time, len(r.Steps))
+	if len(r.Steps) == 0 {
+		return parts
+	}
+	bounds := deviceWindows(r)
+	ends := make([]int32, len(r.Ops))
+	for i := range ends {
+		ends[i] = int32(i)
+	}
+	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(r.Ops[x].End, r.Ops[y].End) })
+
+	var active [numActivities]int
+	at := 0 // window
+	var cursor int64
+	// spend books [cursor, to) under what was active in it.
+	spend := func(to int64, idle *result.Idle) {
+		for cursor < to {
+			for at < len(parts) && cursor >= bounds[at+1] {
+				at++
+			}
+			if at == len(parts) {
+				cursor = to
+				return
+			}
+			if cursor < bounds[at] {
+				cursor = min(to, bounds[at])
+				continue
+			}
+			n := min(to, bounds[at+1]) - cursor
+			t := &parts[at]
+			t.Total += n
+			switch {
+			case active[inCompute] > 0:
+				t.Compute += n
+				if active[inComm] > 0 {
+					t.HiddenComm += n
+				}
+			case active[inComm] > 0:
+				t.ExposedComm += n
+			case active[inCopy] > 0:
+				t.ExposedCopy += n
+				t.Waiting += prep.Overlap(pauses.none, cursor, cursor+n)
+			default:
+				t.Idle += n
+				if idle != nil {
+					t.IdleBy.Add(idle)
+					t.Waiting += idle.None
+					idle = nil
+				}
+			}
+			cursor += n
+		}
+	}
+	running, lastEnded := 0, int32(-1)
+	for i, j := 0, 0; i < len(r.Ops); {
+		o := &r.Ops[i]
+		e := &r.Ops[ends[j]]
+		if j < i && e.End <= o.Start {
+			spend(e.End, nil)
+			active[activity(e)]--
+			running--
+			lastEnded = ends[j]
+			j++
+			continue
+		}
+		if running == 0 && lastEnded >= 0 && o.Start > cursor && cursor >= bounds[0] {
+			idle, cause := idleOf(r, cursor, o, pauses)
+			gaps.add(Gap{r, cursor, o.Start - cursor, lastEnded, o, cause})
+			spend(o.Start, &idle)
+		} else {
+			spend(o.Start, nil)
+		}
+		cursor = max(cursor, o.Start)
+		active[activity(o)]++
+		running++
+		i++
+	}
+	// What still runs after the last start.
+	rest := make([]int32, 0, running)
+	for _, e := range ends {
+		if r.Ops[e].End > cursor {
+			rest = append(rest, e)
+		}
+	}
+	active = [numActivities]int{}
+	for _, e := range rest {
+		active[activity(&r.Ops[e])]++
+	}
+	for _, e := range rest {
+		spend(r.Ops[e].End, nil)
+		active[activity(&r.Ops[e])]--
+	}
+	return parts
+}
+
+// idleOf splits the time from a, when the device fell idle, to the start of op
+// o, by what kept it waiting. The parts sum up to the gap.
+func idleOf(r *match.Rank, a int64, o *prep.Op, p *pauses) (idle result.Idle, cause string) {
+	gap := o.Start - a
+	if starved := prep.Overlap(r.NoCore, a, o.Start); 2*starved > gap {
+		// A core is the host's to give.
+		idle.Host = gap
+		return idle, "host"
+	}
+	if o.Call < 0 {
+		idle.Between, idle.None = prep.Overlap(p.all, a, o.Start), prep.Overlap(p.none, a, o.Start)
+		idle.Unknown = gap - idle.Between
+		if idle.Between > idle.Unknown {
+			return idle, "between"
+		}
+		return idle, "unknown"
+	}
+	c := &r.Calls[o.Call]
+	if !o.First || c.End <= a {
+		// Queued already, or inside a graph replay: the host was in time.
+		idle.Device = gap
+		return idle, "device"
+	}
+	asked := min(o.Start, max(a, c.Start)) // the launch call begins
+	idle.Launch = o.Start - asked
+	host := asked - a
+	idle.Profiler = prep.Overlap(r.Stalls, a, asked)
+	idle.Sync = min(prep.Overlap(r.Blocked[c.Track], a, asked), host-idle.Profiler)
+	idle.Between = min(prep.Overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)
+	idle.None = min(prep.Overlap(p.none, a, asked), idle.Between)
+	idle.Host = host - idle.Profiler - idle.Sync - idle.Between
+	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between)
+	switch largest {
+	case idle.Between:
+		cause = "between"
+	case idle.Host:
+		cause = "host"
+	case idle.Launch:
+		cause = "launch"
+	case idle.Sync:
+		cause = "sync"
+	default:
+		cause = "profiler"
+	}
+	return idle, cause
+}
