@@ -24,18 +24,28 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
-		"internal/base/columns",
-		"internal/api", "internal/measure/experiment", "internal/explain/waits", "internal/measure/batch", "internal/serve/launch", "internal/serve/route",
-		"internal/serve/server", "internal/api/client", "internal/capture/torch",
-		"internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/workload", "internal/runs",
-		"internal/explain/report", "internal/explain", "internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
+		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
+		"internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
+		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load",
+		"internal/measure/workload", "internal/runs", "internal/explain/report", "internal/explain",
+		"internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
 		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/merge",
 		"internal/tracefile/open", "internal/tracefile/chromejson", "internal/explain/kernel", "internal/tracefile/kineto",
-		"internal/base/metric", "internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "bench",
-		"trace", "internal/explain/window",
+		"internal/base/metric", "internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile",
+		"internal/api/wire", "bench", "trace", "internal/explain/window", "internal/measure/system",
+	}},
+	{"internal/measure/system", []string{
+		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/progress", "internal/capture/nsys",
+		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
+		"internal/explain/result", "internal/explain/waits", "internal/explain/window", "internal/measure/experiment",
+		"internal/runs", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/measure/experiment", []string{
 		"internal/api/client", "internal/capture/torch", "internal/measure/load", "internal/runs", "internal/measure/workload", "internal/api/wire", "bench", "trace",
+	}},
+	{"internal/explain/report", []string{
+		"internal/base/columns", "internal/explain/result", "internal/base/metric", "bench", "internal/explain/waits",
+		"internal/tracefile/read/nsysdb",
 	}},
 	{"internal/explain/waits", []string{"internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/measure/batch", []string{
@@ -50,16 +60,18 @@ var arrows = []struct {
 	{"internal/serve/route", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/api", "internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/base/atomicfile", "internal/api/wire"}},
-	{"internal/capture/nsys", []string{"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set"}},
+	{"internal/capture/nsys", []string{
+		"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
+		"internal/runs",
+	}},
+	{"internal/runs", []string{"internal/base/atomicfile", "bench", "trace", "internal/base/progress"}},
 	{"internal/api/client", []string{"internal/api/wire"}},
 	{"internal/measure/load", []string{"internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench"}},
-	{"internal/runs", []string{"internal/base/atomicfile", "bench", "trace"}},
 	{"internal/measure/workload", []string{"internal/engine/tokenizer"}},
 	{"internal/explain/window", []string{
 		"internal/base/progress", "internal/explain", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/set",
 		"trace",
 	}},
-	{"internal/explain/report", []string{"internal/base/columns", "internal/explain/result", "internal/base/metric", "bench"}},
 	{"internal/explain", []string{
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/kernel", "trace",

@@ -24,7 +24,7 @@ var wings = [][]struct {
 	{
 		{"engine", "tracefile api base"},
 		{"explain", "tracefile api trace bench base"},
-		{"capture", "tracefile api trace base"},
+		{"capture", "tracefile runs api trace base"},
 	},
 	{
 		{"tracefile", "trace base"},

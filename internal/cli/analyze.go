@@ -3,16 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/explain/waits"
-	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/measure/system"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // analyzeCmd is "analyze".
@@ -80,99 +76,62 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if c.HTML == "-" && (c.JSON || c.Markdown) {
 		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
 	}
-	rules, err := c.rules()
+	opt, err := c.explain(e, form(c.JSON, c.Markdown), c.HTML)
 	if err != nil {
 		return err
 	}
-	if c.HTML != "" {
-		if c.HTML, err = target(c.HTML, "", "report.html"); err != nil {
-			return err
+	opt.Show.Layers = c.Layers
+	var run *runs.Run
+	var servers []system.Server
+	if len(c.Paths) == 1 {
+		root, _ := c.root() // without a home for runs, their directories can still be named
+		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
+			return notFound(err)
 		}
 	}
-	run, servers, err := c.run()
+	in, err := c.of(c.inputs)
 	if err != nil {
 		return err
 	}
-	if len(servers) > 1 {
-		return c.servers(ctx, e, rules, run, servers)
-	}
-	capture, err := c.read(ctx, e, c.inputs)
-	if err != nil {
-		return err
-	}
-	r, err := explain.Prepare(capture.Traces, rules).Analyze(capture.Options())
-	if err != nil {
-		return err
-	}
-	var joined *waits.Result
-	if run != nil {
-		role := ""
-		if len(servers) == 1 {
-			role = servers[0].Role
-		}
-		one := waits.NewServer("", role, capture.Traces)
-		if joined, err = e.join(run, []*waits.Server{one}, lateSteps(r)); err != nil { // the findings stand
-			e.Warn("what the requests waited for is not known: %v", err)
-			e.Incomplete()
-		}
+	opt.Read = in.Read
+	if len(servers) <= 1 {
+		return opt.Window(ctx, in, run, servers)
 	}
 	if c.HTML == "-" {
-		return report.HTML(e.stdout, r)
+		return usagef("--html -: there are %d servers, each with a page: give a file, from whose name theirs are made", len(servers))
 	}
-	if err := c.page(e, c.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
-		return err
+	return opt.Servers(ctx, servers, run)
+}
+
+// explain are the options of an explanation, with a page if html names a file.
+func (s *shown) explain(e *env, form system.Form, html string) (*system.Options, error) {
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
 	}
+	if html != "" {
+		if html, err = target(html, "", "report.html"); err != nil {
+			return nil, err
+		}
+	}
+	return &system.Options{
+		Say: e.Console, Out: e.stdout, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read,
+	}, nil
+}
+
+// tables are the options of tables on stdout.
+func (s *shown) tables(e *env) report.Options {
+	opt := e.tables()
+	opt.Top, opt.All = s.Top, s.All
+	return opt
+}
+
+func form(asJSON, markdown bool) system.Form {
 	switch {
-	case c.JSON && joined != nil:
-		return joinJSON(e.stdout, r, joined)
-	case c.JSON:
-		return report.JSON(e.stdout, r)
+	case asJSON:
+		return system.JSON
+	case markdown:
+		return system.Markdown
 	}
-	if err := c.print(e, r); err != nil || joined == nil || c.Markdown {
-		return err
-	}
-	return e.showJoin(joined, c.rows())
-}
-
-// read reads a window.
-func (c *analyzeCmd) read(ctx context.Context, e *env, in inputs) (*window.Capture, error) {
-	w, err := c.of(in)
-	if err != nil {
-		return nil, err
-	}
-	capture, err := w.Open(ctx, e.Console, "analyze")
-	if err != nil {
-		return nil, err
-	}
-	return capture, capture.Set.NotAnInput(c.HTML)
-}
-
-// print writes a report for people.
-func (c *analyzeCmd) print(e *env, r *result.Report) error {
-	opt := report.Options{Top: c.Top, All: c.All, Layers: c.Layers}
-	if c.Markdown {
-		return report.Markdown(e.stdout, r, opt)
-	}
-	opt.Width, opt.Color = e.screen()
-	return report.Text(e.stdout, r, opt)
-}
-
-// page writes a page, if one is wanted.
-func (c *analyzeCmd) page(e *env, path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	if err := atomicfile.Write(path, write); err != nil {
-		return writing(path, err)
-	}
-	e.Warn("page written: %s", path)
-	return nil
-}
-
-// rows is the most rows that a table may have; 0: no limit.
-func (c *analyzeCmd) rows() int {
-	if c.All {
-		return 0
-	}
-	return c.Top
+	return system.Text
 }

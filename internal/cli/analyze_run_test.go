@@ -6,12 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/tracefile/read"
-	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // TestAnalyzeRun records a window while a load runs and asks what its slow
@@ -75,34 +72,6 @@ func TestAnalyzeRun(t *testing.T) {
 	}
 	if status, _, errs := run(t, t.Context(), "analyze", "nowhere"); status != exitFailed || !strings.Contains(errs, "nowhere: no such") {
 		t.Errorf("status %d: %s", status, errs)
-	}
-}
-
-// TestLateSteps: in a capture whose second rank does more since step 6, the first
-// waits for it in all steps from there on, by about what the finding says.
-func TestLateSteps(t *testing.T) {
-	sets, err := set.Find([]string{filepath.Join(captures, "graph_work")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	traces, _, err := read.ReadSet(t.Context(), sets[0], read.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := explain.Analyze(traces, explain.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &r.Findings[0]
-	late := lateSteps(r)
-	if f.Kind != result.Straggler || f.FirstStep == 0 || len(late) != f.LastStep-f.FirstStep+1 {
-		t.Fatalf("%d late steps by %+v", len(late), f)
-	}
-	for i, l := range late {
-		start := r.Source.StartNS + r.Steps[f.FirstStep+i].Ranks[1].Start
-		if l.From != start || l.To <= start || l.Title != f.Title || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
-			t.Errorf("step %d: %+v, while the finding has %d ns a step", f.FirstStep+i, l, f.CostNSPerStep)
-		}
 	}
 }
 

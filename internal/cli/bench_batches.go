@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
@@ -19,9 +18,9 @@ import (
 
 // batches begins the run of a benchmark.
 func (f *storeFlags) batches(e *env, about runs.About) (*experiment.Batches, error) {
-	about.Kind, about.Args = "bench", e.args
-	about.Versions = map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope ")}
-	r, err := f.create(about)
+	about.Kind = "bench"
+	about.Versions = map[string]string{"stepscope": release()}
+	r, err := f.create(e, about)
 	return &experiment.Batches{Store: r}, err
 }
 

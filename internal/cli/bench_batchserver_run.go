@@ -281,7 +281,7 @@ func (b *batchBench) pydantic() error {
 	if err := enc.Encode(rows); err != nil {
 		return err
 	}
-	return writing(b.cmd.Pydantic, atomicfile.Write(b.cmd.Pydantic, func(w io.Writer) error {
+	return atomicfile.Named(b.cmd.Pydantic, atomicfile.Write(b.cmd.Pydantic, func(w io.Writer) error {
 		_, err := w.Write(text.Bytes())
 		return err
 	}))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
@@ -32,7 +31,7 @@ func startEmbedded(ctx context.Context, a launch.ModelArgs, inFlight int, log fu
 		return nil, errors.Join(err, ln.Close())
 	}
 	s := server.New(en, server.Options{
-		Version: strings.TrimPrefix(version(), "stepscope "), Args: a.Map(), EnableMetrics: true,
+		Version: release(), Args: a.Map(), EnableMetrics: true,
 		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
 	})
 	// It outlives ctx: clients that are interrupted still stop their profilers.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
@@ -42,7 +43,7 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := e.columns(load.RowHead, rows); err != nil {
+	if err := columns.Left(e.stdout, append([][]string{load.RowHead}, rows...)); err != nil {
 		return err
 	}
 	streams, rate := rep.Ceiling()

@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -62,7 +63,7 @@ type storeFlags struct {
 }
 
 // create begins a run, unless none is wanted.
-func (f *storeFlags) create(about runs.About) (*runs.Run, error) {
+func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 	if f.NoStore {
 		return nil, nil
 	}
@@ -70,6 +71,7 @@ func (f *storeFlags) create(about runs.About) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	about.Args = e.args
 	r, err := runs.Create(root, about, 64<<20)
 	if err != nil {
 		return nil, fmt.Errorf("%w (--run-dir says where, --no-store keeps none)", err)
@@ -155,7 +157,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 		defer c.out.Close()
 	}
-	x.Store, err = c.create(runs.About{Kind: "bench", Tool: "bench serving", Args: e.args, Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
+	x.Store, err = c.create(e, runs.About{Kind: "bench", Tool: "bench serving", Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
 	if err != nil {
 		return err
 	}
@@ -314,8 +316,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		}
 		b.Repeats = bench.Repeated(all)
 	}
-	opt := report.Options{}
-	opt.Width, opt.Color = e.screen()
+	opt := e.tables()
 	var err error
 	switch {
 	case c.HTML == "-":
@@ -347,14 +348,20 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	}
 	if c.HTML != "" {
 		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.BenchHTML(w, b) }); err != nil {
-			return writing(c.HTML, err)
+			return atomicfile.Named(c.HTML, err)
 		}
 		e.Warn("page written: %s", c.HTML)
 	}
 	if c.JSON || out.Capture == nil || out.Capture.Result == nil {
 		return nil
 	}
-	return e.explainServers(ctx, out.Capture.Result)
+	fmt.Fprintln(e.stdout)
+	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: opt, Read: inputs{}.input().Read}
+	explanation.Show.Top = 5
+	if _, err := explanation.Captured(ctx, out.Capture.Result, false); err != nil && ctx.Err() == nil {
+		e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
+	}
+	return nil
 }
 
 // line appends the result to the file of results.
@@ -365,22 +372,5 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 	if err == nil {
 		e.Warn("result appended to %s", c.out.f.Name())
 	}
-	return err
-}
-
-// explainServers prints the findings of what was captured, server by server, and of
-// prefill and decode servers together.
-func (e *env) explainServers(ctx context.Context, res *torch.Result) error {
-	fmt.Fprintln(e.stdout)
-	c := analyzeCmd{shown: shown{Top: 5}}
-	all, err := c.each(ctx, e, nil, recordedBy(res), false)
-	if err != nil {
-		if ctx.Err() == nil {
-			e.Warn("%s: %v", res.Servers[0].URL, err)
-			e.Incomplete()
-		}
-		return nil
-	}
-	_, err = c.together(e, all, "")
 	return err
 }

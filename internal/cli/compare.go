@@ -51,7 +51,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if runA != nil {
-		return c.compareLoads(e, runA, runB, limit)
+		return c.compareRuns(e, runA, runB, limit)
 	}
 	opt := explain.CompareOptions{FailOn: limit}
 	if c.Ranks != "" {
@@ -89,14 +89,13 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	o := report.Options{Top: c.Top, All: c.All}
+	o := c.tables(e)
 	switch {
 	case c.JSON:
 		err = report.CompareJSON(e.stdout, result)
 	case c.Markdown:
 		err = report.CompareMarkdown(e.stdout, result, o)
 	default:
-		o.Width, o.Color = e.screen()
 		err = report.CompareText(e.stdout, result, o)
 	}
 	if err == nil && len(result.Regressions) > 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/cut"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
@@ -106,7 +107,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 		return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
 	}
 	if err != nil {
-		return writing(out, err)
+		return atomicfile.Named(out, err)
 	}
 	for _, res := range results {
 		window.SayProblems(e.Console, res.Files)

@@ -61,7 +61,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) (err error) {
 		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\n", args...) }
-	run, err := c.create(runs.About{Kind: "demo", Tool: "demo", Args: e.args})
+	run, err := c.create(e, runs.About{Kind: "demo", Tool: "demo"})
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func (c *demoCmd) explain(ctx context.Context, e *env, run *runs.Run, out *exper
 	s := m.Summary
 	fmt.Fprintf(e.stdout, "%d requests in %s: %.0f tok/s, TTFT p50 %s p99 %s, TPOT p50 %s p99 %s (client timing %s)\n\n", s.Completed, metric.Duration(s.Duration),
 		s.OutputRate, metric.Duration(s.TTFT.Median), metric.Duration(s.TTFT.P99), metric.Duration(s.TPOT.Median), metric.Duration(s.TPOT.P99), s.Health.Verdict)
-	opt := report.Options{Top: 5}
-	opt.Width, opt.Color = e.screen()
+	opt := e.tables()
+	opt.Top = 5
 	if err := report.Findings(e.stdout, r, opt); err != nil {
 		return err
 	}

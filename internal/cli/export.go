@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/explain/export"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -73,7 +74,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 		if errors.Is(err, export.ErrNothing) {
 			return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
 		}
-		return writing(out, err)
+		return atomicfile.Named(out, err)
 	}
 	set.SayMissing(e.Console, window.Missing())
 	if res.Incomplete() {

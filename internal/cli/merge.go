@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -88,7 +89,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return fmt.Errorf("%s: %w", strings.Join(c.Paths, ", "), err)
 	}
 	if err != nil {
-		return writing(out, err)
+		return atomicfile.Named(out, err)
 	}
 	set.SayMissing(e.Console, res.Missing)
 	for _, n := range res.Notes {

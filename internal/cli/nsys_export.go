@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 )
@@ -44,7 +45,7 @@ func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
 		}
 		if err == nil {
 			if err = tool.Export(ctx, report, out); err != nil {
-				err = writing(out, fmt.Errorf("%s: %w", report, err))
+				err = atomicfile.Named(out, fmt.Errorf("%s: %w", report, err))
 			}
 		}
 		if err != nil {

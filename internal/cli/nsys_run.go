@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/nsys"
@@ -78,56 +75,15 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	if _, err := l.Plan(ctx); err != nil {
 		return usageError{err}
 	}
-	run, err := runs.Create(root, runs.About{
-		Kind: nsysKind, Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": strings.TrimPrefix(version(), "stepscope "), "nsys": tool.Version.String()},
-	}, 256<<20)
-	if err != nil {
-		return err
-	}
-	l.Dir = run.Path(nsysDir)
-	if l.Session == "" {
-		l.Session = sessionName(c.Command[0], run.ID())
-	}
-	if l.Output == "" {
-		l.Output = filepath.Join(l.Dir, plainName(c.Command[0]))
-	}
-	err = os.MkdirAll(l.Dir, 0o777)
-	if err == nil {
-		e.Warn("run %s: %s", run.ID(), run.Dir())
-		c.next(e, run.ID())
-		e.status, err = c.attend(ctx, l)
-	}
-	return errors.Join(err, c.keep(e, run, err))
-}
-
-// attend runs with the signals of this process.
-func (c *nsysRunCmd) attend(ctx context.Context, l *nsys.Launch) (int, error) {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-	// Whoever reads our output may leave; the program goes on.
-	gone := make(chan os.Signal, 1)
-	signal.Notify(gone, syscall.SIGPIPE)
-	defer signal.Stop(gone)
-	l.Signals = signals
-	return l.Run(ctx)
+	e.status, err = l.Kept(ctx, e.Console, root, runs.About{
+		Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": release()},
+	})
+	return err
 }
 
 // reportPatience is how long nsys may take to make a report: of a large trace,
 // minutes.
 const reportPatience = time.Hour
-
-// next says what the user can do now.
-func (c *nsysRunCmd) next(e *env, run string) {
-	switch c.mode() {
-	case nsys.Later:
-		if c.Delay == 0 {
-			e.Warn("it collects nothing until: stepscope nsys start %s --duration 5s", run[strings.LastIndex(run, "-")+1:])
-		}
-	case nsys.Range:
-		e.Warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
-	}
-}
 
 func (c *nsysRunCmd) mode() nsys.Mode {
 	end := slices.ContainsFunc(c.NsysArg, func(a string) bool { return strings.HasPrefix(a, "--capture-range-end") })
@@ -150,8 +106,6 @@ func (c *nsysRunCmd) options() []string {
 	return append(out, c.NsysArg...)
 }
 
-var nameOfSession = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,99}$`)
-
 func (c *nsysRunCmd) check() error {
 	switch {
 	case !slices.Contains([]string{"", "cudaProfilerApi", "nvtx"}, c.CaptureRange):
@@ -162,7 +116,7 @@ func (c *nsysRunCmd) check() error {
 		return usagef("--capture-range leaves the windows to the program: leave --delay and --duration out")
 	case c.NVTXCapture != "" && c.CaptureRange != "nvtx":
 		return usagef("--nvtx-capture goes with --capture-range nvtx")
-	case c.Session != "" && !nameOfSession.MatchString(c.Session):
+	case c.Session != "" && !nsys.SessionName.MatchString(c.Session):
 		return usagef("--session-new %q: begin with a letter, use letters, digits, - and _, at most 100", c.Session)
 	}
 	for _, a := range c.NsysArg {
@@ -214,62 +168,4 @@ func reportPath(name string) (string, error) {
 		return "", fmt.Errorf("-o %s: a report cannot be written there: %w", name, errors.Unwrap(err))
 	}
 	return path, errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
-
-// plainName is the program's name, as a session and a file may be called.
-func plainName(program string) string {
-	name := strings.Trim(notName.ReplaceAllString(filepath.Base(program), "-"), "-")
-	if !nameOfSession.MatchString(name) {
-		return "program"
-	}
-	return name
-}
-
-func sessionName(program, run string) string {
-	return plainName(program) + run[strings.LastIndex(run, "-"):]
-}
-
-// keep puts what came into the run's manifest.
-func (c *nsysRunCmd) keep(e *env, run *runs.Run, cause error) error {
-	dir := run.Path(nsysDir)
-	var notes, files, reports []string
-	for _, w := range nsys.Windows(dir) {
-		files = append(files, fmt.Sprintf("%s/window-%d.json", nsysDir, w.N))
-		inside, err := filepath.Rel(run.Dir(), w.Report)
-		switch {
-		case w.Error != "":
-			e.Incomplete()
-			notes = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Error))
-		case err == nil && filepath.IsLocal(inside):
-			files, reports = append(files, filepath.ToSlash(inside)), append(reports, w.Report)
-		default:
-			notes, reports = append(notes, fmt.Sprintf("window %d: %s", w.N, w.Report)), append(reports, w.Report)
-		}
-	}
-	switch {
-	case len(reports) == 1:
-		e.Warn("explain it with: stepscope analyze %s", nsys.Quote(reports))
-	case len(reports) > 1:
-		e.Warn("explain any of the %d reports with: stepscope analyze REPORT", len(reports))
-	}
-	if _, err := os.Stat(filepath.Join(dir, "session.json")); err == nil {
-		files = append(files, nsysDir+"/session.json")
-	}
-	var errs []error
-	for _, f := range files {
-		errs = append(errs, run.AddFile(runs.File{Path: f, Kind: nsysKind, Format: strings.TrimPrefix(filepath.Ext(f), ".")}, ""))
-	}
-	errs = append(errs, run.Update(func(m *runs.Manifest) {
-		m.Notes = notes
-		if e.status != exitOK {
-			m.Notes = append(m.Notes, fmt.Sprintf("the program ended with %d", e.status))
-		}
-	}))
-	status := runs.Complete
-	if cause != nil {
-		status = runs.Failed
-	}
-	return errors.Join(append(errs, run.Finish(status, cause))...)
 }

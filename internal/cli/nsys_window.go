@@ -24,7 +24,7 @@ type nsysWindow struct {
 }
 
 // find finds the session, and where its report is to go.
-func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsysSession, output string, err error) {
+func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Known, output string, err error) {
 	root, err := c.root()
 	if err != nil {
 		return nil, "", err
@@ -37,12 +37,12 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsysSession, 
 			return nil, "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", output)
 		}
 	}
-	s, err = nsysFind(ctx, root, c.Nsys, c.Ref)
+	s, err = nsys.FindKnown(ctx, root, c.Nsys, c.Ref)
 	return s, output, err
 }
 
 // stop closes the window and prints what came.
-func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsysSession, output string) error {
+func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Known, output string) error {
 	// However long it takes: a window that is being closed cannot be left.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {
@@ -58,12 +58,7 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsysSession, output st
 		e.Incomplete()
 	}
 	if c.JSON {
-		return e.printJSON(struct {
-			Format  int    `json:"format"`
-			Session string `json:"session"`
-			Run     string `json:"run,omitempty"`
-			*nsys.Window
-		}{1, s.Session.Name, s.run, w})
+		return e.printJSON(s.Closed(w))
 	}
 	took := ""
 	if !w.Opened.IsZero() {
@@ -150,42 +145,24 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 
 // wait returns when the window is to be closed.
 func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *torch.Counter) error {
-	limit := time.Duration(c.Duration)
-	if count != nil {
-		limit = time.Duration(c.Timeout)
-	}
-	end := time.NewTimer(limit)
-	defer end.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	if count == nil {
-		tick.Stop()
-	}
-	first, began := 0.0, false
-	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-end.C:
-			if count != nil {
-				e.Warn("the server did not make %d steps in %v: is there load? The window is closed", c.Steps, limit)
-				e.Incomplete()
-			}
+		case <-time.After(time.Duration(c.Duration)):
 			return nil
-		case <-tick.C:
-			n, err := count.Steps(ctx)
-			if err != nil {
-				return err
-			}
-			if !began {
-				first, began = n, true
-			}
-			if n-first >= float64(c.Steps) {
-				e.Warn("the server has made %.0f steps", n-first)
-				return nil
-			}
 		}
 	}
+	made, err := count.Wait(ctx, float64(c.Steps), time.Duration(c.Timeout))
+	switch {
+	case err != nil:
+		return err
+	case made < float64(c.Steps):
+		e.Lack("the server did not make %d steps in %v: is there load? The window is closed", c.Steps, time.Duration(c.Timeout))
+	default:
+		e.Warn("the server has made %.0f steps", made)
+	}
+	return nil
 }
 
 type nsysStopCmd struct {

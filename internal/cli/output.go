@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
 // target is the file to write: what -o says (given), the usual name in a
@@ -34,20 +35,6 @@ func target(given, dir, usual string) (string, error) {
 		return "", fmt.Errorf("write %s: %s is a file, not a directory", out, filepath.Dir(out))
 	}
 	return out, nil
-}
-
-// writing makes an error of writing name the file that the user knows, not the
-// hidden one that becomes it at the end.
-func writing(out string, err error) error {
-	var pathErr *fs.PathError
-	if !errors.As(err, &pathErr) || !strings.HasPrefix(filepath.Base(pathErr.Path), "."+filepath.Base(out)+".") {
-		return err
-	}
-	err = fmt.Errorf("write %s: %w", out, pathErr.Err)
-	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w; say with -o where to write", err)
-	}
-	return err
 }
 
 // oneStdout refuses two results on stdout.
@@ -82,21 +69,18 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 }
 
 // printJSON writes v for machines.
-func (e *env) printJSON(v any) error {
-	enc := json.NewEncoder(e.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+func (e *env) printJSON(v any) error { return report.Indented(e.stdout, v) }
 
-// screen tells how wide stdout is and whether it takes colours.
-func (e *env) screen() (width int, color bool) {
+// tables are the options of tables on stdout: how wide it is, and whether it takes
+// colours.
+func (e *env) tables() (o report.Options) {
 	f, ok := e.stdout.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
+		return o
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 0
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = width
 	}
-	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return o
 }

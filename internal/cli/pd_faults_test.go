@@ -19,7 +19,7 @@ type under struct {
 	ended <-chan [2]any   // status, text
 }
 
-func (s *system) begin(body string) under {
+func (s *pdSystem) begin(body string) under {
 	began, ended := make(chan struct{}), make(chan [2]any, 1)
 	go func() {
 		status, text := s.ask(body, func() { close(began) })
@@ -46,7 +46,7 @@ func (u under) end(t *testing.T) (status int, text string) {
 // holds memory for requests that are over; and who comes back is used again.
 func TestPDFaults(t *testing.T) {
 	t.Parallel()
-	s := &system{t: t}
+	s := &pdSystem{t: t}
 	for range 2 {
 		s.prefill = append(s.prefill, startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0"))
 		s.decode = append(s.decode, startWorker(t, "--disaggregation-mode", "decode"))
@@ -156,7 +156,7 @@ func TestPDFaults(t *testing.T) {
 // with 503 that says why, and the memory of all is free.
 func TestPDFull(t *testing.T) {
 	t.Parallel()
-	s := &system{t: t}
+	s := &pdSystem{t: t}
 	s.prefill = []*worker{startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0")}
 	s.decode = []*worker{startWorker(t, "--disaggregation-mode", "decode", "--max-total-tokens", "1024", "--max-queued-requests", "2", "--max-running-requests", "4")}
 	s.route(nil)

@@ -44,7 +44,7 @@ func TestPDRequests(t *testing.T) {
 	homes(t)
 	t.Chdir(t.TempDir())
 	t.Run("few places", func(t *testing.T) {
-		s := &system{t: t, prefill: []*worker{startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0")},
+		s := &pdSystem{t: t, prefill: []*worker{startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0")},
 			decode: []*worker{startWorker(t, "--disaggregation-mode", "decode", "--max-running-requests", "2")}}
 		s.route(nil)
 		r, text := joined(t, s.router.url, "--random-input", "40", "--random-output", "150", "--num-prompts", "24")

@@ -17,8 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// system is a router before prefill and decode workers, each a process of its own.
-type system struct {
+// pdSystem is a router before prefill and decode workers, each a process of its own.
+type pdSystem struct {
 	t               *testing.T
 	prefill, decode []*worker
 	router          *worker
@@ -26,9 +26,9 @@ type system struct {
 
 // startSystem starts n workers of each role and a router before them. ports are the
 // bootstrap ports that the router is told, where they are not the workers' own.
-func startSystem(t *testing.T, n int, ports map[int]string, flags ...string) *system {
+func startSystem(t *testing.T, n int, ports map[int]string, flags ...string) *pdSystem {
 	t.Helper()
-	s := &system{t: t}
+	s := &pdSystem{t: t}
 	for range n {
 		s.prefill = append(s.prefill, startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0"))
 		s.decode = append(s.decode, startWorker(t, "--disaggregation-mode", "decode"))
@@ -38,7 +38,7 @@ func startSystem(t *testing.T, n int, ports map[int]string, flags ...string) *sy
 }
 
 // route starts a router before the workers.
-func (s *system) route(ports map[int]string, flags ...string) {
+func (s *pdSystem) route(ports map[int]string, flags ...string) {
 	s.t.Helper()
 	args := append([]string{"route", "--port", "0", "--pd-disaggregation"}, flags...)
 	for i, w := range s.prefill {
@@ -62,7 +62,7 @@ func (s *system) route(ports map[int]string, flags ...string) {
 }
 
 // allUp waits until the router knows all workers.
-func (s *system) allUp() {
+func (s *pdSystem) allUp() {
 	s.t.Helper()
 	soon(s.t, "the router has all workers", func() bool {
 		_, text := call(s.t, "GET", s.router.url+"/workers", "")
@@ -71,7 +71,7 @@ func (s *system) allUp() {
 }
 
 // free checks that no worker but those left out holds anything of any request.
-func (s *system) free(but ...*worker) {
+func (s *pdSystem) free(but ...*worker) {
 	s.t.Helper()
 	for _, w := range slices.Concat(s.prefill, s.decode) {
 		if !slices.Contains(but, w) {
@@ -84,7 +84,7 @@ func (s *system) free(but ...*worker) {
 const limit = 60 * time.Second
 
 // ask is generate of the router, within the limit.
-func (s *system) ask(body string, begun func()) (status int, text string) {
+func (s *pdSystem) ask(body string, begun func()) (status int, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return generate(ctx, s.router.url, body, begun)
@@ -283,7 +283,7 @@ func longer(t *testing.T, enough func(duration string) bool) {
 }
 
 // load sends so many requests at a time, each for so many tokens, until stop.
-func (s *system) load(n, tokens int) (stop func()) {
+func (s *pdSystem) load(n, tokens int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range n {

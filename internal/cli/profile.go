@@ -2,22 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/capture/collect"
-	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -112,184 +105,24 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
 		c.Action = "run"
 	}
-	opt, targets, window, err := c.check(e)
+	p, err := c.check(e)
 	if err != nil {
 		return err
 	}
-	switch c.Action {
-	case "start":
-		return c.start(ctx, e, targets, window, opt)
-	case "stop":
-		return c.stop(ctx, e, targets, opt)
-	}
-	o := c.outer(ctx, window.Activities, len(targets), false)
-	s, err := torch.Start(ctx, targets, window, opt)
-	if err != nil {
-		return err
-	}
-	dir := c.local(window, s)
-	// As SGLang's program says it.
-	fmt.Fprintf(e.stderr, "Dump profiling traces to %s\n", dir)
-	if c.Duration > 0 {
-		fmt.Fprintf(e.stderr, "Recording for %v....\n", c.Duration)
-		recording, end := context.WithTimeout(ctx, c.Duration)
-		s.Guard(recording)
-		<-recording.Done()
-		end()
-		return c.finish(ctx, e, s, o, dir)
-	}
-	fmt.Fprintf(e.stderr, "Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)\n",
-		window.NumSteps, map[bool]string{true: "True", false: "False"}[window.ByStage])
-	return c.finish(ctx, e, s, o, dir)
-}
-
-// local is where the files are put.
-func (c *profileCmd) local(w torch.Window, s *torch.Session) string {
-	if c.LocalDir != "" {
-		return c.LocalDir
-	}
-	return filepath.Join(w.OutputDir, s.ID)
-}
-
-func (c *profileCmd) start(ctx context.Context, e *env, targets []torch.Target, w torch.Window, opt torch.Options) error {
-	s, err := torch.Start(ctx, targets, w, opt)
-	if err != nil {
-		return err
-	}
-	dir := c.local(w, s)
-	if err := s.Save(dir); err != nil {
-		// Nobody could stop it later.
-		if stopErr := s.Stop(ctx); stopErr != nil {
-			e.Warn("%v", stopErr)
-		}
-		return err
-	}
-	fmt.Fprintf(e.stderr, "started; end it with: stepscope profile stop %s\n", dir)
-	_, err = fmt.Fprintln(e.stdout, dir)
-	return err
-}
-
-func (c *profileCmd) stop(ctx context.Context, e *env, targets []torch.Target, opt torch.Options) error {
-	if c.Dir == "" {
-		open, down, err := torch.StopAll(ctx, targets, opt)
-		if len(down) > 0 {
-			e.Incomplete()
-		}
-		for _, url := range slices.Sorted(maps.Keys(open)) {
-			switch {
-			case open[url]:
-				fmt.Fprintf(e.stdout, "%s: stopped\n", url)
-			case err == nil:
-				fmt.Fprintf(e.stdout, "%s: nothing was being recorded\n", url)
-			}
-		}
-		return err
-	}
-	s, err := torch.Resume(c.Dir, targets[0], opt)
-	if err != nil {
-		return err
-	}
-	o := c.outer(ctx, s.Activities(), len(targets), true)
-	if err := s.Stop(ctx); err != nil {
-		return err
-	}
-	dir := c.Dir
-	if c.LocalDir != "" {
-		dir = c.LocalDir
-	}
-	if err := c.finish(ctx, e, s, o, dir); err != nil {
-		return err
-	}
-	return torch.Finished(c.Dir)
-}
-
-// finish brings the files home and explains them.
-func (c *profileCmd) finish(ctx context.Context, e *env, s *torch.Session, o *outer, dir string) error {
-	res, err := s.Collect(ctx, dir)
-	if err != nil {
-		return err
-	}
-	windows, err := o.wait(ctx, e, c.Timeout)
-	if err != nil {
-		return err
-	}
-	if res.Incomplete() {
-		e.Incomplete()
-	}
-	if err := c.keep(e, res); err != nil {
-		return err
-	}
-	a := analyzeCmd{JSON: c.JSON, HTML: c.HTML, shown: c.shown}
-	rules, err := a.rules()
-	if err != nil {
-		return err
-	}
-	if a.HTML != "" {
-		if a.HTML, err = target(a.HTML, "", "report.html"); err != nil {
-			return err
-		}
-	}
-	servers := recordedBy(res)
-	if c.NoAnalyze {
-		for i := range servers {
-			servers[i].Paths = nil
-		}
-	}
-	all, err := a.each(ctx, e, rules, servers, false)
-	if err != nil {
-		return err
-	}
-	pd, err := a.together(e, all, "")
 	switch {
-	case err != nil:
-		return err
-	case !c.JSON:
-		return printWindows(e, windows)
+	case c.Action == "start":
+		return p.Start(ctx)
+	case c.Action == "run":
+		return p.Run(ctx)
+	case c.Dir == "":
+		return p.StopAll(ctx)
 	}
-	out := struct {
-		Format int `json:"format"`
-		*torch.Result
-		Reports []json.RawMessage `json:"reports"` // of each server, as analyze prints them; null: none
-		PD      *result.PD        `json:"pd,omitempty"`
-		Nsys    []*nsys.Window    `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
-	}{Format: 1, Result: res, Nsys: windows}
-	for _, x := range all {
-		r, err := jsonOf(x.report)
-		if err != nil {
-			return err
-		}
-		out.Reports = append(out.Reports, r)
-	}
-	if pd != nil {
-		plain := report.PlainPD(pd)
-		out.PD = &plain
-	}
-	return e.printJSON(out)
+	return p.Stop(ctx, c.Dir)
 }
 
-// keep records the window as a run.
-func (c *profileCmd) keep(e *env, res *torch.Result) error {
-	var urls []string
-	for _, s := range res.Servers {
-		urls = append(urls, s.URL)
-	}
-	r, err := c.create(runs.About{Kind: "profile", Tool: "profile", Args: e.args, URL: strings.Join(urls, " ")})
-	if r == nil {
-		return err
-	}
-	err = experiment.KeepCapture(r, res, "")
-	if finishErr := r.Finish(runs.Complete, err); err == nil {
-		err = finishErr
-	}
-	e.Warn("run kept: %s", r.Dir())
-	return err
-}
-
-// check looks at the values and makes of them what package capture wants.
-func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w torch.Window, err error) {
-	fail := func(err error) (torch.Options, []torch.Target, torch.Window, error) {
-		return o, nil, w, usageError{err}
-	}
+// check looks at the values and makes of them what package system wants.
+func (c *profileCmd) check(e *env) (*system.Profile, error) {
+	fail := func(err error) (*system.Profile, error) { return nil, usageError{err} }
 	if !slices.Contains([]string{"run", "start", "stop"}, c.Action) {
 		return fail(fmt.Errorf("profile %q: give run, start or stop", c.Action))
 	}
@@ -297,10 +130,7 @@ func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w t
 		return fail(fmt.Errorf("profile %s takes no directory: say with -o where to put the files", c.Action))
 	}
 	if err := c.shown.check(); err != nil {
-		return o, nil, w, err
-	}
-	if _, err := c.rules(); err != nil { // now, not when all is recorded
-		return o, nil, w, err
+		return nil, err
 	}
 	if c.HTML == "-" {
 		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
@@ -323,10 +153,11 @@ func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w t
 	if err != nil {
 		return fail(err)
 	}
-	if targets, err = c.targets(header); err != nil {
+	targets, err := c.targets(header)
+	if err != nil {
 		return fail(err)
 	}
-	o = torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.Line}
+	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.Line}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}
@@ -335,11 +166,18 @@ func (c *profileCmd) check(e *env) (o torch.Options, targets []torch.Target, w t
 			return fail(fmt.Errorf("--fetch: %w", err))
 		}
 	}
-	if w, err = c.window(); err == nil {
+	w, err := c.window()
+	if err == nil {
 		err = w.Check()
 	}
 	if err != nil {
 		return fail(err)
 	}
-	return o, targets, w, nil
+	p := &system.Profile{
+		Targets: targets, Window: w, Options: o, Duration: c.Duration, LocalDir: c.LocalDir, Skip: c.NoAnalyze,
+		Create: func(about runs.About) (*runs.Run, error) { return c.create(e, about) },
+	}
+	p.Root, _ = c.root() // without a home for runs no sessions of nsys are known
+	p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML)
+	return p, err
 }

@@ -97,7 +97,7 @@ func (c *runsListCmd) Run(e *env) error {
 		}
 		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), strings.Join(numbers, ", ")})
 	}
-	if err := e.columns([]string{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}, rows); err != nil {
+	if err := columns.Left(e.stdout, append([][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}, rows...)); err != nil {
 		return err
 	}
 	if older := total - len(list); older > 0 {
@@ -169,24 +169,6 @@ func notFound(err error) error {
 		return fmt.Errorf("%w; see: stepscope runs list", err)
 	}
 	return err
-}
-
-// columns prints rows below each other.
-func (e *env) columns(head []string, rows [][]string) error {
-	if head != nil {
-		rows = slices.Insert(rows, 0, head)
-	}
-	return columns.Left(e.stdout, rows)
-}
-
-func (e *env) section(title string, head []string, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintf(e.stdout, "\n%s\n", title); err != nil {
-		return err
-	}
-	return e.columns(head, rows)
 }
 
 // tail shortens a text from its start: paths tell more by their end.

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
@@ -55,8 +56,8 @@ func (c *runsShowCmd) Run(e *env) error {
 		e.Incomplete()
 	}
 	var batches []bench.Batch
-	if hasBatches(run) {
-		kept, err := e.readBatches(run)
+	if run.Batched() {
+		kept, err := run.Measured(e.Console)
 		if err != nil {
 			e.Warn("%v", err)
 			e.Incomplete()
@@ -76,19 +77,20 @@ func (c *runsShowCmd) Run(e *env) error {
 			Batches  []bench.Batch   `json:"batches,omitempty"`
 		}{1, run.ID(), run.Dir(), run.Status(), m, append([]runs.Found{}, files...), summary, batches})
 	}
-	if err := e.columns(nil, facts(run, &m)); err != nil {
+	if err := columns.Left(e.stdout, facts(run, &m)); err != nil {
 		return err
 	}
-	if err := e.section("Key numbers", nil, numberRows(m.Numbers)); err != nil {
+	if err := columns.Section(e.stdout, "Key numbers", nil, numberRows(m.Numbers)); err != nil {
 		return err
 	}
-	if err := e.section("Summary", nil, scalars(summary)); err != nil {
+	if err := columns.Section(e.stdout, "Summary", nil, scalars(summary)); err != nil {
 		return err
 	}
-	if err := e.section(batchRows(batches)); err != nil {
+	title, head, rows := batchRows(batches)
+	if err := columns.Section(e.stdout, title, head, rows); err != nil {
 		return err
 	}
-	return e.section("Files", []string{"FILE", "KIND", "RANK", "SIZE", ""}, fileRows(files))
+	return columns.Section(e.stdout, "Files", []string{"FILE", "KIND", "RANK", "SIZE", ""}, fileRows(files))
 }
 
 // facts are what a run says of itself, a line each.

@@ -140,7 +140,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		}
 	}()
 	s := server.New(engine, server.Options{
-		ServedModelName: c.ServedModelName, Version: strings.TrimPrefix(version(), "stepscope "), Args: c.args(),
+		ServedModelName: c.ServedModelName, Version: release(), Args: c.args(),
 		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
 		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),

@@ -1,6 +1,12 @@
 package cli
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
+
+// release is the version without the program's name.
+func release() string { return strings.TrimPrefix(version(), "stepscope ") }
 
 // version is the module's version as the Go tool recorded it.
 func version() string {

@@ -105,6 +105,9 @@ const (
 	KindBatches    Kind = "batches" // bench.Batch, one a line
 )
 
+// Nsys is the kind of a run under Nsight Systems, of its files, and their directory.
+const Nsys = "nsys"
+
 // Derived tells that the file was computed of others and may be deleted.
 func (f *File) Derived() bool { return strings.HasPrefix(f.Path, derivedDir+"/") }
 

@@ -4,11 +4,14 @@ package atomicfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File lets fill write a file, and gives it the name path when that is done.
@@ -66,4 +69,18 @@ func Write(path string, fill func(io.Writer) error) error {
 		}
 		return w.Flush()
 	})
+}
+
+// Named makes an error of writing name the file that the user knows, not the hidden one
+// that becomes it at the end.
+func Named(out string, err error) error {
+	var pathErr *fs.PathError
+	if !errors.As(err, &pathErr) || !strings.HasPrefix(filepath.Base(pathErr.Path), "."+filepath.Base(out)+".") {
+		return err
+	}
+	err = fmt.Errorf("write %s: %w", out, pathErr.Err)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; say with -o where to write", err)
+	}
+	return err
 }

@@ -3,7 +3,9 @@
 package columns
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -18,6 +20,21 @@ func Left(w io.Writer, rows [][]string) error { return write(w, rows, 0) }
 // Right does so with all columns but the last to the right: figures, and then
 // a name.
 func Right(w io.Writer, rows [][]string) error { return write(w, rows, tabwriter.AlignRight) }
+
+// Section writes a title and below it rows with their head, which may be nil; nothing
+// where there are no rows.
+func Section(w io.Writer, title string, head []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintf(w, "\n%s\n", title); err != nil {
+		return err
+	}
+	if head != nil {
+		rows = slices.Insert(rows, 0, head)
+	}
+	return Left(w, rows)
+}
 
 func write(w io.Writer, rows [][]string, flags uint) error {
 	var out strings.Builder

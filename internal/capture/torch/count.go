@@ -3,6 +3,7 @@ package torch
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Counter reads how many forward steps a server has made.
@@ -36,6 +37,34 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: shows no count of forward steps, neither as forward_ct at /server_info nor as iteration_tokens_total at /metrics", c.m.URL)
+}
+
+// Wait returns when the server has made so many steps more, or after the limit, and tells
+// how many it made.
+func (c *Counter) Wait(ctx context.Context, steps float64, limit time.Duration) (made float64, err error) {
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	first, began := 0.0, false
+	for made < steps {
+		select {
+		case <-ctx.Done():
+			return made, context.Cause(ctx)
+		case <-end.C:
+			return made, nil
+		case <-tick.C:
+			n, err := c.Steps(ctx)
+			if err != nil {
+				return made, err
+			}
+			if !began {
+				first, began = n, true
+			}
+			made = n - first
+		}
+	}
+	return made, nil
 }
 
 // Steps is the count now: of several data-parallel replicas their mean.

@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 		{"-page.json", func(w io.Writer, r *result.Report) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", " ")
-			return e.Encode(newPageData(plainReport(r), pageLimits))
+			return e.Encode(newPageData(Plain(r), pageLimits))
 		}},
 	}
 	for name, r := range samples() {

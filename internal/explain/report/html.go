@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"reflect"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -61,7 +60,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 // HTML writes r as one self-contained page of at most 5 MB. Of captures too
 // large for that it shows what matters most and says what it left out.
 func HTML(w io.Writer, r *result.Report) error {
-	r = plainReport(r)
+	r = Plain(r)
 	for l := pageLimits; ; l = l.shrink() {
 		page, err := htmlPage(r, l)
 		if err != nil {
@@ -72,11 +71,6 @@ func HTML(w io.Writer, r *result.Report) error {
 			return err
 		}
 	}
-}
-
-func plainReport(r *result.Report) *result.Report {
-	out := plain(reflect.ValueOf(r).Elem()).Interface().(result.Report)
-	return &out
 }
 
 func htmlPage(r *result.Report, l limits) ([]byte, error) {

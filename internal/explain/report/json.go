@@ -9,21 +9,54 @@ import (
 	"reflect"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
 // JSON writes r as docs/formats/analysis.md specifies it: indented, the same
 // bytes for the same report, arrays never null. NaN and infinities, which JSON
 // cannot hold, are written as 0: the value that means "not known" for rates.
 // r is not changed.
-func JSON(w io.Writer, r *result.Report) error {
+func JSON(w io.Writer, r *result.Report) error { return JSONWith(w, r, nil) }
+
+// JSONWith is JSON with one member more, unless that is nil: what the slow requests of a
+// load waited for.
+func JSONWith(w io.Writer, r *result.Report, requests *waits.Result) error {
+	out := struct {
+		*result.Report
+		Requests json.RawMessage `json:"requests,omitempty"`
+	}{Report: Plain(r)}
+	if requests != nil {
+		text, err := json.Marshal(requests) // with < and > escaped
+		if err != nil {
+			return err
+		}
+		out.Requests = text
+	}
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false) // kernel names are full of < and >
-	if err := e.Encode(plain(reflect.ValueOf(r).Elem()).Interface()); err != nil {
+	if err := e.Encode(out); err != nil {
 		return fmt.Errorf("write report as json: %w", err)
 	}
 	return b.Flush()
+}
+
+// Indented writes any other value as JSON.
+func Indented(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// Plain makes a copy of a report, or of what is reported of prefill and decode servers,
+// that is fit for JSON: no null, no NaN. nil gives nil.
+func Plain[T result.Report | result.PD](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	out := plain(reflect.ValueOf(v).Elem()).Interface().(T)
+	return &out
 }
 
 // plain copies v with empty slices for nil ones and finite floats, sharing

@@ -24,7 +24,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 			t.Fatal(err)
 		}
-		if want := plainReport(r); !reflect.DeepEqual(&back, want) {
+		if want := Plain(r); !reflect.DeepEqual(&back, want) {
 			t.Errorf("%s does not read back as it was", name)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"reflect"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -50,17 +49,12 @@ func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	return b.Flush()
 }
 
-// PlainPD makes pd fit for JSON: no null, no NaN.
-func PlainPD(pd *result.PD) result.PD {
-	return plain(reflect.ValueOf(pd).Elem()).Interface().(result.PD)
-}
-
 // PDPage is the page of one server.
 type PDPage struct{ Name, File string }
 
 // PDHTML writes pd as one self-contained page. Others lists the servers' own pages.
 func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
-	clean := PlainPD(pd)
+	clean := Plain(pd)
 	r := &result.Report{Findings: clean.Findings}
 	data, err := json.Marshal(newPageData(r, pageLimits)) // escapes <, > and &
 	if err != nil {
@@ -73,7 +67,7 @@ func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
 	}{{"prefill", &clean.Prefill}, {"decode", &clean.Decode}} {
 		p.Head = append(p.Head, plural(len(side.s.Servers), side.role+" server"), plural(side.s.Steps, "step"))
 	}
-	for _, t := range pdSections(&clean, pageRows) {
+	for _, t := range pdSections(clean, pageRows) {
 		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
 	}
 	if err := p.parts(); err != nil {

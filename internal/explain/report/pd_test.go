@@ -55,7 +55,7 @@ func TestPD(t *testing.T) {
 	if !strings.Contains(page.String(), `<a href="all-x.html">x&lt;y&gt;</a>`) {
 		t.Error("the page does not lead to the servers' own")
 	}
-	if p := PlainPD(apart()); p.Decode.Stepping != 0 || p.Decode.TokensPerS != 0 || p.Prefill.Busy != 0.25 {
+	if p := Plain(apart()); p.Decode.Stepping != 0 || p.Decode.TokensPerS != 0 || p.Prefill.Busy != 0.25 {
 		t.Errorf("%+v", p.Decode)
 	}
 }

@@ -1,0 +1,166 @@
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// Known is a session that runs, with what is known of it.
+type Known struct {
+	Told
+	Run string // id; "": not ours
+}
+
+// Listed is that in a list.
+type Listed struct {
+	Session
+	Doing   string    `json:"doing"` // the state in words
+	Run     string    `json:"run,omitempty"`
+	Record  *Record   `json:"record,omitempty"`
+	Windows []*Window `json:"windows"`
+}
+
+// Closed is a window of the session that was closed, for JSON.
+func (k *Known) Closed(w *Window) any {
+	return struct {
+		Format  int    `json:"format"`
+		Session string `json:"session"`
+		Run     string `json:"run,omitempty"`
+		*Window
+	}{1, k.Session.Name, k.Run, w}
+}
+
+// Listed tells what a list shows of the session.
+func (k *Known) Listed() Listed {
+	l := Listed{k.Session, k.Session.State.String(), k.Run, k.Record, []*Window{}}
+	if k.Record != nil {
+		l.Windows = append(l.Windows, Windows(k.Dir)...)
+	}
+	return l
+}
+
+// Sessions finds all sessions of this host that can be seen: those of runs, by
+// the nsys and TMPDIR of each, and those of the user's own
+func Sessions(ctx context.Context, root, given string) (list []Known, err error) {
+	type place struct{ path, tmp string }
+	records := map[place][]Known{}
+	var places []place
+	host, _ := os.Hostname()
+	entries, err := runs.List(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Kind != runs.Nsys || e.Status != runs.Running && e.Status != runs.Broken {
+			continue
+		}
+		dir := filepath.Join(root, e.ID, runs.Nsys)
+		r, err := ReadRecord(dir)
+		if err != nil || r.Host != host {
+			continue
+		}
+		p := place{r.Nsys, r.TmpDir}
+		if records[p] == nil {
+			places = append(places, p)
+		}
+		records[p] = append(records[p], Known{Told{Tool: r.Tool(), Record: r, Dir: dir}, e.ID})
+	}
+	own, findErr := Find(ctx, given)
+	if findErr == nil && records[place{own.Path, own.TmpDir}] == nil {
+		places = append(places, place{own.Path, own.TmpDir})
+	}
+	if len(places) == 0 {
+		return nil, findErr
+	}
+	for _, p := range places {
+		tool := At(p.path, p.tmp)
+		sessions, err := tool.List(ctx)
+		if err != nil {
+			if own != nil && p == (place{own.Path, own.TmpDir}) {
+				return nil, err
+			}
+			continue // an nsys that was there once
+		}
+		for _, s := range sessions {
+			found := Known{Told: Told{Tool: tool, Session: s}}
+			for _, r := range records[p] {
+				if r.Record.ID == s.ID && r.Record.Session == s.Name {
+					found = r
+					found.Session = s
+				}
+			}
+			list = append(list, found)
+		}
+	}
+	return list, nil
+}
+
+// FindKnown takes the session that ref means: a name, an id, a run, or a process;
+// without one the only session.
+func FindKnown(ctx context.Context, root, given, ref string) (*Known, error) {
+	list, err := Sessions(ctx, root, given)
+	if err != nil {
+		return nil, err
+	}
+	by := []func(s Known) bool{
+		func(s Known) bool { return ref == "" && s.Session.State != "Shutdown" },
+		func(s Known) bool { return s.Session.Name == ref || s.Session.ID == ref },
+		func(s Known) bool { return s.Run != "" && (s.Run == ref || strings.HasSuffix(s.Run, "-"+ref)) },
+	}
+	if pid, err := strconv.Atoi(ref); err == nil {
+		by = append(by, func(s Known) bool { return s.Record != nil && (s.Record.PID == pid || s.Record.Target == pid) })
+		if id := SessionOf(pid); id != "" {
+			by = append(by, func(s Known) bool { return s.Session.ID == id })
+		}
+	}
+	if ref == "last" { // the newest run comes first
+		by = append(by, func(s Known) bool { return s.Run != "" })
+	}
+	for _, is := range by {
+		var found []Known
+		for _, s := range list {
+			if is(s) {
+				found = append(found, s)
+			}
+		}
+		switch {
+		case len(found) == 1 || len(found) > 1 && ref == "last":
+			return newest(found), nil
+		case len(found) > 1:
+			return nil, fmt.Errorf("there are %d such sessions, say which: %s", len(found), namesOf(found))
+		}
+	}
+	what := fmt.Sprintf("no nsys session %q", ref)
+	if ref == "" {
+		what = "no nsys session runs here"
+	}
+	if len(list) == 0 {
+		if ref != "" {
+			what += "; none runs here"
+		}
+		return nil, fmt.Errorf("%s: start a program with: stepscope nsys run -- COMMAND", what)
+	}
+	return nil, fmt.Errorf("%s; there are: %s", what, namesOf(list))
+}
+
+func newest(list []Known) *Known {
+	return &list[slices.IndexFunc(list, func(s Known) bool {
+		return !slices.ContainsFunc(list, func(o Known) bool { return o.Run > s.Run })
+	})]
+}
+
+// namesOf lists sessions in a line.
+func namesOf(list []Known) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, fmt.Sprintf("%s (%s, %s)", s.Session.Name, s.Session.ID, s.Session.State))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,111 @@
+package nsys
+
+import (
+	"context"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+)
+
+// Outer are the sessions of nsys, around servers of this host, that windows of
+// CUDA_PROFILER open: each window makes a report there.
+type Outer struct {
+	sessions []Known
+	window   []int // of each: the number of the window that comes
+	servers  int
+}
+
+// FindOuter looks for them, below the root of the runs, before the window of so many
+// servers is opened. Sessions that are still making a report get time to wait for the
+// next range, else it would be missed.
+//
+// begun: the window was opened before.
+func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer {
+	o := &Outer{servers: servers}
+	if root == "" {
+		return o
+	}
+	// Without a store or an nsys there are none that we know.
+	list, _ := Sessions(ctx, root, "")
+	for _, s := range list {
+		if s.Record == nil || s.Record.Mode != Range && s.Record.Mode != Own {
+			continue
+		}
+		n := 0
+		if s.Record.Mode == Range {
+			w := s.Next(ctx)
+			if begun && s.Session.State.Armed() {
+				w = Last(s.Dir)
+			}
+			if w == nil {
+				continue // it waits for no more ranges
+			}
+			n = w.N
+		}
+		o.sessions, o.window = append(o.sessions, s), append(o.window, n)
+	}
+	return o
+}
+
+// Wait returns the windows whose reports are complete. What else is to be said it says.
+// A nil Outer has none.
+func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Duration) ([]*Window, error) {
+	if o == nil {
+		return nil, nil
+	}
+	waiting := 0
+	for i, s := range o.sessions {
+		if o.window[i] > 0 {
+			waiting++
+			continue
+		}
+		say.Warn("nsys session %s makes its own reports, named %s%s or with .1, .2, … before the ending; with repeat it writes them when the server ends",
+			s.Session.Name, s.Record.Output, Suffix)
+	}
+	if waiting == 0 {
+		if len(o.sessions) == 0 {
+			say.Warn("CUDA_PROFILER: the window was opened, and the profiler around the server writes its report: nsys where its -o says. " +
+				"This host shows no session of stepscope nsys run --capture-range")
+		}
+		return nil, nil
+	}
+	end := time.NewTimer(timeout)
+	defer end.Stop()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, open := o.look()
+		if len(done) >= min(waiting, o.servers) && open == 0 {
+			return done, nil
+		}
+		select {
+		case <-ctx.Done():
+			return done, context.Cause(ctx)
+		case <-end.C:
+			say.Incomplete()
+			if open > 0 {
+				say.Warn("nsys has not finished its report after %v; see: stepscope nsys sessions", timeout)
+			} else {
+				say.Warn("no session of nsys saw a range in %v: is the server the one under stepscope nsys run, and has it work? See: stepscope nsys sessions", timeout)
+			}
+			return done, nil
+		case <-tick.C:
+		}
+	}
+}
+
+// look tells the windows that are complete, and how many are open.
+func (o *Outer) look() (done []*Window, open int) {
+	for i, s := range o.sessions {
+		for _, w := range Windows(s.Dir) {
+			switch {
+			case o.window[i] == 0 || w.N != o.window[i]:
+			case w.Report != "" || w.Error != "":
+				done = append(done, w)
+			case !w.Opened.IsZero():
+				open++
+			}
+		}
+	}
+	return done, open
+}

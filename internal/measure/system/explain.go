@@ -1,0 +1,319 @@
+package system
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+)
+
+// Form is how explanations are printed.
+type Form int
+
+// The forms. Of several servers, text and Markdown of one come before the next is read.
+const (
+	Text Form = iota
+	Markdown
+	JSON
+)
+
+// Options say how to explain, and where to print it.
+type Options struct {
+	Say   *progress.Console
+	Out   io.Writer
+	Form  Form
+	Show  report.Options
+	HTML  string // also write a page to this file; - : to Out, and nothing else there
+	Rules *kernel.Rules
+	Read  read.Options
+}
+
+// Window explains the window of one server, and what the slow requests of run, if there
+// is one, waited for in it.
+func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, servers []Server) error {
+	capture, err := o.open(ctx, in)
+	if err != nil {
+		return err
+	}
+	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(capture.Options())
+	if err != nil {
+		return err
+	}
+	var requests *waits.Result
+	if run != nil {
+		role := ""
+		if len(servers) == 1 {
+			role = servers[0].Role
+		}
+		requests = o.requests(run, []*waits.Server{waits.NewServer("", role, capture.Traces)}, late(r, capture.Traces))
+	}
+	if o.HTML == "-" {
+		return report.HTML(o.Out, r)
+	}
+	if err := o.page(o.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
+		return err
+	}
+	if o.Form == JSON {
+		return report.JSONWith(o.Out, r, requests)
+	}
+	if err := o.print(r); err != nil || o.Form == Markdown {
+		return err
+	}
+	return report.Waits(o.Out, requests, o.Show)
+}
+
+// open reads a window, and refuses to write the page over it.
+func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
+	capture, err := in.Open(ctx, o.Say, "analyze")
+	if err != nil {
+		return nil, err
+	}
+	return capture, capture.Set.NotAnInput(o.HTML)
+}
+
+// print writes a report for people.
+func (o *Options) print(r *result.Report) error {
+	if o.Form == Markdown {
+		return report.Markdown(o.Out, r, o.Show)
+	}
+	return report.Text(o.Out, r, o.Show)
+}
+
+// page writes a page, if one is wanted.
+func (o *Options) page(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	if err := atomicfile.Write(path, write); err != nil {
+		return atomicfile.Named(path, err)
+	}
+	o.Say.Warn("page written: %s", path)
+	return nil
+}
+
+// explained is what came of one of several servers. Of its traces no more is kept than
+// what it takes to explain it beside the others.
+type explained struct {
+	Server
+	report *result.Report  // nil: it could not be explained
+	idle   bool            // there is nothing to explain
+	side   *explain.Server // of prefill and decode servers
+	served *waits.Server
+	late   []waits.Late
+}
+
+// each explains servers one after the other, and prints that unless it is to be JSON.
+// One that cannot be is named, and the others have theirs. joins: they served a load.
+func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []explained, err error) {
+	idle, tried := 0, 0
+	for i, s := range servers {
+		x := explained{Server: s}
+		if s.Queue != "" {
+			if x.Loads, err = readLoads(s.Queue); err != nil {
+				o.Say.Lack("%v: it is left out", err)
+			}
+		}
+		if o.Form != JSON {
+			o.head(i, &s)
+		}
+		if len(s.Paths) > 0 {
+			tried++
+			err = o.one(ctx, &x, len(servers), joins)
+			switch {
+			case err != nil && (len(servers) == 1 || ctx.Err() != nil):
+				return nil, err
+			case err != nil:
+				o.Say.Lack("%s: %v", s.title(), err)
+				x.report = nil
+			case x.idle:
+				idle++
+			}
+		}
+		out = append(out, x)
+	}
+	if idle > 0 && idle == tried {
+		o.Say.Lack("no server did anything while it was recorded: was there traffic?")
+	}
+	return out, nil
+}
+
+// head says whose findings follow.
+func (o *Options) head(i int, s *Server) {
+	mark, indent := "", "  "
+	if i > 0 {
+		fmt.Fprintln(o.Out)
+	}
+	if o.Form == Markdown {
+		mark, indent = "# ", "\n"
+	}
+	fmt.Fprintf(o.Out, "%s%s\n", mark, s.title())
+	for _, line := range s.Lines {
+		fmt.Fprintf(o.Out, "%s%s\n", indent, line)
+	}
+	if len(s.Paths) > 0 {
+		fmt.Fprintln(o.Out)
+	}
+}
+
+// one explains one of n servers.
+func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) error {
+	capture, err := o.open(ctx, &window.Input{Paths: x.Paths, Read: o.Read})
+	if err != nil {
+		return err
+	}
+	w := explain.Prepare(capture.Traces, o.Rules)
+	if x.Role != "" {
+		x.side = w.Server(cmp.Or(x.URL, x.Name), x.Loads)
+	}
+	if joins {
+		x.served = waits.NewServer(x.Name, x.Role, capture.Traces)
+	}
+	if took, idle := w.Idle(); idle && n > 1 {
+		if x.idle = true; o.Form != JSON {
+			fmt.Fprintf(o.Out, "idle: no step and no GPU work in the %s that it was recorded\n", metric.Duration(took))
+		}
+		return nil
+	}
+	if x.report, err = w.Analyze(capture.Options()); err == nil && o.Form != JSON {
+		err = o.print(x.report)
+	}
+	if err != nil {
+		return err
+	}
+	if joins {
+		x.late = late(x.report, capture.Traces)
+	}
+	return o.page(o.pageOf(&x.Server, n), func(w io.Writer) error { return report.HTML(w, x.report) })
+}
+
+// pageOf is the file of the page of one of n servers: beside HTML where they are
+// several.
+func (o *Options) pageOf(s *Server, n int) string {
+	if o.HTML == "" || n == 1 {
+		return o.HTML
+	}
+	if s.Window != "" && s.Window != s.Name {
+		return beside(o.HTML, s.Window+"-"+s.Name)
+	}
+	return beside(o.HTML, s.Name)
+}
+
+// beside is a file of a like name: all.html gives all-NAME.html.
+func beside(path, name string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + "-" + name + ext
+}
+
+// Explained is what came of the servers of a session, for JSON.
+type Explained struct {
+	Reports []*result.Report `json:"reports"` // of each server, as analyze prints them; null: none
+	PD      *result.PD       `json:"pd,omitempty"`
+}
+
+// Captured explains the servers of a session, each and together.
+func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*Explained, error) {
+	servers := captured(res)
+	if skip {
+		for i := range servers {
+			servers[i].Paths = nil
+		}
+	}
+	all, err := o.each(ctx, servers, false)
+	if err != nil {
+		return nil, err
+	}
+	pd, err := o.together(all, "")
+	out := &Explained{PD: report.Plain(pd)}
+	for _, x := range all {
+		out.Reports = append(out.Reports, report.Plain(x.report))
+	}
+	return out, err
+}
+
+// Servers explains several servers, each and together, and what the slow requests of
+// run, if there is one, waited for in them.
+func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) error {
+	if o.Form == Markdown {
+		run = nil
+	}
+	all, err := o.each(ctx, servers, run != nil)
+	if err != nil {
+		return err
+	}
+	var sides []*waits.Server
+	var slow []waits.Late
+	done := 0
+	for _, x := range all {
+		if x.report != nil {
+			done++
+		}
+		if x.served != nil {
+			sides = append(sides, x.served)
+		}
+		for _, l := range x.late {
+			l.Server, l.Title = x.Name, x.Name+": "+l.Title
+			slow = append(slow, l)
+		}
+	}
+	if done == 0 {
+		return errors.New("no server's traces could be explained")
+	}
+	systems, err := o.systems(all)
+	if err != nil {
+		return err
+	}
+	var requests *waits.Result
+	if run != nil {
+		requests = o.requests(run, sides, slow)
+	}
+	if o.Form == JSON {
+		return o.json(all, systems, requests)
+	}
+	return report.Waits(o.Out, requests, o.Show)
+}
+
+// json writes what came of several servers.
+func (o *Options) json(all []explained, systems []system, requests *waits.Result) error {
+	type server struct {
+		Name   string         `json:"name"`
+		Window string         `json:"window,omitempty"`
+		Role   string         `json:"role"`
+		URL    string         `json:"url"`
+		Idle   bool           `json:"idle"`   // it had nothing to do
+		Report *result.Report `json:"report"` // null: it was idle, or could not be explained
+	}
+	out := struct {
+		Format   int           `json:"format"`
+		Servers  []server      `json:"servers"`
+		PD       *result.PD    `json:"pd,omitempty"`      // of prefill and decode servers
+		Windows  []system      `json:"windows,omitempty"` // instead, where they were recorded several times
+		Requests *waits.Result `json:"requests,omitempty"`
+	}{Format: 1, Requests: requests}
+	for _, x := range all {
+		out.Servers = append(out.Servers, server{x.Name, x.Window, x.Role, x.URL, x.idle, report.Plain(x.report)})
+	}
+	for _, s := range systems {
+		if s.PD = report.Plain(s.PD); s.Window == "" {
+			out.PD = s.PD
+		} else {
+			out.Windows = append(out.Windows, s)
+		}
+	}
+	return report.Indented(o.Out, out)
+}

@@ -1,0 +1,39 @@
+package system
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// TestLateSteps: in a capture whose second rank does more since step 6, the first
+// waits for it in all steps from there on, by about what the finding says.
+func TestLateSteps(t *testing.T) {
+	sets, err := set.Find([]string{filepath.Join("..", "..", "..", "testdata", "traces", "graph_work")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, _, err := read.ReadSet(t.Context(), sets[0], read.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := explain.Analyze(traces, explain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &r.Findings[0]
+	steps := late(r, traces)
+	if f.Kind != result.Straggler || f.FirstStep == 0 || len(steps) != f.LastStep-f.FirstStep+1 {
+		t.Fatalf("%d late steps by %+v", len(steps), f)
+	}
+	for i, l := range steps {
+		start := r.Source.StartNS + r.Steps[f.FirstStep+i].Ranks[1].Start
+		if l.From != start || l.To <= start || l.Title != f.Title || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
+			t.Errorf("step %d: %+v, while the finding has %d ns a step", f.FirstStep+i, l, f.CostNSPerStep)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// Profile records a window of servers that run, brings its files home and explains them.
+type Profile struct {
+	Targets []torch.Target
+	Window  torch.Window
+	Options torch.Options // its Timeout is also that of reports of nsys
+
+	Duration time.Duration                       // how long to record; 0: as many steps as Window says
+	LocalDir string                              // where the files are put; "": the directory of the window, here
+	Root     string                              // of the runs, which know sessions of nsys; "": there is none
+	Create   func(runs.About) (*runs.Run, error) // a nil run: none is kept
+	Explain  *Options
+	Skip     bool // leave it at the files
+}
+
+// Run records a window from its start to its findings.
+func (p *Profile) Run(ctx context.Context) error {
+	say := p.Explain.Say
+	o := p.outer(ctx, p.Window.Activities, false)
+	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
+	if err != nil {
+		return err
+	}
+	dir := p.local(s)
+	// As SGLang's program says it.
+	say.Line("Dump profiling traces to " + dir)
+	if p.Duration > 0 {
+		say.Line(fmt.Sprintf("Recording for %v....", p.Duration))
+		recording, end := context.WithTimeout(ctx, p.Duration)
+		s.Guard(recording)
+		<-recording.Done()
+		end()
+	} else {
+		say.Line(fmt.Sprintf("Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)",
+			p.Window.NumSteps, map[bool]string{true: "True", false: "False"}[p.Window.ByStage]))
+	}
+	return p.finish(ctx, s, o, dir)
+}
+
+// local is where the files are put.
+func (p *Profile) local(s *torch.Session) string {
+	if p.LocalDir != "" {
+		return p.LocalDir
+	}
+	return filepath.Join(p.Window.OutputDir, s.ID)
+}
+
+// Start opens a window and prints the directory by which Stop ends it.
+func (p *Profile) Start(ctx context.Context) error {
+	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
+	if err != nil {
+		return err
+	}
+	dir := p.local(s)
+	if err := s.Save(dir); err != nil {
+		// Nobody could stop it later.
+		if stopErr := s.Stop(ctx); stopErr != nil {
+			p.Explain.Say.Warn("%v", stopErr)
+		}
+		return err
+	}
+	p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
+	_, err = fmt.Fprintln(p.Explain.Out, dir)
+	return err
+}
+
+// Stop ends the window that Start opened, and goes on with its files.
+func (p *Profile) Stop(ctx context.Context, dir string) error {
+	s, err := torch.Resume(dir, p.Targets[0], p.Options)
+	if err != nil {
+		return err
+	}
+	o := p.outer(ctx, s.Activities(), true)
+	if err := s.Stop(ctx); err != nil {
+		return err
+	}
+	local := dir
+	if p.LocalDir != "" {
+		local = p.LocalDir
+	}
+	if err := p.finish(ctx, s, o, local); err != nil {
+		return err
+	}
+	return torch.Finished(dir)
+}
+
+// StopAll ends whatever the servers record, and prints what they did.
+func (p *Profile) StopAll(ctx context.Context) error {
+	open, down, err := torch.StopAll(ctx, p.Targets, p.Options)
+	if len(down) > 0 {
+		p.Explain.Say.Incomplete()
+	}
+	for _, url := range slices.Sorted(maps.Keys(open)) {
+		switch {
+		case open[url]:
+			fmt.Fprintf(p.Explain.Out, "%s: stopped\n", url)
+		case err == nil:
+			fmt.Fprintf(p.Explain.Out, "%s: nothing was being recorded\n", url)
+		}
+	}
+	return err
+}
+
+// outer looks for the sessions of nsys that a window of CUDA_PROFILER opens.
+func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *nsys.Outer {
+	if !slices.Contains(activities, "CUDA_PROFILER") {
+		return nil
+	}
+	return nsys.FindOuter(ctx, p.Root, len(p.Targets), begun)
+}
+
+// finish brings the files home and explains them.
+func (p *Profile) finish(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) error {
+	say := p.Explain.Say
+	res, err := s.Collect(ctx, dir)
+	if err != nil {
+		return err
+	}
+	windows, err := o.Wait(ctx, say, p.Options.Timeout)
+	if err != nil {
+		return err
+	}
+	if res.Incomplete() {
+		say.Incomplete()
+	}
+	if err := p.keep(res); err != nil {
+		return err
+	}
+	explained, err := p.Explain.Captured(ctx, res, p.Skip)
+	switch {
+	case err != nil:
+		return err
+	case p.Explain.Form != JSON:
+		return p.reports(windows)
+	}
+	return report.Indented(p.Explain.Out, struct {
+		Format int `json:"format"`
+		*torch.Result
+		*Explained
+		Nsys []*nsys.Window `json:"nsys,omitempty"` // reports of a window of CUDA_PROFILER
+	}{1, res, explained, windows})
+}
+
+// keep records the window as a run.
+func (p *Profile) keep(res *torch.Result) error {
+	var urls []string
+	for _, s := range res.Servers {
+		urls = append(urls, s.URL)
+	}
+	r, err := p.Create(runs.About{Kind: "profile", Tool: "profile", URL: strings.Join(urls, " ")})
+	if r == nil {
+		return err
+	}
+	err = experiment.KeepCapture(r, res, "")
+	if finishErr := r.Finish(runs.Complete, err); err == nil {
+		err = finishErr
+	}
+	p.Explain.Say.Warn("run kept: %s", r.Dir())
+	return err
+}
+
+// reports names the reports of nsys.
+func (p *Profile) reports(windows []*nsys.Window) error {
+	for _, w := range windows {
+		if w.Error != "" {
+			p.Explain.Say.Lack("nsys window %d: %s", w.N, w.Error)
+		}
+		if w.Report == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(p.Explain.Out, "nsys report: %s\n  %s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), nsys.Quote([]string{w.Report})); err != nil {
+			return err
+		}
+	}
+	return nil
+}

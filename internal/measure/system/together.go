@@ -1,0 +1,143 @@
+package system
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// system is what one window tells of prefill and decode servers.
+type system struct {
+	Window string     `json:"window"` // "": there is one
+	PD     *result.PD `json:"pd"`
+}
+
+// systems is together for each window of several.
+func (o *Options) systems(all []explained) (out []system, err error) {
+	of := map[string][]explained{}
+	var windows []string
+	for _, x := range all {
+		if of[x.Window] == nil {
+			windows = append(windows, x.Window)
+		}
+		of[x.Window] = append(of[x.Window], x)
+	}
+	for _, w := range windows {
+		servers := of[w]
+		if len(windows) == 1 {
+			w = ""
+		}
+		pd, err := o.together(servers, w)
+		if err != nil {
+			return nil, err
+		}
+		if pd != nil {
+			out = append(out, system{w, pd})
+		}
+	}
+	return out, nil
+}
+
+// together explains prefill and decode servers as one system, and prints that; nil
+// where they are no such. window tells it from others; "": there are none.
+func (o *Options) together(all []explained, window string) (*result.PD, error) {
+	var sides [2][]*explain.Server
+	for _, x := range all {
+		if i := slices.Index([]string{api.Prefill, api.Decode}, x.Role); i >= 0 && x.side != nil {
+			sides[i] = append(sides[i], x.side)
+		}
+	}
+	if len(sides[0]) == 0 || len(sides[1]) == 0 {
+		return nil, nil
+	}
+	pd, err := explain.PrefillDecode(sides[0], sides[1])
+	if err != nil {
+		o.Say.Lack("prefill and decode servers cannot be compared: %v", err)
+		return nil, nil
+	}
+	page := o.HTML
+	if page != "" && window != "" {
+		page = beside(page, window)
+	}
+	var pages []report.PDPage
+	for _, x := range all {
+		if x.report != nil {
+			pages = append(pages, report.PDPage{Name: x.title(), File: filepath.Base(o.pageOf(&x.Server, len(all)))})
+		}
+	}
+	if err := o.page(page, func(w io.Writer) error { return report.PDHTML(w, pd, pages) }); err != nil {
+		return pd, err
+	}
+	mark, show := "", report.PDText
+	switch o.Form {
+	case JSON:
+		return pd, nil
+	case Markdown:
+		mark, show = "# ", report.PDMarkdown
+	}
+	fmt.Fprintln(o.Out)
+	if window != "" {
+		fmt.Fprintf(o.Out, "%s%s\n\n", mark, window)
+	}
+	return pd, show(o.Out, pd, o.Show)
+}
+
+// requests tells what the slow requests of a run waited for; nil: it is not known, and
+// that was said.
+func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.Late) *waits.Result {
+	load, err := run.Load(o.Say)
+	if err == nil {
+		var r *waits.Result
+		if r, err = waits.Analyze(load.Runs, servers, waits.Options{Host: run.Manifest().Machine.Host, Late: late}); err == nil {
+			return r
+		}
+	}
+	o.Say.Lack("what the requests waited for is not known: %v", err)
+	return nil
+}
+
+// late are the steps that findings say were made longer by a late rank, and by how
+// much: what the ranks that are not late waited in collectives. ranks are the traces
+// that r is of.
+func late(r *result.Report, ranks []*trace.Trace) (out []waits.Late) {
+	dp := func(rank int) int { return ranks[rank].Source.Rank.DP }
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if len(f.Ranks) == 0 || f.Kind != result.Straggler && f.Kind != result.SlowStep {
+			continue
+		}
+		for k := range r.Steps {
+			s := &r.Steps[k]
+			if s.Step < f.FirstStep || s.Step > f.LastStep {
+				continue
+			}
+			for _, who := range s.Ranks {
+				if !slices.Contains(f.Ranks, who.Rank) {
+					continue
+				}
+				var waited, n int64
+				for _, other := range s.Ranks {
+					if !slices.Contains(f.Ranks, other.Rank) && dp(other.Rank) == dp(who.Rank) {
+						waited, n = waited+other.CommWait, n+1
+					}
+				}
+				cost := f.CostNSPerStep
+				if n > 0 {
+					cost = waited / n
+				}
+				from := r.Source.StartNS + who.Start
+				out = append(out, waits.Late{DP: dp(who.Rank), From: from, To: from + max(who.Period, 1), Cost: cost, Title: f.Title})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/progress"
+)
+
+// Named opens the run that a word means which may also be a path of other files: an id
+// or a part of one, "last", or a run's directory. nil: it is no run.
+func Named(root, ref string) (*Run, error) {
+	if _, err := os.Stat(ref); err == nil {
+		if _, err := os.Stat(filepath.Join(ref, manifestFile)); err != nil {
+			return nil, nil
+		}
+	}
+	run, err := Open(root, ref)
+	if errors.Is(err, ErrNotFound) && ref != "last" {
+		return nil, nil
+	}
+	return run, err
+}
+
+// has tells whether a run, which may be nil, has files of a kind.
+func (r *Run) has(kind Kind) bool { return r != nil && len(r.Files(kind)) > 0 }
+
+// Loaded tells whether the run, which may be nil, has the requests of a load.
+func (r *Run) Loaded() bool { return r.has(KindRecords) }
+
+// Batched tells whether the run, which may be nil, is of a benchmark of batches.
+func (r *Run) Batched() bool { return r.has(KindBatches) }
+
+// Traces are the files of the run's ranks, whether they are still there or not.
+func (r *Run) Traces() (paths []string) {
+	for _, f := range r.Files(KindTrace) {
+		paths = append(paths, r.Path(f.Path))
+	}
+	return paths
+}
+
+// TracesDir is the directory of the run's traces.
+func (r *Run) TracesDir() string {
+	if t := r.Traces(); len(t) > 0 {
+		return filepath.Dir(t[0])
+	}
+	return r.Path("traces")
+}
+
+// Reports are the reports that nsys run left.
+func (r *Run) Reports() (paths []string) {
+	for _, f := range r.Files(Nsys) {
+		if f.Format == "nsys-rep" {
+			paths = append(paths, r.Path(f.Path))
+		}
+	}
+	return paths
+}
+
+// Load reads the load of the run, each repetition apart.
+func (r *Run) Load(say *progress.Console) (bench.Load, error) {
+	l := bench.Load{ID: r.ID()}
+	var all []*bench.Run
+	if err := r.ReadJSON(KindRun, &all); err != nil {
+		return l, err
+	}
+	for _, run := range all {
+		if run == nil {
+			return l, fmt.Errorf("run %s: run.json holds no run", r.ID())
+		}
+		l.Runs = append(l.Runs, bench.Measured{Run: run})
+	}
+	// Records of one repetition follow those of the one before: a request that was
+	// there already begins the next.
+	type place struct{ index, turn int }
+	at, seen := 0, map[place]bool{}
+	for rec, err := range r.Records() {
+		if errors.Is(err, ErrCut) {
+			say.Lack("%v", err)
+			break
+		}
+		if err != nil {
+			return l, err
+		}
+		p := place{rec.Index, rec.Turn}
+		if seen[p] {
+			clear(seen)
+			at++
+		}
+		if at == len(l.Runs) {
+			return l, fmt.Errorf("run %s: run.json tells of %d repetitions, and the records of more", r.ID(), len(l.Runs))
+		}
+		seen[p] = true
+		l.Runs[at].Records = append(l.Runs[at].Records, *rec)
+	}
+	if len(l.Runs) == 0 || len(l.Runs[0].Records) == 0 {
+		return l, fmt.Errorf("run %s has no records: nothing was measured", r.ID())
+	}
+	l.Runs = l.Runs[:at+1]
+	return l, nil
+}
+
+// Measured reads the batches of the run, as far as they were written.
+func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
+	m := r.Manifest()
+	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
+	var err error
+	out.Batches, err = r.Batches()
+	if errors.Is(err, ErrCut) {
+		say.Lack("%v", err)
+		err = nil
+	}
+	return out, err
+}
+
+// Compare sets another run of the same benchmark against this one, which is the base.
+func (r *Run) Compare(say *progress.Console, other *Run, opt bench.CompareOptions) (*bench.Comparison, error) {
+	if !r.Batched() {
+		a, err := r.Load(say)
+		if err != nil {
+			return nil, err
+		}
+		b, err := other.Load(say)
+		if err != nil {
+			return nil, err
+		}
+		return bench.Compare(a, b, opt), nil
+	}
+	a, err := r.Measured(say)
+	if err != nil {
+		return nil, err
+	}
+	b, err := other.Measured(say)
+	if err != nil {
+		return nil, err
+	}
+	c, err := bench.CompareBatches(a, b, opt)
+	if err != nil {
+		return nil, err
+	}
+	if r.Manifest().PlanHash != other.Manifest().PlanHash {
+		c.Notes = append(c.Notes, "the runs asked for different requests")
+	}
+	for _, x := range []*Run{r, other} {
+		if s := x.Status(); s != Complete {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s is %s: it may lack batches", x.ID(), s))
+		}
+	}
+	return c, nil
+}
