@@ -3,7 +3,7 @@
 # rate, the limit of this machine (multiply-adds on registers alone, or reading
 # memory as a stream) and the fraction that the kernel reaches.
 #
-#   scripts/bench/kernels.sh [-time 2s] [-rows 4096] [-cols 4096]
+#   scripts/bench/kernels.sh [-time 4s] [-only LEVEL]
 set -eu
 cd "$(dirname "$0")/../.."
-exec env CGO_ENABLED=0 go run ./scripts/bench/kernels "$@"
+exec env CGO_ENABLED=0 go run ./scripts/bench/engine -kernels "$@"

@@ -48,13 +48,9 @@ func cores(n, parts int, f func(part int)) {
 	g.Wait()
 }
 
-// compute does flops floating-point operations on registers, those that products of bf16 are made of at this level.
-func (m *machine) compute(flops float64) job {
-	format := tensor.BF16
-	if tensor.Current() == tensor.AVX512BF16 {
-		format = tensor.BF16Dot
-	}
-	loop, each := limits.Arithmetic(tensor.Current(), format)
+// compute does flops floating-point operations on registers, those that products of a format are made of at this level.
+func (m *machine) compute(f tensor.Format, flops float64) job {
+	loop, each := limits.Arithmetic(tensor.Current(), f)
 	parts := 16 * m.n
 	turns := int(flops/each)/parts + 1
 	return timed(func() { cores(m.n, parts, func(int) { loop(turns) }) })

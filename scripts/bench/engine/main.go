@@ -24,6 +24,7 @@ func main() {
 	log.SetPrefix("engine: ")
 	budget := flag.Duration("time", 4*time.Second, "how long to sample each line")
 	most := flag.Int("workers", min(2, runtime.NumCPU()), "measure with 1 to so many workers")
+	kernels := flag.Bool("kernels", false, "measure matrix products alone, on one core")
 	only := flag.String("only", "", "lines with this in their name, no others")
 	flag.Parse()
 	if tensor.Current() == tensor.Generic {
@@ -33,6 +34,11 @@ func main() {
 	t := &table{budget: *budget, only: *only}
 	fmt.Printf("level %s, %d processors\n", tensor.Current(), runtime.NumCPU())
 	fmt.Printf(columns, "figure", "workers", "measured", "", "beside it", "", "fraction", "goal", "clean pairs", "all pairs", "")
+	if *kernels {
+		t.workers = 1
+		t.kernels(newMachine(1))
+		return
+	}
 	for n := 1; n <= *most; n++ {
 		t.workers = n
 		t.measure(cfg, newMachine(n))
@@ -41,13 +47,17 @@ func main() {
 
 func (t *table) measure(cfg *model.Config, m *machine) {
 	w := work{cfg}
+	format := tensor.BF16 // whose arithmetic products of bf16 pairs do at this level
+	if tensor.Current() == tensor.AVX512BF16 {
+		format = tensor.BF16Dot
+	}
 
-	a := newProduct()
-	t.row(line{"GEMM 512×4096×4096", "GFLOP/s", a.flops() / 1e9, a.run(m.n), "multiply-adds", a.flops() / 1e9, m.compute(a.flops()), 0.75})
+	a := newProduct(tensor.BF16Dot, 4096, 4096, promptLen)
+	t.row(line{"GEMM 512×4096×4096", "GFLOP/s", a.flops() / 1e9, a.run(m.n), "multiply-adds", a.flops() / 1e9, m.compute(format, a.flops()), 0.75})
 
 	s := newSubject(cfg, m.n, false)
 	flops, bytes := w.flops(promptLen), w.bytes(before)
-	t.row(line{"prefill of 512", "GFLOP/s", flops / 1e9, s.prefill(), "multiply-adds", flops / 1e9, m.compute(flops), 0.65})
+	t.row(line{"prefill of 512", "GFLOP/s", flops / 1e9, s.prefill(), "multiply-adds", flops / 1e9, m.compute(format, flops), 0.65})
 	t.row(line{"decode", "GB/s", bytes / 1e9, s.decode(1, 1), "reading memory", bytes / 1e9, m.read(bytes), 0.85})
 	t.row(line{"decode, batch of 16", "tokens/s", many, s.decode(many, 1), "alone", 1, s.decode(1, 1), 7})
 	t.row(line{"decode, recorded", "tokens/s", window, s.recorded(true), "not recorded", window, s.decode(1, window), 0.97})

@@ -2,31 +2,68 @@
 
 package main
 
-import "github.com/stepscope/stepscope/internal/engine/tensor"
+import (
+	"fmt"
 
-// product is a large matrix product on its own.
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+)
+
+// product is a large matrix product on its own, of n rows.
 type product struct {
 	m    *tensor.Matrix
+	n    int
 	x, y []float32
 }
 
-func newProduct() *product {
-	const rows, cols = 4096, 4096
-	p := &product{x: make([]float32, promptLen*cols), y: make([]float32, promptLen*rows)}
+func newProduct(f tensor.Format, rows, cols, n int) *product {
+	p := &product{n: n, x: make([]float32, n*cols), y: make([]float32, n*rows)}
 	for i := range p.x {
 		p.x[i] = float32(i%17) - 8
 	}
-	p.m = tensor.Pack(rows, cols, tensor.BF16Dot, func(r int, dst []float32) { copy(dst, p.x[r*7:]) })
+	p.m = tensor.Pack(rows, cols, f, func(r int, dst []float32) {
+		for i := range dst {
+			dst[i] = float32((r*7+i)%17) - 8
+		}
+	})
 	return p
 }
 
-func (p *product) flops() float64 { return 2 * promptLen * float64(p.m.Rows) * float64(p.m.Cols) }
+func (p *product) flops() float64 { return 2 * float64(p.n) * float64(p.m.Rows) * float64(p.m.Cols) }
 
-func (p *product) run(n int) job {
+func (p *product) run(workers int) job {
 	const panels = 8 // at a time
 	return timed(func() {
-		cores(n, p.m.Panels()/panels, func(part int) {
-			p.m.Mul(p.y, p.m.Rows, p.x, p.m.Cols, promptLen, part*panels, (part+1)*panels)
+		cores(workers, p.m.Panels()/panels, func(part int) {
+			p.m.Mul(p.y, p.m.Rows, p.x, p.m.Cols, p.n, part*panels, (part+1)*panels)
 		})
 	})
+}
+
+// kernels measures the products of all levels, formats and some batches on one core. Their limit is the time that
+// their arithmetic or the reading of their weights takes alone, whichever is longer.
+func (t *table) kernels(m *machine) {
+	for l := tensor.Best(); l > tensor.Generic; l-- {
+		if l == tensor.AVX512 && tensor.Best() == tensor.AVX512BF16 {
+			continue // the same kernels
+		}
+		tensor.Use(l)
+		for _, f := range []tensor.Format{tensor.F32, tensor.BF16, tensor.BF16Dot} {
+			if f == tensor.BF16Dot && l != tensor.AVX512BF16 {
+				continue // the arithmetic of BF16, on rounded activations
+			}
+			for _, n := range []int{1, 6, 12, 32, 128, 512} {
+				const cols = 4096
+				rows := 4096
+				if n < 32 {
+					rows = len(m.stream) / 2 / cols // weights larger than any cache
+				}
+				p := newProduct(f, rows, cols, n)
+				beside, limit := "multiply-adds", m.compute(f, p.flops())
+				if read := m.read(float64(p.m.Bytes())); read() > limit() {
+					beside, limit = "reading memory", read
+				}
+				t.row(line{fmt.Sprintf("%s, %s, %d rows", l, f, n), "GFLOP/s", p.flops() / 1e9, p.run(1), beside, p.flops() / 1e9, limit, 0})
+			}
+		}
+	}
 }
