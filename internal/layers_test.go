@@ -116,7 +116,6 @@ var arrows = []struct {
 	{"internal/engine/kvcache", nil},
 	{"internal/engine/tokenizer", []string{"internal/base/atomicfile"}},
 	{"internal/engine/device", []string{"internal/engine/device/comm", "internal/engine/device/park", "internal/engine/device/record"}},
-	{"internal/engine/device/comm/commtest", []string{"internal/engine/device/comm"}},
 	{"internal/engine/device/comm", []string{"internal/engine/device/park"}},
 	{"internal/engine/device/park", nil},
 	{"internal/engine/mesh", nil},

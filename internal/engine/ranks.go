@@ -71,10 +71,9 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	n := z.TP * z.PP
 	r := &Ranks{logits: -1}
 	first := opt.DP * n
-	locked := opt.Device != nil && opt.Device(first).LockThreads
 	// A group's name is its own in the whole layout. Its ranks are numbered within
 	// the replica, which is a job of its own, as SGLang's are.
-	groups := joiner{opt.Spread, first, locked}
+	groups := joiner{opt.Spread, first}
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
 		tp[p] = groups.join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1)
@@ -165,7 +164,6 @@ func (z Sizes) Rank(dp, i int, host string, dev device.DeviceInfo) Rank {
 type joiner struct {
 	spread *Spread
 	first  int
-	locked bool
 }
 
 // join makes a group of n ranks of the replica, from first on, step apart; nothing
@@ -190,7 +188,7 @@ func (j joiner) join(kind string, index, n, first, step int) []device.Comm {
 	if !near {
 		return make([]device.Comm, n)
 	}
-	opt := device.GroupOptions{Add: tensor.Add, Locked: j.locked}
+	opt := device.GroupOptions{Add: tensor.Add}
 	if far {
 		opt.Far = &device.Far{Here: j.spread.Here, At: at, Line: j.spread.Line(kind, index)}
 	}

@@ -53,7 +53,8 @@ func BenchmarkStep(b *testing.B) {
 					} else {
 						forward()
 					}
-					_ = s.Copy(device.DeviceToHost, out, out)
+					_ = s.Copy(out, out)
+					_ = s.Synchronize()
 					h.End()
 				}
 			})
@@ -79,7 +80,7 @@ func BenchmarkLaunch(b *testing.B) {
 				n++
 				s.Launch(k)
 			}
-			_ = d.Synchronize()
+			_ = d.Stream().Synchronize()
 		})
 	}
 }
@@ -106,7 +107,7 @@ func BenchmarkChunks(b *testing.B) {
 			for b.Loop() {
 				d.Stream().Launch(k)
 			}
-			_ = d.Synchronize()
+			_ = d.Stream().Synchronize()
 		})
 	}
 }
@@ -114,29 +115,27 @@ func BenchmarkChunks(b *testing.B) {
 // BenchmarkRanks is an all-reduce of 4 KiB behind a kernel of 20 µs, per rank
 // count; ranks beyond the cores share them.
 func BenchmarkRanks(b *testing.B) {
-	for _, lock := range []bool{false, true} {
-		for _, n := range []int{1, 2, 4, 8} {
-			b.Run(fmt.Sprintf("locked=%v/ranks=%d", lock, n), func(b *testing.B) {
-				ids := make([]int, n)
-				group := device.NewGroup("0", "tp", ids, device.GroupOptions{Locked: lock})
-				done := make(chan struct{}, n)
-				for _, c := range group {
-					go func() {
-						d := device.New(device.Options{LockThreads: lock})
-						buf := make([]float32, 1024)
-						for range b.N {
-							d.Stream().Launch(device.Kernel{Name: "gemm", Run: func(int) { buf[0] = spin(20_000) }})
-							d.Stream().AllReduce(c, buf)
-						}
-						_ = d.Synchronize()
-						done <- struct{}{}
-						_ = d.Close()
-					}()
-				}
-				for range group {
-					<-done
-				}
-			})
-		}
+	for _, n := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprint("ranks=", n), func(b *testing.B) {
+			ids := make([]int, n)
+			group := device.NewGroup("0", "tp", ids, device.GroupOptions{})
+			done := make(chan struct{}, n)
+			for _, c := range group {
+				go func() {
+					d := device.New(device.Options{})
+					buf := make([]float32, 1024)
+					for range b.N {
+						d.Stream().Launch(device.Kernel{Name: "gemm", Run: func(int) { buf[0] = spin(20_000) }})
+						d.Stream().AllReduce(c, buf)
+					}
+					_ = d.Stream().Synchronize()
+					done <- struct{}{}
+					_ = d.Close()
+				}()
+			}
+			for range group {
+				<-done
+			}
+		})
 	}
 }

@@ -1,5 +1,5 @@
 // Package device is a software GPU. Streams run kernels in order and
-// asynchronously to the host that launches them; events order streams; a
+// asynchronously to the host that launches them; a
 // sequence of launches can be captured as a graph and replayed as one; ranks
 // meet in collectives. What a window of all that took can be recorded and
 // written as a Kineto trace (package record).
@@ -28,7 +28,7 @@ import (
 
 // What users of a device need of the packages below it.
 type (
-	Comm          = comm.Comm
+	Comm          = *comm.Comm
 	GroupOptions  = comm.Options
 	Far           = comm.Far
 	Line          = comm.Line
@@ -83,13 +83,9 @@ type Options struct {
 	Queue   int    // launches that may wait in a stream, then the host blocks; 0: 1024, as CUDA has
 	// Spin is how long executors and waiting hosts spin before they sleep; 0:
 	// park.DefaultSpin; negative: not at all.
-	Spin time.Duration
-	// LockThreads gives each executor an operating-system thread of its own.
-	// Where ranks outnumber cores that makes each meeting of ranks several
-	// times slower, since threads and not goroutines are switched.
-	LockThreads bool
-	Faults      *Faults // for tests of what explains traces; nil: none
-	Marks       Marker  // also told of what the Host annotates; nil: nobody
+	Spin   time.Duration
+	Faults *Faults // for tests of what explains traces; nil: none
+	Marks  Marker  // also told of what the Host annotates; nil: nobody
 }
 
 // Marker shows another tool the annotations of a Host. It is called on the thread that launches, and ranges nest.
@@ -200,21 +196,6 @@ func (d *Device) uses(c Comm) *groupUse {
 	return g
 }
 
-// Synchronize returns when all streams have done what was launched.
-func (d *Device) Synchronize() error {
-	r, start := d.recorder(), int64(0)
-	if r != nil {
-		start = record.Now()
-	}
-	for _, s := range d.streams {
-		s.drain()
-	}
-	if r != nil {
-		d.host.call(r, record.DeviceSynchronize, start, false)
-	}
-	return d.Err()
-}
-
 // recorder is the recording that takes device work and runtime calls, or nil.
 func (d *Device) recorder() *record.Recording {
 	if r := d.rec.Load(); r != nil && r.Options.GPU {
@@ -287,9 +268,6 @@ func (d *Device) PauseRecording(pause bool) {
 	}
 }
 
-// Recording tells whether a window is open. Any goroutine may call it.
-func (d *Device) Recording() bool { return d.rec.Load() != nil }
-
 // Close stops the device and waits for its goroutines. Work that has not
 // begun is dropped; synchronise before to have it done. The groups that work
 // of this device used are left. Any goroutine may call it.
@@ -314,7 +292,7 @@ func (d *Device) Close() error {
 		if !idle {
 			g.c.Abort(ErrClosed)
 		}
-		_ = g.c.Close()
+		g.c.Close()
 	}
 	for _, s := range streams {
 		s.closed.Store(true)

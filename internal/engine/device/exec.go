@@ -12,10 +12,6 @@ import (
 
 // run is the executor of a stream.
 func (s *Stream) run() {
-	if s.d.opt.LockThreads {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-	}
 	defer func() { // whoever still waits has come too late
 		s.gone.Store(true)
 		s.done.Wake()
@@ -36,19 +32,8 @@ func (s *Stream) run() {
 	}
 }
 
-// exec does one task. After a failure nothing is done any more, but events
-// still pass, so that nobody waits.
+// exec does one task. After a failure nothing is done any more.
 func (s *Stream) exec(t *task) {
-	switch t.kind {
-	case recordNode:
-		t.event.pass(t.gen)
-		return
-	case waitNode:
-		// Its recording is queued already and passes even after a failure.
-		e, gen := t.event, t.gen
-		e.gate.Wait(func() bool { return e.done.Load() >= gen }, s.d.opt.Spin)
-		return
-	}
 	if s.d.failed.Load() {
 		return
 	}
@@ -147,13 +132,10 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 	}
 	switch n.kind {
 	case copyNode:
-		w.Kind, w.In = record.Memcpy, int64(len(n.mem.dst))
-	case setNode:
-		w.Kind, w.In = record.Memset, int64(len(n.mem.dst))
+		w.Kind, w.In = record.Memcpy, int64(len(n.dst))
 	case collectiveNode:
 		if t.graph == nil {
 			w.Comm = t.comm
-			w.In, w.Out = n.coll.moved()
 		}
 	}
 	s.note(t, w)
@@ -192,11 +174,7 @@ func (s *Stream) do(t *task, n *node) {
 		}
 		s.kernel(n)
 	case copyNode:
-		copy(n.mem.dst, n.mem.src)
-	case setNode:
-		for i := range n.mem.dst {
-			n.mem.dst[i] = n.mem.value
-		}
+		copy(n.dst, n.src)
 	case collectiveNode:
 		if err := n.coll.run(context.Background()); err != nil {
 			s.d.fail(fmt.Errorf("%s: %w", n.coll.op.names().collective, err))

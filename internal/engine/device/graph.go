@@ -17,8 +17,8 @@ type Graph struct {
 // BeginCapture makes the stream keep launches instead of queueing them.
 func (s *Stream) BeginCapture() { s.capture = &capture{} }
 
-// EndCapture gives what was launched since BeginCapture. Events and copies
-// from or to pageable memory cannot be captured, nor other graphs.
+// EndCapture gives what was launched since BeginCapture. Calls of the host cannot be
+// captured, nor other graphs.
 func (s *Stream) EndCapture() (*Graph, error) {
 	c := s.capture
 	s.capture = nil
@@ -30,9 +30,6 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	}
 	return &Graph{nodes: c.nodes}, nil
 }
-
-// Nodes is the number of launches in the graph.
-func (g *Graph) Nodes() int { return len(g.nodes) }
 
 // Launch queues all nodes as one launch, with one correlation.
 func (g *Graph) Launch(s *Stream) {

@@ -29,7 +29,6 @@ type pool struct {
 
 func (p *pool) start(helpers int, spin time.Duration) {
 	p.spin, p.helpers = spin, helpers
-	p.begin.Yield, p.end.Yield = true, true
 	for range helpers {
 		p.wg.Go(p.help)
 	}

@@ -72,7 +72,7 @@ func TestWindow(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
 	h, s := d.Host(), d.Stream()
-	if d.StopRecording() != nil || d.Recording() {
+	if d.StopRecording() != nil {
 		t.Error("a window is open that nobody opened")
 	}
 	gate := make(chan struct{})
@@ -81,7 +81,7 @@ func TestWindow(t *testing.T) {
 	if err := d.StartRecording(device.RecordOptions{CPU: true, GPU: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.StartRecording(device.RecordOptions{}); err == nil || !d.Recording() {
+	if err := d.StartRecording(device.RecordOptions{}); err == nil {
 		t.Error("two windows at once")
 	}
 	h.Annotate("inside")
@@ -124,7 +124,7 @@ func TestWindow(t *testing.T) {
 	mustSync(t, d)
 	events = exported(t, d.StopRecording())
 	if count(events, 'X', "kernel", "") != 1 || count(events, 'X', "kernel", "second") != 1 || count(events, 'X', "cpu_op", "") != 0 ||
-		count(events, 'X', "cuda_runtime", "cudaDeviceSynchronize") != 1 {
+		count(events, 'X', "cuda_runtime", "cudaStreamSynchronize") != 1 {
 		t.Errorf("second window: %+v", events)
 	}
 }
@@ -149,30 +149,26 @@ func TestCPUOnly(t *testing.T) {
 func TestCalls(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
-	s, other, e := d.Stream(), d.NewStream(), d.NewEvent()
+	s, other := d.Stream(), d.NewStream()
 	buf := make([]byte, 64)
 	if err := d.StartRecording(device.RecordOptions{CPU: true, GPU: true}); err != nil {
 		t.Fatal(err)
 	}
 	launch(s, "a")
-	s.Record(e)
-	other.Wait(e)
+	s.Notify(func() {})
 	launch(other, "b")
-	other.Memset(buf, 1)
-	_ = other.Copy(device.DeviceToDevice, buf, buf)
-	_ = e.Synchronize()
+	_ = other.Copy(buf, buf)
 	_ = other.Synchronize()
 	mustSync(t, d)
 	events := exported(t, d.StopRecording())
 	for name, want := range map[string]int{
-		"cudaLaunchKernel": 2, "cudaEventRecord": 1, "cudaStreamWaitEvent": 1, "cudaMemsetAsync": 1, "cudaMemcpyAsync": 1,
-		"cudaEventSynchronize": 1, "cudaStreamSynchronize": 1, "cudaDeviceSynchronize": 1,
+		"cudaLaunchKernel": 2, "cudaEventRecord": 1, "cudaMemcpyAsync": 1, "cudaStreamSynchronize": 2,
 	} {
 		if n := count(events, 'X', "cuda_runtime", name); n != want {
 			t.Errorf("%d %s; want %d", n, name, want)
 		}
 	}
-	if s, f := count(events, 's', "ac2g", ""), count(events, 'f', "ac2g", ""); s != 4 || f != 4 {
+	if s, f := count(events, 's', "ac2g", ""), count(events, 'f', "ac2g", ""); s != 3 || f != 3 {
 		t.Errorf("%d flows begin, %d end", s, f)
 	}
 	corr := map[string]bool{}
@@ -269,8 +265,9 @@ func TestBeside(t *testing.T) {
 			default:
 			}
 			dev := []float32{more[0]}
-			s.AllReduceMax(c, dev)
-			if err := s.Copy(device.DeviceToHost, device.Bytes(more), device.Bytes(dev)); err != nil {
+			s.AllReduce(c, dev)
+			_ = s.Copy(device.Bytes(more), device.Bytes(dev))
+			if err := s.Synchronize(); err != nil {
 				t.Error(err)
 				break
 			}
@@ -280,34 +277,28 @@ func TestBeside(t *testing.T) {
 	})
 }
 
-// TestAllToAllArgs: a kernel of an all-to-all carries what was really moved.
-func TestAllToAllArgs(t *testing.T) {
+// TestSendArgs: kernels of messages carry their sizes.
+func TestSendArgs(t *testing.T) {
 	noLeaks(t)
 	ranks(t, 2, device.Options{}, func(rank int, d *device.Device, c device.Comm) {
 		if err := d.StartRecording(device.RecordOptions{CPU: true, GPU: true}); err != nil {
 			t.Error(err)
 		}
-		counts := []int{rank, 2} // rank 1 sends one row to rank 0, both send two to rank 1
-		d.Stream().AllToAll(c, make([]float32, 100), make([]int, 2), make([]float32, 90), counts, 10)
 		if rank == 0 {
 			d.Stream().Send(c, 1, make([]float32, 5))
 		} else {
 			d.Stream().Recv(c, 0, make([]float32, 5))
 		}
-		_ = d.Synchronize()
-		want := []string{
-			`"In msg nelems": 20, "Out msg nelems": 10, "Group size": 2, "dtype": "Float"`,
-			`"In msg nelems": 30, "Out msg nelems": 40, "Group size": 2, "dtype": "Float"`,
-		}[rank]
+		_ = d.Stream().Synchronize()
 		peer := []string{`"Collective name": "send", "In msg nelems": 5, "Out msg nelems": 0`, `"Collective name": "recv", "In msg nelems": 0, "Out msg nelems": 5`}[rank]
 		found := 0
 		for _, e := range exported(t, d.StopRecording()) {
-			if e.cat == "kernel" && (strings.Contains(e.raw, want) || strings.Contains(e.raw, peer)) {
+			if e.cat == "kernel" && strings.Contains(e.raw, peer) {
 				found++
 			}
 		}
-		if found != 2 {
-			t.Errorf("rank %d: %d of 2 kernels with their sizes", rank, found)
+		if found != 1 {
+			t.Errorf("rank %d: %d kernels with the size of the message", rank, found)
 		}
 	})
 }

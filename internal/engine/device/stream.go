@@ -61,7 +61,6 @@ func (d *Device) NewStream() *Stream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := &Stream{d: d, id: firstStream + nextStream*len(d.streams), ring: make([]task, size)}
-	s.work.Yield, s.done.Yield = !d.opt.LockThreads, true
 	s.target.Store(nobody)
 	d.streams = append(d.streams, s)
 	if d.closed {
@@ -71,20 +70,14 @@ func (d *Device) NewStream() *Stream {
 	return s
 }
 
-// ID is the stream's number in the trace.
-func (s *Stream) ID() int { return s.id }
-
 // nodeKind is what a node of work is.
 type nodeKind uint8
 
 const (
 	kernelNode nodeKind = iota
 	copyNode
-	setNode
 	collectiveNode
 	graphNode
-	recordNode
-	waitNode
 	notifyNode
 )
 
@@ -95,16 +88,14 @@ type node struct {
 	grid, block [3]int32
 	name        string
 	run         func(chunk int)
-	mem         *transfer
+	dst, src    []byte // of a copy
 	coll        *collective
 }
 
-// task is a node in a queue, or a graph or an event, with what is recorded of it.
+// task is a node in a queue, or a graph, with what is recorded of it.
 type task struct {
 	node
 	graph *Graph
-	event *Event
-	gen   uint64            // of the event
 	rec   *record.Recording // nil: not recorded
 	names []uint32          // of the graph's nodes
 	corr  uint32
@@ -216,5 +207,20 @@ func (s *Stream) Synchronize() error {
 	return s.d.Err()
 }
 
-// Idle tells whether all that was launched is done. Any goroutine may call it.
-func (s *Stream) Idle() bool { return s.head.Load() == s.tail.Load() }
+// Notify has f called, by the stream's executor, when what was launched before is
+// done. f must not block. After a failure it is not called.
+func (s *Stream) Notify(f func()) {
+	if s.capture != nil {
+		s.capture.refuse("a call of the host")
+		return
+	}
+	r, start := s.d.recorder(), int64(0)
+	if r != nil {
+		start = record.Now()
+	}
+	*s.slot() = task{node: node{kind: notifyNode, run: func(int) { f() }}}
+	s.commit()
+	if r != nil {
+		s.d.host.call(r, record.EventRecord, start, false)
+	}
+}

@@ -27,7 +27,7 @@ func (r *Runner) launch(k device.Kernel, chunks int, run func(chunk int)) {
 
 // upload copies what the host wrote to the buffer that kernels read. The host's may be written again after a sync.
 func (r *Runner) upload(dst, src *inputs) error {
-	return r.stream.Copy(device.HostToDevicePinned, comm.Bytes(dst.buf), comm.Bytes(src.buf))
+	return r.stream.Copy(comm.Bytes(dst.buf), comm.Bytes(src.buf))
 }
 
 func floats(dims ...int) device.Arg { return device.Tensor(device.Float32, dims...) }

@@ -39,12 +39,12 @@ func BenchmarkAllReduce(b *testing.B) {
 						c := comm.NewGroup("0", "bench", []int{0, 1}, comm.Options{Far: far})[node]
 						buf := make([]float32, n)
 						for range b.N {
-							if err := c.AllReduce(context.Background(), buf, comm.Sum); err != nil {
+							if err := c.AllReduce(context.Background(), buf); err != nil {
 								b.Error(err)
 								return
 							}
 						}
-						if err := c.Barrier(context.Background()); err != nil && m.Err() != nil {
+						if err := c.AllReduce(context.Background(), nil); err != nil && m.Err() != nil {
 							b.Error(err)
 						}
 					})

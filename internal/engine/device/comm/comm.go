@@ -1,9 +1,9 @@
 // Package comm joins the ranks of a job: collectives and point-to-point
 // messages over slices of bytes and float32.
 //
-// Comm is one rank's end of a group. It promises nothing about where the
-// peers are: nothing but the contents of slices crosses it, so ranks may be
-// goroutines of one process (NewGroup, here) or processes of several hosts.
+// Comm is one rank's end of a group. Nothing but the contents of slices
+// crosses it, so ranks may be goroutines of one process or of processes of
+// several hosts.
 // All members call the same operations in the same order; a call returns when
 // this rank's part is done. Sums are formed in rank order, so that results do
 // not depend on timing.
@@ -21,17 +21,6 @@ import (
 // together.
 var ErrAborted = errors.New("collective aborted")
 
-// Reduction says how AllReduce and ReduceScatter combine elements.
-type Reduction uint8
-
-// The reductions.
-const (
-	Sum Reduction = iota
-	Max
-)
-
-func (r Reduction) String() string { return [...]string{"Sum", "Max"}[r&1] }
-
 // Group names the ranks that a Comm joins.
 type Group struct {
 	Name  string // as PyTorch numbers process groups: "0"
@@ -43,44 +32,65 @@ type Group struct {
 // goroutine at a time; different members call side by side. The first error
 // is final for the whole group: every later or waiting call of any member
 // returns an error that wraps ErrAborted.
-type Comm interface {
-	Group() *Group
-	Rank() int // this member's place in the group, from 0
-	Size() int
+type Comm struct {
+	hub    *hub
+	rank   int
+	closed bool
+}
 
-	// AllReduce combines buf over all members, element by element, in place.
-	AllReduce(ctx context.Context, buf []float32, r Reduction) error
-	// ReduceScatter combines src over all members and leaves the part of this
-	// rank in dst; len(src) = Size · len(dst). dst may be that part of src.
-	ReduceScatter(ctx context.Context, dst, src []float32, r Reduction) error
-	// AllGather puts src of member i at i·len(src) in every dst;
-	// len(dst) = Size · len(src). src may be its own place in dst.
-	AllGather(ctx context.Context, dst, src []byte) error
-	// AllToAll sends srcCounts[i] units of src to member i, one after the
-	// other, and receives from all likewise; it writes how many units came
-	// from whom to dstCounts. A unit has unit bytes. It is an error if dst
-	// cannot hold them.
-	AllToAll(ctx context.Context, dst []byte, dstCounts []int, src []byte, srcCounts []int, unit int) error
-	// Broadcast copies buf of member root to all.
-	Broadcast(ctx context.Context, buf []byte, root int) error
-	// Send hands buf to member to. It may return before the receiver asks;
-	// buf may be used again at once.
-	Send(ctx context.Context, buf []byte, to int) error
-	// Recv fills buf with the next message of member from, which must have
-	// that length.
-	Recv(ctx context.Context, buf []byte, from int) error
-	Barrier(ctx context.Context) error
+// Group names the ranks.
+func (c *Comm) Group() *Group { return &c.hub.group }
 
-	// Ended is when the last collective was complete for all members, by
-	// Options.Now; 0: that is not known. What passes from then until the call
-	// returns, this member took to wake up.
-	Ended() int64
+// Rank is this member's place in the group, from 0.
+func (c *Comm) Rank() int { return c.rank }
 
-	// Abort ends every wait of every member with an error that wraps cause.
-	Abort(cause error)
-	// Close leaves the group. Peers that still wait for this member get an
-	// error; that all leave one after the other is not an error.
-	Close() error
+// Size is how many members the group has.
+func (c *Comm) Size() int { return len(c.hub.calls) }
+
+// AllReduce sums buf over all members, element by element, in place.
+func (c *Comm) AllReduce(ctx context.Context, buf []float32) error {
+	return c.hub.meet(ctx, c.rank, call{kind: allReduce, sum: buf})
+}
+
+// AllGather puts src of member i at i·len(src) in every dst;
+// len(dst) = Size · len(src). src may be its own place in dst.
+func (c *Comm) AllGather(ctx context.Context, dst, src []byte) error {
+	if len(dst) != c.Size()*len(src) {
+		return c.misfit("all-gather", len(dst), c.Size()*len(src))
+	}
+	return c.hub.meet(ctx, c.rank, call{kind: allGather, dst: dst, src: src})
+}
+
+// Ended is when the last collective was complete for all members, by
+// Options.Now; 0: that is not known. What passes from then until the call
+// returns, this member took to wake up.
+func (c *Comm) Ended() int64 { return c.hub.complete.Load() }
+
+// Abort ends every wait of every member with an error that wraps cause.
+func (c *Comm) Abort(cause error) { c.hub.abort(cause) }
+
+// Close leaves the group. Peers that still wait for this member get an
+// error; that all leave one after the other is not an error.
+func (c *Comm) Close() {
+	h := c.hub
+	h.mu.Lock()
+	if c.closed {
+		h.mu.Unlock()
+		return
+	}
+	c.closed = true
+	h.leave(c.rank)
+	h.mu.Unlock()
+	h.wake()
+	if h.far != nil {
+		h.far.part(c.rank)
+	}
+}
+
+// misfit aborts the group, since the peers wait for a call that will not come.
+func (c *Comm) misfit(what string, got, want int) error {
+	c.hub.abort(fmt.Errorf("rank %d: %s of length %d where %d is needed", c.hub.group.Ranks[c.rank], what, got, want))
+	return c.hub.failure()
 }
 
 // Number is what messages are made of.

@@ -153,7 +153,7 @@ func (h *hub) advance() {
 		return
 	}
 	if c := &h.calls[0]; c.kind == allReduce {
-		h.reduceAll(0, len(c.fdst), c.reduction)
+		h.reduceAll(0, len(c.sum))
 	} else {
 		for _, i := range x.mine {
 			h.move(i)
@@ -171,31 +171,19 @@ func (h *hub) advance() {
 }
 
 // The calls of a process are, behind the head, for each of its members in order
-// callHead bytes, of an all-to-all the counts, and what it brings; each at a
-// multiple of 8.
-const callHead = 32
+// callHead bytes and what it brings; each at a multiple of 8.
+const callHead = 16
 
 var padding [8]byte
 
 func padded(n int) int { return (n + 7) &^ 7 }
 
 // brings is what the others need of a member's call.
-func (c *call) brings(member int) []byte {
-	switch c.kind {
-	case allReduce:
-		return Bytes(c.fdst)
-	case reduceScatter:
-		return Bytes(c.fsrc)
-	case allGather:
-		return c.src
-	case allToAll:
-		return c.src
-	case broadcast:
-		if member == c.root {
-			return c.dst
-		}
+func (c *call) brings() []byte {
+	if c.kind == allReduce {
+		return Bytes(c.sum)
 	}
-	return nil
+	return c.src
 }
 
 // callParts is the frame of the calls of the members here; h.mu is held.
@@ -203,16 +191,13 @@ func (h *hub) callParts() [][]byte {
 	parts := [][]byte{head(frameCalls, len(h.far.mine), 0)}
 	for _, member := range h.far.mine {
 		c := &h.calls[member]
-		buf := make([]byte, callHead, callHead+4*len(c.srcCounts)+4)
-		buf[0], buf[1] = byte(c.kind), byte(c.reduction)
-		for i, n := range []int{c.root, c.unit, len(c.fdst), len(c.fsrc), len(c.dst), len(c.src)} {
+		buf := make([]byte, callHead)
+		buf[0] = byte(c.kind)
+		for i, n := range c.sizes() {
 			binary.LittleEndian.PutUint32(buf[4+4*i:], uint32(n))
 		}
-		for _, n := range c.srcCounts {
-			buf = binary.LittleEndian.AppendUint32(buf, uint32(n))
-		}
-		parts = append(parts, append(buf, padding[:padded(len(buf))-len(buf)]...))
-		if b := c.brings(member); len(b) > 0 {
+		parts = append(parts, buf)
+		if b := c.brings(); len(b) > 0 {
 			parts = append(parts, b)
 			if pad := padded(len(b)) - len(b); pad > 0 {
 				parts = append(parts, padding[:pad])
@@ -240,51 +225,22 @@ func (h *hub) readCalls(process int, frame []byte) error {
 	}
 	for _, member := range h.far.of[process] {
 		buf := take(callHead)
-		if buf == nil || buf[0] > byte(barrier) {
+		if buf == nil || buf[0] > byte(allGather) {
 			return errFrame
 		}
 		n := func(i int) int { return int(int32(binary.LittleEndian.Uint32(buf[4+4*i:]))) }
-		c := call{kind: kind(buf[0]), reduction: Reduction(buf[1]), root: n(0), unit: n(1), away: &[4]int{n(2), n(3), n(4), n(5)}}
-		size, floats := n(5), false
-		switch c.kind {
-		case allReduce:
-			size, floats = 4*n(2), true
-		case reduceScatter:
-			size, floats = 4*n(3), true
-		case broadcast:
-			if c.root < 0 || c.root >= len(h.calls) {
-				return errFrame
-			}
-			if size = 0; member == c.root {
-				size = n(4)
-			}
-		case allToAll:
-			counts := take(4 * len(h.calls))
-			if counts == nil {
-				return errFrame
-			}
-			sum := 0
-			for i := range h.calls {
-				count := int(binary.LittleEndian.Uint32(counts[4*i:]))
-				c.srcCounts = append(c.srcCounts, count)
-				sum += count
-			}
-			if c.unit <= 0 || sum > size/c.unit {
-				return errFrame
-			}
+		c := call{kind: kind(buf[0]), away: &[3]int{n(0), n(1), n(2)}}
+		size := n(2)
+		if c.kind == allReduce {
+			size = 4 * n(0)
 		}
 		data := take(size)
 		if data == nil && size != 0 {
 			return errFrame
 		}
-		switch {
-		case floats && c.kind == allReduce:
-			c.fdst = Floats(data)
-		case floats:
-			c.fsrc = Floats(data)
-		case c.kind == broadcast:
-			c.dst = data
-		default:
+		if c.kind == allReduce {
+			c.sum = Floats(data)
+		} else {
 			c.src = data
 		}
 		h.calls[member] = c

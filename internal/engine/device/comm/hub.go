@@ -14,10 +14,6 @@ import (
 // Options steer NewGroup. The zero value works.
 type Options struct {
 	Spin time.Duration // how long waits spin; 0: park.DefaultSpin; negative: not at all
-	// Locked says that the members are locked to threads: a spin then does not
-	// let other goroutines run between two looks, which would cost such a
-	// member as much as sleeping.
-	Locked bool
 	// Now is the clock of Ended; nil: none.
 	Now func() int64
 	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
@@ -28,7 +24,7 @@ type Options struct {
 
 // NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
 // for those of other processes, which do the same.
-func NewGroup(name, desc string, ranks []int, opt Options) []Comm {
+func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 	if opt.Spin == 0 {
 		opt.Spin = park.DefaultSpin
 	}
@@ -39,14 +35,10 @@ func NewGroup(name, desc string, ranks []int, opt Options) []Comm {
 		group: Group{Name: name, Desc: desc, Ranks: slices.Clone(ranks)},
 		opt:   opt, calls: make([]call, len(ranks)), boxes: make([]mailbox, len(ranks)*len(ranks)),
 	}
-	h.gate.Yield = !opt.Locked
-	for i := range h.boxes {
-		h.boxes[i].gate.Yield = !opt.Locked
-	}
-	members := make([]Comm, len(ranks))
+	members := make([]*Comm, len(ranks))
 	for i := range members {
 		if opt.Far == nil || opt.Far.At[i] == opt.Far.Here {
-			members[i] = &member{hub: h, rank: i}
+			members[i] = &Comm{hub: h, rank: i}
 		}
 	}
 	if opt.Far != nil {
@@ -93,44 +85,25 @@ type kind uint8
 
 const (
 	allReduce kind = iota
-	reduceScatter
 	allGather
-	allToAll
-	broadcast
-	barrier
 )
 
-func (k kind) String() string {
-	return [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier"}[k]
-}
+func (k kind) String() string { return [...]string{"all-reduce", "all-gather"}[k] }
 
 // call is what one member brings to a collective.
 type call struct {
-	kind                 kind
-	reduction            Reduction
-	root, unit           int
-	fdst, fsrc           []float32
-	dst, src             []byte
-	dstCounts, srcCounts []int
-	away                 *[4]int // the lengths of fdst, fsrc, dst and src of a member in another process; nil: it is here
+	kind     kind
+	sum      []float32 // all-reduce
+	dst, src []byte    // all-gather
+	away     *[3]int   // the lengths of sum, dst and src of a member in another process; nil: it is here
 }
 
-// fits tells whether two members bring as much to an operation.
-func (c *call) fits(d *call) bool {
-	if c.away == nil && d.away == nil {
-		return len(c.fdst) == len(d.fdst) && len(c.fsrc) == len(d.fsrc) &&
-			(c.kind == allToAll || len(c.dst) == len(d.dst) && len(c.src) == len(d.src))
-	}
-	a, b := c.sizes(), d.sizes()
-	return a[0] == b[0] && a[1] == b[1] && (c.kind == allToAll || a == b)
-}
-
-// sizes are the lengths of fdst, fsrc, dst and src.
-func (c *call) sizes() [4]int {
+// sizes are the lengths of sum, dst and src.
+func (c *call) sizes() [3]int {
 	if c.away != nil {
 		return *c.away
 	}
-	return [4]int{len(c.fdst), len(c.fsrc), len(c.dst), len(c.src)}
+	return [3]int{len(c.sum), len(c.dst), len(c.src)}
 }
 
 // meet runs one collective for a member.
@@ -267,23 +240,20 @@ func (h *hub) check() error {
 	for i := range h.calls {
 		c := &h.calls[i]
 		switch {
-		case c.kind != first.kind || c.reduction != first.reduction || c.root != first.root || c.unit != first.unit:
+		case c.kind != first.kind:
 			return fmt.Errorf("rank %d calls %s, rank %d %s: all must call the same", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
-		case !c.fits(first):
+		case c.sizes() != first.sizes():
 			return fmt.Errorf("%s of different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
 		}
 	}
-	if first.kind != allToAll {
-		return nil
-	}
-	for i := range h.calls {
-		room := h.calls[i].sizes()[2]
-		for j := range h.calls {
-			room -= h.calls[j].srcCounts[i] * first.unit
-		}
-		if room < 0 {
-			return fmt.Errorf("all-to-all: rank %d has no room for %d of the bytes sent to it", h.group.Ranks[i], -room)
-		}
-	}
 	return nil
+}
+
+// leave counts a member that has left; h.mu is held.
+func (h *hub) leave(rank int) {
+	h.left++
+	// Peers that wait, or come later, would wait for ever.
+	if h.left < len(h.calls) || h.arrived > 0 {
+		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[rank]))
+	}
 }

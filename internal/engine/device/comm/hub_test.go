@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/engine/device/comm"
-	"github.com/stepscope/stepscope/internal/engine/device/comm/commtest"
 )
 
 func TestHub(t *testing.T) {
-	for name, opt := range map[string]comm.Options{"spinning": {}, "sleeping": {Spin: -1}, "locked": {Locked: true}} {
+	for name, opt := range map[string]comm.Options{"spinning": {}, "sleeping": {Spin: -1}} {
 		t.Run(name, func(t *testing.T) {
-			commtest.Run(t, func(t *testing.T, ranks []int) []comm.Comm {
+			suite(t, func(t *testing.T, ranks []int) []*comm.Comm {
 				return comm.NewGroup("0", "test", ranks, opt)
 			})
 		})
@@ -33,7 +32,7 @@ func BenchmarkAllReduce(b *testing.B) {
 					wg.Go(func() {
 						buf := make([]float32, n)
 						for range b.N {
-							if err := c.AllReduce(context.Background(), buf, comm.Sum); err != nil {
+							if err := c.AllReduce(context.Background(), buf); err != nil {
 								b.Error(err)
 								return
 							}

@@ -32,12 +32,14 @@ func (b *mailbox) room(n int) bool {
 	return count == 0 || count < mailCount && b.bytes+n <= mailBytes
 }
 
-func (m *member) Send(ctx context.Context, buf []byte, to int) error {
-	h := m.hub
-	if to < 0 || to >= m.Size() || to == m.rank {
-		return m.misfit("send peer", to, m.Size())
+// Send hands buf to member to. It may return before the receiver asks;
+// buf may be used again at once.
+func (c *Comm) Send(ctx context.Context, buf []byte, to int) error {
+	h := c.hub
+	if to < 0 || to >= c.Size() || to == c.rank {
+		return c.misfit("send peer", to, c.Size())
 	}
-	b := &h.boxes[m.rank*m.Size()+to]
+	b := &h.boxes[c.rank*c.Size()+to]
 	for {
 		if h.ended.Load() {
 			return h.failure()
@@ -48,7 +50,7 @@ func (m *member) Send(ctx context.Context, buf []byte, to int) error {
 				b.away++
 				b.bytes += len(buf)
 				b.mu.Unlock()
-				if err := x.Line.Send(x.At[to], head(frameMail, m.rank, to), buf); err != nil {
+				if err := x.Line.Send(x.At[to], head(frameMail, c.rank, to), buf); err != nil {
 					h.abort(err)
 					return h.failure()
 				}
@@ -91,12 +93,14 @@ func (b *mailbox) taken(bytes int) {
 	b.gate.Wake()
 }
 
-func (m *member) Recv(ctx context.Context, buf []byte, from int) error {
-	h := m.hub
-	if from < 0 || from >= m.Size() || from == m.rank {
-		return m.misfit("receive peer", from, m.Size())
+// Recv fills buf with the next message of member from, which must have
+// that length.
+func (c *Comm) Recv(ctx context.Context, buf []byte, from int) error {
+	h := c.hub
+	if from < 0 || from >= c.Size() || from == c.rank {
+		return c.misfit("receive peer", from, c.Size())
 	}
-	b := &h.boxes[from*m.Size()+m.rank]
+	b := &h.boxes[from*c.Size()+c.rank]
 	for {
 		b.mu.Lock()
 		if len(b.queue) > 0 {
@@ -109,14 +113,14 @@ func (m *member) Recv(ctx context.Context, buf []byte, from int) error {
 			b.mu.Unlock()
 			b.gate.Wake()
 			if x := h.far; x != nil && x.At[from] != x.Here {
-				note := binary.LittleEndian.AppendUint64(head(frameTaken, from, m.rank), uint64(len(msg)))
+				note := binary.LittleEndian.AppendUint64(head(frameTaken, from, c.rank), uint64(len(msg)))
 				if err := x.Line.Send(x.At[from], note); err != nil {
 					h.abort(err)
 					return h.failure()
 				}
 			}
 			if !fits {
-				h.abort(fmt.Errorf("rank %d sent %d bytes, rank %d expects %d", h.group.Ranks[from], len(msg), h.group.Ranks[m.rank], len(buf)))
+				h.abort(fmt.Errorf("rank %d sent %d bytes, rank %d expects %d", h.group.Ranks[from], len(msg), h.group.Ranks[c.rank], len(buf)))
 				return h.failure()
 			}
 			return nil

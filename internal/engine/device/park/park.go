@@ -27,11 +27,6 @@ var (
 // ready. Whoever makes the condition true publishes it by an atomic store or
 // under a lock, and then calls Wake.
 type Gate struct {
-	// Yield lets other goroutines run while this one spins. It is for
-	// goroutines that are not locked to a thread: for those that are, yielding
-	// is as dear as sleeping.
-	Yield bool
-
 	waiters atomic.Int32
 	mu      sync.Mutex
 	cond    sync.Cond
@@ -80,9 +75,7 @@ func (g *Gate) Spin(ready func() bool, spin time.Duration) bool {
 				return true
 			}
 		}
-		if g.Yield {
-			runtime.Gosched()
-		}
+		runtime.Gosched()
 	}
 	return ready()
 }

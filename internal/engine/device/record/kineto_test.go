@@ -150,12 +150,12 @@ func TestFull(t *testing.T) {
 		s.Add(Work{Corr: i + 1, Comm: -1, In: -1})
 	}
 	r.Stop(nil)
-	c, l := r.Count(), r.Lost()
-	if r.Bytes() > 200<<10 {
-		t.Errorf("%d bytes in use", r.Bytes())
+	ops, calls, work, l := r.ops.len(), r.calls.len(), s.work.len(), r.Lost()
+	if used := r.budget.used.Load(); used > 200<<10 {
+		t.Errorf("%d bytes in use", used)
 	}
-	if int64(c.HostOps)+l.HostOps != n || int64(c.Calls)+l.Calls != n || int64(c.DeviceWork)+l.DeviceWork != n || c.HostOps == 0 || c.DeviceWork == 0 {
-		t.Errorf("kept %+v, lost %+v", c, l)
+	if int64(ops)+l.HostOps != n || int64(calls)+l.Calls != n || int64(work)+l.DeviceWork != n || ops == 0 || work == 0 {
+		t.Errorf("kept %d, %d, %d, lost %+v", ops, calls, work, l)
 	}
 	var doc struct {
 		Warning     []string `json:"WARNING"`

@@ -217,21 +217,6 @@ func (r *Recording) Lost() Loss {
 	return l
 }
 
-// Counts are the records of a window by kind.
-type Counts struct{ HostOps, Calls, DeviceWork, Collectives, Memory int }
-
-// Count tells how much was recorded.
-func (r *Recording) Count() Counts {
-	c := Counts{HostOps: r.ops.len(), Calls: r.calls.len(), Collectives: r.comms.len(), Memory: r.memory.len()}
-	for _, s := range r.allStreams() {
-		c.DeviceWork += s.log.work.len()
-	}
-	return c
-}
-
-// Bytes is the memory in use.
-func (r *Recording) Bytes() int64 { return r.budget.used.Load() }
-
 type streamLog struct {
 	id  int
 	log *Stream

@@ -1,4 +1,4 @@
-package commtest
+package comm_test
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 )
 
 // ends: whatever ends a group, nobody waits for ever.
-func ends(t *testing.T, group func(*testing.T, int) []comm.Comm) {
+func ends(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 	errDisk := errors.New("the disk is full")
-	wait := func(ctx context.Context, c comm.Comm) error {
+	wait := func(ctx context.Context, c *comm.Comm) error {
 		switch c.Rank() {
 		case 0:
-			return c.AllReduce(ctx, make([]float32, 10), comm.Sum)
+			return c.AllReduce(ctx, make([]float32, 10))
 		case 1:
 			return c.Recv(ctx, make([]byte, 10), 0)
 		}
@@ -26,13 +26,13 @@ func ends(t *testing.T, group func(*testing.T, int) []comm.Comm) {
 			}
 		}
 	}
-	for name, end := range map[string]func(c comm.Comm) error{
-		"abort": func(c comm.Comm) error { c.Abort(errDisk); return errDisk },
-		"lost":  func(c comm.Comm) error { _ = c.Close(); return comm.ErrAborted },
-		"context": func(c comm.Comm) error {
+	for name, end := range map[string]func(c *comm.Comm) error{
+		"abort": func(c *comm.Comm) error { c.Abort(errDisk); return errDisk },
+		"lost":  func(c *comm.Comm) error { c.Close(); return comm.ErrAborted },
+		"context": func(c *comm.Comm) error {
 			ctx, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
 			defer stop()
-			if err := c.Barrier(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			if err := c.AllReduce(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
 				return err
 			}
 			return context.DeadlineExceeded
@@ -41,7 +41,7 @@ func ends(t *testing.T, group func(*testing.T, int) []comm.Comm) {
 		t.Run(name, func(t *testing.T) {
 			g := group(t, 4)
 			var want error
-			errs := collect(g, func(ctx context.Context, c comm.Comm) error {
+			errs := collect(g, func(ctx context.Context, c *comm.Comm) error {
 				if c.Rank() == 3 {
 					time.Sleep(20 * time.Millisecond)
 					want = end(c)
@@ -56,43 +56,40 @@ func ends(t *testing.T, group func(*testing.T, int) []comm.Comm) {
 				}
 			}
 			// And it stays so.
-			for i, err := range collect(g, func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }) {
+			for i, err := range collect(g, func(ctx context.Context, c *comm.Comm) error { return c.AllReduce(ctx, nil) }) {
 				if !errors.Is(err, comm.ErrAborted) {
 					t.Errorf("member %d afterwards: %v", i, err)
 				}
 			}
 			for _, c := range g {
-				_ = c.Close()
+				c.Close()
 			}
 		})
 	}
 }
 
 // misuse: calls that do not fit together end the group with a reason.
-func misuse(t *testing.T, group func(*testing.T, int) []comm.Comm) {
+func misuse(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 	for _, c := range []struct {
 		name, reason string
-		call         func(ctx context.Context, c comm.Comm) error
+		call         func(ctx context.Context, c *comm.Comm) error
 	}{
-		{"operations differ", "must call the same", func(ctx context.Context, c comm.Comm) error {
+		{"operations differ", "must call the same", func(ctx context.Context, c *comm.Comm) error {
 			if c.Rank() == 0 {
-				return c.Barrier(ctx)
+				return c.AllGather(ctx, nil, nil)
 			}
-			return c.AllReduce(ctx, nil, comm.Sum)
+			return c.AllReduce(ctx, nil)
 		}},
-		{"sizes differ", "different sizes", func(ctx context.Context, c comm.Comm) error {
-			return c.AllReduce(ctx, make([]float32, 5+c.Rank()), comm.Sum)
+		{"sizes differ", "different sizes", func(ctx context.Context, c *comm.Comm) error {
+			return c.AllReduce(ctx, make([]float32, 5+c.Rank()))
 		}},
-		{"gather does not fit", "length 7", func(ctx context.Context, c comm.Comm) error {
+		{"gather does not fit", "length 7", func(ctx context.Context, c *comm.Comm) error {
 			return c.AllGather(ctx, make([]byte, 7), make([]byte, 3))
 		}},
-		{"no room", "no room", func(ctx context.Context, c comm.Comm) error {
-			return c.AllToAll(ctx, make([]byte, 3), make([]int, 2), make([]byte, 8), []int{2, 2}, 2)
-		}},
-		{"message of another length", "expects 4", func(ctx context.Context, c comm.Comm) error {
+		{"message of another length", "expects 4", func(ctx context.Context, c *comm.Comm) error {
 			if c.Rank() == 0 {
 				_ = c.Send(ctx, make([]byte, 3), 1)
-				return c.Barrier(ctx)
+				return c.AllReduce(ctx, nil)
 			}
 			return c.Recv(ctx, make([]byte, 4), 0)
 		}},
