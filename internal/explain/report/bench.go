@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -24,13 +23,10 @@ type Bench struct {
 
 // BenchJSON writes the summary as docs/formats/bench.md specifies it.
 func BenchJSON(w io.Writer, b *Bench) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return encode(w, struct {
 		*bench.Summary
 		Repeats []bench.Estimate `json:"repeats,omitempty"`
-	}{b.Summary, b.Repeats})
+	}{b.Summary, b.Repeats}, false)
 }
 
 // BenchText writes what SGLang's bench_serving prints, row for row, and after it

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,9 +13,7 @@ import (
 
 // BenchCompareJSON writes a comparison of two loads as indented JSON.
 func BenchCompareJSON(w io.Writer, c *bench.Comparison) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(c)
+	return Indented(w, c)
 }
 
 // BenchCompareText writes a comparison of two loads for a terminal: the verdict
@@ -67,9 +64,6 @@ func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
 
 // benchVerdict is the answer in a line.
 func benchVerdict(c *bench.Comparison) string {
-	if n := len(c.Regressions); n > 0 {
-		return fmt.Sprintf("REGRESSION: %s got worse by more than %s", plural(n, "figure"), metric.Percent(c.Limit))
-	}
 	var parts []string
 	if c.A.Batches > 0 {
 		parts = batchVerdict(c.Rows)
@@ -82,19 +76,12 @@ func benchVerdict(c *bench.Comparison) string {
 		name := strings.ToUpper(d.Metric)
 		switch d.Verdict {
 		case bench.Better, bench.Worse:
-			parts = append(parts, fmt.Sprintf("%s %s by %s", name, d.Verdict, strings.TrimLeft(metric.PercentChange(d.Change), "+-−")))
+			parts = append(parts, changed(name, d.Verdict, d.Change))
 		default:
 			parts = append(parts, name+": "+d.Verdict)
 		}
 	}
-	verdict := strings.Join(parts, "; ")
-	if verdict == "" {
-		verdict = "no latency to compare"
-	}
-	if c.Limit > 0 {
-		verdict = fmt.Sprintf("no regression above %s: %s", metric.Percent(c.Limit), verdict)
-	}
-	return verdict
+	return verdict(len(c.Regressions), "worse", c.Limit, cmp.Or(strings.Join(parts, "; "), "no latency to compare"))
 }
 
 // batchVerdict counts figures of batches by what became of them.

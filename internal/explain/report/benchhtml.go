@@ -1,14 +1,10 @@
 package report
 
 import (
-	"bytes"
-	"embed"
-	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -18,9 +14,6 @@ import (
 // The page of a benchmark is made as that of an analysis (html.go), of the same
 // style, plots and tables.
 
-//go:embed benchpage
-var benchFiles embed.FS
-
 var benchScripts = []string{"page/format.js", "page/plot.js", "page/steps.js", "page/tables.js", "benchpage/bench.js"}
 
 const (
@@ -28,9 +21,8 @@ const (
 	benchDots = 4_000 // requests shown one by one
 )
 
-var benchTemplate = template.Must(template.Must(pageTemplate.Clone()).ParseFS(benchFiles, "benchpage/*.html"))
-
 type benchPage struct {
+	assets
 	Title     string
 	Head      []string
 	Cards     []benchCard
@@ -39,9 +31,6 @@ type benchPage struct {
 	Tables    []pageTable
 	Embedding bool
 	AtOnce    bool // see benchData
-	CSS       template.CSS
-	Data      template.JS
-	Scripts   []template.JS
 }
 
 type benchCard struct{ Name, Value, More string }
@@ -92,38 +81,12 @@ func BenchHTML(w io.Writer, b *Bench) error {
 			p.Tables = append(p.Tables, benchPageTable(t))
 		}
 	}
-	text, err := json.Marshal(d) // escapes <, > and &, so no </script> can stand in it
-	if err != nil {
-		return fmt.Errorf("write benchmark page: %w", err)
+	p.assets.take(benchScripts, "page/page.css", "benchpage/bench.css")
+	text, err := execute("bench.html", &p, &p.Data, d)
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	p.Data = template.JS(text)
-	var css []string
-	for _, name := range []string{"page/page.css", "benchpage/bench.css"} {
-		css = append(css, string(benchFile(name)))
-	}
-	p.CSS = template.CSS(strings.Join(css, "\n"))
-	for _, name := range benchScripts {
-		p.Scripts = append(p.Scripts, template.JS(benchFile(name)))
-	}
-	var out bytes.Buffer
-	if err := benchTemplate.ExecuteTemplate(&out, "bench.html", &p); err != nil {
-		return fmt.Errorf("write benchmark page: %w", err)
-	}
-	_, err = w.Write(out.Bytes())
 	return err
-}
-
-// benchFile is one of the two folders that stand in the binary.
-func benchFile(name string) []byte {
-	files := pageFiles
-	if strings.HasPrefix(name, "benchpage/") {
-		files = benchFiles
-	}
-	text, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // the binary was built without its own files
-	}
-	return text
 }
 
 func benchHead(b *Bench) []string {
@@ -224,21 +187,17 @@ func newBenchData(b *Bench) (*benchData, int) {
 // benchPick chooses the requests that are shown one by one: all that failed or
 // were slow, and of the others every so manieth.
 func benchPick(records []bench.Record) []int {
-	all := make([]int, len(records))
-	for i := range all {
-		all[i] = i
-	}
+	all := seq(len(records))
 	if len(all) <= benchDots {
 		return all
 	}
-	slowness := func(i int) int64 {
-		if !records[i].OK() {
-			return 1 << 62
+	all, _ = ranked(all, 0, "", func(i *int) float64 {
+		if !records[*i].OK() {
+			return math.Inf(1)
 		}
-		v, _ := records[i].E2E()
-		return v
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return compareDesc(float64(slowness(a)), float64(slowness(b))) })
+		v, _ := records[*i].E2E()
+		return float64(v)
+	})
 	out := all[: benchDots/4 : benchDots/4]
 	rest := all[benchDots/4:]
 	slices.Sort(rest)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,9 +13,7 @@ import (
 
 // CompareJSON writes a comparison as indented JSON.
 func CompareJSON(w io.Writer, c *result.Comparison) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(c)
+	return Indented(w, c)
 }
 
 // CompareText writes a comparison for a terminal: the verdict first.
@@ -58,9 +55,7 @@ func CompareMarkdown(w io.Writer, c *result.Comparison, o Options) error {
 	}
 	for _, t := range compareTables(c, o.rows()) {
 		if len(t.rows) > 0 {
-			markdownTable(func(parts ...string) {
-				b.WriteString(strings.Join(parts, "") + "\n")
-			}, t, false)
+			markdownTable(lines(&b), t, false)
 		}
 	}
 	for _, n := range c.Notes {
@@ -84,9 +79,6 @@ func sideText(s result.Side) string {
 
 // compareVerdict is the answer in a line.
 func compareVerdict(c *result.Comparison) string {
-	if n := len(c.Regressions); n > 0 {
-		return fmt.Sprintf("REGRESSION: %s got slower by more than %s", plural(n, "figure"), metric.Percent(c.Limit))
-	}
 	var parts []string
 	for i := range c.Steps {
 		d := &c.Steps[i]
@@ -96,16 +88,28 @@ func compareVerdict(c *result.Comparison) string {
 		name := stepName(d)
 		switch d.Verdict {
 		case result.Slower, result.Faster:
-			parts = append(parts, fmt.Sprintf("%s %s by %s", name, d.Verdict, strings.TrimLeft(metric.PercentChange(d.Change.Change), "+-−")))
+			parts = append(parts, changed(name, d.Verdict, d.Change.Change))
 		default:
 			parts = append(parts, name+": "+d.Verdict)
 		}
 	}
-	verdict := strings.Join(parts, "; ")
-	if c.Limit > 0 {
-		verdict = fmt.Sprintf("no regression above %s: %s", metric.Percent(c.Limit), verdict)
+	return verdict(len(c.Regressions), "slower", c.Limit, strings.Join(parts, "; "))
+}
+
+// changed says by how much a figure is better or worse.
+func changed(name, verdict string, change float64) string {
+	return fmt.Sprintf("%s %s by %s", name, verdict, strings.TrimLeft(metric.PercentChange(change), "+-−"))
+}
+
+// verdict is the answer to --fail-on, if that was given, and else what became of the figures.
+func verdict(regressions int, worse string, limit float64, figures string) string {
+	switch {
+	case regressions > 0:
+		return fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(regressions, "figure"), worse, metric.Percent(limit))
+	case limit > 0:
+		return fmt.Sprintf("no regression above %s: %s", metric.Percent(limit), figures)
 	}
-	return verdict
+	return figures
 }
 
 func stepName(d *result.StepDiff) string { return bucketName(d.Kind, d.Batch) }

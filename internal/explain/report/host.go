@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -39,13 +38,8 @@ func gapsTable(r *result.Report, limit int) *table {
 func longCell(s string) cell { return nameCell(shortenName(columns.Clean(s), 60), s) }
 
 func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
-	rows := slices.Clone(ops)
-	slices.SortStableFunc(rows, func(a, b result.CPUOp) int { return compareDesc(float64(a.Self), float64(b.Self)) })
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, finite(rows[i].Share))
-	}
-	rows, omitted := cut(rows, limit, " by self time")
+	longest := largest(ops, func(o *result.CPUOp) float64 { return o.Share })
+	rows, omitted := ranked(ops, limit, " by self time", func(o *result.CPUOp) float64 { return float64(o.Self) })
 	t := &table{
 		id: id, title: title, omitted: omitted, lead: "Over all ranks. Self time excludes what was called.",
 		cols: []column{

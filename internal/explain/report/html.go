@@ -19,11 +19,13 @@ import (
 // findings and the tables (so they are there without JavaScript, and printed);
 // the scripts draw the plots over steps and make tables sort and filter.
 
-//go:embed page
+//go:embed page benchpage
 var pageFiles embed.FS
 
 // scripts in the order in which they build on each other.
-var scripts = []string{"format.js", "plot.js", "steps.js", "heat.js", "bars.js", "memory.js", "tables.js", "page.js"}
+var scripts = []string{
+	"page/format.js", "page/plot.js", "page/steps.js", "page/heat.js", "page/bars.js", "page/memory.js", "page/tables.js", "page/page.js",
+}
 
 const (
 	pageRows = 400     // rows a table of the page may have
@@ -55,7 +57,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 		p.Text, p.Name = proof(&e)
 		return p
 	},
-}).ParseFS(pageFiles, "page/*.html"))
+}).ParseFS(pageFiles, "page/*.html", "benchpage/*.html"))
 
 // HTML writes r as one self-contained page of at most 5 MB. Of captures too
 // large for that it shows what matters most and says what it left out.
@@ -75,14 +77,8 @@ func HTML(w io.Writer, r *result.Report) error {
 
 func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	data := newPageData(r, l)
-	text, err := json.Marshal(data) // escapes <, > and &, so no </script> can stand in it
-	if err != nil {
-		return nil, fmt.Errorf("write report page: %w", err)
-	}
 	p := page{
-		R: r, Title: "Analysis", Caveat: caveat(&r.Source), Data: template.JS(text), Limit: l,
-		HasGrid: data.Grid.Cols > 0, HasMemory: len(data.Memory) > 0,
-		Severities: severities,
+		R: r, Title: "Analysis", Caveat: caveat(&r.Source), HasGrid: data.Grid.Cols > 0, HasMemory: len(data.Memory) > 0,
 	}
 	if r.Source.ID != "" {
 		p.Title = "Analysis of " + columns.Clean(r.Source.ID)
@@ -93,53 +89,66 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 		p.Summary, p.Segments = summary(all), parts.segments(all.Total)
 	}
 	p.tables(r, l)
-	p.left(r, data, l)
-	if err := p.parts(); err != nil {
-		return nil, err
+	p.left(r, data)
+	p.assets.take(scripts, "page/page.css")
+	return execute("page.html", &p, &p.Data, data)
+}
+
+// assets are the style and the scripts of a page, and what they draw.
+type assets struct {
+	CSS     template.CSS
+	Data    template.JS
+	Scripts []template.JS
+}
+
+// take reads style and scripts from the binary.
+func (a *assets) take(scripts []string, styles ...string) {
+	read := func(name string) string {
+		text, err := pageFiles.ReadFile(name)
+		if err != nil {
+			panic(err) // the binary was built without its own files
+		}
+		return string(text)
 	}
+	var css []string
+	for _, name := range styles {
+		css = append(css, read(name))
+	}
+	a.CSS = template.CSS(strings.Join(css, "\n"))
+	for _, name := range scripts {
+		a.Scripts = append(a.Scripts, template.JS(read(name)))
+	}
+}
+
+// execute makes a page with data in it, which the page has at into.
+func execute(name string, page any, into *template.JS, data any) ([]byte, error) {
+	text, err := json.Marshal(data) // escapes <, > and &, so no </script> can stand in it
+	*into = template.JS(text)
 	var b bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&b, "page.html", &p); err != nil {
+	if err == nil {
+		err = pageTemplate.ExecuteTemplate(&b, name, page)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("write report page: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// parts puts style and scripts into the page.
-func (p *page) parts() error {
-	css, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return err
-	}
-	p.CSS = template.CSS(css)
-	for _, name := range scripts {
-		js, err := pageFiles.ReadFile("page/" + name)
-		if err != nil {
-			return err
-		}
-		p.Scripts = append(p.Scripts, template.JS(js))
-	}
-	return nil
-}
-
 // page is what the template sees.
 type page struct {
-	R          *result.Report
-	Title      string
-	Caveat     string
-	Head       []string
-	Summary    string
-	Segments   []segment
-	Severities []string
-	Tables     []pageTable
-	ByKind     []classBar
-	LeftOut    []string
-	Others     []PDPage // of the servers that the page is about
-	HasGrid    bool
-	HasMemory  bool
-	Limit      limits
-	CSS        template.CSS
-	Data       template.JS
-	Scripts    []template.JS
+	assets
+	R         *result.Report
+	Title     string
+	Caveat    string
+	Head      []string
+	Summary   string
+	Segments  []segment
+	Tables    []pageTable
+	ByKind    []classBar
+	LeftOut   []string
+	Others    []PDPage // of the servers that the page is about
+	HasGrid   bool
+	HasMemory bool
 }
 
 type pageTable struct {
@@ -210,7 +219,7 @@ func pageTableOf(t *table, l limits) pageTable {
 }
 
 // left collects what the plots do not show one by one.
-func (p *page) left(r *result.Report, d *pageData, l limits) {
+func (p *page) left(r *result.Report, d *pageData) {
 	if d.Grid.Bucket > 1 {
 		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps stands for %d steps. Bars show their mean, the maps the value furthest from 0.",
 			plural(len(d.Ranks), "rank"), plural(len(r.Steps), "step"), d.Grid.Bucket))

@@ -32,21 +32,22 @@ func JSONWith(w io.Writer, r *result.Report, requests *waits.Result) error {
 		}
 		out.Requests = text
 	}
-	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false) // kernel names are full of < and >
-	if err := e.Encode(out); err != nil {
-		return fmt.Errorf("write report as json: %w", err)
-	}
-	return b.Flush()
+	return encode(w, out, false) // kernel names are full of < and >
 }
 
 // Indented writes any other value as JSON.
-func Indented(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+func Indented(w io.Writer, v any) error { return encode(w, v, true) }
+
+// encode writes indented JSON; html escapes <, > and &.
+func encode(w io.Writer, v any, html bool) error {
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	e.SetEscapeHTML(html)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write report as json: %w", err)
+	}
+	return b.Flush()
 }
 
 // Plain makes a copy of a report, or of what is reported of prefill and decode servers,

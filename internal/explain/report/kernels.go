@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,15 +12,9 @@ import (
 )
 
 func collectivesTable(r *result.Report, limit int) *table {
-	rows := slices.Clone(r.Collectives)
-	slices.SortStableFunc(rows, func(a, b result.CollectiveRow) int {
-		return compareDesc(float64(a.Wait)+float64(a.Transfer), float64(b.Wait)+float64(b.Transfer))
-	})
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, float64(rows[i].Wait)+float64(rows[i].Transfer))
-	}
-	rows, omitted := cut(rows, limit, " by total time")
+	time := func(c *result.CollectiveRow) float64 { return float64(c.Wait) + float64(c.Transfer) }
+	rows, omitted := ranked(r.Collectives, limit, " by total time", time)
+	longest := largest(rows, time)
 	t := &table{
 		id: "collectives", title: "Collectives", omitted: omitted, legend: []string{"transfer", "wait"},
 		lead: "Wait is the time before the last rank arrives, transfer the rest; sums over ranks. Only a transfer says how fast the links are.",
@@ -88,7 +83,7 @@ func classes(r *result.Report) (rows []classOf, kinds []string) {
 		rows[at].kinds[c.Kind] = c
 		rows[at].most = max(rows[at].most, float64(c.Total))
 	}
-	slices.SortStableFunc(rows, func(a, b classOf) int { return compareDesc(a.most, b.most) })
+	slices.SortStableFunc(rows, func(a, b classOf) int { return cmp.Compare(b.most, a.most) })
 	return rows, kinds
 }
 
@@ -96,10 +91,7 @@ func classes(r *result.Report) (rows []classOf, kinds []string) {
 // side by side.
 func classesTable(r *result.Report, limit int) *table {
 	rows, kinds := classes(r)
-	longest := 0.0
-	for i := range r.Classes {
-		longest = max(longest, finite(r.Classes[i].Share))
-	}
+	longest := largest(r.Classes, func(c *result.ClassRow) float64 { return c.Share })
 	rows, omitted := cut(rows, limit, " classes, by total time")
 	t := &table{
 		id: "classes", title: "Kernel classes", omitted: omitted,
@@ -141,12 +133,8 @@ func kernelsTable(r *result.Report, limit int) *table {
 	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
 		rows = slices.DeleteFunc(rows, func(k result.KernelRow) bool { return k.Kind != allRanks })
 	}
-	slices.SortStableFunc(rows, func(a, b result.KernelRow) int { return compareDesc(float64(a.Total), float64(b.Total)) })
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, finite(rows[i].Share))
-	}
-	rows, omitted := cut(rows, limit, " kernels, by total time")
+	longest := largest(rows, func(k *result.KernelRow) float64 { return k.Share })
+	rows, omitted := ranked(rows, limit, " kernels, by total time", func(k *result.KernelRow) float64 { return float64(k.Total) })
 	t := &table{
 		id: "kernels", title: "Top kernels", omitted: omitted,
 		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's.",
@@ -162,15 +150,11 @@ func kernelsTable(r *result.Report, limit int) *table {
 	}
 	for i := range rows {
 		k := &rows[i]
-		timed := cell{text: dash, num: -1}
-		if finite(k.Timed) > 0 {
-			timed = shareCell(k.Timed)
-		}
 		t.rows = append(t.rows, []cell{
 			nameCell(k.Short, k.Name), textCell(k.Class), textCell(k.Kind), shareCell(k.Share),
 			barCell(segment{k.Class, ratio(finite(k.Share), longest)}), durCell(k.Total), countCell(k.Count),
 			durCell(k.Median), durCell(k.P99), spanCell(k), excessCell(k.Spread),
-			rateCell(k.TFLOPs), rateCell(k.GBs), timed,
+			rateCell(k.TFLOPs), rateCell(k.GBs), shareIf(k.Timed),
 		})
 	}
 	scaleSpans(t.rows, 9)

@@ -69,7 +69,7 @@ func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64
 		by[k] = append(by[k], finite(s))
 	}
 	for _, s := range by {
-		slices.SortFunc(s, compareDesc)
+		slices.SortFunc(s, func(a, b float64) int { return cmp.Compare(b, a) })
 	}
 	var out []T
 	taken := map[string]int{}
@@ -99,10 +99,7 @@ func layersTable(r *result.Report, limit int) *table {
 			{name: "spread", right: true, drop: 5, help: "own time of the slowest rank over the fastest's, minus 1"}, {name: "slowest", drop: 7, help: "rank"},
 		},
 	}
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, finite(rows[i].Share))
-	}
+	longest := largest(rows, func(l *result.LayerRow) float64 { return l.Share })
 	gpu := onDevice(r)
 	if !gpu {
 		t.lead = layersOnHost
@@ -114,7 +111,7 @@ func layersTable(r *result.Report, limit int) *table {
 			like = cell{text: strconv.FormatFloat(of, 'f', 2, 64), num: of}
 		}
 		t.rows = append(t.rows, []cell{
-			textCell(l.Kind), textCell(l.Stack + "." + strconv.Itoa(l.Layer)), layerShare(l.Share), barCell(segment{"compute", ratio(finite(l.Share), longest)}),
+			textCell(l.Kind), textCell(l.Stack + "." + strconv.Itoa(l.Layer)), shareIf(l.Share), barCell(segment{"compute", ratio(finite(l.Share), longest)}),
 			cellIf(gpu, durCell(l.GPU)), cellIf(gpu && l.Wait > 0, durCell(l.Wait)), like, durCell(l.Host), cellIf(gpu, meanCell(l.Kernels)), meanCell(l.Calls),
 			elementsCell(l.Elements), spreadCell(l.Slowest, l.Spread), slowestCell(r, l.Slowest, l.Spread),
 		})
@@ -139,10 +136,7 @@ func modulesTable(r *result.Report, limit int) *table {
 			{name: "settings", page: true, code: true},
 		},
 	}
-	longest := 0.0
-	for i := range rows {
-		longest = max(longest, finite(rows[i].Share))
-	}
+	longest := largest(rows, func(m *result.ModuleRow) float64 { return m.Share })
 	gpu := onDevice(r)
 	if !gpu {
 		t.lead = layersOnHost
@@ -154,7 +148,7 @@ func modulesTable(r *result.Report, limit int) *table {
 			inputs += " …"
 		}
 		t.rows = append(t.rows, []cell{
-			textCell(m.Kind), textCell(m.Name), layerShare(m.Share), barCell(segment{"compute", ratio(finite(m.Share), longest)}),
+			textCell(m.Kind), textCell(m.Name), shareIf(m.Share), barCell(segment{"compute", ratio(finite(m.Share), longest)}),
 			cellIf(gpu, durCell(m.GPU)), cellIf(gpu, durCell(m.Self)), cellIf(gpu && m.Wait > 0, durCell(m.Wait)),
 			meanCell(m.Calls), durCell(m.Each), cellIf(gpu, meanCell(m.Kernels)), textCell(cmp.Or(m.Class, dash)), durCell(m.Host), durCell(m.HostSelf),
 			elementsCell(m.Elements), nameCell(shortenName(columns.Clean(inputs), 28), inputs), countCell(m.Varied), rateCell(m.TFLOPs),
@@ -189,9 +183,9 @@ func elementsCell(n int64) cell {
 	return countCell(n)
 }
 
-// layerShare is a dash where there is no whole to be a share of: host time
+// shareIf is a dash where there is no whole to be a share of, as of host time
 // outside of steps.
-func layerShare(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
+func shareIf(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
 
 func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
 

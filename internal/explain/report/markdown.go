@@ -18,12 +18,7 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if r.Source.ID != "" {
 		title += " of " + codeSpan(r.Source.ID, false)
 	}
-	write := func(parts ...string) {
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-		b.WriteByte('\n')
-	}
+	write := lines(b)
 	write("## ", title, "\n")
 	head := headline(r)
 	for i := range head {
@@ -48,6 +43,11 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 		markdownTable(write, s, i >= open)
 	}
 	return b.Flush()
+}
+
+// lines writes the parts of a line and its end.
+func lines(w io.StringWriter) func(parts ...string) {
+	return func(parts ...string) { w.WriteString(strings.Join(parts, "") + "\n") }
 }
 
 func markdownFinding(write func(...string), f *result.Finding, all bool) {

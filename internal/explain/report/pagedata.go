@@ -102,9 +102,8 @@ func newPageData(r *result.Report, l limits) *pageData {
 	}
 	d.Grid = newGrid(r.Steps, d.Kinds, ranks, l.cells)
 	d.Lengths = newLengths(r.Steps, d.Kinds, l.points)
-	series := slices.Clone(r.Memory)
-	slices.SortStableFunc(series, func(a, b result.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
-	for i := range series[:min(len(series), l.series)] {
+	series, _ := ranked(r.Memory, l.series, "", peak)
+	for i := range series {
 		m := &series[i]
 		p := pageMemory{Label: columns.Clean(rankName(r, m.Rank) + " " + m.Device), At: []int64{}, Allocated: []int64{}, Reserved: []int64{}}
 		for _, pt := range m.Points {

@@ -2,10 +2,7 @@ package report
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 
@@ -33,12 +30,7 @@ func PDText(w io.Writer, pd *result.PD, o Options) error {
 // PDMarkdown writes pd as Markdown.
 func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	b := bufio.NewWriter(w)
-	write := func(parts ...string) {
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-		b.WriteByte('\n')
-	}
+	write := lines(b)
 	write("## ", pdTitle, "\n")
 	for i := range pd.Findings {
 		markdownFinding(write, &pd.Findings[i], true)
@@ -56,11 +48,7 @@ type PDPage struct{ Name, File string }
 func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
 	clean := Plain(pd)
 	r := &result.Report{Findings: clean.Findings}
-	data, err := json.Marshal(newPageData(r, pageLimits)) // escapes <, > and &
-	if err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	p := page{R: r, Title: pdTitle, Data: template.JS(data), Limit: pageLimits, Severities: severities, Others: others}
+	p := page{R: r, Title: pdTitle, Others: others}
 	for _, side := range []struct {
 		role string
 		s    *result.PDSide
@@ -70,14 +58,11 @@ func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
 	for _, t := range pdSections(clean, pageRows) {
 		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
 	}
-	if err := p.parts(); err != nil {
-		return err
+	p.assets.take(scripts, "page/page.css")
+	text, err := execute("page.html", &p, &p.Data, newPageData(r, pageLimits))
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	var b bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&b, "page.html", &p); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	_, err = w.Write(b.Bytes())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -35,7 +36,7 @@ func ranksTable(r *result.Report, limit int) *table {
 				}
 				return 1
 			}
-			return compareDesc(float64(a.Caused), float64(b.Caused))
+			return cmp.Compare(b.Caused, a.Caused)
 		})
 	}
 	rows, omitted := cut(rows, limit, " ranks: those of findings, then by what they made others wait")
@@ -62,12 +63,9 @@ func ranksTable(r *result.Report, limit int) *table {
 		t.rows = append(t.rows, []cell{
 			{text: columns.Clean(name), num: float64(row.Rank)}, textCell(row.Stage), countCell(row.Steps), durCell(row.Period),
 			durCell(row.Work), durCell(row.Wait), durCell(row.Caused), durCell(row.HostGap), countCell(row.Kernels),
-			{text: share(ratio(row.Last, row.Collectives)), num: ratio(row.Last, row.Collectives)}, countCell(row.Collectives),
+			cellIf(row.Collectives != 0, shareCell(ratio(row.Last, row.Collectives))), countCell(row.Collectives),
 			clockCell(row), nameCell(path.Base(row.File), row.File),
 		})
-		if row.Collectives == 0 {
-			t.rows[i][9] = cell{text: dash, num: -1}
-		}
 		if row.File == "" {
 			t.rows[i][12] = textCell(dash)
 		}
@@ -89,10 +87,10 @@ func clockCell(row *result.RankRow) cell {
 	return cell{text: s, num: float64(row.ShiftNS)}
 }
 
+func peak(m *result.MemorySeries) float64 { return float64(m.Peak) }
+
 func memoryTable(r *result.Report, limit int) *table {
-	rows := slices.Clone(r.Memory)
-	slices.SortStableFunc(rows, func(a, b result.MemorySeries) int { return compareDesc(float64(a.Peak), float64(b.Peak)) })
-	rows, omitted := cut(rows, limit, " series, by peak")
+	rows, omitted := ranked(r.Memory, limit, " series, by peak", peak)
 	t := &table{
 		id: "memory", title: "Memory", omitted: omitted,
 		cols: []column{

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -69,24 +70,15 @@ func excerpt(r *result.Report, limit int) []int {
 			add(i)
 		}
 	}
-	slow := seq(n)
-	slow = slices.DeleteFunc(slow, func(i int) bool { return !r.Steps[i].Slow })
-	slices.SortStableFunc(slow, func(a, b int) int {
-		return compareDesc(finite(r.Steps[a].SlowBy), finite(r.Steps[b].SlowBy))
-	})
-	for _, i := range slow[:min(len(slow), limit)] {
+	slow := slices.DeleteFunc(seq(n), func(i int) bool { return !r.Steps[i].Slow })
+	slow, _ = ranked(slow, limit, "", func(i *int) float64 { return finite(r.Steps[*i].SlowBy) })
+	for _, i := range slow {
 		add(i)
 	}
 	for i := 1; len(picked) < limit && i < n; i++ {
 		add(i)
 	}
-	var out []int
-	for i := range n {
-		if picked[i] {
-			out = append(out, i)
-		}
-	}
-	return out
+	return slices.Sorted(maps.Keys(picked))
 }
 
 func seq(n int) []int {
@@ -95,16 +87,6 @@ func seq(n int) []int {
 		out[i] = i
 	}
 	return out
-}
-
-func compareDesc(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return 0
 }
 
 func stepsTable(r *result.Report, limit int) *table {

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -196,6 +198,21 @@ func (t *table) take(idx []int) {
 		rows[i] = pick(row)
 	}
 	t.cols, t.rows = cols, rows
+}
+
+// ranked gives a copy of rows with the largest first, cut to limit.
+func ranked[T any](rows []T, limit int, order string, by func(*T) float64) ([]T, string) {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b T) int { return cmp.Compare(by(&b), by(&a)) })
+	return cut(rows, limit, order)
+}
+
+// largest is the most that a row has, to which bars are drawn.
+func largest[T any](rows []T, of func(*T) float64) (most float64) {
+	for i := range rows {
+		most = max(most, finite(of(&rows[i])))
+	}
+	return most
 }
 
 // cut keeps the first limit rows (0: all) of n and says what was left out.

@@ -14,22 +14,22 @@ const firstEvidence = 4
 
 // Text writes r for people on a terminal: what was found first, then the tables.
 func Text(w io.Writer, r *result.Report, o Options) error {
-	b := bufio.NewWriter(w)
-	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
-	t.head(r)
-	t.findings(r)
-	for _, s := range sections(r, o.rows(), o.Layers) {
-		t.table(s)
-	}
-	return b.Flush()
+	return text(w, r, o, sections(r, o.rows(), o.Layers))
 }
 
 // Findings writes what was found alone: the head of Text, without its tables.
 func Findings(w io.Writer, r *result.Report, o Options) error {
+	return text(w, r, o, nil)
+}
+
+func text(w io.Writer, r *result.Report, o Options, tables []*table) error {
 	b := bufio.NewWriter(w)
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
 	t.findings(r)
+	for _, s := range tables {
+		t.table(s)
+	}
 	return b.Flush()
 }
 
