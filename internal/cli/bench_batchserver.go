@@ -174,7 +174,7 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, fu
 }
 
 func (c *batchServerCmd) data(ctx context.Context, e *env, s *batch.Server) (*batch.Data, error) {
-	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: c.batchDataFlags.TokenizerPath, URL: s.URL, Model: s.Model, Header: s.Header})
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: c.batchDataFlags.TokenizerPath, Server: s.Server, Model: s.Model})
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "--tokenizer", "--local-tokenizer-path"))
 	}

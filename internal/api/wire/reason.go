@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -18,11 +21,43 @@ func Reason(body []byte) string {
 		var plain string
 		json.Unmarshal(e.Error, &inner)
 		json.Unmarshal(e.Error, &plain)
-		for _, s := range []string{e.Message, e.Detail, inner.Message, plain} {
-			if s != "" {
-				return s
-			}
+		if text := cmp.Or(e.Message, e.Detail, inner.Message, plain); text != "" {
+			return line(text)
 		}
 	}
-	return strings.Join(strings.Fields(string(body[:min(len(body), 2000)])), " ")
+	return line(string(body[:min(len(body), 2000)]))
+}
+
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// JSONCause is why a text is not the JSON that was wanted, without the name of the package
+// that found it.
+func JSONCause(err error) string {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		cause := fmt.Sprintf("got %s, want %s", typ.Value, typeName(typ))
+		if typ.Field != "" {
+			cause = typ.Field + ": " + cause
+		}
+		return cause
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("no JSON: byte %d: %s", syntax.Offset, syntax.Error())
+	}
+	return err.Error()
+}
+
+func typeName(e *json.UnmarshalTypeError) string {
+	switch e.Type.Kind().String() {
+	case "struct", "map":
+		return "object"
+	case "slice", "array":
+		return "list"
+	case "string":
+		return "string"
+	case "bool":
+		return "bool"
+	}
+	return "a number that fits"
 }

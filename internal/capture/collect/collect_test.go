@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -247,7 +248,7 @@ func TestHTTP(t *testing.T) {
 	})
 	hs := httptest.NewServer(mux)
 	defer hs.Close()
-	h := &HTTP{Client: hs.Client(), URL: hs.URL, Header: http.Header{"K": {"v"}}, Dir: "/elsewhere/mine"}
+	h := &HTTP{Server: &client.Server{URL: hs.URL, Header: http.Header{"K": {"v"}}}, Dir: "/elsewhere/mine"}
 	files, err := h.List(t.Context())
 	if err != nil || len(files) != 1 || files[0] != (File{"f.gz", int64(len(data)), true}) || !h.Closed() || h.Here("f.gz") != "" {
 		t.Fatalf("%v, %v, closed %t", files, err, h.Closed())
@@ -265,7 +266,7 @@ func TestHTTP(t *testing.T) {
 	if _, err := os.Stat(to + "2"); err == nil {
 		t.Error("half a file was left")
 	}
-	other := &HTTP{Client: hs.Client(), URL: hs.URL + "/nothing", Dir: "/x"}
+	other := &HTTP{Server: &client.Server{URL: hs.URL + "/nothing"}, Dir: "/x"}
 	if _, err := other.List(t.Context()); !errors.Is(err, ErrNoRoute) {
 		t.Errorf("a server without the route: %v", err)
 	}

@@ -12,15 +12,14 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // HTTP is a window of a stepscope server, which gives its files out itself.
 type HTTP struct {
-	Client *http.Client
-	URL    string // of the server
-	Header http.Header
+	Server *client.Server
 	Dir    string // of the window, on the server; no other window has it
 
 	listed atomic.Pointer[wire.ProfileWindow] // as the server told it last
@@ -29,10 +28,7 @@ type HTTP struct {
 // ErrNoRoute means that the server does not give out files.
 var ErrNoRoute = errors.New("no route /profile_files")
 
-// maxListing bounds the reply of a server.
-const maxListing = 16 << 20
-
-func (h *HTTP) String() string { return h.URL + "/profile_files" }
+func (h *HTTP) String() string { return h.Server.URL + "/profile_files" }
 
 // Closed tells whether the window had had its last step at the last List.
 func (h *HTTP) Closed() bool {
@@ -59,13 +55,17 @@ func (h *HTTP) Here(name string) string {
 
 // List asks for the window. All files that the server lists are whole.
 func (h *HTTP) List(ctx context.Context) ([]File, error) {
-	res, err := h.get(ctx, "/profile_files", 0)
-	if err != nil {
+	r, err := h.Server.Ask(ctx, http.MethodGet, "/profile_files", nil)
+	switch {
+	case err != nil:
 		return nil, err
+	case r.Status == http.StatusNotFound:
+		return nil, ErrNoRoute
+	case r.Status/100 != 2:
+		return nil, fmt.Errorf("%s: %d %s", h, r.Status, r.Reason())
 	}
-	defer res.Body.Close()
 	var list wire.ProfileFiles
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxListing)).Decode(&list); err != nil || list.Windows == nil {
+	if json.Unmarshal(r.Body, &list) != nil || list.Windows == nil {
 		return nil, ErrNoRoute // something else has this name there
 	}
 	for _, w := range list.Windows {
@@ -101,7 +101,7 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 				return nil
 			}
 			if err == nil {
-				err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.URL, path, at, size)
+				err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.Server.URL, path, at, size)
 			}
 			if ctx.Err() != nil || n == 0 && try >= 3 || try >= 100 {
 				return err
@@ -112,41 +112,24 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 
 // part copies what is left from the offset; whole is the size of the file.
 func (h *HTTP) part(ctx context.Context, path string, at int64, w io.Writer) (n, whole int64, err error) {
-	res, err := h.get(ctx, path, at)
+	from := *h.Server
+	from.Header = from.Header.Clone()
+	if from.Header == nil {
+		from.Header = http.Header{}
+	}
+	if at > 0 {
+		from.Header.Set("Range", fmt.Sprintf("bytes=%d-", at))
+	}
+	// As it lies on disk: a proxy must not unpack it, nor Go's client.
+	from.Header.Set("Accept-Encoding", "identity")
+	res, err := from.Open(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer res.Body.Close()
 	if at > 0 && res.StatusCode != http.StatusPartialContent || res.ContentLength < 0 {
-		return 0, 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.URL, path, at)
+		return 0, 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.Server.URL, path, at)
 	}
 	n, err = io.Copy(w, res.Body)
 	return n, at + res.ContentLength, err
-}
-
-func (h *HTTP) get(ctx context.Context, path string, from int64) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	for key, values := range h.Header {
-		req.Header[key] = values
-	}
-	if from > 0 {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
-	}
-	// As it lies on disk: a proxy must not unpack it, nor Go's client.
-	req.Header.Set("Accept-Encoding", "identity")
-	res, err := h.Client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode/100 == 2 {
-		return res, nil
-	}
-	res.Body.Close()
-	if res.StatusCode == http.StatusNotFound && path == "/profile_files" {
-		return nil, ErrNoRoute
-	}
-	return nil, fmt.Errorf("%s%s: %s", h.URL, path, res.Status)
 }

@@ -74,7 +74,7 @@ type Window struct {
 
 // Options of a session. The zero value works.
 type Options struct {
-	Client    *http.Client
+	Client    *http.Client      // nil: that of package client
 	Fetch     *collect.Template // reads the servers' files through a command
 	Timeout   time.Duration     // a window that has not closed by then is closed; default 5 min
 	Stall     time.Duration     // what has not come so long after the last change is missing; default 60 s
@@ -87,9 +87,6 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Client == nil {
-		o.Client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, DisableCompression: true}}
-	}
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration

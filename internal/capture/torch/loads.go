@@ -29,8 +29,8 @@ func (m *member) sample(ctx context.Context) {
 	for failed := 0; failed < badLists; {
 		r, err := m.ask(ctx, http.MethodGet, "/v1/loads", nil, askPatience)
 		l, ok := trace.Load{}, false
-		if err == nil && r.status == http.StatusOK {
-			l, ok = parseLoads(r.body)
+		if err == nil && r.Status == http.StatusOK {
+			l, ok = parseLoads(r.Body)
 		}
 		if ok {
 			if l.At == 0 {

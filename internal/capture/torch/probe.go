@@ -41,8 +41,8 @@ func (m *member) probe(ctx context.Context) {
 					text, _ = json.Marshal(own)
 				}
 				r, err := to.ask(ctx, http.MethodPost, route, text, askPatience)
-				if err == nil && r.status != http.StatusOK {
-					err = fmt.Errorf("%d %s", r.status, r.text())
+				if err == nil && r.Status != http.StatusOK {
+					err = fmt.Errorf("%d %s", r.Status, reasonOf(r))
 				}
 				if err == nil || ctx.Err() != nil {
 					continue
@@ -58,8 +58,7 @@ func (m *member) probe(ctx context.Context) {
 // model is the first that the server serves.
 func (m *member) model(ctx context.Context) string {
 	var list struct{ Data []struct{ ID string } }
-	r, err := m.ask(ctx, http.MethodGet, "/v1/models", nil, askPatience)
-	if err != nil || json.Unmarshal(r.body, &list) != nil || len(list.Data) == 0 {
+	if !m.askFor(ctx, "/v1/models", &list) || len(list.Data) == 0 {
 		return ""
 	}
 	return list.Data[0].ID

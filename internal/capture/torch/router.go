@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/client"
 )
 
 // worker is a server behind a router, as far as the router tells.
@@ -72,7 +73,7 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
-		if err != nil || r.status != http.StatusOK {
+		if err != nil || r.Status != http.StatusOK {
 			continue
 		}
 		var list struct {
@@ -84,7 +85,7 @@ func (m *member) gateway(ctx context.Context, patience time.Duration) *routerErr
 				Type string `json:"worker_type"`
 			}
 		}
-		if json.Unmarshal(r.body, &list) != nil || list.URLs == nil && list.Workers == nil {
+		if json.Unmarshal(r.Body, &list) != nil || list.URLs == nil && list.Workers == nil {
 			continue
 		}
 		e := &routerError{m: m}
@@ -170,8 +171,8 @@ func (m *member) reach(ctx context.Context) error {
 	m.via = ""
 	err := errors.New("its address is its own host's")
 	if !strangeLoopback(ctx, m.URL, m.front) {
-		var r *reply
-		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.status == http.StatusServiceUnavailable {
+		var r *client.Reply
+		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.Status == http.StatusServiceUnavailable {
 			return m.notReady(r)
 		}
 	}

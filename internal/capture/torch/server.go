@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
@@ -62,55 +62,42 @@ func (m *member) String() string {
 	return text
 }
 
-const (
-	askPatience = 30 * time.Second // for a reply that needs no work
-	maxReply    = 16 << 20
-)
+const askPatience = 30 * time.Second // for a reply that needs no work
 
-// reply is a whole one.
-type reply struct {
-	status int
-	body   []byte
-}
-
-// text is the reason in a reply, one line.
-func (r *reply) text() string {
-	line := wire.Reason(r.body)
+// reasonOf is the reason in a reply, one line.
+func reasonOf(r *client.Reply) string {
+	line := r.Reason()
 	if strings.HasPrefix(line, "<") || len(line) > 300 { // a page of some proxy
 		line = strings.TrimSpace(line[:min(len(line), 300)])
 	}
 	return strings.TrimSuffix(line, ".")
 }
 
+// server is the member as it is called on a route.
+func (m *member) server(path string) *client.Server {
+	return &client.Server{URL: m.base(), Header: m.headers(path), HTTP: m.o.Client}
+}
+
 // ask sends one request; patience bounds it as a whole.
-func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*reply, error) {
+func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*client.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, m.base()+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = m.headers(path)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := m.o.Client.Do(req)
-	if err != nil {
-		return nil, m.unreachable(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-	if err != nil {
-		return nil, m.unreachable(err)
-	}
-	r := &reply{res.StatusCode, text}
+	r, err := m.server(path).Ask(ctx, method, path, body)
 	switch {
-	case r.status == http.StatusUnauthorized:
+	case err != nil:
+		return nil, m.unreachable(err)
+	case r.Status == http.StatusUnauthorized:
 		return nil, fmt.Errorf("%s: %s wants an API key (401): give --api-key KEY, and --admin-api-key KEY if the server has one, or --header Authorization='Bearer KEY'", m.URL, path)
-	case r.status == http.StatusForbidden && path != "/start_profile":
-		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it wants a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, r.text())
+	case r.Status == http.StatusForbidden && path != "/start_profile":
+		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it wants a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, reasonOf(r))
 	}
 	return r, nil
+}
+
+// askFor asks for JSON; false: there is none.
+func (m *member) askFor(ctx context.Context, path string, into any) bool {
+	r, err := m.ask(ctx, http.MethodGet, path, nil, askPatience)
+	return err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, into) == nil
 }
 
 // base is where requests to the server begin.
@@ -136,8 +123,8 @@ func (m *member) unreachable(err error) error {
 }
 
 // notReady is the error of a server that answers with 503.
-func (m *member) notReady(r *reply) error {
-	return &downError{m.URL, fmt.Sprintf("is not ready (503 %s)", r.text()), "try again when it has started", nil}
+func (m *member) notReady(r *client.Reply) error {
+	return &downError{m.URL, fmt.Sprintf("is not ready (503 %s)", reasonOf(r)), "try again when it has started", nil}
 }
 
 // connect finds out what the server is.
@@ -159,17 +146,17 @@ func (m *member) identify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.status == http.StatusOK {
-			if err := m.learn(ctx, r.body); err != nil {
+		if r.Status == http.StatusOK {
+			if err := m.learn(ctx, r.Body); err != nil {
 				return err
 			}
 			break
 		}
-		switch r.status {
+		switch r.Status {
 		case http.StatusServiceUnavailable:
 			return m.notReady(r)
 		case http.StatusBadGateway, http.StatusGatewayTimeout: // what is before it says so
-			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.status, r.text()), "", nil}
+			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, reasonOf(r)), "", nil}
 		}
 	}
 	if m.kind == Unknown || m.kind == SGLang {
@@ -179,13 +166,11 @@ func (m *member) identify(ctx context.Context) error {
 		}
 	}
 	if m.kind == Unknown {
-		if r, err := m.ask(ctx, http.MethodGet, "/version", nil, askPatience); err == nil && r.status == http.StatusOK {
-			var v struct{ Version string }
-			if json.Unmarshal(r.body, &v) == nil && v.Version != "" {
-				m.kind, m.info.Version = VLLM, v.Version
-			}
-		} else if err != nil && ctx.Err() != nil {
-			return err
+		var v struct{ Version string }
+		if m.askFor(ctx, "/version", &v) && v.Version != "" {
+			m.kind, m.info.Version = VLLM, v.Version
+		} else if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
 		}
 	}
 	m.o.Log(fmt.Sprintf("%s: %s", m.URL, m))
@@ -232,7 +217,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // it was JSON before
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
 	var files wire.ProfileFiles
-	if err == nil && r.status == http.StatusOK && json.Unmarshal(r.body, &files) == nil && files.Windows != nil {
+	if err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, &files) == nil && files.Windows != nil {
 		m.kind = Stepscope
 	}
 	return err

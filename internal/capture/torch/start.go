@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
@@ -97,7 +98,7 @@ func (m *member) source() (collect.Source, error) {
 	case m.src != nil:
 		return m.src, nil
 	case m.kind == Stepscope:
-		return &collect.HTTP{Client: m.o.Client, URL: m.base(), Header: m.headers("/profile_files"), Dir: m.dir}, nil
+		return &collect.HTTP{Server: m.server("/profile_files"), Dir: m.dir}, nil
 	case m.o.Fetch != nil:
 		u, err := url.Parse(m.URL)
 		if err != nil {
@@ -150,7 +151,7 @@ func (m *member) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.status/100 == 2 {
+	if r.Status/100 == 2 {
 		return nil
 	}
 	m.record(false)
@@ -158,23 +159,23 @@ func (m *member) start(ctx context.Context) error {
 }
 
 // refusedStart says why a window was not started, and what to do.
-func (m *member) refusedStart(ctx context.Context, r *reply) error {
-	text := r.text()
+func (m *member) refusedStart(ctx context.Context, r *client.Reply) error {
+	text := reasonOf(r)
 	switch {
-	case strings.Contains(text, "already in progress"), r.status == http.StatusConflict:
+	case strings.Contains(text, "already in progress"), r.Status == http.StatusConflict:
 		return fmt.Errorf("%s: a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
-	case m.via != "" && (r.status == http.StatusBadGateway || r.status == http.StatusServiceUnavailable):
-		return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.status, text), "", nil}
-	case r.status == http.StatusNotFound && m.kind == VLLM:
+	case m.via != "" && (r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable):
+		return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, text), "", nil}
+	case r.Status == http.StatusNotFound && m.kind == VLLM:
 		return fmt.Errorf("%s: vLLM has profile routes only when it was started with --profiler-config '{\"profiler\":\"torch\",\"torch_profiler_dir\":\"DIR\"}' (before 0.13: with VLLM_TORCH_PROFILER_DIR=DIR)", m.URL)
-	case r.status == http.StatusNotFound:
+	case r.Status == http.StatusNotFound:
 		return fmt.Errorf("%s: has no /start_profile (404): if it is a router, give the URL of each worker; else it is no SGLang or vLLM server", m.URL)
-	case r.status == http.StatusInternalServerError && m.kind == SGLang:
+	case r.Status == http.StatusInternalServerError && m.kind == SGLang:
 		return fmt.Errorf("%s: refused to start (500 %s): SGLang says why in its log only; mostly a profile is being recorded already, which ends with: stepscope profile stop --url %s", m.URL, text, m.URL)
 	case strings.Contains(text, "output_dir"):
-		return fmt.Errorf("%s: cannot write to %s (%d %s): give another --output-dir", m.URL, m.dir, r.status, text)
+		return fmt.Errorf("%s: cannot write to %s (%d %s): give another --output-dir", m.URL, m.dir, r.Status, text)
 	}
-	return fmt.Errorf("%s: refused to start a profile: %d %s", m.URL, r.status, text)
+	return fmt.Errorf("%s: refused to start a profile: %d %s", m.URL, r.Status, text)
 }
 
 func (m *member) record(may bool) {
@@ -222,18 +223,18 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 	if err != nil {
 		return wasOpen, fmt.Errorf("the profiler may still record: %w", err)
 	}
-	text := r.text()
+	text := reasonOf(r)
 	switch {
-	case r.status/100 == 2:
+	case r.Status/100 == 2:
 		return wasOpen, nil
-	case r.status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
+	case r.Status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 		return wasIdle, nil
-	case r.status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
+	case r.Status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
 		return wasIdle, nil // SGLang gives the reason to its log alone
-	case r.status == http.StatusNotFound:
+	case r.Status == http.StatusNotFound:
 		return wasOpen, fmt.Errorf("%s: %w", m.URL, errNoStop)
 	}
-	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.status, text)
+	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.Status, text)
 }
 
 // disarm undoes a start that waits for its step. SGLang cannot cancel one, but a

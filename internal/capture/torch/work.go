@@ -1,13 +1,12 @@
 package torch
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/api/client"
 )
 
 // A pulse tells whether a server has work, from whatever it shows: the forward
@@ -52,16 +51,12 @@ func (p *pulse) look(ctx context.Context) (moved, known bool) {
 
 // forwardCount is the number of forward steps of all data-parallel ranks.
 func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
-	r, err := m.ask(ctx, http.MethodGet, "/server_info", nil, askPatience)
-	if err != nil || r.status != http.StatusOK {
-		return 0, false, false
-	}
 	var info struct {
 		States []struct {
 			Forward *float64 `json:"forward_ct"`
 		} `json:"internal_states"`
 	}
-	if json.Unmarshal(r.body, &info) != nil {
+	if !m.askFor(ctx, "/server_info", &info) {
 		return 0, false, false
 	}
 	for _, s := range info.States {
@@ -104,33 +99,20 @@ func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
 // metrics reads /metrics; names come without the engine's part before the colon.
 func (m *member) metrics(ctx context.Context, each func(name string, v float64)) bool {
 	r, err := m.ask(ctx, http.MethodGet, "/metrics", nil, askPatience)
-	if err != nil || r.status != http.StatusOK {
+	if err != nil || r.Status != http.StatusOK {
 		return false
 	}
-	lines := bufio.NewScanner(bytes.NewReader(r.body))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		name, rest, _ := strings.Cut(lines.Text(), " ")
-		if name == "" || name[0] == '#' {
-			continue
-		}
-		if at := strings.IndexByte(lines.Text(), '{'); at >= 0 {
-			name = lines.Text()[:at]
-			_, rest, _ = strings.Cut(lines.Text(), "} ")
-		}
-		value, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if v, err := strconv.ParseFloat(value, 64); err == nil {
-			each(name[strings.IndexByte(name, ':')+1:], v)
-		}
+	for one := range client.Metrics(string(r.Body)) {
+		each(one.Name[strings.IndexByte(one.Name, ':')+1:], one.Value)
 	}
-	return lines.Err() == nil
+	return true
 }
 
 // load asks SGLang for the requests it has, by the present and the older route.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	for _, route := range []string{"/v1/loads", "/get_load"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
-		if err != nil || r.status != http.StatusOK {
+		if err != nil || r.Status != http.StatusOK {
 			continue
 		}
 		type rank struct {
@@ -138,7 +120,7 @@ func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 			Running  *float64 `json:"num_running_reqs"`
 		}
 		var all struct{ Loads []rank }
-		if json.Unmarshal(r.body, &all) != nil && json.Unmarshal(r.body, &all.Loads) != nil {
+		if json.Unmarshal(r.Body, &all) != nil && json.Unmarshal(r.Body, &all.Loads) != nil {
 			continue
 		}
 		for _, l := range all.Loads {

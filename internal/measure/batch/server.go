@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,14 +43,9 @@ func (s *Server) Look(ctx context.Context) error {
 	defer cancel()
 	if s.VLLM {
 		s.Limits = Limits{DP: 1, TP: 1, MaxRunning: math.MaxInt32, Capacity: math.MaxInt}
-		list, err := s.Get(ctx, "/v1/models")
-		if err != nil {
+		var err error
+		if s.Model, err = s.Server.Model(ctx); err != nil {
 			return err
-		}
-		data, _ := list["data"].([]any)
-		if len(data) > 0 {
-			first, _ := data[0].(map[string]any)
-			s.Model, _ = first["id"].(string)
 		}
 		if s.Model == "" {
 			return fmt.Errorf("%s serves no model", s.URL)
@@ -163,17 +157,12 @@ func (s *Server) metrics(ctx context.Context) *counters {
 		return nil
 	}
 	var c counters
-	for line := range strings.Lines(text) {
-		for name, sum := range map[string]*float64{"sglang:cached_tokens_total": &c.cached, "sglang:prompt_tokens_total": &c.prompt} {
-			rest, ok := strings.CutPrefix(line, name)
-			if !ok || rest == "" || rest[0] != '{' && rest[0] != ' ' {
-				continue
-			}
-			fields := strings.Fields(rest[strings.LastIndexByte(rest, '}')+1:])
-			if len(fields) > 0 {
-				v, _ := strconv.ParseFloat(fields[0], 64)
-				*sum += v
-			}
+	for m := range client.Metrics(text) {
+		switch m.Name {
+		case "sglang:cached_tokens_total":
+			c.cached += m.Value
+		case "sglang:prompt_tokens_total":
+			c.prompt += m.Value
 		}
 	}
 	return &c

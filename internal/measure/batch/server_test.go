@@ -207,7 +207,7 @@ func TestFaults(t *testing.T) {
 		{"cut off", false, fake{events: whole, cut: true}, "the stream broke off"},
 		{"no JSON", false, fake{events: []string{"{"}}, "an event is not SGLang's"},
 		{"vLLM: stopped", true, fake{events: []string{`{"choices":[{"index":1,"finish_reason":"stop"}]}`}}, "sequence 1 ended with finish reason stop, not length"},
-		{"vLLM: an error", true, fake{events: []string{`{"error":"no"}`}}, `the server ended the stream: "no"`},
+		{"vLLM: an error", true, fake{events: []string{`{"error":"no"}`}}, "the server ended the stream: no"},
 		{"vLLM: cut off", true, fake{cut: true}, "the stream broke off"},
 		{"vLLM: too short", true, fake{events: []string{`{"choices":[{"index":0}]}`, `{"choices":[{"index":1}]}`}}, "sequence 0 ended after 1 tokens of 3"},
 	} {
@@ -220,7 +220,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		`{}`: "has no internal_states", `{"internal_states":[{}]}`: "does not tell effective_max_running_requests_per_dp", `[`: "is no JSON object",
+		`{}`: "has no internal_states", `{"internal_states":[{}]}`: "does not tell effective_max_running_requests_per_dp", `[`: "/server_info: the reply is not what it should be: no JSON",
 	} {
 		s, _ := (&fake{info: text}).serve(t, false)
 		if err := s.Look(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

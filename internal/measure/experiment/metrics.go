@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,35 +29,12 @@ var scraped = []string{
 	"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:num_preemptions_total",
 }
 
-// parseMetrics reads the Prometheus text format as far as scraped goes: lines of
-// name{labels} value.
+// parseMetrics reads the values of what is scraped.
 func parseMetrics(text string) map[string]float64 {
 	out := map[string]float64{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name := line[:strings.IndexAny(line+"{", "{ ")]
-		known := false
-		for _, s := range scraped {
-			known = known || s == name
-		}
-		if !known {
-			continue
-		}
-		key, rest := name, line[len(name):]
-		if strings.HasPrefix(rest, "{") {
-			end := strings.LastIndexByte(rest, '}')
-			if end < 0 {
-				continue
-			}
-			key, rest = name+rest[:end+1], rest[end+1:]
-		}
-		if f := strings.Fields(rest); len(f) > 0 {
-			if v, err := strconv.ParseFloat(f[0], 64); err == nil {
-				out[key] = v
-			}
+	for m := range client.Metrics(text) {
+		if slices.Contains(scraped, m.Name) {
+			out[m.Name+m.Labels] = m.Value
 		}
 	}
 	return out

@@ -174,14 +174,8 @@ func (s *Serving) model(ctx context.Context) error {
 	if s.Run.Model != "" {
 		return nil
 	}
-	list, err := s.Server.Get(ctx, "/v1/models")
-	if err == nil {
-		if data, ok := list["data"].([]any); ok && len(data) > 0 {
-			if first, ok := data[0].(map[string]any); ok {
-				s.Run.Model, _ = first["id"].(string)
-			}
-		}
-	}
+	name, err := s.Server.Model(ctx)
+	s.Run.Model = name
 	var refused *client.Refused
 	switch {
 	case s.Run.Model != "":
@@ -200,7 +194,7 @@ func (s *Serving) model(ctx context.Context) error {
 
 // plan makes the requests and their times.
 func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration, error) {
-	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: s.Tokenizer, URL: s.Server.URL, Model: s.Run.Model, Header: s.Server.Header})
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: s.Tokenizer, Server: s.Server, Model: s.Run.Model})
 	if err != nil {
 		return nil, nil, err
 	}

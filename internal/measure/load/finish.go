@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // errKilled is how a read ends that the guard ended.
@@ -60,7 +61,7 @@ func (f *flight) judge(err error) {
 		return
 	}
 	if r.Status != 200 {
-		f.fail(bench.Failure(fmt.Sprintf("http_%d", r.Status)), fmt.Sprintf("%d %s: %s", r.Status, re.reason, errorText(f.body)))
+		f.fail(bench.Failure(fmt.Sprintf("http_%d", r.Status)), fmt.Sprintf("%d %s: %s", r.Status, re.reason, wire.Reason(f.body)))
 		return
 	}
 	whole := re.state == replyDone || re.state == inClose && errors.Is(err, io.EOF)
@@ -145,15 +146,6 @@ func (f *flight) lengths() {
 			}
 		}
 	}
-}
-
-// errorText finds the message in the body of an error, else gives the body.
-func errorText(body []byte) string {
-	var e event
-	if e.parse(native, body) == nil && len(e.message) > 0 {
-		return unquote(e.message)
-	}
-	return string(cutShort(body, 400))
 }
 
 // oneLine makes a line for people of a text that may be anything.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 )
 
@@ -139,7 +140,7 @@ func parseMessages(chat json.RawMessage) ([]tokenizer.Message, error) {
 		Reasoning string          `json:"reasoning_content"`
 	}
 	if err := json.Unmarshal(chat, &raw); err != nil {
-		return nil, fmt.Errorf("messages: %s", jsonCause(err))
+		return nil, fmt.Errorf("messages: %s", wire.JSONCause(err))
 	}
 	out := make([]tokenizer.Message, len(raw))
 	for i, m := range raw {

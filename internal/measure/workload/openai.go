@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // openaiDefaultLen is the output length of a request that does not say one.
@@ -78,7 +80,7 @@ func (b *builder) openai(ctx context.Context) ([]Request, error) {
 func messageList(raw json.RawMessage) (json.RawMessage, error) {
 	var list []struct{ Role string }
 	if err := json.Unmarshal(orNull(raw), &list); err != nil {
-		return nil, fmt.Errorf("messages: %s", jsonCause(err))
+		return nil, fmt.Errorf("messages: %s", wire.JSONCause(err))
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("there are no messages")

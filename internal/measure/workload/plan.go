@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // A plan is a file of JSON lines, one request each, in the names of the rows
@@ -230,7 +232,7 @@ func (r *Request) fromPrompt(raw json.RawMessage) ([]planRound, error) {
 		return rounds, nil
 	}
 	if err := json.Unmarshal(raw, &r.Tokens); err != nil {
-		return nil, fmt.Errorf("prompt: %s", jsonCause(err))
+		return nil, fmt.Errorf("prompt: %s", wire.JSONCause(err))
 	}
 	for _, id := range r.Tokens {
 		if id < 0 {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // A data set's file may be far larger than what is drawn from it: ShareGPT has
@@ -280,7 +282,7 @@ func (r *records) read(i int, into any) (bool, error) {
 		return false, fmt.Errorf("%s: line %d: %w", r.path, p.line, err)
 	}
 	if err := json.Unmarshal(bytes.TrimSpace(raw), into); err != nil {
-		r.skip(i, "%s", jsonCause(err))
+		r.skip(i, "%s", wire.JSONCause(err))
 		return false, nil
 	}
 	return true, nil
@@ -304,37 +306,6 @@ func (r *records) finish(b *builder, got int) error {
 	}
 	b.note("%s: %d of the %d rows looked at cannot be used and were skipped, first line %d: %s", r.path, r.bad, r.looked, r.badLine, r.badCause)
 	return nil
-}
-
-// jsonCause drops the package's name from an error.
-func jsonCause(err error) string {
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) {
-		cause := fmt.Sprintf("got %s, want %s", typ.Value, typeName(typ))
-		if typ.Field != "" {
-			cause = typ.Field + ": " + cause
-		}
-		return cause
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Sprintf("no JSON: byte %d: %s", syntax.Offset, syntax.Error())
-	}
-	return err.Error()
-}
-
-func typeName(e *json.UnmarshalTypeError) string {
-	switch e.Type.Kind().String() {
-	case "struct", "map":
-		return "object"
-	case "slice", "array":
-		return "list"
-	case "string":
-		return "string"
-	case "bool":
-		return "bool"
-	}
-	return "a number that fits"
 }
 
 // shorter says that a file had fewer rows than were asked for.

@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
 )
 
 // Sources say where a tokenizer may come from.
 type Sources struct {
-	Flag   string // --tokenizer: a model directory or a tokenizer.json
-	URL    string // the server's base URL; "": none
-	Model  string // its name on the server
-	Header http.Header
-	Client *http.Client
+	Flag   string         // --tokenizer: a model directory or a tokenizer.json
+	Server *client.Server // nil: none
+	Model  string         // its name on the server
 	// Need refuses an estimate.
 	Need bool
 }
@@ -38,8 +37,8 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 		return local, local.String(), nil
 	}
 	tried := "no --tokenizer"
-	if s.URL != "" {
-		served := NewServed(s.URL, s.Model, s.Header, s.Client)
+	if s.Server != nil {
+		served := NewServed(s.Server, s.Model)
 		for _, path := range served.modelPaths(ctx) {
 			if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err != nil {
 				continue // on the server's machine only, or a name at Hugging Face
@@ -83,7 +82,10 @@ func (s *Served) modelPaths(ctx context.Context) []string {
 		Model     string `json:"model_path"`
 	}
 	for _, route := range []string{"/model_info", "/get_model_info"} { // new name, old name
-		if s.call(ctx, http.MethodGet, route, nil, 5*time.Second, &info) == nil {
+		one, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := s.server.Get(one, route, &info)
+		cancel()
+		if err == nil {
 			break
 		}
 	}

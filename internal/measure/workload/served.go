@@ -1,25 +1,22 @@
 package workload
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
 )
 
 // Served is the tokenizer of a server, over its /tokenize and /detokenize.
 // SGLang and vLLM have both; vLLM calls the text of a reply "prompt".
 type Served struct {
-	url    string
+	server *client.Server
 	model  string
-	header http.Header
-	client *http.Client
 
 	mu    sync.Mutex
 	known map[string][]int32 // by text; 's' or ' ' in front: with or without special tokens
@@ -28,22 +25,17 @@ type Served struct {
 }
 
 const (
-	servedAtOnce = 16       // requests under way
-	servedCache  = 64 << 20 // bytes of texts and ids that are kept
-	servedReply  = 256 << 20
+	servedAtOnce = 16               // requests under way
+	servedCache  = 64 << 20         // bytes of texts and ids that are kept
 	servedWait   = 60 * time.Second // for one reply
 )
 
-// NewServed uses the server at a base URL; model may be empty where the server
-// has only one. header goes with each request; a nil client is the default one.
-func NewServed(base, model string, header http.Header, client *http.Client) *Served {
-	if client == nil {
-		client = http.DefaultClient
-	}
-	return &Served{url: strings.TrimRight(base, "/"), model: model, header: header, client: client, known: map[string][]int32{}}
+// NewServed uses a server; model may be empty where it has only one.
+func NewServed(server *client.Server, model string) *Served {
+	return &Served{server: server, model: model, known: map[string][]int32{}}
 }
 
-func (s *Served) String() string { return "the tokenizer of " + s.url }
+func (s *Served) String() string { return "the tokenizer of " + s.server.URL }
 
 // Encode implements [Tokenizer].
 func (s *Served) Encode(ctx context.Context, texts []string, special bool) ([][]int32, error) {
@@ -79,7 +71,7 @@ func (s *Served) tokenize(ctx context.Context, body map[string]any) ([]int32, er
 		return nil, err
 	}
 	if reply.Tokens == nil {
-		return nil, fmt.Errorf("%s/tokenize: the reply has no list of tokens", s.url)
+		return nil, fmt.Errorf("%s/tokenize: the reply has no list of tokens", s.server.URL)
 	}
 	return reply.Tokens, nil
 }
@@ -100,7 +92,7 @@ func (s *Served) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([
 		case reply.Prompt != nil:
 			return *reply.Prompt, nil
 		}
-		return "", fmt.Errorf("%s/detokenize: the reply has no text", s.url)
+		return "", fmt.Errorf("%s/detokenize: the reply has no text", s.server.URL)
 	})
 }
 
@@ -145,61 +137,7 @@ func (s *Served) post(ctx context.Context, route string, body map[string]any, in
 	if s.model != "" {
 		body["model"] = s.model
 	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return s.call(ctx, http.MethodPost, route, data, servedWait, into)
-}
-
-// call sends one request and decodes its reply.
-func (s *Served) call(ctx context.Context, method, route string, body []byte, wait time.Duration, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, servedWait)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, s.url+route, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for name, values := range s.header {
-		req.Header[name] = values
-	}
-	if len(body) > 0 {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, servedReply))
-	if err != nil {
-		return fmt.Errorf("%s%s: %w", s.url, route, err)
-	}
-	if resp.StatusCode/100 != 2 {
-		return &statusError{s.url + route, resp.StatusCode, firstLine(data)}
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s%s: the reply is not what it should be: %s", s.url, route, jsonCause(err))
-	}
-	return nil
-}
-
-// statusError is a reply that is no success.
-type statusError struct {
-	url    string
-	status int
-	text   string
-}
-
-func (e *statusError) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s: status %d: %s", e.url, e.status, e.text), ": ")
-}
-
-// firstLine keeps an error to one line of a sensible length.
-func firstLine(data []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-	if r := []rune(line); len(r) > 200 {
-		line = string(r[:200]) + "…"
-	}
-	return line
+	return s.server.Post(ctx, route, body, into)
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
@@ -72,10 +73,15 @@ func vllm(t *testing.T, tok *tokenizer.Tokenizer) (url string, calls *atomic.Int
 	return s.URL, calls
 }
 
+// at is a server that is sent these headers.
+func at(url string, header http.Header) *client.Server {
+	return &client.Server{URL: url, Header: header}
+}
+
 var key = http.Header{"Authorization": {"Bearer key"}}
 
 func TestServedByOurServer(t *testing.T) {
-	tok := NewServed(ours(t)+"/", "", nil, nil)
+	tok := NewServed(at(ours(t), nil), "")
 	texts := []string{"Grüße", "", "two words"}
 	ids, err := tok.Encode(t.Context(), texts, false)
 	if err != nil {
@@ -103,7 +109,7 @@ func TestServedByOurServer(t *testing.T) {
 func TestServedByVLLM(t *testing.T) {
 	local := tokenizers(t)["llama3"]
 	url, calls := vllm(t, local.tok)
-	tok := NewServed(url, "m", key, nil)
+	tok := NewServed(at(url, key), "m")
 	for _, spec := range []Spec{
 		of("sharegpt", "sharegpt.json", nil),
 		of("sharegpt", "sharegpt.json", func(s *Spec) { s.ChatTemplate = true }),
@@ -155,23 +161,23 @@ func TestServedErrors(t *testing.T) {
 		tok  *Served
 		want string
 	}{
-		{"no such model", NewServed(url, "x", key, nil), "/tokenize: status 404: no such model"},
-		{"no key", NewServed(url, "m", nil, nil), `/tokenize: status 401: {"error":"Unauthorized"}`},
-		{"nobody there", NewServed(gone.URL, "", nil, nil), "connection refused"},
-		{"no JSON", NewServed(reply("<html>"), "", nil, nil), "/tokenize: the reply is not what it should be: no JSON: byte 1"},
-		{"no tokens", NewServed(reply("{}"), "", nil, nil), "/tokenize: the reply has no list of tokens"},
-		{"other tokens", NewServed(reply(`{"tokens":["a"]}`), "", nil, nil), "tokens: got string, want a number that fits"},
+		{"no such model", NewServed(at(url, key), "x"), "/tokenize: 404 Not Found: no such model"},
+		{"no key", NewServed(at(url, nil), "m"), "/tokenize: 401 Unauthorized: Unauthorized (give --api-key)"},
+		{"nobody there", NewServed(at(gone.URL, nil), ""), "connection refused"},
+		{"no JSON", NewServed(at(reply("<html>"), nil), ""), "/tokenize: the reply is not what it should be: no JSON: byte 1"},
+		{"no tokens", NewServed(at(reply("{}"), nil), ""), "/tokenize: the reply has no list of tokens"},
+		{"other tokens", NewServed(at(reply(`{"tokens":["a"]}`), nil), ""), "tokens: got string, want a number that fits"},
 	} {
 		if _, err := c.tok.Encode(t.Context(), []string{"a"}, true); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := NewServed(reply("{}"), "", nil, nil).Decode(t.Context(), [][]int32{{1}}, true); err == nil || !strings.Contains(err.Error(), "/detokenize: the reply has no text") {
+	if _, err := NewServed(at(reply("{}"), nil), "").Decode(t.Context(), [][]int32{{1}}, true); err == nil || !strings.Contains(err.Error(), "/detokenize: the reply has no text") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, tok := range []Tokenizer{NewServed(url, "m", key, nil), bytesOnly(t)} {
+	for _, tok := range []Tokenizer{NewServed(at(url, key), "m"), bytesOnly(t)} {
 		if _, err := Build(ctx, of("random", "", func(s *Spec) { s.N = 2 }), tok); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: interrupted, but %v", tok, err)
 		}
@@ -218,15 +224,15 @@ func TestResolve(t *testing.T) {
 		why  string
 		err  string
 	}{
-		{"the flag comes first", Sources{Flag: llama, URL: naming("/model_info", broken, true)}, "*workload.Local", "the tokenizer in " + llama, ""},
+		{"the flag comes first", Sources{Flag: llama, Server: at(naming("/model_info", broken, true), nil)}, "*workload.Local", "the tokenizer in " + llama, ""},
 		{"a name at Hugging Face is no directory", Sources{Flag: "meta-llama/Llama-3.1-8B"}, "", "", "--tokenizer meta-llama/Llama-3.1-8B: no such directory or no tokenizer.json in it: give a directory on this machine (nothing is downloaded)"},
 		{"a tokenizer that is none", Sources{Flag: broken}, "", "", "--tokenizer " + broken + ": tokenizer: "},
-		{"what /model_info names", Sources{URL: naming("/model_info", llama, true)}, "*workload.Local", llama + ", which the server names", ""},
-		{"the route's old name", Sources{URL: naming("/get_model_info", llama, true)}, "*workload.Local", llama + ", which the server names", ""},
-		{"named, but on another machine", Sources{URL: naming("/model_info", "/no/such/dir", true), Model: "m", Header: key}, "*workload.Served", "the tokenizer of http://", ""},
-		{"named, but not readable", Sources{URL: naming("/model_info", broken, true), Model: "m", Header: key}, "*workload.Served", broken, ""},
-		{"the server has no /tokenize", Sources{URL: naming("/model_info", "", false)}, "workload.Estimate", "/tokenize: status 40", ""},
-		{"and lengths must be right", Sources{URL: naming("/model_info", "", false), Need: true}, "", "", "no tokenizer: no --tokenizer; http://"},
+		{"what /model_info names", Sources{Server: at(naming("/model_info", llama, true), nil)}, "*workload.Local", llama + ", which the server names", ""},
+		{"the route's old name", Sources{Server: at(naming("/get_model_info", llama, true), nil)}, "*workload.Local", llama + ", which the server names", ""},
+		{"named, but on another machine", Sources{Server: at(naming("/model_info", "/no/such/dir", true), key), Model: "m"}, "*workload.Served", "the tokenizer of http://", ""},
+		{"named, but not readable", Sources{Server: at(naming("/model_info", broken, true), key), Model: "m"}, "*workload.Served", broken, ""},
+		{"the server has no /tokenize", Sources{Server: at(naming("/model_info", "", false), nil)}, "workload.Estimate", "/tokenize: 40", ""},
+		{"and lengths must be right", Sources{Server: at(naming("/model_info", "", false), nil), Need: true}, "", "", "no tokenizer: no --tokenizer; POST http://"},
 		{"nothing at all", Sources{}, "workload.Estimate", "an estimate of one token for 4 characters (no --tokenizer)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,12 +70,8 @@ func copyHeader(dst, src http.Header) {
 	}
 }
 
-// ask sends one request to a worker, with the worker's key if the router has one, else
+// send sends one request to a worker, with the worker's key if the router has one, else
 // with the client's.
-func (rt *Router) ask(ctx context.Context, w *worker, method, path string, header http.Header, body []byte) (*http.Response, error) {
-	return rt.send(ctx, w, &request{method: method, path: path, header: header, body: body})
-}
-
 func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Response, error) {
 	var body io.Reader
 	if q.body != nil {

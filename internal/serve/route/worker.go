@@ -98,7 +98,7 @@ func (rt *Router) watch(ctx context.Context, w *worker) {
 func (rt *Router) probe(ctx context.Context, w *worker) error {
 	ctx, cancel := context.WithTimeout(ctx, rt.o.HealthTimeout)
 	defer cancel()
-	res, err := rt.ask(ctx, w, http.MethodGet, rt.o.HealthPath, nil, nil)
+	res, err := rt.send(ctx, w, &request{method: http.MethodGet, path: rt.o.HealthPath})
 	if err != nil {
 		return err
 	}
@@ -127,17 +127,13 @@ func (rt *Router) calledUp(ctx context.Context, w *worker) {
 // askBootstrapPort reads it from a prefill worker's launch arguments; 0: it does not
 // say.
 func (rt *Router) askBootstrapPort(ctx context.Context, w *worker) int64 {
-	ctx, cancel := context.WithTimeout(ctx, rt.o.HealthTimeout)
-	defer cancel()
-	res, err := rt.ask(ctx, w, http.MethodGet, "/server_info", nil, nil)
-	if err != nil {
-		return 0
-	}
-	defer res.Body.Close()
+	told := rt.fan(ctx, []*worker{w}, &request{method: http.MethodGet, path: "/server_info"}, nil, rt.o.HealthTimeout)[0]
 	var info struct {
 		Port int64 `json:"disaggregation_bootstrap_port"`
 	}
-	json.NewDecoder(io.LimitReader(res.Body, maxReply)).Decode(&info)
+	if told.Success {
+		json.Unmarshal(told.body, &info) // what is no JSON does not say
+	}
 	return info.Port
 }
 

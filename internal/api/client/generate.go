@@ -1,0 +1,114 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// Meta is the meta_info of an event.
+type Meta struct {
+	PromptTokens     int             `json:"prompt_tokens"`
+	CompletionTokens int             `json:"completion_tokens"`
+	E2ELatency       float64         `json:"e2e_latency"` // s
+	SpecVerifyCt     int             `json:"spec_verify_ct"`
+	FinishReason     json.RawMessage `json:"finish_reason"`
+}
+
+// Finish is the type of the finish reason; "" while there is none.
+func (m *Meta) Finish() string {
+	var f struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(m.FinishReason, &f) != nil {
+		return ""
+	}
+	return f.Type
+}
+
+// Event is one event of /generate, or its reply for one sequence.
+type Event struct {
+	Text  string    `json:"text"`
+	Index int       `json:"index"`
+	Meta  Meta      `json:"meta_info"`
+	At    time.Time `json:"-"` // when it was read
+}
+
+// Generate sends body to /generate and calls each with every event: one for each
+// sequence when body does not ask for a stream.
+func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*Event)) error {
+	if stream, _ := body["stream"].(bool); stream {
+		return s.Stream(ctx, "/generate", body, func(data []byte, at time.Time) error {
+			ev := Event{At: at}
+			if err := json.Unmarshal(data, &ev); err != nil {
+				return fmt.Errorf("an event is not SGLang's: %w", err)
+			}
+			each(&ev)
+			return nil
+		})
+	}
+	var reply json.RawMessage
+	if err := s.Post(ctx, "/generate", body, &reply); err != nil {
+		return err
+	}
+	list, err := []Event{{}}, error(nil)
+	if bytes.HasPrefix(reply, []byte{'['}) {
+		err = json.Unmarshal(reply, &list)
+	} else {
+		err = json.Unmarshal(reply, &list[0])
+	}
+	if err != nil {
+		return fmt.Errorf("POST %s/generate: the reply is not SGLang's: %w", s.URL, err)
+	}
+	for i := range list {
+		list[i].At = time.Now()
+		if len(list) > 1 {
+			list[i].Index = i
+		}
+		each(&list[i])
+	}
+	return nil
+}
+
+// Stream sends body and calls each with the data of every event and when it was read. An
+// event that is an error ends it, and so does an error of each.
+func (s *Server) Stream(ctx context.Context, path string, body map[string]any, each func(data []byte, at time.Time) error) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	resp, err := s.Open(ctx, http.MethodPost, path, text)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	events := wire.NewEventReader(resp.Body, 64<<20)
+	for {
+		data, err := events.Next()
+		at := time.Now()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var failed struct {
+			Error json.RawMessage `json:"error"`
+		}
+		switch {
+		case err != nil:
+			err = fmt.Errorf("the stream broke off: %w", err)
+		case bytes.Contains(data, []byte(`"error"`)) && json.Unmarshal(data, &failed) == nil && len(failed.Error) > 0 && string(failed.Error) != "null":
+			err = fmt.Errorf("the server ended the stream: %s", wire.Reason(data))
+		default:
+			err = each(data, at)
+		}
+		if err != nil {
+			return fmt.Errorf("POST %s%s: %w", s.URL, path, err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+// Package client calls servers: SGLang's, vLLM's, routers and stepscope's own. It is for
+// tools that send one thing and look at the answer, such as /server_info, /generate,
+// /flush_cache, /tokenize and the profile routes; loads are package load's.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+)
+
+// Server is where to send to.
+type Server struct {
+	URL    string       // without a slash at the end
+	Header http.Header  // sent with each request: keys
+	HTTP   *http.Client // nil: one without a timeout of its own
+}
+
+// KeyHeader is the header for a key; without one OPENAI_API_KEY makes a bearer
+// token, and API_KEY is sent as it stands, as by SGLang's clients.
+func KeyHeader(key string) http.Header {
+	h := http.Header{}
+	if key == "" {
+		key = os.Getenv("OPENAI_API_KEY")
+	}
+	switch {
+	case key != "":
+		h.Set("Authorization", "Bearer "+key)
+	case os.Getenv("API_KEY") != "":
+		h.Set("Authorization", os.Getenv("API_KEY"))
+	}
+	return h
+}
+
+// New checks a URL.
+func New(base string, header http.Header) (*Server, error) {
+	base = strings.TrimRight(base, "/")
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no URL of a server; give one such as http://127.0.0.1:30000", base)
+	}
+	return &Server{URL: base, Header: header}, nil
+}
+
+// plain has no timeout: generating takes as long as it takes, and the context ends it.
+// Replies come as they are, traces among them.
+var plain = &http.Client{Transport: &http.Transport{
+	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+}}
+
+const (
+	maxReply = 1 << 30  // of replies that carry data
+	maxShort = 16 << 20 // of those that tell of the server
+)
+
+// do sends a request; the error is the plain cause.
+func (s *Server) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range s.Header {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := cmp.Or(s.HTTP, plain).Do(req)
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return resp, err
+}
+
+// Reply is a whole one, of any status.
+type Reply struct {
+	Status int
+	Body   []byte
+}
+
+// Reason is what it says, in one line.
+func (r *Reply) Reason() string { return wire.Reason(r.Body) }
+
+// Ask sends a request and reads the reply whatever its status; the error is the plain
+// cause of there being none.
+func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Reply, error) {
+	resp, err := s.do(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxShort))
+	return &Reply{resp.StatusCode, text}, err
+}
+
+// Refused is an answer that is not 2xx.
+type Refused struct {
+	Status int
+	Text   string // the reason, one line
+	what   string
+}
+
+func (r *Refused) Error() string {
+	hint := ""
+	if r.Status == http.StatusUnauthorized {
+		hint = " (give --api-key)"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", r.what, r.Status, http.StatusText(r.Status), r.Text), ": ") + hint
+}
+
+// Open sends a request and gives the reply as it comes. It must be closed. What is not
+// 2xx is a *Refused.
+func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	what := method + " " + s.URL + path
+	resp, err := s.do(ctx, method, path, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), what: what}
+	}
+	return resp, nil
+}
+
+// read is the whole of the reply to a request.
+func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	resp, err := s.Open(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		err = fmt.Errorf("%s %s%s: the reply broke off: %w", method, s.URL, path, err)
+	}
+	return text, err
+}
+
+// Text sends an empty body and reads the answer as it is.
+func (s *Server) Text(ctx context.Context, method, path string) (string, error) {
+	text, err := s.read(ctx, method, path, nil)
+	return string(text), err
+}
+
+// Get reads JSON.
+func (s *Server) Get(ctx context.Context, path string, into any) error {
+	return s.call(ctx, http.MethodGet, path, nil, into)
+}
+
+// Post sends JSON and reads JSON.
+func (s *Server) Post(ctx context.Context, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.call(ctx, http.MethodPost, path, text, into)
+}
+
+func (s *Server) call(ctx context.Context, method, path string, body []byte, into any) error {
+	text, err := s.read(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s %s%s: the reply is not what it should be: %s", method, s.URL, path, wire.JSONCause(err))
+	}
+	return nil
+}
+
+// Info is /server_info, or what it was called before.
+func (s *Server) Info(ctx context.Context) (info map[string]any, err error) {
+	err = s.Get(ctx, "/server_info", &info)
+	var r *Refused
+	if errors.As(err, &r) && r.Status == http.StatusNotFound {
+		err = s.Get(ctx, "/get_server_info", &info)
+	}
+	return info, err
+}
+
+// Model is the first that the server serves; "": it names none.
+func (s *Server) Model(ctx context.Context) (string, error) {
+	var list struct{ Data []struct{ ID string } }
+	if err := s.Get(ctx, "/v1/models", &list); err != nil || len(list.Data) == 0 {
+		return "", err
+	}
+	return list.Data[0].ID, nil
+}
