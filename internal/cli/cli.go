@@ -75,6 +75,11 @@ type root struct {
 	Nsys    nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
 	Runs    runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
+
+	VersionVerb versionCmd    `cmd:"" name:"version" help:"Print the version, the commit, and the CPU level of the engine's kernels."`
+	Completion  completionCmd `cmd:"" help:"Print what makes bash, zsh or fish complete command lines of stepscope."`
+	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
 const description = `stepscope benchmarks, profiles and explains LLM serving.
@@ -112,7 +117,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	parser, err := kong.New(&tree,
 		kong.Name("stepscope"), kong.Description(description),
 		kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "stepscope " + release()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e))
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong

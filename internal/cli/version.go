@@ -1,24 +1,85 @@
 package cli
 
 import (
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
-// release is the version without the program's name.
-func release() string { return strings.TrimPrefix(version(), "stepscope ") }
+// build is what this binary was made of, as the Go tool recorded it, and what
+// it runs on.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"` // with its time and modified: empty where it was built without git
+	Time     string `json:"time"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Kernels  string `json:"kernels"` // the CPU level that the engine computes at
+}
 
-// version is the module's version as the Go tool recorded it.
-func version() string {
+func readBuild() build {
+	b := build{
+		Version: "(unknown version)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Kernels: launch.KernelLevel(),
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
-		return "stepscope (unknown version)"
+		return b
 	}
-	v := "stepscope " + info.Main.Version
+	b.Version = info.Main.Version
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && info.Main.Version == "(devel)" {
-			v += " " + s.Value[:min(12, len(s.Value))]
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
 		}
 	}
-	return v
+	return b
+}
+
+// release is the version alone, with the commit where that is none.
+func release() string {
+	b := readBuild()
+	if b.Version == "(devel)" && b.Commit != "" {
+		return b.Version + " " + b.Commit[:min(12, len(b.Commit))]
+	}
+	return b.Version
+}
+
+type versionCmd struct {
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+// Help is the end of the verb's help text.
+func (c *versionCmd) Help() string {
+	return `The level of the kernels is the best that the CPU has, or what STEPSCOPE_CPU
+says: generic, avx2, avx512, avx512bf16.
+
+Examples:
+  stepscope version
+  stepscope version --json`
+}
+
+// Run prints what the binary was made of.
+func (c *versionCmd) Run(e *env) error {
+	b := readBuild()
+	if c.JSON {
+		return e.printJSON(b)
+	}
+	commit := "not known"
+	if b.Commit != "" {
+		commit = strings.TrimSpace(b.Commit + " " + b.Time)
+	}
+	if b.Modified {
+		commit += ", modified"
+	}
+	_, err := fmt.Fprintf(e.stdout, "stepscope %s\ncommit    %s\ngo        %s %s\nkernels   %s\n", b.Version, commit, b.Go, b.Platform, b.Kernels)
+	return err
 }

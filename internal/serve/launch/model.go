@@ -141,7 +141,10 @@ func (m *Model) cores() int {
 }
 
 // accelerator names the device in traces and reports.
-func accelerator() string { return "software GPU (" + tensor.Current().String() + ")" }
+func accelerator() string { return "software GPU (" + KernelLevel() + ")" }
+
+// KernelLevel is the CPU level that engines compute at.
+func KernelLevel() string { return tensor.Current().String() }
 
 // loaded is the line that says what was made: bytes are those of a rank.
 func (m *Model) loaded(weights, kv int64) string {
