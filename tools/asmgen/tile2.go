@@ -29,38 +29,11 @@ func tiles2(g *gen) {
 			vecs := stripVecs[m]
 			acc := func(i, v int) reg.VecPhysical { return ymm[vecs*i+v] }
 			x := ymm[12:15] // broadcast activations
-			w := ymm[15]
 			if vecs == 8 {
 				x = ymm[8:9]
 			}
 			at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
-			// rank1 adds the outer product of one activation a row with the
-			// weights that load brings.
-			rank1 := func(disp int, load func(v int, r reg.VecPhysical)) {
-				if m <= 3 { // keep the activations, fetch the weights one by one
-					for i := range m {
-						g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), x[i])
-					}
-					for v := range vecs {
-						load(v, w)
-						for i := range m {
-							g.VFMADD231PS(w, x[i], acc(i, v))
-						}
-					}
-					return
-				}
-				ws := [2]reg.VecPhysical{ymm[14], ymm[15]}
-				for v := range vecs {
-					load(v, ws[v])
-				}
-				for i := range m {
-					b := ymm[12+i%2]
-					g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), b)
-					for v := range vecs {
-						g.VFMADD231PS(ws[v], b, acc(i, v))
-					}
-				}
-			}
+			rank1 := func(disp int, load func(v int, r reg.VecPhysical)) { g.rank1(m, vecs, disp, x, load, acc) }
 			whole := func(v int, r reg.VecPhysical) { g.VMOVUPS(at(v), r) }
 			even := func(v int, r reg.VecPhysical) {
 				g.VMOVUPS(at(v), r)
@@ -115,4 +88,32 @@ func tiles2(g *gen) {
 	}
 	tile("tileF32AVX2", "is the tile of float32 weights.", false)
 	tile("tileBF16AVX2", "is the tile of bf16 pairs, widened; k counts columns.", true)
+}
+
+// rank1 adds the outer product of one activation a row, disp bytes on, with the
+// weights that load brings, to the sums acc.
+func (g *gen) rank1(m, vecs, disp int, x []reg.VecPhysical, load func(v int, r reg.VecPhysical), acc func(i, v int) reg.VecPhysical) {
+	if m <= 3 { // keep the activations, fetch the weights one by one
+		for i := range m {
+			g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), x[i])
+		}
+		for v := range vecs {
+			load(v, ymm[15])
+			for i := range m {
+				g.VFMADD231PS(ymm[15], x[i], acc(i, v))
+			}
+		}
+		return
+	}
+	ws := [2]reg.VecPhysical{ymm[14], ymm[15]}
+	for v := range vecs {
+		load(v, ws[v])
+	}
+	for i := range m {
+		b := ymm[12+i%2]
+		g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, disp), b)
+		for v := range vecs {
+			g.VFMADD231PS(ws[v], b, acc(i, v))
+		}
+	}
 }

@@ -22,13 +22,7 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		}
 		return r.ended(ctx)
 	}
-	// One thing at a time is done beside the loop, so that a second signal can
-	// always be passed on at once.
-	var busy chan struct{}
-	do := func(f func()) {
-		busy = make(chan struct{})
-		go func(done chan struct{}) { f(); close(done) }(busy)
-	}
+	a := &attendant{running: r}
 	opening, closing := make(chan struct{}, 1), make(chan struct{}, 1)
 	after := func(d time.Duration, what chan struct{}) {
 		if d > 0 {
@@ -36,29 +30,24 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		}
 	}
 	after(r.Delay, opening)
-	if r.Mode == Whole {
-		after(r.Duration, closing)
-	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	var looked time.Time
 	switch r.Mode {
 	case Whole:
+		after(r.Duration, closing)
 		r.opened(r.record.NewWindow(r.Dir, ""))
 	case Range:
-		do(func() { r.arm(ctx) })
+		a.do(func() { r.arm(ctx) })
 	}
-	var pending []os.Signal
-	var first time.Time // when the first of them came
 	for {
 		// Signals end a window first; then they go to the program.
-		if busy == nil && len(pending) > 0 {
-			r.pass(pending[0])
-			pending = nil
+		if a.busy == nil && len(a.pending) > 0 {
+			r.pass(a.pending[0])
+			a.pending = nil
 		}
 		var ranges <-chan time.Time
 		var open, shut chan struct{}
-		if busy == nil && !r.closed {
+		if a.busy == nil && !r.closed {
 			open, shut = opening, closing
 			if r.Mode == Range {
 				ranges = tick.C
@@ -66,49 +55,77 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		}
 		select {
 		case <-r.done:
-			if busy != nil {
-				<-busy
+			if a.busy != nil {
+				<-a.busy
 			}
 			return r.ended(ctx)
-		case <-busy:
-			busy = nil
+		case <-a.busy:
+			a.busy = nil
 		case sig := <-r.Signals:
-			if len(pending) == 1 && sig == pending[0] && time.Since(first) < sentTwice {
-				continue
-			}
-			if pending = append(pending, sig); len(pending) > 1 {
-				r.pass(sig)
-			} else {
-				first = time.Now()
-				before := busy
-				do(func() {
-					if before != nil {
-						<-before
-					}
-					r.closed = true
-					r.finish(ctx, fmt.Sprintf("%v: the report is finished first, then the program gets the signal (a second one at once)", sig))
-				})
-			}
+			a.signal(ctx, sig)
 		case <-open:
-			do(func() {
+			a.do(func() {
 				if r.open(ctx) {
 					after(r.Duration, closing)
 				}
 			})
 		case <-shut:
-			do(func() { r.finish(ctx, fmt.Sprintf("closing the window after %v", r.Duration)) })
+			a.do(func() { r.finish(ctx, fmt.Sprintf("closing the window after %v", r.Duration)) })
 		case <-ranges:
-			w := Open(r.Dir)
-			if w == nil { // another process has ended the waiting
-				r.closed = true
-				continue
-			}
-			// A look at the file is cheap; nsys is asked when it is there, and now and then.
-			if _, err := os.Stat(w.Output); err == nil || time.Since(looked) > 2*time.Second {
-				looked = time.Now()
-				do(func() { r.lookAtRange(ctx, w) })
-			}
+			a.lookAtRange(ctx)
 		}
+	}
+}
+
+// attendant does one thing at a time beside the loop of attend, so that a second
+// signal can always be passed on at once.
+type attendant struct {
+	*running
+	busy    chan struct{} // closed when the thing is done; nil: nothing is being done
+	pending []os.Signal
+	first   time.Time // when the first of them came
+	looked  time.Time // when nsys was last asked about a range
+}
+
+func (a *attendant) do(f func()) {
+	done := make(chan struct{})
+	a.busy = done
+	go func() { f(); close(done) }()
+}
+
+// signal finishes the report before the program gets a signal; a second one is
+// passed on at once.
+func (a *attendant) signal(ctx context.Context, sig os.Signal) {
+	if len(a.pending) == 1 && sig == a.pending[0] && time.Since(a.first) < sentTwice {
+		return
+	}
+	if a.pending = append(a.pending, sig); len(a.pending) > 1 {
+		a.pass(sig)
+		return
+	}
+	a.first = time.Now()
+	before := a.busy
+	a.do(func() {
+		if before != nil {
+			<-before
+		}
+		a.closed = true
+		a.finish(ctx, fmt.Sprintf("%v: the report is finished first, then the program gets the signal (a second one at once)", sig))
+	})
+}
+
+// lookAtRange notes what has become of the window that the program opens and
+// closes. A look at the file is cheap; nsys is asked when it is there, and every
+// two seconds.
+func (a *attendant) lookAtRange(ctx context.Context) {
+	w := Open(a.Dir)
+	if w == nil { // another process has ended the waiting
+		a.closed = true
+		return
+	}
+	if _, err := os.Stat(w.Output); err == nil || time.Since(a.looked) > 2*time.Second {
+		a.looked = time.Now()
+		a.do(func() { a.askForRange(ctx, w) })
 	}
 }
 
@@ -168,9 +185,8 @@ func (r *running) arm(ctx context.Context) {
 	}
 }
 
-// lookAtRange notes what has become of a window that the program opens and closes,
-// and arms the next.
-func (r *running) lookAtRange(ctx context.Context, w *Window) {
+// askForRange asks nsys what has become of the window, and arms the next.
+func (r *running) askForRange(ctx context.Context, w *Window) {
 	s, err := r.Tool.Look(ctx, r.record.ID)
 	if err != nil || s == nil || s.State.Armed() || r.closed {
 		return

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/stepscope/stepscope/bench"
 )
 
 // Probe is one rate that was tried.
@@ -50,54 +52,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if s.Log == nil {
 		s.Log = func(string) {}
 	}
-	s.Arrivals.Rate = math.Inf(1)
-	out := &Search{}
-	n := 0
-	try := func(rate float64) (*Probe, error) {
-		s.Arrivals.Rate = rate
-		plan, times, err := s.anew(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		n++
-		if err := s.before(ctx, plan); err != nil {
-			return nil, err
-		}
-		s.Run.Rate = rate
-		if math.IsInf(rate, 1) {
-			s.Run.Rate = 0
-		}
-		m, err := s.once(ctx, plan, times, &Outcome{}, n)
-		if err != nil {
-			return nil, err
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		p := Probe{
-			Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
-		}
-		p.Holds = p.Good >= goodShare
-		// In time, the last request ends as long after it was sent as all do.
-		inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
-		if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
-			p.Holds, p.Why = false, fmt.Sprintf("it falls behind: %.3g req/s are served", p.Served)
-		} else if !p.Holds {
-			worst, at := 2.0, 0
-			for i, share := range m.Summary.Goodput.Met {
-				if share < worst {
-					worst, at = share, i
-				}
-			}
-			p.Why = fmt.Sprintf("%s is met by %.1f %%", s.SLO[at].Key, 100*worst)
-			if failed := m.Summary.Requests - m.Summary.Completed; failed > 0 {
-				p.Why = fmt.Sprintf("%d requests failed", failed)
-			}
-		}
-		s.Log(fmt.Sprintf("%.3g req/s: %.1f %% good", rate, 100*p.Good))
-		return &p, nil
-	}
-	all, err := try(math.Inf(1))
+	all, err := s.probe(ctx, math.Inf(1), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +61,10 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		return nil, fmt.Errorf("no request succeeded: %s", all.Why)
 	}
 	s.Log(fmt.Sprintf("All at once, the server takes %.3g req/s", ceiling))
+	out := &Search{}
 	rate := ceiling
-	for range 14 {
-		p, err := try(rate)
+	for n := range 14 {
+		p, err := s.probe(ctx, rate, n+1)
 		if err != nil {
 			return out, err
 		}
@@ -130,4 +86,54 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 		}
 	}
 	return out, nil
+}
+
+// probe tries a rate by the nth plan.
+func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error) {
+	s.Arrivals.Rate = rate
+	plan, times, err := s.anew(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.before(ctx, plan); err != nil {
+		return nil, err
+	}
+	s.Run.Rate = rate
+	if math.IsInf(rate, 1) {
+		s.Run.Rate = 0
+	}
+	m, err := s.once(ctx, plan, times, &Outcome{}, n+1)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p := &Probe{
+		Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
+	}
+	p.Holds = p.Good >= goodShare
+	// In time, the last request ends as long after it was sent as all do.
+	inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
+	if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
+		p.Holds, p.Why = false, fmt.Sprintf("it falls behind: %.3g req/s are served", p.Served)
+	} else if !p.Holds {
+		p.Why = s.shortfall(m.Summary)
+	}
+	s.Log(fmt.Sprintf("%.3g req/s: %.1f %% good", rate, 100*p.Good))
+	return p, nil
+}
+
+// shortfall says why too few requests met all objectives.
+func (s *Serving) shortfall(m *bench.Summary) string {
+	if failed := m.Requests - m.Completed; failed > 0 {
+		return fmt.Sprintf("%d requests failed", failed)
+	}
+	worst, at := 2.0, 0
+	for i, share := range m.Goodput.Met {
+		if share < worst {
+			worst, at = share, i
+		}
+	}
+	return fmt.Sprintf("%s is met by %.1f %%", s.SLO[at].Key, 100*worst)
 }

@@ -72,95 +72,22 @@ func (b *body) merge(extras map[string]json.RawMessage) {
 // bench_serving.
 func makeBody(be Backend, o *Options, q *workload.Request, id string, messages []byte, output int) ([]byte, error) {
 	var b body
-	extras := o.extras(q)
-	unless := func(key string, set func()) {
-		if _, ok := extras[key]; !ok {
-			set()
-		}
-	}
 	if id != "" && be.rid {
 		b.str("rid", id)
 	}
+	extras := o.extras(q)
 	switch be.family {
 	case native:
-		var p body
-		p.float("temperature", o.Temperature)
-		p.int("max_new_tokens", output)
-		p.bool("ignore_eos", o.IgnoreEOS)
-		if o.TopP < 1 {
-			p.float("top_p", o.TopP)
-		}
-		if q.Tokens != nil {
-			b.set("input_ids", tokenList(q.Tokens))
-		} else {
-			b.str("text", q.Prompt)
-		}
-		b.set("sampling_params", p.json())
-		b.bool("stream", o.Stream)
-		b.set("lora_path", json.RawMessage("null"))
-		if q.LoRA != "" {
-			b.str("lora_path", q.LoRA)
-		}
-		b.bool("return_logprob", o.ReturnLogprob)
-		b.bool("return_routed_experts", o.ReturnRoutedExperts)
-		b.int("logprob_start_len", o.LogprobStartLen)
-		b.merge(extras)
-		if o.TopLogprobs > 0 {
-			b.int("top_logprobs_num", o.TopLogprobs)
-		}
-		if o.TokenIDsLogprob != nil {
-			list, _ := json.Marshal(o.TokenIDsLogprob)
-			b.set("token_ids_logprob", list)
-		}
-		if len(q.Images) > 0 {
-			b.set("image_data", stringList(q.Images))
-		}
-
+		b.native(o, q, output, extras)
 	case completions, chat:
-		b.str("model", o.Model)
-		length := "max_tokens"
-		if be.family == chat {
-			length = "max_completion_tokens"
-			b.set("messages", messages)
-		} else {
-			if q.Tokens != nil {
-				b.set("prompt", tokenList(q.Tokens))
-			} else {
-				b.str("prompt", q.Prompt)
-			}
-			b.int("best_of", 1)
-		}
-		b.int(length, output)
-		b.bool("stream", o.Stream)
-		unless("temperature", func() { b.float("temperature", 0) })
-		unless("ignore_eos", func() { b.bool("ignore_eos", o.IgnoreEOS) })
-		if be.family == completions && o.ReturnLogprob && o.TopLogprobs > 0 && !be.fixed {
-			b.int("logprobs", o.TopLogprobs)
-		}
-		if o.CacheReport && be.rid {
-			b.bool("return_cached_tokens_details", true)
-		}
-		b.merge(extras)
-		if err := b.usage(o, len(q.Rounds) > 0); err != nil {
+		if err := b.openAI(be, o, q, messages, output, extras); err != nil {
 			return nil, err
 		}
-		if !be.fixed {
-			b.lora(q)
-			if len(q.Images) > 0 && be.family == completions {
-				b.set("image_data", stringList(q.Images))
-			}
-		}
-
 	case embeddings:
-		if q.Tokens != nil {
-			b.set("input", tokenList(q.Tokens))
-		} else {
-			b.str("input", q.Prompt)
-		}
+		b.prompt("input", "input", q)
 		b.str("model", o.Model)
 		b.lora(q)
 		b.merge(extras)
-
 	case trt:
 		if q.Tokens != nil {
 			return nil, errors.New("backend trt takes text, not token ids")
@@ -178,6 +105,82 @@ func makeBody(be Backend, o *Options, q *workload.Request, id string, messages [
 		b.merge(extras)
 	}
 	return b.json(), nil
+}
+
+// native is a request for SGLang's /generate.
+func (b *body) native(o *Options, q *workload.Request, output int, extras map[string]json.RawMessage) {
+	var p body
+	p.float("temperature", o.Temperature)
+	p.int("max_new_tokens", output)
+	p.bool("ignore_eos", o.IgnoreEOS)
+	if o.TopP < 1 {
+		p.float("top_p", o.TopP)
+	}
+	b.prompt("input_ids", "text", q)
+	b.set("sampling_params", p.json())
+	b.bool("stream", o.Stream)
+	b.set("lora_path", json.RawMessage("null"))
+	if q.LoRA != "" {
+		b.str("lora_path", q.LoRA)
+	}
+	b.bool("return_logprob", o.ReturnLogprob)
+	b.bool("return_routed_experts", o.ReturnRoutedExperts)
+	b.int("logprob_start_len", o.LogprobStartLen)
+	b.merge(extras)
+	if o.TopLogprobs > 0 {
+		b.int("top_logprobs_num", o.TopLogprobs)
+	}
+	if o.TokenIDsLogprob != nil {
+		list, _ := json.Marshal(o.TokenIDsLogprob)
+		b.set("token_ids_logprob", list)
+	}
+	if len(q.Images) > 0 {
+		b.set("image_data", stringList(q.Images))
+	}
+}
+
+// openAI is a request for completions or a chat.
+func (b *body) openAI(be Backend, o *Options, q *workload.Request, messages []byte, output int, extras map[string]json.RawMessage) error {
+	b.str("model", o.Model)
+	if be.family == chat {
+		b.set("messages", messages)
+		b.int("max_completion_tokens", output)
+	} else {
+		b.prompt("prompt", "prompt", q)
+		b.int("best_of", 1)
+		b.int("max_tokens", output)
+	}
+	b.bool("stream", o.Stream)
+	if _, ok := extras["temperature"]; !ok {
+		b.float("temperature", 0)
+	}
+	if _, ok := extras["ignore_eos"]; !ok {
+		b.bool("ignore_eos", o.IgnoreEOS)
+	}
+	if be.family == completions && o.ReturnLogprob && o.TopLogprobs > 0 && !be.fixed {
+		b.int("logprobs", o.TopLogprobs)
+	}
+	if o.CacheReport && be.rid {
+		b.bool("return_cached_tokens_details", true)
+	}
+	b.merge(extras)
+	if err := b.usage(o, len(q.Rounds) > 0); err != nil || be.fixed {
+		return err
+	}
+	b.lora(q)
+	if len(q.Images) > 0 && be.family == completions {
+		b.set("image_data", stringList(q.Images))
+	}
+	return nil
+}
+
+// prompt sets the tokens under one key, or the text under the other.
+func (b *body) prompt(tokens, text string, q *workload.Request) {
+	if q.Tokens != nil {
+		b.set(tokens, tokenList(q.Tokens))
+	} else {
+		b.str(text, q.Prompt)
+	}
 }
 
 // lora names the adapter in the ways of SGLang and of vLLM.

@@ -199,13 +199,9 @@ func (g *grammar) value(b []byte, i int) int {
 			if i = g.str(b, i+1); i < 0 {
 				return i
 			}
-		case c-'0' <= 9:
+		case c-'0' <= 9, c == '-' && i+1 < len(b) && b[i+1]-'0' <= 9:
 			// Most numbers are short integers.
-			end := i + 1
-			for end < len(b) && b[end]-'0' <= 9 {
-				end++
-			}
-			if end < len(b) && b[end] != '.' && b[end]|0x20 != 'e' && (c != '0' || end == i+1) {
+			if end := integer(b, i); end > 0 && b[end] != '.' && b[end]|0x20 != 'e' {
 				i = end
 			} else if i = number(b, i); i < 0 {
 				return i
@@ -219,30 +215,19 @@ func (g *grammar) value(b []byte, i int) int {
 			if i = space(b, i+1); i >= len(b) {
 				return more
 			}
-			if c == '{' {
-				stack |= 1
-				if b[i] == '}' {
-					i++
-					depth--
-					stack >>= 1
-					break
-				}
-				if i = g.key(b, i); i < 0 {
-					return i
-				}
-				continue
-			}
-			if b[i] == ']' {
+			if b[i] == c+2 { // closed at once: c+2 is } or ]
 				i++
 				depth--
 				stack >>= 1
 				break
 			}
-			continue
-		case c == '-' && i+1 < len(b) && b[i+1]-'0' <= 9:
-			if i = number(b, i); i < 0 {
-				return i
+			if c == '{' {
+				stack |= 1
+				if i = g.key(b, i); i < 0 {
+					return i
+				}
 			}
+			continue
 		default:
 			if c == '-' && i+1 == len(b) {
 				return more
