@@ -18,7 +18,7 @@ var wings = [][]struct {
 	{{"cmd", "cli engine"}},
 	{{"cli", "measure serve explain capture tracefile runs api trace bench base"}},
 	{
-		{"measure", "engine explain capture tracefile runs api trace bench base"},
+		{"measure", "serve engine explain capture tracefile runs api trace bench base"},
 		{"serve", "engine api"},
 	},
 	{

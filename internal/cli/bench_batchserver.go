@@ -15,7 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/batch"
-	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/measure/embedded"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
@@ -96,27 +97,43 @@ Examples:
 }
 
 // Run measures.
-func (c *batchServerCmd) Run(ctx context.Context, e *env) (err error) {
+func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	out, err := openResults("--result-filename", c.ResultFilename)
-	if err != nil {
-		return err
+	about := runs.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath}
+	return c.batches(ctx, e, about, c.ResultFilename, func(ctx context.Context, keep *experiment.Batches) error {
+		asked, stop, err := c.server(ctx, e)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.remote(e, asked).Measure(ctx, keep), stop())
+	})
+}
+
+// remote is the benchmark of a server.
+func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
+	r := &batch.Remote{
+		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout},
+		Data: batch.Data{
+			Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Groups: c.Groups, SystemLen: c.SystemLen,
+			QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,
+			LoRANames: c.LoRAName, LoRADistribution: c.LoRADist, LoRAAlpha: c.LoRAAlpha,
+		},
+		How: batch.How{
+			Temperature: c.Temperature, ReturnLogprob: c.ReturnLogprob, StreamInterval: c.StreamInterval, ParallelBatch: c.ParallelBatch,
+			FakePrefill: c.FakePrefill, CacheHitRate: c.CacheHitRate,
+		},
+		Grid: c.grid(), Name: c.RunName, ModelPath: c.ModelPath, TokenizerPath: c.batchDataFlags.TokenizerPath, Several: c.MultiBatch,
+		SkipWarmup: c.SkipWarmup, Profile: c.Profile, Window: c.window, AppendProfiled: c.AppendProfiled,
+		ResultName: c.ResultFilename, Nightly: c.Pydantic, ServerArgs: c.ServerArgs,
+		Summary: !c.NoSummary && slices.Contains([]string{"1", "true"}, strings.ToLower(os.Getenv("SGLANG_IS_IN_CI"))),
+		Say:     e.Console,
 	}
-	defer out.Close()
-	keep, err := c.batches(e, runs.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath})
-	if err != nil {
-		return err
+	if c.ShowReport {
+		r.Report = &batch.Report{Inputs: c.InputLen, Outputs: c.OutputLen, CacheHitRate: c.CacheHitRate, HourlyCost: c.GPUCost, Profile: c.Profile}
 	}
-	defer func() { err = e.kept(ctx, keep, err) }()
-	asked, stop, err := c.server(ctx, e)
-	if err != nil {
-		return err
-	}
-	b := &batchBench{cmd: c, env: e, out: out, keep: keep, server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}}
-	err = b.run(ctx)
-	return errors.Join(err, stop())
+	return r
 }
 
 func (c *batchServerCmd) check() error {
@@ -166,34 +183,11 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, fu
 		c.MaxRunningRequests = max(c.MaxRunningRequests, (most-1)/c.DP+1)
 	}
 	c.MaxQueuedRequests = max(c.MaxQueuedRequests, most)
-	s, err := startEmbedded(ctx, c.ModelArgs, most, e.Line)
+	s, err := embedded.Start(ctx, c.ModelArgs, most, release(), e.Line)
 	if err != nil {
 		return nil, nil, err
 	}
 	return s.Server, s.Close, nil
-}
-
-func (c *batchServerCmd) data(ctx context.Context, e *env, s *batch.Server) (*batch.Data, error) {
-	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: c.batchDataFlags.TokenizerPath, Server: s.Server, Model: s.Model})
-	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(err.Error(), "--tokenizer", "--local-tokenizer-path"))
-	}
-	if _, guess := tok.(workload.Estimate); guess {
-		return nil, fmt.Errorf("prompts need a tokenizer: give --local-tokenizer-path a model directory (%s)", why)
-	}
-	said := map[string]bool{}
-	d := &batch.Data{
-		Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Groups: c.Groups, SystemLen: c.SystemLen,
-		QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,
-		LoRANames: c.LoRAName, LoRADistribution: c.LoRADist, LoRAAlpha: c.LoRAAlpha, Tok: tok,
-		Note: func(text string) {
-			if !said[text] {
-				said[text] = true
-				e.Line(text)
-			}
-		},
-	}
-	return d, d.Open(ctx)
 }
 
 // batchProfileFlags are those of the second pass.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,6 +42,10 @@ type caseFlags struct {
 	BatchSize []int `name:"batch-size" default:"1" help:"Sequences of a batch; several values make several batches."`
 	InputLen  []int `name:"input-len" default:"1024" help:"Prompt tokens of a sequence."`
 	OutputLen []int `name:"output-len" default:"16" help:"Tokens to generate."`
+}
+
+func (f *caseFlags) grid() batch.Grid {
+	return batch.Grid{Batches: f.BatchSize, Inputs: f.InputLen, Outputs: f.OutputLen}
 }
 
 func (f *caseFlags) check() error {
@@ -85,13 +88,15 @@ Examples:
 }
 
 // Run measures.
-func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
+func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	profile, err := c.check()
 	if err != nil {
 		return err
 	}
-	texts, err := c.readPrompts()
-	if err != nil {
+	l := &batch.Local{
+		Model: c.ModelArgs, Grid: c.grid(), Name: c.RunName, LogDecodeStep: c.LogDecodeStep, Profile: profile, Out: e.stdout, Say: e.Console,
+	}
+	if l.Texts, err = c.readPrompts(); err != nil {
 		return err
 	}
 	if profile != nil {
@@ -100,61 +105,9 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 	}
 	if c.Correctness {
-		return c.correct(ctx, e, texts)
+		return l.Correct(ctx, c.CutLen)
 	}
-	out, err := openResults("--result-filename", c.ResultFilename)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	keep, err := c.batches(e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath})
-	if err != nil {
-		return err
-	}
-	defer func() { err = e.kept(ctx, keep, err) }()
-	m, err := launch.Open(c.ModelArgs, e.Line)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	keep.Server(c.Map())
-	prompts, err := encode(m, texts)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "max_total_num_tokens=%d\n", m.Capacity)
-	cases, seqs, tokens := c.fitting(e, m, prompts, keep.Note)
-	if len(cases) == 0 {
-		return errors.New("no batch fits: give shorter ones, or --max-total-tokens")
-	}
-	ranks, err := m.Ranks(seqs, tokens)
-	if err != nil {
-		return err
-	}
-	defer ranks.Close()
-	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: uint64(c.Seed), Out: e.stdout, Warn: e.Lack}
-	fmt.Fprintln(e.stdout, "Warmup ...")
-	warm := cases[0]
-	warm.Output = min(32, warm.Output)
-	if _, err := b.Run(ctx, "", warm, c.batch(e, prompts, warm.Batch, false)); err != nil {
-		return err
-	}
-	b.LogDecodeStep, b.Profile = c.LogDecodeStep, profile
-	b.Saved = func(bc batch.Case, stage, path string) {
-		keep.Trace(windowName(bc)+"_"+stage, path, firstRank(stage))
-	}
-	fmt.Fprintln(e.stdout, "Benchmark ...")
-	for _, bc := range cases {
-		r, err := b.Run(ctx, c.RunName, bc, c.batch(e, prompts, bc.Batch, true))
-		if err == nil {
-			keep.Add(r.Batch(profile != nil))
-			err = out.add(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return out.Close()
+	return c.batches(ctx, e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath}, c.ResultFilename, l.Measure)
 }
 
 // check looks at the values.
@@ -197,55 +150,6 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	return p, nil
 }
 
-// fitting are the cases that can run, and what the largest of them need. note is
-// told of the others.
-func (c *oneBatchCmd) fitting(e *env, m *launch.Model, prompts [][]int32, note func(string)) (fit []batch.Case, seqs, tokens int) {
-	inputs := c.InputLen
-	if len(prompts) > 0 {
-		inputs = []int{longest(prompts)}
-	}
-	room := batch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
-	for _, bc := range batch.Cases(c.BatchSize, inputs, c.OutputLen) {
-		if why := room.Skip(bc); why != "" {
-			fmt.Fprintln(e.stdout, why)
-			note(why)
-			e.Incomplete()
-			continue
-		}
-		fit = append(fit, bc)
-		seqs, tokens = max(seqs, bc.Batch), max(tokens, bc.Batch*bc.Input)
-	}
-	return fit, seqs, tokens
-}
-
-func longest(prompts [][]int32) int {
-	most := 0
-	for _, p := range prompts {
-		most = max(most, len(p))
-	}
-	return most
-}
-
-// batch makes the prompts of a file fill a batch; nil: there is no file.
-func (c *oneBatchCmd) batch(e *env, prompts [][]int32, n int, say bool) [][]int32 {
-	have := len(prompts)
-	if have == 0 {
-		return nil
-	}
-	switch {
-	case !say || have == n:
-	case have > n:
-		fmt.Fprintf(e.stdout, "Custom input size (%d) is larger than batch_size (%d). Using the first %d prompts.\n", have, n, n)
-	default:
-		fmt.Fprintf(e.stdout, "Custom input size (%d) is smaller than batch_size (%d). Pad to the desired batch_size with the last prompt.\n", have, n)
-	}
-	out := make([][]int32, n)
-	for i := range out {
-		out[i] = prompts[min(i, have-1)]
-	}
-	return out
-}
-
 func (c *oneBatchCmd) readPrompts() ([]string, error) {
 	if c.PromptFile == "" {
 		return nil, nil
@@ -264,50 +168,4 @@ func (c *oneBatchCmd) readPrompts() ([]string, error) {
 		return nil, fmt.Errorf("--prompt-filename %s: there is no prompt in it", c.PromptFile)
 	}
 	return out, nil
-}
-
-func encode(m *launch.Model, texts []string) ([][]int32, error) {
-	tok := m.PlainTokenizer()
-	if tok == nil && len(texts) > 0 {
-		return nil, errors.New("prompts need a tokenizer: leave out --skip-tokenizer-init")
-	}
-	var out [][]int32
-	for _, t := range texts {
-		out = append(out, tok.Encode(t, true))
-	}
-	return out, nil
-}
-
-// correct is --correctness-test; its prompts are SGLang's.
-func (c *oneBatchCmd) correct(ctx context.Context, e *env, texts []string) error {
-	if texts == nil {
-		texts = []string{"The capital of France is", "The capital of the United Kindom is", "Today is a sunny day and I like"}
-	} else if n := c.BatchSize[0]; len(texts) > n {
-		e.Warn("Custom input size (%d) is larger than batch_size (%d). Using the first %d prompts.", len(texts), n, n)
-		texts = texts[:n]
-	}
-	m, err := launch.Open(c.ModelArgs, e.Line)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	prompts, err := encode(m, texts)
-	if err != nil {
-		return err
-	}
-	bc := batch.Case{Batch: len(prompts), Input: longest(prompts), Output: c.OutputLen[0]}
-	if why := (batch.Room{Capacity: m.Capacity, ContextLen: m.ContextLen}).Skip(bc); why != "" {
-		return errors.New(why)
-	}
-	fmt.Fprintf(e.stdout, "max_total_num_tokens=%d\n", m.Capacity)
-	ranks, err := m.Ranks(bc.Batch, bc.Tokens())
-	if err != nil {
-		return err
-	}
-	defer ranks.Close()
-	b := batch.Bench{Ranks: ranks, Vocab: m.Vocab, Out: e.stdout, Warn: e.Lack}
-	tok := m.PlainTokenizer()
-	return b.Check(ctx, batch.Correct{
-		Prompts: prompts, CutLen: c.CutLen, Output: bc.Output, Text: func(ids []int32) string { return tok.Decode(ids, false) },
-	})
 }

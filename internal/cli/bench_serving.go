@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -53,7 +54,7 @@ type benchServingCmd struct {
 
 	storeFlags
 
-	out *resultFile // results are appended to it
+	out *experiment.Rows // results are appended to it
 }
 
 // storeFlags say where a run is kept.
@@ -143,16 +144,16 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 	}
 	if c.OutputFile != "" { // said now, not after the load
-		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, e.now())); err != nil {
+		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, time.Now())); err != nil {
 			return err
 		}
 	}
 	if !c.FindMax { // said now, not after the load
 		file := c.OutputFile
 		if file == "" {
-			file = bench.FileName(&x.Run, e.now())
+			file = bench.FileName(&x.Run, time.Now())
 		}
-		if c.out, err = openResults("--output-file", file); err != nil {
+		if c.out, err = experiment.OpenRows("--output-file", file); err != nil {
 			return err
 		}
 		defer c.out.Close()
@@ -265,7 +266,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	}
 	x.Load.MaxConcurrency = c.MaxConcurrency
 	if !c.DisableTQDM {
-		x.Show = e.showLoad
+		x.Show = func(live *load.Live, total int) func() { return live.Show(e.Console, total) }
 	}
 	if c.Profile {
 		dir := c.ProfileOutputDir
@@ -277,7 +278,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		}
 		x.Profile = &experiment.Profile{
 			Options: torch.Options{Stall: 20 * time.Second},
-			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", e.now().Unix()),
+			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
 			return nil, usagef("%v", err)
@@ -370,7 +371,7 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
 	}
 	if err == nil {
-		e.Warn("result appended to %s", c.out.f.Name())
+		e.Warn("result appended to %s", c.out.Name())
 	}
 	return err
 }

@@ -46,7 +46,7 @@ type env struct {
 }
 
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now, Console: &progress.Console{W: stderr}}
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, Console: &progress.Console{W: stderr}}
 	if f, ok := stderr.(*os.File); ok {
 		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 	}

@@ -30,10 +30,10 @@ func homes(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 }
 
-// demo is a command line, and whom it must blame, and for what.
-type demo struct{ args, rank, why string }
+// demoRun is a command line, and whom it must blame, and for what.
+type demoRun struct{ args, rank, why string }
 
-var demos = []demo{
+var demos = []demoRun{
 	{"demo", "", ""},
 	{"demo --slow-rank 1", "TP01-DP00", "since step 4: it runs more or larger kernels"},
 	{"demo --slow-rank 2 --cause device", "TP00-DP01", "since step 4: the same kernels run longer"},
@@ -42,7 +42,7 @@ var demos = []demo{
 var blamed = regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)
 
 // wrong tells what is not true of what the demo printed.
-func (d demo) wrong(out string) (list []string) {
+func (d demoRun) wrong(out string) (list []string) {
 	found := d.rank == ""
 	for _, m := range blamed.FindAllStringSubmatch(out, -1) {
 		if m[2] == d.rank && strings.HasPrefix(m[3], d.why) {

@@ -67,7 +67,7 @@ func TestExamples(t *testing.T) {
 			if strings.HasPrefix(m[1], "stepscope serve") || strings.Contains(m[1], "HOST") {
 				continue // ends when it is told to; wants a server: TestServe, TestBenchServing
 			}
-			if args, ok := strings.CutPrefix(m[1], "stepscope "); ok && slices.ContainsFunc(demos, func(d demo) bool { return d.args == args }) {
+			if args, ok := strings.CutPrefix(m[1], "stepscope "); ok && slices.ContainsFunc(demos, func(d demoRun) bool { return d.args == args }) {
 				continue // TestDemo runs it
 			}
 			line := strings.NewReplacer("/tmp/profile", "profile", "testdata/", testdata+"/").Replace(m[1])

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/explain/export"
@@ -54,7 +55,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	start := e.now()
+	start := time.Now()
 	opt := export.Options{Read: in.Read}
 	opt.Read.Meter = e.Meter("export", window.Bytes())
 	var res *export.Result
@@ -80,7 +81,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if res.Incomplete() {
 		e.Incomplete()
 	}
-	seconds := e.now().Sub(start).Seconds()
+	seconds := time.Since(start).Seconds()
 	switch {
 	case out == "-":
 		return nil

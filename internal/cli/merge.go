@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -58,7 +59,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if strings.HasSuffix(out, ".zst") {
 		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
-	start := e.now()
+	start := time.Now()
 	text, err := e.asText(ctx, in.Read, window)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	for _, n := range res.Notes {
 		e.Warn("%v", n)
 	}
-	seconds := e.now().Sub(start).Seconds()
+	seconds := time.Since(start).Seconds()
 	switch {
 	case out == "-":
 		return nil

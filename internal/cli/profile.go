@@ -157,7 +157,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Now: e.now, Log: e.Line}
+	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Log: e.Line}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}

@@ -58,7 +58,7 @@ func (p *Profile) steps(c Case) (from, to int) {
 
 // Path is where the trace of a stage goes.
 func (p *Profile) Path(c Case, stage string) string {
-	return filepath.Join(p.Dir, fmt.Sprintf("%s_batch%d_input%d_output%d_%s.trace.json.gz", p.Prefix, c.Batch, c.Input, c.Output, stage))
+	return filepath.Join(p.Dir, fmt.Sprintf("%s_%s_%s.trace.json.gz", p.Prefix, c.Name(), stage))
 }
 
 // window is a stage that is being recorded; nil: none is.

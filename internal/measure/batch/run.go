@@ -26,12 +26,20 @@ import (
 // Case is one batch.
 type Case struct{ Batch, Input, Output int }
 
+// Name is that of the window that a batch is recorded in, as SGLang names its files.
+func (c Case) Name() string {
+	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
+}
+
+// Grid is the lengths of batches.
+type Grid struct{ Batches, Inputs, Outputs []int }
+
 // Cases are all combinations, in the order of SGLang's tools.
-func Cases(batches, inputs, outputs []int) []Case {
+func (g Grid) Cases() []Case {
 	var out []Case
-	for _, b := range batches {
-		for _, i := range inputs {
-			for _, o := range outputs {
+	for _, b := range g.Batches {
+		for _, i := range g.Inputs {
+			for _, o := range g.Outputs {
 				out = append(out, Case{b, i, o})
 			}
 		}

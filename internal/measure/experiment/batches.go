@@ -11,14 +11,16 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // Batches keeps a benchmark of batches in a run, each as soon as it is known. What
-// cannot be kept ends no benchmark: Finish says so.
+// cannot be kept ends no benchmark: End says so.
 type Batches struct {
 	Store   *runs.Run // nil: nothing is kept
+	Rows    *Rows     // the user's file of results
 	kept    []bench.Batch
 	windows map[string]int
 	err     error
@@ -65,9 +67,6 @@ func (b *Batches) Add(x bench.Batch, err error) {
 	b.kept = append(b.kept, x)
 }
 
-// Kept tells whether the run has any batch.
-func (b *Batches) Kept() bool { return len(b.kept) > 0 }
-
 // Trace links a trace of one rank into the run. Its name need not say whose it is.
 func (b *Batches) Trace(window, path string, f runs.File) {
 	if b.Store == nil {
@@ -106,9 +105,21 @@ func (b *Batches) window(name string) string {
 	return name
 }
 
-// Finish ends the run with what went wrong, and tells what could not be kept. After
-// it nothing is kept.
-func (b *Batches) Finish(ctx context.Context, cause error) error {
+// End ends the run with what went wrong, and says where it is if anything was measured.
+// err and what could not be kept come back.
+func (b *Batches) End(ctx context.Context, say *progress.Console, err error) error {
+	run := b.Store
+	if failed := b.finish(ctx, err); failed != nil {
+		err = errors.Join(err, fmt.Errorf("the run was not kept whole: %w", failed))
+	}
+	if run != nil && len(b.kept) > 0 {
+		say.Warn("run kept: %s", run.Dir())
+	}
+	return errors.Join(err, b.Rows.Close())
+}
+
+// finish ends the run, and tells what could not be kept. After it nothing is kept.
+func (b *Batches) finish(ctx context.Context, cause error) error {
 	if b.Store == nil {
 		return nil
 	}

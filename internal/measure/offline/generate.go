@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"context"
@@ -12,50 +12,34 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/measure/embedded"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
-// offlineBackend is where the requests go: the engine itself, or a server before it.
-type offlineBackend struct {
-	engine *launch.Engine
-	server *embedded // nil: the engine itself
-}
-
-func (c *offlineCmd) open(ctx context.Context, e *env, n int) (*offlineBackend, error) {
-	if c.Backend == "runtime" {
-		s, err := startEmbedded(ctx, c.ModelArgs, n, e.Line)
-		if err != nil {
-			return nil, err
+// open loads the engine, for so many sequences, and serves it if requests go over HTTP.
+func (b *Benchmark) open(ctx context.Context, sequences int) (err error) {
+	if b.Backend == Runtime {
+		if b.server, err = embedded.Start(ctx, b.Model, sequences, b.Version, b.Say.Line); err == nil {
+			b.engine = b.server.Engine
 		}
-		return &offlineBackend{s.engine, s}, nil
+		return err
 	}
-	en, err := launch.Load(ctx, c.ModelArgs, launch.Options{Log: e.Line})
-	return &offlineBackend{engine: en}, err
+	b.engine, err = launch.Load(ctx, b.Model, launch.Options{Log: b.Say.Line})
+	return err
 }
 
-func (b *offlineBackend) Close() error {
+func (b *Benchmark) close() error {
 	if b.server != nil {
 		return b.server.Close()
 	}
 	return b.engine.Close()
 }
 
-// generation gives requests to a backend, all at once.
-type generation struct {
-	backend      *offlineBackend
-	ignoreEOS    bool
-	sampling     map[string]json.RawMessage // over the requests' own
-	logprob      bool
-	logprobStart int
-
-	failed map[string]int // requests of the last run, by reason
-}
-
 // params are the sampling parameters of a request as JSON.
-func (g *generation) params(r *workload.Request) map[string]any {
-	p := map[string]any{"temperature": 0, "max_new_tokens": r.OutputLen, "ignore_eos": g.ignoreEOS}
-	for key, v := range g.sampling {
+func (b *Benchmark) params(r *workload.Request) map[string]any {
+	p := map[string]any{"temperature": 0, "max_new_tokens": r.OutputLen, "ignore_eos": b.IgnoreEOS}
+	for key, v := range b.Sampling {
 		p[key] = v
 	}
 	return p
@@ -63,31 +47,31 @@ func (g *generation) params(r *workload.Request) map[string]any {
 
 // run measures. When ctx ends there is a result of the requests that had ended
 // until then, beside the error.
-func (g *generation) run(ctx context.Context, requests []workload.Request) (*offlineResult, error) {
-	g.failed = map[string]int{}
-	res := &offlineResult{}
+func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Result, error) {
+	b.failed = map[string]int{}
+	res := &Result{}
 	start := time.Now()
 	var err error
-	if g.backend.server != nil {
-		err = g.overHTTP(ctx, requests, res)
+	if b.server != nil {
+		err = b.overHTTP(ctx, requests, res)
 	} else {
-		err = g.direct(ctx, requests, res)
+		err = b.direct(ctx, requests, res)
 	}
 	if err != nil && (ctx.Err() == nil || res.Successful == 0) {
 		return nil, err
 	}
 	if res.Successful == 0 {
-		for reason := range g.failed {
+		for reason := range b.failed {
 			return nil, fmt.Errorf("no request succeeded: %s", reason)
 		}
 	}
-	res.rates(time.Since(start), g.backend.engine.Stats()[0].GenThroughput)
+	res.rates(time.Since(start), b.engine.Stats()[0].GenThroughput)
 	return res, err
 }
 
 // direct submits to the engine. Tokenising is part of the work, as it is in
 // SGLang's engine.
-func (g *generation) direct(ctx context.Context, requests []workload.Request, res *offlineResult) error {
+func (b *Benchmark) direct(ctx context.Context, requests []workload.Request, res *Result) error {
 	ctx, cancel := context.WithCancel(ctx) // an error ends what was submitted
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -95,14 +79,14 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 	var mu sync.Mutex
 	for i := range requests {
 		r := &requests[i]
-		req, err := g.request(r, i)
+		req, err := b.request(r, i)
 		if err != nil {
 			return err
 		}
-		events, err := g.backend.engine.Submit(ctx, req)
+		events, err := b.engine.Submit(ctx, req)
 		if errors.Is(err, api.ErrTooLong) {
 			mu.Lock()
-			g.failed["too long for the model or its KV cache"]++
+			b.failed["too long for the model or its KV cache"]++
 			mu.Unlock()
 			continue
 		}
@@ -127,7 +111,7 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 				if finish != nil {
 					reason = finish.Message
 				}
-				g.failed[reason]++
+				b.failed[reason]++
 			default:
 				res.Successful++
 				res.InputTokens += len(req.Input)
@@ -140,15 +124,15 @@ func (g *generation) direct(ctx context.Context, requests []workload.Request, re
 }
 
 // request is one for the engine.
-func (g *generation) request(r *workload.Request, i int) (*api.Request, error) {
-	out := &api.Request{ID: strconv.Itoa(i), Input: r.Tokens, DPRank: -1, LogprobStart: -1, ReturnLogprob: g.logprob}
-	if g.logprob {
-		out.LogprobStart = g.logprobStart
+func (b *Benchmark) request(r *workload.Request, i int) (*api.Request, error) {
+	out := &api.Request{ID: strconv.Itoa(i), Input: r.Tokens, DPRank: -1, LogprobStart: -1, ReturnLogprob: b.Logprob}
+	if b.Logprob {
+		out.LogprobStart = b.LogprobStart
 	}
 	if out.Input == nil {
-		out.Input = g.backend.engine.PlainTokenizer().Encode(r.Prompt, true)
+		out.Input = b.engine.PlainTokenizer().Encode(r.Prompt, true)
 	}
-	text, err := json.Marshal(g.params(r))
+	text, err := json.Marshal(b.params(r))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +148,7 @@ func (g *generation) request(r *workload.Request, i int) (*api.Request, error) {
 }
 
 // overHTTP sends one request with all sequences.
-func (g *generation) overHTTP(ctx context.Context, requests []workload.Request, res *offlineResult) error {
+func (b *Benchmark) overHTTP(ctx context.Context, requests []workload.Request, res *Result) error {
 	var texts []string
 	var ids [][]int32
 	var params []map[string]any
@@ -175,20 +159,20 @@ func (g *generation) overHTTP(ctx context.Context, requests []workload.Request, 
 		} else {
 			texts = append(texts, r.Prompt)
 		}
-		params = append(params, g.params(r))
+		params = append(params, b.params(r))
 	}
-	body := map[string]any{"sampling_params": params, "return_logprob": g.logprob}
-	if g.logprob {
-		body["logprob_start_len"] = g.logprobStart
+	body := map[string]any{"sampling_params": params, "return_logprob": b.Logprob}
+	if b.Logprob {
+		body["logprob_start_len"] = b.LogprobStart
 	}
 	if ids != nil {
 		body["input_ids"] = ids
 	} else {
 		body["text"] = texts
 	}
-	return g.backend.server.Server.Generate(ctx, body, func(ev *client.Event) {
+	return b.server.Server.Generate(ctx, body, func(ev *client.Event) {
 		if f := ev.Meta.Finish(); f != "stop" && f != "length" {
-			g.failed["finish reason "+string(ev.Meta.FinishReason)]++
+			b.failed["finish reason "+string(ev.Meta.FinishReason)]++
 			return
 		}
 		res.Successful++

@@ -1,17 +1,17 @@
-package cli
+package load
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// showLoad draws how a load goes, on a terminal four times a second and in a log
-// every ten seconds, until the function it returns is called.
-func (e *env) showLoad(live *load.Live, total int) func() {
+// Show draws how a load of so many requests goes, on a terminal four times a second and
+// in a log every ten seconds, until the function it returns is called.
+func (live *Live) Show(say *progress.Console, total int) func() {
 	every, end := 10*time.Second, "\n"
-	if e.Terminal {
+	if say.Terminal {
 		every, end = 250*time.Millisecond, "\x1b[K\r"
 	}
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -25,8 +25,8 @@ func (e *env) showLoad(live *load.Live, total int) func() {
 		for {
 			select {
 			case <-stop:
-				if e.Terminal {
-					fmt.Fprint(e.stderr, "\x1b[K")
+				if say.Terminal {
+					fmt.Fprint(say.W, "\x1b[K")
 				}
 				return
 			case now := <-tick.C:
@@ -43,7 +43,7 @@ func (e *env) showLoad(live *load.Live, total int) func() {
 				if live.ITL.N() > 0 {
 					line += fmt.Sprintf("  ITL p50 %.1f p99 %.1f ms", ms(live.ITL.Quantile(0.5)), ms(live.ITL.Quantile(0.99)))
 				}
-				fmt.Fprint(e.stderr, line+end)
+				fmt.Fprint(say.W, line+end)
 				tokens, ended, last = t, d, now
 			}
 		}

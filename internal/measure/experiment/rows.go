@@ -1,4 +1,4 @@
-package cli
+package experiment
 
 import (
 	"encoding/json"
@@ -8,27 +8,31 @@ import (
 	"os"
 )
 
-// resultFile is a file of JSON lines that rows are appended to; nil: there is none.
-type resultFile struct {
+// Rows is a file of JSON lines that results are appended to; nil: there is none.
+type Rows struct {
 	f    *os.File
 	made bool // it was not there before
 	rows int  // writes, each of whole rows
 }
 
-// openResults opens the file that a flag names, before anything is measured.
-func openResults(flag, path string) (*resultFile, error) {
+// OpenRows opens the file that a flag names, before anything is measured.
+func OpenRows(flag, path string) (*Rows, error) {
 	if path == "" {
 		return nil, nil
 	}
 	_, err := os.Stat(path)
-	r := &resultFile{made: errors.Is(err, fs.ErrNotExist)}
+	r := &Rows{made: errors.Is(err, fs.ErrNotExist)}
 	if r.f, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return r, nil
 }
 
-func (r *resultFile) add(row any) error {
+// Name is the path of the file.
+func (r *Rows) Name() string { return r.f.Name() }
+
+// Add appends a row.
+func (r *Rows) Add(row any) error {
 	if r == nil {
 		return nil
 	}
@@ -40,13 +44,14 @@ func (r *resultFile) add(row any) error {
 	return err
 }
 
-func (r *resultFile) Write(rows []byte) (int, error) {
+// Write appends whole rows.
+func (r *Rows) Write(rows []byte) (int, error) {
 	r.rows++
 	return r.f.Write(rows)
 }
 
 // Close may be called again. A file that got no row is not left behind.
-func (r *resultFile) Close() error {
+func (r *Rows) Close() error {
 	if r == nil || r.f == nil {
 		return nil
 	}

@@ -1,0 +1,270 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// Remote is a benchmark of batches, one request each, on a server.
+type Remote struct {
+	*Server
+	Data
+	How
+	Grid
+	Name          string // in each row of the results
+	ModelPath     string // of a server that was started for this; "": as it says itself
+	TokenizerPath string // directory of a tokenizer.json; "": as the server says
+	Several       bool   // batches may be beyond what the server runs at once
+	SkipWarmup    bool
+
+	Profile        bool                             // record a second pass
+	Window         func(Case) (torch.Window, error) // of it
+	AppendProfiled bool                             // its rows, too
+
+	ResultName string   // of the file of results, for people
+	Nightly    string   // a file of all results as SGLang's nightly jobs read them; "": none
+	ServerArgs []string // for that
+	Report     *Report  // to print; nil: none
+	Summary    bool     // append it to the page of a job of GitHub's, where there is one
+
+	Say *progress.Console
+
+	keep    *experiment.Batches
+	results []*Served
+}
+
+// Measure runs all batches that fit, keeps what came of each, and tells of those that
+// were when it is interrupted.
+func (r *Remote) Measure(ctx context.Context, keep *experiment.Batches) error {
+	r.keep = keep
+	if err := r.Look(ctx); err != nil {
+		return err
+	}
+	keep.Server(r.Told)
+	keep.About(func(m *runs.Manifest) { m.Model = r.model() })
+	if !r.VLLM {
+		fmt.Fprintf(r.Out, "max_running_requests_per_dp=%d\ndp_size=%d\nskip_max_running_requests_threshold=%d\nskip_token_capacity_threshold=%d\n",
+			r.MaxRunning, r.DP, r.MaxRunning*r.DP, r.Capacity)
+	}
+	if err := r.openData(ctx); err != nil {
+		return err
+	}
+	cached := r.CacheHitRate
+	if r.CacheHitRate = 0; !r.SkipWarmup {
+		if err := r.warmUp(ctx); err != nil {
+			return err
+		}
+	}
+	r.CacheHitRate = cached
+	var cases []Case
+	for _, c := range r.Cases() {
+		if text := r.Skip(r.Lengths(c), r.Several); text != "" {
+			fmt.Fprintln(r.Out, text)
+			keep.Note(strings.Trim(text, "="))
+			r.Say.Incomplete()
+			continue
+		}
+		cases = append(cases, c)
+	}
+	if len(cases) == 0 {
+		return errors.New("no batch fits the server: give shorter ones")
+	}
+	err := r.measure(ctx, cases)
+	if err == nil && r.Profile {
+		err = r.profile(ctx, cases)
+	}
+	return errors.Join(r.finish(), err)
+}
+
+// openData finds the tokenizer and opens the data.
+func (r *Remote) openData(ctx context.Context) error {
+	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: r.TokenizerPath, Server: r.Server.Server, Model: r.Model})
+	if err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), "--tokenizer", "--local-tokenizer-path"))
+	}
+	if _, guess := tok.(workload.Estimate); guess {
+		return fmt.Errorf("prompts need a tokenizer: give --local-tokenizer-path a model directory (%s)", why)
+	}
+	said := map[string]bool{}
+	r.Tok, r.Note = tok, func(text string) {
+		if !said[text] {
+			said[text] = true
+			r.Say.Line(text)
+		}
+	}
+	return r.Open(ctx)
+}
+
+// The warm-up is as long as SGLang's, if what is measured is no shorter.
+const warmupInput, warmupOutput = 1024, 16
+
+func (r *Remote) warmUp(ctx context.Context) error {
+	sizes := slices.Clone(r.Batches)
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	fmt.Fprintf(r.Out, "======== Warmup Begin ========\nWarmup with batch_size=%s\n", strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "))
+	for _, n := range sizes {
+		c := Case{Batch: n, Input: min(warmupInput, slices.Max(r.Inputs)), Output: min(warmupOutput, slices.Max(r.Outputs))}
+		if r.Skip(r.Lengths(c), r.Several) != "" {
+			continue
+		}
+		p, err := r.Prompts(ctx, c)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Run(ctx, "", p, r.How, nil); err != nil {
+			return fmt.Errorf("warm-up: %w", err)
+		}
+	}
+	fmt.Fprintf(r.Out, "======== Warmup End   ========\n\n")
+	return nil
+}
+
+func (r *Remote) measure(ctx context.Context, cases []Case) error {
+	for _, c := range cases {
+		p, err := r.Prompts(ctx, c)
+		if err != nil {
+			return err
+		}
+		s, err := r.Run(ctx, r.Name, p, r.How, nil)
+		if err != nil {
+			return err
+		}
+		r.results = append(r.results, s)
+		r.keep.Add(s.Batch(false))
+		if err := r.keep.Rows.Add(s); err != nil {
+			return err
+		}
+		fmt.Fprintln(r.Out)
+	}
+	return nil
+}
+
+// profile runs all batches again, with a window of the profiler open. What goes
+// wrong with one leaves the others as they are.
+func (r *Remote) profile(ctx context.Context, cases []Case) error {
+	for i, c := range cases {
+		s, err := r.profileOne(ctx, c)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			r.keep.Note(fmt.Sprintf("the traces of %s may be missing: %v", c.Name(), err))
+			r.Say.Lack("batch size %d, input_len %d: Error profiling, some profile traces may not be dumped: %v", c.Batch, c.Input, err)
+		}
+		if s == nil {
+			continue
+		}
+		r.results[i].ProfileDir = s.ProfileDir
+		r.keep.Add(s.Batch(true))
+		if r.AppendProfiled {
+			if err := r.keep.Rows.Add(s); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(r.Out)
+	}
+	return nil
+}
+
+func (r *Remote) profileOne(ctx context.Context, c Case) (*Served, error) {
+	p, err := r.Prompts(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	w, err := r.Window(c)
+	if err != nil {
+		return nil, err
+	}
+	var session *torch.Session
+	dir := ""
+	start := func() error {
+		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line})
+		if err == nil {
+			dir = filepath.Join(w.OutputDir, session.ID)
+			fmt.Fprintf(r.Out, "Dump profiling traces to %s\n", dir)
+		}
+		return err
+	}
+	s, err := r.Run(ctx, r.Name, p, r.How, start)
+	if session == nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		_, err := session.Collect(ctx, dir) // leaves no profiler on
+		return nil, err
+	}
+	// A batch may have fewer steps than the window.
+	if stopErr := session.Stop(ctx); err == nil {
+		err = stopErr
+	}
+	if err != nil {
+		return s, err
+	}
+	res, err := session.Collect(ctx, dir)
+	if err != nil {
+		return s, err
+	}
+	if res.Incomplete() {
+		r.Say.Incomplete()
+	}
+	for _, server := range res.Servers {
+		fmt.Fprintf(r.Out, "%s\n", strings.Join(server.Lines(), "\n"))
+	}
+	r.keep.Capture(c.Name(), res)
+	s.ProfileDir = res.Dir
+	return s, nil
+}
+
+// finish tells what was measured.
+func (r *Remote) finish() error {
+	if err := r.keep.Rows.Close(); err != nil {
+		return err
+	}
+	if r.ResultName != "" && len(r.results) > 0 {
+		fmt.Fprintf(r.Out, "Results are saved to %s\n", r.ResultName)
+	}
+	if r.Nightly != "" {
+		if err := atomicfile.Named(r.Nightly, atomicfile.Write(r.Nightly, r.nightly)); err != nil {
+			return err
+		}
+	}
+	if r.Report == nil || len(r.results) == 0 {
+		return nil
+	}
+	r.Report.HourlyCost *= float64(r.TP)
+	text := r.Report.Text(r.results)
+	if _, err := io.WriteString(r.Out, text); err != nil {
+		return err
+	}
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if !r.Summary || path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", err)
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// model is its path, or the name that the server has for it.
+func (r *Remote) model() string {
+	told, _ := r.Told["model_path"].(string)
+	return cmp.Or(r.ModelPath, r.Model, told)
+}
