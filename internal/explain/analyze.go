@@ -39,7 +39,7 @@ func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 
 // Analyze explains the window. It is the last thing to ask of it.
 func (w *Window) Analyze(opt Options) (*result.Report, error) {
-	prep.HostOnly(w.ranks)
+	prep.RestoreCut(w.ranks)
 	marks := prep.FindMarkers(w.ranks, w.hosts)
 	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
 		return nil, ErrNothing

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -62,7 +61,7 @@ func TestInjected(t *testing.T) {
 					t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 				}
 				for _, f := range r.Findings {
-					if off := f.CostNSPerStep - c.cost; f.Kind == result.Straggler && c.cost > 0 && match.Abs(off) > c.cost/10 {
+					if off := f.CostNSPerStep - c.cost; f.Kind == result.Straggler && c.cost > 0 && abs(off) > c.cost/10 {
 						t.Errorf("%s costs %d ns, want %d%s", brief(f), f.CostNSPerStep, c.cost, describe(r))
 					}
 				}
@@ -140,7 +139,7 @@ func TestShiftedClocks(t *testing.T) {
 			for _, hosts := range []bool{true, false} {
 				for moved := range base {
 					// Not every combination tells something new.
-					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && match.Abs(shift) != 5e6 {
+					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && abs(shift) != 5e6 {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s rank %d by %d hosts %v", set, moved, shift, hosts), func(t *testing.T) {
@@ -154,7 +153,7 @@ func TestShiftedClocks(t *testing.T) {
 						}
 						got := analyzed(t, ts)
 						sameFindings(t, got, want, 0.03)
-						if off := got.Source.SpanNS - want.Source.SpanNS; match.Abs(off) > 200_000 {
+						if off := got.Source.SpanNS - want.Source.SpanNS; abs(off) > 200_000 {
 							t.Errorf("the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
 						}
 						// Rank 0 is the reference unless it is the one that moved.
@@ -166,7 +165,7 @@ func TestShiftedClocks(t *testing.T) {
 							if moved == 0 {
 								truth += shift
 							}
-							if match.Abs(row.ShiftNS-truth) > row.ShiftError+2000 {
+							if abs(row.ShiftNS-truth) > row.ShiftError+2000 {
 								t.Errorf("rank %d: shift %d ± %d ns, truth %d", i, row.ShiftNS, row.ShiftError, truth)
 							}
 						}
@@ -191,7 +190,7 @@ func sameFindings(t *testing.T, got, want *result.Report, share float64) {
 			continue
 		}
 		at := slices.IndexFunc(got.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler && brief(f) == brief(*w) })
-		if g := &got.Findings[at]; float64(match.Abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
+		if g := &got.Findings[at]; float64(abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
 			t.Errorf("%s costs %d ns, want %d", brief(*g), g.CostNSPerStep, w.CostNSPerStep)
 		}
 	}
@@ -305,7 +304,7 @@ func TestSmallClockShift(t *testing.T) {
 		if got := stragglersOf(rep); len(got) > 0 {
 			t.Errorf("clock of rank 2 off by %d ns: %q, want nobody late%s", ns, got, describe(rep))
 		}
-		if off := rep.Ranks[2].ShiftNS + ns; match.Abs(off) > 1000 {
+		if off := rep.Ranks[2].ShiftNS + ns; abs(off) > 1000 {
 			t.Errorf("clock of rank 2 off by %d ns: shifted by %d", ns, rep.Ranks[2].ShiftNS)
 		}
 	}

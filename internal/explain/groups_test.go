@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
-	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -111,7 +110,7 @@ func TestGroupsInGraphs(t *testing.T) {
 				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}
 			for _, f := range r.Findings {
-				if f.Kind == result.Straggler && match.Abs(f.CostNSPerStep-c.cost) > c.cost/10 {
+				if f.Kind == result.Straggler && abs(f.CostNSPerStep-c.cost) > c.cost/10 {
 					t.Errorf("%s costs %d ns, want %d", brief(f), f.CostNSPerStep, c.cost)
 				}
 			}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -138,7 +137,7 @@ func TestDecorated(t *testing.T) {
 			r := analyzed(t, readDir(t, dirOf(t, files...)))
 			seen := 0
 			for _, l := range r.Layers.Totals {
-				if got, want := l.GPU*int64(l.Steps), sums[[2]string{l.Kind, ""}]; l.Kind != "outside" && match.Abs(got-want) > want/1000+int64(l.Steps) {
+				if got, want := l.GPU*int64(l.Steps), sums[[2]string{l.Kind, ""}]; l.Kind != "outside" && abs(got-want) > want/1000+int64(l.Steps) {
 					t.Errorf("%s: %d ns in all, want %d", l.Kind, got, want)
 				}
 				if in := slices.Contains(c.inside, l.Kind); in != (l.InModule > 0) && l.Kind != "outside" {
@@ -150,7 +149,7 @@ func TestDecorated(t *testing.T) {
 						continue
 					}
 					seen++
-					if got := findLayer(t, r, l.Kind, n).GPU * int64(l.Steps); match.Abs(got-want) > int64(l.Steps) {
+					if got := findLayer(t, r, l.Kind, n).GPU * int64(l.Steps); abs(got-want) > int64(l.Steps) {
 						t.Errorf("%s layer %d: %d ns, want %d", l.Kind, n, got, want)
 					}
 				}
@@ -159,7 +158,7 @@ func TestDecorated(t *testing.T) {
 					down += sums[[2]string{l.Kind, fmt.Sprintf("model.model.layers.%d.mlp.down_proj", n)}]
 				}
 				if down > 0 {
-					if m := findModule(t, r, l.Kind, "model.layers.*.mlp.down_proj"); match.Abs(m.Self*int64(l.Steps)-down) > int64(l.Steps) || m.Modules != 8 {
+					if m := findModule(t, r, l.Kind, "model.layers.*.mlp.down_proj"); abs(m.Self*int64(l.Steps)-down) > int64(l.Steps) || m.Modules != 8 {
 						t.Errorf("%s down_proj: %d ns of %d modules, want %d", l.Kind, m.Self*int64(l.Steps), m.Modules, down)
 					}
 				}
@@ -170,3 +169,5 @@ func TestDecorated(t *testing.T) {
 		})
 	}
 }
+
+func abs(x int64) int64 { return max(x, -x) }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
-	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -218,7 +217,7 @@ func TestSlowLayer(t *testing.T) {
 				if f.Kind != result.SlowLayer {
 					continue
 				}
-				if off := f.CostNSPerStep - 500; match.Abs(off) > 12 {
+				if off := f.CostNSPerStep - 500; abs(off) > 12 {
 					t.Errorf("costs %d ns a step, put in were 500", f.CostNSPerStep)
 				}
 				if text := fmt.Sprint(f.Evidence); !strings.Contains(text, "mlp.down_proj takes 1.1") || strings.Contains(text, "up_proj") {
@@ -378,7 +377,7 @@ func TestCompareModules(t *testing.T) {
 	got := map[string]string{}
 	for _, d := range c.Modules {
 		got[d.Module] = d.Verdict
-		if d.Verdict == result.Slower && match.Abs(int64(d.B-d.A)-12*300) > 36 {
+		if d.Verdict == result.Slower && abs(int64(d.B-d.A)-12*300) > 36 {
 			t.Errorf("%s: %+v, put in were 12 × 300 ns", d.Module, d.Change)
 		}
 	}

@@ -14,7 +14,33 @@ import (
 // ms makes toys readable.
 const ms = 1_000_000
 
-func on(y *explaintest.Toy, host string) *trace.Trace {
+// server is a toy of a prefill or decode server.
+type server struct{ *explaintest.Toy }
+
+func newServer() server { return server{explaintest.New()} }
+
+// forward is a step with one kernel, that runs from start to end, of some requests.
+func (y server) forward(kind string, start, end int64, batch, tokens int, rids string) server {
+	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
+	if kind == "DECODE" {
+		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
+	}
+	s := y.Span(trace.UserAnnotation, 0, name, start, start+20)
+	s.Detail = int32(y.T.Strings.Intern([]byte(rids)))
+	y.Run("gemm", start, start+10, end, 1)
+	return y
+}
+
+// move is a copy of keys and values.
+func (y server) move(name string, start, end, bytes int64, rids string, room int64) server {
+	y.Op(trace.Memcpy, name, 0, 9, start, end, 0)
+	y.T.Moves = append(y.T.Moves, trace.Move{Requests: y.T.Strings.Intern([]byte(rids)), Room: room})
+	o := &y.T.Ops[len(y.T.Ops)-1]
+	o.Bytes, o.Move = bytes, int32(len(y.T.Moves))
+	return y
+}
+
+func on(y server, host string) *trace.Trace {
 	y.T.Source.Host = host
 	return y.Done()
 }
@@ -38,13 +64,13 @@ func prefillDecode(prefill, decode []recording) (*result.PD, error) {
 
 // busyFor is a server whose steps of 10 ms take a share of 100 ms.
 func busyFor(kind string, percent, batch int) recording {
-	y := explaintest.New()
+	y := newServer()
 	for i := range 9 {
 		if i*10 < percent {
-			y.Forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
+			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
 		}
 	}
-	return recording{Name: kind, Traces: []*trace.Trace{y.Forward(kind, 99*ms, 100*ms, batch, batch, "").Done()}}
+	return recording{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").Done()}}
 }
 
 // queued gives a server five samples of its queues.
@@ -134,16 +160,16 @@ func TestLimits(t *testing.T) {
 
 // TestSides: the figures of two servers of a side, one of two ranks.
 func TestSides(t *testing.T) {
-	rank := func(tp int, y *explaintest.Toy) *trace.Trace {
+	rank := func(tp int, y server) *trace.Trace {
 		tr := y.Done()
 		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
 		return tr
 	}
 	two := recording{Name: "two", Traces: []*trace.Trace{
-		rank(0, explaintest.New().Forward("EXTEND", 0, 50*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
-		rank(1, explaintest.New().Forward("EXTEND", 0, 30*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(0, newServer().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(1, newServer().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
 	}}
-	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, explaintest.New().Forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, newServer().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
 	pd, err := prefillDecode([]recording{two, one}, []recording{busyFor("DECODE", 90, 4)})
 	if err != nil {
 		t.Fatal(err)
@@ -169,18 +195,18 @@ func TestSides(t *testing.T) {
 // TestIdleServers: the window is what was recorded, not from first to last step, and a
 // server without any had nothing to do, if it can be known.
 func TestIdleServers(t *testing.T) {
-	recorded := func(y *explaintest.Toy) *explaintest.Toy {
+	recorded := func(y server) server {
 		y.Span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
 		return y
 	}
-	served := recorded(explaintest.New().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).Done()
-	idle := recorded(explaintest.New().Move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).Done()
-	cut := recorded(explaintest.New().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "").Forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).Done()
+	served := recorded(newServer().forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).Done()
+	idle := recorded(newServer().move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).Done()
+	cut := recorded(newServer().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).Done()
 	cut.Source.Complete = false
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
-	server := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
+	alone := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
 
-	pd, err := prefillDecode(append(server(served), server(idle)...), server(idle))
+	pd, err := prefillDecode(append(alone(served), alone(idle)...), alone(idle))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,19 +223,19 @@ func TestIdleServers(t *testing.T) {
 		}
 	}
 	// What a file that ends early lacks is no idle time.
-	if pd, err = prefillDecode(server(cut), server(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
+	if pd, err = prefillDecode(alone(cut), alone(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
 		t.Errorf("%v: cut %+v", err, pd)
 	}
 	// Nobody names steps; or the file does not say what was recorded.
 	for name, unknown := range map[string]*trace.Trace{
-		"nobody names steps": recorded(explaintest.New().Run("k", 0, 10, 20, 1)).Done(),
+		"nobody names steps": recorded(server{explaintest.New().Run("k", 0, 10, 20, 1)}).Done(),
 		"no window":          explaintest.New().Run("k", 0, 10, 20, 1).Done(),
 	} {
-		other := server(served)
+		other := alone(served)
 		if name == "nobody names steps" {
-			other = server(unknown)
+			other = alone(unknown)
 		}
-		if pd, err = prefillDecode(other, server(unknown)); err == nil {
+		if pd, err = prefillDecode(other, alone(unknown)); err == nil {
 			t.Errorf("%s: %+v", name, pd)
 		}
 	}
@@ -220,14 +246,14 @@ func TestTransfers(t *testing.T) {
 	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
 	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
 	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
-		y := explaintest.New().Forward("EXTEND", 0, 20*ms, 1, 100, "a").Forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
-		z := explaintest.New()
+		y := newServer().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
+		z := newServer()
 		for i, l := range layers {
 			at := 10*ms + int64(i)*10*ms
-			y.Move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
-			z.Move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
+			y.move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
+			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
 		}
-		z.Forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).Forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
+		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
 		return recording{Name: "p", Traces: []*trace.Trace{on(y, "h1")}}, recording{Name: "d", Traces: []*trace.Trace{on(z, host)}}
 	}
 	spread := func(v int64) result.Spread { return result.Spread{N: 1, Median: v, P99: v, Max: v} }
@@ -280,8 +306,8 @@ func TestTransfers(t *testing.T) {
 	// A second chunk, which the decode server's window has not, is no sign of other clocks.
 	t.Run("a chunk cut off", func(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
-		y := &explaintest.Toy{T: p.Traces[0]}
-		y.Move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
+		y := server{&explaintest.Toy{T: p.Traces[0]}}
+		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
 			t.Errorf("%v: %+v", err, x)
@@ -291,8 +317,8 @@ func TestTransfers(t *testing.T) {
 	// try has an end on one side alone.
 	t.Run("tried again", func(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
-		y := &explaintest.Toy{T: p.Traces[0]}
-		y.Move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
+		y := server{&explaintest.Toy{T: p.Traces[0]}}
+		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
 			t.Errorf("%v: %+v", err, x)

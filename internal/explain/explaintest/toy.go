@@ -3,13 +3,12 @@ package explaintest
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/stepscope/stepscope/trace"
 )
 
-// toy builds small traces by hand. Times are ns; thread 0 launches, streams
+// Toy builds small traces by hand. Times are ns; thread 0 launches, streams
 // are 1 and up.
 type Toy struct {
 	T    *trace.Trace
@@ -39,14 +38,14 @@ func (y *Toy) Step(start, end int64) *Toy {
 	return y
 }
 
-// launch records a call, and gives its correlation.
+// Launch records a call, and gives its correlation.
 func (y *Toy) Launch(name string, start, end int64) int64 {
 	y.corr++
 	y.Span(trace.Runtime, 0, name, start, end).Corr = y.corr
 	return y.corr
 }
 
-// op records GPU work on a stream; corr 0: its launch was not recorded.
+// Op records GPU work on a stream; corr 0: its launch was not recorded.
 func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start, end int64, grid int32) *Toy {
 	s := y.Span(cat, stream, name, start, end)
 	s.Corr = corr
@@ -55,29 +54,9 @@ func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start,
 	return y
 }
 
-// run is a kernel with its launch: the call begins at asked and takes 10 ns.
+// Run is a kernel with its launch: the call begins at asked and takes 10 ns.
 func (y *Toy) Run(name string, asked, start, end int64, grid int32) *Toy {
 	return y.Op(trace.Kernel, name, y.Launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
-}
-
-// forward is a step with one kernel, that runs from start to end, of some requests.
-func (y *Toy) Forward(kind string, start, end int64, batch, tokens int, rids string) *Toy {
-	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
-	if kind == "DECODE" {
-		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
-	}
-	s := y.Span(trace.UserAnnotation, 0, name, start, start+20)
-	s.Detail = int32(y.T.Strings.Intern([]byte(rids)))
-	return y.Run("gemm", start, start+10, end, 1)
-}
-
-// move is a copy of keys and values.
-func (y *Toy) Move(name string, start, end, bytes int64, rids string, room int64) *Toy {
-	y.Op(trace.Memcpy, name, 0, 9, start, end, 0)
-	y.T.Moves = append(y.T.Moves, trace.Move{Requests: y.T.Strings.Intern([]byte(rids)), Room: room})
-	o := &y.T.Ops[len(y.T.Ops)-1]
-	o.Bytes, o.Move = bytes, int32(len(y.T.Moves))
-	return y
 }
 
 func (y *Toy) Done() *trace.Trace {

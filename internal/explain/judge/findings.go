@@ -25,7 +25,7 @@ const (
 
 var severities = []string{"high", "medium", "low", "info"}
 
-// findings says what is to be said of a capture, the important ones first. It goes by
+// Findings says what is to be said of a capture, the important ones first. It goes by
 // the tables in rep.
 func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, hostOps map[string][]int64, rep *result.Report) (all []result.Finding) {
 	for _, d := range blames {
@@ -175,8 +175,7 @@ func unpaired(a *match.Aligned, kind string) (sum int64) {
 				if !o.Comm() || o.Step < 0 || r.Steps[o.Step].Info.Kind.String() != kind {
 					continue
 				}
-				op, _ := d.Collective(r, o)
-				if kernel.Synchronising(op) && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
+				if kernel.Synchronising(r.Colls[o.Coll].Op) && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
 					sum += o.End - o.Start
 				}
 			}

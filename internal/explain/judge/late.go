@@ -272,7 +272,7 @@ func (l *lateness) more(x approachKey, sign int64) {
 	l.extra[x.key] = e
 }
 
-// judged is what the ranks of a domain cost each other.
+// Domain is what the ranks of a domain cost each other.
 type Domain struct {
 	*match.Domain
 	late [][]lateness  // [rank][step]
@@ -280,7 +280,7 @@ type Domain struct {
 	more [][]float64   // [rank][step]: own work above a typical peer's, as a share of it
 }
 
-// blame finds the late ranks of every collective and adds up what they cost, domain by
+// Blame finds the late ranks of every collective and adds up what they cost, domain by
 // domain.
 func Blame(a *match.Aligned) (out []*Domain) {
 	for _, d := range a.Domains {

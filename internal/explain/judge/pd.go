@@ -18,7 +18,7 @@ const (
 	leastSamples = 3
 )
 
-// limits says which side limits the throughput. Who waits says it best; without
+// Limits says which side limits the throughput. Who waits says it best; without
 // samples of queues the shares of time in steps must do. They say less of decode
 // servers: one that runs a single request is in steps all the time, too, and takes
 // more into its batch. A place on a decode server (memory, and one of its running
@@ -131,7 +131,7 @@ func mostOf(n int) string {
 	return fmt.Sprintf(" of at most %s", metric.Count(n))
 }
 
-// caveats says what the figures lack.
+// Caveats says what the figures lack.
 func Caveats(pd *result.PD) (out []result.Note) {
 	note := func(severity, text string, args ...any) {
 		out = append(out, result.Note{Severity: severity, Text: fmt.Sprintf(text, args...), Count: 1})

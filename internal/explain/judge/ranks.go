@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// rankRows compares ranks, medians over steps.
+// Ranks compares ranks, medians over steps.
 func Ranks(blames []*Domain, steps []result.Step) (out []result.RankRow) {
 	mid := func(x []int64) int64 {
 		if len(x) == 0 {

@@ -20,7 +20,7 @@ const (
 	slowLeast  = 5 // steps of a kind, below which none is called slow
 )
 
-// markSlow marks the steps that took much longer than their like.
+// MarkSlow marks the steps that took much longer than their like.
 func MarkSlow(a *match.Aligned, steps []result.Step, hostOps map[string][]int64) {
 	type bucket struct {
 		kind          string

@@ -48,10 +48,7 @@ func slowLayers(a *match.Aligned, w *tables.LayerWork) []result.Finding {
 	}
 	found := map[slowKey]*slowLayer{}
 	for _, r := range a.Ranks {
-		for k := range w.Ranks[r.Index] {
-			if k == prep.OutsideSteps {
-				continue
-			}
+		for _, k := range w.Kinds(r) {
 			likes, steps := w.OfKind(r, k)
 			period := float64(a.KindPeriods[k])
 			for _, like := range likes {
@@ -62,7 +59,7 @@ func slowLayers(a *match.Aligned, w *tables.LayerWork) []result.Finding {
 				mid, spread := metric.Median(times), metric.MAD(times)
 				var out []tables.LayerTime
 				for _, l := range like {
-					if excess := l.Ns - mid; l.Ns > layerFactor*mid && excess > slowSpread*spread && excess > layerShare*period {
+					if excess := l.NS - mid; l.NS > layerFactor*mid && excess > slowSpread*spread && excess > layerShare*period {
 						out = append(out, l)
 					}
 				}
@@ -77,8 +74,8 @@ func slowLayers(a *match.Aligned, w *tables.LayerWork) []result.Finding {
 						found[key] = f
 					}
 					f.ranks = append(f.ranks, int32(r.Index))
-					if l.Ns-mid > f.ns-f.like {
-						f.ns, f.like, f.worst, f.peers, f.steps = l.Ns, mid, r, len(like)-1, steps
+					if l.NS-mid > f.ns-f.like {
+						f.ns, f.like, f.worst, f.peers, f.steps = l.NS, mid, r, len(like)-1, steps
 					}
 				}
 			}
@@ -108,7 +105,7 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 	where := ""
 	have := 0
 	for _, r := range a.Ranks {
-		if w.Steps[r.Index][s.layer] != nil {
+		if w.Has(r, s.layer) {
 			have++
 		}
 	}
@@ -134,11 +131,11 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 	if len(s.ranks) < have {
 		var others []float64
 		for _, r := range a.Ranks {
-			if by := w.Steps[r.Index][s.layer]; by != nil && !slices.Contains(s.ranks, int32(r.Index)) {
+			if w.Has(r, s.layer) && !slices.Contains(s.ranks, int32(r.Index)) {
 				likes, _ := w.OfKind(r, s.kind)
 				for _, t := range likes[l.Like] {
 					if t.Layer == s.layer {
-						others = append(others, t.Ns)
+						others = append(others, t.NS)
 					}
 				}
 			}

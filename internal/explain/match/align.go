@@ -3,8 +3,6 @@ package match
 import (
 	"cmp"
 	"slices"
-
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 )
 
 // Which step of one rank is which of another. Servers open the window at the
@@ -25,7 +23,7 @@ const (
 
 // leave is one collective on one rank.
 type leave struct {
-	key        int32 // operation and group
+	sequence   int32
 	start, end int64
 }
 
@@ -37,12 +35,12 @@ func (d *Domain) alignSteps() {
 			ref = r
 		}
 	}
-	keys := map[string]int32{}
-	theirs := ref.leaves(keys)
-	for _, r := range d.Ranks {
+	_, of := d.sequences()
+	theirs := ref.leaves(of[slices.Index(d.Ranks, ref)])
+	for i, r := range d.Ranks {
 		r.First = 0
 		if r != ref && len(r.Steps) > 0 {
-			r.First = ref.moved(r, theirs, r.leaves(keys))
+			r.First = ref.moved(r, theirs, r.leaves(of[i]))
 		}
 	}
 	least := 0
@@ -56,28 +54,18 @@ func (d *Domain) alignSteps() {
 	}
 }
 
-// leaves lists, per step, the collectives by key and then in order.
-func (r *Rank) leaves(keys map[string]int32) [][]leave {
+// leaves lists, per step, the collectives by sequence and then in order.
+func (r *Rank) leaves(sequence []int32) [][]leave {
 	out := make([][]leave, len(r.Steps))
 	for i := range r.Ops {
 		o := &r.Ops[i]
-		if !o.Comm() || o.Step < 0 {
+		if !o.Comm() || o.Step < 0 || sequence[o.Coll] < 0 {
 			continue
 		}
-		c := &r.Colls[o.Coll]
-		if !kernel.Synchronising(c.Op) {
-			continue
-		}
-		name := c.Op + " " + c.Group
-		id, ok := keys[name]
-		if !ok {
-			id = int32(len(keys))
-			keys[name] = id
-		}
-		out[o.Step] = append(out[o.Step], leave{id, o.Start, o.End})
+		out[o.Step] = append(out[o.Step], leave{sequence[o.Coll], o.Start, o.End})
 	}
 	for _, l := range out {
-		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.key, b.key) })
+		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.sequence, b.sequence) })
 	}
 	return out
 }
@@ -133,7 +121,7 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 			continue
 		}
 		for k := range a {
-			if a[k].key != b[k].key {
+			if a[k].sequence != b[k].sequence {
 				continue
 			}
 			diff = append(diff, a[k].end-b[k].end)
@@ -148,7 +136,7 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 	slices.Sort(diff)
 	mid := diff[len(diff)/2]
 	for i := range diff {
-		diff[i] = Abs(diff[i] - mid)
+		diff[i] = abs(diff[i] - mid)
 	}
 	slices.Sort(diff)
 	return fit{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
@@ -164,7 +152,7 @@ func (ref *Rank) movedByNames(r *Rank) int {
 		for i := range r.Steps {
 			a, b := &r.Steps[i], &ref.Steps[i+at]
 			same = same && a.Info == b.Info
-			gaps = append(gaps, Abs(a.Start-b.Start))
+			gaps = append(gaps, abs(a.Start-b.Start))
 		}
 		slices.Sort(gaps)
 		if mid := gaps[len(gaps)/2]; same && (bestGap < 0 || mid < bestGap) {

@@ -1,9 +1,11 @@
 package match
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
@@ -23,7 +25,6 @@ const apartSteps = 3
 
 // divide finds the operations whose ends on two DP coordinates wander.
 func (d *Domain) divide() {
-	d.divided = map[string]bool{}
 	first := map[int]bool{} // of each DP coordinate
 	var ends []map[string]map[place]int64
 	for _, r := range d.Ranks {
@@ -53,14 +54,14 @@ func (d *Domain) redivide() bool {
 			continue
 		}
 		c := rest
-		if m.key == "" {
+		if m.group == "" {
 			c = by[m.Op]
 		}
 		c.all++
 		if !m.Possible() {
 			c.broken++
 		}
-		if m.key == "" {
+		if m.group == "" {
 			by[m.Op] = c
 		} else {
 			rest = c
@@ -119,7 +120,7 @@ func wander(a, b map[place]int64) bool {
 		other, okOther := b[p]
 		otherNext, okNext := b[q]
 		if ok && okOther && okNext {
-			change[p.at] = append(change[p.at], Abs((next-otherNext)-(end-other)))
+			change[p.at] = append(change[p.at], abs((next-otherNext)-(end-other)))
 		}
 	}
 	for _, c := range change {
@@ -131,12 +132,35 @@ func wander(a, b map[place]int64) bool {
 	return false
 }
 
-// collective gives the operation and the group of a communication kernel, the
-// group told apart by DP coordinate where an operation is divided.
-func (d *Domain) Collective(r *Rank, o *prep.Op) (op, group string) {
-	c := &r.Colls[o.Coll]
-	if c.Group == "" && d.divided[c.Op] {
-		return c.Op, fmt.Sprintf("of DP %d", r.Source.Rank.DP)
+// sequence is an operation of one group: all its ranks run collectives of it in
+// the same order.
+type sequence struct{ group, op string }
+
+// sequences numbers those in which ranks wait for each other: of gives their
+// numbers by rank and collective; -1: nobody waits in it. Groups that nobody
+// recorded are told apart by DP coordinate where the operation is divided.
+func (d *Domain) sequences() (list []sequence, of [][]int32) {
+	name := func(r *Rank, c *prep.Collective) sequence {
+		if c.Group == "" && d.divided[c.Op] {
+			return sequence{fmt.Sprintf("of DP %d", r.Source.Rank.DP), c.Op}
+		}
+		return sequence{c.Group, c.Op}
 	}
-	return c.Op, c.Group
+	for _, r := range d.Ranks {
+		for i := range r.Colls {
+			if c := &r.Colls[i]; kernel.Synchronising(c.Op) {
+				list = append(list, name(r, c))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b sequence) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op)) })
+	list = slices.Compact(list)
+	for _, r := range d.Ranks {
+		ids := make([]int32, len(r.Colls))
+		for i := range ids {
+			ids[i] = int32(slices.Index(list, name(r, &r.Colls[i])))
+		}
+		of = append(of, ids)
+	}
+	return list, of
 }

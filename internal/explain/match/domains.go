@@ -6,12 +6,11 @@ package match
 import (
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// aligned is the ranks of one window on one clock and one numbering of steps,
+// Aligned is the ranks of one window on one clock and one numbering of steps,
 // with the collectives that they share.
 type Aligned struct {
 	Ranks   []*Rank
@@ -27,7 +26,7 @@ type Aligned struct {
 	HostOnly bool
 }
 
-// ranked is a rank among the others.
+// Rank is a rank among the others.
 type Rank struct {
 	*prep.Rank
 	Host  *prep.Host
@@ -37,10 +36,10 @@ type Rank struct {
 	Wait  []int64     // per op: of a collective, ns until the last rank arrived
 }
 
-// wall is a moment of the rank's clock on the clock of all.
+// Wall is a moment of the rank's clock on the clock of all.
 func (r *Rank) Wall(at int64) int64 { return at + r.Shift.At(at) }
 
-// align finds the collectives that ranks share, which step of one is which of
+// Align finds the collectives that ranks share, which step of one is which of
 // another, and by how much their clocks differ.
 func Align(ranks []*prep.Rank, hosts []*prep.Host, n *prep.Names, marks *prep.Markers) *Aligned {
 	a := &Aligned{Names: n, Marks: marks, HostOnly: true}
@@ -116,21 +115,11 @@ func extent(ranks []*Rank) (start, length int64) {
 // domains divides ranks by what they share: a recorded process group of more
 // than one rank, or else the tensor-parallel group that their names say.
 func domains(ranks []*Rank) []*Domain {
-	parent := make([]int, len(ranks))
-	for i := range parent {
-		parent[i] = i
-	}
-	var find func(int) int
-	find = func(i int) int {
-		if parent[i] != i {
-			parent[i] = find(parent[i])
-		}
-		return parent[i]
-	}
+	of := newSets(len(ranks))
 	owner := map[string]int{}
 	join := func(key string, i int) {
 		if j, ok := owner[key]; ok {
-			parent[find(i)] = find(j)
+			of.join(i, j)
 		} else {
 			owner[key] = i
 		}
@@ -156,7 +145,31 @@ func domains(ranks []*Rank) []*Domain {
 			join(key, i)
 		}
 	}
-	return grouped(ranks, find)
+	return grouped(ranks, func(i int) int { return of[i] })
+}
+
+// sets gives the set that each rank is in.
+type sets []int
+
+func newSets(n int) sets {
+	s := make(sets, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+// join makes one set of those of i and j.
+func (s sets) join(i, j int) {
+	from, to := s[i], s[j]
+	if from == to {
+		return
+	}
+	for k := range s {
+		if s[k] == from {
+			s[k] = to
+		}
+	}
 }
 
 // grouped makes a domain of the ranks that have the same key.
@@ -199,21 +212,11 @@ func oneWorld(ranks []*Rank, r *Rank) string {
 
 // parts divides a domain whose ranks turn out to share no collectives.
 func (d *Domain) parts() []*Domain {
-	of := make([]int, len(d.Ranks))
-	for i := range of {
-		of[i] = i
-	}
+	of := newSets(len(d.Ranks))
 	for i := range d.Matches {
 		at := d.Matches[i].At
-		from := of[at[0].Rank]
 		for _, p := range at[1:] {
-			if old := of[p.Rank]; old != from {
-				for j := range of {
-					if of[j] == old {
-						of[j] = from
-					}
-				}
-			}
+			of.join(int(p.Rank), int(at[0].Rank))
 		}
 	}
 	return grouped(d.Ranks, func(i int) int { return of[i] })
@@ -245,6 +248,7 @@ func apart(domains []*Domain) (out []*Domain) {
 
 // pair numbers the steps of the domain's ranks alike and finds its collectives.
 func (d *Domain) pair() {
+	d.divided = map[string]bool{}
 	d.alignSteps()
 	d.divide()
 	d.find()
@@ -267,30 +271,20 @@ func (d *Domain) impossible() int {
 // alignClocks shifts ranks whose clocks disagree by more than the shift's own
 // uncertainty.
 func (d *Domain) alignClocks() bool {
-	keys := map[string]uint64{}
+	_, of := d.sequences()
 	in := make([]clock.Rank, len(d.Ranks))
 	for i, r := range d.Ranks {
 		in[i].Host, in[i].RTT = r.Source.Host, r.Source.World.RTT
 		for j := range r.Ops {
 			o := &r.Ops[j]
-			if !o.Comm() {
-				continue
+			if o.Comm() && of[i][o.Coll] >= 0 {
+				in[i].Events = append(in[i].Events, clock.Event{Start: o.Start, End: o.End, Key: uint64(of[i][o.Coll] + 1)})
 			}
-			op, group := d.Collective(r, o)
-			if !kernel.Synchronising(op) {
-				continue
-			}
-			k, ok := keys[op+group]
-			if !ok {
-				k = uint64(len(keys) + 1)
-				keys[op+group] = k
-			}
-			in[i].Events = append(in[i].Events, clock.Event{Start: o.Start, End: o.End, Key: k})
 		}
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
-		if Abs(res.Offset) > 1000 && res.Significant() && res.Err == nil {
+		if abs(res.Offset) > 1000 && res.Significant() && res.Err == nil {
 			d.Ranks[i].Shift = res.Shift
 			moved = true
 		}

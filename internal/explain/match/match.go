@@ -3,13 +3,12 @@ package match
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 )
 
-// domain is a set of ranks that share collectives, so that one can make the
+// Domain is a set of ranks that share collectives, so that one can make the
 // others wait. Data-parallel replicas without common collectives are domains
 // of their own, and are compared within, never with each other.
 type Domain struct {
@@ -20,18 +19,18 @@ type Domain struct {
 	divided map[string]bool
 }
 
-// match is one collective with its kernel on each rank of its group.
+// Match is one collective with its kernel on each rank of its group.
 type Match struct {
 	Op      string
-	key     string
-	Step    int // in the capture's numbering
+	group   string // "": not recorded
+	Step    int    // in the capture's numbering
 	At      []Part
 	InGraph bool
 	First   bool  // the first of its group in the window: its skew is the profilers' start
 	Last    int64 // latest arrival
 }
 
-// part is one rank's kernel of a collective, on the aligned clock.
+// Part is one rank's kernel of a collective, on the aligned clock.
 type Part struct {
 	Rank       int32 // in domain.ranks
 	Op         int32 // in rank.ops
@@ -39,11 +38,10 @@ type Part struct {
 	Wait       int64 // of the kernel's time, until the last rank has arrived
 }
 
-// seqKey identifies a sequence of collectives whose order all ranks share.
-type seqKey struct {
-	step  int
-	group string
-	op    string
+// inStep is a sequence in one step.
+type inStep struct {
+	step     int // in the capture's numbering
+	sequence int32
 }
 
 // find matches the collectives of all ranks: by step, group and operation,
@@ -59,33 +57,25 @@ func (d *Domain) find() {
 	if len(d.Ranks) < 2 {
 		return
 	}
-	seqs := make([]map[seqKey][]int32, len(d.Ranks))
-	var keys []seqKey
-	known := map[seqKey]bool{}
+	list, of := d.sequences()
+	ops := make([]map[inStep][]int32, len(d.Ranks))
+	all := map[inStep]bool{}
 	for i, r := range d.Ranks {
-		seqs[i] = map[seqKey][]int32{}
+		ops[i] = map[inStep][]int32{}
 		for j := range r.Ops {
 			o := &r.Ops[j]
-			if !o.Comm() || o.Step < 0 {
+			if !o.Comm() || o.Step < 0 || of[i][o.Coll] < 0 {
 				continue
 			}
-			op, group := d.Collective(r, o)
-			if !kernel.Synchronising(op) {
-				continue
-			}
-			k := seqKey{int(o.Step) + r.First, group, op}
-			seqs[i][k] = append(seqs[i][k], int32(j))
-			if !known[k] {
-				known[k] = true
-				keys = append(keys, k)
-			}
+			k := inStep{int(o.Step) + r.First, of[i][o.Coll]}
+			ops[i][k] = append(ops[i][k], int32(j))
+			all[k] = true
 		}
 	}
-	slices.SortFunc(keys, func(a, b seqKey) int {
-		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op))
-	})
-	for _, k := range keys {
-		d.matchSequence(k, seqs)
+	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b inStep) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.sequence, b.sequence))
+	}) {
+		d.matchSequence(k, list[k.sequence], ops)
 	}
 	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
 }
@@ -96,10 +86,10 @@ func (d *Domain) cutAt(step int) bool {
 	return step >= d.Whole(step+1)
 }
 
-// hardlyAny is how many steps of a cut file are as good as none.
+// HardlyAny is how many steps of a cut file are as good as none.
 const HardlyAny = 2
 
-// whole is how many of the capture's steps no file that ends early lacks. One
+// Whole is how many of the capture's steps no file that ends early lacks. One
 // that has hardly any is as good as missing, and does not count.
 func (d *Domain) Whole(steps int) int {
 	for _, r := range d.Ranks {
@@ -113,11 +103,11 @@ func (d *Domain) Whole(steps int) int {
 // matchSequence pairs the n-th kernels of one sequence. Only ranks that have
 // the sequence are members; when their counts differ, the beginnings are
 // paired as far as their times allow it.
-func (d *Domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
+func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	var members []int
 	shortest, longest := -1, 0
 	for i := range d.Ranks {
-		if n := len(seqs[i][k]); n > 0 {
+		if n := len(ops[i][k]); n > 0 {
 			members = append(members, i)
 			if shortest < 0 || n < shortest {
 				shortest = n
@@ -129,10 +119,10 @@ func (d *Domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 		return
 	}
 	for n := range shortest {
-		m := Match{Op: k.op, key: k.group, Step: k.step}
+		m := Match{Op: s.op, group: s.group, Step: k.step}
 		for _, i := range members {
 			r := d.Ranks[i]
-			at := seqs[i][k][n]
+			at := ops[i][k][n]
 			o := &r.Ops[at]
 			m.At = append(m.At, Part{Rank: int32(i), Op: at, Start: r.Wall(o.Start), End: r.Wall(o.End)})
 			m.InGraph = m.InGraph || r.InGraph(o)
@@ -148,7 +138,7 @@ func (d *Domain) matchSequence(k seqKey, seqs []map[seqKey][]int32) {
 	}
 }
 
-// possible checks what must hold for one collective: nobody ends before all
+// Possible checks what must hold for one collective: nobody ends before all
 // have begun.
 func (m *Match) Possible() bool {
 	latest, earliest := m.At[0].Start, m.At[0].End
@@ -191,7 +181,7 @@ func (d *Domain) reindex() {
 	}
 }
 
-// opOf is the op of a rank in a match, -1 if it is no member.
+// OpOf is the op of a rank in a match, -1 if it is no member.
 func (m *Match) OpOf(rank int32) int32 {
 	for _, p := range m.At {
 		if p.Rank == rank {
@@ -210,4 +200,4 @@ func (m *Match) members() string {
 	return b.String()
 }
 
-func Abs(x int64) int64 { return max(x, -x) }
+func abs(x int64) int64 { return max(x, -x) }

@@ -18,7 +18,7 @@ type numbering struct {
 	KindPeriods map[trace.StepKind]int64
 }
 
-// like is what steps have in common whose lengths compare: the kind, and the
+// Like is what steps have in common whose lengths compare: the kind, and the
 // powers of two of their batch size and new tokens.
 type Like struct {
 	Kind          trace.StepKind
@@ -89,7 +89,7 @@ func medians[K comparable](of map[K][]int64) map[K]int64 {
 	return out
 }
 
-// stepPeriod is the median period of steps like step i, ns.
+// StepPeriod is the median period of steps like step i, ns.
 func (n *numbering) StepPeriod(i int) int64 {
 	if p, ok := n.periods[n.Likes[i]]; ok {
 		return p

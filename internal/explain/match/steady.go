@@ -81,8 +81,8 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 	}
 	slices.Sort(medians)
 	off := medians[len(medians)/2]
-	near := max(1000, Abs(off)/4)
-	if Abs(off) < steadyLeast || Abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
+	near := max(1000, abs(off)/4)
+	if abs(off) < steadyLeast || abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
 		return clock.Shift{}, false
 	}
 	return clock.Shift{Offset: off, Spread: max(off-medians[0], medians[len(medians)-1]-off), N: n}, true

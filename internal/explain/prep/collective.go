@@ -5,8 +5,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// collective is what is known of collectives of one kind.
-type collective struct {
+// Collective is what is known of collectives of one kind.
+type Collective struct {
 	Op       string
 	Recorded bool   // it says what follows; kernels in graphs and custom all-reduce do not
 	Group    string // "" is the one that the ranks' names make, which all of them share
@@ -38,12 +38,12 @@ func collectives(t *trace.Trace, r *Rank) func(o *Op, name trace.StringID, comm 
 		}
 		at = int32(len(r.Colls))
 		known[k] = at
-		var c collective
+		var c Collective
 		if comm < 0 {
 			c.Op, _ = kernel.Collective(t.Strings.Get(name))
 		} else {
 			args := &k.comm
-			c = collective{Op: kernel.CollectiveArg(t.Strings.Get(args.Name)), Recorded: true, Ranks: t.Strings.Get(args.Ranks), Size: int(args.GroupSize)}
+			c = Collective{Op: kernel.CollectiveArg(t.Strings.Get(args.Name)), Recorded: true, Ranks: t.Strings.Get(args.Ranks), Size: int(args.GroupSize)}
 			c.Group = c.Ranks + " " + t.Strings.Get(args.Group)
 			if size, ok := kernel.DTypeSize(t.Strings.Get(args.DType)); ok {
 				c.Bytes = args.In * int64(size)

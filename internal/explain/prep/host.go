@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// host is the CPU side of a rank's trace, for those few questions whose answers
+// Host is the CPU side of a rank's trace, for those few questions whose answers
 // no summary holds: what a thread did at a moment that only the comparison of
 // ranks singles out.
 type Host struct {
@@ -31,13 +31,13 @@ func NewHost(t *trace.Trace) *Host {
 	return h
 }
 
-// names is how many names there are: StringIDs are less.
+// Names is how many names there are: StringIDs are less.
 func (h *Host) Names() int { return h.t.Strings.Len() }
 
-// callName is the name of the API call that a launch was.
+// CallName is the name of the API call that a launch was.
 func (h *Host) CallName(c *Call) string { return h.t.Strings.Get(h.t.Spans[c.span].Name) }
 
-// hostDid says what the thread of a launch did between two moments: the
+// Did says what the thread of a launch did between two moments: the
 // deepest span that covers most of the time, or the ops that fill it.
 func (h *Host) Did(c *Call, from, to int64) string {
 	// The idle time may begin before the host came to this work at all: look
@@ -92,7 +92,7 @@ func (h *Host) Did(c *Call, from, to int64) string {
 	return fmt.Sprintf("nothing recorded for %s: off the CPU, or code without annotations", metric.Duration(length-filled))
 }
 
-// spanName is a span's name; of a layer-wise marker, which has sizes in its text,
+// SpanName is a span's name; of a layer-wise marker, which has sizes in its text,
 // the module alone, or its kind in any layer.
 func (h *Host) SpanName(id trace.StringID, anyLayer bool) string {
 	name := h.t.Strings.Get(id)
@@ -110,7 +110,7 @@ func (h *Host) SpanName(id trace.StringID, anyLayer bool) string {
 	return mod.path
 }
 
-// nest visits the spans of the wanted categories with the one around each, nil
+// Nest visits the spans of the wanted categories with the one around each, nil
 // for none, by containment per thread. dur is the length: of children that stick
 // out of their parent by a few ns what lies inside.
 func (h *Host) Nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {

@@ -7,10 +7,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// interval is [start, end) in ns.
+// Interval is [start, end) in ns.
 type Interval struct{ Start, End int64 }
 
-// overlap is how much of [from, to) the intervals cover. They are in order
+// Overlap is how much of [from, to) the intervals cover. They are in order
 // and do not overlap each other.
 func Overlap(in []Interval, from, to int64) int64 {
 	i, _ := slices.BinarySearchFunc(in, from, func(x Interval, at int64) int { return cmp.Compare(x.End, at) })
@@ -21,7 +21,7 @@ func Overlap(in []Interval, from, to int64) int64 {
 	return sum
 }
 
-// union joins intervals, ordered by start, that touch or overlap.
+// Union joins intervals, ordered by start, that touch or overlap.
 func Union(in []Interval) []Interval {
 	out := in[:0]
 	for _, x := range in {

@@ -1,6 +1,7 @@
 package prep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,40 +10,50 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// markers numbers the texts of layer-wise markers, the modules they name, and
+// Markers numbers the texts of layer-wise markers, the modules they name, and
 // the modules' layers and kinds, over all ranks.
 type Markers struct {
 	byText  map[string]int32 // in texts; -1: no marker
-	Texts   []markerText
-	Modules []module
-	Groups  []layers.Place // modules of one kind in all layers of a stack; Layer is -1, or 0 for any
-	Layers  []layer
+	Texts   []MarkerText
+	Modules []Module
+	Groups  []Group
+	Layers  []Layer
 }
 
-type markerText struct {
+type MarkerText struct {
 	module int32
 	Inputs string  // as shown; "" none
 	Flops  float64 // of a linear layer; 0 not known
 }
 
-type module struct {
+type Module struct {
 	path     string
-	Static   string
+	static   string
 	sizes    string // of its parameters, for telling modules alike
-	Elements int64
+	elements int64
 	Group    int32
-	Layer    int32 // in layers; -1
+	Layer    int32 // in Layers; -1
 	Scope    bool  // a range of the pipeline around modules
-	Seen     bool  // has ranges, and not just a name in the file
+	seen     bool  // has ranges, and not just a name in the file
 }
 
-type layer struct {
-	Stack string
-	N     int
-	Like  string // what layers have in common that should take the same time
+// Group is the modules of one kind in all layers of a stack.
+type Group struct {
+	layers.Place // Layer is -1, or 0 for any
+	Modules      int
+	Elements     int64 // of parameters, of all
+	Static       string
+	Scope        bool
 }
 
-// layerRange is one range of a module on the host.
+type Layer struct {
+	Stack    string
+	N        int
+	Elements int64
+	Like     string // what layers have in common that should take the same time
+}
+
+// Range is one range of a module on the host.
 type Range struct {
 	start, end int64
 	Inner      int64 // host time of the ranges directly in it
@@ -56,7 +67,7 @@ type Range struct {
 
 func (g *Range) Dur() int64 { return g.end - g.start }
 
-// findMarkers looks for layer-wise markers among the names of all ranks, and
+// FindMarkers looks for layer-wise markers among the names of all ranks, and
 // ties launches to them: it fills in the ranks' ranges. Captures without markers,
 // for which it gives nil, pay for a look at each distinct name alone.
 func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
@@ -99,7 +110,7 @@ func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
 	}
 	slices.Sort(dicts)
 	root := layers.Root(slices.Compact(dicts))
-	m.Texts = make([]markerText, len(parsed))
+	m.Texts = make([]MarkerText, len(parsed))
 	add := newModules(m, root)
 	for i := range parsed {
 		if mk := &parsed[i]; bare(mk) {
@@ -116,7 +127,7 @@ func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
 	if found == 0 {
 		return nil
 	}
-	m.alike()
+	m.sumUp()
 	for _, h := range hosts {
 		h.marks = m
 	}
@@ -130,39 +141,39 @@ func component(mk *layers.Marker) string {
 }
 
 // newModules gives the function that takes a marker's module into m.
-func newModules(m *Markers, root string) func(mk *layers.Marker) markerText {
+func newModules(m *Markers, root string) func(mk *layers.Marker) MarkerText {
 	byPath, byGroup, byLayer := map[string]int32{}, map[layers.Place]int32{}, map[string]int32{}
-	return func(mk *layers.Marker) markerText {
+	return func(mk *layers.Marker) MarkerText {
 		at, ok := byPath[mk.Module]
 		if !ok {
 			at = int32(len(m.Modules))
 			byPath[mk.Module] = at
 			place := layers.PlaceOf(mk.Module, root)
-			mod := module{path: mk.Module, Layer: -1, Scope: mk.Form == layers.Scope, Elements: mk.Elements()}
+			mod := Module{path: mk.Module, Layer: -1, Scope: mk.Form == layers.Scope, elements: mk.Elements()}
 			for _, p := range mk.Params {
 				mod.sizes += fmt.Sprint(p.Name, p.Size)
 			}
 			for _, s := range mk.Static {
-				mod.Static += " " + s.Name + "=" + s.Text
+				mod.static += " " + s.Name + "=" + s.Text
 			}
-			mod.Static = strings.TrimPrefix(mod.Static, " ")
+			mod.static = strings.TrimPrefix(mod.static, " ")
 			if place.Layer >= 0 {
 				key := fmt.Sprintf("%s.%d", place.Stack, place.Layer)
 				if mod.Layer, ok = byLayer[key]; !ok {
 					mod.Layer = int32(len(m.Layers))
 					byLayer[key] = mod.Layer
-					m.Layers = append(m.Layers, layer{Stack: place.Stack, N: place.Layer})
+					m.Layers = append(m.Layers, Layer{Stack: place.Stack, N: place.Layer})
 				}
 				place.Layer = 0
 			}
 			if mod.Group, ok = byGroup[place]; !ok {
 				mod.Group = int32(len(m.Groups))
 				byGroup[place] = mod.Group
-				m.Groups = append(m.Groups, place)
+				m.Groups = append(m.Groups, Group{Place: place})
 			}
 			m.Modules = append(m.Modules, mod)
 		}
-		text := markerText{module: at, Inputs: sizesText(mk.Inputs)}
+		text := MarkerText{module: at, Inputs: sizesText(mk.Inputs)}
 		text.Flops, _ = mk.LinearFLOPs()
 		return text
 	}
@@ -170,22 +181,26 @@ func newModules(m *Markers, root string) func(mk *layers.Marker) markerText {
 
 // sizesText shows inputs as [7, 4096] [7].
 func sizesText(inputs [][]int64) string {
-	var b strings.Builder
-	for i, in := range inputs {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(strings.ReplaceAll(fmt.Sprint(in), " ", ", "))
-	}
-	return b.String()
+	text := fmt.Sprint(inputs)
+	return strings.ReplaceAll(strings.ReplaceAll(text[1:len(text)-1], " ", ", "), "], [", "] [")
 }
 
-// alike tells layers apart by their stack, modules and parameters.
-func (m *Markers) alike() {
+// sumUp says of layers and groups what their modules come to, and tells layers apart
+// by their stack, modules and parameters.
+func (m *Markers) sumUp() {
 	parts := make([][]string, len(m.Layers))
 	for i := range m.Modules {
-		if mod := &m.Modules[i]; mod.Seen && mod.Layer >= 0 {
-			parts[mod.Layer] = append(parts[mod.Layer], m.Groups[mod.Group].Kind+mod.sizes)
+		mod := &m.Modules[i]
+		if !mod.seen {
+			continue
+		}
+		g := &m.Groups[mod.Group]
+		g.Elements += mod.elements
+		g.Modules++
+		g.Scope, g.Static = mod.Scope, cmp.Or(g.Static, mod.static)
+		if mod.Layer >= 0 {
+			m.Layers[mod.Layer].Elements += mod.elements
+			parts[mod.Layer] = append(parts[mod.Layer], g.Kind+mod.sizes)
 		}
 	}
 	for i := range m.Layers {
@@ -238,7 +253,7 @@ func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
 			g.Step = 0
 		}
 		mod := &m.Modules[g.Module]
-		mod.Seen = true
+		mod.seen = true
 		for at := open; at >= 0; at = r.Ranges[at].Parent {
 			around := r.Ranges[at].Module
 			g.FirstGroup = g.FirstGroup && m.Modules[around].Group != mod.Group
@@ -259,7 +274,7 @@ func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
 	}
 }
 
-// rangeAt is the range that launched an op, -1 for none.
+// RangeAt is the range that launched an op, -1 for none.
 func (r *Rank) RangeAt(o *Op) int32 {
 	if o.Call < 0 || r.rangeOf == nil {
 		return -1

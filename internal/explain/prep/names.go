@@ -2,25 +2,25 @@ package prep
 
 import "github.com/stepscope/stepscope/internal/explain/kernel"
 
-// names numbers kernel names, and names with grids, over all ranks, and
+// Names numbers kernel names, and names with grids, over all ranks, and
 // classifies each name once.
 type Names struct {
 	rules  *kernel.Rules
 	byName map[string]int32
 	List   []string
 	Class  []kernel.Class
-	byKey  map[kernelGrid]int32
-	Keys   []kernelGrid
+	byKey  map[KernelGrid]int32
+	Keys   []KernelGrid
 }
 
-// kernelGrid is a kernel by name and launch grid.
-type kernelGrid struct {
+// KernelGrid is a kernel by name and launch grid.
+type KernelGrid struct {
 	Name int32
 	Grid [3]int32
 }
 
 func NewNames(rules *kernel.Rules) *Names {
-	return &Names{rules: rules, byName: map[string]int32{}, byKey: map[kernelGrid]int32{}}
+	return &Names{rules: rules, byName: map[string]int32{}, byKey: map[KernelGrid]int32{}}
 }
 
 func (n *Names) id(name, cat string) int32 {
@@ -35,7 +35,7 @@ func (n *Names) id(name, cat string) int32 {
 }
 
 func (n *Names) key(name int32, grid [3]int32) int32 {
-	k := kernelGrid{name, grid}
+	k := KernelGrid{name, grid}
 	id, ok := n.byKey[k]
 	if !ok {
 		id = int32(len(n.Keys))

@@ -5,6 +5,7 @@ package prep
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rank is what one trace comes to: its GPU work in time order, tied to the
+// Rank is what one trace comes to: its GPU work in time order, tied to the
 // launches and the steps it belongs to. It is plain data on the rank's own
 // clock and knows nothing of other ranks, but for the numbering of names.
 type Rank struct {
@@ -27,7 +28,7 @@ type Rank struct {
 	Cut        int                          // steps at the end that a file cut off does not have whole
 	Ops        []Op                         // by start on the device
 	Calls      []Call                       // launches that started GPU work, by start
-	Colls      []collective                 // that ops are part of
+	Colls      []Collective                 // that ops are part of
 	Unlaunched int                          // ops without a launch
 	Empty      int                          // graph launches without any GPU work
 	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
@@ -36,12 +37,12 @@ type Rank struct {
 	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
-	Moves      []move
+	Moves      []Move
 	Ranges     []Range // of layer-wise markers, as nested
 	rangeOf    []int32 // per call: the innermost range open, in ranges + 1; nil without ranges
 }
 
-// op is one kernel, copy or memset.
+// Op is one kernel, copy or memset.
 type Op struct {
 	Start, End int64 // ns on the rank's own clock
 	Bytes      int64 // moved, by copies and memsets
@@ -58,14 +59,14 @@ type Op struct {
 
 func (o *Op) Comm() bool { return o.Class == kernel.Comm }
 
-// move is a copy of keys and values from one server to another.
-type move struct {
+// Move is a copy of keys and values from one server to another.
+type Move struct {
 	Op       int32
 	Room     int64  // by which both servers know the request; 0: not said
 	Requests string // as in trace.Pass, those of the server that wrote the trace
 }
 
-// call is an API call that started GPU work.
+// Call is an API call that started GPU work.
 type Call struct {
 	Start, End int64
 	Host       int64 // ns the host needed for it since the launch before
@@ -78,7 +79,7 @@ type Call struct {
 	Blocks     bool // it returns only when the device has done the work
 }
 
-// step is one forward annotation on the launching thread.
+// Step is one forward annotation on the launching thread.
 type Step struct {
 	Start, End                int64
 	Info                      trace.Step
@@ -87,7 +88,7 @@ type Step struct {
 	Kernels, Launches, Graphs int // that it launched; calls, and those of them that replay graphs
 }
 
-// prepare builds the rank of a trace.
+// Trace builds the rank of a trace.
 func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	r := &Rank{Index: index, Source: t.Source, Notes: t.Notes, Devices: devices(t)}
 	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete {
@@ -183,7 +184,7 @@ func (r *Rank) link(t *trace.Trace, n *Names) {
 	for i := range r.Ops {
 		if at := t.Ops[t.Spans[r.Ops[i].Span].Detail].Move; at != 0 && r.Ops[i].Cat == trace.Memcpy {
 			m := &t.Moves[at-1]
-			r.Moves = append(r.Moves, move{int32(i), m.Room, t.Strings.Get(m.Requests)})
+			r.Moves = append(r.Moves, Move{int32(i), m.Room, t.Strings.Get(m.Requests)})
 		}
 	}
 	r.measureHost()
@@ -227,5 +228,30 @@ func devices(t *trace.Trace) int {
 	return len(seen)
 }
 
-// inGraph tells an op that a graph's replay ran.
+// InGraph tells an op that a graph's replay ran.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }
+
+// Label names the ranks. Files that do not say their rank get their place in
+// the world, or else their place in the list.
+func Label(ranks []*Rank) {
+	seen := map[string]int{}
+	for _, r := range ranks {
+		src := &r.Source
+		r.Label = src.Rank.String()
+		if src.Rank == trace.NoRank {
+			r.Label = fmt.Sprintf("rank %d", r.Index)
+			if src.World.Known && src.World.Rank >= 0 {
+				r.Label = fmt.Sprintf("rank %d", src.World.Rank)
+			}
+		}
+		if src.Stage != "" {
+			r.Label += " " + src.Stage
+		}
+		seen[r.Label]++
+	}
+	for _, r := range ranks {
+		if seen[r.Label] > 1 {
+			r.Label += fmt.Sprintf(" (file %d)", r.Index)
+		}
+	}
+}

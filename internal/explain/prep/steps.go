@@ -57,9 +57,9 @@ func (r *Rank) dropCutSteps() {
 	}
 }
 
-// hostOnly gives ranks without any GPU work the steps back that a cut file has no GPU
+// RestoreCut gives ranks without any GPU work the steps back that a cut file has no GPU
 // work of: there, that is missing on none tells nothing of their ends.
-func HostOnly(ranks []*Rank) {
+func RestoreCut(ranks []*Rank) {
 	if slices.ContainsFunc(ranks, func(r *Rank) bool { return len(r.Ops) > 0 }) {
 		return
 	}
@@ -86,7 +86,7 @@ func (r *Rank) count() {
 	}
 }
 
-// stepAt is the step that holds a moment of the host, -1 for none. Steps do
+// StepAt is the step that holds a moment of the host, -1 for none. Steps do
 // not overlap.
 func (r *Rank) StepAt(at int64) int32 {
 	i, ok := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.Start, at) })
@@ -99,7 +99,7 @@ func (r *Rank) StepAt(at int64) int32 {
 	return int32(i)
 }
 
-// period is the time from a step's start to the next one's, on the host; for
+// Period is the time from a step's start to the next one's, on the host; for
 // the last step its own length, or until its last op ends if that is later.
 func (r *Rank) Period(i int) int64 {
 	if i+1 < len(r.Steps) {
@@ -112,7 +112,7 @@ func (r *Rank) Period(i int) int64 {
 	return end - r.Steps[i].Start
 }
 
-// outsideSteps is the kind of what no step holds.
+// OutsideSteps is the kind of what no step holds.
 const OutsideSteps = trace.StepKind(255)
 
 func KindName(k trace.StepKind) string {

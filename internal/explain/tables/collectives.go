@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// collectiveRows sums up collectives: matched ones, and those with no partner on
+// Collectives sums up collectives: matched ones, and those with no partner on
 // other ranks.
 func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	type key struct {

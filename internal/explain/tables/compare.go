@@ -20,7 +20,7 @@ const (
 	effectFloor = 0.005
 )
 
-// compareSamples sets b against a. limit is the slowdown above which a row is a
+// Compare sets b against a. limit is the slowdown above which a row is a
 // regression; ranks: the two are ranks of one capture.
 func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limit}

@@ -17,7 +17,7 @@ var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 // keptOps is how many CPU ops and Python frames a report lists.
 const keptOps = 50
 
-// cpuTable is the host side: ops and frames by self time, and launches.
+// CPU is the host side: ops and frames by self time, and launches.
 func CPU(a *match.Aligned) result.CPU {
 	ops, frames := map[string]*result.CPUOp{}, map[string]*result.CPUOp{}
 	var l result.Launch
@@ -80,7 +80,7 @@ func selfTimes(h *prep.Host, into map[string]*result.CPUOp, want func(trace.Cate
 	})
 }
 
-// hostOpsOf gives the self time of CPU ops by name and step, of a capture that has no GPU
+// HostOps gives the self time of CPU ops by name and step, of a capture that has no GPU
 // work to tell steps by; nil else.
 func HostOps(a *match.Aligned) map[string][]int64 {
 	if !a.HostOnly {

@@ -12,7 +12,7 @@ import (
 // keptGaps is how many of the longest idle gaps a report lists.
 const keptGaps = 30
 
-// openGap is a gap whose ops are not yet spelled out.
+// Gap is a gap whose ops are not yet spelled out.
 type Gap struct {
 	rank   *match.Rank
 	from   int64
@@ -22,7 +22,7 @@ type Gap struct {
 	cause  string
 }
 
-// longest are the longest gaps, longest first.
+// Longest are the longest gaps, longest first.
 type Longest []Gap
 
 func (l *Longest) add(g Gap) {
@@ -34,7 +34,7 @@ func (l *Longest) add(g Gap) {
 	*l = (*l)[:min(len(*l), keptGaps)]
 }
 
-// spellGaps says of each gap between what it was, and what the host did.
+// Gaps says of each gap between what it was, and what the host did.
 func Gaps(a *match.Aligned, gaps Longest) (out []result.Gap) {
 	for _, g := range gaps {
 		r := g.rank

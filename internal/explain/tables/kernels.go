@@ -20,7 +20,7 @@ type kernelSums struct {
 	perRank      map[int][]int64
 }
 
-// kernelRows sums up GPU work by class and by name, per step kind and over all.
+// Kernels sums up GPU work by class and by name, per step kind and over all.
 func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelRow) {
 	type group struct {
 		name int32

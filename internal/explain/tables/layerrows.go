@@ -15,7 +15,7 @@ import (
 // have a row.
 func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 	for r := range s.own {
-		if own := w.Ranks[r][k]; own != nil {
+		if own := w.ranks[r][k]; own != nil {
 			t.steps += own.steps
 			t.gpu += own.gpu
 			t.host += own.host
@@ -28,12 +28,12 @@ func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 func (w *LayerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, rank int) {
 	lo, hi := 0.0, 0.0
 	rank = -1
-	for r := range w.Ranks {
+	for r := range w.ranks {
 		own, ok := s.own[int32(r)]
-		if !ok || own == 0 || w.Ranks[r][k] == nil {
+		if !ok || own == 0 || w.ranks[r][k] == nil {
 			continue
 		}
-		each := float64(own) / float64(w.Ranks[r][k].steps)
+		each := float64(own) / float64(w.ranks[r][k].steps)
 		if each > hi {
 			hi, rank = each, r
 		}
@@ -65,29 +65,13 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 		}
 		return metric.Share(s.gpu, t.gpu)
 	}
-	elements, modules, static := make([]int64, len(w.marks.Layers)), make([]int, len(w.marks.Groups)), make([]string, len(w.marks.Groups))
-	byGroup := make([]int64, len(w.marks.Groups))
-	scope := make([]bool, len(w.marks.Groups))
-	for i := range w.marks.Modules {
-		mod := &w.marks.Modules[i]
-		if !mod.Seen {
-			continue
-		}
-		if mod.Layer >= 0 {
-			elements[mod.Layer] += mod.Elements
-		}
-		byGroup[mod.Group] += mod.Elements
-		modules[mod.Group]++
-		scope[mod.Group] = mod.Scope
-		static[mod.Group] = cmp.Or(static[mod.Group], mod.Static)
-	}
 	for k, s := range w.layers {
 		t := w.over(k.kind, s)
 		l := &w.marks.Layers[k.at]
 		n := int64(max(t.steps, 1))
 		row := result.LayerRow{
 			Kind: prep.KindName(k.kind), Stack: l.Stack, Layer: l.N, GPU: s.gpu / n, Wait: s.wait / n, Share: part(s, &t), Host: s.host / n,
-			Kernels: float64(s.kernels) / float64(n), Calls: float64(s.calls) / float64(n), Elements: elements[k.at],
+			Kernels: float64(s.kernels) / float64(n), Calls: float64(s.calls) / float64(n), Elements: l.Elements,
 		}
 		row.Spread, row.Slowest = w.slowest(k.kind, s)
 		out.Layers = append(out.Layers, row)
@@ -97,13 +81,13 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 	})
 	for k, s := range w.modules {
 		t := w.over(k.kind, s)
-		place := w.marks.Groups[k.at]
+		g := &w.marks.Groups[k.at]
 		n := int64(max(t.steps, 1))
 		row := result.ModuleRow{
-			Kind: prep.KindName(k.kind), Stack: place.Stack, Module: place.Kind, Name: place.Name(), Scope: scope[k.at], Modules: modules[k.at],
+			Kind: prep.KindName(k.kind), Stack: g.Stack, Module: g.Kind, Name: g.Name(), Scope: g.Scope, Modules: g.Modules,
 			GPU: s.gpu / n, Self: s.self / n, Wait: s.wait / n, Share: part(s, &t), Host: s.host / n, HostSelf: s.hostSelf / n,
 			Kernels: float64(s.kernels) / float64(n), Calls: float64(s.calls) / float64(n), Class: mainClass(s),
-			Elements: byGroup[k.at], Static: static[k.at], Varied: len(s.inputs),
+			Elements: g.Elements, Static: g.Static, Varied: len(s.inputs),
 		}
 		if s.calls > 0 {
 			row.Each = s.gpu / int64(s.calls)

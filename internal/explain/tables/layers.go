@@ -1,11 +1,14 @@
 package tables
 
 import (
+	"cmp"
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
+	"slices"
 )
 
 // layerSums are what one row is made of, over all steps and ranks.
@@ -30,14 +33,14 @@ type layerTotals struct {
 	gpu, host int64
 }
 
-// layerWork adds up ranges and the work they launched.
+// LayerWork adds up ranges and the work they launched.
 type LayerWork struct {
 	marks   *prep.Markers
 	modules map[layerKey]*layerSums
 	layers  map[layerKey]*layerSums
-	Ranks   []map[trace.StepKind]*layerTotals
+	ranks   []map[trace.StepKind]*layerTotals
 	totals  map[trace.StepKind]*result.LayerTotal // sums
-	Steps   []map[int32][]int64                   // by rank: own time of a layer in each step
+	steps   []map[int32][]int64                   // by rank: own time of a layer in each step
 }
 
 func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
@@ -49,7 +52,7 @@ func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
 	return s
 }
 
-// layerTables is the layer-wise view, and what it was made of; nil without markers.
+// Layers is the layer-wise view, and what it was made of; nil without markers.
 func Layers(a *match.Aligned) (out result.Layers, w *LayerWork) {
 	if a.Marks == nil {
 		return out, nil
@@ -73,7 +76,7 @@ func (w *LayerWork) add(r *match.Rank) {
 	}
 	at(own, prep.OutsideSteps).steps = 1
 	bySteps := map[int32][]int64{}
-	w.Ranks, w.Steps = append(w.Ranks, own), append(w.Steps, bySteps)
+	w.ranks, w.steps = append(w.ranks, own), append(w.steps, bySteps)
 	w.addHost(r)
 	timed := make([]bool, len(r.Ranges))
 	for i := range r.Ops {
@@ -165,6 +168,94 @@ func (w *LayerWork) addHost(r *match.Rank) {
 		}
 		if !mod.Scope && (g.Parent < 0 || w.marks.Modules[r.Ranges[g.Parent].Module].Scope) {
 			at(w.totals, k).InRange += g.Dur()
+		}
+	}
+}
+
+// LayerTime is a layer's own GPU time a step on one rank: the median over steps.
+type LayerTime struct {
+	Layer int32
+	NS    float64
+}
+
+// OfKind gives the layers' own time a step of one kind on one rank, by what they
+// have in common. Step 0 of a capture, in which the profilers start, is left out
+// if there are others.
+func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]LayerTime, steps int) {
+	like = map[string][]LayerTime{}
+	var use []int
+	for i := range r.Steps {
+		if r.Steps[i].Info.Kind == k {
+			use = append(use, i)
+		}
+	}
+	if len(use) > 1 && use[0]+r.First == 0 {
+		use = use[1:]
+	}
+	for layer, by := range w.steps[r.Index] {
+		var ns []int64
+		for _, i := range use {
+			ns = append(ns, by[i])
+		}
+		if len(ns) > 0 {
+			key := w.marks.Layers[layer].Like
+			like[key] = append(like[key], LayerTime{layer, metric.MedianInPlace(ns)})
+		}
+	}
+	for _, l := range like {
+		slices.SortFunc(l, func(x, y LayerTime) int { return cmp.Compare(x.Layer, y.Layer) })
+	}
+	return like, len(use)
+}
+
+// Kinds are the kinds of steps that a rank has.
+func (w *LayerWork) Kinds(r *match.Rank) (out []trace.StepKind) {
+	for k := range w.ranks[r.Index] {
+		if k != prep.OutsideSteps {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Has tells whether a rank ran anything in a layer.
+func (w *LayerWork) Has(r *match.Rank, layer int32) bool { return w.steps[r.Index][layer] != nil }
+
+// OwnTimes are those of some layers, ns.
+func OwnTimes(l []LayerTime) []float64 {
+	out := make([]float64, len(l))
+	for i := range l {
+		out[i] = l[i].NS
+	}
+	return out
+}
+
+// ofLike fills in how layers compare with those like them, on the rank on which
+// they compare worst.
+func (w *LayerWork) ofLike(rows []result.LayerRow, ranks []*match.Rank) {
+	type key struct {
+		kind, stack string
+		layer       int
+	}
+	at := map[key]*result.LayerRow{}
+	for i := range rows {
+		at[key{rows[i].Kind, rows[i].Stack, rows[i].Layer}] = &rows[i]
+	}
+	for _, r := range ranks {
+		for _, k := range w.Kinds(r) {
+			like, _ := w.OfKind(r, k)
+			for _, l := range like {
+				mid := metric.Median(OwnTimes(l))
+				if len(l) < 2 || mid <= 0 {
+					continue
+				}
+				for _, x := range l {
+					of := &w.marks.Layers[x.Layer]
+					if row := at[key{prep.KindName(k), of.Stack, of.N}]; row != nil {
+						row.OfLike = max(row.OfLike, x.NS/mid)
+					}
+				}
+			}
 		}
 	}
 }

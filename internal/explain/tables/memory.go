@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// memoryRows brings the allocators' timelines to the clock of all.
+// Memory brings the allocators' timelines to the clock of all.
 func Memory(a *match.Aligned) (out []result.MemorySeries) {
 	for _, r := range a.Ranks {
 		for _, s := range r.Memory {

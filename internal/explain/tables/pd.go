@@ -12,7 +12,7 @@ import (
 // servers did, what went from the ones to the others, and which side limits the
 // throughput. docs/metrics.md defines the figures.
 
-// sideOf sums up the servers of a role; other is the kind of step that it should not
+// Side sums up the servers of a role; other is the kind of step that it should not
 // have.
 func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	s := result.PDSide{Servers: []result.PDServer{}}
@@ -73,7 +73,7 @@ func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	return s
 }
 
-// addQueues takes the means of the samples that lie in the recorded time, which is that
+// AddQueues takes the means of the samples that lie in the recorded time, which is that
 // from the first window's begin to the last one's end.
 func AddQueues(pd *result.PD, prefill, decode []*Server) {
 	from, to := int64(1<<63-1), int64(0)
@@ -92,15 +92,12 @@ func AddQueues(pd *result.PD, prefill, decode []*Server) {
 			}
 			all := &side.Queue
 			all.Samples = min(all.Samples, q.Samples)
-			all.Running += q.Running
 			all.MostRunning += q.MostRunning
-			all.Waiting += q.Waiting
-			all.Bootstrap += q.Bootstrap
-			all.Inflight += q.Inflight
-			all.Prealloc += q.Prealloc
-			all.Transfer += q.Transfer
-			all.Retracted += q.Retracted
 			all.KVUsage = max(all.KVUsage, q.KVUsage)
+			of := means(&q)
+			for i, mean := range means(all) {
+				*mean += *of[i]
+			}
 		}
 	}
 	sum(&pd.Prefill, prefill)
@@ -113,20 +110,20 @@ func queueOf(loads []trace.Load, from, to int64) (q result.Queue) {
 			continue
 		}
 		q.Samples++
-		q.Running += float64(l.Running)
 		q.MostRunning = max(q.MostRunning, l.MostRunning)
-		q.Waiting += float64(l.Waiting)
-		q.Bootstrap += float64(l.Bootstrap)
-		q.Inflight += float64(l.Inflight)
-		q.Prealloc += float64(l.Prealloc)
-		q.Transfer += float64(l.Transfer)
-		q.Retracted += float64(l.Retracted)
 		q.KVUsage = max(q.KVUsage, l.KVUsage)
-	}
-	if n := float64(q.Samples); n > 0 {
-		for _, v := range []*float64{&q.Running, &q.Waiting, &q.Bootstrap, &q.Inflight, &q.Prealloc, &q.Transfer, &q.Retracted} {
-			*v /= n
+		of := []int{l.Running, l.Waiting, l.Bootstrap, l.Inflight, l.Prealloc, l.Transfer, l.Retracted}
+		for i, mean := range means(&q) {
+			*mean += float64(of[i])
 		}
 	}
+	for _, mean := range means(&q) {
+		*mean /= float64(max(q.Samples, 1))
+	}
 	return q
+}
+
+// means are the figures of a queue that are means over samples.
+func means(q *result.Queue) []*float64 {
+	return []*float64{&q.Running, &q.Waiting, &q.Bootstrap, &q.Inflight, &q.Prealloc, &q.Transfer, &q.Retracted}
 }

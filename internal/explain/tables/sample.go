@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// half is one side: a sample of its steps, kernels and modules.
+// Sample is one side: a sample of its steps, kernels and modules.
 type Sample struct {
 	result.Side
 	a       *match.Aligned
@@ -54,7 +54,7 @@ type kernelSamples struct {
 	count int
 }
 
-// newHalf samples the ranks of one side: one value per step for every figure and kernel.
+// NewSample samples the ranks of one side: one value per step for every figure and kernel.
 // only, if set, takes the rank of that label alone.
 func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample, error) {
 	h := &Sample{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}

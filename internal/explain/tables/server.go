@@ -36,7 +36,7 @@ type pdRank struct {
 // copied is a copy of keys and values.
 type copied struct {
 	prep.Interval
-	name  string // kv_send layer=3, or of the layer alone
+	name  string // kv_send layer=3
 	of    request
 	bytes int64
 }
@@ -47,7 +47,7 @@ type request struct {
 	ids  string // as trace.Pass has it
 }
 
-// newServer takes from the ranks of a window what there is to say of one of a side's servers.
+// NewServer takes from the ranks of a window what there is to say of one of a side's servers.
 func NewServer(name string, loads []trace.Load, ranks []*prep.Rank, n *prep.Names) *Server {
 	s := &Server{name: name, loads: loads}
 	for _, r := range ranks {
@@ -134,7 +134,7 @@ func recordedIn(r *prep.Rank, steps []prep.Step, done []int64) (from, to int64) 
 	}
 }
 
-// usable leaves out ranks without steps of which it is not known that they had none to
+// Usable leaves out ranks without steps of which it is not known that they had none to
 // do: they had none if the file says for how long it was recorded, and those of other
 // servers name their steps.
 func Usable(sides ...[]*Server) (out [][]*Server) {

@@ -63,7 +63,7 @@ func deviceWindows(r *match.Rank) []int64 {
 	return out
 }
 
-// timesOf tells where the time of each step and rank went, and which gaps were the longest.
+// Times tells where the time of each step and rank went, and which gaps were the longest.
 func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps Longest) {
 	steps = make([]result.Step, a.Steps)
 	for n := range steps {
@@ -133,99 +133,95 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 // sweep walks the device's timeline once and gives every step its parts. It adds to
 // gaps those in which the device did nothing.
 func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
-	parts := make([]result.Time, len(r.Steps))
+	l := ledger{parts: make([]result.Time, len(r.Steps)), bounds: deviceWindows(r), none: pauses.none}
 	if len(r.Steps) == 0 {
-		return parts
+		return l.parts
 	}
-	bounds := deviceWindows(r)
 	ends := make([]int32, len(r.Ops))
 	for i := range ends {
 		ends[i] = int32(i)
 	}
 	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(r.Ops[x].End, r.Ops[y].End) })
-
-	var active [numActivities]int
-	at := 0 // window
-	var cursor int64
-	// spend books [cursor, to) under what was active in it.
-	spend := func(to int64, idle *result.Idle) {
-		for cursor < to {
-			for at < len(parts) && cursor >= bounds[at+1] {
-				at++
-			}
-			if at == len(parts) {
-				cursor = to
-				return
-			}
-			if cursor < bounds[at] {
-				cursor = min(to, bounds[at])
-				continue
-			}
-			n := min(to, bounds[at+1]) - cursor
-			t := &parts[at]
-			t.Total += n
-			switch {
-			case active[inCompute] > 0:
-				t.Compute += n
-				if active[inComm] > 0 {
-					t.HiddenComm += n
-				}
-			case active[inComm] > 0:
-				t.ExposedComm += n
-			case active[inCopy] > 0:
-				t.ExposedCopy += n
-				t.Waiting += prep.Overlap(pauses.none, cursor, cursor+n)
-			default:
-				t.Idle += n
-				if idle != nil {
-					t.IdleBy.Add(idle)
-					t.Waiting += idle.None
-					idle = nil
-				}
-			}
-			cursor += n
-		}
+	running, lastEnded, ended := 0, int32(-1), 0
+	end := func() {
+		lastEnded = ends[ended]
+		e := &r.Ops[lastEnded]
+		l.spend(e.End, nil)
+		l.active[activity(e)]--
+		running--
+		ended++
 	}
-	running, lastEnded := 0, int32(-1)
-	for i, j := 0, 0; i < len(r.Ops); {
+	for i := range r.Ops {
 		o := &r.Ops[i]
-		e := &r.Ops[ends[j]]
-		if j < i && e.End <= o.Start {
-			spend(e.End, nil)
-			active[activity(e)]--
-			running--
-			lastEnded = ends[j]
-			j++
+		for ended < i && r.Ops[ends[ended]].End <= o.Start {
+			end()
+		}
+		if running == 0 && lastEnded >= 0 && o.Start > l.cursor && l.cursor >= l.bounds[0] {
+			idle, cause := idleOf(r, l.cursor, o, pauses)
+			gaps.add(Gap{r, l.cursor, o.Start - l.cursor, lastEnded, o, cause})
+			l.spend(o.Start, &idle)
+		} else {
+			l.spend(o.Start, nil)
+		}
+		l.cursor = max(l.cursor, o.Start)
+		l.active[activity(o)]++
+		running++
+	}
+	for ended < len(ends) {
+		end()
+	}
+	return l.parts
+}
+
+// ledger books a device's time on its steps.
+type ledger struct {
+	parts  []result.Time
+	bounds []int64         // of the steps, see deviceWindows
+	none   []prep.Interval // in which no request was under way
+	active [numActivities]int
+	at     int   // the step at the cursor
+	cursor int64 // up to where time is booked
+}
+
+// spend books the time up to a moment under what is active in it; idle says what it
+// was if that is nothing.
+func (l *ledger) spend(to int64, idle *result.Idle) {
+	for l.cursor < to {
+		for l.at < len(l.parts) && l.cursor >= l.bounds[l.at+1] {
+			l.at++
+		}
+		if l.at == len(l.parts) {
+			l.cursor = to
+			return
+		}
+		if l.cursor < l.bounds[l.at] {
+			l.cursor = min(to, l.bounds[l.at])
 			continue
 		}
-		if running == 0 && lastEnded >= 0 && o.Start > cursor && cursor >= bounds[0] {
-			idle, cause := idleOf(r, cursor, o, pauses)
-			gaps.add(Gap{r, cursor, o.Start - cursor, lastEnded, o, cause})
-			spend(o.Start, &idle)
-		} else {
-			spend(o.Start, nil)
+		n := min(to, l.bounds[l.at+1]) - l.cursor
+		t := &l.parts[l.at]
+		t.Total += n
+		switch {
+		case l.active[inCompute] > 0:
+			t.Compute += n
+			if l.active[inComm] > 0 {
+				t.HiddenComm += n
+			}
+		case l.active[inComm] > 0:
+			t.ExposedComm += n
+		case l.active[inCopy] > 0:
+			t.ExposedCopy += n
+			t.Waiting += prep.Overlap(l.none, l.cursor, l.cursor+n)
+		default:
+			t.Idle += n
+			if idle != nil {
+				t.IdleBy.Add(idle)
+				t.Waiting += idle.None
+				idle = nil
+			}
 		}
-		cursor = max(cursor, o.Start)
-		active[activity(o)]++
-		running++
-		i++
+		l.cursor += n
 	}
-	// What still runs after the last start.
-	rest := make([]int32, 0, running)
-	for _, e := range ends {
-		if r.Ops[e].End > cursor {
-			rest = append(rest, e)
-		}
-	}
-	active = [numActivities]int{}
-	for _, e := range rest {
-		active[activity(&r.Ops[e])]++
-	}
-	for _, e := range rest {
-		spend(r.Ops[e].End, nil)
-		active[activity(&r.Ops[e])]--
-	}
-	return parts
 }
 
 // idleOf splits the time from a, when the device fell idle, to the start of op

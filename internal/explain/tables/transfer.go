@@ -22,46 +22,12 @@ func spreadOf(v []int64) (s result.Spread) {
 
 // end is what one side recorded of a request's transfer.
 type end struct {
-	server *Server
-	copies []copied
-	ids    []string
-	room   int64
-}
-
-func (e *end) bytes() (sum int64) {
-	for i := range e.copies {
-		sum += e.copies[i].bytes
-	}
-	return sum
-}
-
-func (e *end) first() int64 {
-	at := e.copies[0].Start
-	for _, c := range e.copies {
-		at = min(at, c.Start)
-	}
-	return at
-}
-
-func (e *end) last() int64 {
-	at := e.copies[0].End
-	for _, c := range e.copies {
-		at = max(at, c.End)
-	}
-	return at
-}
-
-// layers sums up the copies of each layer: the latest start and end, and all bytes.
-func (e *end) layers() map[string]copied {
-	out := map[string]copied{}
-	for _, c := range e.copies {
-		l, ok := out[c.name]
-		if !ok {
-			l.Interval = c.Interval
-		}
-		out[c.name] = copied{prep.Interval{Start: max(l.Start, c.Start), End: max(l.End, c.End)}, c.name, c.of, l.bytes + c.bytes}
-	}
-	return out
+	prep.Interval // from its first copy's start to its last one's end
+	server        *Server
+	ids           []string
+	room, bytes   int64
+	copies        []prep.Interval
+	layers        map[string]*copied // sums of copies: the latest start and end, and all bytes
 }
 
 // endsOf collects the copies of a name on some servers, request by request, and the
@@ -78,19 +44,26 @@ func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bo
 				}
 				e := of[c.of]
 				if e == nil {
-					e = &end{server: ps, ids: trace.RequestIDs(c.of.ids), room: c.of.room}
+					e = &end{Interval: c.Interval, server: ps, ids: trace.RequestIDs(c.of.ids), room: c.of.room, layers: map[string]*copied{}}
 					of[c.of] = e
 					ends = append(ends, e)
 				}
-				layers[layer], c.name = true, layer
-				e.copies = append(e.copies, c)
+				e.Start, e.End, e.bytes = min(e.Start, c.Start), max(e.End, c.End), e.bytes+c.bytes
+				e.copies = append(e.copies, c.Interval)
+				l := e.layers[layer]
+				if l == nil {
+					l = &copied{Interval: c.Interval}
+					e.layers[layer] = l
+				}
+				l.Start, l.End, l.bytes = max(l.Start, c.Start), max(l.End, c.End), l.bytes+c.bytes
+				layers[layer] = true
 			}
 		}
 	}
 	return ends, layers
 }
 
-// transfers measures what went between the sides.
+// Transfers measures what went between the sides.
 func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	sent, sentLayers := endsOf(prefill, "kv_send layer=")
 	got, gotLayers := endsOf(decode, "kv_recv layer=")
@@ -105,35 +78,31 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 		s, g := p[0], p[1]
 		// Of a transfer at an edge of a window some layers are missing, or bytes.
 		switch {
-		case s != nil && len(s.layers()) < len(sentLayers), g != nil && len(g.layers()) < len(gotLayers), s != nil && g != nil && s.bytes() != g.bytes():
+		case s != nil && len(s.layers) < len(sentLayers), g != nil && len(g.layers) < len(gotLayers), s != nil && g != nil && s.bytes != g.bytes:
 			continue
 		}
 		t.Whole++
-		one, at := g, int64(0)
+		one, shifted := g, int64(0)
 		if g == nil {
 			one = s
 		} else if s != nil {
-			at = shift[[2]*Server{s.server, g.server}]
+			shifted = shift[[2]*Server{s.server, g.server}]
 		}
-		var ran []prep.Interval
-		for _, c := range one.copies {
-			ran = append(ran, c.Interval)
-		}
-		slices.SortFunc(ran, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
-		moving += prep.Overlap(prep.Union(ran), one.first(), one.last())
 		t.Copies += len(one.copies)
-		t.Bytes += one.bytes()
+		t.Bytes += one.bytes
+		slices.SortFunc(one.copies, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		moving += prep.Overlap(prep.Union(one.copies), one.Start, one.End)
 		rest := int64(0) // of its prefill, from the transfer's end
-		if s != nil && g != nil && g.last()+at >= s.first() {
-			took = append(took, g.last()+at-s.first())
+		if s != nil && g != nil && g.End+shifted >= s.Start {
+			took = append(took, g.End+shifted-s.Start)
 			if k := latest(s); k != 0 {
-				exposed = append(exposed, max(0, g.last()+at-k))
-				rest = max(0, k-g.last()-at)
+				exposed = append(exposed, max(0, g.End+shifted-k))
+				rest = max(0, k-g.End-shifted)
 			}
 		}
 		if g != nil {
 			if b := earliest(g); b != 0 {
-				joined = append(joined, max(0, b-g.last()-rest))
+				joined = append(joined, max(0, b-g.End-rest))
 			}
 		}
 	}
@@ -205,10 +174,9 @@ func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]i
 			continue
 		}
 		key := [2]*Server{p[0].server, p[1].server}
-		got := p[1].layers()
-		for layer, s := range p[0].layers() {
-			g, ok := got[layer]
-			if !ok || g.bytes != s.bytes { // a part lies outside of a window
+		for layer, s := range p[0].layers {
+			g := p[1].layers[layer]
+			if g == nil || g.bytes != s.bytes { // a part lies outside of a window
 				continue
 			}
 			d := g.End - s.Start
@@ -276,7 +244,7 @@ func earliest(e *end) (at int64) {
 				first = b
 			}
 		}
-		if first >= e.last() && (at == 0 || first < at) {
+		if first >= e.End && (at == 0 || first < at) {
 			at = first
 		}
 	}
