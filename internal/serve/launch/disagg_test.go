@@ -179,7 +179,7 @@ func TestDisaggTokens(t *testing.T) {
 			p := newPD(t, kvtransfer.Options{}, c[1], c[2])
 			batch := make([][]int32, 8)
 			for i := range batch {
-				batch[i] = append(ids(1, 130), ids(i, 1+i*70)...) // a common beginning; more than a chunk
+				batch[i] = append(ids(1, 130), ids(i, 1+i*40)...) // a common beginning; more than a chunk
 			}
 			for _, body := range []map[string]any{
 				{"input_ids": ids(3, 5), "sampling_params": map[string]any{"temperature": 0, "max_new_tokens": 64, "ignore_eos": true}},

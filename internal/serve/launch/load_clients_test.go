@@ -48,8 +48,8 @@ func (s *site) tooMany() int { return s.engine.Capacity() / 8 }
 // longest are cut into chunks.
 var texts = func() (out []string) {
 	tale := strings.Repeat("The step before was long, the step behind it longer. ", 6)
-	for i := range 20 {
-		out = append(out, fmt.Sprintf("%sPart %d:", tale[:i*15], i))
+	for i := range 12 {
+		out = append(out, fmt.Sprintf("%sPart %d:", tale[:i*25], i))
 	}
 	return out
 }()
