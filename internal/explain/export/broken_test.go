@@ -157,7 +157,7 @@ func (p *heapProbe) rank(ctx context.Context, r *rank) error {
 func TestMemory(t *testing.T) {
 	one := realSet(t, "compute_skew").Files[0]
 	var set set.Set
-	for i := range 12 {
+	for i := range 7 {
 		one.Name.Rank.TP = i
 		set.Files = append(set.Files, one)
 	}
@@ -176,9 +176,9 @@ func TestMemory(t *testing.T) {
 		if _, err := run(t.Context(), set, p, f, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		// Each trace is more than 1 MB: ten kept ones would show.
+		// Each trace is more than 1 MB: five kept ones would show.
 		if grown := p.live[len(p.live)-1] - p.live[1]; grown > 2<<20 {
-			t.Errorf("%s: %d bytes more after 12 ranks than after 2", f, grown)
+			t.Errorf("%s: %d bytes more after 7 ranks than after 2", f, grown)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"database/sql"
 	"encoding/csv"
@@ -104,7 +103,7 @@ func TestFormatsAgree(t *testing.T) {
 				}
 				rows = append(rows, row)
 			}
-			slices.SortFunc(rows, func(a, b []string) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			slices.SortFunc(rows, slices.Compare)
 			if want == nil {
 				want = rows
 			}

@@ -63,7 +63,7 @@ func heapOf(f func()) uint64 {
 // Memory depends neither on the length of the files nor on their number.
 func TestMemoryBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("merges 1.5 GB")
+		t.Skip("-short: merges 500 MB")
 	}
 	merge := func(files, members int) uint64 {
 		set := longSet(t, files, members)
@@ -74,7 +74,7 @@ func TestMemoryBounded(t *testing.T) {
 			}
 		})
 	}
-	for _, tt := range []struct{ files, members int }{{4, 20}, {4, 200}, {64, 10}} {
+	for _, tt := range []struct{ files, members int }{{4, 20}, {4, 100}, {64, 5}} {
 		if got := merge(tt.files, tt.members); got > 100<<20 {
 			t.Errorf("%d files of %d members: %d MB of heap", tt.files, tt.members, got>>20)
 		}
@@ -83,15 +83,15 @@ func TestMemoryBounded(t *testing.T) {
 
 func TestPerfettoMemoryBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sorts 400 MB")
+		t.Skip("-short: sorts 180 MB")
 	}
-	set := longSet(t, 4, 120)
+	set := longSet(t, 4, 60)
 	got := heapOf(func() {
 		if _, err := Perfetto(context.Background(), set, filepath.Join(t.TempDir(), "x.pftrace"), Options{Level: 1}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if got > 200<<20 {
+	if got > 100<<20 {
 		t.Errorf("%d MB of heap", got>>20)
 	}
 }

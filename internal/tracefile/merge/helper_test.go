@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,15 +28,40 @@ type document struct {
 func parse(t *testing.T, text []byte) document {
 	t.Helper()
 	var d document
-	if err := json.Unmarshal(text, &d.Meta); err != nil {
-		t.Fatalf("the output is not JSON: %v", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(d.Meta["traceEvents"]))
-	dec.UseNumber()
-	if err := dec.Decode(&d.Events); err != nil {
-		t.Fatal(err)
-	}
+	d.Meta = members(t, text, &d.Events)
 	return d
+}
+
+// members decodes the events of a trace, and gives what stands beside them.
+func members(t *testing.T, text []byte, events any) map[string]json.RawMessage {
+	t.Helper()
+	meta := map[string]json.RawMessage{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	open, err := dec.Token()
+	for err == nil && dec.More() {
+		var key json.Token
+		key, err = dec.Token()
+		switch {
+		case err != nil:
+		case key == "traceEvents":
+			err = dec.Decode(events)
+		default:
+			var raw json.RawMessage
+			err = dec.Decode(&raw)
+			meta[key.(string)] = raw
+		}
+	}
+	if err == nil {
+		_, err = dec.Token() // }
+	}
+	if err == nil && len(bytes.TrimSpace(text[dec.InputOffset():])) > 0 {
+		err = errors.New("something follows")
+	}
+	if err != nil || open != json.Delim('{') {
+		t.Fatalf("the output is not a JSON object: %v", err)
+	}
+	return meta
 }
 
 // readAll gives a file's decompressed text.

@@ -68,6 +68,7 @@ func canonical(t *testing.T, e map[string]any) string {
 }
 
 func TestEveryEventOnce(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"graph_work", "graphs", "stacks", "balanced"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "balanced" && testing.Short() {

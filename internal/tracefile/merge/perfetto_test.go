@@ -72,6 +72,7 @@ func packets(t *testing.T, path string) (list []packet, names map[string]bool) {
 }
 
 func TestPerfetto(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"graphs", "stacks"} {
 		t.Run(name, func(t *testing.T) {
 			set := testSet(t, name)

@@ -101,6 +101,7 @@ func shifted(t *testing.T, set set.Set, ns map[int]int64, hosts bool) set.Set {
 }
 
 func TestClocks(t *testing.T) {
+	t.Parallel()
 	const by = 7_654_321 // ns: odd, so that shifted names the host node1
 	tests := []struct {
 		name    string
@@ -144,14 +145,20 @@ func TestClocks(t *testing.T) {
 				if name != "graphs" {
 					return // one set is enough to see what was done to the events
 				}
-				d := parse(t, readAll(t, path))
-				m := stepscope(t, d)
+				type head struct { // without the arguments, which are most of an event
+					Name, PID any
+					TS        json.Number
+				}
+				var events []head
+				m := stepscope(t, document{Meta: members(t, readAll(t, path), &events)})
 				for i, f := range set.Files {
-					first := parse(t, readAll(t, f.Path)).Events[0]
-					was, _ := chromejson.ParseMicros([]byte(fmt.Sprint(first["ts"])))
-					for _, e := range d.Events {
-						if e["pid"] == m.Ranks[i].PIDPrefix+fmt.Sprint(first["pid"]) && e["name"] == first["name"] {
-							is, _ := chromejson.ParseMicros([]byte(fmt.Sprint(e["ts"])))
+					var own []head
+					members(t, readAll(t, f.Path), &own)
+					first := own[0]
+					was, _ := chromejson.ParseMicros([]byte(first.TS))
+					for _, e := range events {
+						if e.PID == m.Ranks[i].PIDPrefix+fmt.Sprint(first.PID) && e.Name == first.Name {
+							is, _ := chromejson.ParseMicros([]byte(e.TS))
 							if is-was != m.Ranks[i].ShiftNS {
 								t.Errorf("rank %d: first event moved by %d, recorded %d", i, is-was, m.Ranks[i].ShiftNS)
 							}
@@ -166,6 +173,7 @@ func TestClocks(t *testing.T) {
 
 // Real ranks of one host are left alone.
 func TestClocksOfOneHost(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"graphs", "balanced", "compute_skew", "graph_work", "stacks"} {
 		set := testSet(t, name)
 		for _, align := range []Align{Auto, Always} {
