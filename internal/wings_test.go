@@ -19,7 +19,7 @@ var wings = [][]struct {
 	{{"cli", "measure serve explain capture tracefile runs api trace bench base"}},
 	{
 		{"measure", "serve engine explain capture tracefile runs api trace bench base"},
-		{"serve", "engine api"},
+		{"serve", "engine api base"},
 	},
 	{
 		{"engine", "tracefile api base"},

@@ -1,6 +1,10 @@
 package load
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
+)
 
 // Family is the shape of a backend's bodies and events.
 type family int
@@ -37,30 +41,23 @@ type event struct {
 // parse reads b, one event's JSON.
 func (e *event) parse(fam family, b []byte) error {
 	*e = event{completion: -1, prompt: -1, cached: -1, dpRank: -1}
-	s := scanner{b: b}
-	if s.peek() != '{' {
-		return errJSON
+	s := jsonscan.New(b)
+	if s.Peek() != '{' {
+		return jsonscan.ErrSyntax
 	}
-	s.enter('{')
 	noText := true
-	for {
-		k, ok := s.key()
-		if !ok {
-			break
-		}
+	for k := range s.Object {
 		switch {
 		case fam == native && string(k) == "text":
 			noText = false
-			e.text = s.str()
+			e.text = s.Str()
 		case fam == native && string(k) == "output_ids":
-			from := s.i
-			s.skip()
-			e.ids = s.i-from > len("[]")
+			e.ids = len(s.Value()) > len("[]")
 		case fam == native && string(k) == "meta_info":
 			e.meta(&s)
 		case fam == trt && string(k) == "text_output":
 			e.choice = true
-			e.text = s.str()
+			e.text = s.Str()
 		case string(k) == "choices":
 			e.choices(&s)
 		case string(k) == "usage":
@@ -68,38 +65,31 @@ func (e *event) parse(fam family, b []byte) error {
 		case string(k) == "sglext":
 			e.ext(&s)
 		case string(k) == "data":
-			e.data = s.peek() == '['
-			s.skip()
+			e.data = s.Peek() == '['
+			s.Skip()
 		case string(k) == "error":
-			e.fault = s.peek() != 'n' // null
+			e.fault = s.Peek() != 'n' // null
 			e.errorObject(&s)
 		case string(k) == "object":
-			if string(s.str()) == "error" {
+			if string(s.Str()) == "error" {
 				e.fault = true
 			}
 		case string(k) == "message":
-			if m := s.str(); e.message == nil {
+			if m := s.Str(); e.message == nil {
 				e.message = m
 			}
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 	e.ids = e.ids && noText
-	return s.end()
+	return s.End()
 }
 
 // meta reads the meta_info of /generate.
-func (e *event) meta(s *scanner) {
-	if !s.enter('{') {
-		return
-	}
-	e.choice = true
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+func (e *event) meta(s *jsonscan.Scanner) {
+	e.choice = e.choice || s.Peek() == '{'
+	for k := range s.Object {
 		switch string(k) {
 		case "completion_tokens":
 			number(s, &e.completion)
@@ -114,183 +104,131 @@ func (e *event) meta(s *scanner) {
 		case "finish_reason":
 			e.finished(s)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 // finished reads a finish_reason: a word, or SGLang's object with a type.
-func (e *event) finished(s *scanner) {
-	if s.peek() != '{' {
-		e.finish = s.str()
+func (e *event) finished(s *jsonscan.Scanner) {
+	if s.Peek() != '{' {
+		e.finish = s.Str()
 		return
 	}
-	s.enter('{')
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+	for k := range s.Object {
 		switch string(k) {
 		case "type":
-			e.finish = s.str()
+			e.finish = s.Str()
 		case "message":
-			e.message = s.str()
+			e.message = s.Str()
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 // choices reads the first choice: this client asks for one.
-func (e *event) choices(s *scanner) {
-	if !s.enter('[') {
-		return
-	}
-	for s.more(']') {
-		if e.choice {
-			s.skip()
-			continue
-		}
-		if !s.enter('{') {
+func (e *event) choices(s *jsonscan.Scanner) {
+	for range s.List {
+		if e.choice || s.Peek() != '{' {
+			s.Skip()
 			continue
 		}
 		e.choice = true
-		for {
-			k, ok := s.key()
-			if !ok {
-				break
-			}
+		for k := range s.Object {
 			switch string(k) {
 			case "text":
-				e.text = s.str()
+				e.text = s.Str()
 			case "delta", "message":
 				e.delta(s)
 			case "finish_reason":
 				e.finished(s)
 			default:
-				s.skip()
+				s.Skip()
 			}
 		}
 	}
 }
 
-func (e *event) delta(s *scanner) {
-	if !s.enter('{') {
-		return
-	}
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+func (e *event) delta(s *jsonscan.Scanner) {
+	for k := range s.Object {
 		switch string(k) {
 		case "content":
-			e.text = s.str()
+			e.text = s.Str()
 		case "reasoning_content":
-			if r := s.str(); len(r) > 0 {
+			if r := s.Str(); len(r) > 0 {
 				e.reasoning = r
 			}
 		case "reasoning": // vLLM; the standard name wins
-			if r := s.str(); len(e.reasoning) == 0 {
+			if r := s.Str(); len(e.reasoning) == 0 {
 				e.reasoning = r
 			}
 		case "tool_calls":
-			from := s.i
-			s.skip()
-			e.tool = bytes.IndexByte(s.b[from:s.i], '{') >= 0
+			e.tool = bytes.IndexByte(s.Value(), '{') >= 0
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
-func (e *event) usage(s *scanner) {
-	if !s.enter('{') {
-		return
-	}
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+func (e *event) usage(s *jsonscan.Scanner) {
+	for k := range s.Object {
 		switch string(k) {
 		case "completion_tokens":
 			number(s, &e.completion)
 		case "prompt_tokens":
 			number(s, &e.prompt)
 		case "prompt_tokens_details":
-			if !s.enter('{') {
-				continue
-			}
-			for {
-				k, ok := s.key()
-				if !ok {
-					break
-				}
+			for k := range s.Object {
 				if string(k) == "cached_tokens" {
 					number(s, &e.cached)
 				} else {
-					s.skip()
+					s.Skip()
 				}
 			}
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
-func (e *event) ext(s *scanner) {
-	if !s.enter('{') {
-		return
-	}
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+func (e *event) ext(s *jsonscan.Scanner) {
+	for k := range s.Object {
 		if string(k) == "cached_tokens_details" {
 			e.details = object(s)
 		} else {
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 // errorObject reads {"message": …}, or the message alone.
-func (e *event) errorObject(s *scanner) {
-	if s.peek() != '{' {
-		e.message = s.str()
+func (e *event) errorObject(s *jsonscan.Scanner) {
+	if s.Peek() != '{' {
+		e.message = s.Str()
 		return
 	}
-	s.enter('{')
-	for {
-		k, ok := s.key()
-		if !ok {
-			return
-		}
+	for k := range s.Object {
 		if string(k) == "message" {
-			e.message = s.str()
+			e.message = s.Str()
 		} else {
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 // number keeps the number that stands next, if it is one.
-func number(s *scanner, to *int) {
-	if n, ok := s.num(); ok {
+func number(s *jsonscan.Scanner, to *int) {
+	if n, ok := s.Num(); ok {
 		*to = n
 	}
 }
 
 // object gives the object that stands next, as it is written.
-func object(s *scanner) []byte {
-	if s.peek() != '{' {
-		s.skip()
-		return nil
+func object(s *jsonscan.Scanner) []byte {
+	if s.Peek() == '{' {
+		return s.Value()
 	}
-	from := s.i
-	s.skip()
-	return s.b[from:s.i:s.i]
+	s.Skip()
+	return nil
 }

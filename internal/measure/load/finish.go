@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 // errKilled is how a read ends that the guard ended.
@@ -38,7 +39,7 @@ func (f *flight) land(err error) {
 	}
 	f.lengths()
 	if f.keep() {
-		r.Text = unquote(f.text)
+		r.Text = jsonscan.Unquote(f.text)
 	}
 	if f.run.opt.ChunkTokens {
 		f.raw, f.marks = append(f.raw, f.text), append(f.marks, f.ends)
@@ -95,7 +96,7 @@ func (f *flight) single() {
 		return
 	}
 	if e.fault {
-		f.fail(bench.ServerError, unquote(e.message))
+		f.fail(bench.ServerError, jsonscan.Unquote(e.message))
 		return
 	}
 	if f.run.target.family == embeddings {

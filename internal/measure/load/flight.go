@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -212,7 +213,7 @@ func (f *flight) event(data []byte, at int64) {
 		f.rec.FirstAny = at
 	}
 	if e.fault {
-		f.fail(bench.ServerError, unquote(e.message))
+		f.fail(bench.ServerError, jsonscan.Unquote(e.message))
 		return
 	}
 	tokens, worth := f.count(e)
@@ -290,7 +291,7 @@ func (f *flight) facts(e *event) {
 	if len(e.finish) > 0 {
 		f.rec.Finish = string(e.finish)
 		if f.rec.Finish == "abort" {
-			f.fail(bench.ServerError, "aborted: "+unquote(e.message))
+			f.fail(bench.ServerError, "aborted: "+jsonscan.Unquote(e.message))
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 // A mock is a token server that keeps an exact schedule: one thread, one loop,
@@ -312,22 +314,18 @@ func contentLength(head []byte) int {
 // askedTokens finds how many tokens a body of any backend asks for.
 func askedTokens(body []byte) int {
 	n := 0
-	s := scanner{b: body}
-	s.enter('{')
-	for {
-		k, ok := s.key()
-		if !ok {
-			return n
-		}
+	s := jsonscan.New(body)
+	for k := range s.Object {
 		switch string(k) {
 		case "sampling_params":
 			n = max(n, askedTokens(object(&s)))
 		case "max_tokens", "max_new_tokens", "max_completion_tokens":
 			number(&s, &n)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
+	return n
 }
 
 // mockQueue is a heap of streams by when their next event is due.

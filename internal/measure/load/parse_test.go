@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -241,7 +242,7 @@ func FuzzScanner(f *testing.F) {
 		once := func(key string) bool { return strings.Count(strings.ToLower(s), key) == 1 }
 		var text string
 		if raw, ok := want["text"]; ok && once("text") && json.Unmarshal(raw, &text) == nil {
-			if got := unquote(e.text); got != text {
+			if got := jsonscan.Unquote(e.text); got != text {
 				t.Errorf("text %q, want %q, of %q", got, text, s)
 			}
 		}
@@ -253,4 +254,28 @@ func FuzzScanner(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkEvent reads one event of each kind.
+func BenchmarkEvent(b *testing.B) {
+	for _, bb := range []struct {
+		name  string
+		fam   family
+		event string
+	}{
+		{"native", native, `{"text":"Hello","output_ids":[1,2],"meta_info":{"id":"a","finish_reason":null,"prompt_tokens":5,"weight_version":"default","completion_tokens":12,"cached_tokens":0,"cached_tokens_details":{"device":0,"host":0},"dp_rank":1}}`},
+		{"chat", chat, `{"id":"x","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"role":null,"content":"Hello","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}`},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			text := []byte(bb.event)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var e event
+				if err := e.parse(bb.fam, text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

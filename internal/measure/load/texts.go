@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 // texts does what can wait until the run is over: it reads the texts and counts
@@ -28,7 +29,7 @@ func (r *run) texts(ctx context.Context) error {
 			from := int32(0)
 			for j, end := range f.marks[i] {
 				if c := &rec.Chunks[j]; c.Tokens < 0 {
-					texts, to = append(texts, unquote(f.raw[i][from:end])), append(to, &c.Tokens)
+					texts, to = append(texts, jsonscan.Unquote(f.raw[i][from:end])), append(to, &c.Tokens)
 				}
 				from = end
 			}
