@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // lastRun is the newest run of a test.
@@ -88,7 +89,7 @@ func TestBatchesKept(t *testing.T) {
 				sizes = append(sizes, size)
 			}
 			for _, f := range r.Files(runs.KindTrace) {
-				windows = append(windows, f.Window+" "+f.Stage+" "+fileRows([]runs.Found{{File: f}})[0][2][:4])
+				windows = append(windows, f.Window+" "+f.Stage+" "+trace.Rank(*f.Rank).String()[:4])
 				kept, err := os.Stat(r.Path(f.Path))
 				if err != nil || kept.Size() == 0 {
 					t.Errorf("%s: %v", f.Path, err)

@@ -56,10 +56,7 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 		e.Incomplete()
 	}
 	if c.JSON {
-		err = e.printJSON(struct {
-			Format int `json:"format"`
-			*check.Report
-		}{1, rep})
+		err = e.printJSON(rep)
 	} else {
 		err = rep.Print(e.stdout)
 	}

@@ -63,44 +63,35 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer text.Close()
-	window := text.Set
-	single := len(window.Files) == 1 || c.Merge
-	if !single {
-		if err := c.needsDir(len(window.Files)); err != nil {
-			return err
-		}
-	}
-	dir := filepath.Dir(found.Files[0].Path)
-	// Asked before the work, as the place is.
-	var out string
-	if single {
-		usual := c.name(window, 0)
-		if c.Merge {
-			usual = set.OutputName(c.id(window), ".trace.json.gz")
-		}
-		if out, err = target(c.Out, dir, usual); err != nil {
-			return err
-		}
-	} else if out = c.Out; out == "" {
-		out = filepath.Join(dir, c.id(window))
-	}
-	if single {
-		if err := text.NotAnInput(out); err != nil {
-			return err
-		}
-	}
-	meter := e.Meter("cut", 2*window.Bytes())
-	var r *redact.Redactor
+	job := cut.Job{Window: w, Merge: c.Merge}
 	if c.Redact {
-		r = redactor(c.KeepNames)
+		job.Redact = redact.Here(c.KeepNames)
 		missing = nil // paths of this machine: said on stderr
 	}
-	p, results, err := c.cut(ctx, e, window, w, out, r, merge.Options{Meter: meter, Missing: missing})
-	meter.Close()
+	window := text.Set
+	out, err := c.place(&job, window, filepath.Dir(found.Files[0].Path))
+	if err == nil && (c.Merge || len(window.Files) == 1) {
+		err = text.NotAnInput(out)
+	}
+	if err != nil {
+		return err
+	}
+	opt := merge.Options{Meter: e.Meter("cut", 2*window.Bytes()), Missing: missing}
+	var p *cut.Plan
+	var results []*merge.Result
+	do := func(path string) (err error) {
+		p, results, err = job.Do(ctx, window, path, opt)
+		return err
+	}
+	if out == "-" {
+		err = e.throughFile("cut.trace.json.gz", do)
+	} else {
+		err = do(out)
+	}
+	opt.Meter.Close()
 	if p != nil && ctx.Err() == nil {
 		for _, why := range p.Lacks {
-			e.Warn("%s", text.Told(why))
-			e.Incomplete()
+			e.Lack("%s", text.Told(why))
 		}
 	}
 	if errors.Is(err, cut.ErrNothing) {
@@ -112,83 +103,28 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	for _, res := range results {
 		window.SayProblems(e.Console, res.Files)
 	}
-	return c.report(e, results, r)
+	return c.report(e, results, job.Redact)
 }
 
-// cut writes one file of all ranks, or one file a rank.
-func (c *cutCmd) cut(ctx context.Context, e *env, window set.Set, w cut.Window, out string, r *redact.Redactor, opt merge.Options) (*cut.Plan, []*merge.Result, error) {
-	p, err := cut.New(ctx, window, w, opt.Meter, r)
-	if err != nil {
-		return p, nil, err
-	}
-	one := func(path string) (res *merge.Result, err error) {
-		opt.Plain = strings.HasSuffix(path, ".json")
-		opt.ProfileID = c.id(window)
-		switch {
-		case c.Merge && r != nil:
-			return c.mergeRedacted(ctx, p, path, opt)
-		case c.Merge:
-			return p.Merged(ctx, path, opt)
-		}
-		return p.File(ctx, 0, path, opt)
-	}
-	results := []*merge.Result{}
+// place is the file or, of several ranks, the directory to write. It is asked for before
+// the work.
+func (c *cutCmd) place(job *cut.Job, window set.Set, dir string) (string, error) {
+	n := len(window.Files)
 	switch {
-	case out == "-":
-		err = e.throughFile("cut.trace.json.gz", func(path string) error {
-			res, err := one(path)
-			results = append(results, res)
-			return err
-		})
-		return p, results, err
-	case c.Merge || len(window.Files) == 1:
-		res, err := one(out)
-		return p, append(results, res), err
+	case c.Merge:
+		return target(c.Out, dir, set.OutputName(job.ID(window), ".trace.json.gz"))
+	case n == 1:
+		return target(c.Out, dir, job.Name(window, 0))
+	case c.Out == "":
+		return filepath.Join(dir, job.ID(window)), nil
 	}
-	_, there := os.Stat(out)
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		return p, nil, err
-	}
-	for i := range p.Set.Files {
-		res, err := p.File(ctx, i, filepath.Join(out, c.name(p.Set, i)), opt)
-		if err != nil {
-			if there != nil {
-				os.Remove(out) // ours, and refused unless it is empty
-			}
-			return p, nil, err
-		}
-		results = append(results, res)
-	}
-	return p, results, nil
-}
-
-// needsDir refuses a -o that can hold one file alone.
-func (c *cutCmd) needsDir(ranks int) error {
 	if st, err := os.Stat(c.Out); err == nil && st.IsDir() {
-		return nil
+		return c.Out, nil
 	}
 	if c.Out == "-" || trace.TraceSuffix(c.Out) != "" {
-		return usagef("-o %s: %d ranks are cut; give a directory, or --merge for one file", c.Out, ranks)
+		return "", usagef("-o %s: %d ranks are cut; give a directory, or --merge for one file", c.Out, n)
 	}
-	return nil
-}
-
-// id is what the outputs share in their names.
-func (c *cutCmd) id(window set.Set) string {
-	if c.Redact {
-		return redactedID(window.ID)
-	}
-	return "cut-" + window.ID
-}
-
-// name is what the window of a rank's file is called.
-func (c *cutCmd) name(window set.Set, i int) string {
-	f := window.Files[i]
-	if c.Redact {
-		return redactedName(window, i).String()
-	}
-	base := filepath.Base(f.Path)
-	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
+	return c.Out, nil
 }
 
 func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) error {
@@ -196,10 +132,10 @@ func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) err
 		out := struct {
 			Format   int             `json:"format"`
 			Outputs  []*merge.Result `json:"outputs"`
-			Redacted *redacted       `json:"redacted,omitempty"`
+			Redacted *redact.Summary `json:"redacted,omitempty"`
 		}{1, results, nil}
 		if r != nil {
-			out.Redacted = &redacted{r.Counts(), r.Left()}
+			out.Redacted = r.Summary()
 		}
 		return e.printJSON(out)
 	}
@@ -212,7 +148,7 @@ func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) err
 		}
 	}
 	if r != nil {
-		printRedacted(to, r)
+		r.Print(to)
 	}
 	return nil
 }

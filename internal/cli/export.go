@@ -81,23 +81,19 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if res.Incomplete() {
 		e.Incomplete()
 	}
-	seconds := time.Since(start).Seconds()
+	res.Version, res.Seconds = 1, time.Since(start).Seconds()
 	switch {
 	case out == "-":
 		return nil
 	case c.JSON:
-		return e.printJSON(struct {
-			Format int `json:"format"`
-			*export.Result
-			Seconds float64 `json:"seconds"`
-		}{1, res, seconds})
+		return e.printJSON(res)
 	}
 	ranks := "1 rank"
 	if n := len(res.Ranks); n > 1 {
 		ranks = fmt.Sprintf("%d ranks", n)
 	}
 	_, err = fmt.Fprintf(e.stdout, "exported %d spans of %s in %.2f s\n%s (%.1f MB from %.1f MB)\n",
-		res.Spans, ranks, seconds, res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
+		res.Spans, ranks, res.Seconds, res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
 	return err
 }
 

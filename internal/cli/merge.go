@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // mergeCmd is "trace merge".
@@ -74,9 +71,9 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		ProfileID: window.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
 		Plain: strings.HasSuffix(out, ".json"), Meter: meter,
 	}
-	if err := c.filter(&opt); err != nil {
+	if err := opt.Only(c.Cats, c.NoPython); err != nil {
 		meter.Close()
-		return err
+		return usagef("--cats %v", err)
 	}
 	res, err := c.write(ctx, e, window, out, opt)
 	meter.Close()
@@ -96,19 +93,14 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	for _, n := range res.Notes {
 		e.Warn("%v", n)
 	}
-	seconds := time.Since(start).Seconds()
+	res.Format, res.Seconds = 1, time.Since(start).Seconds()
 	switch {
 	case out == "-":
 		return nil
 	case c.JSON:
-		return e.printJSON(struct {
-			Format int `json:"format"`
-			*merge.Result
-			Seconds float64 `json:"seconds"`
-		}{1, res, seconds})
+		return e.printJSON(res)
 	}
-	c.print(e, res, seconds)
-	return nil
+	return res.Print(e.stdout)
 }
 
 // check looks at the values, and settles the format.
@@ -150,59 +142,4 @@ func (c *mergeCmd) write(ctx context.Context, e *env, window set.Set, out string
 		return merge.To(ctx, window, e.stdout, opt)
 	}
 	return merge.File(ctx, window, out, opt)
-}
-
-// categories are those of Kineto's files.
-var categories = []string{
-	"cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime", "cuda_driver", "hip_runtime",
-	"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_event", "cpu_instant_event", "overhead", "ac2g", "fwdbwd", "Trace",
-}
-
-// filter chooses events by category. Arrows between launches and GPU work are
-// kept with their two ends.
-func (c *mergeCmd) filter(opt *merge.Options) error {
-	if len(c.Cats) == 0 && !c.NoPython {
-		return nil
-	}
-	keep := map[string]bool{"": true}
-	for _, cat := range c.Cats {
-		if !slices.Contains(categories, cat) {
-			return usagef("--cats %s: no such category, there are: %s", cat, strings.Join(categories, ", "))
-		}
-		keep[cat] = true
-	}
-	if keep["kernel"] && keep["cuda_runtime"] {
-		keep["ac2g"] = true
-	}
-	opt.Keep = func(int) func(*chromejson.Event) bool {
-		return func(ev *chromejson.Event) bool {
-			cat := ev.Text(ev.Cat)
-			return (len(c.Cats) == 0 || keep[string(cat)]) && !(c.NoPython && string(cat) == "python_function")
-		}
-	}
-	if len(c.Cats) > 0 {
-		opt.Filter = trace.Note{Kind: trace.NoteCategories, Names: c.Cats}
-	} else {
-		opt.Filter = trace.Note{Kind: trace.NoteNoPython}
-	}
-	return nil
-}
-
-func (c *mergeCmd) print(e *env, res *merge.Result, seconds float64) {
-	read, partly := 0, ""
-	for _, f := range res.Files {
-		if f.Complete || f.Events > 0 {
-			read++
-		}
-		if !f.Complete && f.Events > 0 {
-			partly = ", not all of them whole"
-		}
-		if f.ShiftNS != 0 {
-			fmt.Fprintf(e.stdout, "%s: clock moved by %+.3f ms (± %.3f ms, %d collectives)\n",
-				f.Label, float64(f.ShiftNS)/1e6, float64(f.Uncertainty)/1e6, f.Collectives)
-		}
-	}
-	fmt.Fprintf(e.stdout, "merged %d of %d files%s, %d events, %.1f MB of JSON in %.2f s (%.0f MB/s)\n",
-		read, len(res.Files), partly, res.Events, float64(res.TextBytes)/1e6, seconds, float64(res.TextBytes)/1e6/max(seconds, 1e-9))
-	fmt.Fprintf(e.stdout, "%s (%.1f MB from %.1f MB)\n", res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
 }

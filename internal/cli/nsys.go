@@ -66,26 +66,23 @@ func (c *nsysSessionsCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	out := []nsys.Listed{}
-	var rows [][]string
+	out := nsys.List{Format: 1, Sessions: []nsys.Listed{}}
+	rows := [][]string{{"SESSION", "ID", "STATE", "AGE", "PID", "WINDOWS", "RUN"}}
 	for _, s := range list {
 		n := s.Listed()
 		pid, windows := "", ""
 		if s.Record != nil {
 			pid, windows = strconv.Itoa(s.Record.Target), strconv.Itoa(len(n.Windows))
 		}
-		out = append(out, n)
-		rows = append(rows, []string{s.Session.Name, s.Session.ID, n.Doing, s.Session.Age, pid, windows, s.Run})
+		out.Sessions = append(out.Sessions, n)
+		rows = append(rows, []string{n.Name, n.ID, n.Doing, n.Age, pid, windows, n.Run})
 	}
-	if c.JSON {
-		return e.printJSON(struct {
-			Format   int           `json:"format"`
-			Sessions []nsys.Listed `json:"sessions"`
-		}{1, out})
-	}
-	if len(rows) == 0 {
+	switch {
+	case c.JSON:
+		return e.printJSON(out)
+	case len(list) == 0:
 		e.Warn("no nsys session runs here; start a program with: stepscope nsys run -- COMMAND")
 		return nil
 	}
-	return columns.Left(e.stdout, append([][]string{{"SESSION", "ID", "STATE", "AGE", "PID", "WINDOWS", "RUN"}}, rows...))
+	return columns.Left(e.stdout, rows)
 }

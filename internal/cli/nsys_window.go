@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // nsysWindow is what start and stop share.
@@ -64,7 +65,7 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Known, output str
 	if !w.Opened.IsZero() {
 		took = fmt.Sprintf(", %s from start to report", metric.Duration(w.Closed.Sub(w.Opened).Nanoseconds()))
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s\n  %s%s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), took, nsys.Quote([]string{w.Report}))
+	_, err = fmt.Fprintf(e.stdout, "%s\n  %s%s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), took, runs.CommandLine([]string{w.Report}))
 	return err
 }
 

@@ -3,14 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -66,44 +61,18 @@ func (c *runsListCmd) Run(e *env) error {
 	list = slices.DeleteFunc(list, func(r runs.Entry) bool {
 		return c.Kind != "" && r.Kind != c.Kind || c.Tag != "" && !slices.Contains(r.Tags, c.Tag)
 	})
-	total := len(list)
+	shown := runs.Listing{Format: 1, Dir: root, Total: len(list), Runs: append([]runs.Entry{}, list...)}
 	if c.Limit > 0 {
-		list = list[:min(c.Limit, total)]
+		shown.Runs = shown.Runs[:min(c.Limit, shown.Total)]
 	}
-	if c.JSON {
-		return e.printJSON(struct {
-			Format int          `json:"format"`
-			Dir    string       `json:"dir"`
-			Total  int          `json:"total"` // with those beyond the limit
-			Runs   []runs.Entry `json:"runs"`
-		}{1, root, total, append([]runs.Entry{}, list...)})
-	}
-	if total == 0 {
+	switch {
+	case c.JSON:
+		return e.printJSON(shown)
+	case shown.Total == 0:
 		e.Warn("no such runs in %s", root)
 		return nil
 	}
-	var rows [][]string
-	for _, r := range list {
-		what := r.Tool
-		if what == "" {
-			what = r.Kind
-		}
-		if len(r.Tags) > 0 {
-			what += " [" + strings.Join(r.Tags, ", ") + "]"
-		}
-		var numbers []string
-		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
-			numbers = append(numbers, n.Name+" "+figure(n))
-		}
-		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), strings.Join(numbers, ", ")})
-	}
-	if err := columns.Left(e.stdout, append([][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}, rows...)); err != nil {
-		return err
-	}
-	if older := total - len(list); older > 0 {
-		_, err = fmt.Fprintf(e.stdout, "%d older: --limit 0 lists all\n", older)
-	}
-	return err
+	return shown.Print(e.stdout)
 }
 
 type runsRmCmd struct {
@@ -169,26 +138,4 @@ func notFound(err error) error {
 		return fmt.Errorf("%w; see: stepscope runs list", err)
 	}
 	return err
-}
-
-// tail shortens a text from its start: paths tell more by their end.
-func tail(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return "…" + string(r[len(r)-most+1:])
-	}
-	return s
-}
-
-func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
-// figure is a number with its unit, about four digits of it; counts are whole.
-func figure(n runs.Number) string {
-	decimals := 3
-	if (n.Unit == "" || n.Unit == "req") && n.Value == math.Trunc(n.Value) {
-		decimals = 0
-	}
-	for v := max(n.Value, -n.Value); v >= 10 && decimals > 0; v /= 10 {
-		decimals--
-	}
-	return strings.TrimSpace(strconv.FormatFloat(n.Value, 'f', decimals, 64) + " " + n.Unit)
 }

@@ -67,6 +67,12 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
+// Reach counts the bytes up to n, of which seen were counted before.
+func (m *Meter) Reach(n int64, seen *int64) {
+	m.Add(n - *seen)
+	*seen = n
+}
+
 // Close removes the line.
 func (m *Meter) Close() {
 	if m == nil {

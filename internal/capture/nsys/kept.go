@@ -92,7 +92,7 @@ func keep(say *progress.Console, run *runs.Run, ended int, cause error) error {
 	}
 	switch {
 	case len(reports) == 1:
-		say.Warn("explain it with: stepscope analyze %s", Quote(reports))
+		say.Warn("explain it with: stepscope analyze %s", runs.CommandLine(reports))
 	case len(reports) > 1:
 		say.Warn("explain any of the %d reports with: stepscope analyze REPORT", len(reports))
 	}

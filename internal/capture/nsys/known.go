@@ -18,7 +18,13 @@ type Known struct {
 	Run string // id; "": not ours
 }
 
-// Listed is that in a list.
+// List is sessions for JSON.
+type List struct {
+	Format   int      `json:"format"`
+	Sessions []Listed `json:"sessions"`
+}
+
+// Listed is one of them.
 type Listed struct {
 	Session
 	Doing   string    `json:"doing"` // the state in words

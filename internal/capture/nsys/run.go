@@ -1,7 +1,6 @@
 package nsys
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // Launch wraps a program in nsys.
@@ -145,7 +146,7 @@ func (r *running) start() error {
 			from.Close()
 		})
 	}
-	r.Log("running " + Quote(r.cmd.Args))
+	r.Log("running " + runs.CommandLine(r.cmd.Args))
 	err := r.cmd.Start()
 	for _, end := range ends {
 		end.Close()
@@ -239,22 +240,4 @@ func (r *running) status() int {
 		return code
 	}
 	return 1 // nsys was killed
-}
-
-// Quote writes a command line that a shell takes back.
-func Quote(args []string) string {
-	var b bytes.Buffer
-	for i, a := range args {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		plain := func(r rune) bool {
-			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-		}
-		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !plain(r) }) {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		b.WriteString(a)
-	}
-	return b.String()
 }

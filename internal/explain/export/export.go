@@ -62,13 +62,15 @@ type Options struct {
 
 // Result is what became of an export.
 type Result struct {
+	Version  int          `json:"format"` // 1
 	Output   string       `json:"output"`
 	Format   Format       `json:"table"`
 	Spans    int64        `json:"spans"` // rows written
 	BytesIn  int64        `json:"bytes_in"`
 	BytesOut int64        `json:"bytes_out"`
 	Ranks    []RankResult `json:"ranks"`
-	Failed   []Failure    `json:"failed"` // files that gave nothing
+	Failed   []Failure    `json:"failed"`  // files that gave nothing
+	Seconds  float64      `json:"seconds"` // that it took
 }
 
 // RankResult is one rank in the table.

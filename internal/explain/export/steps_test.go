@@ -1,10 +1,11 @@
 package export
 
 import (
-	"github.com/stepscope/stepscope/trace"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/trace"
 )
 
 // kinetoJSON is a small window of two steps: the second's preparation on the

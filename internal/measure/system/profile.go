@@ -186,7 +186,7 @@ func (p *Profile) reports(windows []*nsys.Window) error {
 		if w.Report == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(p.Explain.Out, "nsys report: %s\n  %s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), nsys.Quote([]string{w.Report})); err != nil {
+		if _, err := fmt.Fprintf(p.Explain.Out, "nsys report: %s\n  %s; explain it with: stepscope analyze %s\n", w.Report, metric.Bytes(w.Size), runs.CommandLine([]string{w.Report})); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
@@ -19,6 +20,7 @@ import (
 
 // Report is what a set holds.
 type Report struct {
+	Format    int           `json:"format"` // 1
 	ProfileID string        `json:"profile_id"`
 	Files     []File        `json:"files"`
 	Missing   []set.Missing `json:"missing"`
@@ -77,8 +79,8 @@ func (r *Report) Incomplete() bool {
 }
 
 // Check reads the set. Inputs that do not exist are given as missing.
-func Check(ctx context.Context, window set.Set, missing []string, meter merge.Meter) (*Report, error) {
-	r := &Report{ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
+func Check(ctx context.Context, window set.Set, missing []string, meter *progress.Meter) (*Report, error) {
+	r := &Report{Format: 1, ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
 	heads := make([]*set.Head, len(window.Files))
 	comms := make([]*merge.Comms, len(window.Files))
 	g, gctx := errgroup.WithContext(ctx)
@@ -105,7 +107,7 @@ func Check(ctx context.Context, window set.Set, missing []string, meter merge.Me
 	return r, nil
 }
 
-func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter) (*set.Head, File, error) {
+func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.Meter) (*set.Head, File, error) {
 	h := set.ReadHead(f, nil)
 	out := File{
 		Path: f.Path, Stage: f.Name.Stage, Bytes: f.Size, Category: map[string]int64{}, Phase: map[string]int64{},
@@ -138,11 +140,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter merge.Meter
 			if ctx.Err() != nil {
 				return h, out, ctx.Err()
 			}
-			if meter != nil {
-				n := src.Consumed()
-				meter.Add(n - read)
-				read = n
-			}
+			meter.Reach(src.Consumed(), &read)
 		}
 	}
 	if out.Problem == nil {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
@@ -58,7 +59,7 @@ var ErrNothing = errors.New("nothing lies in the window")
 //
 // r is nil but for files that go to strangers: what they say passes through it.
 // Then Plan.File writes one file after the other, and Plan.Merged is not for it.
-func New(ctx context.Context, set set.Set, w Window, meter merge.Meter, r *redact.Redactor) (*Plan, error) {
+func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *redact.Redactor) (*Plan, error) {
 	all := make([]*survey, len(set.Files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), 8))

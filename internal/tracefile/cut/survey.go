@@ -10,9 +10,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
-	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -49,7 +49,7 @@ func (b bounds) with(lo, hi int64) bounds { return bounds{min(b.lo, lo), max(b.h
 var nowhere = bounds{math.MaxInt64, math.MinInt64}
 
 // look reads a file for the first time. r, if not nil, sees all of it.
-func look(ctx context.Context, f set.File, meter merge.Meter, r *redact.Redactor) (*survey, error) {
+func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Redactor) (*survey, error) {
 	sv := &survey{head: set.ReadHead(f, nil), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
 	if sv.head.Problem != nil {
 		return sv, nil
@@ -85,11 +85,7 @@ func look(ctx context.Context, f set.File, meter merge.Meter, r *redact.Redactor
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if meter != nil {
-				n := src.Consumed()
-				meter.Add(n - read)
-				read = n
-			}
+			meter.Reach(src.Consumed(), &read)
 		}
 		e := &s.Event
 		if r != nil {

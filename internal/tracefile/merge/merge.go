@@ -3,11 +3,13 @@ package merge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -26,12 +28,12 @@ const (
 
 // Options of a merge. The zero value is ready to use.
 type Options struct {
-	ProfileID string   // into the metadata
-	Level     int      // of gzip, 1 to 9; 0: DefaultLevel
-	Plain     bool     // JSON as it is, not compressed
-	Align     Align    // default Auto
-	Missing   []string // named inputs that do not exist: recorded as lost
-	Meter     Meter    // told of input read
+	ProfileID string          // into the metadata
+	Level     int             // of gzip, 1 to 9; 0: DefaultLevel
+	Plain     bool            // JSON as it is, not compressed
+	Align     Align           // default Auto
+	Missing   []string        // named inputs that do not exist: recorded as lost
+	Meter     *progress.Meter // told of input read
 	// Keep chooses events, one function for each file; nil keeps all.
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs passes one file on without labels, for cutting.
@@ -65,6 +67,7 @@ const DefaultLevel = 5
 
 // Result is what became of a merge.
 type Result struct {
+	Format    int           `json:"format,omitempty"` // 1, where it is all that is said
 	ProfileID string        `json:"profile_id"`
 	Output    string        `json:"output"`
 	Events    int64         `json:"events"`
@@ -74,6 +77,7 @@ type Result struct {
 	Files     []set.Part    `json:"files"`
 	Missing   []set.Missing `json:"missing"`
 	Notes     []trace.Note  `json:"notes"`
+	Seconds   float64       `json:"seconds,omitempty"` // that it took
 }
 
 // Incomplete tells whether anything is missing or lost.
@@ -151,4 +155,25 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
+}
+
+// Print says what became of a merge, for people.
+func (r *Result) Print(w io.Writer) error {
+	read, partly := 0, ""
+	for _, f := range r.Files {
+		if f.Complete || f.Events > 0 {
+			read++
+		}
+		if !f.Complete && f.Events > 0 {
+			partly = ", not all of them whole"
+		}
+		if f.ShiftNS != 0 {
+			fmt.Fprintf(w, "%s: clock moved by %+.3f ms (± %.3f ms, %d collectives)\n",
+				f.Label, float64(f.ShiftNS)/1e6, float64(f.Uncertainty)/1e6, f.Collectives)
+		}
+	}
+	fmt.Fprintf(w, "merged %d of %d files%s, %d events, %.1f MB of JSON in %.2f s (%.0f MB/s)\n",
+		read, len(r.Files), partly, r.Events, float64(r.TextBytes)/1e6, r.Seconds, float64(r.TextBytes)/1e6/max(r.Seconds, 1e-9))
+	_, err := fmt.Fprintf(w, "%s (%.1f MB from %.1f MB)\n", r.Output, float64(r.BytesOut)/1e6, float64(r.BytesIn)/1e6)
+	return err
 }

@@ -75,11 +75,7 @@ func (p *pfRank) read(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if p.meter != nil {
-				n := src.Consumed()
-				p.meter.Add(n - read)
-				read = n
-			}
+			p.meter.Reach(src.Consumed(), &read)
 		}
 	}
 	p.problem, p.garbage = set.EndProblem(src, &s.Stats), src.Garbage()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
@@ -21,7 +22,7 @@ type part struct {
 	keep   func(*chromejson.Event) bool
 	redact Redactor     // nil: nothing is changed
 	shown  []set.Member // of Meta, as header writes them
-	meter  Meter
+	meter  *progress.Meter
 	rest   func(worked time.Duration)
 	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
 
@@ -39,9 +40,6 @@ type part struct {
 // base is the name of the file in notes, which stand in the output: no place of this
 // machine.
 func (p *part) base() string { return filepath.Base(p.File.Path) }
-
-// Meter is told how many bytes of the input files have been read.
-type Meter interface{ Add(n int64) }
 
 // stream reads the file and sends its blocks until the end, or until ctx ends.
 func (p *part) stream(ctx context.Context) {
@@ -102,11 +100,7 @@ func (p *part) stream(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			if p.meter != nil {
-				n := src.Consumed()
-				p.meter.Add(n - read)
-				read = n
-			}
+			p.meter.Reach(src.Consumed(), &read)
 		}
 	}
 	p.problem = set.EndProblem(src, &s.Stats)
@@ -117,9 +111,7 @@ func (p *part) stream(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	if p.meter != nil {
-		p.meter.Add(src.Consumed() - read)
-	}
+	p.meter.Reach(src.Consumed(), &read)
 }
 
 // inHead tells whether a member was already read before the first event.

@@ -104,9 +104,7 @@ func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) 
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			now := src.Consumed()
-			opt.Meter.Add(now - seen)
-			seen = now
+			opt.Meter.Reach(src.Consumed(), &seen)
 		}
 		kind, err := sc.Next()
 		if err == io.EOF {
@@ -121,7 +119,7 @@ func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) 
 		}
 		r.event(&sc.Event)
 	}
-	opt.Meter.Add(src.Consumed() - seen)
+	opt.Meter.Reach(src.Consumed(), &seen)
 	if sc.Stats.Events == 0 {
 		if reason := sc.Stats.End.Reason; reason != "" {
 			return nil, fmt.Errorf("no event can be read: %s at byte %d of the text", reason, sc.Stats.End.Offset)

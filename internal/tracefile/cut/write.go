@@ -1,0 +1,118 @@
+package cut
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/internal/tracefile/redact"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Job is what is cut out of a set, and how it is written.
+type Job struct {
+	Window Window
+	Merge  bool             // the ranks into one file
+	Redact *redact.Redactor // for strangers; nil: events are copied as they stand
+}
+
+// ID is what the outputs share in their names.
+func (j *Job) ID(window set.Set) string {
+	if j.Redact != nil {
+		return redactedID(window.ID)
+	}
+	return "cut-" + window.ID
+}
+
+// Name is what the window of a rank's file is called.
+func (j *Job) Name(window set.Set, i int) string {
+	if j.Redact != nil {
+		return redactedName(window, i).String()
+	}
+	base := filepath.Base(window.Files[i].Path)
+	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
+}
+
+// Do writes one file of all ranks, or of the only one, to out, or else one file a rank
+// into the directory out. The plan says what was found even if nothing is written.
+func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Options) (*Plan, []*merge.Result, error) {
+	p, err := New(ctx, window, j.Window, opt.Meter, j.Redact)
+	if err != nil {
+		return p, nil, err
+	}
+	if j.Merge || len(window.Files) == 1 {
+		opt.Plain = strings.HasSuffix(out, ".json")
+		opt.ProfileID = j.ID(window)
+		write := func() (*merge.Result, error) { return p.File(ctx, 0, out, opt) }
+		if j.Merge && j.Redact != nil {
+			write = func() (*merge.Result, error) { return p.redacted(ctx, out, opt) }
+		} else if j.Merge {
+			write = func() (*merge.Result, error) { return p.Merged(ctx, out, opt) }
+		}
+		res, err := write()
+		return p, []*merge.Result{res}, err
+	}
+	_, there := os.Stat(out)
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return p, nil, err
+	}
+	var results []*merge.Result
+	for i := range p.Set.Files {
+		res, err := p.File(ctx, i, filepath.Join(out, j.Name(p.Set, i)), opt)
+		if err != nil {
+			if there != nil {
+				os.Remove(out) // ours, and refused unless it is empty
+			}
+			return p, nil, err
+		}
+		results = append(results, res)
+	}
+	return p, results, nil
+}
+
+// profileTime is the time that a profile id is, which tells nothing that the
+// trace does not; what stands before it is its user's.
+var profileTime = regexp.MustCompile(`(?:^|-)(\d{8,12}(?:\.\d{1,9})?)(?:\.[^.]*)?$`)
+
+func redactedID(id string) string {
+	if m := profileTime.FindStringSubmatch(id); m != nil {
+		return "redacted-" + m[1]
+	}
+	return "redacted-capture"
+}
+
+// redactedName is the name of a file without words of its own.
+func redactedName(window set.Set, i int) trace.FileName {
+	f := window.Files[i]
+	name := trace.FileName{ID: redactedID(window.ID), Rank: f.Name.Rank, Stage: f.Name.Stage, Merged: f.Name.Merged}
+	if !f.Named {
+		name = trace.FileName{ID: fmt.Sprintf("%s.file%d", name.ID, i), Rank: trace.NoRank}
+	}
+	return name
+}
+
+// redacted merges what was redacted file by file, so that equal names
+// have equal replacements whatever the order in which a merge reads.
+func (p *Plan) redacted(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
+	dir, err := os.MkdirTemp("", "stepscope-redacted-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	window := set.Set{ID: opt.ProfileID}
+	for i := range p.Set.Files {
+		name := redactedName(p.Set, i)
+		file := set.File{Path: filepath.Join(dir, name.String()), Name: name, Named: p.Set.Files[i].Named}
+		if _, err := p.File(ctx, i, file.Path, merge.Options{Level: 1, Meter: opt.Meter}); err != nil {
+			return nil, err
+		}
+		window.Files = append(window.Files, file)
+	}
+	opt.Meter = nil
+	return merge.File(ctx, window, path, opt)
+}

@@ -1,0 +1,54 @@
+package redact
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Here gives a Redactor that hides the names of this machine and its user, too.
+func Here(keepNames bool) *Redactor {
+	opt := Options{KeepNames: keepNames, Users: []string{os.Getenv("USER"), os.Getenv("LOGNAME"), filepath.Base(os.Getenv("HOME"))}}
+	if name, err := os.Hostname(); err == nil {
+		opt.Hosts = []string{name}
+	}
+	return New(opt)
+}
+
+// Summary is what was done, for machines.
+type Summary struct {
+	Replaced []Count          `json:"replaced"`
+	Left     map[string]int64 `json:"left_out"`
+}
+
+// Summary tells what was done so far.
+func (r *Redactor) Summary() *Summary { return &Summary{r.Counts(), r.Left()} }
+
+// Print says what was replaced, and what was not looked for.
+func (r *Redactor) Print(w io.Writer) {
+	counts := r.Counts()
+	if len(counts) == 0 {
+		fmt.Fprintln(w, "redacted: nothing had to be replaced")
+	}
+	for _, c := range counts {
+		fmt.Fprintf(w, "redacted: %s: %d, in %d places\n", c.Kind, c.Distinct, c.Places)
+	}
+	left := r.Left()
+	if len(left) > 0 {
+		keys := slices.SortedFunc(maps.Keys(left), func(a, b string) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) })
+		more := ""
+		if most := 12; len(keys) > most {
+			keys, more = keys[:most], ", …"
+		}
+		for i, k := range keys {
+			keys[i] = fmt.Sprintf("%q (%d)", k, left[k])
+		}
+		fmt.Fprintf(w, "left out: %s%s\n", strings.Join(keys, ", "), more)
+	}
+	fmt.Fprintln(w, "kept: times, shapes, and the names of operators, kernels, layers and Python functions. Look at the file before you share it.")
+}
