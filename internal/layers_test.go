@@ -54,6 +54,7 @@ var arrows = []struct {
 		"internal/measure/experiment", "internal/runs", "internal/serve/launch",
 	}},
 	{"internal/measure/system", []string{
+		"internal/explain/fact",
 		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/progress", "internal/capture/nsys",
 		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/explain/window", "internal/measure/experiment",
@@ -65,10 +66,12 @@ var arrows = []struct {
 		"internal/measure/workload", "internal/api/wire", "bench", "trace", "internal/base/progress",
 	}},
 	{"internal/explain/report", []string{
+		"internal/explain/kernel",
+		"internal/explain/fact",
 		"internal/base/columns", "internal/explain/result", "internal/base/metric", "bench", "internal/explain/waits",
 		"internal/tracefile/read/nsysdb",
 	}},
-	{"internal/explain/waits", []string{"internal/api", "internal/base/metric", "bench", "trace"}},
+	{"internal/explain/waits", []string{"internal/explain/fact", "internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/serve/launch", []string{
 		"internal/api", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
@@ -87,23 +90,29 @@ var arrows = []struct {
 		"trace",
 	}},
 	{"internal/explain", []string{
+		"internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/kernel", "trace",
 	}},
 	{"internal/explain/judge", []string{
+		"internal/explain/fact",
 		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",
 		"internal/base/metric", "trace",
 	}},
 	{"internal/explain/tables", []string{
+		"internal/explain/fact",
 		"internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel", "internal/base/metric", "trace",
 	}},
 	{"internal/explain/match", []string{
+		"internal/explain/fact",
 		"internal/explain/prep", "internal/explain/kernel", "internal/tracefile/clock", "internal/base/metric", "trace",
 	}},
 	{"internal/explain/prep", []string{
-		"internal/explain/result", "internal/explain/kernel", "internal/explain/layers", "internal/base/metric", "trace",
+		"internal/explain/fact",
+		"internal/explain/result", "internal/explain/kernel", "internal/explain/layers", "trace",
 	}},
-	{"internal/explain/result", nil},
+	{"internal/explain/result", []string{"internal/explain/fact"}},
+	{"internal/explain/fact", nil},
 	{"internal/explain/explaintest", []string{"trace"}},
 	{"internal/explain/export", []string{"internal/base/sqlitedb", "internal/base/atomicfile", "internal/tracefile/read", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/cut", []string{

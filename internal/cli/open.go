@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/open"
@@ -222,21 +223,21 @@ func flags(traces []*trace.Trace) []open.Note {
 	if len(traces) == 0 {
 		return nil
 	}
-	report, err := explain.Analyze(traces, explain.Options{})
+	r, err := explain.Analyze(traces, explain.Options{})
 	if err != nil {
 		return nil // nothing to flag: the trace opens without
 	}
 	// All ranks of one file count from the same base.
-	zero := report.Source.StartNS - traces[0].Source.BaseNS
+	zero := r.Source.StartNS - traces[0].Source.BaseNS
 	var notes []open.Note
-	for _, f := range report.Findings {
+	for _, f := range r.Findings {
 		if f.FirstStep < 0 || len(f.Ranks) == 0 || len(notes) == maxFlags {
 			continue
 		}
-		for _, st := range report.Steps {
-			at := slices.IndexFunc(st.Ranks, func(r result.StepRank) bool { return r.Rank == f.Ranks[0] })
+		for _, st := range r.Steps {
+			at := slices.IndexFunc(st.Ranks, func(s result.StepRank) bool { return s.Rank == f.Ranks[0] })
 			if st.Step == f.FirstStep && at >= 0 {
-				notes = append(notes, open.Note{TS: zero + st.Ranks[at].Start, Text: f.Title})
+				notes = append(notes, open.Note{TS: zero + st.Ranks[at].Start, Text: report.Words(f.Title)})
 				break
 			}
 		}

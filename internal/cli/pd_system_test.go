@@ -209,7 +209,7 @@ func TestPDSystem(t *testing.T) {
 		dirs := glob(t, traces, "*")
 		for _, what := range []string{"last", dirs[0]} {
 			status, out, errs := run(t, t.Context(), "analyze", what, "--run-dir", home)
-			if n := len(regexp.MustCompile(`(?m)^(prefill|decode) `).FindAllString(out, -1)); status != exitOK || n < 4 || strings.Count(out, "Prefill and decode apart\n") != 1 || !strings.Contains(out, got.PD.Findings[0].Title[:20]) {
+			if n := len(regexp.MustCompile(`(?m)^(prefill|decode) `).FindAllString(out, -1)); status != exitOK || n < 4 || strings.Count(out, "Prefill and decode apart\n") != 1 || !strings.Contains(out, got.PD.Findings[0].Title.Text[:20]) {
 				t.Errorf("analyze %s: status %d, %d titles\n%s\n%s", filepath.Base(what), status, n, errs, out)
 			}
 		}

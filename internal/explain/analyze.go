@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/judge"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -89,11 +90,11 @@ func sourceOf(a *match.Aligned, opt Options) result.Source {
 func notesOf(a *match.Aligned) (out []result.Note) {
 	for _, r := range a.Ranks {
 		for _, n := range r.Notes {
-			out = append(out, result.Note{Severity: n.Severity().String(), Source: cmp.Or(n.Source, r.Source.Path), Text: n.Text(), Count: n.Count})
+			out = append(out, result.Note{Severity: n.Severity().String(), Source: cmp.Or(n.Source, r.Source.Path), Text: fact.Name(n.Text()), Count: n.Count})
 		}
 	}
 	if a.Broken > 0 {
-		out = append(out, result.Note{Severity: "warning", Text: "collectives whose times contradict each other over ranks were left out of waits", Count: int64(a.Broken)})
+		out = append(out, result.Note{Severity: "warning", Text: fact.Of("left_out_of_waits"), Count: int64(a.Broken)})
 	}
 	return out
 }

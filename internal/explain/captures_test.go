@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -79,7 +80,7 @@ func checkTruth(t *testing.T, dir string) {
 		}
 		switch {
 		case f.Kind == result.Straggler && f.Cause == result.CauseHost:
-			t.Logf("natural: %s: %s", brief(f), f.Title)
+			t.Logf("natural: %s: %s", brief(f), report.Words(f.Title))
 		case f.Kind == result.Straggler || f.Kind == result.SlowLink:
 			t.Errorf("nothing of the kind was injected: %s%s", brief(f), describe(r))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -318,7 +319,7 @@ func TestRecurring(t *testing.T) {
 	}
 	rep := analyzed(t, in.done())
 	want := []string{"rank 1 host 2-8 passing"}
-	if got := stragglersOf(rep); !slices.Equal(got, want) || !strings.Contains(rep.Findings[0].Title, "now and then") || has(rep, result.Balanced) {
+	if got := stragglersOf(rep); !slices.Equal(got, want) || !strings.Contains(report.Words(rep.Findings[0].Title), "now and then") || has(rep, result.Balanced) {
 		t.Errorf("got %q, want %q now and then%s", got, want, describe(rep))
 	}
 }
@@ -341,8 +342,8 @@ func TestCutFile(t *testing.T) {
 	for _, pair := range [][2][]*trace.Trace{{whole, cut}, {cut, whole}} {
 		c := compared(t, pair[0], pair[1], CompareOptions{FailOn: 0.05})
 		for _, r := range c.Regressions {
-			if !strings.Contains(r, "step") {
-				t.Errorf("a capture against itself without the end of a rank: %s", r)
+			if text := report.Words(r); !strings.Contains(text, "step") {
+				t.Errorf("a capture against itself without the end of a rank: %s", text)
 			}
 		}
 		if stepVerdict(c, "compute").Verdict == result.Slower {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -80,7 +82,7 @@ func TestCompareSlowerCapture(t *testing.T) {
 	if d := stepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
 		t.Errorf("all times 1.3 times as long: step is %s by %.3f in [%.3f, %.3f]", d.Verdict, d.Change.Change, d.Lo, d.Hi)
 	}
-	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "step of decode steps") }) {
+	if !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return strings.HasPrefix(report.Words(f), "step of decode steps") }) {
 		t.Errorf("regressions: %v, want the decode steps among them", c.Regressions)
 	}
 	if back := compared(t, b, a, CompareOptions{FailOn: 0.05}); len(back.Regressions) > 0 {

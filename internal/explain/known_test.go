@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/judge"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -100,8 +102,11 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		}
 	}
 	for _, f := range r.Findings {
-		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || f.Title == "" {
+		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || report.Words(f.Title) == "" {
 			t.Errorf("odd finding: %+v", f)
+		}
+		if !slices.ContainsFunc(judge.Finds(), func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }) {
+			t.Errorf("%s is not in the list of what can be found", f.ID)
 		}
 		if f.CostNSPerStep < 0 {
 			t.Errorf("finding with a negative cost: %+v", f)
@@ -153,9 +158,9 @@ func stragglersOf(r *result.Report, causes ...string) []string {
 func describe(r *result.Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "\n  %s %s %s, cost %s: %s", f.Severity, f.Kind, brief(f), metric.Duration(f.CostNSPerStep), f.Title)
+		fmt.Fprintf(&b, "\n  %s %s %s, cost %s: %s", f.Severity, f.Kind, brief(f), metric.Duration(f.CostNSPerStep), report.Words(f.Title))
 	}
-	return b.String() + "\n  clocks " + r.Source.Clocks
+	return b.String() + "\n  clocks " + report.Words(r.Source.Clocks)
 }
 
 func has(r *result.Report, kind string) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -161,7 +162,7 @@ func layerFindings(r *result.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
 		if f.Kind == result.SlowLayer {
-			out = append(out, f.Title)
+			out = append(out, report.Words(f.Title))
 		}
 	}
 	return out
@@ -213,7 +214,7 @@ func TestSlowLayer(t *testing.T) {
 			if got := layerFindings(r); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			for _, f := range r.Findings {
+			for _, f := range report.Plain(r).Findings {
 				if f.Kind != result.SlowLayer {
 					continue
 				}
@@ -245,7 +246,7 @@ func TestLayersInGraphs(t *testing.T) {
 		t.Errorf("decode: %+v", got)
 	}
 	said := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-		return strings.HasPrefix(f.Title, "100 % of the GPU time of decode steps is in replayed graphs") && strings.Contains(f.Title, "--disable-cuda-graph")
+		return strings.HasPrefix(report.Words(f.Title), "100 % of the GPU time of decode steps is in replayed graphs") && strings.Contains(report.Words(f.Title), "--disable-cuda-graph")
 	})
 	if !said {
 		t.Errorf("not said%s", describe(r))
@@ -257,7 +258,7 @@ func TestLayersInGraphs(t *testing.T) {
 	cpuOnly(y.Done())
 	r = analyzed(t, ts)
 	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-		return strings.HasPrefix(f.Title, "prefill steps have no layer-wise ranges")
+		return strings.HasPrefix(report.Words(f.Title), "prefill steps have no layer-wise ranges")
 	}) || len(r.Findings) != 2 {
 		t.Errorf("replays that were not recorded either: not said, or more%s", describe(r))
 	}
@@ -404,7 +405,7 @@ func TestSlowOnHost(t *testing.T) {
 		at += mm + 60*us
 	}
 	r := analyzed(t, []*trace.Trace{y.Done()})
-	if s := r.Steps[7]; !s.Slow || s.Why != "_C::onednn_mm grew by 500 µs" {
+	if s := r.Steps[7]; !s.Slow || report.Words(s.Why) != "_C::onednn_mm grew by 500 µs" {
 		t.Errorf("slow %v: %q", s.Slow, s.Why)
 	}
 	for _, s := range r.Steps {

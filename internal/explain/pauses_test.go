@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -95,7 +96,7 @@ func TestPauses(t *testing.T) {
 			}
 			said := false
 			for _, f := range r.Findings {
-				said = said || f.ID == "data-between" && strings.Contains(f.Title, "no request was under way") == c.none
+				said = said || f.ID == "data-between" && strings.Contains(report.Words(f.Title), "no request was under way") == c.none
 			}
 			if said != (c.want == "between") {
 				t.Errorf("nothing said of the time without steps, or the wrong thing%s", describe(r))
@@ -210,7 +211,7 @@ func TestStalls(t *testing.T) {
 			r := analyzed(t, []*trace.Trace{y.Done()})
 			for i := range 16 {
 				s := r.Steps[len(c.first)+i]
-				if s.Slow != stalled[i] || s.Slow && !strings.Contains(s.Why, c.why) {
+				if s.Slow != stalled[i] || s.Slow && !strings.Contains(report.Words(s.Why), c.why) {
 					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -326,12 +327,12 @@ func TestFaults(t *testing.T) {
 					// Others may be late for a while on a busy machine, but
 					// not with a device or work of their own.
 					if f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) && !f.Passing {
-						t.Errorf("also %s", f.Title)
+						t.Errorf("also %s", report.Words(f.Title))
 					}
 				}
 				if at < 0 {
 					for _, f := range r.Findings {
-						t.Log(f.Severity, f.Title)
+						t.Log(f.Severity, report.Words(f.Title))
 					}
 					t.Errorf("rank %d is not found late since step %d by %s", rank, from, c.cause)
 				}

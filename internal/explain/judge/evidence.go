@@ -2,12 +2,11 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -21,21 +20,18 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		of += late[n].of
 	}
 	out := []result.Evidence{excessEvidence(late, s)}
-	arrivals := result.Evidence{
-		Text:  fmt.Sprintf("last to arrive in %d of %d collectives of these steps", last, of),
-		Value: float64(last), Peers: float64(of), Unit: "count", Step: -1,
-	}
+	arrivals := proof("count", float64(last), float64(of), fact.Of("last_in", "last", last, "of", of))
 	work := d.workEvidence(i, s)
 	// What shows the cause comes first, what is the same as elsewhere last.
 	steps := float64(len(s))
 	switch cause {
 	case byWork:
 		out = append(out, work...)
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.ns }, "more work in")...)
+		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.ns }, "more")...)
 		return append(out, arrivals)
 	case byDevice:
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.late }, "starts late though launched in time:")...)
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.slow }, "runs longer:")...)
+		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.late }, "late")...)
+		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.slow }, "slow")...)
 		slices.SortStableFunc(out[1:], func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
 		most := out[min(1, len(out)-1)].Value
 		out = append(out[:1], slices.DeleteFunc(out[1:], func(e result.Evidence) bool { return e.Value < 0.05*most })...)
@@ -44,11 +40,8 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		for _, n := range s {
 			starved += late[n].starved
 		}
-		if starved > 0 {
-			out = append(out, result.Evidence{
-				Text:  fmt.Sprintf("its device waits %s a step longer for a core than its peers'", metric.Duration(float64(starved)/steps)),
-				Value: float64(starved) / steps, Unit: "ns", Step: -1,
-			})
+		if wait := float64(starved) / steps; starved > 0 {
+			out = append(out, proof("ns", wait, 0, fact.Of("no_core", "ns", wait)))
 		}
 		out = append(out, hostEvidence(a.Names, d.Ranks[i], late, s)...)
 	case byComm:
@@ -56,10 +49,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		for _, n := range s {
 			sum += late[n].excess[byComm]
 		}
-		out = append(out, result.Evidence{
-			Text:  fmt.Sprintf("it leaves collectives %s a step later than its peers", metric.Duration(float64(sum)/steps)),
-			Value: float64(sum) / steps, Unit: "ns", Step: -1,
-		})
+		out = append(out, proof("ns", float64(sum)/steps, 0, fact.Of("leaves_late", "ns", float64(sum)/steps)))
 	}
 	return append(append(out, arrivals), work...)
 }
@@ -78,17 +68,14 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 		}
 		return 0
 	})
-	same := "the same"
+	counts := fact.Of("kernels_same", "mine", kernels)
 	if kernels != peerKernels {
-		same = fmt.Sprintf("against %.0f", peerKernels)
+		counts = fact.Of("kernels_differ", "mine", kernels, "peers", peerKernels)
 	}
-	return []result.Evidence{{
-		Text:  fmt.Sprintf("%.0f kernels a step, %s on its peers", kernels, same),
-		Value: kernels, Peers: peerKernels, Unit: "count", Step: -1,
-	}, {
-		Text:  fmt.Sprintf("%s of own work on the device a step against %s", metric.Duration(work), metric.Duration(peerWork)),
-		Value: work, Peers: peerWork, Unit: "ns", Step: -1,
-	}}
+	return []result.Evidence{
+		proof("count", kernels, peerKernels, counts),
+		proof("ns", work, peerWork, fact.Of("own_work", "mine", work, "peers", peerWork)),
+	}
 }
 
 // excessEvidence says of what the late rank has more than a rank in good time.
@@ -101,20 +88,13 @@ func excessEvidence(late []lateness, s []int) result.Evidence {
 			total += max(ns, 0)
 		}
 	}
-	text := "from collective to collective it takes longer than a rank in good time, a step, by"
-	sep := " "
+	var parts []fact.Fact
 	for c, ns := range sum {
 		if ns*50 > total && ns > 0 { // above 2 %
-			text += fmt.Sprintf("%s%s (%s)", sep, metric.Duration(float64(ns)/float64(len(s))), excessNames[c])
-			sep = ", "
+			parts = append(parts, fact.Of("excess_"+causeNames[c], "ns", float64(ns)/float64(len(s))))
 		}
 	}
-	return result.Evidence{Text: text, Value: float64(total) / float64(len(s)), Unit: "ns", Step: -1}
-}
-
-// excessNames say what the causes stand for in excessEvidence.
-var excessNames = [numCauses]string{
-	"more or larger kernels, with their launching", "the same kernels on its device", "its host", "leaving collectives",
+	return proof("ns", float64(total)/float64(len(s)), 0, fact.Of("excess", "parts", parts))
 }
 
 // perStep is the median of a figure over a stretch, for one rank and for the
@@ -134,7 +114,7 @@ func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (m
 }
 
 // topKernels lists the kernels that explain most of an excess.
-func topKernels(names *prep.Names, late []lateness, s []int, steps float64, of func(extra) int64, what string) []result.Evidence {
+func topKernels(names *prep.Names, late []lateness, s []int, steps float64, of func(extra) int64, which string) []result.Evidence {
 	type sum struct {
 		ns, count int64
 	}
@@ -157,11 +137,13 @@ func topKernels(names *prep.Names, late []lateness, s []int, steps float64, of f
 		if len(out) == 3 || float64(v.ns) < 0.05*float64(total) || v.ns <= 0 {
 			break
 		}
-		text := fmt.Sprintf("%s %s: %s a step more than on its peers", what, kernel.Short(names.List[id]), metric.Duration(float64(v.ns)/steps))
-		if more := float64(v.count) / steps; more >= 0.5 {
-			text += fmt.Sprintf(", %.0f more of them", more)
+		var more fact.Fact
+		if n := float64(v.count) / steps; n >= 0.5 {
+			more = fact.Of("more_of_them", "n", n)
 		}
-		out = append(out, result.Evidence{Text: text, Value: float64(v.ns) / steps, Unit: "ns", Name: names.List[id], Step: -1})
+		e := proof("ns", float64(v.ns)/steps, 0, fact.Of("kernel_"+which, "kernel", names.List[id], "ns", float64(v.ns)/steps, "more", more))
+		e.Name = fact.Name(names.List[id])
+		out = append(out, e)
 	}
 	return out
 }
@@ -191,15 +173,16 @@ func hostEvidence(names *prep.Names, r *match.Rank, late []lateness, s []int) []
 				worst = n
 			}
 		}
-		text := fmt.Sprintf("its host needs %s a step more than its peers' to launch %s",
-			metric.Duration(float64(sum[key])/steps), kernel.Short(names.List[names.Keys[key].Name]))
-		doing := ""
+		var did, meanwhile fact.Fact
 		if i := longestLaunch(r, worst, key); i >= 0 {
 			c := &r.Calls[i]
-			doing = r.Host.Did(c, previousEnd(r, i), c.Start)
-			text += fmt.Sprintf("; in step %d the launching thread did meanwhile: %s", worst, doing)
+			did = r.Host.Did(c, previousEnd(r, i), c.Start)
+			meanwhile = fact.Of("meanwhile", "step", worst, "did", did)
 		}
-		out = append(out, result.Evidence{Text: text, Value: float64(sum[key]) / steps, Unit: "ns", Name: doing, Step: worst})
+		more := float64(sum[key]) / steps
+		e := proof("ns", more, 0, fact.Of("launches_late", "ns", more, "kernel", names.List[names.Keys[key].Name], "meanwhile", meanwhile))
+		e.Name, e.Step = did, worst
+		out = append(out, e)
 	}
 	return out
 }

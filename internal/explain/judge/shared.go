@@ -1,11 +1,10 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -14,14 +13,13 @@ import (
 // shareCores makes one finding of those that blame ranks for having no core: the
 // machine is small.
 func shareCores(d *Domain, all []result.Finding) []result.Finding {
-	one, rest, who := d.share(all, func(f result.Finding) bool { return f.Starved })
+	one, rest, names := d.share(all, func(f result.Finding) bool { return f.Starved })
 	if one == nil {
 		return all
 	}
 	one.Kind, one.Cause, one.Severity = result.Straggler, result.CauseHost, "medium"
-	one.ID = fmt.Sprintf("cores-%s-%d", d.Ranks[0].Label, one.FirstStep)
-	one.Title = fmt.Sprintf("%s wait for a core now and then: software devices that share too few cores; it costs the others %s a step each time",
-		who, metric.Duration(one.CostNSPerStep))
+	one.ID = id("cores", d.Ranks[0].Label, one.FirstStep)
+	one.Title = fact.Of("cores", "ranks", names, "cost", one.CostNSPerStep)
 	return append(rest, *one)
 }
 
@@ -48,22 +46,21 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 			steps[f.Ranks[0]] += both(f)
 		}
 	}
-	one, rest, who := d.share(all, func(f result.Finding) bool {
+	one, rest, names := d.share(all, func(f result.Finding) bool {
 		return f.Cause == result.CauseCommunication && 2*both(&f) > f.LastStep-f.FirstStep+1 && 2*steps[f.Ranks[0]] > last-first+1
 	})
 	if one == nil {
 		return all
 	}
 	one.Kind, one.Cause, one.Severity = result.CommBound, result.CauseCommunication, "medium"
-	one.ID = fmt.Sprintf("comm_latency-%s-%d", d.Ranks[0].Label, one.FirstStep)
-	one.Title = fmt.Sprintf("%s leave collectives late in turns: the latency of the links between them, no rank is to blame; it costs the others %s a step each time",
-		who, metric.Duration(one.CostNSPerStep))
+	one.ID = id("comm_latency", d.Ranks[0].Label, one.FirstStep)
+	one.Title = fact.Of("comm_latency", "ranks", names, "cost", one.CostNSPerStep)
 	return append(rest, *one)
 }
 
 // share joins the findings that are alike, if they blame more than half of the ranks,
 // and names those; nil: they do not.
-func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, who string) {
+func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
 	one = &result.Finding{Passing: true}
 	var costs []int64
 	for _, f := range all {
@@ -80,21 +77,18 @@ func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (o
 			one.Ranks = append(one.Ranks, f.Ranks[0])
 		}
 		costs = append(costs, f.CostNSPerStep)
-		one.Evidence = append(one.Evidence, result.Evidence{Text: f.Title, Value: float64(f.CostNSPerStep), Unit: "ns", Step: f.FirstStep})
+		one.Evidence = append(one.Evidence, proof("ns", float64(f.CostNSPerStep), 0, f.Title))
+		one.Evidence[len(one.Evidence)-1].Step = f.FirstStep
 	}
 	if 2*len(one.Ranks) <= len(d.Ranks) || len(one.Ranks) < 2 {
-		return nil, nil, ""
+		return nil, nil, nil
 	}
 	slices.Sort(one.Ranks)
 	one.CostNSPerStep = int64(metric.MedianInPlace(costs))
-	var names []string
 	for _, r := range d.Ranks {
 		if slices.Contains(one.Ranks, r.Index) {
 			names = append(names, r.Label)
 		}
 	}
-	if len(names) > 4 {
-		return one, rest, fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
-	}
-	return one, rest, strings.Join(names, ", ")
+	return one, rest, names
 }

@@ -2,12 +2,12 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -66,33 +66,39 @@ func took(a *match.Aligned, s *result.Step) float64 {
 	return metric.MedianInPlace(all)
 }
 
-// timeParts are the parts of a step that can grow, for people.
+var slowRules = []rule{
+	{[]string{result.SlowStep}, slowSteps},
+	{[]string{result.SlowSince}, slower},
+}
+
+// timeParts are the parts of a step that can grow.
 var timeParts = []struct {
-	name string
+	part fact.Fact
 	of   func(*result.StepRank) int64
 }{
-	{"compute", func(t *result.StepRank) int64 { return t.Compute }},
-	{"waiting in collectives", func(t *result.StepRank) int64 { return t.ExposedWait }},
-	{"transfers", func(t *result.StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
-	{"copies", func(t *result.StepRank) int64 { return t.ExposedCopy }},
-	{"host-bound idle", func(t *result.StepRank) int64 { return t.HostGap }},
-	{"idle on the device", func(t *result.StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
-	{"the time until the next, in which nothing tells whether there were requests,", func(t *result.StepRank) int64 { return t.IdleBy.Between - t.IdleBy.None }},
-	{"the profiler", func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
+	{fact.Of("part_compute"), func(t *result.StepRank) int64 { return t.Compute }},
+	{fact.Of("part_wait"), func(t *result.StepRank) int64 { return t.ExposedWait }},
+	{fact.Of("part_transfer"), func(t *result.StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
+	{fact.Of("part_copy"), func(t *result.StepRank) int64 { return t.ExposedCopy }},
+	{fact.Of("part_host"), func(t *result.StepRank) int64 { return t.HostGap }},
+	{fact.Of("part_device"), func(t *result.StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},
+	{fact.Of("part_between"), func(t *result.StepRank) int64 { return t.IdleBy.Between - t.IdleBy.None }},
+	{fact.Of("part_profiler"), func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
 }
 
 // grew names the part that is most larger in some steps than in others, by medians
 // over steps and ranks; without GPU work the CPU op whose self time is, the mean over
 // ranks.
-func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int) string {
-	best, most := "", 0.0
-	larger := func(name string, by float64) {
-		if by > most || by == most && by > 0 && a.HostOnly && name < best {
-			best, most = name, by
+func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int) (grown fact.Fact) {
+	var best fact.Fact
+	most := 0.0
+	larger := func(part fact.Fact, by float64) {
+		if by > most || by == most && by > 0 && a.HostOnly && part.Text < best.Text {
+			best, most = part, by
 		}
 	}
 	for name, ns := range hostOps {
-		larger(name, (metric.MedianInPlace(pick(ns, these))-metric.MedianInPlace(pick(ns, others)))/float64(len(a.Ranks)))
+		larger(fact.Name(name), (metric.MedianInPlace(pick(ns, these))-metric.MedianInPlace(pick(ns, others)))/float64(len(a.Ranks)))
 	}
 	for _, p := range timeParts {
 		of := func(in []int) float64 {
@@ -105,13 +111,68 @@ func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, the
 			return metric.MedianInPlace(all)
 		}
 		if !a.HostOnly {
-			larger(p.name, of(these)-of(others))
+			larger(p.part, of(these)-of(others))
 		}
 	}
-	if best == "" {
-		return ""
+	if most > 0 {
+		grown = fact.Of("grew", "what", best, "ns", most)
 	}
-	return best + " grew by " + metric.Duration(most)
+	return grown
+}
+
+// or is a fact, or another where that is nothing.
+func or(f, other fact.Fact) fact.Fact {
+	if f.String() == "" {
+		return other
+	}
+	return f
+}
+
+// culprit is the rank that cost the others most in a step, and why.
+func culprit(blames []*Domain, step int) (who *match.Rank, cause int, cost int64) {
+	for _, d := range blames {
+		for i, steps := range d.late {
+			l := &steps[step]
+			split := l.split()
+			most := slices.Max(split[:])
+			if l.cost > cost && most > 0 {
+				who, cause, cost = d.Ranks[i], slices.Index(split[:], most), l.cost
+			}
+		}
+	}
+	return who, cause, cost
+}
+
+// slowSteps reports steps that no straggler explains.
+func slowSteps(c *capture) (out []result.Finding) {
+	for i := range c.rep.Steps {
+		s := &c.rep.Steps[i]
+		if !s.Slow {
+			continue
+		}
+		took := took(c.Aligned, s)
+		excess := took - took/(1+s.SlowBy)
+		if slices.ContainsFunc(c.found, func(f result.Finding) bool {
+			return f.Kind == result.Straggler && f.FirstStep <= s.Step && s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
+		}) {
+			continue
+		}
+		f := result.Finding{
+			Kind: result.SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true, CostNSPerStep: int64(excess),
+			ID: id(result.SlowStep, s.Step),
+		}
+		var blame fact.Fact
+		if r, cause, cost := culprit(c.blames, s.Step); r != nil && 2*float64(cost) > excess {
+			f.Ranks, f.Cause = []int{r.Index}, causeNames[cause]
+			blame = fact.Of("slow_step_blame", "rank", r.Label, "cost", cost, "cause", f.Cause)
+		}
+		f.Title = fact.Of("slow_step", "step", s.Step, "name", s.Name, "took", took, "by", s.SlowBy, "why", or(s.Why, fact.Of("no_part_of_it")), "blame", blame)
+		out = append(out, f)
+	}
+	// A capture in which many steps are slow has no typical step; the few
+	// worst say as much.
+	slices.SortStableFunc(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
+	return out[:min(len(out), 5)]
 }
 
 // slowerRise is the growth of steps from some step on that is worth a finding.
@@ -119,21 +180,20 @@ const slowerRise = 0.15
 
 // slower finds steps that take longer on all ranks from some step on. What a
 // straggler explains, or slower transfers, is left to them.
-func slower(a *match.Aligned, rep *result.Report, hostOps map[string][]int64, known []result.Finding) []result.Finding {
+func slower(c *capture) (out []result.Finding) {
 	by := map[match.Like][]int{}
-	total := make([]int64, a.Steps)
+	total := make([]int64, c.Steps)
 	var order []match.Like
-	for n := 1; n < a.Steps; n++ {
-		if len(rep.Steps[n].Ranks) == 0 {
+	for n := 1; n < c.Steps; n++ {
+		if len(c.rep.Steps[n].Ranks) == 0 {
 			continue
 		}
-		total[n] = int64(took(a, &rep.Steps[n]))
-		if by[a.Likes[n]] == nil {
-			order = append(order, a.Likes[n])
+		total[n] = int64(took(c.Aligned, &c.rep.Steps[n]))
+		if by[c.Likes[n]] == nil {
+			order = append(order, c.Likes[n])
 		}
-		by[a.Likes[n]] = append(by[a.Likes[n]], n)
+		by[c.Likes[n]] = append(by[c.Likes[n]], n)
 	}
-	var out []result.Finding
 	for _, k := range order {
 		steps := by[k]
 		s := changePoint(steps, total)
@@ -146,22 +206,19 @@ func slower(a *match.Aligned, rep *result.Report, hostOps map[string][]int64, kn
 		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
 		first := steps[s]
 		if is < (1+slowerRise)*was || metric.Quantile(after, 0.1) <= metric.Quantile(before, 0.9) ||
-			slices.ContainsFunc(known, func(f result.Finding) bool {
+			slices.ContainsFunc(c.found, func(f result.Finding) bool {
 				return (f.Kind == result.Straggler || f.Kind == result.SlowLink) && f.FirstStep <= first+1 && f.LastStep >= first
 			}) {
 			continue
 		}
 		f := result.Finding{
 			Kind: result.SlowSince, Severity: "medium", FirstStep: first, LastStep: steps[len(steps)-1],
-			CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", result.SlowSince, k.Kind, first),
-			Title: fmt.Sprintf("%s steps take %s longer on all ranks since step %d: %s", k.Kind, metric.Percent(is/was-1), first,
-				cmp.Or(grew(a, rep.Steps, hostOps, steps[s:], steps[:s]), "no part of them stands out")),
-			Evidence: []result.Evidence{{
-				Text:  fmt.Sprintf("%s a step, %s before", metric.Duration(is), metric.Duration(was)),
-				Value: is, Peers: was, Unit: "ns", Step: -1,
-			}},
+			CostNSPerStep: int64(is - was), ID: id(result.SlowSince, k.Kind, first),
+			Title: fact.Of("slow_since", "kind", k.Kind, "more", is/was-1, "first", first,
+				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s]), fact.Of("no_part_of_them"))),
+			Evidence: []result.Evidence{proof("ns", is, was, fact.Of("before", "is", is, "was", was))},
 		}
-		for _, r := range a.Ranks {
+		for _, r := range c.Ranks {
 			f.Ranks = append(f.Ranks, r.Index)
 		}
 		out = append(out, f)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -41,8 +42,11 @@ type slowKey struct {
 	layer int32
 }
 
+var layerRules = []rule{{[]string{result.SlowLayer}, slowLayers}}
+
 // slowLayers finds the layers that take longer than their like.
-func slowLayers(a *match.Aligned, w *tables.LayerWork) []result.Finding {
+func slowLayers(c *capture) []result.Finding {
+	a, w := c.Aligned, c.layers
 	if w == nil {
 		return nil
 	}
@@ -93,16 +97,15 @@ func slowLayers(a *match.Aligned, w *tables.LayerWork) []result.Finding {
 
 func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) result.Finding {
 	l := &a.Marks.Layers[s.layer]
-	name := fmt.Sprintf("%s.%d", l.Stack, l.N)
+	name, kind := fmt.Sprintf("%s.%d", l.Stack, l.N), prep.KindName(s.kind)
 	cost := s.ns - s.like
-	f := result.Finding{
-		Kind: result.SlowLayer, Severity: "low", FirstStep: -1, LastStep: -1, CostNSPerStep: int64(cost),
-		ID: fmt.Sprintf("%s-%s-%s", result.SlowLayer, name, prep.KindName(s.kind)),
-	}
+	f := whole(result.SlowLayer, "low", id(result.SlowLayer, name, kind), fact.Fact{},
+		proof("ns", s.ns, s.like, fact.Of("layer_time", "mine", s.ns, "like", s.like, "layers", s.peers, "steps", s.steps)))
+	f.CostNSPerStep = int64(cost)
 	if cost > layerHigh*float64(a.KindPeriods[s.kind]) {
 		f.Severity = "medium"
 	}
-	where := ""
+	var where fact.Fact
 	have := 0
 	for _, r := range a.Ranks {
 		if w.Has(r, s.layer) {
@@ -115,19 +118,14 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 	if have > 1 {
 		switch len(s.ranks) {
 		case have:
-			where = " on all ranks"
+			where = fact.Of("on_all_ranks")
 		case 1:
-			where = " on " + s.worst.Label
+			where = fact.Of("on_one_rank", "rank", s.worst.Label)
 		default:
-			where = fmt.Sprintf(" on %d of %d ranks", len(s.ranks), have)
+			where = fact.Of("on_some_ranks", "n", len(s.ranks), "of", have)
 		}
 	}
-	f.Title = fmt.Sprintf("%s takes %.2g × the time of layers like it%s in %s steps", name, s.ns/s.like, where, prep.KindName(s.kind))
-	f.Evidence = append(f.Evidence, result.Evidence{
-		Text: fmt.Sprintf("%s of GPU time a step, waiting left out, against %s of %d layers with the same modules (medians over %d steps)",
-			metric.Duration(s.ns), metric.Duration(s.like), s.peers, s.steps),
-		Value: s.ns, Peers: s.like, Unit: "ns", Step: -1,
-	})
+	f.Title = fact.Of("slow_layer", "layer", name, "factor", s.ns/s.like, "where", where, "kind", kind)
 	if len(s.ranks) < have {
 		var others []float64
 		for _, r := range a.Ranks {
@@ -141,10 +139,8 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 			}
 		}
 		if len(others) > 0 {
-			f.Evidence = append(f.Evidence, result.Evidence{
-				Text:  fmt.Sprintf("%s on the other ranks", metric.Duration(metric.Median(others))),
-				Value: s.ns, Peers: metric.Median(others), Unit: "ns", Step: -1,
-			})
+			mid := metric.Median(others)
+			f.Evidence = append(f.Evidence, proof("ns", s.ns, mid, fact.Of("layer_other_ranks", "ns", mid)))
 		}
 	}
 	f.Evidence = append(f.Evidence, grownModules(a, s)...)
@@ -197,17 +193,19 @@ func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 		if mine-theirs < 0.2*(s.ns-s.like) {
 			continue
 		}
-		e := result.Evidence{Value: mine, Peers: theirs, Unit: "ns", Step: -1}
-		what := cmp.Or(a.Marks.Groups[p.group].Kind, "the layer itself")
+		what := or(fact.Name(a.Marks.Groups[p.group].Kind), fact.Of("layer_itself"))
 		if p.name >= 0 {
-			e.Name = a.Names.List[p.name]
-			what = "a kernel of " + what
+			what = fact.Of("kernel_of", "what", what)
 		}
-		e.Text = fmt.Sprintf("%s takes %s a step against %s", what, metric.Duration(mine), metric.Duration(theirs))
+		e := proof("ns", mine, theirs, fact.Of("module_more", "what", what, "mine", mine, "like", theirs))
+		if p.name >= 0 {
+			e.Name = fact.Name(a.Names.List[p.name])
+		}
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(x, y result.Evidence) int {
-		return cmp.Or(result.First(x.Name == "", y.Name == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers), cmp.Compare(x.Text, y.Text), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(result.First(x.Name.Text == "", y.Name.Text == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers),
+			cmp.Compare(x.Text.String(), y.Text.String()), cmp.Compare(x.Name.Text, y.Name.Text))
 	})
 	return out[:min(len(out), 4)]
 }

@@ -1,10 +1,10 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -13,11 +13,11 @@ import (
 // some step on: the time that is not waiting, summed per step, rises and stays
 // up. The ranks are all there, so it is the link and not a rank. Only steps of
 // like size are compared.
-func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Finding {
+func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	// Transfers of like collectives vary far less than the lateness of ranks
 	// does, so less of a step is enough.
 	const rise, slowShare = 1.25, 0.02
-	moved := make([]int64, a.Steps)
+	moved := make([]int64, c.Steps)
 	for i := range d.Matches {
 		m := &d.Matches[i]
 		if m.First || !m.Possible() {
@@ -35,8 +35,8 @@ func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Fin
 	}
 	var sizes []size
 	like := map[size][]int{}
-	for n := 1; n < a.Steps; n++ {
-		s := &rep.Steps[n]
+	for n := 1; n < c.Steps; n++ {
+		s := &c.rep.Steps[n]
 		if k := (size{s.Kind, s.Batch, s.Tokens}); moved[n] > 0 {
 			if like[k] == nil {
 				sizes = append(sizes, k)
@@ -44,7 +44,6 @@ func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Fin
 			like[k] = append(like[k], n)
 		}
 	}
-	var out []result.Finding
 	for _, k := range sizes {
 		steps := like[k]
 		s := changePoint(steps, moved)
@@ -57,10 +56,10 @@ func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Fin
 		was, is := metric.Quantile(before, 0.5), metric.Quantile(after, 0.5)
 		n := steps[s]
 		apart := metric.Quantile(after, 0.25) > metric.Quantile(before, 0.75)
-		if !apart || is < rise*was || is-was < max(lateFloor, slowShare*float64(a.StepPeriod(n))) {
+		if !apart || is < rise*was || is-was < max(lateFloor, slowShare*float64(c.StepPeriod(n))) {
 			continue
 		}
-		out = append(out, slowTransfer(a, d, rep, k.kind, n, steps[len(steps)-1], was, is))
+		out = append(out, slowTransfer(c, d, k.kind, n, steps[len(steps)-1], was, is))
 	}
 	return out
 }
@@ -68,21 +67,16 @@ func slowTransfers(a *match.Aligned, d *Domain, rep *result.Report) []result.Fin
 // slowTransfer is the finding that transfers went from was to is (ns a step)
 // at step n. Where ranks are missing, what looks like a transfer on all that
 // are there may be their waiting for one that is not.
-func slowTransfer(a *match.Aligned, d *Domain, rep *result.Report, kind string, n, last int, was, is float64) result.Finding {
+func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float64) result.Finding {
 	f := result.Finding{
 		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
-		CostNSPerStep: int64(is - was), ID: fmt.Sprintf("%s-%s-%d", result.SlowLink, kind, n),
-		Title: fmt.Sprintf("transfers take longer on all ranks since step %d: %s a %s step against %s before; no rank is to blame",
-			n, metric.Duration(is), kind, metric.Duration(was)),
-		Evidence: []result.Evidence{{
-			Text:  fmt.Sprintf("collectives without waiting: %s a step, %s before", metric.Duration(is), metric.Duration(was)),
-			Value: is, Peers: was, Unit: "ns", Step: -1,
-		}},
+		CostNSPerStep: int64(is - was), ID: id(result.SlowLink, kind, n),
+		Title:    fact.Of("slow_link", "first", n, "is", is, "kind", kind, "was", was),
+		Evidence: []result.Evidence{proof("ns", is, was, fact.Of("transfers_before", "is", is, "was", was))},
 	}
-	if partial(a, d, rep) {
-		f.Kind, f.Cause, f.ID = result.Data, "", fmt.Sprintf("data-slow-%s-%d", kind, n)
-		f.Title = fmt.Sprintf("collectives take longer on all recorded ranks since step %d: %s a %s step against %s before; ranks are missing, so one of them may be late, or the transfers slower",
-			n, metric.Duration(is), kind, metric.Duration(was))
+	if partial(c.Aligned, d, c.rep) {
+		f.Kind, f.Cause, f.ID = result.Data, "", id("data-slow", kind, n)
+		f.Title = fact.Of("data-slow", "first", n, "is", is, "kind", kind, "was", was)
 	}
 	for _, r := range d.Ranks {
 		f.Ranks = append(f.Ranks, r.Index)
@@ -121,7 +115,7 @@ func unexplained(slow, stragglers []result.Finding) []result.Finding {
 			s := &stragglers[i]
 			if (s.Cause == result.CauseDevice || s.Cause == result.CauseCommunication) && s.FirstStep-1 <= f.FirstStep && f.FirstStep <= s.FirstStep+1 {
 				e := f.Evidence[0]
-				e.Text = "with it, on all ranks, " + e.Text
+				e.Text = fact.Of("with_it", "what", e.Text)
 				s.Evidence = append(s.Evidence, e)
 				return true
 			}

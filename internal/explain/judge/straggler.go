@@ -1,10 +1,10 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -39,6 +39,14 @@ const (
 	// stayingSteps is how many a lateness that stays to the end must have.
 	stayingSteps = 3
 )
+
+var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", result.SlowLink, "data-slow"}, func(c *capture) (out []result.Finding) {
+	for _, d := range c.blames {
+		of := stragglers(c.Aligned, d)
+		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
+	}
+	return out
+}}}
 
 // stragglers turns the lateness of a domain into findings.
 func stragglers(a *match.Aligned, d *Domain) []result.Finding {
@@ -227,7 +235,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	f := result.Finding{
 		Kind: result.Straggler, Cause: name, Ranks: []int{r.Index}, FirstStep: first, LastStep: last,
 		Passing: !run.stays, CostNSPerStep: cost,
-		ID: fmt.Sprintf("straggler-%s-%s-%d", r.Label, name, first),
+		ID: id(result.Straggler, r.Label, name, first),
 	}
 	middle := run.steps[len(run.steps)/2]
 	share := float64(cost) / float64(max(a.StepPeriod(middle), 1))
@@ -242,35 +250,26 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	default:
 		f.Severity = "low"
 	}
-	when := fmt.Sprintf("since step %d", first)
+	when := fact.Of("late_since", "first", first)
 	switch {
 	case run.recurring:
-		when = fmt.Sprintf("now and then, in %d of %d steps (%s)", len(run.steps), len(late), listed(run.steps))
+		when = fact.Of("late_recurring", "n", len(run.steps), "of", len(late), "steps", run.steps)
 	case !run.stays:
-		when = fmt.Sprintf("in steps %d-%d, passing", first, last)
+		when = fact.Of("late_passing", "first", first, "last", last)
 	}
 	if run.kind != "" {
-		when = fmt.Sprintf("in %s steps, %s", run.kind, when)
+		when = fact.Of("late_kind", "kind", run.kind, "when", when)
 	}
-	why := map[int]string{
-		byWork:   "it runs more or larger kernels than its peers",
-		byDevice: "the same kernels run longer or start late on its device",
-		byHost:   "its host launches the same kernels late",
-		byComm:   "its transfers take longer",
-	}[cause]
+	why := fact.Of("late_" + name)
 	if cause == byHost && coresShort(late, run.steps) {
 		f.Starved = true
-		why = "its host has no core free to run its device"
+		why = fact.Of("late_cores")
 	}
-	part := metric.Percent(share) + " of its length"
-	if share >= 1 {
-		part = fmt.Sprintf("%.1f times its usual length", share)
-	}
-	costText := fmt.Sprintf("the others wait %s a step, %s", metric.Duration(cost), part)
+	felt := fact.Of("late_cost", "cost", cost, "share", share)
 	if !waited {
-		costText = "hardly anyone waits for it now: another rank is later, or the others are no faster"
+		felt = fact.Of("late_unfelt")
 	}
-	f.Title = fmt.Sprintf("%s is late %s: %s; %s", r.Label, when, why, costText)
+	f.Title = fact.Of("straggler", "rank", r.Label, "when", when, "why", why, "cost", felt)
 	f.Evidence = evidence(a, d, i, late, run.steps, cause)
 	return f
 }
@@ -284,19 +283,4 @@ func coresShort(late []lateness, steps []int) bool {
 		all += late[n].excess[byHost]
 	}
 	return 2*starved > all
-}
-
-// listed names a few steps.
-func listed(steps []int) string {
-	text := ""
-	for i, n := range steps {
-		if i == 5 {
-			return text + ", …"
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text
 }

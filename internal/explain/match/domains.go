@@ -6,6 +6,7 @@ package match
 import (
 	"fmt"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
@@ -18,10 +19,10 @@ type Aligned struct {
 	Names   *prep.Names
 	Marks   *prep.Markers // nil without layer-wise markers
 	numbering
-	Origin int64  // when the capture begins, ns since the epoch on the clock of all
-	Span   int64  // how long it is
-	Clocks string // what is known of the agreement of the ranks' clocks
-	Broken int    // collectives whose times contradict each other
+	Origin int64     // when the capture begins, ns since the epoch on the clock of all
+	Span   int64     // how long it is
+	Clocks fact.Fact // what is known of the agreement of the ranks' clocks
+	Broken int       // collectives whose times contradict each other
 	// hostOnly: no GPU work was recorded, so steps and layers are told by host time.
 	HostOnly bool
 }
@@ -69,7 +70,7 @@ func Align(ranks []*prep.Rank, hosts []*prep.Host, n *prep.Names, marks *prep.Ma
 
 // agree brings the clocks of hosts together if the collectives say that they
 // differ, and tells what is known of them.
-func agree(domains []*Domain) (clocks string, broken int) {
+func agree(domains []*Domain) (clocks fact.Fact, broken int) {
 	matched, shifted := 0, 0
 	for _, d := range domains {
 		if n := d.impossible(); n*50 > len(d.Matches) && n > 2 && d.alignClocks() {
@@ -86,13 +87,13 @@ func agree(domains []*Domain) (clocks string, broken int) {
 	}
 	switch {
 	case matched == 0:
-		return "not compared: the ranks share no collectives", broken
+		return fact.Of("clocks_none"), broken
 	case shifted > 0:
-		return fmt.Sprintf("differ: aligned by the ends of %d shared collectives, %d of them still impossible", matched, broken), broken
+		return fact.Of("clocks_aligned", "matched", matched, "broken", broken), broken
 	case broken == 0:
-		return fmt.Sprintf("agree: in all %d shared collectives nobody ends before all have begun", matched), broken
+		return fact.Of("clocks_agree", "matched", matched), broken
 	}
-	return fmt.Sprintf("%d of %d shared collectives contradict each other in time; they are left out", broken, matched), broken
+	return fact.Of("clocks_contradict", "broken", broken, "matched", matched), broken
 }
 
 // extent says when the capture begins and how long it is, on the clock of all.

@@ -2,10 +2,9 @@ package prep
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -39,14 +38,14 @@ func (h *Host) CallName(c *Call) string { return h.t.Strings.Get(h.t.Spans[c.spa
 
 // Did says what the thread of a launch did between two moments: the
 // deepest span that covers most of the time, or the ops that fill it.
-func (h *Host) Did(c *Call, from, to int64) string {
+func (h *Host) Did(c *Call, from, to int64) fact.Fact {
 	// The idle time may begin before the host came to this work at all: look
 	// at what lies between the launch before and this one.
 	spans := h.rows[c.Track]
 	hi, _ := slices.BinarySearchFunc(spans, to, func(s trace.Span, at int64) int { return cmp.Compare(s.Start, at) })
 	length := to - from
 	if length <= 0 {
-		return "the launch call itself"
+		return fact.Of("did_launch")
 	}
 	var cover *trace.Span // the shortest span over most of it
 	var filled int64      // by spans that begin inside, outermost only
@@ -76,20 +75,20 @@ func (h *Host) Did(c *Call, from, to int64) string {
 			trace.PythonFunction: "python", trace.UserAnnotation: "annotation", trace.CPUOp: "op",
 			trace.Runtime: "call", trace.Driver: "call",
 		}[s.Cat]
-		return fmt.Sprintf("%s %s", kind, h.SpanName(s.Name, false))
+		return kind + " " + h.SpanName(s.Name, false)
 	}
 	switch {
 	case cover != nil && (filled*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):
 		if filled*2 < length && cover.End() > to && cover.Cat == trace.UserAnnotation {
-			return fmt.Sprintf("nothing recorded for %s (inside %s)", metric.Duration(length-filled), name(cover))
+			return fact.Of("did_nothing_inside", "ns", length-filled, "span", name(cover))
 		}
-		return name(cover)
+		return fact.Name(name(cover))
 	case filled*2 >= length && largest != nil:
-		return fmt.Sprintf("%d ops, the longest %s (%s)", count, name(largest), metric.Duration(largest.Dur))
+		return fact.Of("did_ops", "n", count, "span", name(largest), "ns", largest.Dur)
 	case cover != nil:
-		return "inside " + name(cover)
+		return fact.Of("did_inside", "span", name(cover))
 	}
-	return fmt.Sprintf("nothing recorded for %s: off the CPU, or code without annotations", metric.Duration(length-filled))
+	return fact.Of("did_nothing", "ns", length-filled)
 }
 
 // SpanName is a span's name; of a layer-wise marker, which has sizes in its text,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -42,7 +43,7 @@ func TestHostDid(t *testing.T) {
 		y.Run("gemm", 200, 215, 230, 1)
 		tr := y.Done()
 		r := Trace(0, tr, NewNames(kernel.Default()))
-		if got := NewHost(tr).Did(&r.Calls[0], 100, 200); !strings.HasPrefix(got, c.want) {
+		if got := NewHost(tr).Did(&r.Calls[0], 100, 200); !strings.HasPrefix(report.Words(got), c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

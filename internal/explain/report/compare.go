@@ -13,7 +13,7 @@ import (
 
 // CompareJSON writes a comparison as indented JSON.
 func CompareJSON(w io.Writer, c *result.Comparison) error {
-	return Indented(w, c)
+	return Indented(w, Plain(c))
 }
 
 // CompareText writes a comparison for a terminal: the verdict first.
@@ -22,7 +22,7 @@ func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A %s\nB %s\n\n%s\n", sideText(c.A), sideText(c.B), compareVerdict(c))
 	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "  - %s\n", r)
+		fmt.Fprintf(&b, "  - %s\n", Words(r))
 	}
 	for _, t := range compareTables(c, o.rows()) {
 		if len(t.rows) == 0 {
@@ -40,7 +40,7 @@ func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 	}
 	b.WriteByte('\n')
 	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
+		fmt.Fprintf(&b, "note: %s\n", Words(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -51,7 +51,7 @@ func CompareMarkdown(w io.Writer, c *result.Comparison, o Options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\nA: %s  \nB: %s\n", escapeMarkdown(compareVerdict(c)), escapeMarkdown(sideText(c.A)), escapeMarkdown(sideText(c.B)))
 	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "\n- %s", escapeMarkdown(r))
+		fmt.Fprintf(&b, "\n- %s", escapeMarkdown(Words(r)))
 	}
 	for _, t := range compareTables(c, o.rows()) {
 		if len(t.rows) > 0 {
@@ -59,7 +59,7 @@ func CompareMarkdown(w io.Writer, c *result.Comparison, o Options) error {
 		}
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(n))
+		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(Words(n)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

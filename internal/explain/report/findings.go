@@ -37,12 +37,12 @@ func stepsOf(f *result.Finding) string {
 // proof is a piece of evidence as text, and the name that the text does not
 // hold itself, shortened.
 func proof(e *result.Evidence) (text, name string) {
-	text = columns.Clean(e.Text)
-	if e.Name != "" && !strings.Contains(text, e.Name) {
-		name = shortenName(columns.Clean(e.Name), 80)
-		if strings.Contains(text, name) {
-			name = ""
-		}
+	text, name = columns.Clean(Words(e.Text)), Words(e.Name)
+	if strings.Contains(text, name) {
+		return text, ""
+	}
+	if name = shortenName(columns.Clean(name), 80); strings.Contains(text, name) {
+		name = ""
 	}
 	return text, name
 }

@@ -27,7 +27,7 @@ func gapsTable(r *result.Report, limit int) *table {
 		}
 		t.rows = append(t.rows, []cell{
 			{text: rankName(r, g.Rank), num: float64(g.Rank)}, step, durCell(g.Start), durCell(g.Dur), textCell(g.Cause),
-			longCell(g.Host), longCell(g.Before), longCell(g.After),
+			longCell(Words(g.Host)), longCell(g.Before), longCell(g.After),
 		})
 	}
 	return t

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -88,7 +89,7 @@ func TestHTMLEscapes(t *testing.T) {
 	r := straggler()
 	r.Source.ID, r.Source.Ranks[0], r.Source.Device = evil, evil, evil
 	r.Kernels[0].Name, r.Kernels[0].Short, r.Memory[0].Device, r.Steps[0].Kind = evil, evil, evil, evil
-	r.Findings[0].Title, r.Findings[0].Severity, r.Findings[0].ID = evil, evil, evil
+	r.Findings[0].Title, r.Findings[0].Severity, r.Findings[0].ID = fact.Name(evil), evil, evil
 	page := pageOf(t, r)
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img") {
 		t.Error("a name became an element")
@@ -116,7 +117,7 @@ func TestHTMLBounded(t *testing.T) {
 	r := stepped(64, 2000, 17, 600)
 	for range 5000 {
 		r.Kernels = append(r.Kernels, result.KernelRow{Name: strings.Repeat("template<", 1000), Short: "t", Total: 1})
-		r.Gaps = append(r.Gaps, result.Gap{Step: -1, Host: strings.Repeat("x", 5000)})
+		r.Gaps = append(r.Gaps, result.Gap{Step: -1, Host: fact.Name(strings.Repeat("x", 5000))})
 	}
 	for i := range 200 {
 		m := result.MemorySeries{Rank: i % 64, Peak: int64(i)}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
@@ -26,7 +27,7 @@ func JSONWith(w io.Writer, r *result.Report, requests *waits.Result) error {
 		Requests json.RawMessage `json:"requests,omitempty"`
 	}{Report: Plain(r)}
 	if requests != nil {
-		text, err := json.Marshal(requests) // with < and > escaped
+		text, err := json.Marshal(Plain(requests)) // with < and > escaped
 		if err != nil {
 			return err
 		}
@@ -50,9 +51,9 @@ func encode(w io.Writer, v any, html bool) error {
 	return b.Flush()
 }
 
-// Plain makes a copy of a report, or of what is reported of prefill and decode servers,
-// that is fit for JSON: no null, no NaN. nil gives nil.
-func Plain[T result.Report | result.PD](v *T) *T {
+// Plain makes a copy of a result that is fit for JSON: in words, with no null and no NaN.
+// nil gives nil.
+func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T) *T {
 	if v == nil {
 		return nil
 	}
@@ -60,9 +61,12 @@ func Plain[T result.Report | result.PD](v *T) *T {
 	return &out
 }
 
-// plain copies v with empty slices for nil ones and finite floats, sharing
-// whatever can hold neither.
+// plain copies v with words for facts, empty slices for nil ones and finite floats,
+// sharing whatever can hold none of them.
 func plain(v reflect.Value) reflect.Value {
+	if v.Type() == reflect.TypeFor[fact.Fact]() {
+		return reflect.ValueOf(fact.Name(Words(v.Interface().(fact.Fact))))
+	}
 	if !needsPlain(v.Type()) {
 		return v
 	}
@@ -83,7 +87,9 @@ func plain(v reflect.Value) reflect.Value {
 	case reflect.Struct:
 		out.Set(v)
 		for i := range v.NumField() {
-			out.Field(i).Set(plain(v.Field(i)))
+			if out.Field(i).CanSet() {
+				out.Field(i).Set(plain(v.Field(i)))
+			}
 		}
 	default:
 		return v
@@ -91,7 +97,7 @@ func plain(v reflect.Value) reflect.Value {
 	return out
 }
 
-// needsPlain says whether a value of this type may hold a nil slice or a float.
+// needsPlain says whether a value of this type may hold a nil slice, a fact or a float.
 // Reports hold no maps or pointers; a test says so.
 func needsPlain(t reflect.Type) bool {
 	switch t.Kind() {

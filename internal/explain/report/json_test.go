@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -44,10 +45,13 @@ func TestJSONLeavesReportAlone(t *testing.T) {
 	}
 }
 
-// plain copies slices, structs and floats only: a report may not grow anything else.
+// plain copies facts, slices, structs and floats only: a report may not grow anything else.
 func TestReportHoldsNoPointers(t *testing.T) {
 	var walk func(reflect.Type, string)
 	walk = func(typ reflect.Type, path string) {
+		if typ == reflect.TypeFor[fact.Fact]() {
+			return
+		}
 		switch typ.Kind() {
 		case reflect.Pointer, reflect.Map, reflect.Interface, reflect.Array, reflect.Chan, reflect.Func:
 			t.Errorf("%s is a %s: teach plain about it", path, typ.Kind())

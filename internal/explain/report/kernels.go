@@ -40,10 +40,11 @@ func collectivesTable(r *result.Report, limit int) *table {
 
 // group is the name of a collective's group with its size, once.
 func group(c *result.CollectiveRow) string {
-	if c.Size <= 0 || c.Group == "" || strings.HasPrefix(c.Group, "[") {
-		return c.Group
+	name := Words(c.Group)
+	if c.Size <= 0 || name == "" || strings.HasPrefix(name, "[") {
+		return name
 	}
-	return c.Group + " ×" + metric.Count(c.Size)
+	return name + " ×" + metric.Count(c.Size)
 }
 
 // stepKinds lists the kinds of rows, "all" first. With one kind beside it,

@@ -176,7 +176,7 @@ func pdTransferTable(pd *result.PD) *table {
 			row(s.name, metric.Duration(s.v.Median), fmt.Sprintf("median of %s, p99 %s, longest %s: %s", metric.Count(s.v.N), metric.Duration(s.v.P99), metric.Duration(s.v.Max), s.help))
 		}
 	}
-	row("clocks", "", x.Clocks)
+	row("clocks", "", Words(x.Clocks))
 	return t
 }
 

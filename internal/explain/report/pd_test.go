@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -17,10 +18,10 @@ func apart() *result.PD {
 	return &result.PD{
 		Prefill:  result.PDSide{Servers: []result.PDServer{server}, Steps: 12, Stepping: 0.5, Busy: 0.25, Queue: server.Queue},
 		Decode:   result.PDSide{Servers: []result.PDServer{server, {Name: "idle"}}, Steps: 24, Stepping: math.NaN(), TokensPerS: math.Inf(1), Queue: server.Queue},
-		Transfer: result.Transfers{Seen: 3, Whole: 1, Copies: 1, By: "rooms", Bytes: 1e6, GBs: 2, Took: result.Spread{N: 1, Median: 1e6, P99: 2e6, Max: 3e6}, Clocks: "agree"},
+		Transfer: result.Transfers{Seen: 3, Whole: 1, Copies: 1, By: "rooms", Bytes: 1e6, GBs: 2, Took: result.Spread{N: 1, Median: 1e6, P99: 2e6, Max: 3e6}, Clocks: fact.Name("agree")},
 		Limit:    result.LimitDecode,
-		Findings: []result.Finding{{Kind: result.Limits, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "the decode servers limit <it>", Evidence: []result.Evidence{{Text: "4.0 wait"}}}},
-		Notes:    []result.Note{{Severity: "info", Text: "a note", Count: 1}},
+		Findings: []result.Finding{{Kind: result.Limits, Severity: "medium", FirstStep: -1, LastStep: -1, Title: fact.Name("the decode servers limit <it>"), Evidence: []result.Evidence{{Text: fact.Name("4.0 wait")}}}},
+		Notes:    []result.Note{{Severity: "info", Text: fact.Name("a note"), Count: 1}},
 	}
 }
 

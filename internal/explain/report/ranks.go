@@ -120,7 +120,7 @@ func notesTable(r *result.Report, limit int) *table {
 	for i := range rows {
 		n := &rows[i]
 		t.rows = append(t.rows, []cell{
-			{text: n.Severity, num: float64(worth[n.Severity])}, countCell(n.Count), textCell(n.Text), nameCell(path.Base(n.Source), n.Source),
+			{text: n.Severity, num: float64(worth[n.Severity])}, countCell(n.Count), textCell(Words(n.Text)), nameCell(path.Base(n.Source), n.Source),
 		})
 		if n.Source == "" {
 			t.rows[i][3] = cell{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -35,7 +36,7 @@ func addTime(t *result.Time, o *result.Time) {
 // and the rows that sum them up.
 func stepped(ranks, steps, late, since int) *result.Report {
 	r := &result.Report{Format: 1}
-	r.Source = result.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: "one host"}
+	r.Source = result.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: fact.Name("one host")}
 	at := int64(0)
 	sums := map[[2]string]*result.TimeRow{}
 	for i := range ranks {
@@ -49,7 +50,7 @@ func stepped(ranks, steps, late, since int) *result.Report {
 			s.Kind, s.Mode, s.Name, s.Tokens, scale = "prefill", "EXTEND", "step[EXTEND bs=8 toks=1024]", 1024, 4
 		}
 		if n%11 == 10 {
-			s.Slow, s.SlowBy, s.Why, scale = true, 1.87, "idle: host +3.1 ms on TP00", scale*2
+			s.Slow, s.SlowBy, s.Why, scale = true, 1.87, fact.Name("idle: host +3.1 ms on TP00"), scale*2
 		}
 		var longest int64
 		for k := range ranks {
@@ -113,24 +114,24 @@ func straggler() *result.Report {
 	r.Findings = []result.Finding{
 		{
 			ID: "straggler-2-work-7", Kind: result.Straggler, Severity: "high", Ranks: []int{2}, Names: []string{"TP02"}, FirstStep: 7, LastStep: 23,
-			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: "TP02 is late from step 7 on: it runs more kernels than its peers",
+			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: fact.Name("TP02 is late from step 7 on: it runs more kernels than its peers"),
 			Evidence: []result.Evidence{
-				{Text: "201 kernels a step against 117 of its peers", Value: 201, Peers: 117, Unit: "count", Step: -1},
-				{Text: "1.40 ms of own compute a step against 1.00 ms", Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
-				{Text: "runs 84 times more often than on the others", Value: 84, Unit: "count", Name: gemmName, Step: -1},
-				{Text: "last to arrive in 124 of 168 collectives", Value: 124, Peers: 20, Unit: "count", Step: -1},
-				{Text: "its excess stayed above 3 × the spread of steps 0–6", Value: math.Inf(1), Unit: "ratio", Step: 7},
+				{Text: fact.Name("201 kernels a step against 117 of its peers"), Value: 201, Peers: 117, Unit: "count", Step: -1},
+				{Text: fact.Name("1.40 ms of own compute a step against 1.00 ms"), Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
+				{Text: fact.Name("runs 84 times more often than on the others"), Value: 84, Unit: "count", Name: fact.Name(gemmName), Step: -1},
+				{Text: fact.Name("last to arrive in 124 of 168 collectives"), Value: 124, Peers: 20, Unit: "count", Step: -1},
+				{Text: fact.Name("its excess stayed above 3 × the spread of steps 0–6"), Value: math.Inf(1), Unit: "ratio", Step: 7},
 			},
 		},
 		{
 			ID: "slow_step-10", Kind: result.SlowStep, Severity: "medium", Ranks: nil, FirstStep: 10, LastStep: 10, Passing: true, CostNSPerStep: 3 * ms,
-			Title: "Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name",
+			Title: fact.Name("Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name"),
 		},
-		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: "The files of 2 ranks are missing"},
+		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: fact.Name("The files of 2 ranks are missing")},
 	}
 	r.Collectives = []result.CollectiveRow{
-		{Op: "all_reduce", Group: "TP", Size: 4, Kind: "decode", Bytes: 131072, Count: 132, InGraphs: 120, Matched: 132, Wait: 30 * ms, Transfer: 9 * ms, Median: 17_300, AlgGBs: 7.57, BusGBs: 11.4},
-		{Op: "all_gather", Group: "[0, 1, 2, 3]", Size: 4, Kind: "prefill", Bytes: 0, Count: 12, Matched: 8, Wait: ms, Transfer: 2 * ms, Median: 81_000},
+		{Op: "all_reduce", Group: fact.Name("TP"), Size: 4, Kind: "decode", Bytes: 131072, Count: 132, InGraphs: 120, Matched: 132, Wait: 30 * ms, Transfer: 9 * ms, Median: 17_300, AlgGBs: 7.57, BusGBs: 11.4},
+		{Op: "all_gather", Group: fact.Name("[0, 1, 2, 3]"), Size: 4, Kind: "prefill", Bytes: 0, Count: 12, Matched: 8, Wait: ms, Transfer: 2 * ms, Median: 81_000},
 	}
 	for _, kind := range []string{allRanks, "decode", "prefill"} {
 		for i, c := range []string{"GEMM", "attention", "communication", "norm", "elementwise", "MoE", "copy", "sampling", "other"} {
@@ -161,13 +162,13 @@ func straggler() *result.Report {
 		r.Memory = append(r.Memory, m)
 	}
 	r.Gaps = []result.Gap{
-		{Rank: 0, Step: 10, Start: 40 * ms, Dur: 31 * ms / 10, Cause: "host", Before: gemmName, After: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Host: "time.sleep"},
-		{Rank: 3, Step: -1, Start: 90 * ms, Dur: 2 * ms, Cause: "profiler", Host: ""},
+		{Rank: 0, Step: 10, Start: 40 * ms, Dur: 31 * ms / 10, Cause: "host", Before: gemmName, After: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Host: fact.Name("time.sleep")},
+		{Rank: 3, Step: -1, Start: 90 * ms, Dur: 2 * ms, Cause: "profiler", Host: fact.Name("")},
 	}
 	r.Notes = []result.Note{
-		{Severity: "info", Text: "clock of TP01 was shifted", Count: 1},
-		{Severity: "loss", Source: "/data/traces/1763750000.sample-TP-3.trace.json.gz", Text: "the file ends at byte 81,920 in the middle of an event", Count: 1},
-		{Severity: "warning", Text: "flows without a start", Count: 349},
+		{Severity: "info", Text: fact.Name("clock of TP01 was shifted"), Count: 1},
+		{Severity: "loss", Source: "/data/traces/1763750000.sample-TP-3.trace.json.gz", Text: fact.Name("the file ends at byte 81,920 in the middle of an event"), Count: 1},
+		{Severity: "warning", Text: fact.Name("flows without a start"), Count: 349},
 	}
 	return r
 }
@@ -186,7 +187,7 @@ func balanced() *result.Report {
 		}
 	}
 	r.Times = rows
-	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: "No rank is late: none makes the others wait more than 2 % of a step"}}
+	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: fact.Name("No rank is late: none makes the others wait more than 2 % of a step")}}
 	return r
 }
 
@@ -195,10 +196,10 @@ func layered(gpu bool) *result.Report {
 	r := stepped(2, 4, -1, 0)
 	r.Findings = []result.Finding{{
 		ID: "slow_layer-model.layers.5-decode", Kind: result.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
-		Title: "model.layers.5 takes 1.6 × the time of layers like it on TP01 in decode steps",
+		Title: fact.Name("model.layers.5 takes 1.6 × the time of layers like it on TP01 in decode steps"),
 		Evidence: []result.Evidence{
-			{Text: "267 µs of GPU time a step, waiting left out, against 167 µs of 11 layers with the same modules (medians over 3 steps)", Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
-			{Text: "a kernel of mlp.down_proj takes 140 µs a step against 40.0 µs", Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: gemmName, Step: -1},
+			{Text: fact.Name("267 µs of GPU time a step, waiting left out, against 167 µs of 11 layers with the same modules (medians over 3 steps)"), Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
+			{Text: fact.Name("a kernel of mlp.down_proj takes 140 µs a step against 40.0 µs"), Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: fact.Name(gemmName), Step: -1},
 		},
 	}}
 	r.Layers.Totals = []result.LayerTotal{
@@ -245,9 +246,9 @@ func layered(gpu bool) *result.Report {
 func noGPU() *result.Report {
 	return &result.Report{
 		Format: 1, Source: result.Source{ID: "cpu only", Ranks: []string{"rank 0"}, Files: []string{"cpu.json"}, Complete: true, StepRule: "none"},
-		Findings: []result.Finding{{ID: "data", Kind: result.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: "No GPU work was recorded: only the host side can be told"}},
+		Findings: []result.Finding{{ID: "data", Kind: result.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: fact.Name("No GPU work was recorded: only the host side can be told")}},
 		CPU:      result.CPU{Ops: []result.CPUOp{{Name: "aten::mm", Count: 1, Total: ms, Self: ms, Share: 1}}},
-		Notes:    []result.Note{{Severity: "warning", Source: "cpu.json", Text: "no events of category kernel", Count: 1}},
+		Notes:    []result.Note{{Severity: "warning", Source: "cpu.json", Text: fact.Name("no events of category kernel"), Count: 1}},
 	}
 }
 

@@ -132,7 +132,7 @@ func stepsTable(r *result.Report, limit int) *table {
 			countCell(s.Batch), countCell(s.Tokens), countCell(len(s.Ranks)),
 			durCell(m.period), durCell(m.cpu), gpu(shareCell(ratio(m.total-m.idle, m.total))),
 			gpu(durCell(m.compute)), gpu(durCell(m.transfer)), gpu(durCell(m.wait)), gpu(durCell(m.hostGap)),
-			gpu(countCell(m.kernels)), {text: by, num: finite(s.SlowBy)}, textCell(s.Why), textCell(s.Name),
+			gpu(countCell(m.kernels)), {text: by, num: finite(s.SlowBy)}, textCell(Words(s.Why)), textCell(s.Name),
 		})
 	}
 	if len(idx) < len(r.Steps) {

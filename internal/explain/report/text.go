@@ -93,7 +93,7 @@ func (t *textWriter) findings(r *result.Report) {
 		if c != "" {
 			room -= len([]rune(c)) + 2
 		}
-		for j, l := range columns.Wrap(columns.Clean(f.Title), max(room, 20)) {
+		for j, l := range columns.Wrap(columns.Clean(Words(f.Title)), max(room, 20)) {
 			if j > 0 {
 				t.line(strings.Repeat(" ", mark) + t.p.bold(l))
 				continue

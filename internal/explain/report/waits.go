@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
@@ -67,10 +68,10 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	}
 	for _, t := range []struct {
 		lead  string
-		lines []string
+		lines []fact.Fact
 	}{{"slow rank: ", j.Late}, {"note: ", j.Notes}} {
 		for _, l := range t.lines {
-			if _, err := fmt.Fprintln(w, columns.Clean(t.lead+l)); err != nil {
+			if _, err := fmt.Fprintln(w, columns.Clean(t.lead+Words(l))); err != nil {
 				return err
 			}
 		}

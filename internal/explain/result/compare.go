@@ -1,5 +1,7 @@
 package result
 
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
 // Comparison sets capture B against capture A, the base. Its JSON form is
 // documented in docs/formats/compare.md. Times are nanoseconds.
 type Comparison struct {
@@ -13,9 +15,9 @@ type Comparison struct {
 	Modules []ModuleDiff `json:"modules"`
 	// Regressions are the rows of Steps and Kernels that got slower by more
 	// than the limit asked for, with statistics to show it.
-	Regressions []string `json:"regressions"`
-	Limit       float64  `json:"limit"` // the share asked for; 0: none
-	Notes       []string `json:"notes"`
+	Regressions []fact.Fact `json:"regressions"`
+	Limit       float64     `json:"limit"` // the share asked for; 0: none
+	Notes       []fact.Fact `json:"notes"`
 }
 
 // Side says what was compared.

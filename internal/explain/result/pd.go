@@ -1,5 +1,7 @@
 package result
 
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
 // What limits the throughput of prefill and decode servers.
 const (
 	LimitPrefill  = "prefill"
@@ -77,11 +79,11 @@ type Transfers struct {
 	Bytes int64   `json:"bytes"` // of those that are whole
 	GBs   float64 `json:"gb_s"`  // over the time in which copies of them ran
 	// Sending is the share of prefill servers' windows in which anything was sent.
-	Sending float64 `json:"sending"`
-	Took    Spread  `json:"took"`    // from its first byte sent to its last one received
-	Exposed Spread  `json:"exposed"` // from the end of its last prefill kernel to its last byte received
-	Joined  Spread  `json:"joined"`  // from then, or its last byte received if that was later, to its first decode step
-	Clocks  string  `json:"clocks"`  // what is known of the agreement of the sides' clocks
+	Sending float64   `json:"sending"`
+	Took    Spread    `json:"took"`    // from its first byte sent to its last one received
+	Exposed Spread    `json:"exposed"` // from the end of its last prefill kernel to its last byte received
+	Joined  Spread    `json:"joined"`  // from then, or its last byte received if that was later, to its first decode step
+	Clocks  fact.Fact `json:"clocks"`  // what is known of the agreement of the sides' clocks
 	// ShiftNS was added to decode servers' times, the most of all pairs.
 	ShiftNS int64 `json:"shift_ns"`
 }

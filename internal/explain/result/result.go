@@ -3,6 +3,8 @@
 // them their units.
 package result
 
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
 // Report is what Analyze finds. Its JSON form is stable and documented in
 // docs/formats/analysis.md: fields are added, never changed. All times are
 // nanoseconds.
@@ -27,17 +29,17 @@ type Report struct {
 
 // Source says what was analysed.
 type Source struct {
-	ID       string   `json:"id"`
-	Files    []string `json:"files"`
-	Ranks    []string `json:"ranks"`   // labels, in order
-	Missing  []string `json:"missing"` // ranks that names or distributedInfo promise and no file has
-	Complete bool     `json:"complete"`
-	Device   string   `json:"device"` // GPU name; "" unknown
-	StartNS  int64    `json:"start_ns"`
-	SpanNS   int64    `json:"span_ns"`
-	StepRule string   `json:"step_rule"` // how steps were cut: annotations, graph launches, none
-	Events   int64    `json:"events"`
-	Clocks   string   `json:"clocks"` // what is known of the agreement of the ranks' clocks
+	ID       string    `json:"id"`
+	Files    []string  `json:"files"`
+	Ranks    []string  `json:"ranks"`   // labels, in order
+	Missing  []string  `json:"missing"` // ranks that names or distributedInfo promise and no file has
+	Complete bool      `json:"complete"`
+	Device   string    `json:"device"` // GPU name; "" unknown
+	StartNS  int64     `json:"start_ns"`
+	SpanNS   int64     `json:"span_ns"`
+	StepRule string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
+	Events   int64     `json:"events"`
+	Clocks   fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
 }
 
 // Finding kinds.
@@ -76,7 +78,7 @@ type Finding struct {
 	// CostNSPerStep is what the finding costs a step: for a straggler, what
 	// the ranks that wait for it wait, the median over its steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
-	Title         string     `json:"title"` // one sentence for people
+	Title         fact.Fact  `json:"title"`
 	Evidence      []Evidence `json:"evidence"`
 
 	Starved bool `json:"-"` // of a software device: no core ran it
@@ -84,14 +86,14 @@ type Finding struct {
 
 // Evidence is one fact behind a finding.
 type Evidence struct {
-	Text string `json:"text"`
+	Text fact.Fact `json:"text"`
 	// What the text says in numbers, where it compares two: this rank (or
 	// these steps) against its peers. Unit is ns, count or ratio.
-	Value float64 `json:"value"`
-	Peers float64 `json:"peers"`
-	Unit  string  `json:"unit"`
-	Name  string  `json:"name"` // kernel, op or frame; "" none
-	Step  int     `json:"step"` // -1: over the finding's steps
+	Value float64   `json:"value"`
+	Peers float64   `json:"peers"`
+	Unit  string    `json:"unit"`
+	Name  fact.Fact `json:"name"` // kernel, op or frame, or what a thread did
+	Step  int       `json:"step"` // -1: over the finding's steps
 }
 
 // Time is where time went on one device. Compute + ExposedComm + ExposedCopy
@@ -150,7 +152,7 @@ type Step struct {
 	Tokens int        `json:"tokens"` // -1: not said
 	Slow   bool       `json:"slow"`   // much longer than its like
 	SlowBy float64    `json:"slow_by"`
-	Why    string     `json:"why"`   // for a slow step: what grew
+	Why    fact.Fact  `json:"why"`   // for a slow step: what grew
 	Ranks  []StepRank `json:"ranks"` // one per rank that has the step
 }
 
@@ -188,19 +190,19 @@ type RankRow struct {
 
 // CollectiveRow sums up the matched collectives of one operation, group and size.
 type CollectiveRow struct {
-	Op       string  `json:"op"`
-	Group    string  `json:"group"` // ranks, as recorded, or "TP" group labels
-	Size     int     `json:"group_size"`
-	Kind     string  `json:"kind"` // step kind
-	Bytes    int64   `json:"bytes"`
-	Count    int     `json:"count"`     // collectives, not kernels
-	InGraphs int     `json:"in_graphs"` // of these, replayed inside CUDA graphs
-	Matched  int     `json:"matched"`
-	Wait     int64   `json:"wait_ns"`     // summed over ranks
-	Transfer int64   `json:"transfer_ns"` // summed over ranks
-	Median   int64   `json:"transfer_median_ns"`
-	AlgGBs   float64 `json:"algorithm_gb_s"` // 0: message size not recorded
-	BusGBs   float64 `json:"bus_gb_s"`
+	Op       string    `json:"op"`
+	Group    fact.Fact `json:"group"` // its ranks
+	Size     int       `json:"group_size"`
+	Kind     string    `json:"kind"` // step kind
+	Bytes    int64     `json:"bytes"`
+	Count    int       `json:"count"`     // collectives, not kernels
+	InGraphs int       `json:"in_graphs"` // of these, replayed inside CUDA graphs
+	Matched  int       `json:"matched"`
+	Wait     int64     `json:"wait_ns"`     // summed over ranks
+	Transfer int64     `json:"transfer_ns"` // summed over ranks
+	Median   int64     `json:"transfer_median_ns"`
+	AlgGBs   float64   `json:"algorithm_gb_s"` // 0: message size not recorded
+	BusGBs   float64   `json:"bus_gb_s"`
 }
 
 // ClassRow sums up kernels by class: attention, GEMM, MoE, norm, elementwise,
@@ -286,20 +288,20 @@ type MemoryPoint struct {
 
 // Gap is one interval in which a device did nothing.
 type Gap struct {
-	Rank   int    `json:"rank"`
-	Step   int    `json:"step"` // -1: outside any step
-	Start  int64  `json:"start_ns"`
-	Dur    int64  `json:"dur_ns"`
-	Cause  string `json:"cause"`  // host, sync, launch, device, profiler, unknown
-	Before string `json:"before"` // the op that ended before it
-	After  string `json:"after"`  // the op that ended it
-	Host   string `json:"host"`   // what the launching thread did meanwhile
+	Rank   int       `json:"rank"`
+	Step   int       `json:"step"` // -1: outside any step
+	Start  int64     `json:"start_ns"`
+	Dur    int64     `json:"dur_ns"`
+	Cause  string    `json:"cause"`  // host, sync, launch, device, profiler, unknown
+	Before string    `json:"before"` // the op that ended before it
+	After  string    `json:"after"`  // the op that ended it
+	Host   fact.Fact `json:"host"`   // what the launching thread did meanwhile
 }
 
 // Note is something that limits the figures.
 type Note struct {
-	Severity string `json:"severity"`
-	Source   string `json:"source"`
-	Text     string `json:"text"`
-	Count    int64  `json:"count"`
+	Severity string    `json:"severity"`
+	Source   string    `json:"source"`
+	Text     fact.Fact `json:"text"`
+	Count    int64     `json:"count"`
 }

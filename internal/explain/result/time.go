@@ -44,12 +44,10 @@ func NoNil(v any) { noNilIn(reflect.ValueOf(v).Elem()) }
 
 func noNilIn(v reflect.Value) {
 	for i := range v.NumField() {
-		switch f := v.Field(i); f.Kind() {
-		case reflect.Slice:
-			if f.IsNil() {
-				f.Set(reflect.MakeSlice(f.Type(), 0, 0))
-			}
-		case reflect.Struct:
+		switch f := v.Field(i); {
+		case f.Kind() == reflect.Slice && f.CanSet() && f.IsNil():
+			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
+		case f.Kind() == reflect.Struct:
 			noNilIn(f)
 		}
 	}

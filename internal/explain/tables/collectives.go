@@ -2,11 +2,11 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -17,16 +17,22 @@ import (
 // other ranks.
 func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	type key struct {
-		op, group, kind string
-		size            int
-		bytes           int64
+		op, group, alone, kind string // its ranks; "": all of them, or this one alone
+		size                   int
+		bytes                  int64
 	}
 	rows := map[key]*result.CollectiveRow{}
 	transfers := map[key][]int64{}
 	row := func(k key) *result.CollectiveRow {
 		c := rows[k]
 		if c == nil {
-			c = &result.CollectiveRow{Op: k.op, Group: k.group, Size: k.size, Kind: k.kind, Bytes: k.bytes}
+			c = &result.CollectiveRow{Op: k.op, Group: fact.Name(k.group), Size: k.size, Kind: k.kind, Bytes: k.bytes}
+			switch {
+			case k.alone != "":
+				c.Group = fact.Of("group_alone", "rank", k.alone)
+			case k.group == "":
+				c.Group = fact.Of("group_all", "n", k.size)
+			}
 			rows[k] = c
 		}
 		return c
@@ -35,7 +41,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		for i := range d.Matches {
 			m := &d.Matches[i]
 			first := d.Ranks[m.At[0].Rank]
-			k := key{m.Op, groupName(d, m), a.KindOf[m.Step].String(), len(m.At), first.Colls[first.Ops[m.At[0].Op].Coll].Bytes}
+			k := key{m.Op, groupName(d, m), "", a.KindOf[m.Step].String(), len(m.At), first.Colls[first.Ops[m.At[0].Op].Coll].Bytes}
 			c := row(k)
 			c.Count++
 			if m.InGraph {
@@ -61,7 +67,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 				continue
 			}
 			of := &r.Colls[o.Coll]
-			c := row(key{of.Op, r.Label + " alone", prep.KindName(r.KindAt(o.Step)), max(1, of.Size), of.Bytes})
+			c := row(key{of.Op, "", r.Label, prep.KindName(r.KindAt(o.Step)), max(1, of.Size), of.Bytes})
 			c.Count++
 			if r.InGraph(o) {
 				c.InGraphs++
@@ -80,15 +86,15 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(x, y result.CollectiveRow) int {
-		return cmp.Or(cmp.Compare(y.Wait+y.Transfer, x.Wait+x.Transfer), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
+		return cmp.Or(cmp.Compare(y.Wait+y.Transfer, x.Wait+x.Transfer), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group.String(), y.Group.String()), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
 	})
 	return out
 }
 
-// groupName is how people call the ranks of a collective.
+// groupName names the ranks of a collective; "": they are all, and many.
 func groupName(d *match.Domain, m *match.Match) string {
 	if len(m.At) == len(d.Ranks) && len(m.At) > 4 {
-		return fmt.Sprintf("all %d ranks", len(m.At))
+		return ""
 	}
 	names := make([]string, len(m.At))
 	for i, p := range m.At {

@@ -2,12 +2,11 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -26,31 +25,31 @@ func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limit}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
 	c.Regressions = regressions(c, limit, ranks)
-	note := func(text string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(text, args...)) }
+	note := func(f fact.Fact) { c.Notes = append(c.Notes, f) }
 	if (a.a.Marks == nil) != (b.a.Marks == nil) {
 		with := b
 		if b.a.Marks == nil {
 			with = a
 		}
-		note("only %s has layer-wise markers: modules are not compared, and the markers themselves take time on the host", with.ID)
+		note(fact.Of("compare_markers", "side", with.ID))
 	}
 	if a.Device != b.Device {
-		note("the devices differ: %s against %s", a.Device, b.Device)
+		note(fact.Of("compare_devices", "a", a.Device, "b", b.Device))
 	}
 	for _, h := range []*Sample{a, b} {
 		for _, r := range h.a.Ranks {
 			if r.Cut > 0 {
-				note("%s: the file of %s ends early, so steps from %d on are left out", h.ID, r.Label, r.First+len(r.Steps))
+				note(fact.Of("compare_cut", "side", h.ID, "rank", r.Label, "from", r.First+len(r.Steps)))
 			}
 		}
 	}
 	if len(a.ranks) != len(b.ranks) {
-		note("the numbers of ranks differ: %d against %d; samples are means over ranks", len(a.ranks), len(b.ranks))
+		note(fact.Of("compare_ranks", "a", len(a.ranks), "b", len(b.ranks)))
 	}
 	if len(c.Steps) > 0 && !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
-		note("no step kind and batch size occurs in both captures: nothing is comparable")
+		note(fact.Of("compare_nothing"))
 	}
-	note("intervals hold for the steps of these two captures; how much two captures of the same build differ, only more captures can say")
+	note(fact.Of("compare_two_captures"))
 	return c
 }
 
@@ -201,7 +200,7 @@ func orZero(x float64) float64 {
 // to the step. A kernel that appeared counts if it makes the step longer by
 // more than limit. Ranks of one capture end their steps together, so there the
 // figures of their own are judged.
-func regressions(c *result.Comparison, limit float64, ranks bool) (out []string) {
+func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fact) {
 	if limit <= 0 {
 		return nil
 	}
@@ -212,16 +211,15 @@ func regressions(c *result.Comparison, limit float64, ranks bool) (out []string)
 			judged = d.Figure == "compute" || d.Figure == "host_gap"
 		}
 		if judged && d.Verdict == result.Slower && d.Change.Change > limit {
-			out = append(out, fmt.Sprintf("%s of %s steps, batch %d: %s",
-				strings.ReplaceAll(d.Figure, "_", " "), d.Kind, d.Batch, metric.PercentChange(d.Change.Change)))
+			out = append(out, fact.Of("worse_steps", "figure", d.Figure, "kind", d.Kind, "batch", d.Batch, "change", d.Change.Change))
 		}
 	}
 	for i := range c.Kernels {
 		switch d := &c.Kernels[i]; {
 		case d.Verdict == result.Slower && d.Change.Change > limit && d.Effect > effectFloor:
-			out = append(out, fmt.Sprintf("%s in %s steps: %s", d.Short, d.Kind, metric.PercentChange(d.Change.Change)))
+			out = append(out, fact.Of("worse_kernel", "kernel", d.Short, "kind", d.Kind, "change", d.Change.Change))
 		case d.Verdict == result.Appeared && d.Effect > limit:
-			out = append(out, fmt.Sprintf("%s in %s steps: appeared, %s of a step", d.Short, d.Kind, metric.Percent(d.Effect)))
+			out = append(out, fact.Of("worse_new", "kernel", d.Short, "kind", d.Kind, "share", d.Effect))
 		}
 	}
 	return out

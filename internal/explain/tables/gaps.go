@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -48,7 +49,7 @@ func Gaps(a *match.Aligned, gaps Longest) (out []result.Gap) {
 		if g.after.Call >= 0 && g.cause != "device" {
 			c := &r.Calls[g.after.Call]
 			if g.cause == "launch" {
-				row.Host = r.Host.CallName(c)
+				row.Host = fact.Name(r.Host.CallName(c))
 			} else {
 				row.Host = r.Host.Did(c, g.from, max(g.from, min(c.Start, g.after.Start)))
 			}

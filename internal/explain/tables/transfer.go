@@ -2,11 +2,11 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -201,15 +201,15 @@ func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]i
 	}
 	switch {
 	case len(ahead) == 0:
-		t.Clocks = "not compared: no transfer was recorded on both sides"
+		t.Clocks = fact.Of("pd_clocks_none")
 	case t.ShiftNS > 0:
-		t.Clocks = fmt.Sprintf("differ: decode servers' times moved by up to %s, so that nothing arrives before it is sent; times from one side to the other are lower bounds", metric.Duration(t.ShiftNS))
+		t.Clocks = fact.Of("pd_clocks_moved", "ns", t.ShiftNS)
 	case strangers:
-		t.Clocks = "not known to be one clock, and nothing contradicts that they agree: times from one side to the other are as good as the hosts' clocks"
+		t.Clocks = fact.Of("pd_clocks_strangers")
 	case odd:
-		t.Clocks = "one host by its name, and yet some layers arrive before they are sent: times from one side to the other are wrong by more than they may be"
+		t.Clocks = fact.Of("pd_clocks_odd")
 	default:
-		t.Clocks = "agree: one host, and no layer arrives before it is sent"
+		t.Clocks = fact.Of("pd_clocks_agree")
 	}
 	return shift
 }

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -70,7 +72,7 @@ func silent(s recording) recording {
 }
 
 func TestApart(t *testing.T) {
-	const noPlaces, noArrival = "that wait is in the queue", "no decode server was seen to get"
+	const noPlaces, noArrival = "waits_no_places", "waits_none_met"
 	for _, c := range []struct {
 		name    string
 		r       bench.Record
@@ -90,16 +92,16 @@ func TestApart(t *testing.T) {
 			Wait{NotRecorded: 5, Queue: 36, QueuePrefill: 30, QueueIdle: 6, Prefill: 10, Transfer: 1, Reply: 3}, Wait{}, "", []string{noArrival}},
 		{"the prefill side alone", request("a", 1, 42, 68), []recording{prefillServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4}, Wait{}, "",
-			[]string{noArrival, "what ITLs waited for is not known"}},
+			[]string{noArrival, "waits_no_decode"}},
 		{"the decode side alone", request("a", 1, 42, 68), []recording{decodeServer()},
-			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"what TTFTs waited for is not known"}},
+			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"waits_no_prefill"}},
 		{"the decode window opens in its decode", request("a", 1, 42, 78),
 			[]recording{prefillServer(), {"decode-0", api.Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4},
 			Wait{NotRecorded: 22, Stall: 3, Decode: 10, Reply: 1}, "", []string{noArrival}},
 		{"traces without ids and transfers", request("a", 1, 42, 68), []recording{silent(prefillServer()), silent(decodeServer())},
 			Wait{Queue: 25, QueuePrefill: 20, QueueIdle: 5, Prefill: 10, Reply: 6}, Wait{Decode: 23, Stall: 2, Reply: 1}, "",
-			[]string{"no request ids", noPlaces, noArrival}},
+			[]string{"waits_by_time", noPlaces, noArrival}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := analyze(load(c.r), c.servers, Options{Host: "here"})
@@ -128,7 +130,7 @@ func TestApart(t *testing.T) {
 				t.Errorf("notes %q", r.Notes)
 			}
 			for _, n := range c.notes {
-				if !strings.Contains(strings.Join(r.Notes, "\n"), n) {
+				if !strings.Contains(fmt.Sprint(r.Notes), n) {
 					t.Errorf("notes %q, none with %q", r.Notes, n)
 				}
 			}
@@ -159,7 +161,7 @@ func TestAlike(t *testing.T) {
 	other := func() *trace.Trace {
 		return server(-1, 0, 200, at{0, 5, "step[EXTEND bs=1 toks=3]", "x"}, at{5, 26, "step[DECODE bs=1]", "x"})
 	}
-	late := []Late{{Server: "worker-0", DP: -1, From: start, To: start + 200*ms, Cost: 2 * ms, Title: "not its"}, {Server: "worker-1", DP: -1, From: start, To: start + 20*ms, Cost: 3 * ms, Title: "its"}}
+	late := []Late{{Server: "worker-0", DP: -1, From: start, To: start + 200*ms, Cost: 2 * ms, ID: "not its", Title: fact.Name("not its")}, {Server: "worker-1", DP: -1, From: start, To: start + 20*ms, Cost: 3 * ms, ID: "its", Title: fact.Name("its")}}
 	for _, c := range []struct {
 		by, how string
 		traces  [2]*trace.Trace
@@ -172,7 +174,7 @@ func TestAlike(t *testing.T) {
 		if err != nil || len(r.ITL.Cases) != 1 {
 			t.Fatal(c.by, err, r)
 		}
-		if k := r.ITL.Cases[0]; k.Server != "worker-1" || k.DPFrom != c.how || k.Wait != wait(Wait{Decode: 17, SlowRank: 3, Reply: 1}) || !slices.Equal(r.Late, []string{"its"}) {
+		if k := r.ITL.Cases[0]; k.Server != "worker-1" || k.DPFrom != c.how || k.Wait != wait(Wait{Decode: 17, SlowRank: 3, Reply: 1}) || fmt.Sprint(r.Late) != "[its]" {
 			t.Errorf("by %s: %+v, late %q", c.by, k, r.Late)
 		}
 	}
@@ -188,7 +190,7 @@ func TestPrefillByTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].DPFrom != ByTime || !strings.Contains(r.Notes[1], "which of the servers") {
+		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].DPFrom != ByTime || r.Notes[1].Key != "waits_guessed_server" {
 			t.Errorf("%+v, notes %q", k, r.Notes)
 		}
 	}
@@ -202,7 +204,7 @@ func TestHosts(t *testing.T) {
 	for i := range d.Traces[0].Spans {
 		d.Traces[0].Spans[i].Start -= hour
 	}
-	late := []Late{{Server: "decode-0", DP: -1, From: start - hour + 57*ms, To: start - hour + 67*ms, Cost: 4 * ms, Title: "of a's first step"}}
+	late := []Late{{Server: "decode-0", DP: -1, From: start - hour + 57*ms, To: start - hour + 67*ms, Cost: 4 * ms, ID: "first", Title: fact.Name("of a's first step")}}
 	r, err := analyze(load(request("a", 1, 42, 68, 78)), []recording{p, d}, Options{Host: "here", Late: late})
 	if err != nil || len(r.Clocks) != 2 || len(r.TTFT.Cases) != 1 {
 		t.Fatalf("%v %+v", err, r)
@@ -211,11 +213,11 @@ func TestHosts(t *testing.T) {
 	if p, d := r.Clocks[0], r.Clocks[1]; p.Shift != 0 || p.Host != "p" || !p.Bounded || d.Hi != -hour+39*ms || d.Lo != -hour-2*ms || d.Shift != d.Lo+(d.Hi-d.Lo)/2 {
 		t.Errorf("%+v", r.Clocks)
 	}
-	if !slices.Equal(r.Late, []string{"of a's first step"}) {
+	if fmt.Sprint(r.Late) != "[of a's first step]" {
 		t.Errorf("late %q", r.Late)
 	}
-	notes := strings.Join(r.Notes, "\n")
-	if !strings.Contains(notes, "the clocks of client and the server on d differ") || !strings.Contains(notes, "client and the server on p are not known to be one host; ") {
+	notes := fmt.Sprint(r.Notes)
+	if !strings.Contains(notes, "waits_clocks_moved server=waits_server_on host=d ") || !strings.Contains(notes, "waits_clocks_bounded server=waits_server_on host=p ") {
 		t.Errorf("notes %q", r.Notes)
 	}
 	if k := r.TTFT.Cases[0]; k.Wait.Total() != k.NS || k.Wait.Place != 5*ms {

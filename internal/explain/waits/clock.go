@@ -1,10 +1,9 @@
 package waits
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -101,22 +100,23 @@ func (l *lane) move(by int64) {
 	}
 }
 
-// text is what to know of the clock; "": nothing.
-func (c *Clock) text() string {
-	server := "server"
-	if c.several {
-		server = "the server on " + c.Host
-		if c.Host == "" {
-			server = "a server on a host that is not known"
-		}
+// known is what to know of the clock; nothing of one host.
+func (c *Clock) known() (f fact.Fact) {
+	server := fact.Of("waits_server")
+	switch {
+	case c.several && c.Host == "":
+		server = fact.Of("waits_server_unknown")
+	case c.several:
+		server = fact.Of("waits_server_on", "host", c.Host)
 	}
 	switch {
 	case c.Shift != 0:
-		return fmt.Sprintf("the clocks of client and %s differ: %s were taken from the server's times, right within %s", server, metric.Duration(c.Shift), metric.Duration((c.Hi-c.Lo)/2))
+		f = fact.Of("waits_clocks_moved", "server", server, "shift", c.Shift, "within", (c.Hi-c.Lo)/2)
 	case c.OneHost:
-		return ""
 	case c.Bounded:
-		return fmt.Sprintf("client and %s are not known to be one host; by their requests the server's clock is ahead by something between %s and %s", server, metric.Duration(c.Lo), metric.Duration(c.Hi))
+		f = fact.Of("waits_clocks_bounded", "server", server, "lo", c.Lo, "hi", c.Hi)
+	default:
+		f = fact.Of("waits_clocks_unknown", "server", server)
 	}
-	return fmt.Sprintf("client and %s are not known to be one host, and nothing bounds how much their clocks differ: times from one to the other (queue, reply) may be wrong by that", server)
+	return f
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
 // Server is one of those that served a load, see [NewServer].
@@ -37,23 +38,24 @@ type Options struct {
 // for.
 type Late struct {
 	Server   string
-	DP       int   // -1: of all
-	From, To int64 // ns since the epoch
-	Cost     int64 // ns of it
-	Title    string
+	DP       int    // -1: of all
+	From, To int64  // ns since the epoch
+	Cost     int64  // ns of it
+	ID       string // of the finding that says so
+	Title    fact.Fact
 }
 
 // Result is what the slow requests waited for. Its JSON form is in
 // docs/formats/analysis.md; times are ns.
 type Result struct {
-	Run    int      `json:"run"`      // which repetition the window lies in, from 0
-	By     string   `json:"steps_by"` // request ids, time
-	Clock  Clock    `json:"clock"`
-	Clocks []Clock  `json:"clocks"` // of each host, where the servers have several
-	TTFT   Tail     `json:"ttft"`
-	ITL    Tail     `json:"itl"`
-	Late   []string `json:"late"` // what is known of the slow ranks that were waited for
-	Notes  []string `json:"notes"`
+	Run    int         `json:"run"`      // which repetition the window lies in, from 0
+	By     string      `json:"steps_by"` // request ids, time
+	Clock  Clock       `json:"clock"`
+	Clocks []Clock     `json:"clocks"` // of each host, where the servers have several
+	TTFT   Tail        `json:"ttft"`
+	ITL    Tail        `json:"itl"`
+	Late   []fact.Fact `json:"late"` // what is known of the slow ranks that were waited for
+	Notes  []fact.Fact `json:"notes"`
 }
 
 // Steps of a request are known by one of these.
@@ -156,7 +158,7 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 	if len(j.first)+len(j.next) == 0 {
 		return nil, errNoSteps
 	}
-	r := &Result{Late: []string{}, Notes: []string{}, By: ByTime, Clocks: []Clock{}}
+	r := &Result{Late: []fact.Fact{}, Notes: []fact.Fact{}, By: ByTime, Clocks: []Clock{}}
 	best := int64(0)
 	for i := range runs {
 		from, to := extent(&runs[i])
@@ -181,23 +183,24 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 	r.TTFT = j.tail(j.ttfts())
 	r.ITL = j.tail(j.gaps())
 	for _, l := range o.Late {
-		if j.used[l.Title] && !slices.Contains(r.Late, l.Title) {
+		if j.used[l.ID] {
 			r.Late = append(r.Late, l.Title)
+			delete(j.used, l.ID) // it has several steps, and is said once
 		}
 	}
 	if !j.byID {
-		r.Notes = append(r.Notes, "the steps carry no request ids: which of them a request was in is told by time alone, its prefill as the last one before its first token")
+		r.Notes = append(r.Notes, fact.Of("waits_by_time"))
 	}
 	if j.guessed {
-		who := "data-parallel rank"
+		who := fact.Of("waits_guessed_rank")
 		if j.several {
-			who = "of the servers"
+			who = fact.Of("waits_guessed_server")
 		}
-		r.Notes = append(r.Notes, "it is not said which "+who+" served a request: it is taken to be the one whose steps end shortly before the request's tokens")
+		r.Notes = append(r.Notes, who)
 	}
 	r.Notes = append(r.Notes, j.apartNotes(r)...)
 	for i := range clocks {
-		if d := clocks[i].text(); d != "" {
+		if d := clocks[i].known(); d.Key != "" {
 			r.Notes = append(r.Notes, d)
 		}
 	}

@@ -2,12 +2,14 @@ package waits
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -106,7 +108,7 @@ func nameless(t *trace.Trace) *trace.Trace {
 }
 
 func TestWaits(t *testing.T) {
-	late := []Late{{DP: -1, From: start + 100*ms, To: start + 110*ms, Cost: 6 * ms, Title: "TP01 is late"}}
+	late := []Late{{DP: -1, From: start + 100*ms, To: start + 110*ms, Cost: 6 * ms, ID: "late", Title: fact.Name("TP01 is late")}}
 	for _, c := range []struct {
 		name  string
 		r     bench.Record
@@ -183,7 +185,7 @@ func TestRanks(t *testing.T) {
 		if k := got.ITL.Cases[0]; k.DP != 1 || k.DPFrom != c.want || k.Wait != wait(Wait{Decode: 20, Reply: 1}) {
 			t.Errorf("%s: %+v", c.name, k)
 		}
-		if guessed := strings.Contains(strings.Join(got.Notes, " "), "is taken to be"); guessed != (c.want == ByTime) {
+		if guessed := strings.Contains(fmt.Sprint(got.Notes), "waits_guessed_"); guessed != (c.want == ByTime) {
 			t.Errorf("%s: notes %q", c.name, got.Notes)
 		}
 	}
@@ -243,7 +245,7 @@ func TestClocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	// c waited at most 5 ms before its prefill, and got its token 1 ms after.
-	if r.Clock.Lo != hour-ms || r.Clock.Hi != hour+5*ms || r.Clock.Shift != hour+2*ms || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "right within 3.00 ms") {
+	if r.Clock.Lo != hour-ms || r.Clock.Hi != hour+5*ms || r.Clock.Shift != hour+2*ms || len(r.Notes) != 1 || r.Notes[0].Key != "waits_clocks_moved" || r.Notes[0].Get("within") != int64(3*ms) {
 		t.Errorf("%+v, %q", r.Clock, r.Notes)
 	}
 	if k := r.TTFT.Cases; len(k) != 1 || k[0].Request != "c" || k[0].Wait != wait(Wait{Queue: 3, Prefill: 30, Reply: 3}) {

@@ -2,12 +2,12 @@ package waits
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -182,7 +182,7 @@ func (w *Wait) asJoin() {
 }
 
 // apartNotes are what limits the figures where prefill and decode are apart.
-func (j *joiner) apartNotes(r *Result) (notes []string) {
+func (j *joiner) apartNotes(r *Result) (notes []fact.Fact) {
 	if !j.apart {
 		return nil
 	}
@@ -194,22 +194,22 @@ func (j *joiner) apartNotes(r *Result) (notes []string) {
 		}
 	}
 	if !prefill {
-		notes = append(notes, "no prefill server was recorded: what TTFTs waited for is not known")
+		notes = append(notes, fact.Of("waits_no_prefill"))
 	}
 	if n := len(r.TTFT.Cases); n > 0 {
 		if !marked {
-			notes = append(notes, "the traces do not show when a decode server had a place for a request: that wait is in the queue")
+			notes = append(notes, fact.Of("waits_no_places"))
 		}
 		met := slices.ContainsFunc(r.TTFT.Cases, func(c Case) bool { return c.Decode != "" })
 		switch {
 		case !met:
-			notes = append(notes, "no decode server was seen to get a request's keys and values: what followed its prefill, or the sending where that is known, is in the reply's way")
+			notes = append(notes, fact.Of("waits_none_met"))
 		case j.unmet > 0:
-			notes = append(notes, fmt.Sprintf("of %d of the slow TTFTs no decode server was seen to get keys and values: what followed the sending is in the reply's way", j.unmet))
+			notes = append(notes, fact.Of("waits_some_met", "n", j.unmet))
 		}
 	}
 	if !decode {
-		notes = append(notes, "no decode server was recorded: what ITLs waited for is not known")
+		notes = append(notes, fact.Of("waits_no_decode"))
 	}
 	return notes
 }

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestIdleDecode(t *testing.T) {
 		t.Errorf("%+v, notes %q", c, r.Notes)
 	}
 	nothing := recording{"decode-0", api.Decode, []*trace.Trace{server(-1, 0, 200)}}
-	if _, r := apartTTFT(t, prefillServer(), nothing); strings.Contains(strings.Join(r.Notes, "\n"), "no decode server was recorded") {
+	if _, r := apartTTFT(t, prefillServer(), nothing); strings.Contains(fmt.Sprint(r.Notes), "waits_no_decode") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }

@@ -186,7 +186,7 @@ func (j *joiner) slowRank(l *lane, s *step, n int64) int64 {
 	for i := range j.late {
 		t := &j.late[i]
 		if t.Server == l.server.name && (t.DP < 0 || l.dp < 0 || t.DP == l.dp) && t.From <= mid && mid < t.To && t.Cost > 0 {
-			j.used[t.Title] = true
+			j.used[t.ID] = true
 			return min(n, t.Cost)
 		}
 	}

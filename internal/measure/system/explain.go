@@ -14,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -267,7 +268,7 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 			sides = append(sides, x.served)
 		}
 		for _, l := range x.late {
-			l.Server, l.Title = x.Name, x.Name+": "+l.Title
+			l.Server, l.ID, l.Title = x.Name, x.Name+" "+l.ID, fact.Of("of_server", "server", x.Name, "what", l.Title)
 			slow = append(slow, l)
 		}
 	}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain"
@@ -32,7 +33,7 @@ func TestLateSteps(t *testing.T) {
 	}
 	for i, l := range steps {
 		start := r.Source.StartNS + r.Steps[f.FirstStep+i].Ranks[1].Start
-		if l.From != start || l.To <= start || l.Title != f.Title || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
+		if l.From != start || l.To <= start || l.ID != f.ID || !reflect.DeepEqual(l.Title, f.Title) || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
 			t.Errorf("step %d: %+v, while the finding has %d ns a step", f.FirstStep+i, l, f.CostNSPerStep)
 		}
 	}

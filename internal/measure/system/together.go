@@ -135,7 +135,7 @@ func late(r *result.Report, ranks []*trace.Trace) (out []waits.Late) {
 					cost = waited / n
 				}
 				from := r.Source.StartNS + who.Start
-				out = append(out, waits.Late{DP: dp(who.Rank), From: from, To: from + max(who.Period, 1), Cost: cost, Title: f.Title})
+				out = append(out, waits.Late{DP: dp(who.Rank), From: from, To: from + max(who.Period, 1), Cost: cost, ID: f.ID, Title: f.Title})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
@@ -57,14 +58,14 @@ func TestWhoIsLate(t *testing.T) {
 					continue
 				}
 				who := f.Names[0]
-				t.Log(f.Severity, f.Title)
+				t.Log(f.Severity, report.Words(f.Title))
 				switch {
 				case len(f.Ranks) == 1 && who == tt.rank && f.Cause == tt.cause && f.FirstStep == faultAt && !f.Passing:
 					found = true
 				case f.Cause == result.CauseWork || f.Cause == result.CauseDevice:
 					// Who waits for a late rank has a core the less often.
 					if tt.fault == "" || !f.Passing && who != tt.rank {
-						t.Errorf("also: %s", f.Title)
+						t.Errorf("also: %s", report.Words(f.Title))
 					}
 				}
 			}

@@ -1,0 +1,54 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced}}
+
+// balanced says that no rank is late, and by which measure.
+func balanced(c *capture) []result.Finding {
+	if slices.ContainsFunc(c.found, func(f result.Finding) bool {
+		return len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep)
+	}) {
+		return nil
+	}
+	compared, collectives := 0, 0
+	in := map[int]bool{} // steps in which ranks were compared
+	for _, d := range c.Domains {
+		n := 0
+		for i := range d.Matches {
+			if m := &d.Matches[i]; !m.First && m.Possible() {
+				n++
+				in[m.Step] = true
+			}
+		}
+		if n > 0 {
+			compared += len(d.Ranks)
+			collectives += n
+		}
+	}
+	if compared < 2 || c.Steps <= leastSteps {
+		return nil
+	}
+	if 2*len(in) < c.Steps {
+		return []result.Finding{whole(result.Data, "low", "data-compared", fact.Of("data-compared", "n", len(in), "steps", c.Steps))}
+	}
+	var worst *result.RankRow
+	for i := range c.rep.Ranks {
+		if r := &c.rep.Ranks[i]; worst == nil || r.Caused > worst.Caused {
+			worst = r
+		}
+	}
+	which := fact.Of("no_rank")
+	if c.partial() {
+		which = fact.Of("no_recorded_rank")
+	}
+	return []result.Finding{whole(result.Balanced, "info", result.Balanced,
+		fact.Of("balanced", "which", which, "share", lateShare, "ns", lateFloor, "steps", leastSteps),
+		proof("ns", float64(worst.Caused), float64(lateLimit(c.Aligned, c.Steps-1)),
+			fact.Of("compared", "n", collectives, "ranks", compared, "worst", worst.Name, "ns", worst.Caused)))}
+}

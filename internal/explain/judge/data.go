@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// What the capture lacks.
+var dataRules = []rule{{[]string{
+	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-launches", "data-graphs",
+	"data-classes",
+}, lacks}}
+
+// lostShare is the part of GPU work or time of which too little is known.
+const lostShare = 0.05
+
+func lacks(c *capture) (out []result.Finding) {
+	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
+	if c.HostOnly {
+		add("medium", "data-host", fact.Of("data-host"))
+	}
+	for i := range c.rep.Layers.Totals {
+		t := &c.rep.Layers.Totals[i]
+		switch in := metric.Share(t.Graphs, t.GPU); {
+		case t.InRange == 0 && t.Graphs == 0 && t.Kind != prep.KindName(prep.OutsideSteps) && t.Kind != trace.IdleStep.String():
+			add("low", id("data-layers", t.Kind), fact.Of("data-layers.none", "kind", t.Kind))
+		case in > lostShare:
+			add("low", id("data-layers", t.Kind), fact.Of("data-layers.graphs", "share", in, "kind", t.Kind))
+		}
+	}
+	if t := timeOf(c.rep, "all"); t != nil {
+		switch between := metric.Share(t.IdleBy.Between, t.Total); {
+		case between <= hostShare:
+		case 2*t.IdleBy.None > t.IdleBy.Between:
+			add("info", "data-between", fact.Of("data-between.none", "share", between))
+		default:
+			add("info", "data-between", fact.Of("data-between.untold", "share", between))
+		}
+	}
+	if missing := c.rep.Source.Missing; len(missing) > 0 {
+		add("medium", "data-missing", fact.Of("data-missing", "n", len(missing), "ranks", missing))
+	}
+	work := 0
+	for _, r := range c.Ranks {
+		work += len(r.Ops)
+		if !r.Source.Complete {
+			cut := fact.Of("data-cut", "rank", r.Label, "steps", len(r.Steps), "from", r.First+len(r.Steps))
+			if len(r.Steps) < match.HardlyAny {
+				cut = fact.Of("data-cut.hardly", "rank", r.Label)
+			}
+			add("medium", id("data-cut", r.Label), cut)
+		}
+		if n := r.Devices; n > 1 {
+			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
+		}
+		if len(r.Ops) == 0 && !c.HostOnly {
+			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
+		}
+	}
+	if len(c.Ranks) > 1 && c.Steps <= leastSteps {
+		add("low", "data-steps", fact.Of("data-steps", "steps", c.Steps, "least", leastSteps+1, "rule", c.rep.Source.StepRule))
+	}
+	l := &c.rep.CPU.Launch
+	if lost := metric.Share(l.Unlaunched, work); lost > lostShare {
+		add("low", "data-launches", fact.Of("data-launches", "share", lost))
+	}
+	if l.EmptyGraphs > 0 {
+		add("medium", "data-graphs", fact.Of("data-graphs", "n", l.EmptyGraphs))
+	}
+	for i := range c.rep.Classes {
+		if row := &c.rep.Classes[i]; row.Kind == "all" && row.Class == string(kernel.GroupOther) && row.Share > 0.1 {
+			add("low", "data-classes", fact.Of("data-classes", "share", row.Share))
+		}
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+)
+
+// Words says a fact in a sentence, or in a part of one.
+func Words(f fact.Fact) string {
+	text, ok := wordings[f.Key]
+	if f.Key == "" || !ok {
+		return f.String()
+	}
+	text = blank.ReplaceAllStringFunc(text, func(s string) string {
+		name, format, formatted := strings.Cut(s[1:len(s)-1], ":")
+		v := f.Get(name)
+		if formatted {
+			return formats[format](v)
+		}
+		return plainWords(v)
+	})
+	return strings.TrimRight(text, " ")
+}
+
+// blank is where a wording wants a figure or a name: {name} or {name:format}.
+var blank = regexp.MustCompile(`\{\w+(:\w+)?\}`)
+
+// formats are the ways to show a figure.
+var formats = map[string]func(any) string{
+	"ns":     func(v any) string { return metric.Duration(number(v)) },
+	"share":  func(v any) string { return metric.Percent(number(v)) },
+	"change": func(v any) string { return metric.PercentChange(number(v)) },
+	"count":  func(v any) string { return metric.Count(int64(number(v))) },
+	"gbs":    func(v any) string { return metric.Rate(number(v) * 1e9) },
+	"mean":   func(v any) string { return fmt.Sprintf("%.1f", number(v)) },
+	"whole":  func(v any) string { return fmt.Sprintf("%.0f", number(v)) },
+	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
+	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
+	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
+	// By how much more something is, before "its like".
+	"more": func(v any) string {
+		if by := number(v); by >= 9 {
+			return metric.Count(int64(1+by)) + " times as long as"
+		}
+		return metric.Percent(number(v)) + " more than"
+	},
+	// What part of something else it is, as long as that is a part.
+	"part": func(v any) string {
+		if of := number(v); of >= 1 {
+			return fmt.Sprintf("%.1f times its usual length", of)
+		}
+		return metric.Percent(number(v)) + " of its length"
+	},
+	// Some of many steps.
+	"few": func(v any) string {
+		steps, _ := v.([]int)
+		text := strings.Trim(fmt.Sprint(steps[:min(len(steps), 5)]), "[]")
+		text = strings.ReplaceAll(text, " ", ", ")
+		if len(steps) > 5 {
+			text += ", …"
+		}
+		return text
+	},
+	// Some of many ranks.
+	"ranks": func(v any) string {
+		names, _ := v.([]string)
+		if len(names) > 4 {
+			return fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
+		}
+		return strings.Join(names, ", ")
+	},
+}
+
+// plainWords shows what needs no unit.
+func plainWords(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case fact.Fact:
+		return Words(v)
+	case []fact.Fact:
+		var parts []string
+		for _, f := range v {
+			parts = append(parts, Words(f))
+		}
+		return strings.Join(parts, ", ")
+	case []string:
+		return strings.Join(v, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
