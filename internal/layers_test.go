@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -185,8 +184,27 @@ var arrows = []struct {
 // its tests, by their paths in the module.
 func importsOf(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	root := ".."
 	imports := map[string]map[string]bool{}
+	eachFile(t, func(pkg string, test bool, paths []string) {
+		if test {
+			return
+		}
+		if imports[pkg] == nil {
+			imports[pkg] = map[string]bool{}
+		}
+		for _, path := range paths {
+			if to, ok := strings.CutPrefix(path, module); ok {
+				imports[pkg][to] = true
+			}
+		}
+	})
+	return imports
+}
+
+// eachFile tells what each file of the program imports.
+func eachFile(t *testing.T, tell func(pkg string, test bool, paths []string)) {
+	t.Helper()
+	root := ".."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -198,32 +216,23 @@ func importsOf(t *testing.T) map[string]map[string]bool {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
-		src, err := os.ReadFile(path)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		pkg := filepath.ToSlash(filepath.Dir(rel))
-		if imports[pkg] == nil {
-			imports[pkg] = map[string]bool{}
-		}
+		var paths []string
 		for _, i := range f.Imports {
-			if to, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module); ok {
-				imports[pkg][to] = true
-			}
+			paths = append(paths, strings.Trim(i.Path.Value, `"`))
 		}
+		tell(filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(path, "_test.go"), paths)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return imports
 }
 
 func TestArrows(t *testing.T) {
