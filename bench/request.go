@@ -17,7 +17,7 @@ func since(at, from int64) (ns int64, ok bool) {
 func (r *Record) TTFT() (int64, bool) { return since(r.First, r.Sent) }
 
 // E2E is the time from sending to the last byte of the reply, as SGLang's
-// client counts it: what follows the last token is in it, see StreamClose.
+// client counts it: what follows the last token is in it, see Summary.StreamClose.
 func (r *Record) E2E() (int64, bool) { return since(r.Done, r.Sent) }
 
 // TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It
@@ -30,10 +30,6 @@ func (r *Record) TPOT() (float64, bool) {
 	}
 	return float64(e2e-ttft) / float64(r.OutputLen-1), true
 }
-
-// StreamClose is the time from the last event with text to the last byte: usage,
-// [DONE], and the server letting go.
-func (r *Record) StreamClose() (int64, bool) { return since(r.Done, r.Last) }
 
 // value is a figure of one request.
 type value func(*Record) (float64, bool)
@@ -61,7 +57,7 @@ var (
 	e2eScheduled  = between(done, scheduled)
 	gate          = between(released, scheduled)
 	late          = between(sent, released)
-	streamClose   = between(done, lastText)
+	streamClose   = between(done, lastText) // usage, [DONE], and the server letting go
 	headers       = between(func(r *Record) int64 { return r.Headers }, sent)
 	firstEvent    = between(func(r *Record) int64 { return r.FirstAny }, sent)
 )

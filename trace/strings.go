@@ -52,24 +52,6 @@ func (t *Strings) Intern(b []byte) StringID {
 	return StringID(id)
 }
 
-// Find is the id of s if it was interned.
-func (t *Strings) Find(s string) (StringID, bool) {
-	if s == "" {
-		return 0, true
-	}
-	if t.slots == nil {
-		return 0, false
-	}
-	h := uint32(maphash.String(t.seed, s))
-	mask := uint32(len(t.slots) - 1)
-	for at := h & mask; t.slots[at] != 0; at = (at + 1) & mask {
-		if id := t.slots[at] - 1; t.hash[id] == h && t.list[id] == s {
-			return StringID(id), true
-		}
-	}
-	return 0, false
-}
-
 // Replace changes the text of an id: a reader that interns escaped text puts
 // the plain text in its place once all is read. Find goes by the new text, and
 // gives one of the ids if several have it. Id 0 stays empty.

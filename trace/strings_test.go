@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"hash/maphash"
 	"testing"
 )
 
@@ -78,4 +79,22 @@ func TestInternAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.Intern(b) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// Find is the id of s if it was interned.
+func (t *Strings) Find(s string) (StringID, bool) {
+	if s == "" {
+		return 0, true
+	}
+	if t.slots == nil {
+		return 0, false
+	}
+	h := uint32(maphash.String(t.seed, s))
+	mask := uint32(len(t.slots) - 1)
+	for at := h & mask; t.slots[at] != 0; at = (at + 1) & mask {
+		if id := t.slots[at] - 1; t.hash[id] == h && t.list[id] == s {
+			return StringID(id), true
+		}
+	}
+	return 0, false
 }

@@ -12,6 +12,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,9 +108,7 @@ func New(groups []Group, opt Options) *Engine {
 		opt.Log = func(string) {}
 	}
 	e := &Engine{opt: opt, dead: make(chan struct{}), seed: opt.Seed}
-	if e.seed == 0 {
-		e.seed = rand.Uint64()
-	}
+	e.seed = cmp.Or(e.seed, rand.Uint64())
 	for i, g := range groups {
 		r := &dpRank{group: g}
 		so := opt.Sched

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,10 +135,7 @@ func (a *attendant) lookAtRange(ctx context.Context) {
 const sentTwice = 250 * time.Millisecond
 
 func (r *running) pass(sig os.Signal) {
-	to := r.record.Target
-	if to == 0 {
-		to = r.cmd.Process.Pid
-	}
+	to := cmp.Or(r.record.Target, r.cmd.Process.Pid)
 	pass(sig, to) // it may have ended by now
 }
 

@@ -67,9 +67,7 @@ var places = []string{
 // Find takes the nsys that is given, else that of STEPSCOPE_NSYS, else the first of
 // PATH, else the newest in the usual places.
 func Find(ctx context.Context, given string) (*Tool, error) {
-	if given == "" {
-		given = os.Getenv("STEPSCOPE_NSYS")
-	}
+	given = cmp.Or(given, os.Getenv("STEPSCOPE_NSYS"))
 	if given != "" {
 		path, err := Program(given)
 		if err != nil {
@@ -147,10 +145,7 @@ type output struct {
 
 // problem is the line that says what is wrong.
 func (o output) problem() string {
-	text := strings.TrimSpace(o.stderr)
-	if text == "" {
-		text = strings.TrimSpace(o.stdout)
-	}
+	text := cmp.Or(strings.TrimSpace(o.stderr), strings.TrimSpace(o.stdout))
 	return cmp.Or(strings.TrimSuffix(firstLine(text), "."), fmt.Sprintf("exit status %d", o.status))
 }
 

@@ -146,9 +146,7 @@ func (t *Tool) Settle(ctx context.Context, made []string, want string) (path str
 			break
 		}
 	}
-	if want == "" {
-		want = from
-	}
+	want = cmp.Or(want, from)
 	if raw := recording(made); from == "" && raw != "" {
 		if _, err := os.Stat(want); err != nil {
 			if from, err = t.reimport(ctx, raw); err != nil {

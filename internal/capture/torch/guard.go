@@ -36,9 +36,7 @@ func (m *member) guard(ctx context.Context) {
 				return
 			}
 		}
-		select {
-		case <-time.After(guardEvery):
-		case <-ctx.Done():
+		if !sleep(ctx, guardEvery) {
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -33,9 +34,7 @@ func (m *member) sample(ctx context.Context) {
 			l, ok = parseLoads(r.Body)
 		}
 		if ok {
-			if l.At == 0 {
-				l.At = time.Now().UnixNano()
-			}
+			l.At = cmp.Or(l.At, time.Now().UnixNano())
 			m.loads, failed = append(m.loads, l), 0
 		} else {
 			failed++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,10 +57,7 @@ func (s *Session) Save(dir string) error {
 		server := savedServer{
 			URL: m.URL, Front: m.front, Via: m.via, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, Dir: m.dir, Steps: m.steps, HasSteps: m.hasSteps, Args: m.raw,
 		}
-		for name := range m.before {
-			server.Before = append(server.Before, name)
-		}
-		slices.Sort(server.Before)
+		server.Before = slices.Sorted(maps.Keys(m.before))
 		saved.Servers = append(saved.Servers, server)
 	}
 	return atomicfile.Write(filepath.Join(dir, sessionFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(saved) })

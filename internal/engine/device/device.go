@@ -15,6 +15,7 @@
 package device
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -121,18 +122,14 @@ const firstCorrelation = 100_000
 
 // New makes a device with its default stream. Close it.
 func New(opt Options) *Device {
-	if opt.Name == "" {
-		opt.Name = "stepscope CPU device"
-	}
+	opt.Name = cmp.Or(opt.Name, "stepscope CPU device")
 	if opt.Workers <= 0 {
 		opt.Workers = 1
 	}
 	if opt.Queue <= 0 {
 		opt.Queue = 1024
 	}
-	if opt.Spin == 0 {
-		opt.Spin = park.DefaultSpin
-	}
+	opt.Spin = cmp.Or(opt.Spin, park.DefaultSpin)
 	d := &Device{opt: opt}
 	d.host = Host{d: d, corr: firstCorrelation}
 	d.pool.start(opt.Workers-1, opt.Spin)

@@ -15,10 +15,12 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -216,30 +218,16 @@ func causeText(err error) string {
 
 // differ lists in which terms two nodes do not agree.
 func differ(mine, theirs map[string]string) string {
-	var keys []string
-	for k := range mine {
-		keys = append(keys, k)
-	}
-	for k := range theirs {
-		if _, ok := mine[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
+	keys := map[string]string{}
+	maps.Copy(keys, mine)
+	maps.Copy(keys, theirs)
 	var out []string
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if a, b := mine[k], theirs[k]; a != b {
-			out = append(out, fmt.Sprintf("%s %s, node 0 has %s", k, orNone(b), orNone(a)))
+			out = append(out, fmt.Sprintf("%s %s, node 0 has %s", k, cmp.Or(b, "(none)"), cmp.Or(a, "(none)")))
 		}
 	}
 	return strings.Join(out, "; ")
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
 }
 
 // sleep waits, or until ctx ends.

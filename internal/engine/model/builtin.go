@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -28,14 +29,7 @@ var builtins = map[string]string{
 }
 
 // Builtins lists the names of the built-in configurations, sorted.
-func Builtins() []string {
-	var names []string
-	for name := range builtins {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
 // BuiltinConfig returns a built-in configuration by its name, with or without BuiltinPrefix. Its weights are
 // [Dummy]'s.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,14 +95,7 @@ func (c *Checkpoint) Close() error {
 }
 
 // Names lists the tensors of all files, sorted.
-func (c *Checkpoint) Names() []string {
-	names := make([]string, 0, len(c.where))
-	for name := range c.where {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (c *Checkpoint) Names() []string { return slices.Sorted(maps.Keys(c.where)) }
 
 // Shape returns the sizes of a tensor, outermost first.
 func (c *Checkpoint) Shape(name string) ([]int, bool) {

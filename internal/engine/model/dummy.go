@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,14 +23,7 @@ func NewDummy(c *Config, seed uint64) *Dummy {
 }
 
 // Names lists the tensors, sorted.
-func (d *Dummy) Names() []string {
-	names := make([]string, 0, len(d.shapes))
-	for name := range d.shapes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (d *Dummy) Names() []string { return slices.Sorted(maps.Keys(d.shapes)) }
 
 // Shape returns the sizes of a tensor, outermost first.
 func (d *Dummy) Shape(name string) ([]int, bool) {

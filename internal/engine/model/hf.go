@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,14 +89,7 @@ var families = map[string]family{
 }
 
 // Architectures lists what can be loaded, sorted.
-func Architectures() []string {
-	var names []string
-	for name := range families {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Architectures() []string { return slices.Sorted(maps.Keys(families)) }
 
 // ParseConfig is LoadConfig for the text of a config.json.
 func ParseConfig(data, overrides []byte) (*Config, error) {

@@ -178,9 +178,6 @@ func (r *Runner) allocate() {
 // Config returns the model's configuration.
 func (r *Runner) Config() *Config { return r.cfg }
 
-// MaxPositions returns the most positions that one sequence can have: the model's context or the whole cache.
-func (r *Runner) MaxPositions() int { return r.positions }
-
 // Last tells whether this rank's Forward returns logits: it is of the last pipeline stage.
 func (r *Runner) Last() bool { return r.geo.last() }
 

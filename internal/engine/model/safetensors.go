@@ -1,15 +1,16 @@
 package model
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/engine/tensor"
@@ -152,10 +153,7 @@ func (f *File) checkGaps(size int64) error {
 	names := f.Names()
 	slices.SortStableFunc(names, func(a, b string) int {
 		va, vb := f.tensors[a], f.tensors[b]
-		if va.begin != vb.begin {
-			return int(min(max(va.begin-vb.begin, -1), 1))
-		}
-		return va.count - vb.count // empty ones first
+		return cmp.Or(cmp.Compare(va.begin, vb.begin), cmp.Compare(va.count, vb.count)) // empty ones first
 	})
 	at := f.tensors[names[0]].begin
 	for _, name := range names {
@@ -172,14 +170,7 @@ func (f *File) checkGaps(size int64) error {
 }
 
 // Names lists the tensors, sorted.
-func (f *File) Names() []string {
-	names := make([]string, 0, len(f.tensors))
-	for name := range f.tensors {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
-}
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.tensors)) }
 
 // Shape returns the sizes of a tensor, outermost first.
 func (f *File) Shape(name string) ([]int, bool) {

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -112,10 +113,7 @@ func (c *Chat) llama(b *strings.Builder, messages []Message, opts ChatOptions) {
 			system = strings.TrimSpace(messages[0].Content)
 			messages = messages[1:]
 		}
-		date := opts.Date
-		if date == "" {
-			date = "26 Jul 2024"
-		}
+		date := cmp.Or(opts.Date, "26 Jul 2024")
 		turn("system", "Cutting Knowledge Date: December 2023\nToday Date: "+date+"\n\n"+system)
 	}
 	for _, m := range messages {

@@ -56,10 +56,7 @@ func ranksTable(r *result.Report, limit int) *table {
 	}
 	for i := range rows {
 		row := &rows[i]
-		name := row.Name
-		if name == "" {
-			name = rankName(r, row.Rank)
-		}
+		name := cmp.Or(row.Name, rankName(r, row.Rank))
 		t.rows = append(t.rows, []cell{
 			{text: columns.Clean(name), num: float64(row.Rank)}, textCell(row.Stage), countCell(row.Steps), durCell(row.Period),
 			durCell(row.Work), durCell(row.Wait), durCell(row.Caused), durCell(row.HostGap), countCell(row.Kernels),

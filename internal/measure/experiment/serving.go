@@ -4,6 +4,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,9 +187,7 @@ func (s *Serving) model(ctx context.Context) error {
 	default:
 		return fmt.Errorf("ask the server for its model: %w", err)
 	}
-	if s.Load.Model == "" {
-		s.Load.Model = s.Run.Model
-	}
+	s.Load.Model = cmp.Or(s.Load.Model, s.Run.Model)
 	return nil
 }
 

@@ -9,6 +9,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -108,9 +109,7 @@ func (o *Options) defaults() {
 	if o.MaxEvent <= 0 {
 		o.MaxEvent = 16 << 20
 	}
-	if o.TopP == 0 {
-		o.TopP = 1
-	}
+	o.TopP = cmp.Or(o.TopP, 1)
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}

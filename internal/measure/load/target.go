@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -45,9 +46,7 @@ func newTarget(ctx context.Context, o *Options) (*target, error) {
 			t.tls = o.TLS.Clone()
 		}
 		t.tls.NextProtos = []string{"http/1.1"}
-		if t.tls.ServerName == "" {
-			t.tls.ServerName = u.Hostname()
-		}
+		t.tls.ServerName = cmp.Or(t.tls.ServerName, u.Hostname())
 	}
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -154,10 +155,7 @@ func (a *Arrivals) trace(n int) ([]time.Duration, error) {
 	if len(a.Trace) != n {
 		return nil, fmt.Errorf("the trace has %d times for %d requests", len(a.Trace), n)
 	}
-	slow := a.Slowdown
-	if slow == 0 {
-		slow = 1
-	}
+	slow := cmp.Or(a.Slowdown, 1)
 	if !(slow > 0) || math.IsInf(slow, 1) {
 		return nil, fmt.Errorf("--mooncake-slowdown-factor %g must be greater than 0", slow)
 	}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -89,10 +90,7 @@ func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 	}
 	rng, out := b.stream(streamOrder), make([]Request, 0, b.limit(len(prompts)))
 	rng.Shuffle(len(prompts), func(i, j int) { prompts[i], prompts[j] = prompts[j], prompts[i] })
-	n := b.N
-	if n == 0 {
-		n = len(prompts)
-	}
+	n := cmp.Or(b.N, len(prompts))
 	for i := range n {
 		if len(prompts) > 0 { // asked for more than there are: all of them again
 			out = append(out, textRequest(prompts[i%len(prompts)], 0, b.SpeedBenchOutputLen))

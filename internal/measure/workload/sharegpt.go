@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,9 +114,7 @@ func (b *builder) dialogues(ctx context.Context, prompts, replies []string) ([]R
 	var out []Request
 	for i, prompt := range prompts {
 		n, m := len(in[i]), b.FixedOutputLen
-		if m == 0 {
-			m = len(reply[i])
-		}
+		m = cmp.Or(m, len(reply[i]))
 		if n < 2 || m < 2 || b.ContextLen > 0 && n+m > b.ContextLen {
 			continue
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,10 +38,7 @@ func newWorker(b Backend, index int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	role := b.Role
-	if role == "" {
-		role = "worker"
-	}
+	role := cmp.Or(b.Role, "worker")
 	w := &worker{id: fmt.Sprintf("%s-%d", role, index), url: b.URL, role: b.Role, host: u.Hostname(), poke: make(chan struct{}, 1)}
 	w.bootstrapPort.Store(int64(b.BootstrapPort))
 	w.ownPort = b.Role == api.Prefill && b.BootstrapPort == 0

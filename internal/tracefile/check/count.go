@@ -1,7 +1,8 @@
 package check
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
@@ -130,12 +131,7 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 		}
 		f.fewest, f.most = min(f.fewest, len(list)), max(f.most, len(list))
 	}
-	var cats []string
-	for cat := range c.flows {
-		cats = append(cats, cat)
-	}
-	sort.Strings(cats)
-	for _, cat := range cats {
+	for _, cat := range slices.Sorted(maps.Keys(c.flows)) {
 		p := c.flows[cat]
 		from, to := p.alone()
 		c.odd.add("flow "+cat+" without end", from, -1, true)

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
 	"hash/fnv"
 	"slices"
 
@@ -100,14 +101,6 @@ func (c *Comms) Sorted(ns int64) []clock.Event {
 		out[i].Start += ns
 		out[i].End += ns
 	}
-	slices.SortFunc(out, func(a, b clock.Event) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out, func(a, b clock.Event) int { return cmp.Compare(a.Start, b.Start) })
 	return out
 }

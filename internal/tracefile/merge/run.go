@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -204,10 +205,7 @@ func (m *merger) disagree() bool {
 // run writes the whole output once.
 func (m *merger) run(ctx context.Context, w io.Writer) error {
 	plain := m.opt.Plain
-	level := m.opt.Level
-	if level == 0 {
-		level = DefaultLevel
-	}
+	level := cmp.Or(m.opt.Level, DefaultLevel)
 	s := newSink(ctx, w, level, plain, m.opt.Rest)
 	ok := s.put(block{data: m.header()})
 	if ok {

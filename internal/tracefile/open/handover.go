@@ -12,6 +12,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -61,12 +62,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Title == "" {
-		o.Title = filepath.Base(o.File)
-	}
-	if o.UI == "" {
-		o.UI = DefaultUI
-	}
+	o.Title = cmp.Or(o.Title, filepath.Base(o.File))
+	o.UI = cmp.Or(o.UI, DefaultUI)
 	if o.Listen == nil {
 		o.Listen = net.Listen
 	}

@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -58,10 +59,7 @@ func rowPattern(rows []Row) string {
 	var threads []string
 	labels := map[string][]string{}
 	for _, r := range rows {
-		thread := strings.TrimSpace(r.Thread)
-		if thread == "" {
-			thread = MainStream
-		}
+		thread := cmp.Or(strings.TrimSpace(r.Thread), MainStream)
 		if labels[thread] == nil {
 			threads = append(threads, thread)
 		}

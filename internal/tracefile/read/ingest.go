@@ -24,8 +24,6 @@ import (
 // Options steer reading.
 type Options struct {
 	Meter *progress.Meter
-	// Jobs bounds the files read at once; 0: as many as there are cores.
-	Jobs int
 	// Nsys steers the reading of exports of Nsight Systems, Export makes one of
 	// a report (nil: reports cannot be read); done is called when it was read.
 	Nsys   nsysdb.Options
@@ -42,15 +40,11 @@ type Failure struct {
 // set's order (a merged file gives one trace per rank in it); files that gave
 // nothing are Failures.
 func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []Failure, error) {
-	jobs := opt.Jobs
-	if jobs <= 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
 	results := make([][]*trace.Trace, len(set.Files))
 	var mu sync.Mutex
 	var failures []Failure
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(jobs)
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range set.Files {
 		g.Go(func() error {
 			ts, err := ReadFile(ctx, f, opt)

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,10 +45,7 @@ func compare() (met bool, err error) {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	nsys := os.Getenv("STEPSCOPE_NSYS")
-	if nsys == "" {
-		nsys = "nsys"
-	}
+	nsys := cmp.Or(os.Getenv("STEPSCOPE_NSYS"), "nsys")
 	db, long := filepath.Join(dir, "x.sqlite"), filepath.Join(dir, "long.sqlite")
 	for i, to := range []string{db, long} {
 		times, err := strconv.Atoi(os.Args[2+i])

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,9 +26,7 @@ type Options struct {
 // NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
 // for those of other processes, which do the same.
 func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
-	if opt.Spin == 0 {
-		opt.Spin = park.DefaultSpin
-	}
+	opt.Spin = cmp.Or(opt.Spin, park.DefaultSpin)
 	if opt.Add == nil {
 		opt.Add = add
 	}

@@ -54,12 +54,8 @@ func (k *kineto) thread() Thread {
 	k.r.mu.Lock()
 	defer k.r.mu.Unlock()
 	t := k.r.host
-	if t.PID == 0 {
-		t.PID = processID()
-	}
-	if t.TID == 0 {
-		t.TID = t.PID
-	}
+	t.PID = cmp.Or(t.PID, processID())
+	t.TID = cmp.Or(t.TID, t.PID)
 	return t
 }
 

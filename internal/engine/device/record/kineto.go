@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io"
 	"math/rand/v2"
@@ -71,10 +72,7 @@ type kineto struct {
 // Meta.Rest.
 func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	r.Wait()
-	epoch := m.EpochNS
-	if epoch == 0 {
-		epoch = Epoch()
-	}
+	epoch := cmp.Or(m.EpochNS, Epoch())
 	base := epoch + r.start
 	base -= base % baseInterval
 	k := &kineto{text: text{w: w, rest: m.Rest, resumed: time.Now()}, r: r, meta: m, shift: epoch - base, first: true}
@@ -166,10 +164,7 @@ type pgConfig struct {
 }
 
 func (k *kineto) distributedInfo() distributedInfo {
-	backend := k.meta.Backend
-	if backend == "" {
-		backend = "stepscope"
-	}
+	backend := cmp.Or(k.meta.Backend, "stepscope")
 	groups := k.meta.Groups
 	if groups == nil {
 		groups = k.groups

@@ -1,6 +1,7 @@
 package nsysdb
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
@@ -98,9 +99,7 @@ func (r *reader) readMeta() error {
 			return err
 		}
 	}
-	for tid, name := range nvtxThreads { // what the program calls them goes first
-		m.threads[tid] = name
-	}
+	maps.Copy(m.threads, nvtxThreads) // what the program calls them goes first
 	if m.epoch < 0 || m.epoch > farthest {
 		m.epoch = 0
 	}

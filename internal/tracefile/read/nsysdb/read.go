@@ -9,6 +9,7 @@
 package nsysdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 	}
 	defer db.Close()
 	r := &reader{ctx: ctx, db: db, from: opt.From, to: opt.To, ranks: map[rankKey]*rank{}, odd: trace.Tally{}}
-	if r.to == 0 {
-		r.to = math.MaxInt64
-	}
+	r.to = cmp.Or(r.to, math.MaxInt64)
 	if err := r.read(opt.MaxSpans); err != nil {
 		return nil, err
 	}
