@@ -41,9 +41,6 @@ func (f *flight) land(err error) {
 	if f.keep() {
 		r.Text = jsonscan.Unquote(f.text)
 	}
-	if f.run.opt.ChunkTokens {
-		f.raw, f.marks = append(f.raw, f.text), append(f.marks, f.ends)
-	}
 	if f.cache != nil {
 		// An odd object is no reason to fail the request.
 		_ = json.Unmarshal(f.cache, &r.CachedDetails)

@@ -18,8 +18,6 @@ type flight struct {
 	index int
 	recs  []bench.Record // one for each round
 	first int            // place of the first among all records
-	raw   [][]byte       // texts of the rounds, as JSON writes them, and where in them
-	marks [][]int32      // each chunk's piece ends; only with ChunkTokens
 	wire  []byte         // the request as it is sent; of a conversation the first round's
 	chat  []byte         // a conversation's messages so far, without the closing bracket
 
@@ -36,8 +34,7 @@ type flight struct {
 	done  bool   // [DONE]
 	over  bool   // nothing more to read
 	text  []byte // as JSON writes it
-	ends  []int32
-	more  bool // native: text is what is new, not all so far
+	more  bool   // native: text is what is new, not all so far
 
 	pieces []byte // native: the texts of all events, while it is not sure which of the two
 	cache  []byte
@@ -113,7 +110,7 @@ func (f *flight) open(turn int) {
 func (f *flight) restart() {
 	f.reply = reply{}
 	f.find = finder{max: f.run.opt.MaxEvent}
-	f.body, f.text, f.ends, f.pieces, f.cache = nil, nil, nil, nil, nil
+	f.body, f.text, f.pieces, f.cache = nil, nil, nil, nil
 	f.known, f.blind, f.done, f.over, f.more = -1, false, false, false, false
 	f.phase.Store(sending)
 }
@@ -308,9 +305,6 @@ func (f *flight) keepText(e *event) {
 		f.whole(e.text)
 	} else {
 		f.text = append(f.text, e.text...)
-	}
-	if f.run.opt.ChunkTokens {
-		f.ends = append(f.ends, int32(len(f.text)))
 	}
 }
 

@@ -69,10 +69,8 @@ type Options struct {
 	MaxEvent       int           // bytes of one event: 16 MiB
 
 	KeepText bool
-	// Retokenize counts the tokens of texts, after the run; nil: nobody can. With
-	// ChunkTokens also those of each event whose tokens the server does not say.
-	Retokenize  func(ctx context.Context, texts []string) ([]int, error)
-	ChunkTokens bool
+	// Retokenize counts the tokens of texts, after the run; nil: nobody can.
+	Retokenize func(ctx context.Context, texts []string) ([]int, error)
 
 	UserStamps bool  // do not ask the kernel for receive times
 	KeepGC     bool  // leave the collector as it is; else it rests while the run lasts

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 // texts does what can wait until the run is over: it reads the texts and counts
@@ -19,19 +18,8 @@ func (r *run) texts(ctx context.Context) error {
 	for _, f := range r.flights {
 		for i := range f.recs {
 			rec := &f.recs[i]
-			if len(rec.Chunks) == 0 {
-				continue
-			}
-			texts, to = append(texts, rec.Text), append(to, &rec.Retokenized)
-			if !o.ChunkTokens {
-				continue
-			}
-			from := int32(0)
-			for j, end := range f.marks[i] {
-				if c := &rec.Chunks[j]; c.Tokens < 0 {
-					texts, to = append(texts, jsonscan.Unquote(f.raw[i][from:end])), append(to, &c.Tokens)
-				}
-				from = end
+			if len(rec.Chunks) > 0 {
+				texts, to = append(texts, rec.Text), append(to, &rec.Retokenized)
 			}
 		}
 	}
