@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"internal/cli", []string{
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
-		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load",
+		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
 		"internal/measure/workload", "internal/runs", "internal/explain/report", "internal/explain",
 		"internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
 		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/merge",
@@ -82,6 +82,7 @@ var arrows = []struct {
 		"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
 		"internal/runs",
 	}},
+	{"internal/measure/load/selftest", []string{"internal/measure/load", "internal/measure/workload", "internal/base/metric"}},
 	{"internal/measure/load", []string{"internal/base/jsonscan", "internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench", "internal/base/progress"}},
 	{"internal/measure/workload", []string{"internal/api/wire", "internal/api/client", "internal/engine/tokenizer"}},
 	{"internal/explain/window", []string{

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/load/selftest"
 )
 
 // benchSelftestCmd is "bench selftest".
@@ -33,9 +33,9 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	var rows [][]string
-	rep, err := load.SelfTest(ctx, load.SelfTestOptions{
+	rep, err := selftest.Run(ctx, selftest.Options{
 		Command: []string{exe, "bench", "mock"}, Tries: c.Tries,
-		Row: func(r load.Row) {
+		Row: func(r selftest.Row) {
 			rows = append(rows, r.Cells())
 			fmt.Fprintf(e.stderr, "%s measured\n", r.Cells()[0])
 		},
@@ -43,7 +43,7 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := columns.Left(e.stdout, append([][]string{load.RowHead}, rows...)); err != nil {
+	if err := columns.Left(e.stdout, append([][]string{selftest.RowHead}, rows...)); err != nil {
 		return err
 	}
 	streams, rate := rep.Ceiling()
@@ -64,6 +64,6 @@ type benchMockCmd struct {
 
 // Run serves.
 func (c *benchMockCmd) Run() error {
-	os.Exit(load.MockMain(c.Args))
+	os.Exit(selftest.Main(c.Args))
 	return nil
 }

@@ -54,7 +54,7 @@ async def request(a, i, log):
                         itl.append(timestamp - latest)
                     latest = timestamp
                     text += content
-                log.extend((i, int(data["due"]), int(data["t"]), 0, clock()))
+                log.extend((i, int(data["t"]), 0, clock()))
 
 
 async def main(a):

@@ -186,12 +186,12 @@ func (f *flight) content(b []byte, at int64) {
 
 // event takes one event of the stream.
 func (f *flight) event(data []byte, at int64) {
-	if f.run.opt.tap != nil {
+	if f.run.opt.Tap != nil {
 		kernel := at
 		if at == f.user {
 			kernel = 0
 		}
-		f.run.opt.tap(f.index, data, kernel, f.user)
+		f.run.opt.Tap(f.index, data, kernel, f.user)
 	}
 	if string(data) == "[DONE]" {
 		f.done = true

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,14 +13,6 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
-
-// TestMain makes the test binary a part of the self test when one starts it so.
-func TestMain(m *testing.M) {
-	if os.Getenv("STEPSCOPE_LOAD_PART") != "" {
-		os.Exit(MockMain(os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
 
 // scripted is a server of one behaviour for each connection: talk gets the
 // connection after the request was read. It gives the requests it saw.

@@ -76,9 +76,9 @@ type Options struct {
 	KeepGC     bool  // leave the collector as it is; else it rests while the run lasts
 	Live       *Live // is filled while the run lasts
 
-	// tap sees every event with the time by the kernel (0: none) and by the read.
-	tap   func(index int, data []byte, kernel, user int64)
-	began func(*clock)
+	// Tap sees every event of each request with the time by the kernel (0: none)
+	// and by the read.
+	Tap func(index int, data []byte, kernel, user int64)
 }
 
 // Result is what became of a plan.
@@ -86,9 +86,10 @@ type Result struct {
 	Records   []bench.Record // in the order of the plan, rounds of a conversation in theirs
 	Health    bench.Health
 	Stamps    bench.Stamps
-	StartWall int64 // wall clock at time 0, ns since the epoch
-	Drift     int64 // by how much the wall clock ran from the monotonic one
-	Duration  int64 // from the first request until the last ended
+	Start     time.Time // time 0
+	StartWall int64     // wall clock at time 0, ns since the epoch
+	Drift     int64     // by how much the wall clock ran from the monotonic one
+	Duration  int64     // from the first request until the last ended
 }
 
 func (o *Options) defaults() {

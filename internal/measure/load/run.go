@@ -53,9 +53,6 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	before := pauses()
 	r.clock = newClock()
-	if r.opt.began != nil {
-		r.opt.began(r.clock)
-	}
 	for range cap(r.gate) {
 		r.gate <- 0
 	}
@@ -70,7 +67,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	r.clock.watch()
 	after := pauses()
 
-	res := &Result{Records: r.records, Stamps: bench.UserStamps, StartWall: r.clock.wall, Drift: r.clock.drift()}
+	res := &Result{Records: r.records, Stamps: bench.UserStamps, Start: r.clock.start, StartWall: r.clock.wall, Drift: r.clock.drift()}
 	if r.kernel {
 		res.Stamps = bench.KernelStamps
 	}

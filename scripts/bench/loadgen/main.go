@@ -13,14 +13,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/load/selftest"
 )
 
 const part = "part" // the first argument of a child
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == part {
-		os.Exit(load.MockMain(os.Args[2:]))
+		os.Exit(selftest.Main(os.Args[2:]))
 	}
 	met, err := run()
 	if err != nil {
@@ -49,28 +49,28 @@ func run() (met bool, err error) {
 		return false, err
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "client\t"+strings.Join(load.RowHead, "\t"))
-	measure := func(client string, shapes []load.Shape, peer []string, tries int) (*load.SelfTestReport, error) {
-		var some []load.Shape
+	fmt.Fprintln(w, "client\t"+strings.Join(selftest.RowHead, "\t"))
+	measure := func(client string, shapes []selftest.Shape, peer []string, tries int) (*selftest.Report, error) {
+		var some []selftest.Shape
 		for _, s := range shapes {
 			if strings.Contains(s.Name, *only) {
 				s.Peer = peer != nil
 				some = append(some, s)
 			}
 		}
-		return load.SelfTest(ctx, load.SelfTestOptions{
+		return selftest.Run(ctx, selftest.Options{
 			Command: []string{exe, part}, Peer: peer, Shapes: some, Tries: tries,
-			Row: func(r load.Row) {
+			Row: func(r selftest.Row) {
 				fmt.Fprintln(w, client+"\t"+strings.Join(r.Cells(), "\t"))
 				fmt.Fprintln(os.Stderr, client, r.Shape.Name)
 			},
 		})
 	}
-	ours, err := measure("stepscope", load.Shapes(), nil, *tries)
+	ours, err := measure("stepscope", selftest.Shapes(), nil, *tries)
 	if err != nil {
 		return false, err
 	}
-	var theirs *load.SelfTestReport
+	var theirs *selftest.Report
 	if *python != "" {
 		if theirs, err = measure("peer", peerShapes(), []string{*python, "scripts/bench/loadgen_peer.py"}, 1); err != nil {
 			return false, err
@@ -94,22 +94,22 @@ func run() (met bool, err error) {
 }
 
 // peerShapes are loads around what an asyncio client can hold.
-func peerShapes() []load.Shape {
-	var out []load.Shape
+func peerShapes() []selftest.Shape {
+	var out []selftest.Shape
 	for _, n := range []int{100, 200, 300, 400, 500, 600, 700} {
-		out = append(out, load.SpreadShape(n))
+		out = append(out, selftest.Spread(n))
 	}
-	for _, s := range load.Shapes() {
+	for _, s := range selftest.Shapes() {
 		if s.Together || s.Period == 0 {
-			s.Goal = load.Goal{}
+			s.Goal = selftest.Goal{}
 			out = append(out, s)
 		}
 	}
-	return append(out, load.Shape{Name: "2000 slow streams", Streams: 2000, Tokens: 35, Period: 200 * time.Millisecond, StartRate: 500})
+	return append(out, selftest.Shape{Name: "2000 slow streams", Streams: 2000, Tokens: 35, Period: 200 * time.Millisecond, StartRate: 500})
 }
 
 // ratios says how the two compare, where both were measured.
-func ratios(ours, theirs *load.SelfTestReport) {
+func ratios(ours, theirs *selftest.Report) {
 	fmt.Println()
 	a, rate := ours.Ceiling()
 	b, theirRate := theirs.Ceiling()

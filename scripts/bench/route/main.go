@@ -25,6 +25,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/load/selftest"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -65,7 +66,7 @@ func run() (met bool, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{exe: *exe, flags: fs.Args()}
-	if b.cores, err = twoCores(); err != nil {
+	if b.cores, err = selftest.TwoCores(); err != nil {
 		return false, err
 	}
 	if b.cores[0] == b.cores[1] {
@@ -244,7 +245,7 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 		return nil, err
 	}
 	r.in = in
-	if err := startOn(r.server, b.cores[0]); err != nil {
+	if err := selftest.StartOn(r.server, b.cores[0], 0); err != nil {
 		return nil, err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -262,7 +263,7 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 		r.stop()
 		return nil, err
 	}
-	if err := startOn(r.rt, b.cores[1]); err != nil {
+	if err := selftest.StartOn(r.rt, b.cores[1], 0); err != nil {
 		r.rt = nil
 		r.stop()
 		return nil, err
@@ -314,23 +315,6 @@ func (r *rig) memory() float64 {
 	return kb * 1024
 }
 
-// startOn starts a command on one core. The thread that starts it takes that place,
-// for the command to inherit, and ends with it.
-func startOn(cmd *exec.Cmd, core int) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
-		var set unix.CPUSet
-		set.Set(core)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			done <- os.NewSyscallError("sched_setaffinity", err)
-			return
-		}
-		done <- cmd.Start()
-	}()
-	return <-done
-}
-
 // pin puts all threads of this process on one core.
 func pin(core int) error {
 	var set unix.CPUSet
@@ -346,18 +330,4 @@ func pin(core int) error {
 		}
 	}
 	return nil
-}
-
-func twoCores() ([2]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return [2]int{}, os.NewSyscallError("sched_getaffinity", err)
-	}
-	var cores []int
-	for i := range len(set) * 64 {
-		if set.IsSet(i) {
-			cores = append(cores, i)
-		}
-	}
-	return [2]int{cores[0], cores[min(1, len(cores)-1)]}, nil
 }

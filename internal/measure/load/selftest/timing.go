@@ -1,4 +1,4 @@
-package load
+package selftest
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // eventTimes are the times of one event of the mock, CLOCK_MONOTONIC, ns.
 type eventTimes struct {
 	Stream       int64
-	Due, Sent    int64 // by the server
+	Sent         int64 // by the server
 	Kernel, User int64 // by the client; Kernel 0: no stamp
 }
 
@@ -99,3 +99,5 @@ func measureTimes(times []eventTimes, pauses []pause) Timing {
 	two(userLag, &out.UserLag50, &out.UserLag99)
 	return out
 }
+
+func abs(x int64) int64 { return max(x, -x) }

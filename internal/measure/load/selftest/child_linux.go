@@ -1,4 +1,4 @@
-package load
+package selftest
 
 import (
 	"context"
@@ -18,16 +18,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
 // The self test is four processes that share no Go runtime: the parent, the mock
 // server on one core, the client under test on another, and a canary on each.
-// MockMain is what the children run; the parent starts its own executable with
-// SelfTestOptions.Command before their arguments.
+// Main is what the children run; the parent starts its own executable with
+// Options.Command before their arguments.
 
-// MockMain runs one child of the self test and gives its exit status.
-func MockMain(args []string) int {
+// Main runs one child of the self test and gives its exit status.
+func Main(args []string) int {
 	if len(args) == 0 {
 		fmt.Fprintln(os.Stderr, "stepscope: this is a part of bench selftest, which starts it itself")
 		return 2
@@ -121,35 +122,38 @@ func testClient(args []string) error {
 	// Each stream has its own place, and its own goroutine that fills it.
 	times := make([]eventTimes, streams*tokens)
 	seen := make([]int, streams)
-	var base int64
-	opt := Options{
+	opt := load.Options{
 		Backend: backend, BaseURL: url, Model: "mock", Stream: true, IgnoreEOS: true, Schedule: schedule, UserStamps: userStamps,
-		began: func(c *clock) { base = monotonic() - c.now() },
-		tap: func(index int, data []byte, kernel, user int64) {
+		Tap: func(index int, data []byte, kernel, user int64) {
 			if string(data) == "[DONE]" || seen[index] == tokens {
 				return
 			}
-			t := eventTimes{Stream: int64(index), User: user + base}
-			if t.Due, t.Sent = mockStamps(data); kernel != 0 {
-				t.Kernel = kernel + base
-			}
+			t := eventTimes{Stream: int64(index), User: user}
+			t.Sent, t.Kernel = sentStamp(data), kernel
 			times[index*tokens+seen[index]] = t
 			seen[index]++
 		},
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res, err := Run(ctx, reqs, opt)
+	res, err := load.Run(ctx, reqs, opt)
 	if err != nil {
 		return err
 	}
 	runtime.ReadMemStats(&after)
+	base := monotonic() - int64(time.Since(res.Start))
 	out := ClientResult{
 		Stamps: string(res.Stamps), Verdict: res.Health.Verdict, Merged: res.Health.MergedReads, Reads: res.Health.Reads,
 		LateP50: res.Health.SendLateP50, LateP99: res.Health.SendLateP99, LateP999: res.Health.SendLateP999, LateMax: res.Health.SendLateMax,
 		AllocsEvent: float64(after.Mallocs-before.Mallocs) / float64(max(len(times), 1)),
 	}
 	times = slices.DeleteFunc(times, func(t eventTimes) bool { return t.User == 0 }) // of streams that failed
+	for i := range times {
+		t := &times[i]
+		if t.User += base; t.Kernel != 0 {
+			t.Kernel += base
+		}
+	}
 	for i := range res.Records {
 		if r := &res.Records[i]; r.OK() {
 			out.OK++

@@ -1,4 +1,9 @@
-package load
+// Package selftest measures how many streams the load generator times honestly on
+// this machine: it loads a mock server, which keeps an exact schedule and tells when
+// it sent each event, and holds the client's times against the server's.
+//
+// All times are CLOCK_MONOTONIC, ns.
+package selftest
 
 import (
 	"fmt"
@@ -8,9 +13,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// SelfTestOptions say how the self test starts its parts and what it measures.
-type SelfTestOptions struct {
-	// Command starts MockMain in a process of its own: this executable, and the
+// Options say how the self test starts its parts and what it measures.
+type Options struct {
+	// Command starts Main in a process of its own: this executable, and the
 	// hidden verb that calls it. Env is added to its environment.
 	Command []string
 	Env     []string
@@ -55,7 +60,7 @@ func Shapes() []Shape {
 	const us, ms = 1e3, 1e6
 	var out []Shape
 	for _, n := range []int{500, 1000, 1500, 2000} {
-		s := SpreadShape(n)
+		s := Spread(n)
 		if n <= 1500 {
 			s.Goal = Goal{UserITL: ms, KernelITL: 20 * us}
 		}
@@ -68,8 +73,8 @@ func Shapes() []Shape {
 	)
 }
 
-// SpreadShape is n streams of 50 tokens/s whose phases are spread evenly.
-func SpreadShape(n int) Shape {
+// Spread is n streams of 50 tokens/s whose phases are spread evenly.
+func Spread(n int) Shape {
 	return Shape{Name: fmt.Sprintf("%d streams spread", n), Streams: n, Tokens: 175, Period: 20 * time.Millisecond, StartRate: float64(n) / 0.7}
 }
 
@@ -100,8 +105,8 @@ type Row struct {
 	Missed []string // what the goal wants and did not get
 }
 
-// SelfTestReport is the whole.
-type SelfTestReport struct {
+// Report is the whole.
+type Report struct {
 	Realtime bool // the parts ran before all else, and pauses of the machine are left out
 	Cores    bool // server and client have a core each
 	Rows     []Row
@@ -169,7 +174,7 @@ func (r *Row) CPUEvent() float64 { return r.Client.CPU / float64(r.Shape.Streams
 
 // Ceiling is the largest number of evenly spread streams whose reads came within
 // a millisecond at p99, and their events/s; 0: none did.
-func (r *SelfTestReport) Ceiling() (streams int, rate float64) {
+func (r *Report) Ceiling() (streams int, rate float64) {
 	for _, row := range r.Rows {
 		spread := !row.Shape.Together && row.Shape.Period == 20*time.Millisecond
 		if spread && row.Timing.Events > 0 && row.Timing.UserITL99 <= 1e6 && row.Client.Failed == 0 && row.Shape.Streams > streams {

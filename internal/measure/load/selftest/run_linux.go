@@ -1,4 +1,4 @@
-package load
+package selftest
 
 import (
 	"bufio"
@@ -28,12 +28,12 @@ const (
 	clientPriority = 10
 )
 
-// SelfTest measures how many streams this host's client times honestly.
-func SelfTest(ctx context.Context, opt SelfTestOptions) (*SelfTestReport, error) {
+// Run measures how many streams this host's client times honestly.
+func Run(ctx context.Context, opt Options) (*Report, error) {
 	if len(opt.Command) == 0 {
-		return nil, errors.New("load: the self test does not know how to start its parts")
+		return nil, errors.New("the self test does not know how to start its parts")
 	}
-	cores, err := twoCores()
+	cores, err := TwoCores()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func SelfTest(ctx context.Context, opt SelfTestOptions) (*SelfTestReport, error)
 	defer os.RemoveAll(dir)
 	t := &selfTest{opt: opt, dir: dir, serverCore: cores[0], clientCore: cores[1]}
 	t.realtime = probeRealtime(ctx)
-	rep := &SelfTestReport{Realtime: t.realtime, Cores: cores[0] != cores[1]}
+	rep := &Report{Realtime: t.realtime, Cores: cores[0] != cores[1]}
 	shapes := opt.Shapes
 	if shapes == nil {
 		shapes = Shapes()
@@ -52,7 +52,7 @@ func SelfTest(ctx context.Context, opt SelfTestOptions) (*SelfTestReport, error)
 	for _, s := range shapes {
 		row, err := t.shape(ctx, s)
 		if err != nil {
-			return rep, fmt.Errorf("load: self test %q: %w", s.Name, err)
+			return rep, fmt.Errorf("self test %q: %w", s.Name, err)
 		}
 		rep.Rows = append(rep.Rows, row)
 		if opt.Row != nil {
@@ -63,7 +63,7 @@ func SelfTest(ctx context.Context, opt SelfTestOptions) (*SelfTestReport, error)
 }
 
 type selfTest struct {
-	opt                    SelfTestOptions
+	opt                    Options
 	dir                    string
 	realtime               bool
 	serverCore, clientCore int
@@ -137,7 +137,7 @@ func (t *selfTest) once(ctx context.Context, s Shape) (Row, error) {
 		return row, fmt.Errorf("the client: %w", err)
 	}
 	if err := json.Unmarshal(out, &row.Client); err != nil {
-		return row, fmt.Errorf("the client said %q: %w", cutShort(out, 200), err)
+		return row, fmt.Errorf("the client said %q: %w", out[:min(len(out), 200)], err)
 	}
 	var pauses []pause
 	for _, c := range canaries {
@@ -169,8 +169,7 @@ type child struct {
 	err bytes.Buffer
 }
 
-// start starts a child on one core. The thread that starts it takes that place
-// itself, for the child to inherit, and ends with it.
+// start starts a child on one core.
 func (t *selfTest) start(ctx context.Context, core, priority int, command, args []string) (*child, error) {
 	c := &child{cmd: exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...)}
 	c.cmd.Env = append(os.Environ(), t.opt.Env...)
@@ -184,27 +183,34 @@ func (t *selfTest) start(ctx context.Context, core, priority int, command, args 
 		return nil, err
 	}
 	c.in, c.out = in, bufio.NewReader(out)
+	if !t.realtime {
+		priority = 0
+	}
+	if err := StartOn(c.cmd, core, priority); err != nil {
+		return nil, fmt.Errorf("start %s: %w", command[0], err)
+	}
+	return c, nil
+}
+
+// StartOn starts a command on one core, in the real-time class if it has a priority.
+// The thread that starts it takes that place itself, for the command to inherit, and
+// ends with it.
+func StartOn(cmd *exec.Cmd, core, priority int) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
 		var set unix.CPUSet
 		set.Set(core)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			done <- os.NewSyscallError("sched_setaffinity", err)
-			return
+		err := os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(0, &set))
+		if err == nil && priority > 0 {
+			err = setRealtime(priority)
 		}
-		if t.realtime {
-			if err := setRealtime(priority); err != nil {
-				done <- err
-				return
-			}
+		if err == nil {
+			err = cmd.Start()
 		}
-		done <- c.cmd.Start()
+		done <- err
 	}()
-	if err := <-done; err != nil {
-		return nil, fmt.Errorf("start %s: %w", command[0], err)
-	}
-	return c, nil
+	return <-done
 }
 
 // stop ends a child by the end of its input, and waits for it.
@@ -214,7 +220,7 @@ func (c *child) stop() error {
 	}
 	c.in.Close()
 	if err := c.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, oneLine(c.err.String()))
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(c.err.String()))
 	}
 	return nil
 }
@@ -235,9 +241,9 @@ func probeRealtime(context.Context) bool {
 	return <-ok
 }
 
-// twoCores picks a core for the server and one for the client; the same if there
+// TwoCores picks a core for the server and one for the client; the same if there
 // is but one.
-func twoCores() ([2]int, error) {
+func TwoCores() ([2]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return [2]int{}, os.NewSyscallError("sched_getaffinity", err)

@@ -1,4 +1,4 @@
-package load
+package selftest
 
 import (
 	"bytes"
@@ -11,14 +11,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 // A mock is a token server that keeps an exact schedule: one thread, one loop,
-// one write for an event. Each event carries when it was due and when it was
-// handed to the kernel, as CLOCK_MONOTONIC, so a client on the same host can tell
-// how wrong its own times are. It is not for other use: it believes its client.
+// one write for an event. Each event carries when it was handed to the kernel, as
+// CLOCK_MONOTONIC, so a client on the same host can tell how wrong its own times are. It is not for other use: it believes its client.
 type mock struct {
 	period   int64 // between the events of a stream, ns
 	spread   int64 // phases that streams take in turn; 1: all step together
@@ -207,14 +204,13 @@ func (m *mock) step(c *mockConn) int64 {
 	last := c.sent == c.left
 	b := m.buf[:0]
 	b = c.event(b, last)
-	at := len(b) - len(stampsTail)
+	at := len(b) - len(stampTail) + len(`"t":"`)
 	if last {
 		b = append(b, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"...)
 	}
 	// The stamp is the last thing before the write.
-	writeStamp(b[at+len(`"due":"`):], c.due)
 	now := monotonic()
-	writeStamp(b[at+len(`"due":"0000000000000000000","t":"`):], now)
+	writeStamp(b[at:], now)
 	m.write(c, b)
 	if last {
 		heap.Remove(&m.due, c.place)
@@ -242,8 +238,8 @@ func (m *mock) write(c *mockConn, b []byte) {
 	}
 }
 
-// stampsTail ends each event; its digits are written over.
-const stampsTail = `"due":"0000000000000000000","t":"0000000000000000000"}` + "\n\n\r\n"
+// stampTail ends each event; its digits are written over.
+const stampTail = `"t":"0000000000000000000"}` + "\n\n\r\n"
 
 // event appends one event as a chunk, about as large as those of real servers.
 func (c *mockConn) event(b []byte, last bool) []byte {
@@ -268,7 +264,7 @@ func (c *mockConn) event(b []byte, last bool) []byte {
 		}
 		b = append(b, `,"matched_stop":null}],"usage":null,`...)
 	}
-	b = append(b, stampsTail...)
+	b = append(b, stampTail...)
 	size := len(b) - from - len("0000\r\n") - len("\r\n")
 	for i := 3; i >= 0; i-- {
 		b[from+i] = "0123456789abcdef"[size&15]
@@ -284,20 +280,16 @@ func writeStamp(b []byte, ns int64) {
 	}
 }
 
-// mockStamps reads the stamps of an event of the mock.
-func mockStamps(data []byte) (due, sent int64) {
-	const n = len(stampsTail) - len("\n\n\r\n")
-	if len(data) < n {
-		return 0, 0
+// sentStamp reads when the mock sent an event.
+func sentStamp(data []byte) (ns int64) {
+	const tail = len(`0000000000000000000"}`)
+	if len(data) < tail {
+		return 0
 	}
-	tail := data[len(data)-n:]
-	digits := func(b []byte) (ns int64) {
-		for _, c := range b[:19] {
-			ns = ns*10 + int64(c-'0')
-		}
-		return ns
+	for _, c := range data[len(data)-tail:][:19] {
+		ns = ns*10 + int64(c-'0')
 	}
-	return digits(tail[len(`"due":"`):]), digits(tail[len(`"due":"0000000000000000000","t":"`):])
+	return ns
 }
 
 func contentLength(head []byte) int {
@@ -312,17 +304,10 @@ func contentLength(head []byte) int {
 }
 
 // askedTokens finds how many tokens a body of any backend asks for.
-func askedTokens(body []byte) int {
-	n := 0
-	s := jsonscan.New(body)
-	for k := range s.Object {
-		switch string(k) {
-		case "sampling_params":
-			n = max(n, askedTokens(object(&s)))
-		case "max_tokens", "max_new_tokens", "max_completion_tokens":
-			number(&s, &n)
-		default:
-			s.Skip()
+func askedTokens(body []byte) (n int) {
+	for _, key := range []string{`"max_tokens":`, `"max_new_tokens":`, `"max_completion_tokens":`} {
+		if _, after, ok := bytes.Cut(body, []byte(key)); ok {
+			fmt.Sscan(string(after[:min(len(after), 20)]), &n)
 		}
 	}
 	return n

@@ -1,10 +1,25 @@
-package load
+package selftest
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 )
+
+// TestMain makes the test binary a part of the self test when one starts it so.
+func TestMain(m *testing.M) {
+	if os.Getenv("STEPSCOPE_LOAD_PART") != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
 
 // TestSelfTest runs small shapes with all their processes. It looks at no times:
 // those belong to the machine.
@@ -14,7 +29,7 @@ func TestSelfTest(t *testing.T) {
 		{Name: "together", Streams: 8, Tokens: 80, Period: 5 * time.Millisecond, Together: true, StartRate: 400, UserStamps: true},
 		{Name: "new", Streams: 40, Tokens: 1, StartRate: 400},
 	}
-	rep, err := SelfTest(t.Context(), SelfTestOptions{Command: []string{os.Args[0]}, Env: []string{"STEPSCOPE_LOAD_PART=1"}, Shapes: shapes})
+	rep, err := Run(t.Context(), Options{Command: []string{os.Args[0]}, Env: []string{"STEPSCOPE_LOAD_PART=1"}, Shapes: shapes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,33 +52,45 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// TestMockEvents: what the mock sends is what its stamps are read from, in both
-// shapes.
+// TestMockEvents: what the mock sends is a stream for the client, and its stamps are
+// read from it, in both shapes.
 func TestMockEvents(t *testing.T) {
 	for _, c := range []struct {
 		native  bool
 		backend string
 	}{{true, "sglang"}, {false, "vllm-chat"}, {false, "vllm"}} {
-		m := &mockConn{native: c.native, sent: 1}
+		m := &mockConn{native: c.native}
 		reply := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 		for i := 1; i <= 2; i++ {
 			m.sent = i
 			b := m.event(nil, i == 2)
-			at := len(b) - len(stampsTail)
-			writeStamp(b[at+len(`"due":"`):], int64(i)*1e9)
-			writeStamp(b[at+len(`"due":"0000000000000000000","t":"`):], int64(i)*1e9+5)
+			writeStamp(b[len(b)-len(stampTail)+len(`"t":"`):], int64(i)*1e9+5)
 			reply += string(b)
 		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer l.Close()
+			if conn, err := l.Accept(); err == nil {
+				defer conn.Close()
+				http.ReadRequest(bufio.NewReader(conn))
+				io.WriteString(conn, reply+"0\r\n\r\n")
+			}
+		}()
 		var stamps []int64
-		opt := Options{tap: func(_ int, data []byte, _, _ int64) {
-			due, sent := mockStamps(data)
-			stamps = append(stamps, due, sent)
-		}}
-		r := landed(c.backend, opt, reply+"0\r\n\r\n")
-		if !r.OK() || len(r.Chunks) != 2 || r.Finish != "length" {
+		res, err := load.Run(t.Context(), []workload.Request{{Prompt: "p", OutputLen: 2}}, load.Options{
+			Backend: c.backend, BaseURL: "http://" + l.Addr().String(), Stream: true,
+			Tap: func(_ int, data []byte, _, _ int64) { stamps = append(stamps, sentStamp(data)) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := res.Records[0]; !r.OK() || len(r.Chunks) != 2 || r.Finish != "length" {
 			t.Errorf("%s: %+v", c.backend, r)
 		}
-		if len(stamps) != 4 || stamps[0] != 1e9 || stamps[1] != 1e9+5 || stamps[2] != 2e9 || stamps[3] != 2e9+5 {
+		if len(stamps) != 2 || stamps[0] != 1e9+5 || stamps[1] != 2e9+5 {
 			t.Errorf("%s: stamps %v", c.backend, stamps)
 		}
 	}
