@@ -20,7 +20,7 @@ func TestDocsWrap(t *testing.T) {
 		if d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "dist") {
 			return filepath.SkipDir
 		}
-		if filepath.Ext(path) != ".md" || d.Name() == "ARCHITECTURE.md" {
+		if filepath.Ext(path) != ".md" {
 			return nil
 		}
 		text, err := os.ReadFile(path)
