@@ -26,16 +26,8 @@ type analyzeCmd struct {
 // shown is what the verbs that explain have in common.
 type shown struct {
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Top   int    `default:"10" help:"At most so many rows in each table."`
+	Top   int    `default:"10" limits:"1.." help:"At most so many rows in each table."`
 	All   bool   `help:"All rows and all evidence."`
-}
-
-// check looks at the values.
-func (s *shown) check() error {
-	if s.Top < 1 {
-		return usagef("--top %d: give 1 or more", s.Top)
-	}
-	return nil
 }
 
 // rules reads the classes of the user's own, if any.
@@ -70,9 +62,6 @@ what went between them and which side limits the throughput.`
 
 // Run analyses.
 func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
-	if err := c.check(); err != nil {
-		return err
-	}
 	if c.HTML == "-" && (c.JSON || c.Markdown) {
 		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
 	}

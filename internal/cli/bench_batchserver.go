@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,12 +32,12 @@ type batchServerCmd struct {
 	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
 
 	RunName        string  `name:"run-name" default:"default" help:"Is in each row of the results."`
-	Temperature    float64 `name:"temperature" default:"0" help:"0 is greedy."`
+	Temperature    float64 `name:"temperature" limits:"0.." default:"0" help:"0 is greedy."`
 	ReturnLogprob  bool    `name:"return-logprob" help:"Ask for log probabilities."`
-	StreamInterval int     `name:"client-stream-interval" default:"1" help:"Tokens of a chunk."`
+	StreamInterval int     `name:"client-stream-interval" limits:"1.." default:"1" help:"Tokens of a chunk."`
 	ParallelBatch  bool    `name:"parallel-batch" help:"Have the server take a batch in parallel."`
 	FakePrefill    bool    `name:"fake-prefill" help:"The server decodes alone (--disaggregation-transfer-backend fake)."`
-	CacheHitRate   float64 `name:"cache-hit-rate" default:"0" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
+	CacheHitRate   float64 `name:"cache-hit-rate" limits:"0..1" default:"0" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
 	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches beyond what the server runs at once: then only the overall throughput means something."`
 	SkipWarmup     bool    `name:"skip-warmup" help:"No warm-up, which is a batch of each size."`
 
@@ -46,7 +45,7 @@ type batchServerCmd struct {
 	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
 	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, for that list."`
 	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`
-	GPUCost        float64  `name:"gpu-hour-cost" default:"2" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
+	GPUCost        float64  `name:"gpu-hour-cost" limits:"0.." default:"2" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
 	NoSummary      bool     `name:"no-append-to-github-summary" help:"Do not append the table to GITHUB_STEP_SUMMARY (in CI: SGLANG_IS_IN_CI)."`
 
 	storeFlags
@@ -59,7 +58,7 @@ type batchDataFlags struct {
 	Dataset       string   `name:"dataset-name" enum:"random,random-ids,generated-shared-prefix,mmmu" default:"random" help:"random, random-ids or generated-shared-prefix."`
 	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT's file, for random; default: random tokens."`
 	Seed          int64    `name:"seed" default:"42" help:"Of the prompts."`
-	LenStep       float64  `name:"input-len-step-percentage" default:"0" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
+	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
 	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"Its text is the prompt of all."`
 	ChatTemplate  bool     `name:"apply-chat-template" help:"Put it through the model's chat template."`
 	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: what the server names, or its /tokenize."`
@@ -145,20 +144,7 @@ func (c *batchServerCmd) check() error {
 			return usagef("%v", err)
 		}
 	}
-	if err := c.caseFlags.check(); err != nil {
-		return err
-	}
 	switch {
-	case !(c.CacheHitRate >= 0 && c.CacheHitRate <= 1):
-		return usagef("--cache-hit-rate %v: give 0 to 1", c.CacheHitRate)
-	case c.StreamInterval < 1:
-		return usagef("--client-stream-interval %d: give 1 or more", c.StreamInterval)
-	case !(c.Temperature >= 0):
-		return usagef("--temperature %v: give 0 or more", c.Temperature)
-	case !(c.LenStep >= 0):
-		return usagef("--input-len-step-percentage %v: give 0 or more", c.LenStep)
-	case !(c.GPUCost >= 0):
-		return usagef("--gpu-hour-cost %v: give 0 or more", c.GPUCost)
 	case c.ChatTemplate && c.PromptFile == "":
 		return usagef("--apply-chat-template goes with --fixed-prompt-file: the data sets make token ids")
 	case c.LenStep > 0 && (c.PromptFile != "" || c.Dataset == "generated-shared-prefix"):
@@ -195,7 +181,7 @@ type batchProfileFlags struct {
 	Profile           bool     `name:"profile" help:"Measure, and then record a second pass."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, XPU."`
 	ProfileStart      int64    `name:"profile-start-step" placeholder:"N" help:"Forward count since the server's start at which recording begins."`
-	ProfileSteps      int      `name:"profile-steps" default:"5" help:"Steps to record; by stage, of each stage."`
+	ProfileSteps      int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
 	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
@@ -203,7 +189,7 @@ type batchProfileFlags struct {
 }
 
 func (f *batchProfileFlags) window(c batch.Case) (torch.Window, error) {
-	dir, err := filepath.Abs(cmp.Or(f.ProfileOutputDir, os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp"))
+	dir, err := filepath.Abs(torch.OutputDir(f.ProfileOutputDir))
 	return torch.Window{
 		OutputDir: dir, Prefix: fmt.Sprintf("%sbs-%d-il-%d", f.ProfilePrefix, c.Batch, c.Input), StartStep: f.ProfileStart, NumSteps: f.ProfileSteps,
 		Activities: f.ProfileActivities, ByStage: f.ProfileByStage,
@@ -211,9 +197,6 @@ func (f *batchProfileFlags) window(c batch.Case) (torch.Window, error) {
 }
 
 func (f *batchProfileFlags) check() error {
-	if f.ProfileSteps < 1 {
-		return usagef("--profile-steps %d: give 1 or more", f.ProfileSteps)
-	}
 	w, err := f.window(batch.Case{})
 	if err == nil {
 		err = w.Check()

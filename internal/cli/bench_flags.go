@@ -23,14 +23,14 @@ type datasetFlags struct {
 	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan, …"`
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
-	NumPrompts    int    `name:"num-prompts" default:"1000" help:"Requests."`
+	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests."`
 	Seed          int64  `name:"seed" default:"42" help:"Of everything that is drawn."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
 	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
 	RandomInputLen     int     `name:"random-input-len" default:"1024" help:"Input tokens (random, random-ids)."`
 	RandomOutputLen    int     `name:"random-output-len" default:"1024" help:"Output tokens (random, random-ids, image)."`
-	RandomRangeRatio   float64 `name:"random-range-ratio" default:"0" help:"Lengths are uniform from this share of the full length to all of it."`
+	RandomRangeRatio   float64 `name:"random-range-ratio" limits:"0..1" default:"0" help:"Lengths are uniform from this share of the full length to all of it."`
 
 	ImageCount       int    `name:"image-count" default:"1"`
 	RandomImageCount bool   `name:"random-image-count"`
@@ -225,9 +225,9 @@ func (f *profileFlags) check() error {
 }
 
 // window is what is asked of the profilers.
-func (f *profileFlags) window(dir string) torch.Window {
+func (f *profileFlags) window() torch.Window {
 	w := torch.Window{
-		OutputDir: dir, Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
+		OutputDir: torch.OutputDir(f.ProfileOutputDir), Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
 		ByStage: f.ProfileByStage, Stages: f.ProfileStages,
 	}
 	if w.NumSteps == 0 && !f.ProfileUnbounded {

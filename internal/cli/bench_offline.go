@@ -22,7 +22,7 @@ type offlineCmd struct {
 	NoIgnoreEOS    bool   `name:"disable-ignore-eos" help:"Outputs end where the model ends them."`
 	Extra          string `name:"extra-request-body" placeholder:"JSON" help:"Sampling parameters, over those of the data set."`
 	ReturnLogprob  bool   `name:"return-logprob" help:"Ask for log probabilities."`
-	LogprobStart   int    `name:"logprob-start-len" default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
+	LogprobStart   int    `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
 	SkipWarmup     bool   `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
 	Profile        bool   `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts."`
 	DoNotExit      bool   `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
@@ -70,9 +70,6 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 	}
 	if slices.Contains([]string{"image", "mmmu", "openai", "mooncake", "agentic-trace"}, c.DatasetName) {
 		return nil, "", usagef("--dataset-name %s: it has more than prompts; give sharegpt, random, generated-shared-prefix or another of texts", c.DatasetName)
-	}
-	if c.LogprobStart < -1 {
-		return nil, "", usagef("--logprob-start-len %d: give -1 or more", c.LogprobStart)
 	}
 	if c.Profile {
 		profileDir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/launch"
@@ -39,27 +39,13 @@ type oneBatchCmd struct {
 
 // caseFlags are the lengths of batches.
 type caseFlags struct {
-	BatchSize []int `name:"batch-size" default:"1" help:"Sequences of a batch; several values make several batches."`
-	InputLen  []int `name:"input-len" default:"1024" help:"Prompt tokens of a sequence."`
-	OutputLen []int `name:"output-len" default:"16" help:"Tokens to generate."`
+	BatchSize []int `name:"batch-size" limits:"1..16777216" default:"1" help:"Sequences of a batch; several values make several batches."`
+	InputLen  []int `name:"input-len" limits:"1..16777216" default:"1024" help:"Prompt tokens of a sequence."`
+	OutputLen []int `name:"output-len" limits:"1..16777216" default:"16" help:"Tokens to generate."`
 }
 
 func (f *caseFlags) grid() batch.Grid {
 	return batch.Grid{Batches: f.BatchSize, Inputs: f.InputLen, Outputs: f.OutputLen}
-}
-
-func (f *caseFlags) check() error {
-	for _, l := range []struct {
-		flag   string
-		values []int
-	}{{"--batch-size", f.BatchSize}, {"--input-len", f.InputLen}, {"--output-len", f.OutputLen}} {
-		for _, v := range l.values {
-			if v < 1 || v > 1<<24 {
-				return usagef("%s %d: give 1 or more", l.flag, v)
-			}
-		}
-	}
-	return nil
 }
 
 // unused is what SGLang's command lines bring along and the embedded engine has no
@@ -115,9 +101,6 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if err := c.Check(); err != nil {
 		return nil, usagef("%v", err)
 	}
-	if err := c.caseFlags.check(); err != nil {
-		return nil, err
-	}
 	if c.DP > 1 {
 		return nil, usagef("--dp-size %d: one batch runs on one replica; leave it out", c.DP)
 	}
@@ -125,7 +108,7 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 		return nil, usagef("--cut-len %d, --log-decode-step %d: they cannot be negative", c.CutLen, c.LogDecodeStep)
 	}
 	p := &batch.Profile{
-		Dir: cmp.Or(os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp"), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes,
+		Dir: torch.OutputDir(""), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes,
 		CPU: slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,
 	}
 	for _, a := range c.ProfileActivities {

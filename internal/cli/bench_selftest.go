@@ -11,7 +11,7 @@ import (
 
 // benchSelftestCmd is "bench selftest".
 type benchSelftestCmd struct {
-	Tries int `name:"tries" default:"3" help:"Each shape so often; the best counts, for other work on the machine can only make it worse."`
+	Tries int `name:"tries" limits:"1.." default:"3" help:"Each shape so often; the best counts, for other work on the machine can only make it worse."`
 }
 
 // Help is the end of the verb's help text.
@@ -25,9 +25,6 @@ Examples:
 
 // Run measures this machine as a client.
 func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
-	if c.Tries < 1 {
-		return usagef("--tries %d: give 1 or more", c.Tries)
-	}
 	exe, err := os.Executable()
 	if err != nil {
 		return err

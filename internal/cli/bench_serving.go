@@ -32,7 +32,7 @@ type benchServingCmd struct {
 	requestFlags
 	profileFlags
 
-	WarmupRequests int     `name:"warmup-requests" default:"1" help:"Requests before, copies of the first."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before, copies of the first."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
 
@@ -45,7 +45,7 @@ type benchServingCmd struct {
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
 	SLO     string `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
-	Repeat  int    `name:"repeat" default:"1" help:"Run the same load so often, for confidence intervals."`
+	Repeat  int    `name:"repeat" limits:"1.." default:"1" help:"Run the same load so often, for confidence intervals."`
 	Metrics string `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool   `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
 	Strict  bool   `name:"strict" help:"Fail when the client's own timing is not clean."`
@@ -97,10 +97,6 @@ func (c *benchServingCmd) check() error {
 		}
 	}
 	switch {
-	case c.WarmupRequests < 0:
-		return usagef("--warmup-requests %d: give 0 or more", c.WarmupRequests)
-	case c.Repeat < 1:
-		return usagef("--repeat %d: give 1 or more", c.Repeat)
 	case !(c.FlushTimeout > 0) || math.IsInf(c.FlushTimeout, 0):
 		return usagef("--flush-cache-timeout %v: give seconds", c.FlushTimeout)
 	case c.TokenizePrompt && c.Backend != "sglang" && c.Backend != "sglang-native":
@@ -109,12 +105,8 @@ func (c *benchServingCmd) check() error {
 		return usagef("--metrics %s: there are %s", c.Metrics, strings.Join(bench.Tools, ", "))
 	case !slices.Contains(workload.Datasets, c.DatasetName):
 		return usagef("--dataset-name %s: there are %s", c.DatasetName, strings.Join(workload.Datasets, ", "))
-	case c.NumPrompts < 1:
-		return usagef("--num-prompts %d: give 1 or more", c.NumPrompts)
 	case c.RandomInputLen < 1 || c.RandomOutputLen < 1:
 		return usagef("--random-input-len and --random-output-len are 1 or more")
-	case !(c.RandomRangeRatio >= 0 && c.RandomRangeRatio <= 1):
-		return usagef("--random-range-ratio %v: give 0 to 1", c.RandomRangeRatio)
 	case !(c.LoRAZipfAlpha > 1):
 		return usagef("--lora-zipf-alpha %v: give more than 1", c.LoRAZipfAlpha)
 	case c.Burstiness != 1 && c.Arrival == "constant":
@@ -269,16 +261,9 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		x.Show = func(live *load.Live, total int) func() { return live.Show(e.Console, total) }
 	}
 	if c.Profile {
-		dir := c.ProfileOutputDir
-		if dir == "" {
-			dir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")
-		}
-		if dir == "" {
-			dir = "/tmp"
-		}
 		x.Profile = &experiment.Profile{
 			Options: torch.Options{Stall: 20 * time.Second},
-			Targets: c.targets(server.URL, server.Header), Window: c.window(dir), Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
+			Targets: c.targets(server.URL, server.Header), Window: c.window(), Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
 			return nil, usagef("%v", err)

@@ -136,6 +136,9 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		}
 		return e.exit(ctx, usagef("%s", text))
 	}
+	if err := checkLimits(cmd.Flags()); err != nil {
+		return e.exit(ctx, err)
+	}
 	return e.exit(ctx, cmd.Run())
 }
 

@@ -43,9 +43,6 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usagef("--fail-on %s: %v", c.FailOn, err)
 	}
-	if err := c.check(); err != nil {
-		return err
-	}
 	runA, runB, err := c.loads()
 	if err != nil {
 		return err

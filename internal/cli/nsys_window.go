@@ -25,7 +25,7 @@ type nsysWindow struct {
 }
 
 // find finds the session, and where its report is to go.
-func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Known, output string, err error) {
+func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Told, output string, err error) {
 	root, err := c.root()
 	if err != nil {
 		return nil, "", err
@@ -38,12 +38,12 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Known, o
 			return nil, "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", output)
 		}
 	}
-	s, err = nsys.FindKnown(ctx, root, c.Nsys, c.Ref)
+	s, err = nsys.FindSession(ctx, root, c.Nsys, c.Ref)
 	return s, output, err
 }
 
 // stop closes the window and prints what came.
-func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Known, output string) error {
+func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Told, output string) error {
 	// However long it takes: a window that is being closed cannot be left.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {

@@ -129,9 +129,6 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if c.Dir != "" && c.Action != "stop" {
 		return fail(fmt.Errorf("profile %s takes no directory: say with -o where to put the files", c.Action))
 	}
-	if err := c.shown.check(); err != nil {
-		return nil, err
-	}
 	if c.HTML == "-" {
 		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
 	}

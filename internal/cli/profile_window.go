@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -53,14 +52,8 @@ func (c *profileCmd) targets(header http.Header) (out []torch.Target, err error)
 
 func (c *profileCmd) window() (torch.Window, error) {
 	w := torch.Window{
-		OutputDir: c.OutputDir, Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
+		OutputDir: torch.OutputDir(c.OutputDir), Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
 		ByStage: c.ByStage && !c.NoByStage, Stages: c.Stages, Merge: c.Merge && !c.NoMerge, Activities: c.Activities,
-	}
-	if w.OutputDir == "" {
-		w.OutputDir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")
-	}
-	if w.OutputDir == "" {
-		w.OutputDir = "/tmp"
 	}
 	var err error
 	if w.OutputDir, err = filepath.Abs(w.OutputDir); err != nil {

@@ -20,7 +20,7 @@ import (
 // routeCmd is "route", SGLang's launch_router and its mini balancer.
 type routeCmd struct {
 	Host string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
-	Port int    `name:"port" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
+	Port int    `name:"port" limits:"0.." default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 
 	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" help:"Servers that take whole requests; several, or repeat it."`
 	PD         bool     `name:"pd-disaggregation" help:"Prefill and decode servers apart: give --prefill and --decode."`
@@ -32,29 +32,29 @@ type routeCmd struct {
 	DecodePolicy  string `name:"decode-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"That of decode servers; default: --policy."`
 
 	CacheThreshold float64 `name:"cache-threshold" default:"0.3" help:"cache_aware: part of a prompt that a worker must have seen to be preferred."`
-	BalanceAbs     int     `name:"balance-abs-threshold" default:"64" help:"cache_aware: where loads differ by more requests than this, and"`
-	BalanceRel     float64 `name:"balance-rel-threshold" default:"1.5" help:"… by more than this factor, the least loaded is taken."`
-	MaxTreeSize    int     `name:"max-tree-size" default:"67108864" help:"cache_aware: bytes of prompts remembered for each worker."`
+	BalanceAbs     int     `name:"balance-abs-threshold" limits:"0.." default:"64" help:"cache_aware: where loads differ by more requests than this, and"`
+	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"… by more than this factor, the least loaded is taken."`
+	MaxTreeSize    int     `name:"max-tree-size" limits:"1.." default:"67108864" help:"cache_aware: bytes of prompts remembered for each worker."`
 
 	APIKey      string   `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token, and workers get it. Without one workers get the client's."`
 	AdminAPIKey string   `name:"admin-api-key" placeholder:"KEY" help:"The same for profile, flush and abort requests."`
 	WorkerKey   string   `name:"worker-api-key" placeholder:"KEY" help:"Workers get this instead."`
 	AllowedHost []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another name that requests may be addressed to."`
 
-	RequestTimeout int   `name:"request-timeout-secs" default:"1800" help:"To the first byte of a worker's reply, and from one to the next."`
-	ConnectTimeout int   `name:"connect-timeout-secs" default:"5" help:"To connect to a worker."`
-	StartTimeout   int   `name:"worker-startup-timeout-secs" default:"1800" help:"By then requests can be served, or the router ends."`
-	MaxRetries     int   `name:"retry-max-retries" default:"5" help:"Further workers that a request is tried on, while nothing of a reply has been passed on."`
+	RequestTimeout int   `name:"request-timeout-secs" limits:"1.." default:"1800" help:"To the first byte of a worker's reply, and from one to the next."`
+	ConnectTimeout int   `name:"connect-timeout-secs" limits:"1.." default:"5" help:"To connect to a worker."`
+	StartTimeout   int   `name:"worker-startup-timeout-secs" limits:"1.." default:"1800" help:"By then requests can be served, or the router ends."`
+	MaxRetries     int   `name:"retry-max-retries" limits:"0.." default:"5" help:"Further workers that a request is tried on, while nothing of a reply has been passed on."`
 	NoRetries      bool  `name:"disable-retries" help:"Try each request on one worker alone."`
-	MaxPayload     int64 `name:"max-payload-size" default:"536870912" help:"Bytes of the largest request."`
+	MaxPayload     int64 `name:"max-payload-size" limits:"1.." default:"536870912" help:"Bytes of the largest request."`
 
 	HealthEndpoint  string `name:"health-check-endpoint" default:"/health" placeholder:"PATH" help:"Where workers are probed."`
-	HealthInterval  int    `name:"health-check-interval-secs" default:"10" help:"Seconds between probes of a worker that answers nothing else."`
-	HealthTimeout   int    `name:"health-check-timeout-secs" default:"5" help:"Seconds for a probe."`
-	HealthFailures  int    `name:"health-failure-threshold" default:"3" help:"Failed probes until a worker is left out. One that refuses connections is at once."`
-	HealthSuccesses int    `name:"health-success-threshold" default:"2" help:"Probes that succeed until it is back."`
+	HealthInterval  int    `name:"health-check-interval-secs" limits:"1.." default:"10" help:"Seconds between probes of a worker that answers nothing else."`
+	HealthTimeout   int    `name:"health-check-timeout-secs" limits:"1.." default:"5" help:"Seconds for a probe."`
+	HealthFailures  int    `name:"health-failure-threshold" limits:"1.." default:"3" help:"Failed probes until a worker is left out. One that refuses connections is at once."`
+	HealthSuccesses int    `name:"health-success-threshold" limits:"1.." default:"2" help:"Probes that succeed until it is back."`
 
-	PrometheusPort int           `name:"prometheus-port" placeholder:"PORT" help:"Serve /metrics there too."`
+	PrometheusPort int           `name:"prometheus-port" limits:"0.." placeholder:"PORT" help:"Serve /metrics there too."`
 	PrometheusHost string        `name:"prometheus-host" default:"127.0.0.1" hidden:""`
 	LogLevel       string        `name:"log-level" enum:"debug,info,warning,warn,error" default:"info" help:"debug, info, warning or error."`
 	DrainTimeout   time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
@@ -122,28 +122,11 @@ func serveMetrics(rt *route.Router, host string, port int) (stop func(), err err
 
 // options looks at the values and makes of them what package route wants.
 func (c *routeCmd) options() (o route.Options, err error) {
-	for _, n := range []struct {
-		flag       string
-		value, min int
-	}{
-		{"--port", c.Port, 0}, {"--request-timeout-secs", c.RequestTimeout, 1}, {"--connect-timeout-secs", c.ConnectTimeout, 1},
-		{"--worker-startup-timeout-secs", c.StartTimeout, 1}, {"--retry-max-retries", c.MaxRetries, 0}, {"--balance-abs-threshold", c.BalanceAbs, 0},
-		{"--max-tree-size", c.MaxTreeSize, 1}, {"--health-check-interval-secs", c.HealthInterval, 1}, {"--health-check-timeout-secs", c.HealthTimeout, 1},
-		{"--health-failure-threshold", c.HealthFailures, 1}, {"--health-success-threshold", c.HealthSuccesses, 1}, {"--prometheus-port", c.PrometheusPort, 0},
-	} {
-		if n.value < n.min {
-			return o, fmt.Errorf("%s %d: give %d or more", n.flag, n.value, n.min)
-		}
-	}
 	switch {
 	case c.Port > 65535 || c.PrometheusPort > 65535:
 		return o, errors.New("--port, --prometheus-port: give 65535 or less")
 	case math.IsNaN(c.CacheThreshold) || c.CacheThreshold < 0 || c.CacheThreshold > 1:
 		return o, fmt.Errorf("--cache-threshold %v: give a part of the prompt, from 0 to 1", c.CacheThreshold)
-	case !(c.BalanceRel >= 0):
-		return o, fmt.Errorf("--balance-rel-threshold %v: give 0 or more", c.BalanceRel)
-	case c.MaxPayload < 1:
-		return o, fmt.Errorf("--max-payload-size %d: give 1 or more", c.MaxPayload)
 	case c.DrainTimeout <= 0:
 		return o, fmt.Errorf("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	case !strings.HasPrefix(c.HealthEndpoint, "/"):

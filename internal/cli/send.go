@@ -40,7 +40,7 @@ func (f *serverFlags) server() (*client.Server, error) {
 // sendCmd is "send", SGLang's test.send_one.
 type sendCmd struct {
 	serverFlags
-	BatchSize        int      `name:"batch-size" default:"1" help:"Sequences of the one request."`
+	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences of the one request."`
 	DifferentPrompts bool     `name:"different-prompts" help:"Each sequence of a batch gets a prompt of its own."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
 	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
@@ -78,9 +78,6 @@ func (c *sendCmd) BeforeReset(k *kong.Context) error {
 
 // Run sends.
 func (c *sendCmd) Run(ctx context.Context, e *env) error {
-	if c.BatchSize < 1 {
-		return usagef("--batch-size %d: give 1 or more", c.BatchSize)
-	}
 	if c.RandomInputLen < 0 || c.RandomVocab < 1 {
 		return usagef("--random-input-len and --random-input-vocab-size are 1 or more")
 	}

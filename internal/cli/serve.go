@@ -25,7 +25,7 @@ type serveCmd struct {
 	Disagg launch.DisaggArgs `embed:""`
 
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
-	Port            int    `name:"port" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
+	Port            int    `name:"port" limits:"0..65535" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 	APIKey          string `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
 	AdminAPIKey     string `name:"admin-api-key" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
 	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
@@ -34,9 +34,9 @@ type serveCmd struct {
 	EnableCacheReport bool   `name:"enable-cache-report" help:"Usage of OpenAI replies tells cached tokens."`
 	Incremental       bool   `name:"incremental-streaming-output" aliases:"stream-output" help:"Events of /generate carry only new text."`
 	LogRequests       bool   `name:"log-requests" help:"Log each request at its start and end."`
-	LogRequestsLevel  int    `name:"log-requests-level" default:"2" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`
+	LogRequestsLevel  int    `name:"log-requests-level" limits:"0..3" default:"2" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`
 	LogLevel          string `name:"log-level" enum:"debug,info,warning,error" default:"info" help:"debug, info, warning or error."`
-	DecodeLogInterval int    `name:"decode-log-interval" default:"40" help:"Decode steps from one line of the batch log to the next."`
+	DecodeLogInterval int    `name:"decode-log-interval" limits:"1.." default:"40" help:"Decode steps from one line of the batch log to the next."`
 
 	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written below it alone; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	DrainTimeout time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
@@ -68,15 +68,7 @@ Under Nsight Systems, its layers as NVTX ranges, and only while a profile reques
 
 // Run serves until it is told to end.
 func (c *serveCmd) Run(ctx context.Context, e *env) error {
-	if c.Port < 0 || c.Port > 65535 {
-		return usagef("--port %d: give 0 to 65535", c.Port)
-	}
-	switch {
-	case c.DecodeLogInterval < 1:
-		return usagef("--decode-log-interval %d: give 1 or more", c.DecodeLogInterval)
-	case c.LogRequestsLevel < 0 || c.LogRequestsLevel > 3:
-		return usagef("--log-requests-level %d: give 0 to 3", c.LogRequestsLevel)
-	case c.DrainTimeout <= 0:
+	if c.DrainTimeout <= 0 {
 		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	}
 	if err := errors.Join(c.ModelArgs.Check(), c.Disagg.Check()); err != nil {

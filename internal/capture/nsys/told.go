@@ -18,6 +18,7 @@ type Told struct {
 	Session Session
 	Record  *Record // nil: not ours
 	Dir     string
+	Run     string // id; "": it is of none
 }
 
 // Start opens a window; its report goes to output, or to a name of its own if that

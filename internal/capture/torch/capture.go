@@ -13,11 +13,13 @@
 package torch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -54,6 +56,12 @@ func (t *Target) headers(path string) http.Header {
 		h.Set("Authorization", "Bearer "+t.AdminKey)
 	}
 	return h
+}
+
+// OutputDir is the directory on a server that windows are written below: the given one,
+// else SGLang's default.
+func OutputDir(given string) string {
+	return cmp.Or(given, os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp")
 }
 
 // Window says what to record. The zero value records CPU and GPU until

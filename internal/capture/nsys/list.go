@@ -12,12 +12,6 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Known is a session that runs, with what is known of it.
-type Known struct {
-	Told
-	Run string // id; "": not ours
-}
-
 // List is sessions for JSON.
 type List struct {
 	Format   int      `json:"format"`
@@ -34,29 +28,29 @@ type Listed struct {
 }
 
 // Closed is a window of the session that was closed, for JSON.
-func (k *Known) Closed(w *Window) any {
+func (t *Told) Closed(w *Window) any {
 	return struct {
 		Format  int    `json:"format"`
 		Session string `json:"session"`
 		Run     string `json:"run,omitempty"`
 		*Window
-	}{1, k.Session.Name, k.Run, w}
+	}{1, t.Session.Name, t.Run, w}
 }
 
 // Listed tells what a list shows of the session.
-func (k *Known) Listed() Listed {
-	l := Listed{k.Session, k.Session.State.String(), k.Run, k.Record, []*Window{}}
-	if k.Record != nil {
-		l.Windows = append(l.Windows, Windows(k.Dir)...)
+func (t *Told) Listed() Listed {
+	l := Listed{t.Session, t.Session.State.String(), t.Run, t.Record, []*Window{}}
+	if t.Record != nil {
+		l.Windows = append(l.Windows, Windows(t.Dir)...)
 	}
 	return l
 }
 
 // Sessions finds all sessions of this host that can be seen: those of runs, by
-// the nsys and TMPDIR of each, and those of the user's own
-func Sessions(ctx context.Context, root, given string) (list []Known, err error) {
+// the nsys and TMPDIR of each, and those of the user's own nsys.
+func Sessions(ctx context.Context, root, given string) (list []Told, err error) {
 	type place struct{ path, tmp string }
-	records := map[place][]Known{}
+	records := map[place][]Told{}
 	var places []place
 	host, _ := os.Hostname()
 	entries, err := runs.List(root)
@@ -76,7 +70,7 @@ func Sessions(ctx context.Context, root, given string) (list []Known, err error)
 		if records[p] == nil {
 			places = append(places, p)
 		}
-		records[p] = append(records[p], Known{Told{Tool: r.Tool(), Record: r, Dir: dir}, e.ID})
+		records[p] = append(records[p], Told{Tool: r.Tool(), Record: r, Dir: dir, Run: e.ID})
 	}
 	own, findErr := Find(ctx, given)
 	if findErr == nil && records[place{own.Path, own.TmpDir}] == nil {
@@ -95,7 +89,7 @@ func Sessions(ctx context.Context, root, given string) (list []Known, err error)
 			continue // an nsys that was there once
 		}
 		for _, s := range sessions {
-			found := Known{Told: Told{Tool: tool, Session: s}}
+			found := Told{Tool: tool, Session: s}
 			for _, r := range records[p] {
 				if r.Record.ID == s.ID && r.Record.Session == s.Name {
 					found = r
@@ -108,29 +102,29 @@ func Sessions(ctx context.Context, root, given string) (list []Known, err error)
 	return list, nil
 }
 
-// FindKnown takes the session that ref means: a name, an id, a run, or a process;
+// FindSession takes the session that ref means: a name, an id, a run, or a process;
 // without one the only session.
-func FindKnown(ctx context.Context, root, given, ref string) (*Known, error) {
+func FindSession(ctx context.Context, root, given, ref string) (*Told, error) {
 	list, err := Sessions(ctx, root, given)
 	if err != nil {
 		return nil, err
 	}
-	by := []func(s Known) bool{
-		func(s Known) bool { return ref == "" && s.Session.State != "Shutdown" },
-		func(s Known) bool { return s.Session.Name == ref || s.Session.ID == ref },
-		func(s Known) bool { return s.Run != "" && (s.Run == ref || strings.HasSuffix(s.Run, "-"+ref)) },
+	by := []func(s Told) bool{
+		func(s Told) bool { return ref == "" && s.Session.State != "Shutdown" },
+		func(s Told) bool { return s.Session.Name == ref || s.Session.ID == ref },
+		func(s Told) bool { return s.Run != "" && (s.Run == ref || strings.HasSuffix(s.Run, "-"+ref)) },
 	}
 	if pid, err := strconv.Atoi(ref); err == nil {
-		by = append(by, func(s Known) bool { return s.Record != nil && (s.Record.PID == pid || s.Record.Target == pid) })
+		by = append(by, func(s Told) bool { return s.Record != nil && (s.Record.PID == pid || s.Record.Target == pid) })
 		if id := SessionOf(pid); id != "" {
-			by = append(by, func(s Known) bool { return s.Session.ID == id })
+			by = append(by, func(s Told) bool { return s.Session.ID == id })
 		}
 	}
 	if ref == "last" { // the newest run comes first
-		by = append(by, func(s Known) bool { return s.Run != "" })
+		by = append(by, func(s Told) bool { return s.Run != "" })
 	}
 	for _, is := range by {
-		var found []Known
+		var found []Told
 		for _, s := range list {
 			if is(s) {
 				found = append(found, s)
@@ -156,14 +150,14 @@ func FindKnown(ctx context.Context, root, given, ref string) (*Known, error) {
 	return nil, fmt.Errorf("%s; there are: %s", what, namesOf(list))
 }
 
-func newest(list []Known) *Known {
-	return &list[slices.IndexFunc(list, func(s Known) bool {
-		return !slices.ContainsFunc(list, func(o Known) bool { return o.Run > s.Run })
+func newest(list []Told) *Told {
+	return &list[slices.IndexFunc(list, func(s Told) bool {
+		return !slices.ContainsFunc(list, func(o Told) bool { return o.Run > s.Run })
 	})]
 }
 
 // namesOf lists sessions in a line.
-func namesOf(list []Known) string {
+func namesOf(list []Told) string {
 	var names []string
 	for _, s := range list {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", s.Session.Name, s.Session.ID, s.Session.State))

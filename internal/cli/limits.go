@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// hardly anybody comes to a limit of so much: it is not told.
+const hardly = 1e6
+
+// checkLimits holds numbers to the tag limits of their flags: "1.." is 1 or more,
+// "0..1" from 0 to 1.
+func checkLimits(flags []*kong.Flag) error {
+	for _, f := range flags {
+		limits := f.Tag.Get("limits")
+		if limits == "" {
+			continue
+		}
+		from, to, _ := strings.Cut(limits, "..")
+		least, err := strconv.ParseFloat(from, 64)
+		most, words := math.Inf(1), from+" or more"
+		if to != "" && err == nil {
+			if most, err = strconv.ParseFloat(to, 64); most < hardly {
+				words = from + " to " + to
+			}
+		}
+		if err != nil {
+			panic(err) // the tags of our own verbs are wrong
+		}
+		values := []reflect.Value{f.Target}
+		if f.Target.Kind() == reflect.Slice {
+			values = values[:0]
+			for i := range f.Target.Len() {
+				values = append(values, f.Target.Index(i))
+			}
+		}
+		for _, v := range values {
+			n := 0.0
+			if v.CanFloat() {
+				n = v.Float()
+			} else {
+				n = float64(v.Int())
+			}
+			if !(n >= least && n <= most) { // NaN is neither
+				return usagef("--%s %v: give %s", f.Name, v, words)
+			}
+		}
+	}
+	return nil
+}
