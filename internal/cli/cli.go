@@ -36,7 +36,6 @@ const (
 type env struct {
 	stdin             io.Reader
 	stdout, stderr    io.Writer
-	now               func() time.Time
 	*progress.Console          // writes to stderr, and knows whether the result is whole
 	args              []string // the command line, its flags written out
 	verb              string   // "trace merge", for the hint after a wrong use

@@ -10,9 +10,6 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// severities are in falling order.
-var severities = []string{"high", "medium", "low", "info"}
-
 // cost is what a finding costs, "" when that is nothing.
 func cost(f *result.Finding) string {
 	if f.CostNSPerStep <= 0 {
