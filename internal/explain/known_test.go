@@ -105,7 +105,7 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || report.Words(f.Title) == "" {
 			t.Errorf("odd finding: %+v", f)
 		}
-		if !slices.ContainsFunc(judge.Finds(), func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }) {
+		if !slices.ContainsFunc(judge.Finds, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }) {
 			t.Errorf("%s is not in the list of what can be found", f.ID)
 		}
 		if f.CostNSPerStep < 0 {

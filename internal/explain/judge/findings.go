@@ -34,7 +34,9 @@ var rules = slices.Concat(lateRules, commonRules, slowRules, layerRules, dataRul
 
 // Finds lists what there is to find. Each has words in package report and a line in
 // docs/metrics.md.
-func Finds() (all []string) {
+var Finds = finds()
+
+func finds() (all []string) {
 	for _, r := range rules {
 		all = append(all, r.finds...)
 	}

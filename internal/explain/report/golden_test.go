@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 			return Text(w, r, Options{Width: 72, Top: 3, Color: true})
 		}},
 		{".md", func(w io.Writer, r *result.Report) error { return Markdown(w, r, Options{}) }},
-		{".json", JSON},
+		{".json", func(w io.Writer, r *result.Report) error { return JSON(w, r, nil) }},
 		{"-page.json", func(w io.Writer, r *result.Report) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", " ")

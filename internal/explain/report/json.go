@@ -16,12 +16,9 @@ import (
 // JSON writes r as docs/formats/analysis.md specifies it: indented, the same
 // bytes for the same report, arrays never null. NaN and infinities, which JSON
 // cannot hold, are written as 0: the value that means "not known" for rates.
-// r is not changed.
-func JSON(w io.Writer, r *result.Report) error { return JSONWith(w, r, nil) }
-
-// JSONWith is JSON with one member more, unless that is nil: what the slow requests of a
-// load waited for.
-func JSONWith(w io.Writer, r *result.Report, requests *waits.Result) error {
+// r is not changed. requests, unless nil, is one member more: what the slow
+// requests of a load waited for.
+func JSON(w io.Writer, r *result.Report, requests *waits.Result) error {
 	out := struct {
 		*result.Report
 		Requests json.RawMessage `json:"requests,omitempty"`

@@ -15,7 +15,7 @@ import (
 func TestJSONRoundTrip(t *testing.T) {
 	for name, r := range samples() {
 		var b bytes.Buffer
-		if err := JSON(&b, r); err != nil {
+		if err := JSON(&b, r, nil); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(b.Bytes(), []byte("null")) {
@@ -37,7 +37,7 @@ func TestJSONLeavesReportAlone(t *testing.T) {
 		Steps:    []result.Step{{SlowBy: math.NaN()}},
 	}
 	var b bytes.Buffer
-	if err := JSON(&b, r); err != nil {
+	if err := JSON(&b, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !math.IsInf(r.Findings[0].Evidence[0].Value, -1) || !math.IsNaN(r.Steps[0].SlowBy) || r.Memory != nil {

@@ -158,7 +158,7 @@ func TestRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range judge.Finds() {
+	for _, f := range judge.Finds {
 		worded := false
 		for key := range wordings {
 			worded = worded || key == f || strings.HasPrefix(key, f+".")

@@ -71,7 +71,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		return err
 	}
 	if o.Form == JSON {
-		return report.JSONWith(o.Out, r, requests)
+		return report.JSON(o.Out, r, requests)
 	}
 	if err := o.print(r); err != nil || o.Form == Markdown {
 		return err
