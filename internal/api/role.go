@@ -22,11 +22,3 @@ func Stage(name string) string {
 	}
 	return name
 }
-
-// StageName is what names of files call a stage by default.
-func StageName(stage string) string {
-	if stage == Prefill {
-		return "EXTEND"
-	}
-	return strings.ToUpper(stage)
-}
