@@ -94,6 +94,7 @@ var arrows = []struct {
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/kernel", "trace",
 	}},
+	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{
 		"internal/explain/fact",
 		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",

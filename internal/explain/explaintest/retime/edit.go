@@ -1,0 +1,47 @@
+package retime
+
+// Pause makes the launching thread of a rank stand still for a while at the
+// beginning of a step.
+func (m *Model) Pause(rank, step int, ns int64) {
+	for _, p := range m.Moments {
+		if p.prev != nil && p.Rank == rank && p.prev.Name == StepBegins && p.prev.Step == step {
+			p.pauses = append(p.pauses, pause{p.prev.at, ns})
+			return
+		}
+	}
+	panic("retime: no such step")
+}
+
+// Stretch makes the ops that are chosen, but for the collectives of several
+// ranks, take longer or less long.
+func (m *Model) Stretch(factor float64, choose func(o *Op) bool) {
+	for _, o := range m.Ops {
+		if o.Meet == nil && choose(o) {
+			o.Dur = int64(float64(o.Dur) * factor)
+		}
+	}
+}
+
+// Add makes an op run once more after itself, by the same launch.
+func (m *Model) Add(o *Op, name string) *Op {
+	c := *o
+	detail := *o.trace
+	detail.Comm = -1
+	c.trace, c.added, c.Meet, c.Name, c.Late = &detail, true, nil, name, 0
+	c.prev, c.gap, c.other = o, streamLag/2, nil
+	for _, p := range m.Ops {
+		if p.prev == o {
+			p.prev = &c
+		}
+		if p.other == o {
+			p.other = &c
+		}
+	}
+	for _, p := range m.Moments {
+		if p.forOp == o {
+			p.forOp = &c
+		}
+	}
+	m.Ops = append(m.Ops, &c)
+	return &c
+}

@@ -1,0 +1,302 @@
+// Package retime makes of a real capture what it would have been had something
+// been otherwise: a rank's kernels slower, its host paused, a link worse. Tests
+// thereby know what an analysis must find.
+//
+// New ties each moment of a capture to those it waited for: a host thread goes
+// from call to call; a call launches GPU work; an op begins when it is launched,
+// the op before it on its stream has ended, and the op of another stream that it
+// seems to wait for has; a collective ends once it has begun on all ranks; a
+// blocking call returns when the work is done that it waits for. Between two
+// moments lies what was recorded. Time beyond what a moment is known to wait for
+// stays with it (Op.Late), and a moment that had time to spare may lose it: so
+// what is slowed down delays others as it would have on the real machine.
+package retime
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Lags that a moment had no part in deciding are taken to be at most these, ns.
+const (
+	streamLag = 2_000  // from the end of an op to the start of the next on its stream
+	launchLag = 20_000 // from a call to the start of its work; of a graph: from the call's end
+	returnLag = 20_000 // from the end of the work to the return of a call that waits for it
+	callTime  = 10_000 // that a blocking call takes when nothing is left to wait for
+	otherLag  = 20_000 // an op that ended so shortly before on another stream is waited for
+	noise     = 3_000  // later than this needs an explanation
+)
+
+// Model is a capture whose parts can be changed before Run puts times to them.
+type Model struct {
+	Ops     []*Op     // by rank, then as recorded
+	Moments []*Moment // by rank and thread, then in order
+	Meets   []*Meet   // the collectives of several ranks
+	Steps   int       // in the capture's numbering
+	Kinds   []trace.StepKind
+	traces  []*trace.Trace
+	ranks   []*match.Rank
+	threads []map[trace.TrackID][]*Moment // of each rank
+	main    []trace.TrackID               // the thread of each rank that launches most
+}
+
+// Op is one kernel, copy or memset.
+type Op struct {
+	Rank, Step int // step -1: none
+	Name       string
+	Class      kernel.Class
+	InGraph    bool
+	Dur        int64 // of a Meet: not used
+	Late       int64 // from when all is done that it is known to wait for, to its start
+	Meet       *Meet // nil: no other rank takes part
+
+	trace            *trace.Op // grid and bytes
+	span             int32
+	track            trace.TrackID
+	start, end       int64 // first as recorded, then as re-timed
+	prev, other      *Op   // on its stream, and on another
+	gap, wait        int64 // from their ends to the start
+	call             *Moment
+	lag              int64 // from the call to the start
+	tail             int64 // of a Meet: how much later than elsewhere it ends on this rank
+	corr             int64
+	added            bool
+	beganAt, endedAt int64 // as recorded
+}
+
+// Moment is a point of a host thread: it calls, returns from waiting, or begins
+// or ends a step.
+type Moment struct {
+	Rank, Step int
+	Name       string // of the call, or what else it is
+	Gap        int64  // from the moment before
+	Returns    bool   // from a call that waits for the device; Gap is the least that this takes
+
+	at, now int64 // as recorded; as re-timed
+	prev    *Moment
+	forOp   *Op   // waited for; nil: nothing known
+	lag     int64 // from its end
+	late    int64 // beyond both
+	pauses  []pause
+}
+
+// pause is time inserted into a gap.
+type pause struct{ at, ns int64 }
+
+// Meet is one collective with its ops on all ranks.
+type Meet struct {
+	Step     int
+	Op       string
+	Transfer int64 // from when the last rank has come to when the first leaves
+	InGraph  bool
+	Of       []*Op
+}
+
+// SetGrid scales the grid of an op: more or less work.
+func (o *Op) SetGrid(factor float64) {
+	if o.trace != nil {
+		o.trace.Grid[0] = max(1, int32(float64(o.trace.Grid[0])*factor))
+	}
+}
+
+// Grid is how many blocks the op has in its first dimension.
+func (o *Op) Grid() int32 { return o.trace.Grid[0] }
+
+// New models a capture, and leaves it as it is.
+func New(ts []*trace.Trace) *Model {
+	m := &Model{traces: clone(ts)}
+	names := prep.NewNames(kernel.Default())
+	ranks, hosts := make([]*prep.Rank, len(ts)), make([]*prep.Host, len(ts))
+	for i, t := range m.traces {
+		ranks[i], hosts[i] = prep.Trace(i, t, names), prep.NewHost(t)
+	}
+	prep.Label(ranks)
+	a := match.Align(ranks, hosts, names, nil)
+	m.ranks, m.Steps, m.Kinds = a.Ranks, a.Steps, a.KindOf
+	byRank := make([][]*Op, len(ts))
+	for i, r := range a.Ranks {
+		calls := m.addHost(i, r, hosts[i])
+		byRank[i] = m.addDevice(i, r, names, calls)
+		m.addWaits(i, r, byRank[i], calls)
+	}
+	for _, d := range a.Domains {
+		m.addMeets(d, byRank)
+	}
+	m.settle()
+	return m
+}
+
+// offset is what is added to a rank's clock.
+func offset(r *match.Rank) int64 {
+	if len(r.Ops) > 0 {
+		return r.Shift.At(r.Ops[len(r.Ops)/2].Start)
+	}
+	return r.Shift.At(0)
+}
+
+// stepOf is a step of the rank in the capture's numbering.
+func stepOf(r *match.Rank, step int32) int {
+	if step < 0 {
+		return -1
+	}
+	return int(step) + r.First
+}
+
+// addDevice lists a rank's ops with what they wait for.
+func (m *Model) addDevice(i int, r *match.Rank, names *prep.Names, calls []*Moment) []*Op {
+	t, off := m.traces[i], offset(r)
+	last := map[trace.TrackID]*Op{}
+	all := make([]*Op, len(r.Ops))
+	lags := usualLags(r, calls)
+	for j := range r.Ops {
+		p := &r.Ops[j]
+		s := &t.Spans[p.Span]
+		o := &Op{
+			Rank: i, Step: stepOf(r, p.Step), Name: names.List[p.Name], Class: p.Class, InGraph: r.InGraph(p),
+			Dur: p.End - p.Start, trace: &t.Ops[s.Detail], span: p.Span, track: s.Track, corr: s.Corr,
+			start: p.Start + off, end: p.End + off,
+		}
+		o.beganAt, o.endedAt = o.start, o.end
+		prev := last[o.track]
+		sameCall := prev != nil && p.Call >= 0 && prev.call == calls[p.Call]
+		if o.prev = prev; prev != nil {
+			o.gap = o.start - prev.end
+			if !sameCall {
+				o.gap = min(o.gap, streamLag)
+			}
+		}
+		if p.Call >= 0 {
+			o.call = calls[p.Call]
+			o.lag = min(o.start-o.call.at, lags[p.Call])
+		}
+		last[o.track] = o
+		all[j] = o
+	}
+	for j, o := range all {
+		if o.start-o.ready() > noise && !(o.prev != nil && o.prev.call == o.call && o.call != nil) {
+			o.waitForOther(all[max(0, j-64):j])
+		}
+	}
+	m.Ops = append(m.Ops, all...)
+	return all
+}
+
+// ready is when all is done that an op is known to wait for, as recorded.
+func (o *Op) ready() int64 {
+	at := int64(-1 << 62)
+	if o.prev != nil {
+		at = max(at, o.prev.end+o.gap)
+	}
+	if o.call != nil && (o.prev == nil || o.prev.call != o.call) {
+		at = max(at, o.call.at+o.lag)
+	}
+	if o.other != nil {
+		at = max(at, o.other.end+o.wait)
+	}
+	return at
+}
+
+// waitForOther finds the op of another stream that ended just before.
+func (o *Op) waitForOther(before []*Op) {
+	for _, p := range before {
+		if p.track != o.track && p.end <= o.start && p.end > o.start-otherLag && (o.other == nil || p.end > o.other.end) {
+			o.other, o.wait = p, min(o.start-p.end, streamLag)
+		}
+	}
+}
+
+// usualLags is how long after each call its work begins on an idle device.
+func usualLags(r *match.Rank, calls []*Moment) []int64 {
+	by := map[string][]int64{}
+	for c := range r.Calls {
+		if op := r.Calls[c].Op; op >= 0 {
+			by[calls[c].Name] = append(by[calls[c].Name], r.Ops[op].Start-r.Calls[c].Start)
+		}
+	}
+	low := map[string]int64{}
+	for name, l := range by {
+		slices.Sort(l)
+		low[name] = l[len(l)/10]
+	}
+	out := make([]int64, len(calls))
+	for c := range r.Calls {
+		most := int64(launchLag)
+		if r.Calls[c].Graph {
+			most += r.Calls[c].End - r.Calls[c].Start
+		}
+		out[c] = min(low[calls[c].Name], most)
+	}
+	return out
+}
+
+// addMeets ties the ops of collectives together.
+func (m *Model) addMeets(d *match.Domain, byRank [][]*Op) {
+	for k := range d.Matches {
+		at := &d.Matches[k]
+		meet := &Meet{Step: at.Step, Op: at.Op, InGraph: at.InGraph}
+		last, first := int64(-1<<62), int64(1<<62)
+		for _, p := range at.At {
+			o := byRank[d.Ranks[p.Rank].Index][p.Op]
+			o.Meet = meet
+			meet.Of = append(meet.Of, o)
+			last, first = max(last, o.start), min(first, o.end)
+		}
+		meet.Transfer = first - last
+		for _, o := range meet.Of {
+			o.tail = o.end - first
+		}
+		m.Meets = append(m.Meets, meet)
+	}
+}
+
+// settle gives every moment the time that nothing explains.
+func (m *Model) settle() {
+	for _, o := range m.Ops {
+		if ready := o.ready(); ready > -1<<62 {
+			o.Late = o.start - ready
+		}
+	}
+	for _, at := range m.Moments {
+		if at.Returns {
+			done := at.prev.at + at.Gap
+			if at.forOp != nil {
+				done = max(done, at.forOp.end+at.lag)
+			}
+			at.late = at.at - done
+		}
+	}
+}
+
+func clone(ts []*trace.Trace) []*trace.Trace {
+	out := make([]*trace.Trace, len(ts))
+	for i, t := range ts {
+		c := *t
+		c.Spans, c.Ops, c.Comms = slices.Clone(t.Spans), slices.Clone(t.Ops), slices.Clone(t.Comms)
+		c.Memory, c.Notes, c.Tracks = slices.Clone(t.Memory), slices.Clone(t.Notes), slices.Clone(t.Tracks)
+		c.Strings = stringsOf(t)
+		out[i] = &c
+	}
+	return out
+}
+
+// stringsOf copies a trace's strings, ids and all.
+func stringsOf(t *trace.Trace) (s trace.Strings) {
+	for id := 1; id < t.Strings.Len(); id++ {
+		s.Intern(fmt.Append(nil, "\x00", id))
+		s.Replace(trace.StringID(id), t.Strings.Get(trace.StringID(id)))
+	}
+	return s
+}
+
+// sortSpans puts a trace's spans in the order that a Trace promises.
+func sortSpans(t *trace.Trace) {
+	slices.SortStableFunc(t.Spans, func(a, b trace.Span) int {
+		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
+	})
+}
