@@ -35,8 +35,8 @@ type demoRun struct{ args, rank, why string }
 
 var demos = []demoRun{
 	{"demo", "", ""},
-	{"demo --slow-rank 1", "TP01-DP00", "since step 4: it runs more or larger kernels"},
-	{"demo --slow-rank 2 --cause device", "TP00-DP01", "since step 4: the same kernels run longer"},
+	{"demo --slow-rank 1", "TP01-DP00", "from step 4 on: it runs more or larger kernels"},
+	{"demo --slow-rank 2 --cause device", "TP00-DP01", "from step 4 on: the same kernels run longer"},
 }
 
 var blamed = regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)

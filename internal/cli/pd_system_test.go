@@ -202,7 +202,7 @@ func TestPDSystem(t *testing.T) {
 			t.Errorf("findings: %+v", got.PD.Findings)
 		}
 		pages := glob(t, "all*.html")
-		if page, err := os.ReadFile("all.html"); err != nil || len(pages) != 5 || strings.Count(string(page), `<a href="all-`) != 4 || !strings.Contains(string(page), "Transfer of keys and values") {
+		if page, err := os.ReadFile("all.html"); err != nil || len(pages) != 5 || strings.Count(string(page), `<a href="all-`) != 4 || !strings.Contains(string(page), "KV transfer") {
 			t.Errorf("%v, pages %q", err, pages)
 		}
 		// The same of the kept run, and of the directory.

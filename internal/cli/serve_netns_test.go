@@ -72,7 +72,7 @@ func TestTwoHosts(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\nnode 0:\n%s\nnode 1:\n%s", err, out, one.log, two.log)
 	}
-	if !strings.Contains(string(out), "TP01 is late since step 0") {
+	if !strings.Contains(string(out), "TP01 is late from step 0 on") {
 		t.Errorf("TP01 is not named:\n%s", out)
 	}
 

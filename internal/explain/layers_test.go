@@ -183,13 +183,13 @@ func TestSlowLayer(t *testing.T) {
 				return 1100 + jitter(r, n, l)
 			}
 			return 600 + jitter(r, n, l)
-		}, []string{"model.layers.5 takes 1.5 × the time of layers like it on TP02 in decode steps"}},
+		}, []string{"model.layers.5 takes 1.5 × the median of layers with the same modules on TP02 in decode steps"}},
 		{"layer 5 everywhere", func(r, n, l int) int64 {
 			if l == 5 {
 				return 1100 + jitter(r, n, l)
 			}
 			return 600 + jitter(r, n, l)
-		}, []string{"model.layers.5 takes 1.5 × the time of layers like it on all ranks in decode steps"}},
+		}, []string{"model.layers.5 takes 1.5 × the median of layers with the same modules on all ranks in decode steps"}},
 		{"every third layer is made so", func(r, n, l int) int64 {
 			if l%3 == 2 {
 				return 1100
@@ -246,7 +246,7 @@ func TestLayersInGraphs(t *testing.T) {
 		t.Errorf("decode: %+v", got)
 	}
 	said := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-		return strings.HasPrefix(report.Words(f.Title), "100 % of the GPU time of decode steps is in replayed graphs") && strings.Contains(report.Words(f.Title), "--disable-cuda-graph")
+		return strings.HasPrefix(report.Words(f.Title), "100 % of the GPU time of decode steps is in replayed CUDA graphs") && strings.Contains(report.Words(f.Title), "--disable-cuda-graph")
 	})
 	if !said {
 		t.Errorf("not said%s", describe(r))
@@ -258,7 +258,7 @@ func TestLayersInGraphs(t *testing.T) {
 	cpuOnly(y.Done())
 	r = analyzed(t, ts)
 	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-		return strings.HasPrefix(report.Words(f.Title), "prefill steps have no layer-wise ranges")
+		return strings.HasPrefix(report.Words(f.Title), "prefill steps have no layer-wise markers")
 	}) || len(r.Findings) != 2 {
 		t.Errorf("replays that were not recorded either: not said, or more%s", describe(r))
 	}

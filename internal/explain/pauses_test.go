@@ -96,7 +96,7 @@ func TestPauses(t *testing.T) {
 			}
 			said := false
 			for _, f := range r.Findings {
-				said = said || f.ID == "data-between" && strings.Contains(report.Words(f.Title), "no request was under way") == c.none
+				said = said || f.ID == "data-between" && strings.Contains(report.Words(f.Title), "no request was running") == c.none
 			}
 			if said != (c.want == "between") {
 				t.Errorf("nothing said of the time without steps, or the wrong thing%s", describe(r))
@@ -186,10 +186,10 @@ func TestStalls(t *testing.T) {
 		step  string
 		why   string
 	}{
-		{"decode of SGLang", nil, "step[DECODE bs=16]", "host-bound idle"},
-		{"decode of vLLM", nil, "execute_context_0(0)_generation_16(16)", "host-bound idle"},
-		{"after prefills", []string{"step[EXTEND bs=1 toks=64]"}, "step[DECODE bs=1]", "host-bound idle"},
-		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "nothing tells"},
+		{"decode of SGLang", nil, "step[DECODE bs=16]", "idle time caused by the host"},
+		{"decode of vLLM", nil, "execute_context_0(0)_generation_16(16)", "idle time caused by the host"},
+		{"after prefills", []string{"step[EXTEND bs=1 toks=64]"}, "step[DECODE bs=1]", "idle time caused by the host"},
+		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "the trace does not show"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			y, at := explaintest.New(), int64(0)
@@ -215,7 +215,7 @@ func TestStalls(t *testing.T) {
 					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
 				}
 			}
-			if known := c.why == "host-bound idle"; has(r, result.HostBound) != known {
+			if known := c.why == "idle time caused by the host"; has(r, result.HostBound) != known {
 				t.Errorf("host-bound: %v%s", !known, describe(r))
 			}
 		})

@@ -125,8 +125,8 @@ func TestLimits(t *testing.T) {
 		want            string
 		title           string // holds
 	}{
-		{"both idle", prefill(20), decode(30), result.LimitUnknown, "too little load"},
-		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "too little load"},
+		{"both idle", prefill(20), decode(30), result.LimitUnknown, "the load was too low"},
+		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "the load was too low"},
 		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), result.LimitUnknown, "yet 5.0 requests waited"},
 		{"prefill has no time left", prefill(90), decode(60), result.LimitPrefill, "in forward steps 91"},
 		{"prefill has none, decode is always in steps", prefill(90), decode(90), result.LimitPrefill, "in forward steps 91"},
@@ -138,14 +138,14 @@ func TestLimits(t *testing.T) {
 		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), result.LimitDecode, "7.0 requests wait"},
 		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), result.LimitDecode, "3.0 requests wait"},
 		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
-			result.LimitPrefill, "20.0 wait for them"},
-		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for them or are in their steps"},
+			result.LimitPrefill, "20.0 wait for prefill"},
+		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for prefill or are in it"},
 		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), result.LimitDecode, "20.0 requests wait for a place"},
 		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), result.LimitTransfer, "7.0 are being sent and 1.0"},
-		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "for which 9.0 wait while the servers are idle 89.0 %"},
+		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "for which 9.0 requests wait while those servers are idle 89.0 %"},
 		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), result.LimitPrefill, "2.0 requests wait for them"},
 		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitPrefill, "9.0 requests wait for them"},
-		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are computed"},
+		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are prefilled"},
 		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), result.LimitDecode, "busier side"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestSides(t *testing.T) {
 	if a.Ranks != 2 || a.Steps != 2 || a.OtherSteps != 0 || a.WindowNS != 100*ms || a.Period != 80*ms || a.Batch != 3 || a.BatchMax != 4 || !near(a.TokensPerS, 4000) || !near(a.Stepping, 0.6) {
 		t.Errorf("the server of two ranks: %+v", a)
 	}
-	if len(pd.Notes) != 1 || !strings.Contains(report.Words(pd.Notes[0].Text), "do not show transfers") {
+	if len(pd.Notes) != 1 || !strings.Contains(report.Words(pd.Notes[0].Text), "do not show KV transfers") {
 		t.Errorf("notes %+v", pd.Notes)
 	}
 	if pd.Transfer.Seen != 0 || !strings.HasPrefix(report.Words(pd.Transfer.Clocks), "not compared") {
@@ -275,7 +275,7 @@ func TestTransfers(t *testing.T) {
 		{"nothing in common", "h1", 0, 0, "x",
 			result.Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: fact.Name("not compared")}},
 		{"another host", "h2", 1 * ms, 7, "x",
-			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: fact.Name("not known to be one")}},
+			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: fact.Name("may differ")}},
 		// What came before it was sent came when it was sent, at the earliest.
 		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: fact.Name("differ")}},
@@ -302,7 +302,7 @@ func TestTransfers(t *testing.T) {
 	t.Run("one host, and impossible", func(t *testing.T) {
 		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
 		pd, err := prefillDecode([]recording{p}, []recording{d})
-		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(report.Words(x.Clocks), "one host by its name, and yet") {
+		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(report.Words(x.Clocks), "contradict each other: both sides name the same host") {
 			t.Errorf("%v: %+v", err, x)
 		}
 	})

@@ -78,8 +78,8 @@ func TestBenchHTML(t *testing.T) {
 // there it would be one column of dots.
 func TestBenchHTMLAtOnce(t *testing.T) {
 	for want, b := range map[string]*Bench{
-		"Time is that of sending for latencies":      benchSample(),
-		"Time is that of arrival, for latencies too": benchAtOnce(),
+		"Latencies are shown at the time the request was sent":    benchSample(),
+		"Latencies and tokens are shown at the time they arrived": benchAtOnce(),
 	} {
 		if !strings.Contains(benchPageOf(t, b), want) {
 			t.Errorf("the page lacks %q", want)

@@ -122,7 +122,7 @@ func bucketName(kind string, batch int) string {
 }
 
 func compareTables(c *result.Comparison, limit int) []*table {
-	steps := &table{id: "steps", title: "Steps, median a step", cols: []column{
+	steps := &table{id: "steps", title: "Steps, medians per step", cols: []column{
 		{name: "kind"}, {name: "figure"}, {name: "A", right: true}, {name: "B", right: true},
 		{name: "change", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1},
 		{name: "steps", right: true, drop: 3}, {name: "verdict"},
@@ -132,8 +132,8 @@ func compareTables(c *result.Comparison, limit int) []*table {
 		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
 		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict)...))
 	}
-	kernels := &table{id: "kernels", title: "Kernels, by what they change of a step", cols: []column{
-		{name: "kind"}, {name: "kernel", flex: true, code: true, min: 24}, {name: "grid", drop: 5}, {name: "of a step", right: true},
+	kernels := &table{id: "kernels", title: "Kernels, by their effect on the step", cols: []column{
+		{name: "kind"}, {name: "kernel", flex: true, code: true, min: 24}, {name: "grid", drop: 5}, {name: "effect on step", right: true},
 		{name: "count", right: true, drop: 4},
 		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
 		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
@@ -176,12 +176,12 @@ func hardly(verdict string, effect float64) bool {
 }
 
 func hidden(n int) string {
-	return metric.Count(n) + " the same or hardly of effect are not shown"
+	return metric.Count(n) + " without a clear effect are not shown"
 }
 
 func compareModules(c *result.Comparison, limit int) *table {
-	t := &table{id: "modules", title: "Modules, by what they change of a step", cols: []column{
-		{name: "kind"}, {name: "module", flex: true, code: true, min: 24}, {name: "of a step", right: true},
+	t := &table{id: "modules", title: "Modules, by their effect on the step", cols: []column{
+		{name: "kind"}, {name: "module", flex: true, code: true, min: 24}, {name: "effect on step", right: true},
 		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
 		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
 	}}

@@ -15,7 +15,7 @@ func cost(f *result.Finding) string {
 	if f.CostNSPerStep <= 0 {
 		return ""
 	}
-	return metric.Duration(f.CostNSPerStep) + " a step"
+	return metric.Duration(f.CostNSPerStep) + " per step"
 }
 
 // stepsOf names the steps of a finding: "" when it is not about steps.
@@ -91,7 +91,7 @@ func caveat(s *result.Source) string {
 		if more != "" {
 			text += " … (" + more + ")"
 		}
-		return text + ": the figures are of the ranks that are there"
+		return text + ": the figures are of the ranks that were found"
 	case !s.Complete:
 		return "a file ends early: see the findings and notes"
 	}

@@ -109,7 +109,7 @@ func TestTextPlain(t *testing.T) {
 		t.Error("an escape sequence without Color")
 	}
 	head := strings.Join(strings.Split(b.String(), "\n")[:15], "\n")
-	for _, want := range []string{"TP02 is late from step 7 on", "400 µs a step", "201 kernels a step against 117", "TP04, TP05", "idle"} {
+	for _, want := range []string{"TP02 is late from step 7 on", "400 µs per step", "201 kernels per step against 117", "TP04, TP05", "idle"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the first 15 lines lack %q:\n%s", want, head)
 		}

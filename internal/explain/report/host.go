@@ -12,7 +12,7 @@ func gapsTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(r.Gaps, limit, " gaps, the longest")
 	t := &table{
 		id: "gaps", title: "Longest idle gaps", omitted: omitted,
-		lead: "Intervals in which a GPU did nothing, with what ran before, what ended it, and what the launching thread did meanwhile.",
+		lead: "Intervals in which a GPU did nothing: what ran before, what ended the gap, and what the launching thread did meanwhile.",
 		cols: []column{
 			{name: "rank"}, {name: "step", right: true}, {name: "at", right: true, drop: 3, help: "since the start of the capture"},
 			{name: "length", right: true}, {name: "cause"}, {name: "host meanwhile", flex: true, min: 24, code: true},
@@ -41,11 +41,11 @@ func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
 	longest := largest(ops, func(o *result.CPUOp) float64 { return o.Share })
 	rows, omitted := ranked(ops, limit, " by self time", func(o *result.CPUOp) float64 { return float64(o.Self) })
 	t := &table{
-		id: id, title: title, omitted: omitted, lead: "Over all ranks. Self time excludes what was called.",
+		id: id, title: title, omitted: omitted, lead: "Over all ranks. Self time excludes the time of nested calls.",
 		cols: []column{
 			{name: "name", flex: true, min: 30, code: true}, {name: "share", right: true, help: "of the self time of this table"},
 			{name: "", bar: true, page: true}, {name: "self", right: true}, {name: "total", right: true, drop: 1},
-			{name: "count", right: true}, {name: "self a call", right: true, drop: 2},
+			{name: "count", right: true}, {name: "self per call", right: true, drop: 2},
 		},
 	}
 	for i := range rows {
@@ -67,7 +67,7 @@ func launchTable(l result.Launch) *table {
 	add := func(what string, n int, more string) {
 		t.rows = append(t.rows, []cell{textCell(what), countCell(n), textCell(more)})
 	}
-	add("calls that start GPU work", l.Calls, metric.Duration(l.Total)+" in all, median "+metric.Duration(l.Median))
+	add("calls that start GPU work", l.Calls, metric.Duration(l.Total)+" in total, median "+metric.Duration(l.Median))
 	if l.GraphCalls > 0 {
 		add("of these, graph launches", l.GraphCalls, metric.Count(l.GraphOps)+" operations started by them")
 	}
@@ -78,10 +78,10 @@ func launchTable(l result.Launch) *table {
 		})
 	}
 	if l.Unlaunched > 0 {
-		add("GPU work without a recorded launch", l.Unlaunched, "its idle time has no cause")
+		add("GPU work without a recorded launch", l.Unlaunched, "the cause of the idle time before it is unknown")
 	}
 	if l.EmptyGraphs > 0 {
-		add("graph launches without any GPU work", l.EmptyGraphs, "the trace lost it")
+		add("graph launches without any GPU work", l.EmptyGraphs, "the trace lacks it")
 	}
 	return t
 }

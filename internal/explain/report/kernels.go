@@ -17,14 +17,14 @@ func collectivesTable(r *result.Report, limit int) *table {
 	longest := largest(rows, time)
 	t := &table{
 		id: "collectives", title: "Collectives", omitted: omitted, legend: []string{"transfer", "wait"},
-		lead: "Wait is the time before the last rank arrives, transfer the rest; sums over ranks. Only a transfer says how fast the links are.",
+		lead: "Wait is the time before the last rank has arrived, transfer the rest; sums over ranks. Bandwidths are over the transfer alone.",
 		cols: []column{
 			{name: "collective", flex: true, min: 20}, {name: "group", flex: true, drop: 1}, {name: "kind", help: "of steps", drop: 4}, {name: "size", right: true},
 			{name: "count", right: true}, {name: "matched", right: true, drop: 3, help: "of these, found on every rank of the group"},
 			{name: "in graphs", right: true, drop: 5, help: "of these, replayed inside CUDA graphs"},
 			{name: "", bar: true, drop: 9}, {name: "wait", right: true}, {name: "transfer", right: true},
 			{name: "median", right: true, drop: 1, help: "median transfer of one collective"},
-			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "times the share of it that a link carries"},
+			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "algorithm bandwidth times the factor of nccl-tests, to compare with the links'"},
 		},
 	}
 	for i := range rows {

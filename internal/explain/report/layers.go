@@ -21,7 +21,7 @@ func onDevice(r *result.Report) bool {
 	return false
 }
 
-const layersOnHost = "No GPU work was recorded: these are lengths of ranges on the host, a step and rank, with all that is inside."
+const layersOnHost = "No GPU work was recorded: these are lengths of markers on the host, per step and rank, with everything inside them."
 
 // cellIf is a dash unless shown.
 func cellIf(shown bool, c cell) cell {
@@ -34,12 +34,12 @@ func cellIf(shown bool, c cell) cell {
 func layerTotalsTable(r *result.Report) *table {
 	t := &table{
 		id: "layer-wise", title: "What layer-wise markers cover",
-		lead: "Summed time of kernels and copies, the mean over steps and ranks; those outside of steps are of the whole window. Kernels of replayed graphs have no ranges of their own.",
+		lead: "Summed time of kernels and copies, the mean over steps and ranks; time outside of steps is of the entire window. Kernels of replayed CUDA graphs have no markers of their own.",
 		cols: []column{
-			{name: "kind", help: "of steps"}, {name: "steps", right: true, help: "over all ranks", drop: 2}, {name: "GPU a step", right: true},
-			{name: "in modules", right: true, help: "launched inside the range of a module"}, {name: "elsewhere", right: true},
+			{name: "kind", help: "of steps"}, {name: "steps", right: true, help: "over all ranks", drop: 2}, {name: "GPU per step", right: true},
+			{name: "in modules", right: true, help: "launched inside the marker of a module"}, {name: "elsewhere", right: true},
 			{name: "in graphs", right: true, help: "of all, replayed by graph launches"},
-			{name: "host a step", right: true, help: "length of the step on the host", drop: 1}, {name: "host in modules", right: true, drop: 1},
+			{name: "host per step", right: true, help: "length of the step on the host", drop: 1}, {name: "host in modules", right: true, drop: 1},
 		},
 	}
 	gpu := onDevice(r)
@@ -90,11 +90,11 @@ func layersTable(r *result.Report, limit int) *table {
 	rows, omitted := cutEach(r.Layers.Layers, limit, func(l *result.LayerRow) (string, float64) { return l.Kind, l.Share }, " layers: the longest of each kind of step; --layers shows all")
 	t := &table{
 		id: "layers", title: "Layers", omitted: omitted,
-		lead: "Each with all modules in it: GPU work by the range that launched it, a step and rank. × like: against the median of the layers with the same modules, on the rank where it is most.",
+		lead: "Each with all modules in it: GPU time by the marker in which it was launched, per step and rank. × median: over the median of the layers with the same modules, on the rank where that is most.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "layer", flex: true, min: 18, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
 			{name: "", bar: true, drop: 8}, {name: "GPU", right: true}, {name: "wait", right: true, drop: 4, help: "of it, waiting in collectives"},
-			{name: "× like", right: true, drop: 1}, {name: "host", right: true, drop: 2, help: "length of its ranges on the host"}, {name: "kernels", right: true, drop: 3},
+			{name: "× median", right: true, drop: 1}, {name: "host", right: true, drop: 2, help: "length of its markers on the host"}, {name: "kernels", right: true, drop: 3},
 			{name: "calls", right: true, page: true}, {name: "parameters", right: true, drop: 6, help: "elements, one rank's part"},
 			{name: "spread", right: true, drop: 5, help: "own time of the slowest rank over the fastest's, minus 1"}, {name: "slowest", drop: 7, help: "rank"},
 		},
@@ -123,13 +123,13 @@ func modulesTable(r *result.Report, limit int) *table {
 	rows, omitted := cutEach(r.Layers.Modules, limit, func(m *result.ModuleRow) (string, float64) { return m.Kind, m.Share }, " modules: the longest of each kind of step; --layers shows all")
 	t := &table{
 		id: "modules", title: "Modules by kind", omitted: omitted,
-		lead: "All layers together, a step and rank. GPU holds what is inside, self does not. Parameters are elements (types are not recorded), one rank's part of all layers.",
+		lead: "Sums over layers, per step and rank. GPU includes nested modules, self does not. Parameters are elements (types are not recorded) of all layers on one rank.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "module", flex: true, min: 24, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
-			{name: "", bar: true, page: true}, {name: "GPU", right: true}, {name: "self", right: true, help: "launched in no range inside it"},
+			{name: "", bar: true, page: true}, {name: "GPU", right: true}, {name: "self", right: true, help: "launched in no marker inside it"},
 			{name: "wait", right: true, page: true, help: "of it, waiting in collectives"},
 			{name: "calls", right: true, drop: 3}, {name: "each", right: true, drop: 1, help: "of one call"}, {name: "kernels", right: true, drop: 6},
-			{name: "mostly", drop: 7, help: "class of the kernels that take most of it"}, {name: "host", right: true, drop: 2, help: "length of its ranges on the host"},
+			{name: "main class", drop: 7, help: "class of kernels with the most time in it"}, {name: "host", right: true, drop: 2, help: "length of its markers on the host"},
 			{name: "host self", right: true, page: true}, {name: "parameters", right: true, drop: 4}, {name: "inputs", drop: 5, help: "sizes, the most frequent"},
 			{name: "variants", right: true, page: true, help: "of inputs"}, {name: "TFLOP/s", right: true, drop: 8, help: "of linear layers, over their matrix products"},
 			{name: "spread", right: true, drop: 9, help: "own time of the slowest rank over the fastest's, minus 1"}, {name: "slowest", page: true, help: "rank"},

@@ -98,11 +98,11 @@ func eachServer(pd *result.PD, f func(role string, s *result.PDServer)) {
 func pdSidesTable(pd *result.PD) *table {
 	t := &table{
 		id: "pd-sides", title: "The two sides",
-		lead: "Each server over its own window. In steps: a forward step is under way; GPU busy: kernels run. Tokens are the prompts' on prefill servers, generated ones on decode servers.",
+		lead: "Each server over its own window. In steps: a forward step is running; GPU busy: kernels run. Tokens: of prompts on prefill servers, generated on decode servers.",
 		cols: []column{
 			{name: "side"}, {name: "server"}, {name: "ranks", right: true, drop: 4}, {name: "steps", right: true}, {name: "window", right: true},
-			{name: "in steps", right: true}, {name: "GPU busy", right: true}, {name: "a step", right: true, drop: 1, help: "median, to the next step's start"},
-			{name: "batch", right: true, help: "requests a step, mean"}, {name: "most", right: true, drop: 2, help: "requests in a step"}, {name: "tokens/s", right: true},
+			{name: "in steps", right: true}, {name: "GPU busy", right: true}, {name: "per step", right: true, drop: 1, help: "median, to the next step's start"},
+			{name: "batch", right: true, help: "requests per step, mean"}, {name: "most", right: true, drop: 2, help: "requests in a step"}, {name: "tokens/s", right: true},
 			{name: "other steps", right: true, page: true, help: "of the other side's kind"},
 		},
 	}
@@ -119,9 +119,9 @@ func pdSidesTable(pd *result.PD) *table {
 func pdQueuesTable(pd *result.PD) *table {
 	t := &table{
 		id: "pd-queues", title: "Who waits for what",
-		lead: "Requests, means over the looks at /v1/loads in the recorded time. Place: memory for its keys and values, and one of the requests that a decode server would run; prefill begins when a request has one.",
+		lead: "Requests, means over the samples of /v1/loads in the recorded time. Place: KV memory and one of the running requests that a decode server allows; prefill begins when a request has one.",
 		cols: []column{
-			{name: "side"}, {name: "server"}, {name: "looks", right: true, drop: 1}, {name: "running", right: true}, {name: "at most", right: true, drop: 2, help: "as many as it would run"},
+			{name: "side"}, {name: "server"}, {name: "samples", right: true, drop: 1}, {name: "running", right: true}, {name: "at most", right: true, drop: 2, help: "running requests that it allows"},
 			{name: "for a batch", right: true}, {name: "for a place", right: true}, {name: "in transfer", right: true}, {name: "KV used", right: true, help: "at most, of the fullest rank"},
 		},
 	}
@@ -145,7 +145,7 @@ func pdQueuesTable(pd *result.PD) *table {
 }
 
 func pdTransferTable(pd *result.PD) *table {
-	t := &table{id: "pd-transfer", title: "Transfer of keys and values", cols: []column{{name: ""}, {name: "", right: true}, {name: "", flex: true, wrap: true, min: 30}}}
+	t := &table{id: "pd-transfer", title: "KV transfer", cols: []column{{name: ""}, {name: "", right: true}, {name: "", flex: true, wrap: true, min: 30}}}
 	x := &pd.Transfer
 	if x.Seen == 0 {
 		return t
@@ -153,14 +153,14 @@ func pdTransferTable(pd *result.PD) *table {
 	row := func(name, value, more string) {
 		t.rows = append(t.rows, []cell{textCell(name), textCell(value), textCell(more)})
 	}
-	with := "their two sides by " + x.By
+	with := "the two sides matched by " + x.By
 	if x.By == "" {
-		with = "recorded on one side alone"
+		with = "recorded on one side only"
 	}
 	row("requests", metric.Count(x.Whole), fmt.Sprintf("whole, of %s seen; %s", metric.Count(x.Seen), with))
 	if x.Whole > 0 {
-		row("keys and values", metric.Bytes(x.Bytes), fmt.Sprintf("in %s; %s a request", copiesText(x.Copies), metric.Bytes(x.Bytes/int64(x.Whole))))
-		row("rate", metric.Rate(x.GBs*1e9), "while they moved")
+		row("KV cache", metric.Bytes(x.Bytes), fmt.Sprintf("in %s; %s per request", copiesText(x.Copies), metric.Bytes(x.Bytes/int64(x.Whole))))
+		row("rate", metric.Rate(x.GBs*1e9), "while copies run")
 	}
 	row("sending", share(x.Sending), "of the prefill servers' time")
 	for _, s := range []struct {

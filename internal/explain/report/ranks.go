@@ -42,13 +42,13 @@ func ranksTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(rows, limit, " ranks: those of findings, then by what they made others wait")
 	t := &table{
 		id: "ranks", title: "Ranks", omitted: omitted,
-		lead: "Medians over steps. A rank that waits is not the late one: look for little wait and much that it made others wait.",
+		lead: "Medians over steps. A late rank waits little itself and makes the others wait.",
 		cols: []column{
-			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "a step", right: true},
-			{name: "own work", right: true}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
-			{name: "made others wait", right: true, help: "what it made the others wait"},
-			{name: "host gap", right: true, drop: 1, help: "idle because the host came late"},
-			{name: "kernels", right: true, drop: 2}, {name: "last in", right: true, help: "collectives in which it arrived last"},
+			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "per step", right: true},
+			{name: "own work", right: true, help: "kernels and copies, communication left out"}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
+			{name: "made others wait", right: true, help: "how long the other ranks waited for it"},
+			{name: "host gap", right: true, drop: 1, help: "idle because the host launched late"},
+			{name: "kernels", right: true, drop: 2}, {name: "last", right: true, help: "share of the collectives at which it arrived last"},
 			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},
 			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and its uncertainty"},
 			{name: "file", code: true, page: true},

@@ -114,10 +114,10 @@ func straggler() *result.Report {
 	r.Findings = []result.Finding{
 		{
 			ID: "straggler-2-work-7", Kind: result.Straggler, Severity: "high", Ranks: []int{2}, Names: []string{"TP02"}, FirstStep: 7, LastStep: 23,
-			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: fact.Name("TP02 is late from step 7 on: it runs more kernels than its peers"),
+			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: fact.Name("TP02 is late from step 7 on: it runs more kernels than the other ranks"),
 			Evidence: []result.Evidence{
-				{Text: fact.Name("201 kernels a step against 117 of its peers"), Value: 201, Peers: 117, Unit: "count", Step: -1},
-				{Text: fact.Name("1.40 ms of own compute a step against 1.00 ms"), Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
+				{Text: fact.Name("201 kernels per step against 117 on the other ranks"), Value: 201, Peers: 117, Unit: "count", Step: -1},
+				{Text: fact.Name("1.40 ms of own compute per step against 1.00 ms"), Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
 				{Text: fact.Name("runs 84 times more often than on the others"), Value: 84, Unit: "count", Name: fact.Name(gemmName), Step: -1},
 				{Text: fact.Name("last to arrive in 124 of 168 collectives"), Value: 124, Peers: 20, Unit: "count", Step: -1},
 				{Text: fact.Name("its excess stayed above 3 × the spread of steps 0–6"), Value: math.Inf(1), Unit: "ratio", Step: 7},
@@ -196,10 +196,10 @@ func layered(gpu bool) *result.Report {
 	r := stepped(2, 4, -1, 0)
 	r.Findings = []result.Finding{{
 		ID: "slow_layer-model.layers.5-decode", Kind: result.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
-		Title: fact.Name("model.layers.5 takes 1.6 × the time of layers like it on TP01 in decode steps"),
+		Title: fact.Name("model.layers.5 takes 1.6 × the median of layers with the same modules on TP01 in decode steps"),
 		Evidence: []result.Evidence{
-			{Text: fact.Name("267 µs of GPU time a step, waiting left out, against 167 µs of 11 layers with the same modules (medians over 3 steps)"), Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
-			{Text: fact.Name("a kernel of mlp.down_proj takes 140 µs a step against 40.0 µs"), Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: fact.Name(gemmName), Step: -1},
+			{Text: fact.Name("267 µs of GPU time per step, without waiting, against 167 µs for 11 layers with the same modules (medians over 3 steps)"), Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
+			{Text: fact.Name("a kernel of mlp.down_proj takes 140 µs per step against 40.0 µs"), Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: fact.Name(gemmName), Step: -1},
 		},
 	}}
 	r.Layers.Totals = []result.LayerTotal{

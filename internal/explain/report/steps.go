@@ -92,13 +92,13 @@ func seq(n int) []int {
 func stepsTable(r *result.Report, limit int) *table {
 	t := &table{
 		id: "steps", title: "Steps",
-		lead: "Means over ranks; length is the longest rank's, to the next step's start. slow: against the median of its like.",
+		lead: "Means over ranks. length: from the start of a step to that of the next, on the slowest rank. slow: its length over the median of similar steps (same kind and batch size, tokens alike).",
 		cols: []column{
 			{name: "step", right: true}, {name: "stage", drop: 6}, {name: "kind"},
 			{name: "batch", right: true, drop: 3}, {name: "tokens", right: true, drop: 4}, {name: "ranks", right: true, page: true},
 			{name: "length", right: true}, {name: "host", right: true, page: overall(r) != nil, help: "length of the step on the host"}, {name: "busy", right: true, help: "share of the time in which the GPU did anything"},
 			{name: "compute", right: true}, {name: "transfer", right: true, drop: 2}, {name: "wait", right: true},
-			{name: "host gap", right: true, drop: 5, help: "idle because the host came late"},
+			{name: "host gap", right: true, drop: 5, help: "idle because the host launched late"},
 			{name: "kernels", right: true, drop: 7}, {name: "slow", right: true}, {name: "why", flex: true, min: 24, wrap: true, drop: 1},
 			{name: "name", code: true, page: true},
 		},
@@ -136,7 +136,7 @@ func stepsTable(r *result.Report, limit int) *table {
 		})
 	}
 	if len(idx) < len(r.Steps) {
-		t.omitted = leftOut(len(idx), len(r.Steps), " steps: the ends, where findings start, the slow ones")
+		t.omitted = leftOut(len(idx), len(r.Steps), " steps: the first and last, those where findings start, slow ones")
 		if slow > shown {
 			t.omitted += fmt.Sprintf(" (%s more are slow)", metric.Count(slow-shown))
 		}

@@ -108,7 +108,7 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 			short = short[:limit+len(kinds)+1]
 		}
 		if len(short) < len(rows) {
-			return short, leftOut(len(short), len(rows), " rows: each rank by kind is left out")
+			return short, leftOut(len(short), len(rows), " rows: ranks by kind of step are left out")
 		}
 	}
 	return rows, ""
@@ -140,15 +140,15 @@ func timesTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
 		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
-		lead: "Overlap is counted once: communication and copies only while nothing computes. Wait is communication spent waiting for the last rank.",
+		lead: "Shares of the time of steps on the device. Overlap counts once: communication and copies only while nothing computes. Wait is the part of communication before the last rank has arrived.",
 		cols: []column{
 			{name: "rank"}, {name: "kind", help: "of steps"}, {name: "steps", right: true, drop: 2},
-			{name: "a step", right: true, help: "mean length of a step"},
+			{name: "per step", right: true, help: "mean length of a step"},
 			{name: "", bar: true, drop: 4},
-			{name: "compute", right: true}, {name: "transfer", right: true, help: "communication that no compute hides, without waiting"},
+			{name: "compute", right: true}, {name: "transfer", right: true, help: "exposed communication, without waiting"},
 			{name: "wait", right: true}, {name: "copy", right: true, drop: 1}, {name: "idle", right: true},
-			{name: "idle mostly", drop: 5, help: "the largest cause of idle time, and its share of idle time"},
-			{name: "hidden comm", right: true, page: true, help: "communication under compute"},
+			{name: "main idle cause", drop: 5, help: "the largest cause of idle time, and its share of idle time"},
+			{name: "hidden comm", right: true, page: true, help: "communication overlapped by compute"},
 		},
 	}
 	if overall(r) == nil {
@@ -175,13 +175,13 @@ func idleTable(r *result.Report, limit int) *table {
 	t := &table{
 		id: "idle", title: "Why the GPUs idle", omitted: omitted,
 		legend: []string{"host", "sync", "launch", "device", "profiler", "unknown"},
-		lead:   "Shares of the whole time. host: not asked yet; sync: the host was blocked; launch: the call and its way to the device; device: asked in time, started late.",
-		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle a step", right: true}, {name: "", bar: true, drop: 3}},
+		lead:   "Shares of the time of steps on the device. host: nothing launched yet; sync: the host was blocked in a synchronisation call; launch: in the launch call or on the way to the device; device: launched in time, started late.",
+		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle per step", right: true}, {name: "", bar: true, drop: 3}},
 	}
 	between := slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 })
 	if between {
 		t.legend = append(t.legend, "between")
-		t.lead += " between: no step was due, as far as the trace tells."
+		t.lead += " between: no step was due, as far as the trace shows."
 	}
 	for _, name := range t.legend {
 		c := column{name: name, right: true}

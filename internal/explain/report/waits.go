@@ -36,7 +36,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 			continue
 		}
 		if tail.Below {
-			title += "\nnone of those at or above p99 lies in the recorded window: this is the slowest in it"
+			title += "\nnone of those at or above p99 is in the recorded window: this is the slowest one in it"
 		}
 		cases := tail.Cases
 		if limit > 0 && len(cases) > limit {
@@ -69,7 +69,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	for _, t := range []struct {
 		lead  string
 		lines []fact.Fact
-	}{{"slow rank: ", j.Late}, {"note: ", j.Notes}} {
+	}{{"late rank: ", j.Late}, {"note: ", j.Notes}} {
 		for _, l := range t.lines {
 			if _, err := fmt.Fprintln(w, columns.Clean(t.lead+Words(l))); err != nil {
 				return err
@@ -101,8 +101,8 @@ func waitText(w *waits.Wait) string {
 	}
 	parts := []part{
 		{"until the server had it", w.Way}, {"a place on a decode server", w.Place}, {"transfer", w.Transfer}, {"its decode batch", w.Join},
-		{"queue", w.Queue}, {"prefill of others", w.OtherPrefill}, {"other steps of others", w.OtherSteps}, {"a slow rank", w.SlowRank}, {"no step ran", w.Stall},
-		{"its own prefill", w.Prefill}, {"its own decode", w.Decode}, {"reply on its way", w.Reply}, {"not recorded", w.NotRecorded},
+		{"queue", w.Queue}, {"prefill of others", w.OtherPrefill}, {"other steps of others", w.OtherSteps}, {"a late rank", w.SlowRank}, {"no step ran", w.Stall},
+		{"its own prefill", w.Prefill}, {"its own decode", w.Decode}, {"reply to the client", w.Reply}, {"not recorded", w.NotRecorded},
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.ns, a.ns) })
 	var out []string
@@ -113,10 +113,10 @@ func waitText(w *waits.Wait) string {
 		text := fmt.Sprintf("%s %.1f ms (%.0f %%)", p.name, float64(p.ns)/1e6, 100*float64(p.ns)/float64(total))
 		if p.name == "queue" {
 			if w.QueuePrefill*20 > w.Queue {
-				text += fmt.Sprintf(", for %.1f ms of it prefill of others", float64(w.QueuePrefill)/1e6)
+				text += fmt.Sprintf(", %.1f ms of it during prefill of others", float64(w.QueuePrefill)/1e6)
 			}
 			if w.QueueIdle*20 > w.Queue {
-				text += fmt.Sprintf(", for %.1f ms of it no step ran", float64(w.QueueIdle)/1e6)
+				text += fmt.Sprintf(", %.1f ms of it while no step ran", float64(w.QueueIdle)/1e6)
 			}
 		}
 		out = append(out, text)

@@ -42,19 +42,19 @@ var formats = map[string]func(any) string{
 	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
 	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
 	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
-	// By how much more something is, before "its like".
+	// By how much longer something is, before what it is compared with.
 	"more": func(v any) string {
 		if by := number(v); by >= 9 {
 			return metric.Count(int64(1+by)) + " times as long as"
 		}
-		return metric.Percent(number(v)) + " more than"
+		return metric.Percent(number(v)) + " longer than"
 	},
-	// What part of something else it is, as long as that is a part.
+	// What part of a usual step a time is, or how many times one.
 	"part": func(v any) string {
 		if of := number(v); of >= 1 {
-			return fmt.Sprintf("%.1f times its usual length", of)
+			return fmt.Sprintf("%.1f times the length of a median step", of)
 		}
-		return metric.Percent(number(v)) + " of its length"
+		return metric.Percent(number(v)) + " of a median step"
 	},
 	// Some of many steps.
 	"few": func(v any) string {

@@ -25,15 +25,15 @@ func TestWords(t *testing.T) {
 		{fact.Fact{}, ""},
 		{fact.Name("a name: {ns}"), "a name: {ns}"},
 		{fact.Of("no such key", "n", 1), "no such key n=1"},
-		{late, "since step 7"},
-		{fact.Of("late_kind", "kind", "decode", "when", late), "in decode steps, since step 7"},
-		{fact.Of("late_recurring", "n", 6, "of", 90, "steps", []int{1, 4, 9, 11, 30, 31}), "now and then, in 6 of 90 steps (1, 4, 9, 11, 30, …)"},
-		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "TP00, TP01 wait for a core now and then: software devices that share too few cores; it costs the others 1.50 µs a step each time"},
-		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms a step, 12.3 % of its length"},
-		{fact.Of("late_cost", "cost", 2e6, "share", 1.5), "the others wait 2.00 ms a step, 1.5 times its usual length"},
+		{late, "from step 7 on"},
+		{fact.Of("late_kind", "kind", "decode", "when", late), "in decode steps, from step 7 on"},
+		{fact.Of("late_recurring", "n", 6, "of", 90, "steps", []int{1, 4, 9, 11, 30, 31}), "intermittently, in 6 of 90 steps (1, 4, 9, 11, 30, …)"},
+		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "TP00, TP01 intermittently wait for a CPU core: their software devices share too few cores; each time the other ranks wait 1.50 µs per step"},
+		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms per step for it, 12.3 % of a median step"},
+		{fact.Of("late_cost", "cost", 2e6, "share", 1.5), "the others wait 2.00 ms per step for it, 1.5 times the length of a median step"},
 		{fact.Of("excess", "parts", []fact.Fact{fact.Of("excess_host", "ns", 417), fact.Of("excess_work", "ns", 10)}),
-			"from collective to collective it takes longer than a rank in good time, a step, by 417 ns (its host), 10 ns (more or larger kernels, with their launching)"},
-		{fact.Of("kernel_more", "kernel", "void f<int>(int)", "ns", 1.0, "more", fact.Fact{}), "more work in f<int>: 1 ns a step more than on its peers"},
+			"between collectives it takes longer than the rank with the median arrival, per step by 417 ns (its host launching late), 10 ns (more or larger kernels, including their launches)"},
+		{fact.Of("kernel_more", "kernel", "void f<int>(int)", "ns", 1.0, "more", fact.Fact{}), "more work in f<int>: 1 ns per step more than on the other ranks"},
 		{fact.Of("worse_steps", "figure", "host_gap", "kind", "decode", "batch", 8, "change", 0.3), "host gap of decode steps, batch 8: +30.0 %"},
 	} {
 		if got := Words(c.f); got != c.want {
@@ -41,10 +41,10 @@ func TestWords(t *testing.T) {
 		}
 	}
 	ranks := []string{"TP00", "TP01", "TP02", "TP03", "TP04"}
-	if got := Words(fact.Of("comm_latency", "ranks", ranks)); !strings.HasPrefix(got, "5 ranks (TP00 to TP04) leave") {
+	if got := Words(fact.Of("comm_latency", "ranks", ranks)); !strings.HasPrefix(got, "5 ranks (TP00 to TP04) take turns in leaving") {
 		t.Error(got)
 	}
-	for by, want := range map[float64]string{0.655: "65.5 % more than", 8.99: "899 % more than", 9: "10 times as long as", 1382.74: "1,383 times as long as"} {
+	for by, want := range map[float64]string{0.655: "65.5 % longer than", 8.99: "899 % longer than", 9: "10 times as long as", 1382.74: "1,383 times as long as"} {
 		if got := formats["more"](by); got != want {
 			t.Errorf("%v: %q, want %q", by, got, want)
 		}

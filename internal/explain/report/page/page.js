@@ -11,7 +11,7 @@
     root.dataset.error = String(what);
     const p = document.createElement("p");
     p.className = "caveat error";
-    p.textContent = "This page has a fault, some plots are missing: " + what;
+    p.textContent = "An error in this page: some plots are missing: " + what;
     document.querySelector("header")?.append(p);
   };
   addEventListener("error", (e) => broken(e.message));
