@@ -4,7 +4,7 @@
 // A Trace is a table. Spans are pointer-free structs in one flat slice, names
 // live in one string table, and all times are int64 nanoseconds since the Unix
 // epoch on the clock of the host that recorded them. Units and clocks are
-// converted by the readers (package ingest); nothing here knows a file format.
+// converted by the readers (package read); nothing here knows a file format.
 package trace
 
 // Trace is one rank's recording.

@@ -26,7 +26,7 @@ type analyzeCmd struct {
 // shown is what the verbs that explain have in common.
 type shown struct {
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Top   int    `default:"10" limits:"1.." help:"At most so many rows in each table."`
+	Top   int    `default:"10" limits:"1.." help:"Maximum number of rows in each table."`
 	All   bool   `help:"All rows and all evidence."`
 }
 

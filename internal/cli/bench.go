@@ -6,6 +6,6 @@ type benchCmd struct {
 	OneBatch oneBatchCmd      `cmd:"" aliases:"one_batch,bench_one_batch" help:"Measure prefill and decode of single batches on the engine in process: SGLang's bench_one_batch."`
 	Server   batchServerCmd   `cmd:"" name:"one-batch-server" aliases:"one_batch_server,bench_one_batch_server" help:"Measure single batches, one request each, on a server: SGLang's bench_one_batch_server."`
 	Offline  offlineCmd       `cmd:"" aliases:"offline_throughput,bench_offline_throughput" help:"Measure the throughput of the engine in process: SGLang's bench_offline_throughput."`
-	Selftest benchSelftestCmd `cmd:"" help:"Say how many streams this machine can time as a client, and how exactly."`
+	Selftest benchSelftestCmd `cmd:"" help:"Say how many streams this machine can time as a client, and how accurately."`
 	Mock     benchMockCmd     `cmd:"" hidden:""`
 }

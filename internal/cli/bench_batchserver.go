@@ -31,7 +31,7 @@ type batchServerCmd struct {
 	Backend string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
 	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
 
-	RunName        string  `name:"run-name" default:"default" help:"Is in each row of the results."`
+	RunName        string  `name:"run-name" default:"default" help:"Written into each row of the results."`
 	Temperature    float64 `name:"temperature" limits:"0.." default:"0" help:"0 is greedy."`
 	ReturnLogprob  bool    `name:"return-logprob" help:"Ask for log probabilities."`
 	StreamInterval int     `name:"client-stream-interval" limits:"1.." default:"1" help:"Tokens of a chunk."`
@@ -182,7 +182,7 @@ type batchProfileFlags struct {
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, XPU."`
 	ProfileStart      int64    `name:"profile-start-step" placeholder:"N" help:"Forward count since the server's start at which recording begins."`
 	ProfileSteps      int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
-	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
+	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
 	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	AppendProfiled    bool     `name:"append-profiled" help:"Append the rows of the recorded pass to the results too."`

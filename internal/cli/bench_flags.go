@@ -24,7 +24,7 @@ type datasetFlags struct {
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
 	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests."`
-	Seed          int64  `name:"seed" default:"42" help:"Of everything that is drawn."`
+	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
 	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
@@ -99,14 +99,14 @@ func (r *rate) UnmarshalText(text []byte) error {
 
 // arrivalFlags say when requests come.
 type arrivalFlags struct {
-	RequestRate        rate          `name:"request-rate" default:"inf" help:"Requests a second; inf: all at once."`
+	RequestRate        rate          `name:"request-rate" default:"inf" help:"Requests per second; inf: all at once."`
 	Burstiness         float64       `name:"burstiness" default:"1" help:"Shape of gamma arrivals: 1 is Poisson, less comes in bursts."`
 	Arrival            string        `name:"arrival" default:"poisson" enum:"poisson,constant,gamma" help:"How requests come at a rate: poisson, constant, gamma."`
 	RampFrom           float64       `name:"ramp-from" placeholder:"F" help:"Begin at this rate and go up, or down, to --request-rate."`
 	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"How long the ramp takes; default: all requests."`
 	RampExponential    bool          `name:"ramp-exponential" help:"The rate grows by equal factors, not equal steps."`
 	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times that the data set has (mooncake does so always)."`
-	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"At most so many requests in the air."`
+	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
 }
 
 func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
@@ -140,20 +140,20 @@ func (f *arrivalFlags) check() error {
 
 // requestFlags say how a request is put.
 type requestFlags struct {
-	DisableStream       bool          `name:"disable-stream" help:"Whole replies, no streams."`
+	DisableStream       bool          `name:"disable-stream" help:"Ask for complete replies instead of streams."`
 	ReturnLogprob       bool          `name:"return-logprob"`
 	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0"`
 	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID"`
 	LogprobStartLen     int           `name:"logprob-start-len" default:"-1"`
 	ReturnRoutedExperts bool          `name:"return-routed-experts"`
 	CacheReport         bool          `name:"cache-report" help:"Ask for cached tokens, and report them."`
-	DisableIgnoreEOS    bool          `name:"disable-ignore-eos" help:"Let the model end its replies."`
+	DisableIgnoreEOS    bool          `name:"disable-ignore-eos" help:"Let the model end its replies at an end-of-text token."`
 	Temperature         float64       `name:"temperature" default:"0"`
 	TopP                float64       `name:"top-p" default:"1"`
 	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
 	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
 	FakePrefill         bool          `name:"fake-prefill" hidden:""`
-	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply, or a stream, that brings nothing for so long has failed."`
+	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long has failed."`
 	NewConnections      bool          `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
 	UserStamps          bool          `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
 }
@@ -264,7 +264,7 @@ type clientFlags struct {
 	Model     string `name:"model" placeholder:"NAME" help:"Default: the first that the server lists."`
 	Served    string `name:"served-model-name" placeholder:"NAME" help:"Name in requests; default: --model."`
 	Tokenizer string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
-	ReadySec  int    `name:"ready-check-timeout-sec" default:"60" help:"Wait so long for the server; 0: not at all."`
+	ReadySec  int    `name:"ready-check-timeout-sec" default:"60" help:"Wait up to this long for the server; 0: not at all."`
 }
 
 func (f *clientFlags) server() (*client.Server, error) {

@@ -19,7 +19,7 @@ type oneBatchCmd struct {
 	launch.ModelArgs
 	unused
 	caseFlags
-	RunName        string `name:"run-name" default:"default" help:"Is in each row of the results."`
+	RunName        string `name:"run-name" default:"default" help:"Written into each row of the results."`
 	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"A prompt a line, instead of random tokens: the first ones of it, or the last one again until the batch is full. --input-len does not count then."`
 	ResultFilename string `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
 	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, hold three ways to the same tokens against each other: prompts computed in two pieces, at once, and together with their output."`
@@ -30,7 +30,7 @@ type oneBatchCmd struct {
 	ProfileShapes     bool     `name:"profile-record-shapes" help:"With the shapes of inputs."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
 	ProfileStage      string   `name:"profile-stage" enum:"all,prefill,decode" default:"all" help:"all, prefill or decode."`
-	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Begins the names of the traces."`
+	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Prefix of the trace names."`
 	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" help:"First decode step to record, from 0; default: half of the output length."`
 	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" help:"Decode steps to record; default: 1."`
 

@@ -11,12 +11,12 @@ import (
 
 // benchSelftestCmd is "bench selftest".
 type benchSelftestCmd struct {
-	Tries int `name:"tries" limits:"1.." default:"3" help:"Each shape so often; the best counts, for other work on the machine can only make it worse."`
+	Tries int `name:"tries" limits:"1.." default:"3" help:"Tries of each shape; the best one counts, since other work on the machine can only make it worse."`
 }
 
 // Help is the end of the verb's help text.
 func (c *benchSelftestCmd) Help() string {
-	return `Loads a mock server that tells when it sent each event, and says how many streams this machine can time, and how exactly. Linux only.
+	return `Loads a mock server that reports when it sent each event, and says how many streams this machine can time, and how accurately. Linux only.
 
 Examples:
   stepscope bench selftest

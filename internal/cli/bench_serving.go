@@ -32,20 +32,20 @@ type benchServingCmd struct {
 	requestFlags
 	profileFlags
 
-	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before, copies of the first."`
-	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests before the run, copies of the first request."`
+	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
 
 	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name made of backend, day and load."`
-	OutputDetails bool   `name:"output-details" help:"With a value for each request."`
+	OutputDetails bool   `name:"output-details" help:"Include the values of each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
 	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`
 	DisableTQDM   bool   `name:"disable-tqdm" help:"No progress line."`
-	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens a second over the run."`
+	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens per second over the run."`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
 	SLO     string `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
-	Repeat  int    `name:"repeat" limits:"1.." default:"1" help:"Run the same load so often, for confidence intervals."`
+	Repeat  int    `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Metrics string `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool   `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
 	Strict  bool   `name:"strict" help:"Fail when the client's own timing is not clean."`
@@ -60,7 +60,7 @@ type benchServingCmd struct {
 // storeFlags say where a run is kept.
 type storeFlags struct {
 	runPlace
-	NoStore bool `name:"no-store" help:"Keep no run."`
+	NoStore bool `name:"no-store" help:"Do not keep the run."`
 }
 
 // create begins a run, unless none is wanted.

@@ -62,9 +62,9 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
-	Demo    demoCmd          `cmd:"" help:"The main job on this machine alone: serve, load, record, merge, explain."`
+	Demo    demoCmd          `cmd:"" help:"See it work on this machine alone: serve, load, record, merge, explain."`
 	Serve   serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM on the embedded engine, with SGLang's HTTP API and profile endpoints."`
-	Route   routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, and profiles too; prefill and decode may be apart."`
+	Route   routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, profile requests too, with prefill and decode separated or not."`
 	Bench   benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send    sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
 	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, bring its traces home, merge and explain them."`
@@ -76,7 +76,7 @@ type root struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	VersionVerb versionCmd    `cmd:"" name:"version" help:"Print the version, the commit, and the CPU level of the engine's kernels."`
-	Completion  completionCmd `cmd:"" help:"Print what makes bash, zsh or fish complete command lines of stepscope."`
+	Completion  completionCmd `cmd:"" help:"Print the completion script for bash, zsh or fish."`
 	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 }

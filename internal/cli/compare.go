@@ -14,7 +14,7 @@ import (
 // compareCmd is "compare".
 type compareCmd struct {
 	A         string   `arg:"" help:"The base: a directory of rank files, one file, or a benchmark run (see runs list)."`
-	B         string   `arg:"" optional:"" help:"What is set against it; left out to compare two ranks or two windows of A."`
+	B         string   `arg:"" optional:"" help:"What is compared with it; leave it out to compare two ranks or two windows of A."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
 	FailOn    string   `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`

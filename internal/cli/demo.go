@@ -9,14 +9,14 @@ import (
 
 // demoCmd is "demo": the main job, on the embedded engine.
 type demoCmd struct {
-	SlowRank int    `name:"slow-rank" default:"-1" help:"Make a rank late, 0 to 3, and see it found."`
-	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (default), device, host."`
+	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see that it is found."`
+	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (more kernels, the default), device (slower kernels), host (late launches)."`
 	storeFlags
 }
 
 // Help is the end of the verb's help text.
 func (c *demoCmd) Help() string {
-	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks meanwhile, and explains them.
+	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks during the load, and explains them.
 
 Examples:
   stepscope demo

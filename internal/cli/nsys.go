@@ -15,7 +15,7 @@ type nsysCmd struct {
 	Run      nsysRunCmd      `cmd:"" help:"Run a server, or any program, under Nsight Systems."`
 	Sessions nsysSessionsCmd `cmd:"" help:"List the sessions of nsys, and the programs in them."`
 	Start    nsysStartCmd    `cmd:"" help:"Open a window on a running session."`
-	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and say where its report lies."`
+	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and print where its report is."`
 	Export   nsysExportCmd   `cmd:"" help:"Make the SQLite exports of reports."`
 	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats, without nsys and faster."`
 }

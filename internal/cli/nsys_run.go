@@ -18,8 +18,8 @@ type nsysRunCmd struct {
 	Command []string `arg:"" placeholder:"COMMAND" help:"After --: the program and its arguments."`
 
 	StartLater   bool    `name:"start-later" help:"Collect nothing until stepscope nsys start."`
-	Delay        seconds `name:"delay" placeholder:"TIME" help:"Begin to collect so long after the start: 30 or 30s."`
-	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect so long; the program goes on."`
+	Delay        seconds `name:"delay" placeholder:"TIME" help:"Begin to collect this long after the start: 30 or 30s."`
+	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect for this long; the program goes on."`
 	CaptureRange string  `name:"capture-range" placeholder:"API" help:"Collect while the program says so, each time with a report of its own: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
 	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
 	Output       string  `short:"o" placeholder:"NAME" help:"Report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`

@@ -16,7 +16,7 @@ type nsysStatsCmd struct {
 	Path    string   `arg:"" name:"report" help:"A .nsys-rep file or its .sqlite export."`
 	Reports []string `name:"report" short:"r" placeholder:"NAME,…" help:"Which summaries, by nsys' names: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum. Default: all that have rows."`
 	Format  string   `enum:"table,csv,json" default:"table" help:"table, csv (nsys' columns) or json."`
-	Top     int      `default:"20" limits:"0.." help:"At most so many rows in each table; 0: all. csv and json have all rows."`
+	Top     int      `default:"20" limits:"0.." help:"Maximum number of rows in each table; 0: all. csv and json have all rows."`
 }
 
 // Help is the end of the verb's help text.

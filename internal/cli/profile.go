@@ -31,29 +31,29 @@ type profileCmd struct {
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR, else /tmp. For vLLM the one it was started with."`
 	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`
 	StartStep int64    `name:"start-step" placeholder:"N" help:"Forward count since the server's start at which to begin."`
-	ByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode apart."`
+	ByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
 	Stages    []string `name:"profile-stages" sep:"," placeholder:"STAGE" help:"By stage: only prefill or decode."`
-	Prefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the files."`
+	Prefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Prefix of the file names."`
 	ProfileID string   `name:"profile-id" hidden:""`
 
-	CPU        bool     `name:"cpu" default:"true" help:"Record the host. --no-cpu: do not; so for all of these."`
+	CPU        bool     `name:"cpu" default:"true" help:"Record the host; --no-cpu does not. The same holds for the next three."`
 	GPU        bool     `name:"gpu" default:"true" help:"Record the GPU."`
 	Mem        bool     `name:"mem" help:"Snapshots of GPU memory."`
 	RPD        bool     `name:"rpd" help:"ROCm's rpd profiler."`
 	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
 	Stack      bool     `name:"with-stack" xor:"stack" help:"With Python stacks; default: as the server does."`
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"With shapes of tensors; default: as the server does."`
-	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Traces are merged here in any case but --no-merge-profiles."`
+	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Without --no-merge-profiles traces are merged here in any case."`
 
 	Fetch     string        `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
 	FetchList string        `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 	LocalDir  string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
-	Duration  time.Duration `placeholder:"TIME" help:"Record for so long instead of so many steps: prefill and decode servers for the same time."`
+	Duration  time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps: prefill and decode servers for the same time."`
 	Timeout   time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
-	Stall     time.Duration `default:"60s" help:"A rank whose trace has not come so long after the last is missing."`
-	Probe     bool          `help:"Send tiny requests, so that an idle server makes steps."`
+	Stall     time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
+	Probe     bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
-	NoAnalyze bool   `name:"no-analyze" help:"Leave it at the files."`
+	NoAnalyze bool   `name:"no-analyze" help:"Only collect the files; do not analyze them."`
 	JSON      bool   `name:"json" help:"Print as JSON."`
 	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
 

@@ -13,7 +13,7 @@ import (
 // runsCmd is "runs".
 type runsCmd struct {
 	List runsListCmd `cmd:"" help:"List the runs, newest first."`
-	Show runsShowCmd `cmd:"" help:"Show what a run holds and what it came to."`
+	Show runsShowCmd `cmd:"" help:"Show the files and results of a run."`
 	Rm   runsRmCmd   `cmd:"" help:"Remove runs with all their files."`
 }
 

@@ -40,17 +40,17 @@ func (f *serverFlags) server() (*client.Server, error) {
 // sendCmd is "send", SGLang's test.send_one.
 type sendCmd struct {
 	serverFlags
-	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences of the one request."`
+	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences in the request."`
 	DifferentPrompts bool     `name:"different-prompts" help:"Each sequence of a batch gets a prompt of its own."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
 	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
 	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"Ids are below it."`
 	Temperature      float64  `name:"temperature" default:"0"`
-	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Most tokens to generate."`
-	MinNewTokens     int      `name:"min-new-tokens" help:"Fewest tokens to generate."`
+	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Maximum tokens to generate."`
+	MinNewTokens     int      `name:"min-new-tokens" help:"Minimum tokens to generate."`
 	FrequencyPenalty float64  `name:"frequency-penalty" default:"0"`
 	PresencePenalty  float64  `name:"presence-penalty" default:"0"`
-	IgnoreEOS        bool     `name:"ignore-eos" help:"Go on behind the end of the text."`
+	IgnoreEOS        bool     `name:"ignore-eos" help:"Generate on after an end-of-text token."`
 	Stop             []string `name:"stop" sep:"none" placeholder:"TEXT" help:"End at any of these texts."`
 	Seed             *int64   `name:"seed" placeholder:"N" help:"Of the sampling, and of random prompts."`
 	JSON             bool     `name:"json" help:"Ask for a JSON object (json_schema)."`

@@ -31,7 +31,7 @@ type serveCmd struct {
 	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
 
 	EnableMetrics     bool   `name:"enable-metrics" help:"Serve Prometheus metrics at /metrics."`
-	EnableCacheReport bool   `name:"enable-cache-report" help:"Usage of OpenAI replies tells cached tokens."`
+	EnableCacheReport bool   `name:"enable-cache-report" help:"Report cached tokens in the usage of OpenAI replies."`
 	Incremental       bool   `name:"incremental-streaming-output" aliases:"stream-output" help:"Events of /generate carry only new text."`
 	LogRequests       bool   `name:"log-requests" help:"Log each request at its start and end."`
 	LogRequestsLevel  int    `name:"log-requests-level" limits:"0..3" default:"2" help:"0: sizes, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts."`

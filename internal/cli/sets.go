@@ -25,7 +25,7 @@ func (in inputs) input() *window.Input {
 
 // stretch is the part of long reports that a verb reads.
 type stretch struct {
-	From float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read from here on, counted from the begin of the capture."`
+	From float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read from here on, counted from the beginning of the capture."`
 	To   float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read up to here (default: as much as can be held)."`
 }
 

@@ -62,7 +62,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 		}
 		s, err := r.ready(ctx)
 		if err != nil && r.raced() && try < 4 {
-			l.Log(fmt.Sprintf("nsys %v failed as it started, as it does now and then: trying again", l.Tool.Version))
+			l.Log(fmt.Sprintf("nsys %v failed to start, as this version sometimes does: trying again", l.Tool.Version))
 			orphan(l.Session)
 			again := *l
 			again.Session = fmt.Sprintf("%s-%d", l.Session, try+1) // the name may not be free yet

@@ -51,7 +51,7 @@ const (
 	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
 	CommBound   = "comm_bound"   // communication that no compute hides
 	LaunchBound = "launch_bound" // launching costs more than the kernels
-	SlowLayer   = "slow_layer"   // a layer that takes longer than its like
+	SlowLayer   = "slow_layer"   // a layer that takes longer than others with the same modules
 	Balanced    = "balanced"     // no rank is late
 	Data        = "data"         // the capture lacks something that figures depend on
 )
@@ -73,7 +73,7 @@ type Finding struct {
 	Names     []string `json:"rank_names"` // their labels
 	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not about steps
 	LastStep  int      `json:"last_step"`
-	Passing   bool     `json:"passing"` // it ended before the capture did
+	Passing   bool     `json:"passing"` // transient: it ended before the capture did
 	Cause     string   `json:"cause"`
 	// CostNSPerStep is what the finding costs a step: for a straggler, what
 	// the ranks that wait for it wait, the median over its steps.
@@ -150,7 +150,7 @@ type Step struct {
 	Stage  string     `json:"stage"`
 	Batch  int        `json:"batch"`  // -1: not said
 	Tokens int        `json:"tokens"` // -1: not said
-	Slow   bool       `json:"slow"`   // much longer than its like
+	Slow   bool       `json:"slow"`   // much longer than similar steps
 	SlowBy float64    `json:"slow_by"`
 	Why    fact.Fact  `json:"why"`   // for a slow step: what grew
 	Ranks  []StepRank `json:"ranks"` // one per rank that has the step

@@ -1,4 +1,4 @@
-// Package demo does the main job on one machine alone: a tiny model is served on four
+// Package demo shows the whole workflow on one machine: a tiny model is served on four
 // ranks and loaded, ten of its forward steps are recorded, merged and explained.
 package demo
 

@@ -112,5 +112,5 @@ func Standing(samples []Sample) string {
 	if _, most, ok := figure(false, "sglang:num_retracted_reqs"); ok && most > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f requests retracted at once", most))
 	}
-	return fmt.Sprintf("%s (%d looks at /metrics)", strings.Join(parts, "; "), len(samples))
+	return fmt.Sprintf("%s (%d samples of /metrics)", strings.Join(parts, "; "), len(samples))
 }

@@ -23,7 +23,7 @@ sglang:gen_throughput nothing
 		t.Errorf("got %v", got)
 	}
 	line := Standing([]Sample{{Values: got}, {Values: map[string]float64{"vllm:num_requests_waiting": 0, "sglang:token_usage{}": 0.25}}})
-	if want := "4.0 requests running on average, 8 at most; 1.0 queued, 2 at most; KV cache 25 % full at most (2 looks at /metrics)"; line != want {
+	if want := "4.0 requests running on average, 8 at most; 1.0 queued, 2 at most; KV cache 25 % full at most (2 samples of /metrics)"; line != want {
 		t.Errorf("got %q", line)
 	}
 }

@@ -1,6 +1,6 @@
-// Package experiment conducts: it joins a server, a load, a capture and the store
+// Package experiment runs a benchmark: it joins a server, a load, a capture and the store
 // into one run, in the order of SGLang's bench_serving (section 4.3 of its
-// contract), and leaves a run that explains itself.
+// contract), and leaves a self-describing run.
 package experiment
 
 import (

@@ -19,7 +19,7 @@ type ModelArgs struct {
 	SkipTokenizer bool   `name:"skip-tokenizer-init" help:"No tokenizer: requests bring input_ids." json:"skip_tokenizer_init"`
 	LoadFormat    string `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only config.json is read." json:"load_format"`
 	Overrides     string `name:"json-model-override-args" default:"{}" placeholder:"JSON" help:"Keys that replace those of config.json." json:"json_model_override_args"`
-	ContextLength int    `name:"context-length" placeholder:"N" help:"Most tokens of a sequence; default: the model's." json:"context_length,omitempty"`
+	ContextLength int    `name:"context-length" placeholder:"N" help:"Maximum tokens of a sequence; default: the model's." json:"context_length,omitempty"`
 	DType         string `name:"dtype" enum:"auto,bfloat16,half,float16,float32,float" default:"auto" help:"Weights and products; auto: the checkpoint's, with bf16 for 16-bit types." json:"dtype"`
 
 	TP int `name:"tp-size" aliases:"tensor-parallel-size" default:"1" help:"Tensor-parallel ranks." json:"tp_size"`
@@ -28,12 +28,12 @@ type ModelArgs struct {
 	EP int `name:"ep-size" aliases:"expert-parallel-size" default:"1" help:"Parts that the experts are split into; divides --tp-size." json:"ep_size"`
 
 	MaxRunningRequests int     `name:"max-running-requests" default:"64" help:"Requests that run at once, on each data-parallel rank." json:"max_running_requests"`
-	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" help:"Requests that may wait; more are refused with 503." json:"max_queued_requests"`
+	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" help:"Requests that may be queued; more are refused with 503." json:"max_queued_requests"`
 	MaxTotalTokens     int     `name:"max-total-tokens" placeholder:"N" help:"Tokens that the KV cache of a rank holds." json:"max_total_tokens,omitempty"`
 	MemFraction        float64 `name:"mem-fraction-static" placeholder:"F" help:"Part of a rank's memory for weights and KV cache; a rank has its share of what is free. Default: 0.5, with at most 1 GiB of KV cache." json:"mem_fraction_static,omitempty"`
-	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" help:"Most prompt tokens of one prefill step; -1: prompts are not cut." json:"chunked_prefill_size"`
-	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" help:"Most prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
-	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher: fewer requests are admitted, fewer retracted." json:"schedule_conservativeness"`
+	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" help:"Maximum prompt tokens of one prefill step; -1: prompts are not split." json:"chunked_prefill_size"`
+	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" help:"Maximum prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
+	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher: fewer requests are admitted, and fewer are retracted." json:"schedule_conservativeness"`
 	Priority           bool    `name:"enable-priority-scheduling" help:"Requests with higher priorities first; without it priorities are ignored." json:"enable_priority_scheduling"`
 	AbortOnPriority    bool    `name:"abort-on-priority-when-disabled" help:"Without priority scheduling, refuse requests that bring a priority." json:"abort_on_priority_when_disabled"`
 	LowFirst           bool    `name:"schedule-low-priority-values-first" help:"Lower values are higher priorities." json:"schedule_low_priority_values_first"`
@@ -47,7 +47,7 @@ type ModelArgs struct {
 
 	Markers bool `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around every step and module call, for Nsight Systems; in the server's own traces too. Replayed graphs have none: add --disable-cuda-graph." json:"enable_layerwise_nvtx_marker"`
 
-	Seed   int64    `name:"random-seed" placeholder:"N" help:"Of requests that bring none; default: another one each time." json:"random_seed,omitempty"`
+	Seed   int64    `name:"random-seed" placeholder:"N" help:"Seed of requests without one; default: a new one at each start." json:"random_seed,omitempty"`
 	Cores  int      `name:"device-cores" placeholder:"N" help:"Cores of each rank's software GPU; default: all, divided by the ranks." json:"device_cores,omitempty"`
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }

@@ -18,7 +18,7 @@ import (
 // DisaggArgs say whether prompts and the tokens after them are computed by one
 // server or by two. Names and meanings are those of SGLang's ServerArgs.
 type DisaggArgs struct {
-	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: prompts alone, decode: what follows them alone; a router has both work on a request." json:"disaggregation_mode"`
+	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
 	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port of a prefill server for decode servers; 0: any free one, see the log." json:"disaggregation_bootstrap_port"`
 
 	// KV caches go over TCP whatever is asked for.
