@@ -8,7 +8,7 @@ var StepForms = len(stepNames)
 func StepForm(name string) (form int, glob, use string) {
 	for i, n := range stepNames {
 		if n.re.MatchString(name) {
-			return i, n.glob, [...]string{"", "around steps", "; if no other name cuts", ""}[n.role]
+			return i, n.glob, [...]string{"", "around steps", "ends the call before it", "; if no other name cuts, the outermost", "; if no other name cuts", ""}[n.role]
 		}
 	}
 	return -1, "", ""

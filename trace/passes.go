@@ -10,6 +10,7 @@ import (
 // The rules that cut steps, in the order tried.
 const (
 	ByAnnotations = "forward annotations"
+	ByModules     = "calls of the outermost module"
 	ByProfiler    = "ProfilerStep annotations"
 	ByGraphs      = "CUDA graph launches"
 	Uncut         = "none: the whole window is one step"
@@ -25,6 +26,8 @@ type Pass struct {
 	// Requests are the ids of the requests in it, separated by commas; "%2C" and
 	// "%25" stand for commas and per cent signs in them. 0: not said.
 	Requests StringID
+	// Next is when a pass after it began that the window's end cut off; 0: not known.
+	Next int64
 }
 
 // Passes cuts a trace into forward passes, in time order, and says by which
@@ -36,7 +39,12 @@ func Passes(t *Trace) ([]Pass, string) {
 			c.Add(t.Strings.Get(s.Name), Pass{Start: s.Start, End: s.End(), Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))})
 		}
 	}
-	if passes, rule := c.Passes(); rule != Uncut {
+	switch passes, rule := c.Passes(); rule {
+	case Uncut:
+	case ByModules:
+		readRequests(t, passes)
+		fallthrough
+	default:
 		return passes, rule
 	}
 	if replays := graphPasses(t); len(replays) > 1 {
@@ -47,7 +55,7 @@ func Passes(t *Trace) ([]Pass, string) {
 
 // A Cutter finds the forward passes of a process by its annotations. The zero
 // value is ready.
-type Cutter struct{ forward, alone []Pass }
+type Cutter struct{ forward, calls, ends, alone []Pass }
 
 // Add looks at one annotation, whose name says what step it is, if any.
 func (c *Cutter) Add(name string, p Pass) {
@@ -55,6 +63,10 @@ func (c *Cutter) Add(name string, p Pass) {
 	switch p.Step = step; role {
 	case cuts:
 		c.forward = append(c.forward, p)
+	case calls:
+		c.calls = append(c.calls, p)
+	case ends:
+		c.ends = append(c.ends, p)
 	case cutsAlone:
 		c.alone = append(c.alone, p)
 	}
@@ -65,6 +77,9 @@ func (c *Cutter) Add(name string, p Pass) {
 func (c *Cutter) Passes() ([]Pass, string) {
 	if c.forward = outermost(c.forward); len(c.forward) > 0 {
 		return c.forward, ByAnnotations
+	}
+	if calls := modulePasses(c.calls, c.ends); len(calls) > 0 {
+		return calls, ByModules
 	}
 	if c.alone = outermost(c.alone); len(c.alone) > 0 {
 		return c.alone, ByProfiler

@@ -44,14 +44,15 @@ func (k StepKind) String() string {
 
 // ParseStep recognises the names that cut a trace into steps, such as SGLang's
 // "step[DECODE bs=16]", vLLM's "execute_context_2(6144)_generation_3(3)" and
-// "ProfilerStep#3". Warm-up runs and graph captures are no steps.
+// "ProfilerStep#3", and calls of modules that may be one. Warm-up runs and graph
+// captures are no steps.
 func ParseStep(name string) (Step, bool) {
 	s, role := stepNamed(name)
-	return s, role != noStep
+	return s, role >= calls
 }
 
 func stepNamed(name string) (Step, role) {
-	n, groups := find(name, cutsAlone)
+	n, groups := find(name, ends)
 	if n == nil {
 		return Step{}, noStep
 	}

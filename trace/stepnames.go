@@ -37,6 +37,8 @@ type role uint8
 const (
 	noStep    role = iota
 	around         // spans around forward passes, or between them
+	ends           // the last module that a forward pass calls
+	calls          // modules; the outermost call is a forward pass in a trace that has no steps
 	cutsAlone      // steps of a trace that has no others
 	cuts
 )
@@ -45,7 +47,9 @@ const (
 	every  = `.*`
 	fields = `(?P<fields>(?: [a-z_]+=\d+)*)`
 	sums   = `\d+|(?:[a-z]+\d+)+`
-	atom   = `\[bs=(?P<bs>\d+)(?:/\d+)? tok=(?P<toks>\d+)\b.*\]`
+	// A part of a module's path that is no number in a list.
+	inNoList = `[^.']*[^.'\d][^.']*`
+	atom     = `\[bs=(?P<bs>\d+)(?:/\d+)? tok=(?P<toks>\d+)\b.*\]`
 	// Of ATOM's names those with numbers alone stay, and with lists of them, which
 	// may be cut short.
 	atomPlain = `[a-z]+\[bs=[\d/]+ tok=\d+(?: [a-z_]+=(?:[\d./]+|\[[\d, ]*\](?:\.\.\.\+\d+)?))*\]`
@@ -72,6 +76,11 @@ var stepNames = []stepName{
 	{glob: "decode[[]*", pattern: `decode` + atom, role: cuts, kind: Decode, mode: "decode", stays: atomPlain},
 	// Ranges of NVTX that say no more than a mode.
 	{glob: "[A-Z][A-Z]* step [0-9]*", pattern: `(?P<mode>` + strings.Join(slices.Sorted(maps.Keys(modes)), "|") + `) step \d+`, role: cuts, stays: every},
+	// SGLang's and vLLM's layer-wise NVTX markers: of modules that are in no list of layers and have no parameters of
+	// their own, as the model without its head. The processor of logits comes after it. Their paths say whose they are,
+	// so redacting has a rule of its own for them.
+	{glob: "{'Module': '*logits_processor'*", pattern: `\{'Module': '[^']*\blogits_processor'.*`, role: ends},
+	{glob: "{'Module': '*", pattern: `\{'Module': '(?P<mode>` + inNoList + `(?:\.` + inNoList + `)*)'(?:, 'Inputs': \[\[(?P<toks>\d+).*)?\}`, role: calls},
 	// PyTorch's profiler with a schedule.
 	{glob: "ProfilerStep*", pattern: `ProfilerStep#?\s*\d+`, role: cutsAlone, mode: "ProfilerStep", stays: every},
 }
@@ -130,10 +139,13 @@ func StepNameStays(name string) bool {
 	return n != nil && n.plain.MatchString(name)
 }
 
-// StepGlobs are patterns for SQLite's GLOB of all names in the table.
+// StepGlobs are patterns for SQLite's GLOB of the names in the table, without
+// those of modules, which a step has hundreds of.
 func StepGlobs() (globs []string) {
 	for i := range stepNames {
-		globs = append(globs, stepNames[i].glob)
+		if n := &stepNames[i]; n.role != calls && n.role != ends {
+			globs = append(globs, n.glob)
+		}
 	}
 	return slices.Compact(globs)
 }

@@ -342,7 +342,7 @@ func TestHostOnly(t *testing.T) {
 		steps            int
 	}{
 		{"step[DECODE bs=4]", trace.ByAnnotations, "decode", 3},
-		{"no step", trace.Uncut, "other", 1},
+		{"no step", trace.ByModules, "other", 3},
 	} {
 		r := analyzed(t, []*trace.Trace{build(c.name)})
 		if r.Source.StepRule != c.rule || len(r.Steps) != c.steps || r.Steps[0].Ranks[0].CPU == 0 {

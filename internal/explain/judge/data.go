@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"strings"
+
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -12,7 +14,7 @@ import (
 
 // What the capture lacks.
 var dataRules = []rule{{[]string{
-	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-launches", "data-graphs",
+	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-rule", "data-launches", "data-graphs",
 	"data-classes",
 }, lacks}}
 
@@ -64,6 +66,9 @@ func lacks(c *capture) (out []result.Finding) {
 	}
 	if len(c.Ranks) > 1 && c.Steps <= leastSteps {
 		add("low", "data-steps", fact.Of("data-steps", "steps", c.Steps, "least", leastSteps+1, "rule", c.rep.Source.StepRule))
+	}
+	if rule := c.rep.Source.StepRule; strings.Contains(rule, trace.ByModules) {
+		add("info", "data-rule", fact.Of("data-rule.modules"))
 	}
 	l := &c.rep.CPU.Launch
 	if lost := metric.Share(l.Unlaunched, work); lost > lostShare {

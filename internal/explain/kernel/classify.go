@@ -39,7 +39,7 @@ var table = compile(
 	entry{Comm, `cross_device_reduce|all_?reduce_?fusion|(one|two)_?shot_?(quick_?)?all_?reduce|all_?reduce_?(one|two)_?shot` +
 		`|multimem_(one_shot_|two_shot_)?all_?(reduce|gather)|multimem_reduce_scatter|quick_?reduce|qr_all_reduce|mscclpp` +
 		`|trtllm\w*all_?reduce|user_?buffers|reduce_scatter_cross_device|all_?gather_cross_device|custom_?all_?reduce` +
-		`|all_?reduce_prototype|symmetric_memory.*barrier`},
+		`|all_?reduce_prototype|symmetric_memory.*(barrier|signal)|(\b|_)(all_?reduce|all_?gather|reduce_?scatter)(_|\b)`},
 	// Expert-parallel exchange.
 	entry{Comm, `deep_ep::|\b(intra|inter)node(_ll)?::|moe_?comm|moe_?a2a|nvshmem|pplx|mooncake|nixl|all_?to_?all`},
 

@@ -30,6 +30,8 @@ var (
 	// ncclAllReduceRingLLKernel_sum_f32 (its suffix in lower case), and names of others: the leftmost word that is an operation.
 	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
 		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
+	// Userbuffers of Transformer Engine and TensorRT-LLM: a sum in place is an all-reduce but for its halves.
+	userBuffers    = regexp.MustCompile(`userbuffers_\w*?_sum_inplace_gpu_[a-z]+?(_rs|_ag)?(_|$)`)
 	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)
 )
 
@@ -45,6 +47,9 @@ func Collective(name string) (op string, ok bool) {
 	}
 	if m := expertParallel.FindString(function); m != "" && !strings.Contains(strings.ToLower(function), "allreduce") {
 		return CollectiveArg(m), true
+	}
+	if m := userBuffers.FindStringSubmatch(function); m != nil {
+		return map[string]string{"": AllReduce, "_rs": ReduceScatter, "_ag": AllGather}[m[1]], true
 	}
 	if m := anyOp.FindString(function); m != "" {
 		return CollectiveArg(m), true

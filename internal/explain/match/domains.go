@@ -82,6 +82,7 @@ func agree(domains []*Domain) (clocks fact.Fact, broken int) {
 			d.find()
 		}
 		d.reindex()
+		d.pairOutside()
 		matched += len(d.Matches)
 		broken += d.impossible()
 	}

@@ -14,6 +14,7 @@ import (
 type Domain struct {
 	Ranks   []*Rank
 	Matches []Match // by time of the last arrival
+	Outside []Match // of no step, see pairOutside
 	// divided are the operations without recorded arguments that ranks of one
 	// DP coordinate run among themselves, see divide.
 	divided map[string]bool

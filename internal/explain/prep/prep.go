@@ -85,7 +85,8 @@ type Step struct {
 	Info                      trace.Step
 	Name, Requests            string // requests as in trace.Pass
 	Track                     trace.TrackID
-	Kernels, Launches, Graphs int // that it launched; calls, and those of them that replay graphs
+	next                      int64 // see trace.Pass.Next
+	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
 }
 
 // Trace builds the rank of a trace.

@@ -12,7 +12,7 @@ func findSteps(t *trace.Trace) ([]Step, string) {
 	passes, rule := trace.Passes(t)
 	steps := make([]Step, len(passes))
 	for i, p := range passes {
-		steps[i] = Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track}
+		steps[i] = Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track, next: p.Next}
 	}
 	return steps, rule
 }
@@ -100,10 +100,13 @@ func (r *Rank) StepAt(at int64) int32 {
 }
 
 // Period is the time from a step's start to the next one's, on the host; for
-// the last step its own length, or until its last op ends if that is later.
+// the last step its own length, or until the last op ends if that is later.
 func (r *Rank) Period(i int) int64 {
 	if i+1 < len(r.Steps) {
 		return r.Steps[i+1].Start - r.Steps[i].Start
+	}
+	if next := r.Steps[i].next; next > 0 {
+		return next - r.Steps[i].Start
 	}
 	end := r.Steps[i].End
 	if n := len(r.Ops); n > 0 {

@@ -102,6 +102,7 @@ var wordings = map[string]string{
 	"data-devices":        "the file of {rank} has work of {n} devices: they are treated as one",
 	"data-empty":          "{rank} has no GPU work in its file",
 	"data-steps":          "{steps} steps, fewer than the {least} that it takes to call a rank late: the capture is short, or its steps have no names (steps by: {rule})",
+	"data-rule.modules":   "the capture names no steps: each step is a call of the outermost module with its logits; with as many tokens as requests it is decode, with more prefill",
 	"data-launches":       "{share:share} of the GPU work has no recorded launch: its idle time cannot be explained",
 	"data-graphs":         "{n} graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high",
 	"data-classes":        "{share:share} of the GPU time is in kernels of unknown class",

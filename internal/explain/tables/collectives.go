@@ -37,11 +37,19 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		}
 		return c
 	}
+	outside := map[*prep.Op]bool{} // that have partners
 	for _, d := range a.Domains {
-		for i := range d.Matches {
-			m := &d.Matches[i]
+		for _, m := range slices.Concat(d.Matches, d.Outside) {
+			kind := prep.OutsideSteps
+			if m.Step >= 0 {
+				kind = a.KindOf[m.Step]
+			} else {
+				for _, p := range m.At {
+					outside[&d.Ranks[p.Rank].Ops[p.Op]] = true
+				}
+			}
 			first := d.Ranks[m.At[0].Rank]
-			k := key{m.Op, groupName(d, m), "", a.KindOf[m.Step].String(), len(m.At), first.Colls[first.Ops[m.At[0].Op].Coll].Bytes}
+			k := key{m.Op, groupName(d, &m), "", prep.KindName(kind), len(m.At), first.Colls[first.Ops[m.At[0].Op].Coll].Bytes}
 			c := row(k)
 			c.Count++
 			if m.InGraph {
@@ -63,7 +71,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	for _, r := range a.Ranks {
 		for i := range r.Ops {
 			o := &r.Ops[i]
-			if !o.Comm() || r.Match[i] >= 0 {
+			if !o.Comm() || r.Match[i] >= 0 || outside[o] {
 				continue
 			}
 			of := &r.Colls[o.Coll]

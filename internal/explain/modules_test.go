@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestLayerwiseReport is a report of Nsight Systems of a real SGLang with
+// layer-wise markers, which names no steps.
+func TestLayerwiseReport(t *testing.T) {
+	root := os.Getenv("STEPSCOPE_DATA")
+	if root == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory with nsys/sglang_layerwise.sqlite")
+	}
+	ts, err := nsysdb.Read(context.Background(), filepath.Join(root, "nsys", "sglang_layerwise.sqlite"), nsysdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, ts)
+	var steps []string
+	for _, s := range r.Steps {
+		steps = append(steps, fmt.Sprintf("%s %d/%d", s.Kind, s.Tokens, s.Batch))
+		if s.Kind == "decode" && s.Tokens != s.Batch || s.Kind == "prefill" && s.Batch != 1 {
+			t.Errorf("step %d: %s of %d tokens for %d requests", s.Step, s.Kind, s.Tokens, s.Batch)
+		}
+	}
+	want := "decode 16/16, decode 16/16, decode 15/15, prefill 150/1, prefill 127/1, decode 16/16, decode 16/16, decode 16/16, decode 16/16, decode 15/15, " +
+		"prefill 179/1, decode 16/16, decode 16/16, decode 16/16, decode 16/16, decode 15/15, prefill 21/1, decode 16/16, decode 16/16, decode 15/15, " +
+		"prefill 186/1, decode 16/16, decode 16/16, decode 15/15, prefill 204/1"
+	if got := strings.Join(steps, ", "); got != want || r.Source.StepRule != trace.ByModules {
+		t.Errorf("steps by %q:\n%s\nwant\n%s", r.Source.StepRule, got, want)
+	}
+	// Every all-reduce that both ranks have in the window, those in steps that it
+	// cuts too; rank 0 has one more before.
+	counts, matched, steady := 0, 0, int64(0)
+	for _, c := range r.Collectives {
+		if c.Op == "AllReduce" {
+			counts += c.Count
+			matched += c.Matched
+		}
+		if c.Op == "AllReduce" && c.Kind == "decode" {
+			steady = c.Median
+		}
+	}
+	if counts != 1270 || matched != 1269 || steady < 3e3 || steady > 7e3 {
+		t.Errorf("%d all-reduces, %d matched, of %d ns", counts, matched, steady)
+	}
+	if got := report.Words(r.Source.Clocks); !strings.HasPrefix(got, "agree: in all 1250 ") {
+		t.Errorf("clocks %s", got)
+	}
+	// The hosts launch op by op, and are late by turns.
+	for _, f := range r.Findings {
+		if f.Kind == result.Straggler && f.Cause != result.CauseHost {
+			t.Errorf("%s is late by %s%s", f.Names, f.Cause, describe(r))
+		}
+	}
+	if !has(r, result.HostBound) || len(stragglersOf(r)) == 0 || has(r, result.Balanced) {
+		t.Errorf("what is late is not said%s", describe(r))
+	}
+	for _, row := range r.Ranks {
+		if row.Collectives != 1250 || row.Caused < 1e6 {
+			t.Errorf("%s: last in %d of %d, made others wait %d ns", row.Name, row.Last, row.Collectives, row.Caused)
+		}
+	}
+}
+
+// TestModuleSteps: what layer-wise markers say of steps, in traces by hand.
+func TestModuleSteps(t *testing.T) {
+	call := func(module string, rows int) string {
+		return fmt.Sprintf("{'Module': '%s', 'Inputs': [[%d], [%d]]}", module, rows, rows)
+	}
+	for _, c := range []struct {
+		name  string
+		build func(y *explaintest.Toy)
+		want  []string
+	}{
+		{"decode and prefill by the ids given back", func(y *explaintest.Toy) {
+			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 32)
+			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 8)
+		}, []string{"decode 4/4 0-700", "prefill 4/1 1000-1700"}},
+		{"ids of four bytes", func(y *explaintest.Toy) {
+			for i := range 3 {
+				modulePass(y, int64(i)*1000, call("model.model", 4), call("model.logits_processor", 4), 16)
+			}
+			modulePass(y, 3000, call("model.model", 9), call("model.logits_processor", 9), 8)
+		}, []string{"decode 4/4 0-700", "decode 4/4 1000-1700", "decode 4/4 2000-2700", "prefill 9/2 3000-3700"}},
+		{"nothing given back", func(y *explaintest.Toy) {
+			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 0)
+		}, []string{"other 4/-1 0-700"}},
+		{"the window begins and ends in a call", func(y *explaintest.Toy) {
+			y.Span(trace.UserAnnotation, 0, call("model.model.rotary", 4), 10, 20)
+			y.Span(trace.UserAnnotation, 0, call("model.logits_processor", 4), 100, 200)
+			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 32)
+			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 2000, 2100)
+		}, []string{"decode 4/4 1000-1700"}},
+		{"a stage of a pipeline gives no logits", func(y *explaintest.Toy) {
+			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 0, 500)
+			y.Run("k", 100, 200, 300, 1)
+			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 1000, 1500)
+		}, []string{"other 4/-1 0-500", "other 4/-1 1000-1500"}},
+		{"vLLM's outermost module does not say its inputs", func(y *explaintest.Toy) {
+			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 0, 550)
+			modulePass(y, 10, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
+			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 1000, 1550)
+			modulePass(y, 1010, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
+		}, []string{"decode 4/4 0-710", "decode 4/4 1000-1710"}},
+		{"named steps go first", func(y *explaintest.Toy) {
+			y.Span(trace.UserAnnotation, 0, "step[DECODE bs=2]", 5, 800)
+			modulePass(y, 10, call("model.model", 4), call("model.logits_processor", 4), 16)
+		}, []string{"decode 2/2 5-800"}},
+	} {
+		y := explaintest.New()
+		c.build(y)
+		passes, rule := trace.Passes(y.Done())
+		var got []string
+		for _, p := range passes {
+			got = append(got, fmt.Sprintf("%s %d/%d %d-%d", p.Step.Kind, p.Step.Tokens, p.Step.Batch, p.Start, p.End))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q by %s, want %q", c.name, got, rule, c.want)
+		}
+	}
+}
+
+// modulePass is a call of 500 ns with one of a layer in it, its logits, and a copy
+// of token ids to the host.
+func modulePass(y *explaintest.Toy, at int64, model, logits string, ids int64) {
+	y.Span(trace.UserAnnotation, 0, model, at, at+500)
+	y.Span(trace.UserAnnotation, 0, "{'Module': 'model.model.layers.0', 'Inputs': [[7], [7, 4096]]}", at+100, at+200)
+	y.Run("k", at+110, at+150, at+180, 1)
+	y.Span(trace.UserAnnotation, 0, logits, at+600, at+700)
+	if ids > 0 {
+		y.Op(trace.Memcpy, "Memcpy DtoH (Device -> Pinned)", y.Launch("cudaMemcpyAsync", at+720, at+730), 1, at+740, at+750, 0)
+		y.T.Ops[len(y.T.Ops)-1].Bytes = ids
+	}
+}
