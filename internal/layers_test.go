@@ -24,7 +24,7 @@ var arrows = []struct {
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
-		"internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
+		"internal/serve/front", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
 		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
 		"internal/measure/workload", "internal/runs", "internal/explain/report", "internal/explain",
 		"internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
@@ -59,7 +59,7 @@ var arrows = []struct {
 		"internal/explain/result", "internal/explain/waits", "internal/explain/window", "internal/measure/experiment",
 		"internal/runs", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
-	{"internal/measure/embedded", []string{"internal/api/client", "internal/serve/launch", "internal/serve/server"}},
+	{"internal/measure/embedded", []string{"internal/api/client", "internal/serve/front", "internal/serve/launch", "internal/serve/server"}},
 	{"internal/measure/experiment", []string{
 		"internal/api/client", "internal/capture/torch", "internal/measure/load", "internal/runs",
 		"internal/measure/workload", "internal/api/wire", "bench", "trace", "internal/base/progress",
@@ -72,10 +72,10 @@ var arrows = []struct {
 	}},
 	{"internal/explain/waits", []string{"internal/explain/fact", "internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/serve/launch", []string{
-		"internal/api", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
+		"internal/api", "internal/serve/front", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 	}},
-	{"internal/serve/route", []string{"internal/base/jsonscan", "internal/api", "internal/serve/server", "internal/api/wire"}},
+	{"internal/serve/route", []string{"internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
@@ -132,7 +132,8 @@ var arrows = []struct {
 	{"internal/tracefile/read/nsysdb", []string{"internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
-	{"internal/serve/server", []string{"internal/api", "internal/api/wire"}},
+	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
+	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine", []string{
 		"internal/api", "internal/engine/memsnap", "internal/engine/sched", "internal/engine/model", "internal/engine/device", "internal/engine/tensor",

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
@@ -90,7 +91,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer ln.Close()
-	started := server.Starting(ln)
+	started := front.Starting(ln)
 	defer started()
 
 	log := launch.NewLog(e.stderr)
@@ -155,8 +156,8 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 // listen opens a port for serve and route. Not to give a key beyond loopback is the
 // user's mistake.
 func listen(host string, port int, key string) (net.Listener, error) {
-	ln, err := server.Listen(host, port, key)
-	if errors.Is(err, server.ErrNeedKey) {
+	ln, err := front.Listen(host, port, key)
+	if errors.Is(err, front.ErrNeedKey) {
 		return nil, usageError{err}
 	}
 	return ln, err

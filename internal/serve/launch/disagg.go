@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // DisaggArgs say whether prompts and the tokens after them are computed by one
@@ -74,7 +74,7 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	if out.Role != api.Prefill {
 		return out, nil
 	}
-	ln, err := server.Listen(host, d.Port, key)
+	ln, err := front.Listen(host, d.Port, key)
 	if err != nil {
 		return out, fmt.Errorf("the bootstrap port: %w", err)
 	}

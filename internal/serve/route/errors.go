@@ -3,10 +3,9 @@ package route
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // failure is an error of the router's own, with its HTTP status.
@@ -48,25 +47,16 @@ func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
 	writeJSON(rw, e.status, e.value(native(path)))
 }
 
-// replyTimeout bounds the sending of a whole reply.
-const replyTimeout = 2 * time.Minute
-
 func writeJSON(rw http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // a worker's odd value
 		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
 	}
-	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
-	rw.Header().Set("Content-Type", "application/json")
-	rw.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	rw.WriteHeader(status)
-	rw.Write(text)
+	front.WriteJSON(rw, status, text)
 }
 
 // passWhole gives a client a worker's whole reply.
 func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
-	http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(replyTimeout))
 	copyHeader(rw.Header(), header)
-	rw.WriteHeader(status)
-	rw.Write(body)
+	front.WriteWhole(rw, status, body)
 }

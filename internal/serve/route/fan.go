@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // outcome is what became of a request on one worker.
@@ -225,7 +226,7 @@ func (rt *Router) oneWorker(rw http.ResponseWriter, r *http.Request) {
 
 // ofWorker is /workers/{id}/…: the API of one worker as it is, for those who cannot
 // reach it.
-func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level auth) {
+func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level front.Auth) {
 	w := rt.find(r.PathValue("id"))
 	if w == nil {
 		rt.refuse(rw, r.URL.Path, &failure{http.StatusNotFound, fmt.Sprintf("no worker %q: GET /workers lists them", r.PathValue("id"))})
@@ -238,7 +239,7 @@ func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level auth) 
 	}
 	// From "/workers/ID" on, as the client escaped it.
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/workers/"), "/")
-	q.path, q.admin, q.native = "/"+rest, level == authAdmin, native("/"+rest)
+	q.path, q.admin, q.native = "/"+rest, level == front.Admin, native("/"+rest)
 	if r.URL.RawQuery != "" {
 		q.path += "?" + r.URL.RawQuery
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // request is what a client asked.
@@ -35,23 +34,15 @@ func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *fail
 	if r.Body == http.NoBody {
 		return q, nil
 	}
-	var buf bytes.Buffer
-	if r.ContentLength > 0 {
-		buf.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead)
-	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(rw, r.Body, rt.o.MaxBodyBytes))
-	if err == nil {
-		// Without a deadline again: net/http goes on reading to see the client leave.
-		http.NewResponseController(rw).SetReadDeadline(time.Time{})
-		q.body = buf.Bytes()
-		return q, nil
-	}
-	rw.Header().Set("Connection", "close")
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	body, err := rt.front.Body(rw, r)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &failure{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes (--max-payload-size)"}
 	}
-	return nil, &failure{http.StatusBadRequest, "the body could not be read: " + err.Error()}
+	if err != nil {
+		return nil, &failure{http.StatusBadRequest, err.Error()}
+	}
+	q.body = body
+	return q, nil
 }
 
 // hop are headers of one connection. Host and Content-Length are set anew.

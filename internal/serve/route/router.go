@@ -1,10 +1,10 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // Router routes requests to workers.
@@ -25,17 +25,18 @@ type Router struct {
 	decode    *pool
 	transport *http.Transport
 	metrics   metrics
+	front     front.Front
 	handler   http.Handler
 
-	public   atomic.Bool // listening beyond loopback
 	draining atomic.Bool
 	base     context.Context // of all requests
 	abortAll context.CancelCauseFunc
 	work     sync.WaitGroup // requests, probes, and prefills that outlive their client
 
-	first     sync.Once
-	firstUp   chan struct{} // closed once requests can be served
-	startFail chan error
+	first   sync.Once
+	firstUp chan struct{}   // closed once requests can be served
+	failed  context.Context // when no worker has come up in time
+	fail    context.CancelCauseFunc
 }
 
 // pool is the workers of one kind and how one is chosen.
@@ -82,7 +83,8 @@ func New(o Options) (*Router, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	rt := &Router{o: o, firstUp: make(chan struct{}), startFail: make(chan error, 1)}
+	rt := &Router{o: o, firstUp: make(chan struct{})}
+	rt.failed, rt.fail = context.WithCancelCause(context.Background())
 	rt.base, rt.abortAll = context.WithCancelCause(context.Background())
 	pools := map[string]*pool{}
 	for role, policy := range map[string]string{"": o.Policy, api.Prefill: o.PrefillPolicy, api.Decode: o.DecodePolicy} {
@@ -115,6 +117,13 @@ func New(o Options) (*Router, error) {
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
+	rt.front = front.Front{
+		APIKey: o.APIKey, AdminAPIKey: o.AdminAPIKey, AllowedHosts: o.AllowedHosts,
+		BodyTimeout: o.BodyTimeout, MaxBodyBytes: o.MaxBodyBytes, Log: o.Log,
+		Refuse: func(rw http.ResponseWriter, r *http.Request, status int, message string) {
+			rt.refuse(rw, r.URL.Path, &failure{status, message})
+		},
+	}
 	rt.handler = rt.routes()
 	return rt, nil
 }
@@ -145,58 +154,34 @@ func (rt *Router) upOnce() {
 	}
 }
 
-var (
-	errNeedKey  = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
-	errShutdown = errors.New("the router is shutting down")
-)
+var errShutdown = errors.New("the router is shutting down")
 
 // Serve routes until ctx ends. Then it refuses new requests, lets running ones finish
 // for at most Options.DrainTimeout, ends the rest with an error event, and returns. It
 // fails when no worker has come up within Options.StartTimeout.
 func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
-	if !server.Loopback(ln.Addr()) {
-		if rt.o.APIKey == "" {
-			return fmt.Errorf("%s: %w", ln.Addr(), errNeedKey)
-		}
-		rt.public.Store(true)
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(rt.failed, cancel)
 	stop := rt.Start()
 	defer stop()
-	hs := &http.Server{
-		Handler: rt.handler, ReadHeaderTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(rt.o.Log.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- hs.Serve(ln) }()
-	var result error
-	select {
-	case err := <-failed:
-		return err
-	case result = <-rt.startFail:
-	case <-ctx.Done():
+	err := rt.front.Serve(ctx, ln, rt.handler, func(hs *http.Server) {
 		rt.draining.Store(true)
-		n := rt.inFlight()
-		rt.o.Log.Info("shutting down", "running", n, "limit", rt.o.DrainTimeout)
-	}
-	rt.draining.Store(true)
-	drain, cancel := context.WithTimeout(context.Background(), rt.o.DrainTimeout)
-	defer cancel()
-	if result != nil {
-		cancel() // nothing runs
-	}
-	if err := hs.Shutdown(drain); err != nil {
-		if n := rt.inFlight(); n > 0 {
-			rt.o.Log.Warn("aborting requests at shutdown", "n", n)
-		}
-		rt.abortAll(errShutdown)
-		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		drain, cancel := context.WithTimeout(context.Background(), rt.o.DrainTimeout)
 		defer cancel()
-		if hs.Shutdown(last) != nil {
-			hs.Close()
+		if rt.failed.Err() != nil {
+			cancel() // nothing runs
+		} else {
+			rt.o.Log.Info("shutting down", "running", rt.inFlight(), "limit", rt.o.DrainTimeout)
 		}
-	}
-	<-failed
-	return result
+		if hs.Shutdown(drain) != nil {
+			if n := rt.inFlight(); n > 0 {
+				rt.o.Log.Warn("aborting requests at shutdown", "n", n)
+			}
+			rt.abortAll(errShutdown)
+		}
+	})
+	return cmp.Or(err, context.Cause(rt.failed))
 }
 
 // Start begins to look for the workers. The function it returns ends that, aborts what
@@ -219,7 +204,7 @@ func (rt *Router) Start() (stop func()) {
 					missing = append(missing, w.url)
 				}
 			}
-			rt.startFail <- fmt.Errorf("no request can be served after %v: there is no answer from %s", rt.o.StartTimeout, strings.Join(missing, ", "))
+			rt.fail(fmt.Errorf("no request can be served after %v: there is no answer from %s", rt.o.StartTimeout, strings.Join(missing, ", ")))
 		}
 	})
 	return func() {

@@ -6,42 +6,28 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // chat is POST /v1/chat/completions.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	var req wire.ChatRequest
-	received, err := s.decode(w, r, &req)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
+	b := s.begin(w, r, dialectOpenAI, &req, func() ([]*spec, error) { return s.chatSpecs(&req) }, &req.Stream)
+	if b == nil {
 		return
 	}
-	specs, err := s.chatSpecs(&req)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
-		return
-	}
-	b, err := s.launch(r.Context(), received, specs, req.Stream)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
-		return
-	}
-	c := &chatReply{openAIReply: s.openAIReply(&req.Common, b), req: &req, opened: make([]bool, len(specs))}
+	c := &chatReply{openAIReply: s.openAIReply(&req.Common, b), req: &req, opened: make([]bool, len(b.seqs))}
 	if req.Stream {
 		s.stream(w, r, b, dialectOpenAI, c)
 		return
 	}
-	done, err := b.wait(r.Context())
-	if err != nil {
+	done := s.whole(w, r, b, dialectOpenAI)
+	if done == nil {
 		return
 	}
 	out := wire.Chat{ID: c.id, Object: "chat.completion", Created: c.created, Model: c.model}
 	for i := range done {
 		u := &done[i]
-		if e := u.failure(); e != nil {
-			s.refuse(w, dialectOpenAI, e)
-			return
-		}
 		c.see(u)
 		choice := wire.ChatChoice{Index: i, Message: wire.ChatMessage{Role: "assistant", Content: unescape(u.text)}, Logprobs: c.logprobs(u)}
 		choice.FinishReason, choice.MatchedStop = finishOf(u)
@@ -49,7 +35,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	out.Usage, out.Ext = c.usage(), c.ext()
 	text, _ := json.Marshal(out)
-	writeJSON(w, http.StatusOK, text)
+	front.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
@@ -152,19 +138,9 @@ func (c *chatReply) events(dst []byte, u *update) []byte {
 }
 
 func (c *chatReply) end(dst []byte) []byte {
-	chunk := wire.ChatChunk{ID: c.id, Object: "chat.completion.chunk", Created: c.created, Model: c.model, Choices: []wire.ChatChunkChoice{}}
-	if ext := c.ext(); ext != nil {
-		chunk.Ext = ext
-		text, _ := json.Marshal(chunk)
-		dst = wire.AppendEvent(dst, text)
-		chunk.Ext = nil
-	}
-	if c.common.StreamOptions.IncludeUsage {
-		chunk.Usage = c.usage()
-		text, _ := json.Marshal(chunk)
-		dst = wire.AppendEvent(dst, text)
-	}
-	return dst
+	return c.tail(dst, func(ext *wire.SGLExt, usage *wire.Usage) any {
+		return wire.ChatChunk{ID: c.id, Object: "chat.completion.chunk", Created: c.created, Model: c.model, Choices: []wire.ChatChunkChoice{}, Ext: ext, Usage: usage}
+	})
 }
 
 // logprobs returns those of the tokens since the previous state.

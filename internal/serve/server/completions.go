@@ -3,27 +3,18 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // completions is POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	var req wire.CompletionRequest
-	received, err := s.decode(w, r, &req)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
-		return
-	}
-	specs, err := s.completionSpecs(&req)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
-		return
-	}
-	b, err := s.launch(r.Context(), received, specs, req.Stream)
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
+	b := s.begin(w, r, dialectOpenAI, &req, func() ([]*spec, error) { return s.completionSpecs(&req) }, &req.Stream)
+	if b == nil {
 		return
 	}
 	c := &completionReply{openAIReply: s.openAIReply(&req.Common, b), req: &req}
@@ -31,17 +22,13 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		s.stream(w, r, b, dialectOpenAI, c)
 		return
 	}
-	done, err := b.wait(r.Context())
-	if err != nil {
+	done := s.whole(w, r, b, dialectOpenAI)
+	if done == nil {
 		return
 	}
 	out := wire.Completion{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model}
 	for i := range done {
 		u := &done[i]
-		if e := u.failure(); e != nil {
-			s.refuse(w, dialectOpenAI, e)
-			return
-		}
 		c.see(u)
 		choice := wire.CompletionChoice{Index: i, Text: c.echo(u) + unescape(u.text), Logprobs: c.logprobs(u)}
 		choice.FinishReason, choice.MatchedStop = finishOf(u)
@@ -49,7 +36,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	}
 	out.Usage, out.Ext = c.usage(), c.ext()
 	text, _ := json.Marshal(out) // plain structs
-	writeJSON(w, http.StatusOK, text)
+	front.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
@@ -113,7 +100,7 @@ func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {
 		}
 		rid := id
 		if prompts > 1 {
-			rid = id + "_" + itoa(i)
+			rid = id + "_" + strconv.Itoa(i)
 		}
 		more, err := s.samples(proto, &req.Sampling, rid, n)
 		if err != nil {
@@ -156,19 +143,9 @@ func (c *completionReply) events(dst []byte, u *update) []byte {
 }
 
 func (c *completionReply) end(dst []byte) []byte {
-	chunk := wire.Completion{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model, Choices: []wire.CompletionChoice{}}
-	if ext := c.ext(); ext != nil {
-		chunk.Ext = ext
-		text, _ := json.Marshal(chunk)
-		dst = wire.AppendEvent(dst, text)
-		chunk.Ext = nil
-	}
-	if c.common.StreamOptions.IncludeUsage {
-		chunk.Usage = c.usage()
-		text, _ := json.Marshal(chunk)
-		dst = wire.AppendEvent(dst, text)
-	}
-	return dst
+	return c.tail(dst, func(ext *wire.SGLExt, usage *wire.Usage) any {
+		return wire.Completion{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model, Choices: []wire.CompletionChoice{}, Ext: ext, Usage: usage}
+	})
 }
 
 // logprobs returns those of the tokens since the previous state.

@@ -3,14 +3,12 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"log"
-	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // apiError is a refusal with its HTTP status.
@@ -118,28 +116,11 @@ func (s *Server) refuse(w http.ResponseWriter, d dialect, err error) {
 	if e.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
 	}
-	writeJSON(w, e.status, e.body(d))
-}
-
-// replyTimeout bounds the sending of a whole reply; streams have a bound for each
-// write.
-const replyTimeout = 2 * time.Minute
-
-func writeJSON(w http.ResponseWriter, status int, text []byte) {
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout))
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	w.Write(text)
+	front.WriteJSON(w, e.status, e.body(d))
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	w.Write([]byte(text))
-}
-
-// newErrorLog passes what net/http complains about on to slog.
-func newErrorLog(l *slog.Logger) *log.Logger {
-	return slog.NewLogLogger(l.Handler(), slog.LevelWarn)
 }

@@ -6,34 +6,24 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // generate is POST and PUT /generate.
 func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	var req wire.GenerateRequest
-	received, err := s.decode(w, r, &req)
-	if err != nil {
-		s.refuse(w, dialectNative, err)
+	b := s.begin(w, r, dialectNative, &req, func() ([]*spec, error) { return s.generateSpecs(&req) }, &req.Stream)
+	if b == nil {
 		return
 	}
-	specs, err := s.generateSpecs(&req)
-	if err != nil {
-		s.refuse(w, dialectNative, err)
-		return
-	}
-	b, err := s.launch(r.Context(), received, specs, req.Stream)
-	if err != nil {
-		s.refuse(w, dialectNative, err)
-		return
-	}
-	list := req.IsBatch() || len(specs) > 1
+	list := req.IsBatch() || len(b.seqs) > 1
 	if req.Stream {
 		s.stream(w, r, b, dialectNative, &nativeStream{list: list, incremental: s.o.IncrementalOutput})
 		return
 	}
-	done, err := b.wait(r.Context())
-	if err != nil {
-		return // nobody is there to read an answer
+	done := s.whole(w, r, b, dialectNative)
+	if done == nil {
+		return
 	}
 	var out []byte
 	if list {
@@ -41,10 +31,6 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	}
 	for i := range done {
 		u := &done[i]
-		if e := u.failure(); e != nil {
-			s.refuse(w, dialectNative, e)
-			return
-		}
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -53,7 +39,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	if list {
 		out = append(out, ']')
 	}
-	writeJSON(w, http.StatusOK, out)
+	front.WriteJSON(w, http.StatusOK, out)
 }
 
 // generateSpecs expands a request into its sequences: sample j of prompt i is at

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 func (s *Server) reply(w http.ResponseWriter, v any) {
@@ -20,7 +21,7 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 		s.refuse(w, dialectGeneral, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, text)
+	front.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) card() wire.ModelCard {
@@ -38,7 +39,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 		text, _ := json.Marshal(map[string]any{"error": map[string]any{
 			"message": "The model '" + name + "' does not exist", "type": "invalid_request_error", "param": "model", "code": "model_not_found",
 		}})
-		writeJSON(w, http.StatusNotFound, text)
+		front.WriteJSON(w, http.StatusNotFound, text)
 		return
 	}
 	s.reply(w, s.card())

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func (s *Server) loadGauges(w http.ResponseWriter, loads []wire.Load) {
 		text, _ := json.Marshal(l)
 		var fields map[string]any
 		json.Unmarshal(text, &fields)
-		for _, key := range sortedKeys(fields) {
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			switch v := fields[key].(type) {
 			case float64:
 				if key != "dp_rank" {
@@ -115,7 +116,7 @@ func (s *Server) loadGauges(w http.ResponseWriter, loads []wire.Load) {
 				if p := short[key]; p != "" {
 					prefix = p
 				}
-				for _, sub := range sortedKeys(v) {
+				for _, sub := range slices.Sorted(maps.Keys(v)) {
 					if x, ok := v[sub].(float64); ok {
 						add("sglang_"+prefix+"_"+sub, l.DPRank, x)
 					}
@@ -129,14 +130,6 @@ func (s *Server) loadGauges(w http.ResponseWriter, loads []wire.Load) {
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write([]byte(out.String()))
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return sorted(keys)
 }
 
 // oldLoad is the deprecated GET /get_load.

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
@@ -74,6 +73,22 @@ func (o *openAIReply) ext() *wire.SGLExt {
 	return &wire.SGLExt{CachedTokensDetails: &wire.CachedTokensDetails{Device: o.counts[0].cached}}
 }
 
+// tail appends the chunks without a choice that end a stream: the cache details
+// and the usage, where they were asked for.
+func (o *openAIReply) tail(dst []byte, chunk func(*wire.SGLExt, *wire.Usage) any) []byte {
+	add := func(ext *wire.SGLExt, usage *wire.Usage) {
+		text, _ := json.Marshal(chunk(ext, usage)) // plain structs
+		dst = wire.AppendEvent(dst, text)
+	}
+	if ext := o.ext(); ext != nil {
+		add(ext, nil)
+	}
+	if o.common.StreamOptions.IncludeUsage {
+		add(nil, o.usage())
+	}
+	return dst
+}
+
 func finishOf(u *update) (*string, json.RawMessage) {
 	r := u.reason()
 	return &r.Type, r.Matched
@@ -94,5 +109,3 @@ func finite(x float64) *float64 {
 	}
 	return &x
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -30,7 +30,7 @@ func (s *Server) outputDir(dir string) (string, error) {
 		}
 		dir = home + rest
 	}
-	if !s.public.Load() {
+	if !s.front.Public.Load() {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return "", fmt.Errorf("output_dir %s: %w", dir, err)

@@ -55,7 +55,7 @@ func TestOutputDir(t *testing.T) {
 		s := &Server{o: Options{ProfileRoot: root, Getenv: func(name string) string {
 			return map[string]string{"HOME": "/home/me"}[name]
 		}}}
-		s.public.Store(c.public)
+		s.front.Public.Store(c.public)
 		got, err := s.outputDir(c.dir)
 		status := 0
 		if err != nil {

@@ -72,7 +72,7 @@ func (s *Server) refuseProfile(w http.ResponseWriter, what string, err error) {
 	}
 	s.o.Log.Warn("profile request refused", "what", what, "status", e.status, "reason", message)
 	if e.retry > 0 {
-		w.Header().Set("Retry-After", itoa(e.retry))
+		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
 	}
 	writeText(w, e.status, message+"\n")
 }

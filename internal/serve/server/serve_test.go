@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -187,7 +188,7 @@ func TestAbortRequest(t *testing.T) {
 // to stop, and what Serve returned.
 func serve(t *testing.T, e *fakeengine.Engine, o server.Options) (url string, stop func(), done chan error) {
 	t.Helper()
-	ln, err := server.Listen("", 0, "")
+	ln, err := front.Listen("", 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,11 +253,11 @@ func TestDrain(t *testing.T) {
 
 // TestListen checks that only a server with a key is reachable from elsewhere.
 func TestListen(t *testing.T) {
-	if ln, err := server.Listen("0.0.0.0", 0, ""); err == nil {
+	if ln, err := front.Listen("0.0.0.0", 0, ""); err == nil {
 		ln.Close()
 		t.Error("an open server may listen everywhere")
 	}
-	ln, err := server.Listen("0.0.0.0", 0, "k")
+	ln, err := front.Listen("0.0.0.0", 0, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestListen(t *testing.T) {
 	}
 	ln.Close()
 	var ne *net.OpError
-	if _, err := server.Listen("203.0.113.1", 1, "k"); !errors.As(err, &ne) {
+	if _, err := front.Listen("203.0.113.1", 1, "k"); !errors.As(err, &ne) {
 		t.Errorf("foreign address: %v", err)
 	}
 }

@@ -2,13 +2,14 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // Server serves one engine over HTTP.
@@ -21,9 +22,9 @@ type Server struct {
 	created time.Time
 	metrics *metrics
 	windows windows // profile windows
+	front   front.Front
 	mux     http.Handler
 
-	public   atomic.Bool // listening beyond loopback
 	draining atomic.Bool
 	abortAll context.CancelCauseFunc // ends what still runs after the drain
 	base     context.Context
@@ -50,52 +51,28 @@ func New(e Engine, o Options) *Server {
 	s.created = s.o.Now()
 	s.metrics = newMetrics(s.name)
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
-	s.mux = s.routes()
+	s.front = front.Front{
+		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, AllowedHosts: s.o.AllowedHosts,
+		BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
+		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
+			s.refuse(w, dialectGeneral, &apiError{status: status, message: message})
+		},
+	}
+	s.mux = s.front.Guard(s.front.Mux(s.table(), func(*http.Request) string { return "Not Found" }))
 	return s
 }
 
 // Handler returns the HTTP handler, for a server on loopback.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// ErrNeedKey is returned when an open server would be reachable from elsewhere.
-var ErrNeedKey = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
-
 // Serve answers requests on ln until ctx ends. Then it refuses new requests,
 // lets running ones finish for at most Options.DrainTimeout, aborts the rest with
 // an error event, and returns. Beyond loopback it wants an API key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if !Loopback(ln.Addr()) {
-		if s.o.APIKey == "" {
-			return fmt.Errorf("%s: %w", ln.Addr(), ErrNeedKey)
-		}
-		s.public.Store(true)
-	}
-	hs := &http.Server{
-		Handler:           s.mux,
-		ReadHeaderTimeout: 20 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          newErrorLog(s.o.Log),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- hs.Serve(ln) }()
-	select {
-	case err := <-failed:
-		s.abortAll(errShutdown)
-		s.work.Wait()
-		return err
-	case <-ctx.Done():
-	}
-	s.Drain()
-	// What is left are replies on their way out.
-	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := hs.Shutdown(last); err != nil {
-		hs.Close()
-	}
-	<-failed
+	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.Drain() })
+	s.abortAll(errShutdown)
 	s.work.Wait()
-	return nil
+	return err
 }
 
 // Drain refuses new requests, waits for the running ones, and aborts those that
@@ -169,15 +146,4 @@ func (s *Server) forget(q *sequence) {
 		close(s.idle)
 		s.idle = nil
 	}
-}
-
-// Loopback tells whether a listener can be reached from its own host alone.
-func Loopback(a net.Addr) bool {
-	switch a := a.(type) {
-	case *net.TCPAddr:
-		return a.IP.IsLoopback()
-	case *net.UnixAddr:
-		return true
-	}
-	return false
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -68,6 +67,41 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dial
 	rc.SetWriteDeadline(time.Time{})
 }
 
+// begin takes a request to one of the routes that generate and launches its
+// sequences; nil: it was refused.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req json.Unmarshaler, specs func() ([]*spec, error), stream *bool) *batch {
+	var list []*spec
+	var b *batch
+	received, err := s.decode(w, r, req)
+	if err == nil {
+		list, err = specs()
+	}
+	if err == nil {
+		b, err = s.launch(r.Context(), received, list, *stream)
+	}
+	if err != nil {
+		s.refuse(w, d, err)
+		return nil
+	}
+	return b
+}
+
+// whole waits for the end of all sequences of b; nil: one of them failed, which is
+// the reply, or nobody is there to read one.
+func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d dialect) []update {
+	done, err := b.wait(r.Context())
+	if err != nil {
+		return nil
+	}
+	for i := range done {
+		if e := done[i].failure(); e != nil {
+			s.refuse(w, d, e)
+			return nil
+		}
+	}
+	return done
+}
+
 // decode reads and decodes the body, within the limits of size and time. It
 // returns when the request was there, from which its latencies count.
 func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (time.Time, error) {
@@ -78,19 +112,11 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst json.Unmarsh
 	return s.o.Now(), wire.Decode(body, dst)
 }
 
-// body reads the whole body; guard has set the time for it.
+// body reads the whole body.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes))
-	if err == nil {
-		// Without a deadline again: net/http goes on reading to see the client leave.
-		http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return body, nil
+	body, err := s.front.Body(w, r)
+	if _, big := errors.AsType[*http.MaxBytesError](err); err != nil && !big {
+		return nil, badRequest(err.Error())
 	}
-	// The deadline stays, else net/http would wait for the rest of the body.
-	w.Header().Set("Connection", "close")
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
-		return nil, err
-	}
-	return nil, badRequest("the body could not be read: " + err.Error())
+	return body, err
 }

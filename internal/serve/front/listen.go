@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"errors"
@@ -8,9 +8,12 @@ import (
 	"syscall"
 )
 
+// ErrNeedKey is returned when an open server would be reachable from elsewhere.
+var ErrNeedKey = errors.New("listening beyond loopback needs an API key (--api-key), or listen on 127.0.0.1")
+
 // Listen opens the port. An empty host is loopback. It refuses a host beyond
 // loopback when there is no API key, before the model is loaded for nothing;
-// [Server.Serve] looks again.
+// [Front.Serve] looks again.
 func Listen(host string, port int, apiKey string) (net.Listener, error) {
 	if host == "" {
 		host = "127.0.0.1"
@@ -22,9 +25,20 @@ func Listen(host string, port int, apiKey string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s port %d: %w", host, port, err)
 	}
-	if apiKey == "" && !Loopback(ln.Addr()) {
+	if apiKey == "" && !loopback(ln.Addr()) {
 		ln.Close()
 		return nil, fmt.Errorf("%s: %w", host, ErrNeedKey)
 	}
 	return ln, nil
+}
+
+// loopback tells whether a listener can be reached from its own host alone.
+func loopback(a net.Addr) bool {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
 }

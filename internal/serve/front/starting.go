@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 
 // Starting answers 503 to everyone on ln until the returned function is called,
 // so that whoever waits for the server learns that it is coming. The listener
-// stays open and can then be given to [Server.Serve].
+// stays open and can then be given to [Front.Serve].
 func Starting(ln net.Listener) (done func()) {
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok {
@@ -19,7 +19,9 @@ func Starting(ln net.Listener) (done func()) {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close")
-			writeText(w, http.StatusServiceUnavailable, "The server is starting.\n")
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			w.Write([]byte("The server is starting.\n"))
 		}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}

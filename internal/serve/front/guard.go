@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"crypto/subtle"
@@ -10,18 +10,9 @@ import (
 	"time"
 )
 
-// authorized checks the request's key.
-func (s *Server) authorized(level auth, r *http.Request) bool {
-	want := s.o.APIKey
-	if level == authAdmin && s.o.AdminAPIKey != "" {
-		want = s.o.AdminAPIKey
-	}
-	return level == authNone || Bears(r, want)
-}
-
-// Bears tells whether the request brings the key as bearer token, in constant time.
+// bears tells whether the request brings the key as bearer token, in constant time.
 // No key is wanted if it is empty.
-func Bears(r *http.Request, want string) bool {
+func bears(r *http.Request, want string) bool {
 	if want == "" {
 		return true
 	}
@@ -29,22 +20,22 @@ func Bears(r *http.Request, want string) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(want)) == 1
 }
 
-// guard stands before all routes. A server on loopback without a key trusts every
+// Guard stands before all routes. A server on loopback without a key trusts every
 // local program, but not the web pages a local browser shows: they could make it
 // write profile files. So such a server answers only to loopback's names (a page
 // may point a name of its own at 127.0.0.1) and to no foreign origin.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (f *Front) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		// The deadline of an earlier reply on this connection is no longer meant.
 		rc.SetWriteDeadline(time.Time{})
 		if r.Body != http.NoBody {
 			// net/http reads what a handler leaves of the body; that must end too.
-			rc.SetReadDeadline(time.Now().Add(s.o.BodyTimeout))
+			rc.SetReadDeadline(time.Now().Add(f.BodyTimeout))
 		}
-		if s.o.APIKey == "" && !s.public.Load() {
-			if reason := NotLocal(r, s.o.AllowedHosts); reason != "" {
-				s.refuse(w, dialectGeneral, &apiError{status: http.StatusForbidden, message: reason})
+		if f.APIKey == "" && !f.Public.Load() {
+			if reason := notLocal(r, f.AllowedHosts); reason != "" {
+				f.Refuse(w, r, http.StatusForbidden, reason)
 				return
 			}
 		}
@@ -52,10 +43,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// NotLocal says why a server on loopback without a key refuses a request: it names
+// notLocal says why a server on loopback without a key refuses a request: it names
 // another host, or comes from a web page. It is empty for one that is welcome. The
 // allowed are names besides those of loopback.
-func NotLocal(r *http.Request, allowed []string) string {
+func notLocal(r *http.Request, allowed []string) string {
 	if !localName(r.Host, allowed) {
 		return "the host name of the request is not one of loopback: use localhost, or allow the name, or set an API key"
 	}
@@ -81,9 +72,4 @@ func localName(host string, allowed []string) bool {
 		return true
 	}
 	return slices.Contains(allowed, host)
-}
-
-func sorted(s []string) []string {
-	slices.Sort(s)
-	return s
 }

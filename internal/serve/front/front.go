@@ -1,0 +1,160 @@
+// Package front is what stands before the routes of a server and of a router
+// alike: who may ask, in how much time, and how a listener is opened and closed.
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Auth is how a route is protected.
+type Auth int
+
+const (
+	Open  Auth = iota // probes and scrapes need no secret
+	Key               // the API key, when there is one
+	Admin             // the admin key when there is one, else the API key
+)
+
+// Route is one, under all of its names.
+type Route struct {
+	Methods string // space-separated
+	Paths   string // space-separated: the present name first, then older ones
+	Auth    Auth
+	Handler http.HandlerFunc
+}
+
+// At is a row of a table of routes.
+func At(methods, paths string, auth Auth, handler http.HandlerFunc) Route {
+	return Route{methods, paths, auth, handler}
+}
+
+// Front is what a server asks of requests before it looks at what they want.
+type Front struct {
+	APIKey, AdminAPIKey string
+	AllowedHosts        []string // names, besides those of loopback, for one without a key
+	BodyTimeout         time.Duration
+	MaxBodyBytes        int64
+	Log                 *slog.Logger
+	// Refuse replies with an error in the form of the route's API.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, message string)
+
+	Public atomic.Bool // listening beyond loopback
+}
+
+// Mux has the routes, and for all other paths the reply that there is none.
+func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, e := range routes {
+		methods := strings.Fields(e.Methods)
+		for path := range strings.FieldsSeq(e.Paths) {
+			mux.HandleFunc(path, f.Protect(e.Auth, func(w http.ResponseWriter, r *http.Request) {
+				get := r.Method == http.MethodHead && slices.Contains(methods, http.MethodGet)
+				if !get && !slices.Contains(methods, r.Method) {
+					w.Header().Set("Allow", strings.Join(methods, ", "))
+					f.Refuse(w, r, http.StatusMethodNotAllowed, "Method Not Allowed")
+					return
+				}
+				e.Handler(w, r)
+			}))
+		}
+	}
+	mux.HandleFunc("/", f.Protect(Key, func(w http.ResponseWriter, r *http.Request) {
+		f.Refuse(w, r, http.StatusNotFound, missing(r))
+	}))
+	return mux
+}
+
+// Protect lets those through who bring the key of a level.
+func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
+	want := f.APIKey
+	if level == Admin && f.AdminAPIKey != "" {
+		want = f.AdminAPIKey
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		if level != Open && !bears(r, want) {
+			WriteJSON(w, http.StatusUnauthorized, []byte(`{"error":"Unauthorized"}`))
+			return
+		}
+		next(w, r)
+	}
+}
+
+// Body reads the whole body; Guard has set the time for it. One that is too large
+// is an *http.MaxBytesError.
+func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, f.MaxBodyBytes))
+	if err == nil {
+		// Without a deadline again: net/http goes on reading to see the client leave.
+		http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return body, nil
+	}
+	// The deadline stays, else net/http would wait for the rest of the body.
+	w.Header().Set("Connection", "close")
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return nil, err
+	}
+	return nil, errors.New("the body could not be read: " + err.Error())
+}
+
+// Serve answers on ln until ctx ends. Then drain lets running requests come to
+// their end, for which it may shut the server down, and replies that are on their
+// way out have some seconds more. Beyond loopback it wants an API key.
+func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drain func(*http.Server)) error {
+	if !loopback(ln.Addr()) {
+		if f.APIKey == "" {
+			return fmt.Errorf("%s: %w", ln.Addr(), ErrNeedKey)
+		}
+		f.Public.Store(true)
+	}
+	hs := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 20 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(f.Log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	drain(hs)
+	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := hs.Shutdown(last); err != nil {
+		hs.Close()
+	}
+	<-failed
+	return nil
+}
+
+// replyTimeout bounds the sending of a whole reply; streams have a bound for each
+// write.
+const replyTimeout = 2 * time.Minute
+
+// WriteWhole sends a whole reply, whose header is set.
+func WriteWhole(w http.ResponseWriter, status int, body []byte) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout))
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+// WriteJSON sends JSON as the whole reply.
+func WriteJSON(w http.ResponseWriter, status int, text []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	WriteWhole(w, status, text)
+}
