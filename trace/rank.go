@@ -152,7 +152,11 @@ var traceSuffixes = []string{
 
 // TraceSuffix is the part of a base name that marks a profiler trace, or "".
 func TraceSuffix(base string) string {
-	for _, s := range traceSuffixes {
+	return firstSuffix(base, traceSuffixes...)
+}
+
+func firstSuffix(base string, suffixes ...string) string {
+	for _, s := range suffixes {
 		if strings.HasSuffix(base, s) {
 			return s
 		}
@@ -163,12 +167,7 @@ func TraceSuffix(base string) string {
 // ReportSuffix is the part of a base name that marks a report of Nsight
 // Systems (nsys) or its export, or "".
 func ReportSuffix(base string) string {
-	for _, s := range [...]string{".nsys-rep", ".sqlite"} {
-		if strings.HasSuffix(base, s) {
-			return s
-		}
-	}
-	return ""
+	return firstSuffix(base, ".nsys-rep", ".sqlite")
 }
 
 // ParseFileName reads the identity in the base name of a trace file or a

@@ -1,5 +1,11 @@
 package api
 
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
 // Activity is a set of things a profile records.
 type Activity uint8
 
@@ -38,4 +44,14 @@ type ProfileResult struct {
 	Steps   int      // recorded, of all data-parallel ranks and stages together
 	Merged  string   // path; empty: there is none
 	Message string   // "Merged trace: PATH (Events: N, Files: M)", what went wrong, or nothing
+}
+
+// PythonTime is str(time.time()), by which SGLang names windows, snapshots and
+// directories. It keeps what a float64 of the nanoseconds in seconds keeps.
+func PythonTime(t time.Time) string {
+	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
 }

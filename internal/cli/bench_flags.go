@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -278,5 +277,3 @@ func (f *clientFlags) server() (*client.Server, error) {
 	}
 	return sf.server()
 }
-
-var _ = bench.Never

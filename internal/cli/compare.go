@@ -89,7 +89,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	o := c.tables(e)
 	switch {
 	case c.JSON:
-		err = report.CompareJSON(e.stdout, result)
+		err = e.printJSON(report.Plain(result))
 	case c.Markdown:
 		err = report.CompareMarkdown(e.stdout, result, o)
 	default:

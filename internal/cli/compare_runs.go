@@ -91,7 +91,7 @@ func (c *compareCmd) compareRuns(e *env, a, b *runs.Run, limit float64) error {
 		return err
 	}
 	if c.JSON {
-		err = report.BenchCompareJSON(e.stdout, result)
+		err = e.printJSON(result)
 	} else {
 		err = report.BenchCompareText(e.stdout, result, e.tables())
 	}

@@ -79,7 +79,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		if flag != nil && !flag.IsBool() && i+1 < len(args) {
 			// Its value, whatever it looks like: kong judges that.
 			i++
-			if strings.HasPrefix(args[i], "-") && isNumber(args[i]) { // -1 is a value here, as in Python
+			if _, err := strconv.ParseFloat(args[i], 64); err == nil && strings.HasPrefix(args[i], "-") { // -1 is a value here, as in Python
 				out[len(out)-1] = a + "=" + args[i]
 				continue
 			}
@@ -176,11 +176,6 @@ func verbOf(n *kong.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
 }
 
 // nearest is the flag that was meant perhaps, where there are many: one that name

@@ -133,12 +133,7 @@ func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 
 // index is the rank whose thread h is.
 func (r *Ranks) index(h *device.Host) int {
-	for i, d := range r.devices {
-		if d.Host() == h {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.devices, func(d *device.Device) bool { return d.Host() == h })
 }
 
 // sending is the batch of a rank, and has the blocks that it computes sent as its

@@ -3,10 +3,8 @@ package engine
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/memsnap"
 	"github.com/stepscope/stepscope/internal/engine/model"
@@ -72,18 +70,9 @@ func (s *session) writeMemory(f rankFile) {
 // all ranks of a window here. Its own has no rank but TP's: with DP or PP files
 // would overwrite each other, so those stand in it as in names of traces.
 func (s *session) memoryName(f rankFile) string {
-	name := fmt.Sprintf("%s-%s-memory", pythonTime(f.stopped), s.place(f.rank))
+	name := fmt.Sprintf("%s-%s-memory", api.PythonTime(f.stopped), s.place(f.rank))
 	if f.stage != "" {
 		name += "-" + f.stage
 	}
 	return name + ".pickle"
-}
-
-// pythonTime is str(time.time()).
-func pythonTime(t time.Time) string {
-	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
 }

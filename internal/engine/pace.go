@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,13 +48,5 @@ func (p *pace) rest(worked time.Duration) {
 
 // serving tells whether requests run that a stall would hold up.
 func (e *Engine) serving() bool {
-	if e.draining.Load() {
-		return false
-	}
-	for _, r := range e.ranks {
-		if r.Stats().Running > 0 {
-			return true
-		}
-	}
-	return false
+	return !e.draining.Load() && slices.ContainsFunc(e.ranks, func(r *dpRank) bool { return r.Stats().Running > 0 })
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -70,15 +71,12 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range s.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, s.Header)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := cmp.Or(s.HTTP, plain).Do(req)
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return resp, err
@@ -184,8 +182,7 @@ func (s *Server) call(ctx context.Context, method, path string, body []byte, int
 // Info is /server_info, or what it was called before.
 func (s *Server) Info(ctx context.Context) (info map[string]any, err error) {
 	err = s.Get(ctx, "/server_info", &info)
-	var r *Refused
-	if errors.As(err, &r) && r.Status == http.StatusNotFound {
+	if r, ok := errors.AsType[*Refused](err); ok && r.Status == http.StatusNotFound {
 		err = s.Get(ctx, "/get_server_info", &info)
 	}
 	return info, err

@@ -58,8 +58,7 @@ func Decode(body []byte, dst json.Unmarshaler) error {
 		return syntaxError(body)
 	}
 	err := dst.UnmarshalJSON(body)
-	var fe *FieldError
-	if err != nil && !errors.As(err, &fe) {
+	if _, own := errors.AsType[*FieldError](err); err != nil && !own {
 		return Refuse("", "%v", err)
 	}
 	return err
@@ -68,8 +67,7 @@ func Decode(body []byte, dst json.Unmarshaler) error {
 func syntaxError(body []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(body, &v)
-	var se *json.SyntaxError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return Refuse("", "the body is not valid JSON: %v at byte %d", se, se.Offset)
 	}
 	return Refuse("", "the body is not valid JSON: %v", err)

@@ -33,16 +33,14 @@ func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 // JSONCause is why a text is not the JSON that was wanted, without the name of the package
 // that found it.
 func JSONCause(err error) string {
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) {
+	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		cause := fmt.Sprintf("got %s, want %s", typ.Value, typeName(typ))
 		if typ.Field != "" {
 			cause = typ.Field + ": " + cause
 		}
 		return cause
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("no JSON: byte %d: %s", syntax.Offset, syntax.Error())
 	}
 	return err.Error()

@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,6 +70,27 @@ func Write(path string, fill func(io.Writer) error) error {
 		}
 		return w.Flush()
 	})
+}
+
+// JSON writes v as indented JSON.
+func JSON(path string, v any) error {
+	return Write(path, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	})
+}
+
+// Counter counts what is written to W.
+type Counter struct {
+	W io.Writer
+	N int64 // bytes
+}
+
+func (c *Counter) Write(p []byte) (int, error) {
+	n, err := c.W.Write(p)
+	c.N += int64(n)
+	return n, err
 }
 
 // Named makes an error of writing name the file that the user knows, not the hidden one

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,7 +61,7 @@ const recordFile = "session.json"
 // Save writes the record into dir.
 func (r *Record) Save(dir string) error {
 	r.Format = 1
-	return writeJSON(filepath.Join(dir, recordFile), r)
+	return atomicfile.JSON(filepath.Join(dir, recordFile), r)
 }
 
 // ReadRecord reads what Save wrote.
@@ -122,7 +121,7 @@ func windowFile(dir string, n int) string {
 }
 
 // Save writes what has become of the window.
-func (w *Window) Save(dir string) error { return writeJSON(windowFile(dir, w.N), w) }
+func (w *Window) Save(dir string) error { return atomicfile.JSON(windowFile(dir, w.N), w) }
 
 // Drop forgets a window that was never opened.
 func (w *Window) Drop(dir string) { os.Remove(windowFile(dir, w.N)) }
@@ -172,14 +171,6 @@ func Last(dir string) *Window {
 		return nil
 	}
 	return list[len(list)-1]
-}
-
-func writeJSON(path string, v any) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	})
 }
 
 func readJSON(path string, v any) error {

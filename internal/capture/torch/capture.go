@@ -23,7 +23,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -188,7 +187,7 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 		return nil, err
 	}
 	o = o.withDefaults()
-	s := &Session{ID: pythonTime(o.Now()), w: w, o: o}
+	s := &Session{ID: api.PythonTime(o.Now()), w: w, o: o}
 	targets, err := named(targets)
 	if err != nil {
 		return nil, err
@@ -325,15 +324,6 @@ func named(targets []Target) ([]Target, error) {
 }
 
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9._]+`)
-
-// pythonTime is str(time.time()), which names the directories of sglang.profiler.
-func pythonTime(t time.Time) string {
-	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
-}
 
 // CheckTargets refuses what is no server's URL, before any is asked.
 func CheckTargets(targets []Target) error {

@@ -194,8 +194,7 @@ func (m *member) reach(ctx context.Context) error {
 	}
 	direct := err
 	err = m.connect(ctx)
-	var down *downError
-	if errors.As(err, &down) && errors.Is(direct, syscall.ECONNREFUSED) {
+	if _, down := errors.AsType[*downError](err); down && errors.Is(direct, syscall.ECONNREFUSED) {
 		return direct // the plainer of two that say the same
 	}
 	if err == nil && m.via != "" {

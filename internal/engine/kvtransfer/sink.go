@@ -3,7 +3,9 @@ package kvtransfer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -50,10 +52,7 @@ func NewSink(w Worker, opt Options) (*Sink, error) {
 func (s *Sink) Close() {
 	s.mu.Lock()
 	s.shut = true
-	var rooms []*Incoming
-	for in := range s.rooms {
-		rooms = append(rooms, in)
-	}
+	rooms := slices.Collect(maps.Keys(s.rooms))
 	s.mu.Unlock()
 	s.end()
 	for _, in := range rooms {

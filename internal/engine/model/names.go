@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -74,11 +75,7 @@ func (c *Config) CheckSource(src Source) error {
 		delete(want, name)
 	}
 	if len(want) > 0 {
-		var names []string
-		for name := range want {
-			names = append(names, name)
-		}
-		return fmt.Errorf("tensor %q is missing (and %d more)", slices.Min(names), len(names)-1)
+		return fmt.Errorf("tensor %q is missing (and %d more)", slices.Sorted(maps.Keys(want))[0], len(want)-1)
 	}
 	return nil
 }

@@ -23,10 +23,6 @@ import (
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
-func penalises(p *api.Sampling) bool {
-	return p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || repetition(p) != 1
-}
-
 func repetition(p *api.Sampling) float64 { return cmp.Or(p.RepetitionPenalty, 1) }
 
 func topP(p *api.Sampling) float64 { return cmp.Or(p.TopP, 1) }
@@ -45,7 +41,7 @@ func NewState(p api.Sampling) *State {
 	if p.Seed != nil {
 		st.seed = uint64(*p.Seed)
 	}
-	if penalises(&p) {
+	if p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || repetition(&p) != 1 {
 		st.counts = map[int32]int32{}
 	}
 	return st

@@ -172,7 +172,7 @@ func To(ctx context.Context, set set.Set, w io.Writer, f Format, opt Options) (*
 }
 
 func to(ctx context.Context, set set.Set, w io.Writer, f Format, compress bool, opt Options) (*Result, error) {
-	cw := &countingWriter{w: w}
+	cw := &atomicfile.Counter{W: w}
 	var s sink
 	switch f {
 	case Parquet:
@@ -186,7 +186,7 @@ func to(ctx context.Context, set set.Set, w io.Writer, f Format, compress bool, 
 	}
 	res, err := run(ctx, set, s, f, opt)
 	if res != nil {
-		res.BytesOut = cw.n
+		res.BytesOut = cw.N
 	}
 	return res, err
 }
@@ -230,20 +230,8 @@ func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Resu
 
 // reason is an error's text without the path, which stands beside it.
 func reason(err error) string {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return err.Error()
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

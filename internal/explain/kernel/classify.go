@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -153,10 +154,5 @@ func settle(c Class, function, args string) Class {
 }
 
 func firstMatch(rules []rule, text string) int {
-	for i, r := range rules {
-		if r.re.MatchString(text) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(rules, func(r rule) bool { return r.re.MatchString(text) })
 }

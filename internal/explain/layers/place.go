@@ -106,13 +106,6 @@ func number(s string) (int, bool) {
 // isList tells the names of lists of layers from those of other numbered
 // modules, such as the parts of an MLP.
 func isList(name string) bool {
-	if name == "h" {
-		return true
-	}
-	for _, end := range []string{"layers", "layer", "blocks", "block", "refiner"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	ends := []string{"layers", "layer", "blocks", "block", "refiner"}
+	return name == "h" || slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }

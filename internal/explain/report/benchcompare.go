@@ -11,11 +11,6 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// BenchCompareJSON writes a comparison of two loads as indented JSON.
-func BenchCompareJSON(w io.Writer, c *bench.Comparison) error {
-	return Indented(w, c)
-}
-
 // BenchCompareText writes a comparison of two loads for a terminal: the verdict
 // first.
 func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {

@@ -46,7 +46,7 @@ func TestBenchCompareGolden(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	if err := BenchCompareJSON(&b, benchComparison(1.25, bench.CompareOptions{FailOn: 0.1})); err != nil {
+	if err := Indented(&b, benchComparison(1.25, bench.CompareOptions{FailOn: 0.1})); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "bench-compare.json", b.Bytes())

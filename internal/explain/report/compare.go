@@ -11,11 +11,6 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// CompareJSON writes a comparison as indented JSON.
-func CompareJSON(w io.Writer, c *result.Comparison) error {
-	return Indented(w, Plain(c))
-}
-
 // CompareText writes a comparison for a terminal: the verdict first.
 func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 	p := paint(o.Color)

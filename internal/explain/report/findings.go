@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -52,15 +54,8 @@ func headline(r *result.Report) []string {
 	for i := range r.Steps {
 		kinds[r.Steps[i].Kind]++
 	}
-	names := make([]string, 0, len(kinds))
-	for k := range kinds {
-		names = append(names, k)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if kinds[a] != kinds[b] {
-			return kinds[b] - kinds[a]
-		}
-		return strings.Compare(a, b)
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(kinds[b]-kinds[a], strings.Compare(a, b))
 	})
 	for i, k := range names {
 		names[i] = metric.Count(kinds[k]) + " " + columns.Clean(k)

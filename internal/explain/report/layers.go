@@ -13,12 +13,7 @@ import (
 
 // onDevice tells whether the report has GPU work; without, host time is shown.
 func onDevice(r *result.Report) bool {
-	for i := range r.Layers.Totals {
-		if r.Layers.Totals[i].GPU > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Layers.Totals, func(t result.LayerTotal) bool { return t.GPU > 0 })
 }
 
 const layersOnHost = "No GPU work was recorded: these are lengths of markers on the host, per step and rank, with everything inside them."

@@ -41,7 +41,7 @@ func (b *Bench) Check(ctx context.Context, t Correct) error {
 		}
 		c.Input = max(c.Input, len(p))
 	}
-	fmt.Fprintf(b.Out, "\ninput_ids=%s\n\n", lists(t.Prompts))
+	fmt.Fprintf(b.Out, "\ninput_ids=%s\n\n", strings.ReplaceAll(fmt.Sprint(t.Prompts), " ", ", ")) // as Python writes them
 	cut, err := b.generate(ctx, c, t, t.CutLen)
 	if err != nil {
 		return err
@@ -179,11 +179,6 @@ func spread(row []float32) float64 {
 		sum += (float64(v) - mean) * (float64(v) - mean)
 	}
 	return math.Sqrt(sum / float64(len(row)))
-}
-
-// lists writes ids as Python does.
-func lists(ids [][]int32) string {
-	return strings.ReplaceAll(fmt.Sprint(ids), " ", ", ")
 }
 
 // tensor writes logits as torch does: the ends of each row.

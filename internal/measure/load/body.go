@@ -177,7 +177,7 @@ func (b *body) openAI(be Backend, o *Options, q *workload.Request, messages []by
 // prompt sets the tokens under one key, or the text under the other.
 func (b *body) prompt(tokens, text string, q *workload.Request) {
 	if q.Tokens != nil {
-		b.set(tokens, tokenList(q.Tokens))
+		b.set(tokens, append(append([]byte{'['}, wire.AppendTokens(nil, q.Tokens...)...), ']'))
 	} else {
 		b.str(text, q.Prompt)
 	}
@@ -237,10 +237,6 @@ func messages(q *workload.Request) []byte {
 		content = append(wire.AppendString(content, q.Prompt), `}]`...)
 	}
 	return append(append([]byte(`[{"role":"user","content":`), content...), `}]`...)
-}
-
-func tokenList(ids []int32) []byte {
-	return append(append([]byte{'['}, wire.AppendTokens(nil, ids...)...), ']')
 }
 
 func stringList(all []string) []byte {

@@ -150,8 +150,7 @@ func (f *flight) woken(c *conn, err error) error {
 
 // dialFailure names why there is no connection.
 func dialFailure(err error) bench.Failure {
-	var n net.Error
-	if errors.As(err, &n) && n.Timeout() {
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
 		return bench.Timeout
 	}
 	return bench.Refused

@@ -183,18 +183,14 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 			defer t.close()
 		}
 		if err != nil || !t.wait(ctx, time.Duration(wait)) {
-			r.strandRounds(f, turn)
+			for i := turn; i < len(f.recs); i++ {
+				f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: the run was interrupted"
+			}
 			return false
 		}
 	}
 	r.opt.Live.Released.Add(1)
 	return true
-}
-
-func (r *run) strandRounds(f *flight, from int) {
-	for i := from; i < len(f.recs); i++ {
-		f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: the run was interrupted"
-	}
 }
 
 // round sends one request and reads its reply. A connection that was used before

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -121,15 +122,7 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 
 // isWord tells " word": two or more lower-case letters behind a space.
 func isWord(b []byte) bool {
-	if len(b) < 3 || b[0] != ' ' {
-		return false
-	}
-	for _, c := range b[1:] {
-		if c < 'a' || c > 'z' {
-			return false
-		}
-	}
-	return true
+	return len(b) >= 3 && b[0] == ' ' && !slices.ContainsFunc(b[1:], func(c byte) bool { return c < 'a' || c > 'z' })
 }
 
 // parseMessages reads an OpenAI conversation. Of contents in parts, only text counts.

@@ -168,15 +168,9 @@ func (rt *Router) plainRequest(rw http.ResponseWriter, r *http.Request, from *po
 
 // more tells whether a request may be tried on one more worker.
 func (rt *Router) more(from *pool, tried []*worker) bool {
-	if len(tried) > rt.o.MaxRetries {
-		return false
-	}
-	for _, w := range from.workers {
-		if w.up.Load() && !slices.Contains(tried, w) {
-			return true
-		}
-	}
-	return false
+	return len(tried) <= rt.o.MaxRetries && slices.ContainsFunc(from.workers, func(w *worker) bool {
+		return w.up.Load() && !slices.Contains(tried, w)
+	})
 }
 
 // gone ends a request whose client has left, or that the router gives up.

@@ -230,8 +230,7 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 			break
 		}
 	}
-	var own *failure
-	if errors.As(last, &own) {
+	if own, ok := errors.AsType[*failure](last); ok {
 		rt.refuse(rw, r.URL.Path, own)
 		return
 	}

@@ -178,11 +178,6 @@ func (u *update) reason() *wire.FinishReason {
 	return out
 }
 
-// details splits the cached tokens; all of them are on the device.
-func (u *update) details() *wire.CachedTokensDetails {
-	return &wire.CachedTokensDetails{Device: u.cached}
-}
-
 // meta builds the meta_info of the state. Increments start at the previous state.
 func (u *update) meta(incremental bool) *wire.MetaInfo {
 	q := u.q
@@ -192,7 +187,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		PromptTokens:     len(q.req.Input),
 		CompletionTokens: u.mark.n,
 		CachedTokens:     u.cached,
-		CachedDetails:    u.details(),
+		CachedDetails:    &wire.CachedTokensDetails{Device: u.cached}, // all of them are on the device
 		WeightVersion:    q.b.s.info.WeightVersion,
 		Retractions:      u.retracts,
 	}

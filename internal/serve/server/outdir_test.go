@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
 )
 
 func TestOutputDir(t *testing.T) {
@@ -74,7 +76,7 @@ func TestProfileID(t *testing.T) {
 		time.Unix(1769071195, 0):         "1769071195.0",
 		time.Unix(1769071195, 500000000): "1769071195.5",
 	} {
-		if got := profileID(at); got != want {
+		if got := api.PythonTime(at); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

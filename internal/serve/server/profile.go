@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
@@ -107,7 +106,7 @@ func (s *Server) profileRequest(req *wire.ProfileRequest) (api.ProfileRequest, e
 		DecodeMinBS:  envInt(env("SGLANG_PROFILE_BY_STAGE_DECODE_MIN_BS"), 0),
 	}
 	if p.ID == "" {
-		p.ID = profileID(s.o.Now())
+		p.ID = api.PythonTime(s.o.Now())
 	}
 	for name, part := range map[string]string{"profile_id": p.ID, "profile_prefix": p.Prefix} {
 		if part != "" && !namePart.MatchString(part) {
@@ -151,16 +150,6 @@ func (s *Server) activities(names []string) (api.Activity, error) {
 		return 0, wire.Refuse("activities", "nothing to record in %q: this server knows CPU, GPU, MEM and CUDA_PROFILER", strings.Join(names, " "))
 	}
 	return out, nil
-}
-
-// profileID is the wall clock as Python prints a float of seconds.
-func profileID(now time.Time) string {
-	// Python's time.time() keeps what a float64 of the nanoseconds in seconds keeps.
-	id := strconv.FormatFloat(float64(now.UnixNano())/1e9, 'f', -1, 64)
-	if !strings.Contains(id, ".") {
-		id += ".0"
-	}
-	return id
 }
 
 func envInt(v string, absent int) int {

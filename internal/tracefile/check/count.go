@@ -22,10 +22,6 @@ type counter struct {
 	launches pairing // correlations of API calls, and of GPU work
 }
 
-func newCounter(out *File, comms *merge.Comms) *counter {
-	return &counter{out: out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}}
-}
-
 func (c *counter) event(e *chromejson.Event) {
 	c.phase[e.Ph]++
 	if cat := e.Text(e.Cat); c.catCount == nil || string(cat) != c.lastCat {

@@ -1,6 +1,9 @@
 package chromejson
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // What the scanner does where the text is not JSON: it guesses which quotes
 // should have been escaped and reads on, or else looks for the next event.
@@ -162,10 +165,5 @@ func findEvent(b []byte, i int, last bool) (int, bool) {
 }
 
 func begins(b []byte, keys []string) bool {
-	for _, k := range keys {
-		if bytes.HasPrefix(b, []byte(k)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k string) bool { return bytes.HasPrefix(b, []byte(k)) })
 }

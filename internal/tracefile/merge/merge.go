@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -82,15 +83,7 @@ type Result struct {
 
 // Incomplete tells whether anything is missing or lost.
 func (r *Result) Incomplete() bool {
-	if len(r.Missing) > 0 {
-		return true
-	}
-	for i := range r.Files {
-		if r.Files[i].Problem != nil {
-			return true
-		}
-	}
-	return false
+	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(p set.Part) bool { return p.Problem != nil })
 }
 
 // ErrNothing means that no input held a single event; no output was written.
@@ -100,6 +93,11 @@ var ErrNothing = errors.New("nothing could be read")
 // written. On error, or when ctx ends, nothing is left behind. The result
 // comes with ErrNothing too.
 func File(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
+	return toFile(ctx, set, path, opt, (*merger).run)
+}
+
+// toFile lets write do the merging, once more where clocks turn out to disagree.
+func toFile(ctx context.Context, set set.Set, path string, opt Options, write func(*merger, context.Context, io.Writer) error) (*Result, error) {
 	if err := set.NotAnInput(path); err != nil {
 		return nil, err
 	}
@@ -109,19 +107,19 @@ func File(ctx context.Context, set set.Set, path string, opt Options) (*Result, 
 	}
 	var size int64
 	err = atomicfile.File(path, func(f *os.File) error {
-		cw := &countingWriter{w: f}
-		err := m.run(ctx, cw)
+		cw := &atomicfile.Counter{W: f}
+		err := write(m, ctx, cw)
 		if err == nil && m.disagree() {
 			m.again()
 			if _, err = f.Seek(0, io.SeekStart); err == nil {
 				err = f.Truncate(0)
 			}
-			cw.n = 0
+			cw.N = 0
 			if err == nil {
-				err = m.run(ctx, cw)
+				err = write(m, ctx, cw)
 			}
 		}
-		size = cw.n
+		size = cw.N
 		return err
 	})
 	res := m.result()
@@ -136,25 +134,14 @@ func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	cw := &countingWriter{w: w}
+	cw := &atomicfile.Counter{W: w}
 	err = m.run(ctx, cw)
 	if err == nil && m.disagree() {
 		m.note(trace.NoteDisagree, "")
 	}
 	res := m.result()
-	res.BytesOut = cw.n
+	res.BytesOut = cw.N
 	return res, err
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // Print says what became of a merge, for people.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -25,33 +23,9 @@ import (
 // threads, its GPU streams, its counters. Memory stays constant; what a file
 // has more than 8 MB of is sorted in a temporary file beside path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
-	if err := set.NotAnInput(path); err != nil {
-		return nil, err
-	}
-	m, err := plan(ctx, set, opt)
-	if err != nil {
-		return nil, err
-	}
-	var size int64
-	err = atomicfile.File(path, func(f *os.File) error {
-		cw := &countingWriter{w: f}
-		err := m.perfetto(ctx, cw, filepath.Dir(path))
-		if err == nil && m.disagree() {
-			m.again()
-			if _, err = f.Seek(0, io.SeekStart); err == nil {
-				err = f.Truncate(0)
-			}
-			cw.n = 0
-			if err == nil {
-				err = m.perfetto(ctx, cw, filepath.Dir(path))
-			}
-		}
-		size = cw.n
-		return err
+	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
+		return m.perfetto(ctx, w, filepath.Dir(path))
 	})
-	res := m.result()
-	res.Output, res.BytesOut = path, size
-	return res, err
 }
 
 // perfetto writes the whole output once. Files are read and sorted side by

@@ -54,20 +54,9 @@ func (p *pfRank) read(ctx context.Context) error {
 		if err == io.EOF {
 			break
 		}
-		if kind == chromejson.MetaToken {
-			if s.Stats.Events > 0 || !p.inHead(s.Key) {
-				p.Learn(s.Key, s.Value)
-				p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: bytes.Clone(s.Value)})
-			}
+		if !p.takes(s, kind) {
 			continue
 		}
-		if p.comms != nil {
-			p.comms.Event(&s.Event)
-		}
-		if p.keep != nil && !p.keep(&s.Event) {
-			continue
-		}
-		p.kept++
 		if err := p.event(&s.Event); err != nil {
 			return err
 		}

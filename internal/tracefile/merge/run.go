@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
@@ -246,12 +247,7 @@ func (m *merger) readables() []*part {
 
 // nothing tells that no file held a single event.
 func (m *merger) nothing() bool {
-	for _, p := range m.parts {
-		if p.stats.Events > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.parts, func(p *part) bool { return p.stats.Events > 0 })
 }
 
 // again prepares for another pass over the files, with shifted clocks.

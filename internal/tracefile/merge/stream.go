@@ -1,9 +1,11 @@
 package merge
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,20 +63,9 @@ func (p *part) stream(ctx context.Context) {
 		if err == io.EOF {
 			break
 		}
-		if kind == chromejson.MetaToken {
-			if s.Stats.Events > 0 || !p.inHead(s.Key) {
-				p.Learn(s.Key, s.Value)
-				p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: append([]byte(nil), s.Value...)})
-			}
+		if !p.takes(s, kind) {
 			continue
 		}
-		if p.comms != nil {
-			p.comms.Event(&s.Event)
-		}
-		if p.keep != nil && !p.keep(&s.Event) {
-			continue
-		}
-		p.kept++
 		if p.redact != nil {
 			p.redact.Event(&s.Event)
 		}
@@ -114,14 +105,29 @@ func (p *part) stream(ctx context.Context) {
 	p.meter.Reach(src.Consumed(), &read)
 }
 
+// takes tells whether the scanner stands at an event that is wanted. Members beside
+// the events are noted, and what all events tell of collectives.
+func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
+	if kind == chromejson.MetaToken {
+		if s.Stats.Events > 0 || !p.inHead(s.Key) {
+			p.Learn(s.Key, s.Value)
+			p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: bytes.Clone(s.Value)})
+		}
+		return false
+	}
+	if p.comms != nil {
+		p.comms.Event(&s.Event)
+	}
+	if p.keep != nil && !p.keep(&s.Event) {
+		return false
+	}
+	p.kept++
+	return true
+}
+
 // inHead tells whether a member was already read before the first event.
 func (p *part) inHead(key []byte) bool {
-	for i := range p.Meta {
-		if p.Meta[i].Key == string(key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Meta, func(m set.Member) bool { return m.Key == string(key) })
 }
 
 // streamAll feeds the events of all parts to the sink, a block of each open

@@ -5,6 +5,7 @@ package read
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -91,7 +92,7 @@ func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) ([]*trace.Trace, error) {
 	sc := chromejson.NewScanner(src)
 	defer sc.Close()
-	r := newReader(f)
+	r := &reader{file: f, metaText: map[string]json.RawMessage{}}
 	var seen int64
 	for n := 0; ; n++ {
 		if n&0xfff == 0 {
@@ -111,7 +112,7 @@ func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) 
 			r.meta(sc.Key, sc.Value)
 			continue
 		}
-		r.event(&sc.Event)
+		r.builderFor(sc.Event.Text(sc.Event.PID)).event(&sc.Event)
 	}
 	opt.Meter.Reach(src.Consumed(), &seen)
 	if sc.Stats.Events == 0 {

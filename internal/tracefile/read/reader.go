@@ -25,10 +25,6 @@ type reader struct {
 	merged   set.Merged // what our merger leaves about the parts of a merged file
 }
 
-func newReader(f set.File) *reader {
-	return &reader{file: f, metaText: map[string]json.RawMessage{}}
-}
-
 // keptMeta are the top-level members that mean something to a Source.
 var keptMeta = []string{"baseTimeNanoseconds", "distributedInfo", "deviceProperties", "trace_id", "host_name", "with_stack", set.Key}
 
@@ -66,11 +62,6 @@ func (r *reader) builderFor(pid []byte) *builder {
 	}
 	r.lastPID, r.last = append(r.lastPID[:0], pid...), b
 	return b
-}
-
-func (r *reader) event(e *chromejson.Event) {
-	b := r.builderFor(e.Text(e.PID))
-	b.event(e)
 }
 
 // finish closes all builders and gives their traces in rank order.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -132,10 +133,5 @@ func (f *File) schema() error {
 func (f *File) Table(name string) *Table { return f.tables[strings.ToLower(name)] }
 
 func (t *Table) index(column string) int {
-	for i, c := range t.Columns {
-		if strings.EqualFold(c, column) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Columns, func(c string) bool { return strings.EqualFold(c, column) })
 }

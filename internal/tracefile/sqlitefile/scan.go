@@ -40,8 +40,7 @@ func (t *Table) Scan(want []string, visit func(*Row) error) error {
 		return fmt.Errorf("table %s: %w", t.Name, err)
 	}
 	err = s.pages(leaves)
-	var stop stopped
-	if errors.As(err, &stop) {
+	if stop, ok := errors.AsType[stopped](err); ok {
 		return stop.error
 	}
 	if err != nil {

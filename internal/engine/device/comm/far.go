@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -62,10 +63,7 @@ const frameHead = 8 // type, 0, then two numbers of 16 bits and padding
 
 func newFar(f *Far) *far {
 	x := &far{Far: *f}
-	most := 0
-	for _, p := range f.At {
-		most = max(most, p)
-	}
+	most := slices.Max(f.At)
 	x.of, x.queue, x.present = make([][]int, most+1), make([][][]byte, most+1), make([]bool, most+1)
 	for member, p := range f.At {
 		x.of[p] = append(x.of[p], member)

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
@@ -13,8 +14,8 @@ import (
 func (k *kineto) events() {
 	r := k.r
 	host := k.thread()
-	cpu := string(appendInt(nil, int64(host.PID)))
-	tid := string(appendInt(nil, int64(host.TID)))
+	cpu := strconv.Itoa(host.PID)
+	tid := strconv.Itoa(host.TID)
 	h := hostRow{k: k, row: "\", \"pid\": " + cpu + ", \"tid\": " + tid, args: r.args.view(), comms: r.comms.view()}
 	ops := r.inOrder(k.pause)
 	for i, o := range ops.all {
@@ -130,7 +131,7 @@ func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 func (k *kineto) namesOf(host Thread, logs []streamLog) {
 	process := cmp.Or(k.meta.Process, "stepscope")
 	k.process(host.PID, process, "CPU", host.PID)
-	k.threadName(host.PID, host.TID, "thread "+string(appendInt(nil, int64(host.TID)))+" ("+cmp.Or(host.Name, process)+")")
+	k.threadName(host.PID, host.TID, "thread "+strconv.Itoa(host.TID)+" ("+cmp.Or(host.Name, process)+")")
 	if len(logs) == 0 {
 		return
 	}
@@ -138,7 +139,7 @@ func (k *kineto) namesOf(host Thread, logs []streamLog) {
 	// libkineto sorts devices behind all processes.
 	k.process(gpu, process, "GPU "+k.device, 5_000_000+gpu)
 	for _, l := range logs {
-		k.threadName(gpu, l.id, "stream "+string(appendInt(nil, int64(l.id)))+" ")
+		k.threadName(gpu, l.id, "stream "+strconv.Itoa(l.id)+" ")
 	}
 }
 

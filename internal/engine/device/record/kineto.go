@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/hex"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,19 +78,15 @@ func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	base := epoch + r.start
 	base -= base % baseInterval
 	k := &kineto{text: text{w: w, rest: m.Rest, resumed: time.Now()}, r: r, meta: m, shift: epoch - base, first: true}
-	k.device = string(appendInt(nil, int64(m.Device.Index)))
-	k.groups = r.allGroups()
+	k.device = strconv.Itoa(m.Device.Index)
+	r.mu.Lock()
+	k.groups = slices.Clone(r.groups)
+	r.mu.Unlock()
 	k.head(base)
 	k.events()
 	k.tail()
 	k.flush()
 	return k.err
-}
-
-func (r *Recording) allGroups() []Group {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.groups)
 }
 
 // name is a name of the recording, escaped. New ones may come while the last
@@ -129,7 +127,7 @@ func (k *kineto) head(base int64) {
 			m.TP.Rank, m.TP.Size, m.DP.Rank, m.DP.Size, m.PP.Rank, m.PP.Size, m.EP.Rank, m.EP.Size,
 		})
 	}
-	for _, key := range sortedKeys(k.meta.Extra) {
+	for _, key := range slices.Sorted(maps.Keys(k.meta.Extra)) {
 		k.member(key, k.meta.Extra[key])
 	}
 	k.str("  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ").int(base).str(",\n  \"traceEvents\": [\n")

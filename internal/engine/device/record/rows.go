@@ -1,6 +1,10 @@
 package record
 
-import "github.com/stepscope/stepscope/internal/tracefile/chromejson"
+import (
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+)
 
 // hostRow writes the events of the launching thread.
 type hostRow struct {
@@ -167,7 +171,7 @@ type deviceRow struct {
 }
 
 func (d *deviceRow) stream(id int) {
-	d.id = string(appendInt(nil, int64(id)))
+	d.id = strconv.Itoa(id)
 	d.row = "\", \"pid\": " + d.k.device + ", \"tid\": " + d.id
 	d.shared = "\"device\": " + d.k.device + ", \"context\": 1,      \"stream\": " + d.id + ", \"correlation\": "
 }

@@ -3,9 +3,7 @@ package record
 import (
 	"encoding/json"
 	"io"
-	"maps"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -35,8 +33,6 @@ func (t *text) int(n int64) *text {
 	t.buf = strconv.AppendInt(t.buf, n, 10)
 	return t
 }
-
-func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
 // micros writes ns as microseconds with three decimals.
 func (t *text) micros(ns int64) *text {
@@ -98,5 +94,3 @@ func (t *text) pause() {
 	t.rest(time.Since(t.resumed))
 	t.resumed = time.Now()
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
