@@ -16,12 +16,9 @@ import (
 // so that what reads SGLang's reads ours. What ours says beyond that stands below
 // the table, goodput too.
 func TestSGLangKeys(t *testing.T) {
-	python := os.Getenv("STEPSCOPE_SGLANG_PYTHON")
-	if python == "" {
-		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
-	}
+	wantSGLang(t)
 	homes(t)
-	s := startServe(t, python, "--model-path", "builtin:llama-tiny")
+	s := startServe(t, "--model-path", "builtin:llama-tiny")
 	for _, c := range []struct {
 		name         string
 		args         []string
@@ -38,7 +35,7 @@ func TestSGLangKeys(t *testing.T) {
 			load := slices.Concat([]string{"--base-url", s.url, "--dataset-name", "random-ids", "--num-prompts", "8", "--random-input-len", "32", "--random-output-len", "16", "--disable-tqdm"}, c.args)
 
 			theirLine := filepath.Join(dir, "theirs.jsonl")
-			theirs := s.client(t, "", slices.Concat([]string{"-m", "sglang.bench_serving", "--output-file", theirLine}, load, c.theirs)...)
+			theirs := s.client(t, "", slices.Concat([]string{"sglang.bench_serving", "--output-file", theirLine}, load, c.theirs)...)
 			ourLine := filepath.Join(dir, "ours.jsonl")
 			ours, err := exec.Command("stepscope", slices.Concat([]string{"bench", "serving", "--no-store", "--output-file", ourLine}, load, c.ours)...).Output()
 			if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,12 +22,9 @@ import (
 // GPU's software is replaced by empty shells. testdata/sglang says how to make
 // one.
 func TestSGLangClients(t *testing.T) {
-	python := os.Getenv("STEPSCOPE_SGLANG_PYTHON")
-	if python == "" {
-		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
-	}
+	wantSGLang(t)
 	t.Run("one rank", func(t *testing.T) {
-		s := startServe(t, python, "--model-path", "builtin:llama-tiny", "--enable-metrics")
+		s := startServe(t, "--model-path", "builtin:llama-tiny", "--enable-metrics")
 		for _, c := range []struct {
 			name  string
 			args  []string
@@ -48,7 +44,7 @@ func TestSGLangClients(t *testing.T) {
 		}
 		t.Run("profiler", func(t *testing.T) {
 			traces := t.TempDir()
-			s.client(t, "", "-m", "sglang.profiler", "--url", s.url, "--num-steps", "2", "--output-dir", traces)
+			s.client(t, "", "sglang.profiler", "--url", s.url, "--num-steps", "2", "--output-dir", traces)
 			s.sendOne(t, "", "--max-new-tokens", "8", "--stream")
 			s.profiled(t, traces, map[string]int{"TP00": 2})
 		})
@@ -69,13 +65,13 @@ func TestSGLangClients(t *testing.T) {
 		}
 	})
 	t.Run("completions of two ranks", func(t *testing.T) {
-		s := startServe(t, python, "--model-path", "builtin:qwen3-moe-tiny", "--tp-size", "2")
+		s := startServe(t, "--model-path", "builtin:qwen3-moe-tiny", "--tp-size", "2")
 		traces := t.TempDir()
 		s.bench(t, traces, "--backend", "sglang-oai", "--model", "builtin:qwen3-moe-tiny", "--profile", "--profile-num-steps", "3")
 		s.profiled(t, traces, map[string]int{"TP00": 3, "TP01": 3})
 	})
 	t.Run("chat with a key", func(t *testing.T) {
-		s := startServe(t, python, "--model-path", "builtin:llama-tiny", "--api-key", "secret")
+		s := startServe(t, "--model-path", "builtin:llama-tiny", "--api-key", "secret")
 		resp, err := http.Get(s.url + "/model_info")
 		if err != nil {
 			t.Fatal(err)
@@ -84,33 +80,36 @@ func TestSGLangClients(t *testing.T) {
 		if resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("without the key: %s, want 401", resp.Status)
 		}
-		t.Setenv("OPENAI_API_KEY", "secret")
+		s.key = "secret"
 		if out := s.bench(t, "", "--backend", "sglang-oai-chat", "--cache-report"); !strings.Contains(out, "Total cached tokens:") {
 			t.Errorf("no cached tokens in:\n%s", out)
 		}
 	})
 }
 
-// served is a running "stepscope serve", and the Python that talks to it.
+// wantSGLang skips a test where there are no programs of SGLang.
+func wantSGLang(t *testing.T) {
+	t.Helper()
+	if os.Getenv("STEPSCOPE_SGLANG_PYTHON") == "" {
+		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
+	}
+}
+
+// served is a running "stepscope serve", and what SGLang's programs know of it.
 type served struct {
-	python, stubs string
-	url           string
+	url, key string
 }
 
 // startServe starts serve on a free port. At the end of the test it must end on
 // SIGTERM with status 0.
-func startServe(t *testing.T, python string, args ...string) *served {
+func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
-	return startVerb(t, python, append([]string{"serve", "--port", "0"}, args...)...)
+	return startVerb(t, append([]string{"serve", "--port", "0"}, args...)...)
 }
 
 // startVerb is startServe for any verb that listens.
-func startVerb(t *testing.T, python string, args ...string) *served {
+func startVerb(t *testing.T, args ...string) *served {
 	t.Helper()
-	stubs, err := filepath.Abs(filepath.Join("testdata", "sglang"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.Command("stepscope", args...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	stderr, err := cmd.StderrPipe()
@@ -143,7 +142,7 @@ func startVerb(t *testing.T, python string, args ...string) *served {
 			t.Logf("%s wrote:\n%s", strings.Join(args, " "), &log)
 		}
 	})
-	s := &served{python: python, stubs: stubs}
+	s := &served{}
 	select {
 	case s.url = <-url:
 	case <-ended:
@@ -169,16 +168,15 @@ func startVerb(t *testing.T, python string, args ...string) *served {
 // go below traces.
 func (s *served) client(t *testing.T, traces string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, s.python, args...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+s.stubs, "SGLANG_TORCH_PROFILER_DIR="+traces, "HF_HUB_OFFLINE=1")
-	out, err := cmd.CombinedOutput()
+	env := map[string]string{"SGLANG_TORCH_PROFILER_DIR": traces}
+	if s.key != "" {
+		env["OPENAI_API_KEY"] = s.key
+	}
+	out, err := pythonModule(3*time.Minute, t.TempDir(), env, args...)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	return string(out)
+	return out
 }
 
 // bench runs bench_serving with eight prompts. All must be answered, in the
@@ -186,7 +184,7 @@ func (s *served) client(t *testing.T, traces string, args ...string) string {
 func (s *served) bench(t *testing.T, traces string, args ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out.jsonl")
-	out := s.client(t, traces, append([]string{"-m", "sglang.bench_serving", "--base-url", s.url, "--dataset-name", "random-ids", "--num-prompts", "8",
+	out := s.client(t, traces, append([]string{"sglang.bench_serving", "--base-url", s.url, "--dataset-name", "random-ids", "--num-prompts", "8",
 		"--random-input-len", "32", "--random-output-len", "16", "--disable-tqdm", "--output-file", file}, args...)...)
 	asked := regexp.MustCompile(`#Output tokens: (\d+)`).FindStringSubmatch(out)
 	text, err := os.ReadFile(file)
@@ -210,7 +208,7 @@ func (s *served) bench(t *testing.T, traces string, args ...string) string {
 
 func (s *served) sendOne(t *testing.T, traces string, args ...string) {
 	t.Helper()
-	out := s.client(t, traces, append([]string{"-m", "sglang.test.send_one", "--base-url", s.url}, args...)...)
+	out := s.client(t, traces, append([]string{"sglang.test.send_one", "--base-url", s.url}, args...)...)
 	if !strings.Contains(out, "Speed (token/s)") {
 		t.Errorf("no table in:\n%s", out)
 	}

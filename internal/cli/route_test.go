@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,13 +69,10 @@ func TestRoute(t *testing.T) {
 
 // TestRouteClients runs SGLang's own programs through a router before two servers.
 func TestRouteClients(t *testing.T) {
-	python := os.Getenv("STEPSCOPE_SGLANG_PYTHON")
-	if python == "" {
-		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
-	}
-	a := startServe(t, python, "--model-path", "builtin:llama-tiny")
-	b := startServe(t, python, "--model-path", "builtin:llama-tiny")
-	s := startVerb(t, python, "launch_router", "--port", "0", "--worker-urls", a.url, b.url)
+	wantSGLang(t)
+	a := startServe(t, "--model-path", "builtin:llama-tiny")
+	b := startServe(t, "--model-path", "builtin:llama-tiny")
+	s := startVerb(t, "launch_router", "--port", "0", "--worker-urls", a.url, b.url)
 	for _, args := range [][]string{
 		{"--backend", "sglang", "--flush-cache"},
 		{"--backend", "sglang", "--disable-stream"},
@@ -105,20 +101,17 @@ func TestRouteClients(t *testing.T) {
 // TestRoutePDClients runs SGLang's own programs through a router before prefill and
 // decode servers: what they profile is one side's, one kind of step.
 func TestRoutePDClients(t *testing.T) {
-	python := os.Getenv("STEPSCOPE_SGLANG_PYTHON")
-	if python == "" {
-		t.Skip("set STEPSCOPE_SGLANG_PYTHON to a Python that has sglang")
-	}
+	wantSGLang(t)
 	args := []string{"launch_router", "--port", "0", "--pd-disaggregation", "--mini-lb", "--policy", "round_robin"}
 	var urls [2][]string
 	for i, role := range []string{"prefill", "decode"} {
 		for range 2 {
-			s := startServe(t, python, "--model-path", "builtin:llama-tiny", "--disaggregation-mode", role, "--disaggregation-bootstrap-port", "0")
+			s := startServe(t, "--model-path", "builtin:llama-tiny", "--disaggregation-mode", role, "--disaggregation-bootstrap-port", "0")
 			urls[i] = append(urls[i], s.url)
 			args = append(args, "--"+role, s.url)
 		}
 	}
-	s := startVerb(t, python, args...)
+	s := startVerb(t, args...)
 	for _, args := range [][]string{
 		{"--backend", "sglang", "--flush-cache"},
 		{"--backend", "sglang", "--disable-stream", "--return-logprob"},
