@@ -12,6 +12,19 @@ func (m *Model) Pause(rank, step int, ns int64) {
 	panic("retime: no such step")
 }
 
+// PauseAt makes the launching thread of a rank stand still at a time of its trace,
+// in whatever it does then.
+func (m *Model) PauseAt(rank int, at, ns int64) {
+	at += offset(m.ranks[rank])
+	for _, p := range m.threads[rank][m.main[rank]] {
+		if p.at > at {
+			p.pauses = append(p.pauses, pause{at, ns})
+			return
+		}
+	}
+	panic("retime: the thread is over by then")
+}
+
 // Stretch makes the ops that are chosen, but for the collectives of several
 // ranks, take longer or less long.
 func (m *Model) Stretch(factor float64, choose func(o *Op) bool) {

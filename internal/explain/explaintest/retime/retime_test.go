@@ -3,6 +3,7 @@ package retime_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -218,6 +219,50 @@ func TestBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestResample: what is drawn was measured, a seed gives one window, another seed
+// another, and no rank is slower than the others over many.
+func TestResample(t *testing.T) {
+	graphs := readDir(t, filepath.Join("..", "..", "..", "..", "testdata", "traces", "graphs"))
+	measured := map[string]map[int64]bool{}
+	for _, o := range retime.New(graphs).Ops {
+		if measured[o.Name] == nil {
+			measured[o.Name] = map[int64]bool{}
+		}
+		measured[o.Name][o.Dur] = true
+	}
+	took := make([]int64, len(graphs))
+	window := func(seed uint64) []*trace.Trace {
+		m := retime.New(graphs)
+		m.Resample(rand.New(rand.NewPCG(seed, 0)))
+		for _, o := range m.Ops {
+			if o.Meet == nil {
+				took[o.Rank] += o.Dur
+			}
+			if !measured[o.Name][o.Dur] {
+				t.Fatalf("%s of %d ns was never measured", o.Name, o.Dur)
+			}
+		}
+		return run(t, m)
+	}
+	first, again, other := window(1), window(1), window(2)
+	for i := range graphs {
+		if !slices.Equal(first[i].Spans, again[i].Spans) {
+			t.Errorf("rank %d: one seed gives two windows", i)
+		}
+		if slices.Equal(first[i].Spans, other[i].Spans) {
+			t.Errorf("rank %d: two seeds give one window", i)
+		}
+	}
+	for seed := range uint64(20) {
+		window(seed + 3)
+	}
+	for i, ns := range took {
+		if off := ns - took[0]; abs(off) > took[0]/50 {
+			t.Errorf("rank %d computes for %d µs, rank 0 for %d", i, ns/us, took[0]/us)
+		}
 	}
 }
 
