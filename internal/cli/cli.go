@@ -67,7 +67,7 @@ type root struct {
 	Route   routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, profile requests too, with prefill and decode separated or not."`
 	Bench   benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send    sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
-	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, bring its traces home, merge and explain them."`
+	Profile profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, fetch its traces, merge and explain them."`
 	Analyze analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
 	Compare compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, or two benchmark runs."`
 	Trace   traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`

@@ -209,7 +209,7 @@ func TestPDSystem(t *testing.T) {
 		dirs := glob(t, traces, "*")
 		for _, what := range []string{"last", dirs[0]} {
 			status, out, errs := run(t, t.Context(), "analyze", what, "--run-dir", home)
-			if n := len(regexp.MustCompile(`(?m)^(prefill|decode) `).FindAllString(out, -1)); status != exitOK || n < 4 || strings.Count(out, "Prefill and decode apart\n") != 1 || !strings.Contains(out, got.PD.Findings[0].Title.Text[:20]) {
+			if n := len(regexp.MustCompile(`(?m)^(prefill|decode) `).FindAllString(out, -1)); status != exitOK || n < 4 || strings.Count(out, "Prefill-decode disaggregation\n") != 1 || !strings.Contains(out, got.PD.Findings[0].Title.Text[:20]) {
 				t.Errorf("analyze %s: status %d, %d titles\n%s\n%s", filepath.Base(what), status, n, errs, out)
 			}
 		}
@@ -248,7 +248,7 @@ func TestPDSystem(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, out, errs := run(t, t.Context(), "analyze", dir)
-		if status != exitIncomplete || !strings.Contains(errs, "loads.json: unexpected end of JSON input: it is left out") || !strings.Contains(out, "Prefill and decode apart\n") {
+		if status != exitIncomplete || !strings.Contains(errs, "loads.json: unexpected end of JSON input: it is left out") || !strings.Contains(out, "Prefill-decode disaggregation\n") {
 			t.Errorf("status %d\n%s\n%s", status, errs, out)
 		}
 	})

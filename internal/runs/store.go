@@ -1,5 +1,5 @@
-// Package runs keeps runs: what a command measured, in a directory of its own
-// that explains itself. docs/formats/run.md describes the files.
+// Package runs keeps runs: what a command measured, in a self-describing
+// directory of its own. docs/formats/run.md describes the files.
 //
 // [Create] begins a run, [Open] reads one back, [List] shows all. The
 // directories are all there is: nothing is kept beside them.

@@ -1,4 +1,4 @@
-// Package fact is how the rooms of explain say what they found: as a key with
+// Package fact is how the packages of explain say what they found: as a key with
 // figures and names, and without words. Package report has the words of each
 // key, and gives the figures their units.
 package fact

@@ -78,7 +78,7 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	}
 }
 
-// excessEvidence says of what the late rank has more than a rank in good time.
+// excessEvidence says of what the late rank has more than the rank with the median arrival.
 func excessEvidence(late []lateness, s []int) result.Evidence {
 	var sum [numCauses]int64
 	var total int64

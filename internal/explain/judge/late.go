@@ -16,7 +16,7 @@ import (
 //
 // All ranks leave a collective together, so what a rank does between leaving
 // one and arriving at the next (its approach) can be compared with the
-// approach of a rank that arrived in good time, without comparing clocks:
+// approach of the rank with the median arrival, without comparing clocks:
 //
 //	approach = own work + idle before ops that the host launched late
 //	                    + idle before ops that were launched in time
@@ -450,7 +450,7 @@ func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 }
 
 // compare adds the difference between a late rank's approach and that of one
-// in good time. Both begin at the last collective that they shared.
+// with the median arrival. Both begin at the last collective that they shared.
 func (d *Domain) compare(from int32, p, q *match.Part, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {

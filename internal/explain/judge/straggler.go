@@ -63,7 +63,7 @@ type lateRun struct {
 	cause     int
 	kind      string // all of one kind, with steps of other kinds between them; "" else
 	stays     bool   // to the end of the capture
-	recurring bool   // now and then, with steps in time between them
+	recurring bool   // intermittent: with steps in time between them
 }
 
 func rankFindings(a *match.Aligned, d *Domain, i int) []result.Finding {
@@ -123,7 +123,7 @@ func rankFindings(a *match.Aligned, d *Domain, i int) []result.Finding {
 
 // runs finds over which steps a rank is late by one cause: over stretches of
 // all steps; over stretches of the steps of one kind, where those of other
-// kinds are in time; and now and then.
+// kinds are in time; and intermittently.
 func runs(a *match.Aligned, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))

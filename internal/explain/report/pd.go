@@ -13,7 +13,7 @@ import (
 // Prefill and decode apart: the two sides of a system beside each other, what went
 // between them, and which limits it.
 
-const pdTitle = "Prefill and decode apart"
+const pdTitle = "Prefill-decode disaggregation"
 
 // PDText writes pd for people on a terminal.
 func PDText(w io.Writer, pd *result.PD, o Options) error {

@@ -1,4 +1,4 @@
-// Package report shows an analysis.Report to people and to programs: as text
+// Package report shows a result.Report to people and to programs: as text
 // for a terminal, as Markdown for a merge request, as JSON, and as one
 // self-contained HTML page.
 //

@@ -126,7 +126,7 @@ func (o *Options) check() error {
 	case roles[""] > 0 && len(roles) > 1:
 		return fmt.Errorf("workers with and without a role cannot be mixed")
 	case roles[""] == 0 && (roles[api.Prefill] == 0 || roles[api.Decode] == 0):
-		return fmt.Errorf("prefill and decode apart need a worker of each: there are %d prefill and %d decode", roles[api.Prefill], roles[api.Decode])
+		return fmt.Errorf("prefill-decode disaggregation needs a worker of each: there are %d prefill and %d decode", roles[api.Prefill], roles[api.Decode])
 	case o.Cache.Threshold < 0 || o.Cache.Threshold > 1:
 		return fmt.Errorf("cache threshold %v: give a part of the prompt, from 0 to 1", o.Cache.Threshold)
 	case o.Cache.BalanceAbs < 0 || o.Cache.BalanceRel < 0 || o.Cache.MaxTreeSize < 0:
