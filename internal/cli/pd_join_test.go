@@ -82,7 +82,7 @@ func TestPDRequests(t *testing.T) {
 		if k := &r.TTFT.Cases[0]; 2*k.Wait.QueuePrefill < k.NS || k.Wait.QueuePrefill > k.Wait.Queue || k.Wait.Prefill == 0 {
 			t.Errorf("the last of 12 long prompts waited for %+v", k)
 		}
-		if !strings.Contains(text, " ms of it prefill of others") {
+		if !strings.Contains(text, " ms of it during prefill of others") {
 			t.Error(text)
 		}
 	})
