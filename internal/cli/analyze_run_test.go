@@ -14,8 +14,8 @@ import (
 // TestAnalyzeRun records a window while a load runs and asks what its slow
 // requests waited for.
 func TestAnalyzeRun(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
+	home := t.TempDir()
 	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--max-total-tokens", "8192")
 	defer func() {
 		if status := stop(); status != exitOK {
@@ -23,16 +23,16 @@ func TestAnalyzeRun(t *testing.T) {
 		}
 	}()
 	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "32", "--random-range-ratio", "1", "--disable-tqdm",
-		"--num-prompts", "24", "--profile", "--profile-num-steps", "30", "--repeat", "2")
+		"--num-prompts", "24", "--profile", "--profile-num-steps", "30", "--repeat", "2", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home)
 	if status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
-	status, out, errs = run(t, t.Context(), "analyze", "last")
+	status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home)
 	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "What the slow TTFTs waited for (by request id; p99 of 24: ") ||
 		!strings.Contains(out, "What the slow ITLs waited for (by request id; ") || !strings.Contains(out, "WAITED FOR") {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
-	status, out, errs = run(t, t.Context(), "analyze", "last", "--json")
+	status, out, errs = run(t, t.Context(), "analyze", "last", "--json", "--run-dir", home)
 	var r struct {
 		result.Report
 		Requests waits.Result `json:"requests"`
@@ -59,18 +59,18 @@ func TestAnalyzeRun(t *testing.T) {
 	}
 
 	// The files alone are analysed as ever; a load without traces says what to do.
-	dirs, err := filepath.Glob(filepath.Join(storeRoot(t), "*", "traces"))
+	dirs, err := filepath.Glob(filepath.Join(home, "*", "traces"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
 	if status, out, errs := run(t, t.Context(), "analyze", dirs[0]); status != exitOK || strings.Contains(out, "WAITED FOR") {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
-	bare := keepLoad(t, storeRoot(t), 1, 100)
-	if status, _, errs := run(t, t.Context(), "analyze", bare.ID()); status != exitFailed || !strings.Contains(errs, "has no traces: record some with --profile; what it measured is shown by: stepscope runs show") {
+	bare := keepLoad(t, home, 1, 100)
+	if status, _, errs := run(t, t.Context(), "analyze", bare.ID(), "--run-dir", home); status != exitFailed || !strings.Contains(errs, "has no traces: record some with --profile; what it measured is shown by: stepscope runs show") {
 		t.Errorf("status %d: %s", status, errs)
 	}
-	if status, _, errs := run(t, t.Context(), "analyze", "nowhere"); status != exitFailed || !strings.Contains(errs, "nowhere: no such") {
+	if status, _, errs := run(t, t.Context(), "analyze", "nowhere", "--run-dir", home); status != exitFailed || !strings.Contains(errs, "nowhere: no such") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

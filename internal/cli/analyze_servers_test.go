@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,8 +26,8 @@ type explanation struct {
 
 // TestIdleServer: a server that had nothing to do is no loss, unless none had.
 func TestIdleServer(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
+	pages := t.TempDir()
 	busy, idle := startWorker(t), startWorker(t)
 	for _, c := range []struct {
 		name   string
@@ -49,7 +50,7 @@ func TestIdleServer(t *testing.T) {
 			if !strings.Contains(out, "\n\nidle: no step and no GPU work in the ") {
 				t.Error(out)
 			}
-			status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json", "--html", "all.html")
+			status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json", "--html", filepath.Join(pages, "all.html"))
 			if !c.asked {
 				if status != exitFailed || !strings.Contains(errs, "no server did anything while it was recorded: was there traffic?") {
 					t.Errorf("analyze: status %d\n%s", status, errs)
@@ -65,7 +66,7 @@ func TestIdleServer(t *testing.T) {
 					t.Errorf("%+v", s)
 				}
 			}
-			if pages := glob(t, "all*.html"); len(pages) != 1 {
+			if pages := glob(t, pages, "all*.html"); len(pages) != 1 {
 				t.Errorf("pages %q", pages)
 			}
 		})
@@ -75,14 +76,14 @@ func TestIdleServer(t *testing.T) {
 // TestWindowsOfServers: prefill and decode servers that were recorded several times are
 // one system in each window, not several.
 func TestWindowsOfServers(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
+	home, pages := t.TempDir(), t.TempDir()
 	s := startSystem(t, 1, nil)
 	if status, out, errs := run(t, t.Context(), "bench", "one-batch-server", "--base-url", s.router.url, "--batch-size", "1", "2", "--input-len", "20", "--output-len", "8",
-		"--profile", "--profile-steps", "2", "--profile-output-dir", t.TempDir()); status != exitOK && status != exitIncomplete {
+		"--profile", "--profile-steps", "2", "--profile-output-dir", t.TempDir(), "--result-filename", filepath.Join(t.TempDir(), "r.jsonl"), "--run-dir", home); status != exitOK && status != exitIncomplete {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
-	_, out, errs := run(t, t.Context(), "analyze", "last", "--json", "--html", "all.html")
+	_, out, errs := run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json", "--html", filepath.Join(pages, "all.html"))
 	var got explanation
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Servers) != 4 || len(got.Windows) != 2 || got.PD != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, errs)
@@ -93,10 +94,10 @@ func TestWindowsOfServers(t *testing.T) {
 		}
 	}
 	// A page of each server in each window, and one of each window.
-	if pages := glob(t, "all*.html"); len(pages) != 6 {
+	if pages := glob(t, pages, "all*.html"); len(pages) != 6 {
 		t.Errorf("pages %q", pages)
 	}
-	_, out, _ = run(t, t.Context(), "analyze", "last")
+	_, out, _ = run(t, t.Context(), "analyze", "last", "--run-dir", home)
 	for _, head := range []string{"\nbatch1_input20_output8\n\nPrefill-decode disaggregation\n", "\nbatch2_input20_output8\n\nPrefill-decode disaggregation\n", "prefill batch2_input20_output8 " + s.prefill[0].url} {
 		if !strings.Contains(out, head) {
 			t.Errorf("no %q in\n%s", head, out)

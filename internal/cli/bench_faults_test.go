@@ -75,6 +75,7 @@ func failureLine(out, reason string) (count, example string) {
 // it under a name, and says so by its status: 3 if some requests succeeded, 1 if
 // none did.
 func TestBenchServingFaults(t *testing.T) {
+	t.Parallel()
 	one := faultHead + fmt.Sprintf(faultToken, 1, "null")
 	chunk := func(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 	for _, c := range []struct{ name, reply, reason, example string }{

@@ -17,7 +17,7 @@ import (
 // the table, goodput too.
 func TestSGLangKeys(t *testing.T) {
 	wantSGLang(t)
-	homes(t)
+	t.Parallel()
 	s := startServe(t, "--model-path", "builtin:llama-tiny")
 	for _, c := range []struct {
 		name         string

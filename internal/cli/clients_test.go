@@ -23,6 +23,7 @@ import (
 // one.
 func TestSGLangClients(t *testing.T) {
 	wantSGLang(t)
+	t.Parallel()
 	t.Run("one rank", func(t *testing.T) {
 		s := startServe(t, "--model-path", "builtin:llama-tiny", "--enable-metrics")
 		for _, c := range []struct {

@@ -17,6 +17,7 @@ import (
 // TestExamples runs what the help of each verb and the README tell people to
 // type, in a directory that has what they name.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell")
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func joined(t *testing.T, url string, args ...string) (r waits.Result, text string) {
 	t.Helper()
 	home := t.TempDir()
-	args = append([]string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-range-ratio", "1", "--disable-tqdm", "--run-dir", home, "--output-file", "out.jsonl",
+	args = append([]string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-range-ratio", "1", "--disable-tqdm", "--run-dir", home, "--output-file", filepath.Join(t.TempDir(), "out.jsonl"),
 		"--profile", "--profile-unbounded", "--profile-output-dir", t.TempDir()}, args...)
 	if status, out, errs := run(t, t.Context(), args...); status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
@@ -40,9 +41,7 @@ func joined(t *testing.T, url string, args ...string) (r waits.Result, text stri
 
 // TestPDRequests asks what slow requests of prefill and decode servers waited for,
 // where that is known.
-func TestPDRequests(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+func TestPDRequests(t *testing.T) { // alone: what its requests wait for must not be a core
 	t.Run("few places", func(t *testing.T) {
 		s := &pdSystem{t: t, prefill: []*worker{startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0")},
 			decode: []*worker{startWorker(t, "--disaggregation-mode", "decode", "--max-running-requests", "2")}}
@@ -90,8 +89,7 @@ func TestPDRequests(t *testing.T) {
 
 // TestPlainRequests asks the same of servers alike behind a router.
 func TestPlainRequests(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
 	a, b := startWorker(t), startWorker(t)
 	router := &worker{t: t, args: []string{"route", "--port", "0", "--policy", "round_robin", "--worker-urls", a.url, b.url}}
 	router.start()

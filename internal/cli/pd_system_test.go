@@ -105,8 +105,7 @@ func prompts(n int) string {
 // TestPDSystem is a router before two prefill and two decode workers from a user's
 // side: tokens, a load that profiles one side, and one window of all.
 func TestPDSystem(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
 	s := startSystem(t, 2, nil, "--policy", "round_robin")
 
 	t.Run("tokens of one server", func(t *testing.T) {
@@ -133,7 +132,7 @@ func TestPDSystem(t *testing.T) {
 		t.Run("a load that profiles "+role, func(t *testing.T) {
 			home := t.TempDir()
 			args := []string{"bench", "serving", "--url", s.router.url, "--dataset-name", "random", "--random-input", "40", "--random-output", "16", "--random-range-ratio", "1",
-				"--num-prompts", "32", "--max-concurrency", "4", "--disable-tqdm", "--output-file", "out.jsonl", "--run-dir", home, "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir()}
+				"--num-prompts", "32", "--max-concurrency", "4", "--disable-tqdm", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home, "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir()}
 			for _, w := range side {
 				args = append(args, "--profile-"+role+"-url", w.url)
 			}
@@ -165,13 +164,14 @@ func TestPDSystem(t *testing.T) {
 	}
 
 	t.Run("one window of all", func(t *testing.T) {
-		home := t.TempDir()
+		home, dir := t.TempDir(), t.TempDir()
+		page := filepath.Join(dir, "all.html")
 		var traces string
 		var got profiled
 		stop := s.load(8, 12)
 		longer(t, func(d string) bool {
 			traces = t.TempDir()
-			status, out, errs := run(t, t.Context(), "profile", "--url", s.router.url, "--duration", d, "--output-dir", traces, "--run-dir", home, "--html", "all.html", "--json")
+			status, out, errs := run(t, t.Context(), "profile", "--url", s.router.url, "--duration", d, "--output-dir", traces, "--run-dir", home, "--html", page, "--json")
 			got = profiled{}
 			if err := json.Unmarshal([]byte(out), &got); err != nil || status != exitOK || len(got.Servers) != 4 || len(got.Reports) != 4 {
 				t.Fatalf("status %d, %v:\n%s", status, err, errs)
@@ -201,8 +201,8 @@ func TestPDSystem(t *testing.T) {
 		if len(got.PD.Findings) != 1 || got.PD.Limit == "" {
 			t.Errorf("findings: %+v", got.PD.Findings)
 		}
-		pages := glob(t, "all*.html")
-		if page, err := os.ReadFile("all.html"); err != nil || len(pages) != 5 || strings.Count(string(page), `<a href="all-`) != 4 || !strings.Contains(string(page), "KV transfer") {
+		pages := glob(t, dir, "all*.html")
+		if page, err := os.ReadFile(page); err != nil || len(pages) != 5 || strings.Count(string(page), `<a href="all-`) != 4 || !strings.Contains(string(page), "KV transfer") {
 			t.Errorf("%v, pages %q", err, pages)
 		}
 		// The same of the kept run, and of the directory.

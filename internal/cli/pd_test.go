@@ -38,8 +38,7 @@ func busy(t *testing.T, url string) {
 // TestBenchServingPD profiles some servers of three while the load goes to another,
 // as with workers behind a router.
 func TestBenchServingPD(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
 	var urls []string
 	for range 3 {
 		url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "4096")
@@ -65,7 +64,7 @@ func TestBenchServingPD(t *testing.T) {
 		t.Run(strings.Join(c.args[:1], " "), func(t *testing.T) {
 			home, onServer := t.TempDir(), t.TempDir()
 			status, out, errs := run(t, t.Context(), append([]string{"bench", "serving", "--url", router, "--dataset-name", "random", "--random-input", "16", "--random-output", "8",
-				"--num-prompts", "8", "--disable-tqdm", "--output-file", "out.jsonl", "--run-dir", home,
+				"--num-prompts", "8", "--disable-tqdm", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home,
 				"--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", onServer}, c.args...)...)
 			if status != exitOK || !strings.Contains(out, "Successful requests:                     8") {
 				t.Fatalf("status %d:\n%s%s", status, errs, out)

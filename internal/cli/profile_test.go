@@ -22,6 +22,7 @@ func stepscope(t *testing.T, args ...string) (status int, out, errs string) {
 // TestProfile profiles a server as a user does: a window from start to findings,
 // one that is started and stopped apart, and what is said of a server that is busy.
 func TestProfile(t *testing.T) {
+	t.Parallel()
 	url, _, end := serving(t, "serve", "--model-path", "builtin:llama-tiny", "--port", "0", "--tp", "2", "--max-total-tokens", "4096")
 	defer end()
 	root := t.TempDir()

@@ -14,8 +14,7 @@ import (
 // TestRoute is one life of a router before two servers: a load goes through it, and
 // profile records both and keeps them apart.
 func TestRoute(t *testing.T) {
-	homes(t)
-	t.Chdir(t.TempDir())
+	t.Parallel()
 	args := []string{"route", "--port", "0", "--policy", "round_robin", "--worker-urls"}
 	for range 2 {
 		url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "4096")
@@ -35,7 +34,7 @@ func TestRoute(t *testing.T) {
 
 	home := t.TempDir()
 	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", router, "--dataset-name", "random", "--random-input", "16", "--random-output", "8",
-		"--num-prompts", "32", "--disable-tqdm", "--output-file", "out.jsonl", "--run-dir", home, "--profile", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir())
+		"--num-prompts", "32", "--disable-tqdm", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home, "--profile", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir())
 	if status != exitOK || !strings.Contains(out, "Successful requests:                     32") {
 		t.Errorf("bench serving: status %d:\n%s%s", status, errs, out)
 	}
@@ -70,6 +69,7 @@ func TestRoute(t *testing.T) {
 // TestRouteClients runs SGLang's own programs through a router before two servers.
 func TestRouteClients(t *testing.T) {
 	wantSGLang(t)
+	t.Parallel()
 	a := startServe(t, "--model-path", "builtin:llama-tiny")
 	b := startServe(t, "--model-path", "builtin:llama-tiny")
 	s := startVerb(t, "launch_router", "--port", "0", "--worker-urls", a.url, b.url)
@@ -102,6 +102,7 @@ func TestRouteClients(t *testing.T) {
 // decode servers: what they profile is one side's, one kind of step.
 func TestRoutePDClients(t *testing.T) {
 	wantSGLang(t)
+	t.Parallel()
 	args := []string{"launch_router", "--port", "0", "--pd-disaggregation", "--mini-lb", "--policy", "round_robin"}
 	var urls [2][]string
 	for i, role := range []string{"prefill", "decode"} {

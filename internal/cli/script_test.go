@@ -45,6 +45,7 @@ var captures = filepath.Join("..", "..", "testdata", "traces")
 // TestScript runs the manual: testdata/script has a page for each verb and
 // case. Besides testscript's own commands there are those of commands.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	traces, err := filepath.Abs(captures)
 	if err != nil {
 		t.Fatal(err)

@@ -79,6 +79,7 @@ func call(t *testing.T, method, url, body string) (int, string) {
 // TestServe is one life of a server: it answers, says what it was started with,
 // profiles, logs, and ends in order.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	url, log, stop := serving(t, "launch_server", "--model", "builtin:llama-tiny", "--port", "0", "--tp", "2", "--max_total_tokens", "4096",
 		"--enable-metrics", "--decode-log-interval", "4", "--cuda-graph-bs", "1", "4", "--served-model-name", "tiny")
 	dir := filepath.Join(t.TempDir(), "traces")
