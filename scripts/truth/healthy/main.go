@@ -70,13 +70,14 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	only := flag.String("only", "", "draw from the captures whose name has this in it")
 	late := flag.Bool("uneven", false, "draw from captures in which a rank was late by nature, too; they do not count")
+	pause := flag.Float64("pause", 0.15, "to see that who is late is found: a rank's host pauses in each step for this share of it, in as many windows again; 0: not tried")
 	examples := flag.Int("examples", 3, "false findings to show of each capture")
 	flag.Parse()
 	log.SetFlags(0)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "capture\tranks\tsteps\twindows\twith a late rank\tshare\tfindings\tof it")
+	fmt.Fprintln(w, "capture\tranks\tsteps\twindows\twith a late rank\tshare\tpaused found\tfindings\tof it")
 	var shown []string
-	healthy := draw(w, sources, *only, *windows, *seed, *examples, &shown)
+	healthy := draw(w, sources, *only, *windows, *seed, *pause, *examples, &shown)
 	for _, dir := range flag.Args() {
 		t := tally{}
 		if err := t.recorded(dir, *examples); err != nil {
@@ -89,7 +90,7 @@ func main() {
 	fmt.Fprintf(w, "all\t\t\t%s\t\n", healthy.row())
 	without := slices.Concat(uneven, unfit)
 	if *late {
-		draw(w, uneven, *only, *windows, *seed, *examples, &shown)
+		draw(w, uneven, *only, *windows, *seed, *pause, *examples, &shown)
 		without = unfit
 	}
 	w.Flush()
@@ -110,11 +111,11 @@ func main() {
 }
 
 // draw tries as many windows of the captures that are there, and prints a row of each.
-func draw(w io.Writer, from []source, only string, windows int, seed uint64, examples int, shown *[]string) (all tally) {
+func draw(w io.Writer, from []source, only string, windows int, seed uint64, pause float64, examples int, shown *[]string) (all tally) {
 	from = slices.DeleteFunc(slices.Clone(from), func(s source) bool { return !strings.Contains(s.name, only) || dirOf(s.name) == "" })
 	for i, s := range from {
 		// Each gets its share of what is left to do.
-		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, examples)
+		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, pause, examples)
 		if err != nil {
 			log.Fatalf("healthy: %s: %v", s.name, err)
 		}
@@ -129,11 +130,13 @@ func draw(w io.Writer, from []source, only string, windows int, seed uint64, exa
 type tally struct {
 	windows, wrong int
 	by             map[string]int // windows, by severity and cause
+	paused, found  int            // windows in which a rank's host pauses, and in how many of them that is found
 	examples       []string
 }
 
 func (t *tally) add(o tally) {
 	t.windows, t.wrong = t.windows+o.windows, t.wrong+o.wrong
+	t.paused, t.found = t.paused+o.paused, t.found+o.found
 	for k, n := range o.by {
 		t.count(k, n)
 	}
@@ -146,13 +149,19 @@ func (t *tally) count(kind string, n int) {
 	t.by[kind] += n
 }
 
+func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(of, 1))) }
+
 // row is how many windows there were, how many have a late rank, and which findings.
 func (t *tally) row() string {
 	keys := slices.SortedFunc(maps.Keys(t.by), func(a, b string) int { return cmp.Or(cmp.Compare(t.by[b], t.by[a]), cmp.Compare(a, b)) })
 	for i, k := range keys {
 		keys[i] = fmt.Sprintf("%d %s", t.by[k], k)
 	}
-	return fmt.Sprintf("%d\t%d\t%.1f %%\t%s", t.windows, t.wrong, 100*float64(t.wrong)/float64(max(t.windows, 1)), strings.Join(keys, ", "))
+	found := ""
+	if t.paused > 0 {
+		found = percent(t.found, t.paused)
+	}
+	return fmt.Sprintf("%d\t%d\t%s\t%s\t%s", t.windows, t.wrong, percent(t.wrong, t.windows), found, strings.Join(keys, ", "))
 }
 
 // dirOf is where a capture lies; "": nowhere.
@@ -168,7 +177,7 @@ func dirOf(name string) string {
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // try draws windows from a capture and counts what is found in them.
-func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, steps int, err error) {
+func (s source) try(windows int, seed uint64, pause float64, examples int) (t tally, ranks, steps int, err error) {
 	sets, err := set.Find([]string{dirOf(s.name)})
 	if err != nil {
 		return t, 0, 0, err
@@ -183,26 +192,55 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 		}
 	}
 	for n := range windows {
-		m := retime.New(ts)
-		steps = m.Steps
-		random := rand.New(rand.NewPCG(seed, uint64(n)))
-		m.Resample(random)
-		window, err := m.Run()
+		window, length, err := s.window(ts, rand.New(rand.NewPCG(seed, uint64(n))), -1, 0)
 		if err != nil {
 			return t, 0, 0, err
 		}
-		if n%2 == 1 && steps > leastSteps { // a window is not always as long
-			length := leastSteps + random.IntN(steps-leastSteps)
-			first := random.IntN(steps - length + 1)
-			for _, tr := range window {
-				retime.Keep(tr, first, first+length-1)
-			}
-		}
+		steps = max(steps, length)
 		if err := t.window(s.name, n, window, examples); err != nil {
 			return t, 0, 0, err
 		}
+		if pause == 0 {
+			continue
+		}
+		late := n % len(ts)
+		if window, _, err = s.window(ts, rand.New(rand.NewPCG(seed, uint64(n))), late, pause); err != nil {
+			return t, 0, 0, err
+		}
+		r, err := explain.Analyze(window, explain.Options{})
+		if err != nil {
+			return t, 0, 0, err
+		}
+		t.paused++
+		if slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler && slices.Equal(f.Ranks, []int{late}) }) {
+			t.found++
+		}
 	}
 	return t, len(ts), steps, nil
+}
+
+// window draws one, in which the host of rank late, if that is not -1, pauses in each
+// step for a share of the capture's median.
+func (s source) window(ts []*trace.Trace, random *rand.Rand, late int, pause float64) (window []*trace.Trace, steps int, err error) {
+	m := retime.New(ts)
+	m.Resample(random)
+	if late >= 0 {
+		ns := int64(pause * float64(m.Period()))
+		for step := range m.Steps {
+			m.Pause(late, step, ns)
+		}
+	}
+	if window, err = m.Run(); err != nil {
+		return nil, 0, err
+	}
+	if random.IntN(2) == 1 && m.Steps > leastSteps { // a window is not always as long
+		length := leastSteps + random.IntN(m.Steps-leastSteps)
+		first := random.IntN(m.Steps - length + 1)
+		for _, tr := range window {
+			retime.Keep(tr, first, first+length-1)
+		}
+	}
+	return window, m.Steps, nil
 }
 
 // recorded counts what is found in the windows of a directory as they are: those of
@@ -240,7 +278,7 @@ func (t *tally) window(name string, n int, window []*trace.Trace, examples int) 
 	}
 	seen := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.Kind != result.Straggler {
+		if f.Kind != result.Straggler || len(f.Ranks) == 0 {
 			continue
 		}
 		if kind := f.Severity + " " + f.Cause; !seen[kind] {

@@ -1,5 +1,7 @@
 package retime
 
+import "slices"
+
 // Pause makes the launching thread of a rank stand still for a while at the
 // beginning of a step.
 func (m *Model) Pause(rank, step int, ns int64) {
@@ -10,6 +12,30 @@ func (m *Model) Pause(rank, step int, ns int64) {
 		}
 	}
 	panic("retime: no such step")
+}
+
+// Period is the median time from one step's beginning to the next, of all ranks.
+func (m *Model) Period() int64 {
+	var all []int64
+	for _, threads := range m.threads {
+		for _, list := range threads {
+			from := int64(0)
+			for _, p := range list {
+				if p.Name != StepBegins {
+					continue
+				}
+				if from > 0 {
+					all = append(all, p.at-from)
+				}
+				from = p.at
+			}
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // PauseAt makes the launching thread of a rank stand still at a time of its trace,
