@@ -28,6 +28,7 @@ type shown struct {
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
 	Top   int    `default:"10" limits:"1.." help:"Maximum number of rows in each table."`
 	All   bool   `help:"All rows and all evidence."`
+	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
 }
 
 // rules reads the classes of the user's own, if any.
@@ -104,7 +105,7 @@ func (s *shown) explain(e *env, form system.Form, html string) (*system.Options,
 		}
 	}
 	return &system.Options{
-		Say: e.Console, Out: e.stdout, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read,
+		Say: e.Console, Out: e.stdout, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read, Force: s.Force,
 	}, nil
 }
 

@@ -69,6 +69,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if opt.Rules, err = c.rules(); err != nil {
 		return err
 	}
+	opt.Force, inA.Force = c.Force, c.Force
 	a, err := inA.Open(ctx, e.Console, "read A")
 	if err != nil {
 		return err
@@ -85,6 +86,9 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	result, err := explain.Compare(a.Traces, b.Traces, opt)
 	if err != nil {
 		return err
+	}
+	if len(result.Doubts) > 0 {
+		e.Incomplete()
 	}
 	o := c.tables(e)
 	switch {

@@ -27,6 +27,15 @@ type Options struct {
 	ID      string        // of the profiling window, for the report
 	Missing []string      // ranks that are known to be absent
 	Rules   *kernel.Rules // kernel classes; nil: the built-in table
+	Force   bool          // explain traces that cannot be one capture, too
+	Doubts  []string      // why they cannot, if that is known before
+}
+
+// NotOneError is that traces cannot be the ranks of one capture.
+type NotOneError struct{ Why string }
+
+func (e *NotOneError) Error() string {
+	return "the files are not one capture: " + e.Why + " (--force goes on all the same)"
 }
 
 // ErrNothing means that no trace has any GPU work, nor named steps or layers to
@@ -46,6 +55,12 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, ErrNothing
 	}
 	a := match.Align(w.ranks, w.hosts, w.names, marks)
+	if why := a.Apart(); why != "" {
+		if !opt.Force {
+			return nil, &NotOneError{why}
+		}
+		opt.Doubts = append(opt.Doubts, why)
+	}
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	var gaps tables.Longest
 	var layers *tables.LayerWork
@@ -58,7 +73,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Memory = tables.Memory(a)
 
 	hostOps := tables.HostOps(a)
-	judge.MarkSlow(a, rep.Steps, hostOps)
+	judge.MarkSlow(a, rep, hostOps)
 	blames := judge.Blame(a)
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
@@ -67,7 +82,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 }
 
 func sourceOf(a *match.Aligned, opt Options) result.Source {
-	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks}
+	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks, Doubts: opt.Doubts}
 	var rules []string
 	for _, r := range a.Ranks {
 		src := &r.Source

@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -22,32 +23,42 @@ type CompareOptions struct {
 	// Only, if set, takes these ranks alone (labels), of A and of B.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
+	Force        bool // compare traces that cannot be one capture, too
 }
 
 // Compare sets the capture b against a. Steps are matched by kind, mode and
 // batch size, kernels also by name and grid.
 func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
-	ha, err := sampleOf(a, opt.IDA, opt.OnlyA, opt.Rules)
+	ha, err := sampleOf(a, opt.IDA, opt.OnlyA, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDA, err)
 	}
-	hb, err := sampleOf(b, opt.IDB, opt.OnlyB, opt.Rules)
+	hb, err := sampleOf(b, opt.IDB, opt.OnlyB, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDB, err)
 	}
 	c := tables.Compare(ha, hb, opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
+	c.Doubts = slices.Concat(ha.Doubts, hb.Doubts)
 	result.NoNil(c)
 	return c, nil
 }
 
 // sampleOf takes the samples of one side.
-func sampleOf(traces []*trace.Trace, id, only string, rules *kernel.Rules) (*tables.Sample, error) {
-	w := Prepare(traces, rules)
+func sampleOf(traces []*trace.Trace, id, only string, opt CompareOptions) (*tables.Sample, error) {
+	w := Prepare(traces, opt.Rules)
 	marks := prep.FindMarkers(w.ranks, w.hosts)
 	a := match.Align(w.ranks, w.hosts, w.names, marks)
 	if a.HostOnly {
 		return nil, errNoGPU
 	}
+	why := a.Apart()
+	if why != "" && !opt.Force {
+		return nil, &NotOneError{why}
+	}
 	_, steps, _ := tables.Times(a)
-	return tables.NewSample(a, steps, id, only)
+	s, err := tables.NewSample(a, steps, id, only)
+	if err == nil && why != "" {
+		s.Doubts = []string{id + ": " + why}
+	}
+	return s, err
 }

@@ -16,12 +16,15 @@ func balanced(c *capture) []result.Finding {
 	}) {
 		return nil
 	}
-	compared, collectives := 0, 0
+	compared, collectives, broken := 0, 0, 0
 	in := map[int]bool{} // steps in which ranks were compared
 	for _, d := range c.Domains {
 		n := 0
 		for i := range d.Matches {
-			if m := &d.Matches[i]; !m.First && m.Possible() {
+			switch m := &d.Matches[i]; {
+			case !m.Possible():
+				broken++
+			case !m.First:
 				n++
 				in[m.Step] = true
 			}
@@ -31,7 +34,7 @@ func balanced(c *capture) []result.Finding {
 			collectives += n
 		}
 	}
-	if compared < 2 || c.Steps <= leastSteps {
+	if compared < 2 || c.Steps <= leastSteps || float64(broken) > leftOut*float64(broken+collectives) {
 		return nil
 	}
 	if 2*len(in) < c.Steps {

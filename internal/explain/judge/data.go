@@ -15,11 +15,15 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes",
+	"data-classes", "data-apart", "data-clocks",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
 const lostShare = 0.05
+
+// leftOut is the share of collectives that may contradict the clocks in a capture that
+// is called balanced.
+const leftOut = 0.1
 
 func lacks(c *capture) (out []result.Finding) {
 	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
@@ -45,7 +49,7 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 	}
 	if missing := c.rep.Source.Missing; len(missing) > 0 {
-		add("medium", "data-missing", fact.Of("data-missing", "n", len(missing), "ranks", missing))
+		add("medium", "data-missing", fact.Of("data-missing", "ranks", missing))
 	}
 	work := 0
 	for _, r := range c.Ranks {
@@ -62,6 +66,17 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 		if len(r.Ops) == 0 && !c.HostOnly {
 			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
+		}
+	}
+	for _, d := range c.Domains {
+		first, end := d.Common()
+		for _, r := range d.Ranks {
+			if to := r.First + len(r.Steps); len(d.Ranks) > 1 && len(r.Steps) > 0 && r.Cut == 0 && (r.First > 0 && r.First == first || to < c.Steps && to == end) {
+				add("low", id("data-apart", r.Label), fact.Of("data-apart", "rank", r.Label, "first", r.First, "last", to-1, "end", c.Steps-1))
+			}
+		}
+		if n := d.Impossible(); float64(n) > leftOut*float64(len(d.Matches)) {
+			add("medium", id("data-clocks", d.Ranks[0].Label), fact.Of("data-clocks", "n", n, "of", len(d.Matches)))
 		}
 	}
 	if len(c.Ranks) > 1 && c.Steps <= leastSteps {

@@ -44,6 +44,8 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 			out = append(out, proof("ns", wait, 0, fact.Of("no_core", "ns", wait)))
 		}
 		out = append(out, hostEvidence(a.Names, d.Ranks[i], late, s)...)
+	case byUnknown:
+		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.untold }, "untold")...)
 	case byComm:
 		var sum int64
 		for _, n := range s {

@@ -97,5 +97,27 @@ func timeOf(rep *result.Report, kind string) *result.TimeRow {
 
 // partial tells whether ranks are missing that take part in collectives.
 func (c *capture) partial() bool {
-	return slices.ContainsFunc(c.blames, func(d *Domain) bool { return partial(c.Aligned, d, c.rep) })
+	return slices.ContainsFunc(c.Domains, func(d *match.Domain) bool { return lacksRanks(c.Aligned, d, c.rep) })
+}
+
+// lacksRanks tells whether ranks of a domain's groups are not in the capture.
+func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
+	if len(rep.Source.Missing) > 0 {
+		return true
+	}
+	for _, r := range d.Ranks {
+		if r.Cut > 0 {
+			return true
+		}
+	}
+	size := 0
+	for _, r := range d.Ranks {
+		for i := range r.Colls {
+			size = max(size, r.Colls[i].Size)
+		}
+	}
+	if size > 0 {
+		return size > len(d.Ranks)
+	}
+	return d.Ranks[0].Source.World.Size > len(a.Ranks)
 }

@@ -29,6 +29,7 @@ import (
 //	host           idle before ops that were launched late, and idle of a software
 //	               device that no core of its host ran
 //	communication  leaving the previous collective later than the other rank
+//	unknown        idle before ops whose launch was not recorded
 //
 // A host that is late may be so because it has more to launch, which is work
 // again. While the late rank keeps the others waiting, their hosts run ahead,
@@ -44,10 +45,11 @@ const (
 	byDevice
 	byHost
 	byComm
+	byUnknown
 	numCauses
 )
 
-var causeNames = [numCauses]string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication}
+var causeNames = [numCauses]string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication, result.CauseUnknown}
 
 // tie is the arrival difference below which nobody is blamed, ns: what the
 // ends of one collective differ over ranks.
@@ -65,6 +67,8 @@ type lateness struct {
 	of      int              // collectives of the step it took part in
 	extra   map[int32]extra  // per kernel key: what it had more of
 	idle    int64            // excess of idle that the host caused, not yet divided
+	queued  int64            // excess of idle before ops that were launched in time, part of excess[byDevice]
+	untold  int64            // excess of idle before ops whose launch was not recorded, not yet divided
 	refs    map[int32]int    // ranks it was compared with
 	starved int64            // excess of time without a core, part of excess[byHost]
 	// host is, per kernel key, how much longer its host needed for launches
@@ -77,6 +81,8 @@ type extra struct {
 	ns    int64 // work
 	slow  int64 // device: the same ops, longer
 	late  int64 // device: starting late though launched
+	// untold is unknown: starting late, the launch not recorded.
+	untold int64
 }
 
 // split divides the cost over the causes in proportion to the positive
@@ -110,7 +116,11 @@ type approachKey struct {
 	count             int64
 	busy, host, queue int64 // ns
 	starved           int64 // no core ran the device
+	untold            int64 // idle before an op whose launch was not recorded
 }
+
+// idle is the time before ops of a key in which the device did nothing.
+func (k *approachKey) idle() int64 { return k.host + k.queue + k.starved + k.untold }
 
 // walk sums up the ops of a rank that start after op from (a collective) and up to
 // op to (the next). from < 0: since the beginning of to's step.
@@ -142,7 +152,11 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
 			k.host += host
 			k.starved += starved
-			k.queue += idle - host - starved
+			if o.Call >= 0 {
+				k.queue += idle - host - starved
+			} else {
+				k.untold += idle - starved
+			}
 		}
 		if i == to {
 			break
@@ -152,7 +166,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 		cursor = max(cursor, o.End)
 	}
 	for i := range a.keys {
-		a.total += a.keys[i].busy + a.keys[i].host + a.keys[i].queue + a.keys[i].starved
+		a.total += a.keys[i].busy + a.keys[i].idle()
 	}
 }
 
@@ -226,10 +240,13 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 		return k, approachKey{key: k.key, name: k.name}
 	}
 	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
-	p = approachKey{key: k.key, name: k.name, count: n, busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved)}
+	p = approachKey{
+		key: k.key, name: k.name, count: n,
+		busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved), untold: share(k.untold),
+	}
 	rest = approachKey{
 		key: k.key, name: k.name, count: k.count - n,
-		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved,
+		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved, untold: k.untold - p.untold,
 	}
 	return p, rest
 }
@@ -237,10 +254,12 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 // same compares equally many ops of one kernel.
 func (l *lateness) same(x, y approachKey, otherGrid bool) {
 	l.idle += x.host - y.host
+	l.untold += x.untold - y.untold
 	l.starve(x.starved - y.starved)
-	l.excess[byDevice] += x.queue - y.queue
+	l.queue(x.queue - y.queue)
 	e := l.extra[x.key]
 	e.late += x.queue - y.queue
+	e.untold += x.untold - y.untold
 	if otherGrid {
 		l.excess[byWork] += x.busy - y.busy
 		e.ns += x.busy - y.busy
@@ -256,15 +275,47 @@ func (l *lateness) starve(ns int64) {
 	l.excess[byHost] += ns
 }
 
+func (l *lateness) queue(ns int64) {
+	l.queued += ns
+	l.excess[byDevice] += ns
+}
+
+// divideUntold divides idle time before ops whose launch was not recorded: as that
+// before the other ops of the step, if there is at least as much of it. Else, if in all
+// steps together hardly any of it has another cause, by that; else its cause is unknown.
+func divideUntold(late []lateness) {
+	var host, queued, untold int64
+	for i := range late {
+		l := &late[i]
+		host, queued, untold = host+max(l.idle, 0), queued+max(l.queued, 0), untold+max(l.untold, 0)
+	}
+	overall := 2*(host+queued) >= untold && 10*max(host, queued) >= 9*(host+queued)
+	for i := range late {
+		l := &late[i]
+		h, q := max(l.idle, 0), max(l.queued, 0)
+		if h+q < l.untold && overall {
+			h, q = host, queued
+		}
+		if h+q == 0 || h+q < l.untold {
+			l.excess[byUnknown] += l.untold
+			continue
+		}
+		more := int64(float64(l.untold) * float64(h) / float64(h+q))
+		l.idle += more
+		l.queue(l.untold - more)
+	}
+}
+
 // more takes ops that only one side has; sign is -1 if it is the other side.
 func (l *lateness) more(x approachKey, sign int64) {
 	l.idle += sign * x.host
 	l.starve(sign * x.starved)
 	if x.count == 0 {
-		l.excess[byDevice] += sign * x.queue
+		l.queue(sign * x.queue)
+		l.untold += sign * x.untold
 		return
 	}
-	ns := x.busy + x.queue
+	ns := x.busy + x.queue + x.untold
 	l.excess[byWork] += sign * ns
 	e := l.extra[x.key]
 	e.count += sign * x.count
@@ -278,6 +329,8 @@ type Domain struct {
 	late [][]lateness  // [rank][step]
 	work [][]*approach // own work, [rank][step]; nil: the rank has none in it
 	more [][]float64   // [rank][step]: own work above a typical peer's, as a share of it
+	// early are, of the steps in which most ranks are late together, those that wait.
+	early map[int][]int32
 }
 
 // Blame finds the late ranks of every collective and adds up what they cost, domain by
@@ -289,9 +342,11 @@ func Blame(a *match.Aligned) (out []*Domain) {
 			j.late = append(j.late, make([]lateness, a.Steps))
 			j.work = append(j.work, workBySteps(r, a.Steps))
 		}
+		j.early = j.earlySteps()
 		j.blameRanks()
 		for i := range d.Ranks {
 			more := make([]float64, a.Steps)
+			divideUntold(j.late[i])
 			for n := range a.Steps {
 				own := j.extraWork(i, n)
 				more[n] = own.share
@@ -320,36 +375,30 @@ func (d *Domain) blameRanks() {
 		prev[i] = -1
 	}
 	var mine, theirs approach
-	order := make([]int, 0, len(d.Ranks))
 	for mi := range d.Matches {
 		m := &d.Matches[mi]
 		for _, p := range m.At {
 			d.late[p.Rank][m.Step].of++
 		}
 		if !m.First && m.Possible() {
-			order = order[:0]
-			for i := range m.At {
-				order = append(order, i)
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.At[a].Start, m.At[b].Start) })
-			mid := order[(len(order)-1)/2]
-			behind := m.Last - m.At[mid].Start
-			if behind >= tie {
+			ref := inTime(m, d.early[m.Step])
+			if behind := m.Last - ref.Start; behind >= tie {
+				wait := d.meanWait(m, behind/4, len(d.early[m.Step]))
 				// Ranks that arrive with the last one share the blame.
-				for _, i := range order {
+				for i := range m.At {
 					p := &m.At[i]
 					if m.Last-p.Start > behind/4 {
 						continue
 					}
 					l := &d.late[p.Rank][m.Step]
 					l.last++
-					from := d.common(m.At[mid].Rank, p.Rank, prev)
+					from := d.common(ref.Rank, p.Rank, prev)
 					// Who waited in between, in collectives of its own, is as
 					// late as those it waited for, and not to blame for that.
-					waited := d.waited(p.Rank, from, mi) - d.waited(m.At[mid].Rank, from, mi)
-					own := p.Start - m.At[mid].Start
-					l.cost += int64(float64(d.meanWait(m, behind/4)) * float64(own-min(max(waited, 0), own)) / float64(own))
-					d.compare(from, p, &m.At[mid], &mine, &theirs, l)
+					waited := d.waited(p.Rank, from, mi) - d.waited(ref.Rank, from, mi)
+					own := p.Start - ref.Start
+					l.cost += int64(float64(wait) * float64(own-min(max(waited, 0), own)) / float64(own))
+					d.compare(from, p, ref, &mine, &theirs, l)
 				}
 			}
 		}
@@ -357,6 +406,22 @@ func (d *Domain) blameRanks() {
 			prev[p.Rank] = int32(mi)
 		}
 	}
+}
+
+// inTime is the part of a collective that its late ranks are compared with: that of the
+// median arrival, or of the median one of the early ranks where most are late.
+func inTime(m *match.Match, early []int32) *match.Part {
+	var order []*match.Part
+	for i := range m.At {
+		if p := &m.At[i]; early == nil || slices.Contains(early, p.Rank) {
+			order = append(order, p)
+		}
+	}
+	if len(order) == 0 {
+		return inTime(m, nil)
+	}
+	slices.SortStableFunc(order, func(a, b *match.Part) int { return cmp.Compare(a.Start, b.Start) })
+	return order[(len(order)-1)/2]
 }
 
 // dependent are the classes of kernels whose time depends on the data and not
@@ -416,15 +481,19 @@ func (l *lateness) settle(own *ownExcess, n *prep.Names) {
 
 // meanWait is what the other ranks of the domain waited in a collective, on
 // average: those that were not late, while those that were, and those that
-// have no part in it, count as not waiting.
-func (d *Domain) meanWait(m *match.Match, near int64) int64 {
+// have no part in it, count as not waiting. Where most ranks are late, the others are
+// the early ones.
+func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	var sum int64
 	for _, p := range m.At {
 		if w := m.Last - p.Start; w > near {
 			sum += w
 		}
 	}
-	return sum / int64(max(len(d.Ranks)-1, 1))
+	if early == 0 {
+		early = max(len(d.Ranks)-1, 1)
+	}
+	return sum / int64(early)
 }
 
 // common is the last collective before that two ranks shared, -1 if none.

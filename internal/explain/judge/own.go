@@ -16,7 +16,7 @@ type ownExcess struct {
 }
 
 // extraWork compares the own work of a rank in a step with that of the peer that has
-// the median amount. It compares work alone, whole kernels over whole steps, so neither
+// the median amount, of the early ones where most are late. It compares work alone, whole kernels over whole steps, so neither
 // lateness of hosts nor overlap with communication hides or feigns it.
 func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	mine := d.work[i][n]
@@ -25,6 +25,9 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	}
 	var peers []*approach
 	for j := range d.Ranks {
+		if early := d.early[n]; early != nil && !slices.Contains(early, int32(j)) {
+			continue
+		}
 		if p := d.work[j][n]; j != i && p != nil {
 			peers = append(peers, p)
 		}

@@ -21,7 +21,10 @@ const (
 )
 
 // MarkSlow marks the steps that took much longer than their like.
-func MarkSlow(a *match.Aligned, steps []result.Step, hostOps map[string][]int64) {
+func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) {
+	steps := rep.Steps
+	begin, end := a.Common()
+	missing := slices.ContainsFunc(a.Domains, func(d *match.Domain) bool { return lacksRanks(a, d, rep) })
 	type bucket struct {
 		kind          string
 		batch, tokens int // tokens by powers of two
@@ -48,7 +51,7 @@ func MarkSlow(a *match.Aligned, steps []result.Step, hostOps map[string][]int64)
 					others = append(others, i)
 				}
 			}
-			s.Why = grew(a, steps, hostOps, []int{s.Step}, others)
+			s.Why = grew(a, steps, hostOps, []int{s.Step}, others, took-mid, missing || s.Step < begin || s.Step >= end)
 		}
 	}
 }
@@ -86,10 +89,14 @@ var timeParts = []struct {
 	{fact.Of("part_profiler"), func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
 }
 
+// leastPart of an excess is what the part that explains it has at least.
+const leastPart = 4
+
 // grew names the part that is most larger in some steps than in others, by medians
 // over steps and ranks; without GPU work the CPU op whose self time is, the mean over
-// ranks.
-func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int) (grown fact.Fact) {
+// ranks. A part that explains little of the excess (ns) does not explain it. lacking:
+// ranks are missing, so what is waiting for them looks like a transfer.
+func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int, excess float64, lacking bool) (grown fact.Fact) {
 	var best fact.Fact
 	most := 0.0
 	larger := func(part fact.Fact, by float64) {
@@ -110,11 +117,15 @@ func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, the
 			}
 			return metric.MedianInPlace(all)
 		}
+		part := p.part
+		if lacking && part.Key == "part_transfer" {
+			part = fact.Of("part_communication")
+		}
 		if !a.HostOnly {
-			larger(p.part, of(these)-of(others))
+			larger(part, of(these)-of(others))
 		}
 	}
-	if most > 0 {
+	if most > 0 && most >= excess/leastPart {
 		grown = fact.Of("grew", "what", best, "ns", most)
 	}
 	return grown
@@ -184,7 +195,12 @@ func slower(c *capture) (out []result.Finding) {
 	by := map[match.Like][]int{}
 	total := make([]int64, c.Steps)
 	var order []match.Like
-	for n := 1; n < c.Steps; n++ {
+	which, lacking := fact.Of("all_ranks"), c.partial()
+	if lacking {
+		which = fact.Of("recorded_ranks")
+	}
+	begin, end := c.Common()
+	for n := max(begin, 1); n < end; n++ {
 		if len(c.rep.Steps[n].Ranks) == 0 {
 			continue
 		}
@@ -214,8 +230,8 @@ func slower(c *capture) (out []result.Finding) {
 		f := result.Finding{
 			Kind: result.SlowSince, Severity: "medium", FirstStep: first, LastStep: steps[len(steps)-1],
 			CostNSPerStep: int64(is - was), ID: id(result.SlowSince, k.Kind, first),
-			Title: fact.Of("slow_since", "kind", k.Kind, "more", is/was-1, "first", first,
-				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s]), fact.Of("no_part_of_them"))),
+			Title: fact.Of("slow_since", "kind", k.Kind, "more", is/was-1, "which", which, "first", first,
+				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s], is-was, lacking), fact.Of("no_part_of_them"))),
 			Evidence: []result.Evidence{proof("ns", is, was, fact.Of("before", "is", is, "was", was))},
 		}
 		for _, r := range c.Ranks {

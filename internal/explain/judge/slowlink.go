@@ -5,7 +5,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
-	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -74,7 +73,7 @@ func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float
 		Title:    fact.Of("slow_link", "first", n, "is", is, "kind", kind, "was", was),
 		Evidence: []result.Evidence{proof("ns", is, was, fact.Of("transfers_before", "is", is, "was", was))},
 	}
-	if partial(c.Aligned, d, c.rep) {
+	if lacksRanks(c.Aligned, d.Domain, c.rep) {
 		f.Kind, f.Cause, f.ID = result.Data, "", id("data-slow", kind, n)
 		f.Title = fact.Of("data-slow", "first", n, "is", is, "kind", kind, "was", was)
 	}
@@ -82,28 +81,6 @@ func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float
 		f.Ranks = append(f.Ranks, r.Index)
 	}
 	return f
-}
-
-// partial tells whether ranks of a domain's groups are not in the capture.
-func partial(a *match.Aligned, d *Domain, rep *result.Report) bool {
-	if len(rep.Source.Missing) > 0 {
-		return true
-	}
-	for _, r := range d.Ranks {
-		if r.Cut > 0 {
-			return true
-		}
-	}
-	size := 0
-	for _, r := range d.Ranks {
-		for i := range r.Colls {
-			size = max(size, r.Colls[i].Size)
-		}
-	}
-	if size > 0 {
-		return size > len(d.Ranks)
-	}
-	return d.Ranks[0].Source.World.Size > len(a.Ranks)
 }
 
 // unexplained leaves out slow transfers that begin with one rank's slowness: a

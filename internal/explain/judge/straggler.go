@@ -40,7 +40,7 @@ const (
 	stayingSteps = 3
 )
 
-var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", result.SlowLink, "data-slow"}, func(c *capture) (out []result.Finding) {
+var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imbalance", result.SlowLink, "data-slow"}, func(c *capture) (out []result.Finding) {
 	for _, d := range c.blames {
 		of := stragglers(c.Aligned, d)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
@@ -50,11 +50,23 @@ var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", resu
 
 // stragglers turns the lateness of a domain into findings.
 func stragglers(a *match.Aligned, d *Domain) []result.Finding {
-	var out []result.Finding
+	all := make([]verdict, len(d.Ranks))
 	for i := range d.Ranks {
-		out = append(out, rankFindings(a, d, i)...)
+		all[i] = judgeRank(a, d, i)
 	}
-	return shareLinks(d, shareCores(d, out))
+	out := moving(a, d, all)
+	for i := range all {
+		out = append(out, rankFindings(a, d, i, &all[i])...)
+	}
+	return shareLinks(d, shareCores(d, shareMajority(d, out)))
+}
+
+// verdict is in which steps a rank is late, by cause.
+type verdict struct {
+	late  []lateness
+	split [][numCauses]int64 // of the cost of each step
+	yes   [numCauses][]bool  // whether it is late in a step
+	runs  []lateRun
 }
 
 // lateRun is the steps over which one cause keeps a rank late.
@@ -66,29 +78,38 @@ type lateRun struct {
 	recurring bool   // intermittent: with steps in time between them
 }
 
-func rankFindings(a *match.Aligned, d *Domain, i int) []result.Finding {
-	late := d.late[i][:d.Whole(a.Steps)]
-	split := make([][numCauses]int64, len(late))
-	for n := range late {
-		split[n] = late[n].split()
+func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
+	begin, end := d.Common()
+	v.late = d.late[i][:end]
+	v.split = make([][numCauses]int64, end)
+	for n := range v.late {
+		v.split[n] = v.late[n].split()
 	}
-	var all []lateRun
+	// Without its launch an op counts to the step in which it runs, which need not be
+	// the one that it does on its peers.
+	stepsKnown := !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
 	for c := range numCauses {
-		yes := make([]bool, len(late))
-		for n := range late {
+		yes := make([]bool, end)
+		for n := begin; n < end; n++ {
 			limit := lateLimit(a, n)
 			if c == byDevice && d.Ranks[i].NoCore != nil {
 				limit = max(limit, softDevice, a.StepPeriod(n)/softShare)
 			}
-			yes[n] = split[n][c] > limit || c == byWork && d.more[i][n] > workShare
+			yes[n] = v.split[n][c] > limit || c == byWork && stepsKnown && d.more[i][n] > workShare
 		}
 		// Hosts and devices start the first step unevenly, as the profilers
 		// start: alone it proves nothing.
 		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
 			yes[0] = false
 		}
-		all = append(all, runs(a, yes, split, c)...)
+		v.yes[c] = yes
+		v.runs = append(v.runs, runs(a, yes, v.split, c)...)
 	}
+	return v
+}
+
+func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Finding {
+	late, split, all := v.late, v.split, v.runs
 	// What causes without a finding of their own cost in a step is part of the
 	// lateness that was found: it goes to the step's findings in proportion.
 	costs := make([][]int64, len(all))

@@ -73,9 +73,13 @@ func Align(ranks []*prep.Rank, hosts []*prep.Host, n *prep.Names, marks *prep.Ma
 func agree(domains []*Domain) (clocks fact.Fact, broken int) {
 	matched, shifted := 0, 0
 	for _, d := range domains {
-		if n := d.impossible(); n*50 > len(d.Matches) && n > 2 && d.alignClocks() {
-			shifted++
+		if n := d.Impossible(); n > 0 && d.alignClocks() {
 			d.find()
+			if d.Impossible() < n {
+				shifted++
+			} else {
+				d.leaveClocks()
+			}
 		}
 		if d.steadyShifts() {
 			shifted++
@@ -84,7 +88,7 @@ func agree(domains []*Domain) (clocks fact.Fact, broken int) {
 		d.reindex()
 		d.pairOutside()
 		matched += len(d.Matches)
-		broken += d.impossible()
+		broken += d.Impossible()
 	}
 	switch {
 	case matched == 0:
@@ -95,6 +99,34 @@ func agree(domains []*Domain) (clocks fact.Fact, broken int) {
 		return fact.Of("clocks_agree", "matched", matched), broken
 	}
 	return fact.Of("clocks_contradict", "broken", broken, "matched", matched), broken
+}
+
+// apartLeast is how far apart windows of one capture never are, ns: its ranks step
+// together.
+const apartLeast = 1e9
+
+// Apart says which rank's window has no moment in common with that of another one of
+// its group, after their clocks were brought together where collectives allow it; "":
+// none.
+func (a *Aligned) Apart() string {
+	for _, d := range domains(a.Ranks) {
+		var ref *Rank
+		var start, end int64
+		for _, r := range d.Ranks {
+			if r.Source.Rank.TP < 0 && !r.Source.World.Known || len(r.Ops)+len(r.Steps) == 0 {
+				continue // it does not say that it belongs to the others
+			}
+			first, length := extent([]*Rank{r})
+			if ref == nil {
+				ref, start, end = r, first, first+length
+				continue
+			}
+			if gap := max(first-end, start-first-length); gap > apartLeast {
+				return fmt.Sprintf("%s was recorded %.0f s apart from %s, and their collectives do not match", r.Label, float64(gap)/1e9, ref.Label)
+			}
+		}
+	}
+	return ""
 }
 
 // extent says when the capture begins and how long it is, on the clock of all.
@@ -230,14 +262,14 @@ func (d *Domain) parts() []*Domain {
 func apart(domains []*Domain) (out []*Domain) {
 	for _, d := range domains {
 		parts := grouped(d.Ranks, func(i int) int { return d.Ranks[i].Source.Rank.DP })
-		if len(parts) == 1 || 2*d.impossible() <= len(d.Matches) || len(d.Matches) == 0 {
+		if len(parts) == 1 || 2*d.Impossible() <= len(d.Matches) || len(d.Matches) == 0 {
 			out = append(out, d)
 			continue
 		}
 		better := 0
 		for _, p := range parts {
 			p.pair()
-			better += len(p.Matches) - p.impossible()
+			better += len(p.Matches) - p.Impossible()
 		}
 		if better == 0 {
 			d.pair()
@@ -259,8 +291,8 @@ func (d *Domain) pair() {
 	}
 }
 
-// impossible counts matches that contradict the clocks.
-func (d *Domain) impossible() int {
+// Impossible counts matches that contradict the clocks.
+func (d *Domain) Impossible() int {
 	n := 0
 	for i := range d.Matches {
 		if !d.Matches[i].Possible() {
@@ -268,6 +300,14 @@ func (d *Domain) impossible() int {
 		}
 	}
 	return n
+}
+
+// leaveClocks takes the clocks as they are.
+func (d *Domain) leaveClocks() {
+	for _, r := range d.Ranks {
+		r.Shift = clock.Shift{}
+	}
+	d.find()
 }
 
 // alignClocks shifts ranks whose clocks disagree by more than the shift's own
@@ -286,7 +326,7 @@ func (d *Domain) alignClocks() bool {
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
-		if abs(res.Offset) > 1000 && res.Significant() && res.Err == nil {
+		if (abs(res.Offset) > 1000 && res.Significant() || res.Drift != 0) && res.Err == nil {
 			d.Ranks[i].Shift = res.Shift
 			moved = true
 		}

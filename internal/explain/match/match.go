@@ -81,24 +81,38 @@ func (d *Domain) find() {
 	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
 }
 
-// cutAt tells whether a file that ends early lacks a rank's part of a step:
-// whom the others waited for is then unknown.
-func (d *Domain) cutAt(step int) bool {
-	return step >= d.Whole(step+1)
-}
-
 // HardlyAny is how many steps of a cut file are as good as none.
 const HardlyAny = 2
 
-// Whole is how many of the capture's steps no file that ends early lacks. One
-// that has hardly any is as good as missing, and does not count.
-func (d *Domain) Whole(steps int) int {
+// Common are the steps, from first to before end, that all ranks have whole: in others
+// whom the ranks waited for is unknown. A rank that has hardly any steps because its
+// file ends early, or none, is as good as missing and does not count.
+func (d *Domain) Common() (first, end int) {
+	end = -1
 	for _, r := range d.Ranks {
-		if r.Cut > 0 && len(r.Steps) >= HardlyAny {
-			steps = min(steps, r.First+len(r.Steps))
+		if len(r.Steps) == 0 || r.Cut > 0 && len(r.Steps) < HardlyAny {
+			continue
+		}
+		first = max(first, r.First)
+		if last := r.First + len(r.Steps); end < 0 || last < end {
+			end = last
 		}
 	}
-	return max(steps, 0)
+	return first, max(first, end)
+}
+
+// Common are the steps, from first to before end, that no rank lacks with which others
+// share collectives, nor one whose file ends early.
+func (a *Aligned) Common() (first, end int) {
+	end = a.Steps
+	for _, d := range a.Domains {
+		if len(d.Ranks) == 1 && d.Ranks[0].Cut == 0 {
+			continue
+		}
+		from, to := d.Common()
+		first, end = max(first, from), min(end, to)
+	}
+	return first, max(first, end)
 }
 
 // matchSequence pairs the n-th kernels of one sequence. Only ranks that have
@@ -116,7 +130,7 @@ func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 			longest = max(longest, n)
 		}
 	}
-	if len(members) < 2 || d.cutAt(k.step) {
+	if first, end := d.Common(); len(members) < 2 || k.step < first || k.step >= end {
 		return
 	}
 	for n := range shortest {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -15,6 +16,9 @@ import (
 func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 	p := paint(o.Color)
 	var b strings.Builder
+	for _, d := range c.Doubts {
+		fmt.Fprintf(&b, "not one capture: %s: what is said of ranks may be wrong\n", columns.Clean(d))
+	}
 	fmt.Fprintf(&b, "A %s\nB %s\n\n%s\n", sideText(c.A), sideText(c.B), compareVerdict(c))
 	for _, r := range c.Regressions {
 		fmt.Fprintf(&b, "  - %s\n", Words(r))

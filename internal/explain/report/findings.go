@@ -80,6 +80,8 @@ func headline(r *result.Report) []string {
 // caveat says what the capture lacks, "" when it is whole.
 func caveat(s *result.Source) string {
 	switch {
+	case len(s.Doubts) > 0:
+		return "not one capture: " + columns.Clean(strings.Join(s.Doubts, "; ")) + ": what is said of ranks may be wrong"
 	case len(s.Missing) > 0:
 		names, more := cut(s.Missing, 12, "")
 		text := "no file of " + columns.Clean(strings.Join(names, ", "))

@@ -45,7 +45,17 @@ func (t *textWriter) line(s string) {
 	t.b.WriteByte('\n')
 }
 
+func (t *textWriter) caveat(text string) {
+	for _, l := range columns.Wrap(text, t.width) {
+		t.line(t.p.severity("warning", l))
+	}
+}
+
 func (t *textWriter) head(r *result.Report) {
+	doubt := len(r.Source.Doubts) > 0
+	if doubt {
+		t.caveat(caveat(&r.Source))
+	}
 	head := strings.Join(headline(r), " · ")
 	if id := columns.Clean(r.Source.ID); id != "" {
 		head = id + "  " + head
@@ -56,10 +66,8 @@ func (t *textWriter) head(r *result.Report) {
 		}
 		t.line(l)
 	}
-	if c := caveat(&r.Source); c != "" {
-		for _, l := range columns.Wrap("incomplete: "+c, t.width) {
-			t.line(t.p.severity("warning", l))
-		}
+	if c := caveat(&r.Source); c != "" && !doubt {
+		t.caveat("incomplete: " + c)
 	}
 	if all := overall(r); all != nil {
 		p := split(all)

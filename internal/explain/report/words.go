@@ -66,6 +66,17 @@ var formats = map[string]func(any) string{
 		}
 		return text
 	},
+	"lacking": func(v any) string {
+		names, _ := v.([]string)
+		switch n := len(names); {
+		case n == 1:
+			return names[0] + " is missing"
+		case n <= 4:
+			return fmt.Sprintf("%d ranks are missing (%s)", n, strings.Join(names, ", "))
+		default:
+			return fmt.Sprintf("%d ranks are missing (%s, …)", n, strings.Join(names[:4], ", "))
+		}
+	},
 	// Some of many ranks.
 	"ranks": func(v any) string {
 		names, _ := v.([]string)

@@ -18,6 +18,7 @@ type Comparison struct {
 	Regressions []fact.Fact `json:"regressions"`
 	Limit       float64     `json:"limit"` // the share asked for; 0: none
 	Notes       []fact.Fact `json:"notes"`
+	Doubts      []string    `json:"doubts"` // as in Source
 }
 
 // Side says what was compared.

@@ -40,6 +40,8 @@ type Source struct {
 	StepRule string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
 	Events   int64     `json:"events"`
 	Clocks   fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
+	// Doubts say why the files cannot be one capture; they were taken for one by --force.
+	Doubts []string `json:"doubts"`
 }
 
 // Finding kinds.
@@ -62,6 +64,7 @@ const (
 	CauseDevice        = "device"        // the same kernels take longer, or start late though launched in time
 	CauseHost          = "host"          // the same kernels, launched late
 	CauseCommunication = "communication" // slower transfer
+	CauseUnknown       = "unknown"       // the same kernels start late, and their launches were not recorded: host or device
 )
 
 // Finding is one answer, with what proves it.

@@ -14,6 +14,7 @@ import (
 // Sample is one side: a sample of its steps, kernels and modules.
 type Sample struct {
 	result.Side
+	Doubts  []string // as in result.Comparison
 	a       *match.Aligned
 	ranks   []*match.Rank // that are compared
 	steps   map[bucket]*figures
@@ -82,23 +83,20 @@ type sampled struct {
 	ranks int // that have it
 }
 
-// addSteps samples the figures of steps. The first step and those that a cut file lacks
-// are left out.
+// addSteps samples the figures of steps. The first step and those that a rank lacks are
+// left out.
 func (h *Sample) addSteps(steps []result.Step) []sampled {
 	in := map[int]bool{}
 	for _, r := range h.ranks {
 		in[r.Index] = true
 	}
-	whole := h.a.Steps
-	for _, d := range h.a.Domains {
-		whole = min(whole, d.Whole(h.a.Steps))
-	}
+	first, end := h.a.Common()
 	out := make([]sampled, len(steps))
 	for n := range steps {
 		s := &steps[n]
 		b := bucket{s.Kind, s.Mode, s.Batch}
 		out[n] = sampled{b, -1, 0}
-		if n == 0 && h.a.Steps > 1 || n >= whole {
+		if n == 0 && h.a.Steps > 1 || n < first || n >= end {
 			continue
 		}
 		var sum [6]float64

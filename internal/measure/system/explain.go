@@ -43,6 +43,7 @@ type Options struct {
 	HTML  string // also write a page to this file; - : to Out, and nothing else there
 	Rules *kernel.Rules
 	Read  read.Options
+	Force bool // explain files that cannot be one capture, too
 }
 
 // Window explains the window of one server, and what the slow requests of run, if there
@@ -55,6 +56,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(capture.Options())
 	if err != nil {
 		return err
+	}
+	if len(r.Source.Doubts) > 0 {
+		o.Say.Incomplete()
 	}
 	var requests *waits.Result
 	if run != nil {
@@ -81,6 +85,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 
 // open reads a window, and refuses to write the page over it.
 func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
+	in.Force = o.Force
 	capture, err := in.Open(ctx, o.Say, "analyze")
 	if err != nil {
 		return nil, err

@@ -141,7 +141,8 @@ func TestIncomplete(t *testing.T) {
 		want       string // stands in the text
 	}{
 		{"a rank short", []string{"id-TP-0.trace.json", whole, "id-TP-2.trace.json", strings.Replace(whole, `"rank": 0`, `"rank": 2`, 1)}, true, "TP01: no file of this rank"},
-		{"world larger", []string{"id-TP-0.trace.json", whole}, true, "rank 1,2: distributedInfo says 3 ranks"},
+		{"world larger", []string{"id-TP-0.trace.json", whole}, true, "rank 2: distributedInfo says 3 ranks"},
+		{"world much larger", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "127}", 1)}, true, "126 ranks (rank 1 to rank 126): distributedInfo says 127 ranks"},
 		{"cut", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "1}", 1)[:100]}, true, "the file ends in its metadata"},
 		{"empty", []string{"id-TP-0.trace.json", ""}, true, "the file is empty"},
 		{"bases", []string{"id-TP-0.trace.json", strings.Replace(whole, "3}", "1}", 1), "id-TP-1.trace.json", `{"baseTimeNanoseconds": 6, "traceEvents": []}`}, false, "2 different baseTimeNanoseconds"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // Print writes the report for people.
@@ -32,7 +33,7 @@ func (r *Report) Print(w io.Writer) error {
 	r.printClocks(w)
 	if len(r.Missing) > 0 {
 		fmt.Fprintln(w, "\nmissing")
-		for _, m := range r.Missing {
+		for _, m := range set.Together(r.Missing) {
 			fmt.Fprintf(w, "  %v\n", m)
 		}
 	}

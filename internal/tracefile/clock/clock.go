@@ -80,7 +80,7 @@ const (
 	maxMoved   = 64      // windows may open this many collectives apart
 	maxKeys    = 16      // keys looked at, the commonest first
 	sample     = 512     // pairs looked at to choose a match
-	driftAfter = 1e9     // ns: shorter windows show no drift
+	driftAfter = 1e9     // ns: in shorter windows a drift must be steady
 	sameKey    = 100_000 // ns: within this, two keys say the same
 )
 
@@ -217,7 +217,51 @@ func (s *Shift) fit(pairs []pair) {
 	for i, p := range pairs {
 		d[i] = p.a.End - p.b.End
 	}
-	s.Drift = drift(pairs, d, last-first)
+	slope := drift(pairs, d)
+	s.settle(pairs, d, slope)
+	// In a short window one change, as of a link that gets slower, feigns a drift: it
+	// must be steady, or collectives must forbid that there is none.
+	if last-first < driftAfter && !steady(pairs, d, slope) {
+		still := *s
+		if still.settle(pairs, d, 0); still.Odd <= s.Odd {
+			*s = still
+		}
+	}
+}
+
+// steady tells differences that grow all the time from such that change once: a line
+// leaves less than half of what two levels leave, of medians over a few pairs each.
+func steady(pairs []pair, d []int64, slope float64) bool {
+	points := min(len(d)/4, 32)
+	var flat, rest []int64
+	for i := range points {
+		from, to := i*len(d)/points, (i+1)*len(d)/points
+		mid := median(slices.Clone(d[from:to]))
+		flat = append(flat, mid)
+		rest = append(rest, mid-int64(slope*float64(pairs[(from+to)/2].b.End-pairs[0].b.End)))
+	}
+	levels := int64(math.MaxInt64)
+	for i := 1; i < points; i++ {
+		levels = min(levels, scatter(flat[:i])+scatter(flat[i:]))
+	}
+	return 2*scatter(rest) < levels
+}
+
+// scatter is the sum of the distances to the median.
+func scatter(v []int64) (sum int64) {
+	mid := median(slices.Clone(v))
+	for _, x := range v {
+		sum += abs(x - mid)
+	}
+	return sum
+}
+
+// settle computes the rest of the shift for a drift. d are the differences between
+// the ends of the pairs, which are in order of time.
+func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
+	n := len(pairs)
+	s.Drift, s.Broken, s.Odd = slope, 0, 0
+	d = slices.Clone(d)
 	for i, p := range pairs {
 		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
 	}
@@ -280,12 +324,13 @@ func transfer(pairs []pair) int64 {
 }
 
 // drift is the median of the slopes between collectives half a window apart,
-// or 0 if the window is short or the slope is lost in the noise.
-func drift(pairs []pair, d []int64, window int64) float64 {
+// or 0 if the slope is lost in the noise.
+func drift(pairs []pair, d []int64) float64 {
 	n := len(pairs)
-	if window < driftAfter || n < 2*minEvents {
+	if n < 2*minEvents {
 		return 0
 	}
+	window := pairs[n-1].b.End - pairs[0].b.End
 	slopes := make([]float64, 0, n/2)
 	for i := range n / 2 {
 		if dt := pairs[i+n/2].b.End - pairs[i].b.End; dt > 0 {

@@ -275,7 +275,7 @@ func TestMissingRanks(t *testing.T) {
 	}
 	want := []string{
 		"TP01: no file of this rank, by the names of the others",
-		"rank 1,3: distributedInfo says 4 ranks, 2 files have one of them",
+		"rank 1 or 3: distributedInfo says 4 ranks, 2 files have one of them",
 		"gone.json: no such file",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || !res.Incomplete() {

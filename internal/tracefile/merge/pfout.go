@@ -79,7 +79,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
 		if m.nothing() {
 			return ErrNothing
 		}
-		for i, lack := range m.result().Missing {
+		for i, lack := range set.Together(m.result().Missing) {
 			pf.Track(pftrace.Track{
 				UUID: uint64(len(ranks)+i+1) << 32, Kind: pftrace.Group,
 				Name: lack.Label + " (missing)", Description: lack.String(),

@@ -66,6 +66,27 @@ func (m Missing) String() string {
 	return m.Label + ": " + m.Reason
 }
 
+// Together makes one of ranks that are missing for one reason, if they are many.
+func Together(missing []Missing) (out []Missing) {
+	labels := map[string][]string{}
+	for _, m := range missing {
+		if m.File == "" {
+			labels[m.Reason] = append(labels[m.Reason], m.Label)
+		}
+	}
+	for _, m := range missing {
+		all := labels[m.Reason]
+		switch n := len(all); {
+		case m.File != "" || n <= 3:
+			out = append(out, m)
+		case m.Label == all[0]:
+			m.Label = fmt.Sprintf("%d ranks (%s to %s)", n, all[0], all[n-1])
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // NoFiles are the inputs that were named and do not exist.
 func NoFiles(paths []string) (out []Missing) {
 	for _, path := range paths {
@@ -122,16 +143,20 @@ func FindMissing(set Set, heads []*Head) []Missing {
 		if lacking <= 0 {
 			continue
 		}
+		reason := fmt.Sprintf("distributedInfo says %d ranks, %d files have one of them", w.size, len(seen[w]))
 		var ranks []string
-		for r := 0; r < w.size && len(ranks) < 8; r++ {
+		for r := range w.size {
 			if !seen[w][r] {
 				ranks = append(ranks, fmt.Sprint(r))
 			}
 		}
-		out = append(out, Missing{
-			Label:  strings.TrimSpace("rank " + strings.Join(ranks, ",") + " " + w.stage),
-			Reason: fmt.Sprintf("distributedInfo says %d ranks, %d files have one of them", w.size, len(seen[w])),
-		})
+		// Those whose file is there and says nothing, or is missed already, are not known.
+		if len(ranks) > lacking {
+			ranks = []string{strings.Join(ranks[:min(len(ranks), 8)], " or ")}
+		}
+		for _, r := range ranks {
+			out = append(out, Missing{Label: strings.TrimSpace("rank " + r + " " + w.stage), Reason: reason})
+		}
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 // SayMissing names ranks without a file. Inputs that are broken or do not exist have
 // had their line.
 func SayMissing(say *progress.Console, missing []Missing) {
-	for _, m := range missing {
+	for _, m := range Together(missing) {
 		if m.File == "" {
 			say.Lack("missing %v", m)
 		}

@@ -1,0 +1,269 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Captures as they should not be: clocks that drift, launches that were not recorded,
+// windows that begin late or end early. What is said of the whole captures must be said
+// of these, or less, and nothing else.
+
+// drifting is a set in which the clock of one rank gains so many parts in a million.
+func drifting(set []*trace.Trace, rank int, ppm float64) []*trace.Trace {
+	out := clone(set)
+	t := out[rank]
+	begin := slices.MinFunc(t.Spans, func(a, b trace.Span) int { return int(a.Start - b.Start) }).Start
+	at := func(x int64) int64 { return x + int64(ppm*1e-6*float64(x-begin)) }
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		start, end := at(s.Start), at(s.End())
+		s.Start, s.Dur = start, end-start
+	}
+	return out
+}
+
+// unlaunched is a set of which a share of the launches was not recorded.
+func unlaunched(set []*trace.Trace, share float64) []*trace.Trace {
+	out := clone(set)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, t := range out {
+		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.Launch() && rng.Float64() < share })
+	}
+	return out
+}
+
+// stepsOnly is a set in which one rank has but some of its steps.
+func stepsOnly(set []*trace.Trace, rank, first, last int) []*trace.Trace {
+	out := clone(set)
+	t := out[rank]
+	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
+	keep := map[int32]bool{}
+	for i := range r.Ops {
+		if o := &r.Ops[i]; int(o.Step) >= first && int(o.Step) <= last {
+			keep[o.Span] = true
+		}
+	}
+	var spans []trace.Span
+	for i, s := range t.Spans {
+		if s.Cat.OnGPU() && keep[int32(i)] || !s.Cat.OnGPU() && s.Start >= r.Steps[first].Start && s.End() <= r.Steps[last].End {
+			spans = append(spans, s)
+		}
+	}
+	t.Spans = spans
+	return out
+}
+
+// stretch makes the kernels of a step longer by a share that depends on the rank:
+// between two collectives each rank takes longer by its own, and waits for the slowest.
+func (in *injector) stretch(step int, share func(rank int) float64) {
+	n := len(in.comms[0][step])
+	extra := make([][]int64, len(in.ranks))
+	for i, r := range in.ranks {
+		extra[i] = make([]int64, n+1)
+		at := 0
+		for j := range r.Ops {
+			o := &r.Ops[j]
+			switch {
+			case int(o.Step) != step:
+			case o.Comm():
+				at++
+			case at < n:
+				d := int64(share(i) * float64(o.End-o.Start))
+				in.pauses[i] = append(in.pauses[i], pause{o.End - 1, d})
+				extra[i][at] += d
+			}
+		}
+	}
+	for at := range n {
+		var most int64
+		for i := range in.ranks {
+			most = max(most, extra[i][at])
+		}
+		for i, r := range in.ranks {
+			in.pauses[i] = append(in.pauses[i], pause{r.Ops[in.comms[i][step][at]].End - 1, most - extra[i][at]})
+		}
+	}
+}
+
+// TestDriftInShortWindows: clocks of hosts that drift by 20 to 200 µs a second change
+// nothing in windows of 60 to 650 ms, in which collectives take as long as that adds up
+// to or less.
+func TestDriftInShortWindows(t *testing.T) {
+	for _, name := range []string{"graphs", "graph_work", "g_device_r1", "compute_skew", "balanced", "sglang_shared"} {
+		whole := realSet(t, name)
+		want := analyzed(t, whole)
+		for rank := range whole {
+			for _, ppm := range []float64{20, -50, 100, -200} {
+				got := analyzed(t, drifting(whole, rank, ppm))
+				if !slices.Equal(stragglersOf(got), stragglersOf(want)) || has(got, result.Balanced) != has(want, result.Balanced) {
+					t.Errorf("%s, rank %d gains %g µs a second: %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
+				}
+			}
+		}
+	}
+}
+
+// TestLaunchesNotRecorded: without its launch nobody knows whether an op started late
+// because of the host or because of the device. If some are lost the others tell.
+func TestLaunchesNotRecorded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		share float64
+		want  []string // of those that are not "work", which needs no launches
+	}{
+		{"g_device_r1", 1, []string{"rank 1 unknown 6-15"}},
+		{"g_device_r1", 0.3, []string{"rank 1 device 6-15"}},
+		{"sglang_stops", 1, []string{"rank 1 unknown 8-10"}},
+		{"graph_work", 1, nil},
+		{"graph_work", 0.3, nil},
+		{"compute_skew", 1, []string{"rank 2 unknown 2-13"}},
+		{"graphs", 1, nil},
+		{"graphs", 0.3, nil},
+	} {
+		r := analyzed(t, unlaunched(realSet(t, c.name), c.share))
+		got := stragglersOf(r, result.CauseDevice, result.CauseHost, result.CauseUnknown)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s, %.0f %% of the launches lost: %q, want %q%s", c.name, 100*c.share, got, c.want, describe(r))
+		}
+		for _, f := range r.Findings {
+			for _, e := range f.Evidence {
+				if c.share == 1 && strings.Contains(report.Words(e.Text), "launched in time") {
+					t.Errorf("%s without launches: %s", c.name, report.Words(e.Text))
+				}
+			}
+		}
+	}
+}
+
+// TestWindowsApart: steps that a rank has not recorded are not compared: the others then
+// seem to transfer for longer, and no rank to be late.
+func TestWindowsApart(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		first, last int // of rank 1
+		want        []string
+	}{
+		{"graph_work", 0, 6, nil},
+		{"graph_work", 5, 10, []string{"rank 1 work 6-10"}},
+		{"g_device_r1", 0, 6, nil},
+		{"g_device_r1", 5, 10, []string{"rank 1 device 6-10"}},
+		{"graphs", 0, 6, nil},
+		{"graphs", 5, 10, nil},
+	} {
+		r := analyzed(t, stepsOnly(realSet(t, c.name), 1, c.first, c.last))
+		if got := stragglersOf(r); !slices.Equal(got, c.want) {
+			t.Errorf("%s, rank 1 with steps %d-%d: %q, want %q%s", c.name, c.first, c.last, got, c.want, describe(r))
+		}
+		apart := false
+		for _, f := range r.Findings {
+			apart = apart || f.ID == "data-apart-tp01"
+			if f.Kind == result.SlowLink || f.Kind == result.SlowSince && strings.Contains(report.Words(f.Title), "transfers") || len(c.want) > 0 && f.Kind == result.Straggler && f.Passing {
+				t.Errorf("%s, rank 1 with steps %d-%d: %s", c.name, c.first, c.last, report.Words(f.Title))
+			}
+		}
+		if !apart {
+			t.Errorf("%s: not said that rank 1 has steps %d-%d only%s", c.name, c.first, c.last, describe(r))
+		}
+	}
+}
+
+// TestOneRankOfTwo: with one rank waiting cannot be told from transfers.
+func TestOneRankOfTwo(t *testing.T) {
+	r := analyzed(t, realSet(t, "graph_work")[:1])
+	for _, f := range r.Findings {
+		words := report.Words(f.Title)
+		if strings.Contains(words, "on all ranks") || strings.Contains(words, "transfers grew") {
+			t.Error(words)
+		}
+	}
+	if !has(r, result.SlowSince) {
+		t.Errorf("steps that take longer are not named%s", describe(r))
+	}
+}
+
+// TestManyLate: ranks that are late together or one after the other. Kernels of those
+// ranks take 1.3 times as long.
+func TestManyLate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var who [16]int
+	for i := range who {
+		who[i] = rng.IntN(4)
+	}
+	for _, c := range []struct {
+		name string
+		late func(step, rank int) bool
+		want string // the ID of the finding, and its ranks
+	}{
+		{"nobody", func(_, _ int) bool { return false }, ""},
+		{"all alike", func(_, _ int) bool { return true }, ""},
+		{"one", func(_, rank int) bool { return rank == 1 }, "straggler-tp01-device-0 [1]"},
+		{"two of four", func(_, rank int) bool { return rank >= 2 }, "straggler-tp02-device-0 [2], straggler-tp03-device-0 [3]"},
+		{"three of four", func(_, rank int) bool { return rank > 0 }, "straggler-tp01-and-2-device-0 [1 2 3]"},
+		{"three of four from step 5 on", func(step, rank int) bool { return rank != 2 && step >= 5 }, "straggler-tp00-and-2-device-5 [0 1 3]"},
+		{"another one each step", func(step, rank int) bool { return who[step] == rank }, "imbalance-tp00-device-1 [0 1 2 3]"},
+	} {
+		in := newInjector(t, realSet(t, "graphs"))
+		for n := range in.comms[0] {
+			in.stretch(n, func(rank int) float64 {
+				if c.late(n, rank) {
+					return 0.3
+				}
+				return 0
+			})
+		}
+		r := analyzed(t, in.done())
+		var got []string
+		for _, f := range r.Findings {
+			if f.Kind == result.Straggler {
+				got = append(got, fmt.Sprint(f.ID, " ", f.Ranks))
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, ", ") != c.want || has(r, result.Balanced) != (c.want == "") {
+			t.Errorf("%s: got %q, want %q%s", c.name, got, c.want, describe(r))
+		}
+		for _, f := range r.Findings {
+			if len(f.Ranks) == 3 && (f.CostNSPerStep < 200_000 || f.CostNSPerStep > 350_000) {
+				t.Errorf("%s: the one in time waits %d ns a step", c.name, f.CostNSPerStep)
+			}
+		}
+	}
+}
+
+// TestNotOneCapture: ranks of two captures are refused; with --force the report says so.
+func TestNotOneCapture(t *testing.T) {
+	mixed := []*trace.Trace{realSet(t, "sglang_shared")[0], realSet(t, "sglang_stops")[1]}
+	var refused *NotOneError
+	if _, err := Analyze(mixed, Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
+		t.Errorf("error: %v", err)
+	}
+	if r, err := Analyze(mixed, Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(text(t, r), "not one capture: TP01") {
+		t.Errorf("forced: %v", err)
+	}
+	hosts := drifting(realSet(t, "graphs"), 1, 0) // clocks of hosts may differ by any time
+	for i := range hosts[1].Spans {
+		hosts[1].Spans[i].Start += 3600e9
+	}
+	if r := analyzed(t, hosts); !has(r, result.Balanced) {
+		t.Errorf("a host's clock is an hour ahead%s", describe(r))
+	}
+}
+
+func text(t *testing.T, r *result.Report) string {
+	var b strings.Builder
+	if err := report.Text(&b, r, report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
