@@ -12,6 +12,7 @@ const (
 	ByAnnotations = "forward annotations"
 	ByModules     = "calls of the outermost module"
 	ByProfiler    = "ProfilerStep annotations"
+	ByPattern     = "the repeating pattern of kernels"
 	ByGraphs      = "CUDA graph launches"
 	Uncut         = "none: the whole window is one step"
 )
@@ -47,7 +48,11 @@ func Passes(t *Trace) ([]Pass, string) {
 	default:
 		return passes, rule
 	}
-	if replays := graphPasses(t); len(replays) > 1 {
+	list := launches(t)
+	if found := patternPasses(list); found != nil {
+		return found, ByPattern
+	}
+	if replays := graphPasses(t, list); len(replays) > 1 {
 		return replays, ByGraphs
 	}
 	return nil, Uncut
@@ -135,32 +140,4 @@ func IsGraphLaunch(name string) bool {
 		return true
 	}
 	return false
-}
-
-// graphPasses takes each graph launch as the beginning of a decode pass; what
-// is launched until the next belongs to it.
-func graphPasses(t *Trace) []Pass {
-	var passes []Pass
-	last := int64(0)
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		if !s.Cat.Launch() {
-			continue
-		}
-		last = max(last, s.End())
-		if IsGraphLaunch(t.Strings.Get(s.Name)) {
-			passes = append(passes, Pass{
-				Start: s.Start, Track: s.Track, Name: s.Name,
-				Step: Step{Kind: Decode, Mode: "graph", Batch: -1, Tokens: -1},
-			})
-		}
-	}
-	slices.SortFunc(passes, func(a, b Pass) int { return cmp.Compare(a.Start, b.Start) })
-	for i := range passes {
-		passes[i].End = last
-		if i+1 < len(passes) {
-			passes[i].End = passes[i+1].Start
-		}
-	}
-	return passes
 }

@@ -82,8 +82,15 @@ func lacks(c *capture) (out []result.Finding) {
 	if len(c.Ranks) > 1 && c.Steps <= leastSteps {
 		add("low", "data-steps", fact.Of("data-steps", "steps", c.Steps, "least", leastSteps+1, "rule", c.rep.Source.StepRule))
 	}
-	if rule := c.rep.Source.StepRule; strings.Contains(rule, trace.ByModules) {
-		add("info", "data-rule", fact.Of("data-rule.modules"))
+	for _, of := range []struct{ rule, severity, words string }{
+		{trace.ByModules, "info", "modules"}, {trace.ByPattern, "info", "pattern"}, {trace.ByGraphs, "low", "graphs"},
+	} {
+		if strings.Contains(c.rep.Source.StepRule, of.rule) {
+			add(of.severity, id("data-rule", of.words), fact.Of("data-rule."+of.words))
+		}
+	}
+	if len(c.Ranks) == 1 && c.Ranks[0].Rule == trace.Uncut { // of more ranks data-steps says it
+		add("info", "data-rule", fact.Of("data-rule.none"))
 	}
 	l := &c.rep.CPU.Launch
 	if lost := metric.Share(l.Unlaunched, work); lost > lostShare {

@@ -1,0 +1,253 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// nameless takes the names of all that the host marks away, so that nothing but
+// launches and GPU work is left, as in a window of the GPU alone.
+func nameless(ts []*trace.Trace) []*trace.Trace {
+	for _, t := range ts {
+		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
+			return !s.Cat.OnGPU() && !s.Cat.Launch() && s.Cat != trace.Window
+		})
+	}
+	return ts
+}
+
+// stepsOfKernels gives the step of each kernel, by its place among the trace's GPU
+// work, and how many kernels there are in steps.
+func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKind, rule string) {
+	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
+	steps = map[int32]int32{}
+	for i := range r.Ops {
+		if o := &r.Ops[i]; o.Cat == trace.Kernel {
+			steps[t.Spans[o.Span].Detail] = o.Step
+		}
+	}
+	for i := range r.Steps {
+		kinds = append(kinds, r.Steps[i].Info.Kind)
+	}
+	return steps, kinds, r.Rule
+}
+
+// patternSets are the sets whose steps are named, and what is found without names.
+func patternSets(t *testing.T) map[string]string {
+	sets := map[string]string{}
+	for _, name := range []string{"graphs", "graph_work", "balanced", "stacks", "compute_skew", "g_mixed", "g_device_r1", "sglang_shared", "sglang_stops"} {
+		sets[filepath.Join(testTraces, name)] = trace.ByPattern
+	}
+	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
+		for name, rule := range map[string]string{
+			"sglang_plain": trace.ByPattern, "sglang_moe": trace.ByPattern,
+			"sglang_stack": trace.Uncut, // two passes repeat nothing
+			"sglang_stage": trace.Uncut, // one pass, of 24 graphs
+		} {
+			sets[filepath.Join(root, "traces", name)] = rule
+		}
+	}
+	return sets
+}
+
+// TestPatternIsRight: without any names each kernel of a step is in the step of
+// the same number, and the steps are of the same kinds.
+func TestPatternIsRight(t *testing.T) {
+	for dir, want := range patternSets(t) {
+		truth := readDir(t, dir)
+		for i, bare := range nameless(readDir(t, dir)) {
+			in, kinds, _ := stepsOfKernels(truth[i])
+			found, foundKinds, rule := stepsOfKernels(bare)
+			if rule != want {
+				t.Errorf("%s, rank %d: steps by %s, want %s", dir, i, rule, want)
+			}
+			if rule == trace.Uncut {
+				continue
+			}
+			if !slices.Equal(foundKinds, kinds) {
+				t.Errorf("%s, rank %d: %v, want %v", dir, i, foundKinds, kinds)
+			}
+			wrong := 0
+			for op, step := range in {
+				if step >= 0 && found[op] != step {
+					wrong++
+				}
+			}
+			if wrong > 0 {
+				t.Errorf("%s, rank %d: %d kernels of %d in another step", dir, i, wrong, len(in))
+			}
+		}
+	}
+}
+
+// TestPatternFindings: what is found without names is what is found with them.
+func TestPatternFindings(t *testing.T) {
+	for dir, rule := range patternSets(t) {
+		// In the one the host is late in its last step only, of which other launches are then a part.
+		if rule != trace.ByPattern || strings.HasSuffix(dir, "sglang_moe") {
+			continue
+		}
+		want, got := stragglersOf(analyzed(t, readDir(t, dir))), analyzed(t, nameless(readDir(t, dir)))
+		if !slices.Equal(stragglersOf(got), want) || got.Source.StepRule != trace.ByPattern {
+			t.Errorf("%s: %q, want %q%s", dir, stragglersOf(got), want, describe(got))
+		}
+	}
+}
+
+// TestPatternOfReport: a report without ranges has the passes that its markers tell,
+// but for the one that the window's begin cuts.
+func TestPatternOfReport(t *testing.T) {
+	root := os.Getenv("STEPSCOPE_DATA")
+	if root == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory with nsys/sglang_layerwise.sqlite")
+	}
+	read := func() []*trace.Trace {
+		ts, err := nsysdb.Read(context.Background(), filepath.Join(root, "nsys", "sglang_layerwise.sqlite"), nsysdb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ts
+	}
+	marked := read()
+	for i, bare := range nameless(read()) {
+		want, wantKinds, _ := stepsOfKernels(marked[i])
+		got, kinds, rule := stepsOfKernels(bare)
+		wrong := 0
+		for op, step := range want {
+			if step >= 0 && got[op] != step {
+				wrong++
+			}
+		}
+		if wrong > 0 || rule != trace.ByPattern || len(kinds) != len(wantKinds) {
+			t.Errorf("rank %d: %d steps by %s, want %d, %d kernels of %d in others", i, len(kinds), rule, len(wantKinds), wrong, len(want))
+		}
+		for n, k := range kinds {
+			if k != wantKinds[n] && k != trace.OtherStep {
+				t.Errorf("rank %d, step %d: %s, is %s", i, n, k, wantKinds[n])
+			}
+		}
+	}
+}
+
+// TestPatternLosses: what a capture lacks makes the steps fewer, or leaves none; it
+// makes no step of the kernels of two.
+func TestPatternLosses(t *testing.T) {
+	for _, set := range []string{"balanced", "graphs", "sglang_shared"} {
+		for _, c := range []struct {
+			name string
+			lose func(t *trace.Trace)
+			want []string // rules
+		}{
+			{"the beginning", func(t *trace.Trace) {
+				passes, _ := trace.Passes(t)
+				dropLaunches(t, func(s *trace.Span) bool { return s.Start < (passes[3].Start+passes[3].End)/2 })
+			}, []string{trace.ByPattern}},
+			{"the end", func(t *trace.Trace) {
+				passes, _ := trace.Passes(t)
+				dropLaunches(t, func(s *trace.Span) bool { return s.Start >= (passes[8].Start+passes[8].End)/2 })
+			}, []string{trace.ByPattern}},
+			{"all launches", func(t *trace.Trace) {
+				t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.Launch() })
+			}, []string{trace.ByPattern}},
+			{"a third of the launches", func(t *trace.Trace) {
+				random := rand.New(rand.NewSource(1))
+				t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.Launch() && random.Intn(3) == 0 })
+			}, []string{trace.Uncut}},
+			{"the choice of tokens", func(t *trace.Trace) {
+				t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return strings.Contains(t.Strings.Get(s.Name), "ArgMax") })
+			}, []string{trace.Uncut, trace.ByGraphs}},
+		} {
+			t.Run(set+" without "+c.name, func(t *testing.T) {
+				truth, lossy := realSet(t, set)[0], realSet(t, set)[0]
+				c.lose(lossy)
+				nameless([]*trace.Trace{lossy})
+				in, _, _ := stepsOfKernels(truth)
+				found, kinds, rule := stepsOfKernels(lossy)
+				if !slices.Contains(c.want, rule) {
+					t.Errorf("%d steps by %s", len(kinds), rule)
+				}
+				if rule == trace.Uncut {
+					return
+				}
+				of := map[int32]map[int32]int{} // found step -> true steps of its kernels
+				for op, step := range found {
+					if step >= 0 && in[op] >= 0 {
+						if of[step] == nil {
+							of[step] = map[int32]int{}
+						}
+						of[step][in[op]]++
+					}
+				}
+				for step, all := range of {
+					most, sum := 0, 0
+					for _, n := range all {
+						most, sum = max(most, n), sum+n
+					}
+					// What prepares a pass is launched before its graph.
+					if other := sum - most; other > 0 && (rule != trace.ByGraphs || 20*other > sum) {
+						t.Errorf("step %d by %s has kernels of %v", step, rule, all)
+					}
+				}
+			})
+		}
+	}
+}
+
+// dropLaunches takes launches away, with what they started.
+func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
+	gone := map[int64]bool{}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.Launch() && drop(s) {
+			gone[s.Corr] = true
+		}
+	}
+	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return (s.Cat.Launch() || s.Cat.OnGPU()) && gone[s.Corr] })
+}
+
+// TestPatternRefuses: what repeats without being passes.
+func TestPatternRefuses(t *testing.T) {
+	pass := func(y *explaintest.Toy, at int64, kernels int, end string) int64 {
+		for i := range kernels {
+			y.Run(fmt.Sprintf("k%d", i), at, at+20, at+30, 1)
+			at += 40
+		}
+		y.Run(end, at, at+20, at+30, 1)
+		return at + 40
+	}
+	for _, c := range []struct {
+		name  string
+		sizes []int
+		end   string
+		want  int
+	}{
+		{"passes", []int{40, 40, 40, 40}, "argmax_kernel", 4},
+		{"of a stage of a pipeline", []int{40, 40, 40, 40}, "ncclDevKernel_SendRecv(x)", 4},
+		{"too few", []int{40, 40}, "argmax_kernel", 0},
+		{"all different", []int{40, 50, 60, 70, 80}, "argmax_kernel", 0},
+		{"some far smaller", []int{40, 9, 40, 9, 40, 40}, "argmax_kernel", 0},
+		{"of a few kernels each", []int{4, 4, 4, 4, 4, 4}, "argmax_kernel", 0},
+		{"nothing chosen", []int{40, 40, 40, 40}, "copy", 0},
+		{"experts chosen in every layer", []int{40, 40, 40, 40}, "topkGatingSoftmax", 0},
+	} {
+		y := explaintest.New()
+		at := int64(0)
+		for _, n := range c.sizes {
+			at = pass(y, at, n, c.end)
+		}
+		if passes, rule := trace.Passes(y.Done()); len(passes) != c.want {
+			t.Errorf("%s: %d passes by %s, want %d", c.name, len(passes), rule, c.want)
+		}
+	}
+}

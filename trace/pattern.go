@@ -1,0 +1,304 @@
+package trace
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+)
+
+// Without any names, forward passes are told by what repeats: each gives tokens,
+// so that what is launched from one choice of tokens up to the next is a pass. A
+// stage of a pipeline that gives none passes its result on. All passes must look
+// as if that were so, else nothing is said.
+
+var (
+	choosing = regexp.MustCompile(`(?i)arg_?max|sampling_?from|top_?k_?top_?p|multinomial|gumbel|distribution_\w*exponential|(\b|_)sampl(e|er|ing)(\b|_)`)
+	passing  = regexp.MustCompile(`nccl\w*Kernel_SendRecv`)
+)
+
+const (
+	leastPasses  = 3
+	leastKernels = 8    // between one pass's end and the next's; kernels nearer to each other are of one end
+	alike        = 0.05 // by how much the numbers of kernels in like passes differ
+)
+
+// launched is an API call that starts kernels; without recorded calls, a kernel.
+type launched struct {
+	start, end    int64
+	track         TrackID
+	kernels       int
+	blocks        int64 // of the grids
+	graph         bool
+	chooses, sent bool
+	names         []StringID
+}
+
+// launches lists the calls with kernels in the order of their time; none where more
+// than a twentieth of the kernels lack theirs.
+func launches(t *Trace) []launched {
+	of := map[int64]int{} // correlation -> list
+	var list []launched
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() {
+			continue
+		}
+		l := launched{start: s.Start, end: s.End(), track: s.Track, graph: IsGraphLaunch(t.Strings.Get(s.Name))}
+		at, ok := of[s.Corr]
+		switch {
+		case s.Corr == 0 && !l.graph:
+		case !ok || s.Corr == 0:
+			of[s.Corr] = len(list)
+			list = append(list, l)
+		case list[at].end-list[at].start < s.Dur: // a driver's call inside a runtime's
+			list[at] = l
+		}
+	}
+	recorded := len(list) > 0
+	is := map[StringID][2]bool{}
+	kernels, lost := 0, 0
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat != Kernel {
+			continue
+		}
+		at, ok := of[s.Corr]
+		kernels++
+		if recorded && (!ok || s.Corr == 0) {
+			lost++
+			continue
+		}
+		if !recorded {
+			at = len(list)
+			list = append(list, launched{start: s.Start, end: s.End()})
+		}
+		l := &list[at]
+		l.kernels++
+		l.names = append(l.names, s.Name)
+		if g := t.Ops[s.Detail].Grid; g[0] > 0 {
+			l.blocks += int64(g[0]) * int64(max(g[1], 1)) * int64(max(g[2], 1))
+		}
+		kind, known := is[s.Name]
+		if !known {
+			name := t.Strings.Get(s.Name)
+			kind = [2]bool{choosing.MatchString(name), passing.MatchString(name)}
+			is[s.Name] = kind
+		}
+		l.chooses, l.sent = l.chooses || kind[0], l.sent || kind[1]
+	}
+	if 20*lost > kernels {
+		return nil
+	}
+	list = slices.DeleteFunc(list, func(l launched) bool { return l.kernels == 0 && !l.graph })
+	slices.SortStableFunc(list, func(a, b launched) int { return cmp.Compare(a.start, b.start) })
+	return list
+}
+
+// patternPasses finds the passes by what ends each of them; nil: it cannot be told
+// surely.
+func patternPasses(list []launched) []Pass {
+	for _, ends := range []func(*launched) bool{
+		func(l *launched) bool { return l.chooses },
+		func(l *launched) bool { return l.sent },
+	} {
+		if parts := cutAt(list, ends); regular(parts) {
+			return passesOf(parts)
+		}
+	}
+	return nil
+}
+
+// part is what one thread launches in a pass.
+type part []launched
+
+func (p part) kernels() (n int) {
+	for i := range p {
+		n += p[i].kernels
+	}
+	return n
+}
+
+// cutAt divides what the thread that launches the ends launches. What follows the
+// last end belongs to a pass that the window cut.
+func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
+	count := map[TrackID]int{}
+	var thread TrackID
+	for i := range list {
+		if ends(&list[i]) {
+			if count[list[i].track]++; count[list[i].track] > count[thread] {
+				thread = list[i].track
+			}
+		}
+	}
+	mine := slices.DeleteFunc(slices.Clone(list), func(l launched) bool { return l.track != thread })
+	from := 0
+	for i := range mine {
+		if !ends(&mine[i]) {
+			continue
+		}
+		p := part(mine[from : i+1])
+		if n := len(parts); n > 0 && p.kernels() < leastKernels {
+			begin := from - len(parts[n-1])
+			parts[n-1] = mine[begin : i+1]
+		} else {
+			parts = append(parts, p)
+		}
+		from = i + 1
+	}
+	if len(parts) > 1 && cutOff(parts[0], parts[1:]) {
+		parts = parts[1:]
+	}
+	return parts
+}
+
+// cutOff tells whether a part is the rest of a pass that began before the window:
+// another one has all that it has, and more.
+func cutOff(p part, others []part) bool {
+	names := func(p part) map[StringID]int {
+		n := map[StringID]int{}
+		for i := range p {
+			for _, name := range p[i].names {
+				n[name]++
+			}
+		}
+		return n
+	}
+	own, n := names(p), p.kernels()
+	for _, o := range others {
+		if float64(n) >= (1-alike)*float64(o.kernels()) {
+			continue
+		}
+		both := 0
+		for name, of := range names(o) {
+			both += min(of, own[name])
+		}
+		if 10*both >= 9*n {
+			return true
+		}
+	}
+	return false
+}
+
+// regular tells whether parts are passes: enough of them, none much smaller than
+// the others, and most with others that have as many kernels.
+func regular(parts []part) bool {
+	if len(parts) < leastPasses {
+		return false
+	}
+	var sizes []int
+	for _, p := range parts {
+		sizes = append(sizes, p.kernels())
+	}
+	slices.Sort(sizes)
+	mid := sizes[len(sizes)/2]
+	if sizes[0] < leastKernels || 4*sizes[0] < mid {
+		return false
+	}
+	like := 0
+	near := func(a, b int) bool { return float64(b-a) <= alike*float64(b) }
+	for i, n := range sizes {
+		if i > 0 && near(sizes[i-1], n) || i+1 < len(sizes) && near(n, sizes[i+1]) {
+			like++
+		}
+	}
+	return 2*like > len(parts)
+}
+
+// passesOf says of which kind each pass is. One that mostly is the replay of one
+// graph decodes, and others then are prefills; without graphs those whose grids
+// are clearly larger are prefills.
+func passesOf(parts []part) []Pass {
+	passes := make([]Pass, len(parts))
+	blocks := make([]int64, len(parts))
+	graphs := 0
+	for i, p := range parts {
+		s := Step{Mode: "pattern", Batch: -1, Tokens: -1}
+		largest := 0
+		for j := range p {
+			blocks[i] += p[j].blocks
+			if p[j].graph {
+				largest = max(largest, p[j].kernels)
+			}
+		}
+		if 2*largest > p.kernels() {
+			s.Kind, s.Mode = Decode, "graph"
+			graphs++
+		}
+		passes[i] = Pass{Start: p[0].start, End: p[len(p)-1].end, Track: p[0].track, Step: s}
+	}
+	limit := gap(blocks)
+	for i := range passes {
+		switch s := &passes[i].Step; {
+		case graphs > 0 && s.Kind == OtherStep, graphs == 0 && limit > 0 && blocks[i] >= limit:
+			s.Kind = Prefill
+		case graphs == 0 && limit > 0:
+			s.Kind = Decode
+		}
+	}
+	return passes
+}
+
+// gap is the number that divides small ones from large ones, if the smallest of
+// these is at least twice the largest of those; 0: nothing divides them.
+func gap(of []int64) (limit int64) {
+	sorted := slices.Sorted(slices.Values(of))
+	best := 2.0
+	for i, n := range sorted {
+		if i > 0 && sorted[i-1] > 0 && float64(n)/float64(sorted[i-1]) >= best {
+			best, limit = float64(n)/float64(sorted[i-1]), n
+		}
+	}
+	return limit
+}
+
+// graphPasses takes each launch of a large graph as the beginning of a decode
+// pass; what is launched until the next belongs to it, unless that is as much as
+// a pass of its own. Small graphs are pieces of passes, as are all where there are
+// many to a choice of tokens.
+func graphPasses(t *Trace, list []launched) []Pass {
+	most, graphs, chosen := 0, 0, 0
+	for i := range list {
+		if l := &list[i]; l.chooses {
+			chosen++
+		}
+		if list[i].graph {
+			most = max(most, list[i].kernels)
+		}
+	}
+	large := func(l *launched) bool { return l.graph && 2*l.kernels >= most }
+	var passes []Pass
+	after := 0 // kernels since the last of them
+	close := func(at, end int64) {
+		n := len(passes) - 1
+		if n < 0 {
+			return
+		}
+		passes[n].End = end
+		if most > 1 && 2*after > most {
+			passes[n].End = at
+		}
+	}
+	replayed := int64(0) // the end of the last launch of a graph
+	for i := range list {
+		l := &list[i]
+		if !large(l) {
+			after += l.kernels
+			continue
+		}
+		graphs++
+		close(replayed, l.start)
+		after, replayed = 0, l.end
+		passes = append(passes, Pass{Start: l.start, Track: l.track, Step: Step{Kind: Decode, Mode: "graph", Batch: -1, Tokens: -1}})
+	}
+	if 2*graphs > 3*chosen && chosen > 0 {
+		return nil
+	}
+	last := int64(0)
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.Launch() {
+			last = max(last, s.End())
+		}
+	}
+	close(replayed, last)
+	return passes
+}
