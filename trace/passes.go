@@ -40,11 +40,12 @@ func Passes(t *Trace) ([]Pass, string) {
 			c.Add(t.Strings.Get(s.Name), Pass{Start: s.Start, End: s.End(), Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))})
 		}
 	}
-	switch passes, rule := c.Passes(); rule {
-	case Uncut:
+	passes, rule := c.Passes()
+	switch rule {
 	case ByModules:
 		readRequests(t, passes)
-		fallthrough
+		return withReplays(passes, launches(t)), rule
+	case Uncut:
 	default:
 		return passes, rule
 	}

@@ -108,6 +108,20 @@ func patternPasses(list []launched) []Pass {
 	return nil
 }
 
+// withReplays adds the passes that call no modules, since they are replays of
+// graphs, to those that do.
+func withReplays(calls []Pass, list []launched) []Pass {
+	all := slices.Clone(calls)
+	for _, p := range patternPasses(list) {
+		i, _ := slices.BinarySearchFunc(calls, p.Start, func(c Pass, at int64) int { return cmp.Compare(c.End, at) })
+		if p.Step.Mode == "graph" && (i == len(calls) || calls[i].Start >= p.End) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Pass) int { return cmp.Compare(a.Start, b.Start) })
+	return all
+}
+
 // part is what one thread launches in a pass.
 type part []launched
 

@@ -115,6 +115,29 @@ func TestModuleSteps(t *testing.T) {
 			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 1000, 1550)
 			modulePass(y, 1010, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
 		}, []string{"decode 4/4 0-710", "decode 4/4 1000-1710"}},
+		{"a replayed graph calls no modules", func(y *explaintest.Toy) {
+			for i := range 5 {
+				at := int64(i) * 2000
+				replay, begin := int64(0), at+20
+				if i%2 == 0 {
+					y.Span(trace.UserAnnotation, 0, call("model.model", 7), at, at+900)
+					y.Span(trace.UserAnnotation, 0, call("model.logits_processor", 7), at+920, at+990)
+				} else {
+					replay = y.Launch("cudaGraphLaunch", at+20, at+30)
+				}
+				for j := range 20 {
+					corr := replay
+					if corr == 0 {
+						corr = y.Launch("cudaLaunchKernel", begin, begin+10)
+					}
+					y.Op(trace.Kernel, fmt.Sprintf("k%d", j), corr, 1, begin+15, begin+35, 1)
+					begin += 40
+				}
+				y.Run("argmax", at+1000, at+1010, at+1020, 1)
+				y.Op(trace.Memcpy, "Memcpy DtoH (Device -> Pinned)", y.Launch("cudaMemcpyAsync", at+1020, at+1030), 1, at+1040, at+1050, 0)
+				y.T.Ops[len(y.T.Ops)-1].Bytes = 8
+			}
+		}, []string{"prefill 7/1 0-990", "decode -1/-1 2020-3010", "prefill 7/1 4000-4990", "decode -1/-1 6020-7010", "prefill 7/1 8000-8990"}},
 		{"named steps go first", func(y *explaintest.Toy) {
 			y.Span(trace.UserAnnotation, 0, "step[DECODE bs=2]", 5, 800)
 			modulePass(y, 10, call("model.model", 4), call("model.logits_processor", 4), 16)
