@@ -69,7 +69,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if opt.Rules, err = c.rules(); err != nil {
 		return err
 	}
-	opt.Force, inA.Force = c.Force, c.Force
+	opt.Force = c.Force
 	a, err := inA.Open(ctx, e.Console, "read A")
 	if err != nil {
 		return err

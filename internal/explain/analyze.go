@@ -28,14 +28,6 @@ type Options struct {
 	Missing []string      // ranks that are known to be absent
 	Rules   *kernel.Rules // kernel classes; nil: the built-in table
 	Force   bool          // explain traces that cannot be one capture, too
-	Doubts  []string      // why they cannot, if that is known before
-}
-
-// NotOneError is that traces cannot be the ranks of one capture.
-type NotOneError struct{ Why string }
-
-func (e *NotOneError) Error() string {
-	return "the files are not one capture: " + e.Why + " (--force goes on all the same)"
 }
 
 // ErrNothing means that no trace has any GPU work, nor named steps or layers to
@@ -55,13 +47,12 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, ErrNothing
 	}
 	a := match.Align(w.ranks, w.hosts, w.names, marks)
-	if why := a.Apart(); why != "" {
-		if !opt.Force {
-			return nil, &NotOneError{why}
-		}
-		opt.Doubts = append(opt.Doubts, why)
+	doubts := w.doubts(a)
+	if len(doubts) > 0 && !opt.Force {
+		return nil, &NotOneError{doubts[0]}
 	}
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
+	rep.Source.Doubts = doubts
 	var gaps tables.Longest
 	var layers *tables.LayerWork
 	rep.Times, rep.Steps, gaps = tables.Times(a)
@@ -82,7 +73,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 }
 
 func sourceOf(a *match.Aligned, opt Options) result.Source {
-	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks, Doubts: opt.Doubts}
+	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks}
 	var rules []string
 	for _, r := range a.Ranks {
 		src := &r.Source

@@ -51,14 +51,16 @@ func sampleOf(traces []*trace.Trace, id, only string, opt CompareOptions) (*tabl
 	if a.HostOnly {
 		return nil, errNoGPU
 	}
-	why := a.Apart()
-	if why != "" && !opt.Force {
-		return nil, &NotOneError{why}
+	doubts := w.doubts(a)
+	if len(doubts) > 0 && !opt.Force {
+		return nil, &NotOneError{doubts[0]}
 	}
 	_, steps, _ := tables.Times(a)
 	s, err := tables.NewSample(a, steps, id, only)
-	if err == nil && why != "" {
-		s.Doubts = []string{id + ": " + why}
+	for _, why := range doubts {
+		if err == nil {
+			s.Doubts = append(s.Doubts, id+": "+why)
+		}
 	}
 	return s, err
 }

@@ -93,7 +93,18 @@ func TestCompareSlowerCapture(t *testing.T) {
 	}
 }
 
+// TestCompareAppearedAndVanished gives a kernel another name: of the same class it is the
+// same kernel, of another one it is gone and another one new.
 func TestCompareAppearedAndVanished(t *testing.T) {
+	for other, want := range map[string][3]string{
+		"fused_layer_norm_v2": {"", result.Same, "was"},
+		"some_gemm_kernel":    {result.Vanished, result.Appeared, ""},
+	} {
+		appeared(t, other, want)
+	}
+}
+
+func appeared(t *testing.T, other string, want [3]string) {
 	a := realSet(t, "graphs")
 	b := clone(a)
 	name, ok := "", false
@@ -102,7 +113,7 @@ func TestCompareAppearedAndVanished(t *testing.T) {
 			sp := &b[i].Spans[s]
 			if sp.Cat == trace.Kernel && strings.Contains(b[i].Strings.Get(sp.Name), "layer_norm") {
 				name = b[i].Strings.Get(sp.Name)
-				sp.Name, ok = b[i].Strings.Intern([]byte("fused_layer_norm_v2")), true
+				sp.Name, ok = b[i].Strings.Intern([]byte(other)), true
 			}
 		}
 	}
@@ -110,14 +121,21 @@ func TestCompareAppearedAndVanished(t *testing.T) {
 		t.Fatal("the set has no layer norm")
 	}
 	c := compared(t, a, b, CompareOptions{})
-	verdict := map[string]string{}
+	var got [3]string
 	for _, d := range c.Kernels {
-		if d.Kind == "decode" {
-			verdict[d.Name] = d.Verdict
+		switch {
+		case d.Kind != "decode":
+		case d.Name == name:
+			got[0] = d.Verdict
+		case d.Name == other:
+			got[1] = d.Verdict
+			if d.Was == name {
+				got[2] = "was"
+			}
 		}
 	}
-	if verdict[name] != result.Vanished || verdict["fused_layer_norm_v2"] != result.Appeared {
-		t.Errorf("old kernel %s, new kernel %s", verdict[name], verdict["fused_layer_norm_v2"])
+	if got != want {
+		t.Errorf("as %s: old kernel, new kernel, said what it was: %q, want %q", other, got, want)
 	}
 }
 

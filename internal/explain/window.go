@@ -2,6 +2,7 @@ package explain
 
 import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
@@ -13,6 +14,7 @@ type Window struct {
 	names *prep.Names
 	ranks []*prep.Rank
 	hosts []*prep.Host
+	doubt string // why the traces cannot be one capture, if they say so themselves
 }
 
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
@@ -22,11 +24,22 @@ func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 		rules = kernel.Default()
 	}
 	w := &Window{names: prep.NewNames(rules)}
+	traces, w.doubt = once(traces)
 	for i, t := range traces {
 		w.ranks, w.hosts = append(w.ranks, prep.Trace(i, t, w.names)), append(w.hosts, prep.NewHost(t))
 	}
 	prep.Label(w.ranks)
 	return w
+}
+
+// doubts are reasons for which the traces cannot be one capture.
+func (w *Window) doubts(a *match.Aligned) (all []string) {
+	for _, why := range []string{w.doubt, a.Apart()} {
+		if why != "" {
+			all = append(all, why)
+		}
+	}
+	return all
 }
 
 // Idle tells how long a server was recorded that did nothing meanwhile, ns: no step, and

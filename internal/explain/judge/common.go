@@ -5,6 +5,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // What costs all ranks alike: hosts that cannot keep the devices busy, and
@@ -85,29 +86,46 @@ func commBound(c *capture, kind string, t *result.TimeRow, move int64) result.Fi
 
 func launchBound(c *capture) []result.Finding {
 	l, all := &c.rep.CPU.Launch, timeOf(c.rep, "all")
+	if c.replays() {
+		return nil
+	}
 	if l.Calls == 0 || metric.Share(l.Shorter, l.Calls) <= 0.5 || all == nil || metric.Share(all.IdleBy.Late(), all.Total-all.IdleBy.Between) <= hostShare {
 		return nil
 	}
 	f := whole(result.LaunchBound, "low", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
 		proof("count", float64(l.Shorter), float64(l.Calls), fact.Of("launches", "calls", l.Calls, "median", l.Median, "shorter", l.ShorterTime)))
-	f.Cause, f.CostNSPerStep = result.CauseHost, l.ShorterTime/int64(max(1, all.Steps))
+	// By the median: one call that blocked is nothing that graphs would save.
+	f.Cause, f.CostNSPerStep = result.CauseHost, min(l.ShorterTime, int64(l.Shorter)*l.Median)/int64(max(1, all.Steps))
 	return []result.Finding{f}
 }
 
-// unpaired is the time of collectives that could not be compared over ranks:
-// how much of it was waiting is unknown.
+// replays tells whether most decode steps replay graphs already.
+func (c *capture) replays() bool {
+	steps, with := 0, 0
+	for _, r := range c.Ranks {
+		for i := range r.Steps {
+			if s := &r.Steps[i]; s.Info.Kind == trace.Decode && s.Launches > 0 {
+				steps++
+				if s.Graphs > 0 {
+					with++
+				}
+			}
+		}
+	}
+	return 2*with > steps
+}
+
+// unpaired is the time of collectives that could not be compared over ranks, and of
+// sends and receives: how much of it was waiting is unknown.
 func unpaired(c *capture, kind string) (sum int64) {
 	for _, d := range c.Domains {
-		if len(d.Ranks) < 2 {
-			continue
-		}
 		for _, r := range d.Ranks {
 			for i := range r.Ops {
 				o := &r.Ops[i]
 				if !o.Comm() || o.Step < 0 || r.Steps[o.Step].Info.Kind.String() != kind {
 					continue
 				}
-				if kernel.Synchronising(r.Colls[o.Coll].Op) && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
+				if !kernel.Synchronising(r.Colls[o.Coll].Op) || len(d.Ranks) > 1 && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
 					sum += o.End - o.Start
 				}
 			}

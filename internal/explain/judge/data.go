@@ -15,7 +15,7 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-apart", "data-clocks",
+	"data-classes", "data-apart", "data-clocks", "data-sends",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
@@ -68,6 +68,13 @@ func lacks(c *capture) (out []result.Finding) {
 			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
 		}
 	}
+	for _, kind := range c.Kinds {
+		if t := timeOf(c.rep, kind); t != nil {
+			if share := metric.Share(sends(c, kind), t.Total); share > commShare {
+				add("info", id("data-sends", kind), fact.Of("data-sends", "kind", kind, "share", share))
+			}
+		}
+	}
 	for _, d := range c.Domains {
 		first, end := d.Common()
 		for _, r := range d.Ranks {
@@ -105,4 +112,18 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 	}
 	return out
+}
+
+// sends is the time of sends, receives and other operations that a rank can finish
+// before all have begun, in steps of a kind.
+func sends(c *capture, kind string) (sum int64) {
+	for _, r := range c.Ranks {
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			if o.Comm() && o.Step >= 0 && r.Steps[o.Step].Info.Kind.String() == kind && !kernel.Synchronising(r.Colls[o.Coll].Op) {
+				sum += o.End - o.Start
+			}
+		}
+	}
+	return sum
 }

@@ -117,6 +117,7 @@ type approachKey struct {
 	busy, host, queue int64 // ns
 	starved           int64 // no core ran the device
 	untold            int64 // idle before an op whose launch was not recorded
+	lost              bool  // a launch was not recorded
 }
 
 // idle is the time before ops of a key in which the device did nothing.
@@ -143,6 +144,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			cursor = o.Start
 		}
 		k := a.at(o)
+		k.lost = k.lost || o.Call < 0
 		if o.Start > cursor {
 			idle := o.Start - cursor
 			var host int64
@@ -241,11 +243,11 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 	}
 	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
 	p = approachKey{
-		key: k.key, name: k.name, count: n,
+		key: k.key, name: k.name, count: n, lost: k.lost,
 		busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved), untold: share(k.untold),
 	}
 	rest = approachKey{
-		key: k.key, name: k.name, count: k.count - n,
+		key: k.key, name: k.name, count: k.count - n, lost: k.lost,
 		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved, untold: k.untold - p.untold,
 	}
 	return p, rest
@@ -253,13 +255,18 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 
 // same compares equally many ops of one kernel.
 func (l *lateness) same(x, y approachKey, otherGrid bool) {
-	l.idle += x.host - y.host
-	l.untold += x.untold - y.untold
-	l.starve(x.starved - y.starved)
-	l.queue(x.queue - y.queue)
 	e := l.extra[x.key]
-	e.late += x.queue - y.queue
-	e.untold += x.untold - y.untold
+	l.starve(x.starved - y.starved)
+	if x.lost || y.lost {
+		// What is known of one side's idle time cannot be held against the other's.
+		more := x.idle() - x.starved - (y.idle() - y.starved)
+		l.untold += more
+		e.untold += more
+	} else {
+		l.idle += x.host - y.host
+		l.queue(x.queue - y.queue)
+		e.late += x.queue - y.queue
+	}
 	if otherGrid {
 		l.excess[byWork] += x.busy - y.busy
 		e.ns += x.busy - y.busy
@@ -286,10 +293,11 @@ func (l *lateness) queue(ns int64) {
 func divideUntold(late []lateness) {
 	var host, queued, untold int64
 	for i := range late {
-		l := &late[i]
-		host, queued, untold = host+max(l.idle, 0), queued+max(l.queued, 0), untold+max(l.untold, 0)
+		if l := &late[i]; l.cost > lateFloor {
+			host, queued, untold = host+max(l.idle, 0), queued+max(l.queued, 0), untold+max(l.untold, 0)
+		}
 	}
-	overall := 2*(host+queued) >= untold && 10*max(host, queued) >= 9*(host+queued)
+	overall := 4*(host+queued) >= untold && 10*max(host, queued) >= 9*(host+queued)
 	for i := range late {
 		l := &late[i]
 		h, q := max(l.idle, 0), max(l.queued, 0)
@@ -461,7 +469,7 @@ func (l *lateness) settle(own *ownExcess, n *prep.Names) {
 			otherTime += ns
 		}
 	}
-	if over := near - max(whole, 0); over > 0 && near > 0 {
+	if over := near - max(whole, 0); over > 0 && near > 0 && own.told {
 		l.excess[byDevice] -= over
 		near -= over
 	}

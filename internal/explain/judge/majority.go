@@ -82,6 +82,27 @@ func shareMajority(d *Domain, all []result.Finding) []result.Finding {
 	return all
 }
 
+// chance is how likely it may be that a rank is late so often by chance alone.
+const chance = 0.1
+
+// byChance drops lateness that passes and that chance explains: if in each step with a
+// late rank any of them might have been it, one would be it as often with more than
+// that probability. It tells whether nothing of the cause is left then. Where no other
+// rank is late, chance explains nothing.
+func byChance(all []verdict, c int, led []int, steps int) (nothing bool) {
+	dropped, left := false, false
+	for i := range all {
+		often := float64(len(all)) * metric.AtLeast(led[i], steps, 1/float64(len(all)))
+		all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool {
+			drop := r.cause == c && !r.stays && led[i] < steps && often > chance
+			dropped = dropped || drop
+			left = left || !drop && r.cause == c
+			return drop
+		})
+	}
+	return dropped && !left
+}
+
 // Steps in which an imbalance moves: so many changes of the rank that is late, and so
 // large a share of steps with a late rank, none of which is late in most of them.
 const (
@@ -127,7 +148,8 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			steps, costs = append(steps, n), append(costs, all[worst].split[n][c])
 		}
 		most := slices.Max(times)
-		if changes < leastChanges || float64(len(steps)) < movingShare*float64(end-begin) || float64(most) > movingMost*float64(len(steps)) {
+		turns := changes >= leastChanges && float64(len(steps)) >= movingShare*float64(end-begin) && float64(most) <= movingMost*float64(len(steps))
+		if !turns && !byChance(all, c, led, len(steps)) {
 			continue
 		}
 		f := result.Finding{

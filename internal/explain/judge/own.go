@@ -13,6 +13,14 @@ type ownExcess struct {
 	share float64         // by other or larger kernels, over the peer's compute
 	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
 	peer  map[int32]int64 // ns of the peer's kernels, by key
+	told  bool            // it is known which kernels are of the step: see Domain.stepsKnown
+}
+
+// stepsKnown tells whether most launches of all ranks were recorded. Without its launch
+// an op counts to the step in which it runs, which need not be the one that it does on
+// its peers.
+func (d *Domain) stepsKnown() bool {
+	return !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
 }
 
 // extraWork compares the own work of a rank in a step with that of the peer that has
@@ -43,7 +51,7 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	l := lateness{extra: map[int32]extra{}}
 	a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
 	a.against(&b, &l)
-	e = ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}}
+	e = ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}, told: d.stepsKnown()}
 	for key, x := range l.extra {
 		e.slow[key] = x.slow
 	}

@@ -85,9 +85,7 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 	for n := range v.late {
 		v.split[n] = v.late[n].split()
 	}
-	// Without its launch an op counts to the step in which it runs, which need not be
-	// the one that it does on its peers.
-	stepsKnown := !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
+	stepsKnown := d.stepsKnown()
 	for c := range numCauses {
 		yes := make([]bool, end)
 		for n := begin; n < end; n++ {

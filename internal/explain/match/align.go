@@ -3,6 +3,8 @@ package match
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
 // Which step of one rank is which of another. Servers open the window at the
@@ -113,7 +115,7 @@ type fit struct {
 
 // tryNumbering takes mine[i] for theirs[i+at].
 func tryNumbering(theirs, mine [][]leave, at int) fit {
-	var diff []int64
+	var diff, when []int64
 	broken := 0
 	for i := max(0, -at); i < min(len(mine), len(theirs)-at); i++ {
 		a, b := theirs[i+at], mine[i]
@@ -124,7 +126,7 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 			if a[k].sequence != b[k].sequence {
 				continue
 			}
-			diff = append(diff, a[k].end-b[k].end)
+			diff, when = append(diff, a[k].end-b[k].end), append(when, b[k].end)
 			if a[k].end < b[k].start || b[k].end < a[k].start {
 				broken++
 			}
@@ -133,6 +135,7 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 	if len(diff) == 0 {
 		return fit{}
 	}
+	clock.Undrift(diff, when)
 	slices.Sort(diff)
 	mid := diff[len(diff)/2]
 	for i := range diff {

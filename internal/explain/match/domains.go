@@ -302,6 +302,13 @@ func (d *Domain) Impossible() int {
 	return n
 }
 
+// Clocks differ by more than strange (ns) only where the ends of most collectives agree
+// on by how much, to strangeEnds.
+const (
+	strange     = 1e9
+	strangeEnds = 1e6
+)
+
 // leaveClocks takes the clocks as they are.
 func (d *Domain) leaveClocks() {
 	for _, r := range d.Ranks {
@@ -326,6 +333,10 @@ func (d *Domain) alignClocks() bool {
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
+		// Collectives of another capture can be laid beside these, too, if they are long.
+		if abs(res.Offset) > strange && (res.Spread > strangeEnds || 2*res.N < len(in[i].Events)) {
+			continue
+		}
 		if (abs(res.Offset) > 1000 && res.Significant() || res.Drift != 0) && res.Err == nil {
 			d.Ranks[i].Shift = res.Shift
 			moved = true

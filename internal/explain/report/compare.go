@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -152,8 +153,12 @@ func compareTables(c *result.Comparison, limit int) []*table {
 		if d.CountA != d.CountB {
 			count = fmt.Sprintf("%.3g → %.3g", d.CountA, d.CountB)
 		}
+		short := d.Short
+		if d.Was != "" && d.Was != d.Name {
+			short += " (in A " + kernel.Short(d.Was) + ")"
+		}
 		row := []cell{
-			textCell(bucketName(d.Kind, d.Batch)), nameCell(d.Short, d.Name), textCell(gridText(d.Grid)),
+			textCell(bucketName(d.Kind, d.Batch)), nameCell(short, d.Name), textCell(gridText(d.Grid)),
 			textCell(metric.PercentChange(d.Effect)), textCell(count),
 		}
 		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))

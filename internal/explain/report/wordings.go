@@ -110,6 +110,7 @@ var wordings = map[string]string{
 	"data-cut":            "the file of {rank} ends early: it has GPU work of {steps} whole steps; from step {from} on no rank is compared with others",
 	"data-cut.hardly":     "the file of {rank} ends early: it has almost no GPU work, so the rank is treated as missing",
 	"data-apart":          "{rank} has recorded steps {first} to {last} of 0 to {end}: ranks are compared only in steps that all of them have",
+	"data-sends":          "{share:share} of the time of {kind} steps is in sends and receives (pipeline stages, for example): waiting for the other side is not told from transferring",
 	"data-clocks":         "{n} of {of} collectives contradict the clocks of the ranks and were left out: what is said of ranks rests on the others",
 	"data-devices":        "the file of {rank} has work of {n} devices: they are treated as one",
 	"data-empty":          "{rank} has no GPU work in its file",

@@ -70,7 +70,7 @@ var formats = map[string]func(any) string{
 		names, _ := v.([]string)
 		switch n := len(names); {
 		case n == 1:
-			return names[0] + " is missing"
+			return "1 rank is missing (" + names[0] + ")"
 		case n <= 4:
 			return fmt.Sprintf("%d ranks are missing (%s)", n, strings.Join(names, ", "))
 		default:

@@ -74,6 +74,7 @@ type KernelDiff struct {
 	Batch   int      `json:"batch"` // -1: not said
 	Name    string   `json:"name"`
 	Short   string   `json:"short"`
+	Was     string   `json:"was"` // the name in A, of a kernel that has another name or grid there; "": the same
 	Class   string   `json:"class"`
 	Grid    [3]int32 `json:"grid"`
 	Verdict string   `json:"verdict"`

@@ -71,12 +71,17 @@ func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 // kernelDiffs compares kernels. Those of a kind of step that only one side has
 // are no news beside the steps themselves.
 func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
+	was := renamed(a, b)
+	replaced := map[kernelKey]bool{}
+	for _, k := range was {
+		replaced[k] = true
+	}
 	for k := range eitherKey(a.kern, b.kern) {
-		if a.steps[k.bucket] == nil || b.steps[k.bucket] == nil {
+		if a.steps[k.bucket] == nil || b.steps[k.bucket] == nil || replaced[k] {
 			continue
 		}
 		d := result.KernelDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Grid: k.grid}
-		of := func(h *Sample) (sums []float64, count float64, each int64) {
+		of := func(h *Sample, k kernelKey) (sums []float64, count float64, each int64) {
 			s := h.kern[k]
 			if s == nil {
 				return nil, 0, 0
@@ -84,9 +89,16 @@ func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 			d.Name, d.Class = s.full, string(s.class.Group())
 			return s.sums, float64(s.count) / float64(h.rankSteps[k.bucket]), int64(metric.MedianInPlace(s.each))
 		}
+		before, changed := was[k]
+		if !changed {
+			before = k
+		}
 		var sa, sb []float64
-		sa, d.CountA, d.EachA = of(a)
-		sb, d.CountB, d.EachB = of(b)
+		sa, d.CountA, d.EachA = of(a, before)
+		if changed {
+			d.Was = d.Name
+		}
+		sb, d.CountB, d.EachB = of(b, k)
 		d.Short = kernel.Short(d.Name)
 		d.Change = change(sa, sb)
 		d.Effect = effect(&d.Change, a.total[k.bucket])
@@ -98,6 +110,50 @@ func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	})
 	verdicts(out, func(d *result.KernelDiff) (*result.Change, *string) { return &d.Change, &d.Verdict })
 	return out
+}
+
+// renamed finds the kernels that only b has and those that only a has that do the same:
+// in steps of one bucket the kernels of one name with other grids, and then the kernels
+// of one class, if they are as many, a step, and in the same order. It gives what each
+// of b's was.
+func renamed(a, b *Sample) map[kernelKey]kernelKey {
+	type group struct {
+		bucket
+		name  string
+		class kernel.Class
+	}
+	was, paired := map[kernelKey]kernelKey{}, map[kernelKey]bool{}
+	pair := func(of func(k kernelKey, s *kernelSamples) group) {
+		only := func(h, other *Sample) map[group][]kernelKey {
+			out := map[group][]kernelKey{}
+			for k, s := range h.kern {
+				if other.kern[k] == nil && !paired[k] {
+					out[of(k, s)] = append(out[of(k, s)], k)
+				}
+			}
+			for _, list := range out {
+				slices.SortFunc(list, func(x, y kernelKey) int { return h.kern[x].order - h.kern[y].order })
+			}
+			return out
+		}
+		often := func(h *Sample, k kernelKey) float64 { return float64(h.kern[k].count) / float64(h.rankSteps[k.bucket]) }
+		gone := only(a, b)
+		for g, list := range only(b, a) {
+			for i, k := range list {
+				if len(gone[g]) != len(list) {
+					break
+				}
+				before := gone[g][i]
+				if n := often(a, before); math.Abs(often(b, k)-n) > 0.1*n {
+					continue
+				}
+				was[k], paired[k], paired[before] = before, true, true
+			}
+		}
+	}
+	pair(func(k kernelKey, s *kernelSamples) group { return group{k.bucket, k.name, s.class} })
+	pair(func(k kernelKey, s *kernelSamples) group { return group{k.bucket, "", s.class} })
+	return was
 }
 
 // moduleDiffs compares modules, if both sides have layer-wise markers.
@@ -196,19 +252,22 @@ func orZero(x float64) float64 {
 	return x
 }
 
-// regressions lists what got slower by more than limit. A kernel also has to matter
-// to the step. A kernel that appeared counts if it makes the step longer by
-// more than limit. Ranks of one capture end their steps together, so there the
+// regressions lists what got slower by more than limit. Kernels count in steps that got
+// slower, and have to matter to them: one that appeared, by more than limit. Ranks of one capture end their steps together, so there the
 // figures of their own are judged.
 func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fact) {
 	if limit <= 0 {
 		return nil
 	}
+	slower := map[bucket]bool{}
 	for i := range c.Steps {
 		d := &c.Steps[i]
 		judged := d.Figure == "step"
 		if ranks {
 			judged = d.Figure == "compute" || d.Figure == "host_gap"
+		}
+		if judged && d.Verdict == result.Slower {
+			slower[bucket{d.Kind, d.Mode, d.Batch}] = true
 		}
 		if judged && d.Verdict == result.Slower && d.Change.Change > limit {
 			out = append(out, fact.Of("worse_steps", "figure", d.Figure, "kind", d.Kind, "batch", d.Batch, "change", d.Change.Change))
@@ -216,6 +275,7 @@ func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fa
 	}
 	for i := range c.Kernels {
 		switch d := &c.Kernels[i]; {
+		case !slower[bucket{d.Kind, d.Mode, d.Batch}]:
 		case d.Verdict == result.Slower && d.Change.Change > limit && d.Effect > effectFloor:
 			out = append(out, fact.Of("worse_kernel", "kernel", d.Short, "kind", d.Kind, "change", d.Change.Change))
 		case d.Verdict == result.Appeared && d.Effect > limit:

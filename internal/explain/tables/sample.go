@@ -53,6 +53,7 @@ type kernelSamples struct {
 	sums  []float64 // ns a step, mean over ranks; steps without it count 0
 	each  []int64
 	count int
+	order int // among the kernels of the side, by when it first ran
 }
 
 // NewSample samples the ranks of one side: one value per step for every figure and kernel.
@@ -150,7 +151,7 @@ func (h *Sample) addKernels(steps []sampled) {
 			key := kernelKey{s.bucket, name, h.a.Names.Keys[o.Key].Grid}
 			k := h.kern[key]
 			if k == nil {
-				k = &kernelSamples{full: full, class: o.Class, sums: make([]float64, of)}
+				k = &kernelSamples{full: full, class: o.Class, sums: make([]float64, of), order: len(h.kern)}
 				h.kern[key] = k
 			}
 			// A rank that waits for another is no slower at communicating.

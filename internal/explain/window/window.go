@@ -22,7 +22,6 @@ type Input struct {
 	Paths []string // files, and directories of them
 	ID    string   // which window, when there are several; "": the newest
 	Read  read.Options
-	Force bool // go on with files that cannot be one capture
 }
 
 // Choose picks the window, see set.Choose.
@@ -39,13 +38,11 @@ type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
 	Missing []string // ranks that are promised and absent, or whose file gave nothing
-	Force   bool     // as in Input
-	Doubts  []string // why the files cannot be one capture
 }
 
 // Options are those of the window's analysis.
 func (c *Capture) Options() explain.Options {
-	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Force: c.Force, Doubts: c.Doubts}
+	return explain.Options{ID: c.Set.ID, Missing: c.Missing}
 }
 
 // Open reads the window. What is missing or broken is said, and marks the result as not
@@ -62,12 +59,7 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{Set: window, Force: in.Force}
-	var doubt string
-	c.Traces, doubt = oneCapture(say, traces)
-	if c.Doubts, err = in.doubts(say, doubt); err != nil {
-		return nil, fmt.Errorf("%s: %w", window.ID, err)
-	}
+	c := &Capture{Set: window, Traces: traces}
 	if len(traces) == 0 && len(failures) == 1 {
 		return nil, fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
 	}

@@ -53,7 +53,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(capture.Options())
+	opt := capture.Options()
+	opt.Force = o.Force
+	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(opt)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,6 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 
 // open reads a window, and refuses to write the page over it.
 func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
-	in.Force = o.Force
 	capture, err := in.Open(ctx, o.Say, "analyze")
 	if err != nil {
 		return nil, err

@@ -81,6 +81,7 @@ const (
 	maxKeys    = 16      // keys looked at, the commonest first
 	sample     = 512     // pairs looked at to choose a match
 	driftAfter = 1e9     // ns: in shorter windows a drift must be steady
+	mostDrift  = 500e-6  // ns per ns: as fast as clocks run apart
 	sameKey    = 100_000 // ns: within this, two keys say the same
 )
 
@@ -167,17 +168,18 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	var best, plain matching
 	found, hasPlain := false, false
 	enough := max(3, min(len(a), len(b))/2)
-	d := make([]int64, 0, sample)
+	d, when := make([]int64, 0, sample), make([]int64, 0, sample)
 	for moved := -min(maxMoved, len(b)-1); moved <= min(maxMoved, len(a)-1); moved++ {
 		lo, hi := max(0, -moved), min(len(b), len(a)-moved)
 		if hi-lo < enough {
 			continue
 		}
-		d = d[:0]
+		d, when = d[:0], when[:0]
 		for i, n := 0, min(sample, hi-lo); i < n; i++ {
 			at := lo + i*(hi-lo)/n
-			d = append(d, a[at+moved].End-b[at].End)
+			d, when = append(d, a[at+moved].End-b[at].End), append(when, b[at].End)
 		}
+		Undrift(d, when)
 		m := matching{moved: moved, offset: median(d)}
 		for i := range d {
 			d[i] = abs(d[i] - m.offset)
@@ -198,6 +200,23 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 		return plain, true
 	}
 	return best, found
+}
+
+// Undrift takes out of differences between ends, in order of time, what a clock that
+// drifts adds to them after the first: a line through the medians of their first and
+// last third, no steeper than clocks run apart.
+func Undrift(diff, when []int64) {
+	n := len(diff) / 3
+	if n < 3 {
+		return
+	}
+	last := len(diff) - n
+	mid := func(v []int64) int64 { return median(slices.Clone(v)) }
+	slope := float64(mid(diff[last:])-mid(diff[:n])) / float64(max(mid(when[last:])-mid(when[:n]), 1))
+	slope = min(max(slope, -mostDrift), mostDrift)
+	for i := range diff {
+		diff[i] -= int64(slope * float64(when[i]-when[0]))
+	}
 }
 
 func appendPairs(pairs []pair, a, b []Event, moved int) []pair {

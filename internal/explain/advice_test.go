@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestGraphsAdvised: CUDA graphs are advised where they would help, and for what
+// launches usually cost.
+func TestGraphsAdvised(t *testing.T) {
+	t.Run("decode runs as graphs", func(t *testing.T) {
+		for _, set := range []string{"sglang_stops", "sglang_shared", "graphs", "g_mixed"} {
+			if r := analyzed(t, realSet(t, set)); has(r, result.LaunchBound) {
+				t.Errorf("%s: graphs are advised, and there%s", set, describe(r))
+			}
+		}
+	})
+	t.Run("one blocked call", func(t *testing.T) {
+		want := said(analyzed(t, realSet(t, "compute_skew")), result.LaunchBound)
+		r := newInjector(t, realSet(t, "compute_skew")).ranks[1]
+		call := r.Calls[len(r.Calls)*2/3]
+		got := analyzed(t, retimed(t, "compute_skew", func(m *retime.Model) { m.PauseAt(1, (call.Start+call.End)/2, 5000*ms) }))
+		for _, f := range said(got, result.LaunchBound) {
+			if f.CostNSPerStep > want[0].CostNSPerStep*11/10 {
+				t.Errorf("graphs would save %d ns a step, without the blocked call %d", f.CostNSPerStep, want[0].CostNSPerStep)
+			}
+		}
+	})
+}
+
+// TestPrefillOfGPUOnly takes all from captures but calls and GPU work, as windows
+// without CPU activities have it: their prefill is still a step, before those that
+// replay graphs.
+func TestPrefillOfGPUOnly(t *testing.T) {
+	for set, prefills := range map[string]int{"graphs": 1, "g_mixed": 2, "g_device_r1": 1} {
+		t.Run(set, func(t *testing.T) {
+			want := analyzed(t, realSet(t, set))
+			ts := retime.Copy(realSet(t, set))
+			for _, tr := range ts {
+				tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
+					return !s.Cat.OnGPU() && !s.Cat.Launch() && s.Cat != trace.Window
+				})
+			}
+			r := analyzed(t, ts)
+			eager := 0 // steps that replay nothing and have as many kernels as a prefill
+			for _, s := range r.Steps {
+				if s.Ranks[0].Graphs == 0 && 2*s.Ranks[0].Kernels > want.Steps[0].Ranks[0].Kernels {
+					eager++
+				}
+			}
+			if eager == 0 || eager > prefills {
+				t.Errorf("%d steps before the replays, want %d: the first are %s, %s of %d%s", eager, prefills, r.Steps[0].Name, r.Steps[1].Name, len(r.Steps), describe(r))
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package explain
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestDriftOfShortWindows has one clock gain or lose on the others in windows
+// under a second, in which collectives take less than what it gains: the same is
+// found as without, and of those in which nobody is late nothing worse than that
+// it cannot be told.
+func TestDriftOfShortWindows(t *testing.T) {
+	for _, c := range []struct {
+		set    string
+		change func(m *retime.Model)
+	}{
+		{"balanced", paused(0, 3, 5*ms)},
+		{"graphs", func(m *retime.Model) {
+			paused(0, 3, 8*ms)(m)
+			for rank := range 4 {
+				paused(rank, 1, 60*ms)(m) // idle between the steps, as at low load
+			}
+		}},
+		{"graphs", func(m *retime.Model) {
+			for rank := range 4 {
+				paused(rank, 1, 60*ms)(m)
+			}
+		}},
+	} {
+		base := retimed(t, c.set, func(m *retime.Model) {
+			c.change(m)
+			for _, x := range m.Meets {
+				x.Transfer = min(x.Transfer, 6*us) // as custom all-reduce takes
+			}
+		})
+		want := analyzed(t, base)
+		healthy := has(want, result.Balanced)
+		for _, drift := range []float64{20e-6, -20e-6, 50e-6, -50e-6, 100e-6, -100e-6} {
+			for _, moved := range []int{0, 1} {
+				for _, hosts := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s healthy %v rank %d by %.0f ppm hosts %v", c.set, healthy, moved, drift*1e6, hosts), func(t *testing.T) {
+						ts := retime.Copy(base)
+						retime.Clock(ts[moved], 0, drift)
+						if hosts {
+							for i := range ts {
+								ts[i].Source.Host = "a"
+							}
+							ts[moved].Source.Host = "b"
+						}
+						got := analyzed(t, ts)
+						if healthy {
+							if late := said(got, result.Straggler, result.SlowLink); len(late) > 0 {
+								t.Errorf("nobody is late%s", describe(got))
+							}
+							return
+						}
+						sameFindings(t, got, want, 0.05)
+					})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestLostLaunches loses launches of captures in which one rank is late: it is
+// still named. Whether its host or its device begins late is then not known, and
+// nobody says that it is the device; kernels that run longer are the device's all
+// the same.
+func TestLostLaunches(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m *retime.Model)
+		rank   int
+		first  int
+		device bool
+	}{
+		{"host", paused(1, 3, 500*us), 1, 3, false},
+		{"device", slowed(1.5, 4, 3), 3, 4, true},
+	} {
+		base := retimed(t, "graphs", c.change)
+		cost := said(analyzed(t, base), result.Straggler)[0].CostNSPerStep
+		for _, share := range []float64{1, 0.3} {
+			for _, where := range [][]int{{0, 1, 2, 3}, {c.rank}} {
+				t.Run(fmt.Sprintf("%s, %.0f %% of ranks %v", c.name, 100*share, where), func(t *testing.T) {
+					ts := retime.Copy(base)
+					for _, rank := range where {
+						retime.DropLaunches(ts[rank], share, 1)
+					}
+					r := analyzed(t, ts)
+					late := said(r, result.Straggler)
+					first, last, most := len(r.Steps), 0, int64(0)
+					for _, f := range late {
+						first, last, most = min(first, f.FirstStep), max(last, f.LastStep), max(most, f.CostNSPerStep)
+					}
+					if !slices.Equal(lateRanks(r), []int{c.rank}) || first != c.first || last != len(r.Steps)-1 || abs(most-cost) > cost/10 {
+						t.Errorf("want rank %d late from step %d to the end for %d ns a step%s", c.rank, c.first, cost, describe(r))
+					}
+					for _, f := range late {
+						switch {
+						case c.device && f.Cause != result.CauseDevice:
+							t.Errorf("the kernels run longer: cause %q%s", f.Cause, describe(r))
+						case !c.device && (f.Cause == result.CauseDevice || f.Cause == result.CauseWork || f.Cause == result.CauseCommunication):
+							t.Errorf("without launches the cause is %q%s", f.Cause, describe(r))
+						case !c.device && share == 1 && f.Cause == result.CauseHost:
+							t.Errorf("without any launch the cause is %q%s", f.Cause, describe(r))
+						}
+						for _, e := range f.Evidence {
+							if share == 1 && e.Text.Key == "kernel_late" {
+								t.Errorf("no launch is known, and yet: %s", report.Words(e.Text))
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}

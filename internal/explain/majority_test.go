@@ -1,0 +1,59 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestMajority has more ranks slow than not: they are named, and nobody says that
+// all are slow, or none.
+func TestMajority(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(from int) func(m *retime.Model)
+		late   []int
+		cause  string
+		cost   int64 // what the rank in time waits at least
+	}{
+		{"three devices", func(from int) func(*retime.Model) { return slowed(1.3, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 100 * us},
+		{"three devices, much", func(from int) func(*retime.Model) { return slowed(1.6, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 200 * us},
+		{"two devices", func(from int) func(*retime.Model) { return slowed(1.3, from, 1, 2) }, []int{1, 2}, result.CauseDevice, 100 * us},
+		{"three hosts", func(from int) func(*retime.Model) {
+			return func(m *retime.Model) {
+				for _, rank := range []int{0, 1, 3} {
+					paused(rank, from, 400*us)(m)
+				}
+			}
+		}, []int{0, 1, 3}, result.CauseHost, 200 * us},
+	} {
+		for _, from := range []int{0, 4} {
+			t.Run(fmt.Sprintf("%s from step %d", c.name, from), func(t *testing.T) {
+				r := analyzed(t, retimed(t, "graphs", c.change(from)))
+				if got := lateRanks(r); !slices.Equal(got, c.late) {
+					t.Errorf("late are %v, want %v%s", got, c.late, describe(r))
+				}
+				most := int64(0)
+				for _, f := range said(r, result.Straggler) {
+					most = max(most, f.CostNSPerStep)
+					if f.Cause != c.cause {
+						t.Errorf("cause %q, want %q%s", f.Cause, c.cause, describe(r))
+					}
+				}
+				if most < c.cost {
+					t.Errorf("costs %d ns a step, want at least %d%s", most, c.cost, describe(r))
+				}
+				for _, f := range r.Findings {
+					if title := report.Words(f.Title); f.Kind == result.Balanced || strings.Contains(title, "on all ranks") && f.Kind == result.SlowSince {
+						t.Errorf("one rank is as it was: %s", title)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package explain
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestMovingImbalance has another rank late in each step: that is one finding, of
+// imbalance, and no rank's fault.
+func TestMovingImbalance(t *testing.T) {
+	turns := []func(step int) int{
+		func(n int) int { return n % 4 },
+		func(n int) int { return (n + n*n/3) % 4 },
+		func(n int) int { return (7*n + n*n/3) % 4 },
+		func(n int) int { return n * n % 4 },
+	}
+	for i, turn := range turns {
+		for _, c := range []struct {
+			name   string
+			change func(m *retime.Model)
+		}{
+			{"device 1.15", func(m *retime.Model) {
+				m.Stretch(1.15, func(o *retime.Op) bool { return o.Rank == turn(o.Step) })
+			}},
+			{"device 1.5", func(m *retime.Model) {
+				m.Stretch(1.5, func(o *retime.Op) bool { return o.Rank == turn(o.Step) })
+			}},
+			{"host", func(m *retime.Model) {
+				for n := 1; n < m.Steps; n++ {
+					m.Pause(turn(n), n, 300*us)
+				}
+			}},
+		} {
+			t.Run(fmt.Sprintf("%s, turns %d", c.name, i), func(t *testing.T) {
+				r := analyzed(t, retimed(t, "graphs", c.change))
+				late := said(r, result.Straggler)
+				if len(late) > 1 {
+					t.Errorf("%d findings of one imbalance%s", len(late), describe(r))
+				}
+				for _, f := range late {
+					if f.Severity == "high" || i == 0 && (len(f.Ranks) == 1 || len(f.Ranks) == 2) {
+						t.Errorf("no rank is to blame%s", describe(r))
+					}
+				}
+				if c.name != "device 1.15" && has(r, result.Balanced) {
+					t.Errorf("said to be balanced%s", describe(r))
+				}
+			})
+		}
+	}
+}
+
+// TestUnevenHosts has hosts that need now more and now less time, all alike: in each
+// step one of them comes last, by chance. That may be one finding; it is no rank's.
+func TestUnevenHosts(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := analyzed(t, retimed(t, "balanced", func(m *retime.Model) { m.Resample(rand.New(rand.NewPCG(seed, 0))) }))
+			late := said(r, result.Straggler)
+			if len(late) > 1 || len(late) == 1 && (len(late[0].Ranks) == 1 || late[0].Severity == "high") {
+				t.Errorf("no rank is to blame%s", describe(r))
+			}
+		})
+	}
+}

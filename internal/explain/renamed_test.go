@@ -1,0 +1,53 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestCompareRenamed compares captures whose kernels have other names or grids:
+// what takes as long as before fails no build, what takes longer does.
+func TestCompareRenamed(t *testing.T) {
+	for _, set := range []string{"graphs", "graph_work", "compute_skew", "g_mixed"} {
+		for _, c := range []struct {
+			name   string
+			grids  int32 // added to each
+			rename func(name string) string
+		}{
+			{"grids grew by one", 1, func(n string) string { return n }},
+			{"matrix products renamed", 0, func(n string) string { return strings.Replace(n, "nvjet", "nvjet_v2", 1) }},
+			{"all kernels renamed", 1, func(n string) string {
+				if strings.Contains(n, "nccl") || strings.HasPrefix(n, "Mem") {
+					return n
+				}
+				return "v2_" + n
+			}},
+		} {
+			t.Run(set+" "+c.name, func(t *testing.T) {
+				a := realSet(t, set)
+				other := func(ts []*trace.Trace) []*trace.Trace {
+					for _, tr := range ts {
+						retime.Rename(tr, c.rename)
+						for k := range tr.Ops {
+							tr.Ops[k].Grid[0] += c.grids
+						}
+					}
+					return ts
+				}
+				if got := compared(t, a, other(retime.Copy(a)), CompareOptions{FailOn: 0.05}).Regressions; len(got) > 0 {
+					t.Errorf("as long as before, yet %d regressions: %s …", len(got), report.Words(got[0]))
+				}
+				slower := other(retimed(t, set, func(m *retime.Model) {
+					m.Stretch(1.5, func(o *retime.Op) bool { return true })
+				}))
+				if got := compared(t, a, slower, CompareOptions{FailOn: 0.05}).Regressions; set == "graphs" && len(got) == 0 {
+					t.Error("kernels take 1.5 times as long, and no regression")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestShorterWindows has the window of one rank begin later or end earlier than
+// its peers': what only they recorded says nothing of transfers, and who is late in
+// the steps that all have stays late to the end of those.
+func TestShorterWindows(t *testing.T) {
+	for _, set := range []string{"graphs", "balanced", "g_mixed", "sglang_stops"} {
+		base := realSet(t, set)
+		steps := len(newInjector(t, base).ranks[0].Steps)
+		for _, keep := range [][2]int{{0, steps - 2}, {0, steps - 3}, {0, steps / 2}, {2, steps - 1}, {steps / 2, steps - 1}} {
+			for rank := range base[:2] {
+				t.Run(fmt.Sprintf("%s rank %d steps %d-%d of %d", set, rank, keep[0], keep[1], steps), func(t *testing.T) {
+					ts := retime.Copy(base)
+					retime.Keep(ts[rank], keep[0], keep[1])
+					r := analyzed(t, ts)
+					for _, f := range r.Findings {
+						if blamesTransfers(f) && (f.FirstStep < keep[0] || f.LastStep > keep[1]) {
+							t.Errorf("waiting for a rank that is not there is said to be transfer: %s", report.Words(f.Title))
+						}
+					}
+					for _, f := range said(r, result.Straggler) {
+						if f.FirstStep < keep[0] || f.LastStep > keep[1] {
+							t.Errorf("late in steps that not all ranks have: %s", brief(f))
+						}
+						if set == "g_mixed" && f.Passing {
+							t.Errorf("late to the end of what can be compared, and said to pass: %s", brief(f))
+						}
+					}
+					if set == "g_mixed" && keep[1] > 12 && !slices.Equal(lateRanks(r), []int{0, 1}) {
+						t.Errorf("both ranks are late%s", describe(r))
+					}
+				})
+			}
+		}
+	}
+}
