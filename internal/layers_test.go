@@ -75,11 +75,11 @@ var arrows = []struct {
 		"internal/api", "internal/serve/front", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 	}},
-	{"internal/serve/route", []string{"internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/serve/route", []string{"internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
+	{"internal/capture/torch", []string{"internal/base/pause", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
-		"internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
+		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
 		"internal/runs",
 	}},
 	{"internal/measure/load/selftest", []string{"internal/measure/load", "internal/measure/workload", "internal/base/metric"}},
@@ -149,7 +149,7 @@ var arrows = []struct {
 	{"internal/engine/device", []string{"internal/engine/device/comm", "internal/engine/device/park", "internal/engine/device/record"}},
 	{"internal/engine/device/comm", []string{"internal/engine/device/park"}},
 	{"internal/engine/device/park", nil},
-	{"internal/engine/mesh", nil},
+	{"internal/engine/mesh", []string{"internal/base/pause"}},
 	{"internal/engine/device/record", []string{"internal/tracefile/chromejson"}},
 	{"internal/engine/tensor", nil},
 	{"internal/runs", []string{
@@ -171,7 +171,7 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{"trace", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", nil},
 	{"internal/tracefile/chromejson", nil},
-	{"internal/tracefile/open", []string{"trace"}},
+	{"internal/tracefile/open", []string{"internal/base/pause", "trace"}},
 	{"internal/tracefile/clock", nil},
 	{"internal/explain/kernel", nil},
 	{"internal/explain/layers", nil},
@@ -180,6 +180,7 @@ var arrows = []struct {
 	{"internal/engine/nvtx", nil},
 	{"internal/tracefile/pftrace", nil},
 	{"internal/base/atomicfile", nil},
+	{"internal/base/pause", nil},
 	{"trace", nil},
 }
 

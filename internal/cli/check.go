@@ -26,12 +26,7 @@ Examples:
 
 // Run checks.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
-	in := c.input()
-	window, missing, err := in.Choose(e.Console)
-	if err != nil {
-		return err
-	}
-	text, err := e.asText(ctx, in.Read, window)
+	missing, text, err := e.text(ctx, c.inputs)
 	if err != nil {
 		return err
 	}

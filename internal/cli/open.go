@@ -58,17 +58,12 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return usagef("--ui %q: give an address such as %s", c.UI, open.DefaultUI)
 	}
-	in := c.input()
-	window, _, err := in.Choose(e.Console)
-	if err != nil {
-		return err
-	}
-	text, err := e.asText(ctx, in.Read, window)
+	_, text, err := e.text(ctx, c.inputs)
 	if err != nil {
 		return err
 	}
 	defer text.Close()
-	window = text.Set
+	window := text.Set
 	path := window.Files[0].Path
 	if err := looksLikeTrace(path); err != nil {
 		return err

@@ -29,6 +29,14 @@ func (p *runPlace) root() (string, error) {
 	return runs.DefaultRoot()
 }
 
+// list tells the runs, and where they are.
+func (p *runPlace) list() (root string, list []runs.Entry, err error) {
+	if root, err = p.root(); err == nil {
+		list, err = runs.List(root)
+	}
+	return root, list, err
+}
+
 type runsListCmd struct {
 	Kind  string `placeholder:"KIND" help:"Only runs of this kind: bench, profile, generate, demo."`
 	Tag   string `placeholder:"TAG" help:"Only runs with this tag."`
@@ -50,11 +58,7 @@ func (c *runsListCmd) Run(e *env) error {
 	if c.Limit < 0 {
 		return usagef("--limit %d: give 0 (all) or more", c.Limit)
 	}
-	root, err := c.root()
-	if err != nil {
-		return err
-	}
-	list, err := runs.List(root)
+	root, list, err := c.list()
 	if err != nil {
 		return err
 	}
@@ -93,11 +97,7 @@ Examples:
 
 // Run removes.
 func (c *runsRmCmd) Run(e *env) error {
-	root, err := c.root()
-	if err != nil {
-		return err
-	}
-	list, err := runs.List(root)
+	root, list, err := c.list()
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,16 @@ func (s stretch) of(in inputs) (*window.Input, error) {
 	return w, nil
 }
 
+// text gives the window that inputs name as asText does, and the ranks that it lacks.
+func (e *env) text(ctx context.Context, in inputs) (missing []string, text *kineto.Set, err error) {
+	i := in.input()
+	window, missing, err := i.Choose(e.Console)
+	if err == nil {
+		text, err = e.asText(ctx, i.Read, window)
+	}
+	return missing, text, err
+}
+
 // asText gives a window without reports of Nsight Systems, for the verbs that work on
 // the text of events. The caller closes it.
 func (e *env) asText(ctx context.Context, opt read.Options, window set.Set) (*kineto.Set, error) {

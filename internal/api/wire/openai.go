@@ -106,8 +106,7 @@ type CompletionRequest struct {
 func (r *CompletionRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	*r = CompletionRequest{}
-	max := 16
-	r.Sampling.MaxNewTokens = &max
+	r.Sampling.MaxNewTokens = new(16)
 	optional(f, "max_tokens", &r.Sampling.MaxNewTokens, parseCount)
 	r.Common.decode(f)
 	if raw := f.take("prompt"); raw != nil {

@@ -50,8 +50,7 @@ func (p *SamplingParams) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	*p = SamplingParams{}
 	if _, given := f.raw["max_new_tokens"]; !given {
-		n := DefaultMaxNewTokens
-		p.MaxNewTokens = &n
+		p.MaxNewTokens = new(DefaultMaxNewTokens)
 	}
 	optional(f, "max_new_tokens", &p.MaxNewTokens, parseCount)
 	p.common(f)

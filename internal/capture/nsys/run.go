@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -68,7 +69,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			again.Session = fmt.Sprintf("%s-%d", l.Session, try+1) // the name may not be free yet
 			plan.rename(again.Session)
 			l = &again
-			sleep(ctx, time.Second)
+			pause.For(ctx, time.Second)
 			continue
 		}
 		if err != nil {
@@ -226,7 +227,7 @@ func (r *running) keep(s *Session) error {
 	}
 	r.record.Session, r.record.ID, r.record.PID, r.record.Options = s.Name, s.ID, r.cmd.Process.Pid, r.plan.Start
 	for range 20 { // the launcher may not have become the program yet
-		if r.record.Target = target(r.cmd.Process.Pid); r.record.Target != 0 || !sleep(context.Background(), pollEvery/2) {
+		if r.record.Target = target(r.cmd.Process.Pid); r.record.Target != 0 || !pause.For(context.Background(), pollEvery/2) {
 			break
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // Session is a line of nsys sessions list.
@@ -125,20 +127,8 @@ func (t *Tool) waitState(ctx context.Context, id string, patience time.Duration,
 		if err != nil || s == nil || wanted(s.State) || time.Since(began) >= patience {
 			return s, err
 		}
-		if !sleep(ctx, pollEvery) {
+		if !pause.For(ctx, pollEvery) {
 			return s, context.Cause(ctx)
 		}
-	}
-}
-
-// sleep waits; false: ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // Told is a session that windows are opened on from elsewhere: one that [Run] made,
@@ -135,7 +137,7 @@ func (t *Told) Next(ctx context.Context) *Window {
 		if !s.State.Ready() {
 			idle = time.Now() // a report is being made
 		}
-		if time.Since(idle) > rearmed || time.Since(began) > startPatience || !sleep(ctx, pollEvery) {
+		if time.Since(idle) > rearmed || time.Since(began) > startPatience || !pause.For(ctx, pollEvery) {
 			return nil
 		}
 	}

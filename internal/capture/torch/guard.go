@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // guardEvery is how often the steps of a server that does not count them itself
@@ -36,7 +38,7 @@ func (m *member) guard(ctx context.Context) {
 				return
 			}
 		}
-		if !sleep(ctx, guardEvery) {
+		if !pause.For(ctx, guardEvery) {
 			return
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // probe keeps tiny requests running until ctx ends, so that an idle server makes
@@ -48,7 +50,7 @@ func (m *member) probe(ctx context.Context) {
 					continue
 				}
 				once.Do(func() { m.o.Log(fmt.Sprintf("%s: a tiny request failed: %v", m.URL, err)) })
-				sleep(ctx, time.Second)
+				pause.For(ctx, time.Second)
 			}
 		})
 	}
@@ -62,16 +64,4 @@ func (m *member) model(ctx context.Context) string {
 		return ""
 	}
 	return list.Data[0].ID
-}
-
-// sleep waits; false: ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

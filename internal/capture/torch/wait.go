@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -56,13 +57,13 @@ func (w *watch) wait(ctx context.Context) error {
 	w.changed = began
 	pulse, looked, hinted := w.m.pulse(), time.Time{}, false
 	known := true
-	for pause := w.m.o.firstWait; ; pause = min(pause*3/2, maxWait) {
+	for between := w.m.o.firstWait; ; between = min(between*3/2, maxWait) {
 		changed, err := w.look(ctx)
 		if err != nil {
 			return err
 		}
 		if changed {
-			w.changed, pause = time.Now(), w.m.o.firstWait
+			w.changed, between = time.Now(), w.m.o.firstWait
 		}
 		if w.complete() {
 			if w.m.recording() { // its window has closed by itself, else there were no files
@@ -82,7 +83,7 @@ func (w *watch) wait(ctx context.Context) error {
 				w.m.o.Log(w.hint(known))
 			}
 		}
-		if !sleep(ctx, pause) {
+		if !pause.For(ctx, between) {
 			return context.Cause(ctx)
 		}
 	}
@@ -127,7 +128,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		if !m.hasSteps {
 			w.note("it shows no count of steps at /metrics: recorded for %v, not for %d steps", vllmTime, m.w.NumSteps)
 			if time.Since(began) < vllmTime {
-				sleep(ctx, vllmTime-time.Since(began))
+				pause.For(ctx, vllmTime-time.Since(began))
 			}
 		}
 	case w.someDone() && quiet >= m.o.Stall:

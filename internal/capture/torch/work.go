@@ -12,7 +12,6 @@ import (
 // A pulse tells whether a server has work, from whatever it shows: the forward
 // count of stepscope's servers, counters of /metrics, or the load.
 type pulse struct {
-	m     *member
 	ways  []func(context.Context) (float64, bool, bool) // that may work yet, best first
 	last  float64
 	began bool
@@ -20,7 +19,7 @@ type pulse struct {
 }
 
 func (m *member) pulse() *pulse {
-	p := &pulse{m: m}
+	p := &pulse{}
 	if m.kind == Stepscope {
 		p.ways = append(p.ways, m.forwardCount)
 	}

@@ -16,7 +16,6 @@ package mesh
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -228,16 +227,4 @@ func differ(mine, theirs map[string]string) string {
 		}
 	}
 	return strings.Join(out, "; ")
-}
-
-// sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // other is Join of any other node.
@@ -114,7 +116,7 @@ func (j *joining) dial(ctx context.Context, addr string, patient bool) (net.Conn
 			j.opt.Log(fmt.Sprintf("Waiting for node 0 at %s: %s", addr, causeText(err)))
 			said = true
 		}
-		if sleep(ctx, dialPause) != nil {
+		if !pause.For(ctx, dialPause) {
 			return nil, err
 		}
 	}

@@ -96,7 +96,6 @@ func blocksFor(n int) int { return (n + BlockLen - 1) / BlockLen }
 // batch (a graph's padding) have token 0, position 0, slot -1 and a block of zeros.
 type inputs struct {
 	buf    []int32
-	rows   int // tokens
 	seqs   int
 	width  int // entries of a block table
 	n      []int32
@@ -109,7 +108,7 @@ type inputs struct {
 }
 
 func newInputs(rows, seqs, width, tiles int) *inputs {
-	in := &inputs{rows: rows, seqs: seqs, width: width}
+	in := &inputs{seqs: seqs, width: width}
 	in.buf = make([]int32, 1+4*rows+seqs*width+3*tiles)
 	rest := in.buf
 	take := func(n int) []int32 {

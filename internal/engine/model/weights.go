@@ -51,7 +51,6 @@ func (e *embedding) row(token int, dst []float32) {
 
 // layer is one decoder layer. qkv has the rows of the rank's query heads, key heads and value heads, in that order.
 type layer struct {
-	index        int // in the model
 	inputNorm    []float32
 	postNorm     []float32
 	qkv, o       linear
@@ -131,7 +130,6 @@ func (l *loader) layer(i int) layer {
 	name := func(module string) string { return layerName(i, module) }
 	headRows := func(s span) span { return span{s.lo * c.HeadDim, s.hi * c.HeadDim} }
 	y := layer{
-		index:     i,
 		inputNorm: l.vector(name("input_layernorm.weight"), c.Hidden),
 		postNorm:  l.vector(name("post_attention_layernorm.weight"), c.Hidden),
 		qkv: l.rows(

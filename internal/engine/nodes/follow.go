@@ -57,7 +57,6 @@ func (f *follower) recording(id uint32) *recorded {
 // follows is one replica's queue of messages.
 type follows struct {
 	f     *follower
-	dp    int
 	ch    *mesh.Channel
 	ranks *engine.Ranks
 	queue chan []byte
@@ -77,7 +76,7 @@ func Follow(ctx context.Context, m *mesh.Mesh, replicas map[int]*engine.Ranks) e
 	defer stop()
 	f.files.Receive(f.fetch, func(error) {})
 	for dp, ranks := range replicas {
-		r := &follows{f: f, dp: dp, ch: m.Channel(stepChannels+uint32(dp), mesh.Fast), ranks: ranks, queue: make(chan []byte, messagesAhead)}
+		r := &follows{f: f, ch: m.Channel(stepChannels+uint32(dp), mesh.Fast), ranks: ranks, queue: make(chan []byte, messagesAhead)}
 		f.wg.Go(func() {
 			for {
 				select {

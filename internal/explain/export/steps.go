@@ -24,6 +24,5 @@ func said(n int) *int32 {
 	if n < 0 {
 		return nil
 	}
-	v := int32(n)
-	return &v
+	return new(int32(n))
 }

@@ -111,7 +111,7 @@ func pdEvidence(pd *result.PD, looks int) (out []result.Evidence) {
 	return out
 }
 
-// caveats says what the figures lack.
+// Caveats says what the figures lack.
 func Caveats(pd *result.PD) (out []result.Note) {
 	note := func(severity string, text fact.Fact) {
 		out = append(out, result.Note{Severity: severity, Text: text, Count: 1})

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// decl is a demangled name taken apart: `void ns::f<int>(float*) const` has name `ns::f<int>` and params `(float*)`.
+// decl is a demangled name taken apart: `void ns::f<int>(float*) const` has name `ns::f<int>`.
 type decl struct {
-	name   string // qualified name with template arguments; the whole text when it is no C++ declaration
-	params string // from the opening parenthesis of the parameters on; empty when there are none
+	name string // qualified name with template arguments; the whole text when it is no C++ declaration
 }
 
 // anonymous namespaces as c++filt, nsys and older nvcc write them.
@@ -37,7 +36,7 @@ func parseDecl(s string) decl {
 			if i == start { // "Memcpy DtoH (Device -> Pageable)" is words, not a call
 				return decl{name: s}
 			}
-			return decl{name: s[start:i], params: s[i:]}
+			return decl{name: s[start:i]}
 		case c == '<' || c == '{' || c == '[':
 			end := closing(s, i)
 			if end < 0 { // cut off: the profiler limits the length of names
@@ -48,11 +47,8 @@ func parseDecl(s string) decl {
 			i++
 		}
 	}
-	if start > 0 && !strings.ContainsAny(s, "<:") && !strings.HasPrefix(s, "void ") {
+	if start >= len(s) || start > 0 && !strings.ContainsAny(s, "<:") && !strings.HasPrefix(s, "void ") {
 		return decl{name: s} // words
-	}
-	if start >= len(s) {
-		return decl{name: s}
 	}
 	return decl{name: s[start:]}
 }

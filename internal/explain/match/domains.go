@@ -23,7 +23,7 @@ type Aligned struct {
 	Span   int64     // how long it is
 	Clocks fact.Fact // what is known of the agreement of the ranks' clocks
 	Broken int       // collectives whose times contradict each other
-	// hostOnly: no GPU work was recorded, so steps and layers are told by host time.
+	// HostOnly: no GPU work was recorded, so steps and layers are told by host time.
 	HostOnly bool
 }
 

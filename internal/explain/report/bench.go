@@ -176,12 +176,8 @@ func benchBeyond(out *strings.Builder, b *Bench, o Options) {
 		}
 	}
 	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
-		if len(t.rows) == 0 {
-			continue
-		}
-		fmt.Fprintf(out, "\n%s\n", p.bold(t.title))
-		for _, line := range t.render(o.width(), p) {
-			fmt.Fprintln(out, line)
+		if len(t.rows) > 0 {
+			fmt.Fprint(out, t.below(o))
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 // BenchCompareText writes a comparison of two loads for a terminal: the verdict
 // first.
 func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
-	p := paint(o.Color)
 	var b strings.Builder
 	for _, s := range []struct {
 		name string
@@ -40,12 +39,7 @@ func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
 	for _, r := range c.Regressions {
 		fmt.Fprintf(&b, "  - %s\n", columns.Clean(r))
 	}
-	t := benchDiffs(c)
-	fmt.Fprintf(&b, "\n%s\n", p.bold(t.title))
-	for _, line := range t.render(o.width(), p) {
-		b.WriteString(line + "\n")
-	}
-	b.WriteByte('\n')
+	b.WriteString(benchDiffs(c).below(o) + "\n")
 	for _, n := range c.Notes {
 		lead := "note: "
 		for _, l := range columns.Wrap(columns.Clean(n), o.width()-len(lead)) {

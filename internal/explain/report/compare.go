@@ -15,7 +15,6 @@ import (
 
 // CompareText writes a comparison for a terminal: the verdict first.
 func CompareText(w io.Writer, c *result.Comparison, o Options) error {
-	p := paint(o.Color)
 	var b strings.Builder
 	for _, d := range c.Doubts {
 		fmt.Fprintf(&b, "not one capture: %s: what is said of ranks may be wrong\n", columns.Clean(d))
@@ -25,17 +24,8 @@ func CompareText(w io.Writer, c *result.Comparison, o Options) error {
 		fmt.Fprintf(&b, "  - %s\n", Words(r))
 	}
 	for _, t := range compareTables(c, o.rows()) {
-		if len(t.rows) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s", p.bold(t.title))
-		if t.omitted != "" {
-			fmt.Fprintf(&b, "  (%s)", t.omitted)
-		}
-		b.WriteByte('\n')
-		for _, line := range t.render(o.width(), p) {
-			b.WriteString(line)
-			b.WriteByte('\n')
+		if len(t.rows) > 0 {
+			b.WriteString(t.below(o))
 		}
 	}
 	b.WriteByte('\n')

@@ -163,21 +163,12 @@ func finite(v float64) float64 {
 
 // prune removes columns in which no row says anything.
 func (t *table) prune() {
-	keep := func(i int) bool {
-		for _, row := range t.rows {
-			if c := row[i]; c.text != "" && c.text != dash || len(c.bar) > 0 || c.span != nil {
-				return true
-			}
-		}
-		return false
-	}
-	var idx []int
-	for i := range t.cols {
-		if keep(i) {
-			idx = append(idx, i)
-		}
-	}
-	t.take(idx)
+	t.drop(func(i int) bool {
+		return !slices.ContainsFunc(t.rows, func(row []cell) bool {
+			c := row[i]
+			return c.text != "" && c.text != dash || len(c.bar) > 0 || c.span != nil
+		})
+	})
 }
 
 // take keeps the columns idx, in this order.

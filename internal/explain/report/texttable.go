@@ -46,6 +46,16 @@ func (t *table) render(width int, p paint) []string {
 	return lines
 }
 
+// below is the table under its title, for the reports that have little but tables.
+func (t *table) below(o Options) string {
+	p := paint(o.Color)
+	head := "\n" + p.bold(t.title)
+	if t.omitted != "" {
+		head += "  (" + t.omitted + ")"
+	}
+	return head + "\n" + strings.Join(t.render(o.width(), p), "\n") + "\n"
+}
+
 // fit returns a copy that is at most width wide, if that can be had, and the
 // width of its columns.
 func (t *table) fit(width int) (*table, []int) {

@@ -51,8 +51,7 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 	}
 	var hit *float64
 	if s.CacheHitRate != nil {
-		v := round(*s.CacheHitRate, 4)
-		hit = &v
+		hit = new(round(*s.CacheHitRate, 4))
 	}
 	return json.Marshal(struct {
 		RunName           string   `json:"run_name"`

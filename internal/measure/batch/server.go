@@ -173,6 +173,5 @@ func hitRate(before, after *counters) *float64 {
 	if before == nil || after == nil || after.prompt <= before.prompt {
 		return nil
 	}
-	rate := (after.cached - before.cached) / (after.prompt - before.prompt)
-	return &rate
+	return new((after.cached - before.cached) / (after.prompt - before.prompt))
 }

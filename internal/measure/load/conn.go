@@ -19,7 +19,6 @@ type conn struct {
 	net.Conn
 	raw    syscall.RawConn // plain TCP on a system whose sockets we read ourselves; else nil
 	kernel bool            // the kernel stamps what it receives
-	inq    bool            // the kernel tells whether more is there
 	used   bool            // it served a request before
 }
 

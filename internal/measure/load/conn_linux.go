@@ -25,7 +25,7 @@ func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	}
 	err = raw.Control(func(fd uintptr) {
 		c.kernel = stamps && unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPING, stampFlags) == nil
-		c.inq = unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_INQ, 1) == nil
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_INQ, 1)
 	})
 	if err == nil {
 		c.raw = raw

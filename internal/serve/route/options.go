@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -66,37 +67,28 @@ type CacheOptions struct {
 // Policies are the ways to choose a worker.
 var Policies = []string{"random", "round_robin", "power_of_two", "cache_aware"}
 
-func orDefault[T int | int64 | float64 | time.Duration | string](v *T, absent T) {
-	var zero T
-	if *v == zero {
-		*v = absent
-	}
-}
-
 func (o Options) withDefaults() Options {
-	orDefault(&o.Policy, "cache_aware")
-	orDefault(&o.PrefillPolicy, o.Policy)
-	orDefault(&o.DecodePolicy, o.Policy)
+	o.Policy = cmp.Or(o.Policy, "cache_aware")
+	o.PrefillPolicy = cmp.Or(o.PrefillPolicy, o.Policy)
+	o.DecodePolicy = cmp.Or(o.DecodePolicy, o.Policy)
 	if o.Cache == (CacheOptions{}) {
 		o.Cache = CacheOptions{Threshold: 0.3, BalanceAbs: 64, BalanceRel: 1.5, MaxTreeSize: 64 << 20}
 	}
-	orDefault(&o.ConnectTimeout, 5*time.Second)
-	orDefault(&o.RequestTimeout, 30*time.Minute)
-	orDefault(&o.WriteTimeout, time.Minute)
-	orDefault(&o.BodyTimeout, time.Minute)
-	orDefault(&o.DrainTimeout, 30*time.Second)
-	orDefault(&o.StartTimeout, 30*time.Minute)
-	orDefault(&o.MaxRetries, 5)
-	orDefault(&o.MaxBodyBytes, 512<<20)
-	orDefault(&o.HealthPath, "/health")
-	orDefault(&o.HealthInterval, 10*time.Second)
-	orDefault(&o.HealthTimeout, 5*time.Second)
-	orDefault(&o.HealthFailures, 3)
-	orDefault(&o.HealthSuccesses, 2)
-	orDefault(&o.retryHealth, min(time.Second, o.HealthInterval))
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, 30*time.Minute)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, time.Minute)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, time.Minute)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
+	o.StartTimeout = cmp.Or(o.StartTimeout, 30*time.Minute)
+	o.MaxRetries = cmp.Or(o.MaxRetries, 5)
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 512<<20)
+	o.HealthPath = cmp.Or(o.HealthPath, "/health")
+	o.HealthInterval = cmp.Or(o.HealthInterval, 10*time.Second)
+	o.HealthTimeout = cmp.Or(o.HealthTimeout, 5*time.Second)
+	o.HealthFailures = cmp.Or(o.HealthFailures, 3)
+	o.HealthSuccesses = cmp.Or(o.HealthSuccesses, 2)
+	o.retryHealth = cmp.Or(o.retryHealth, min(time.Second, o.HealthInterval))
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // bootstrap returns the body with the fields by which a prefill worker and a decode
@@ -120,12 +121,7 @@ func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)
 			return
 		}
 		if r := s.failure.reply; r != nil && r.status == http.StatusInternalServerError {
-			t := time.NewTimer(peerGrace)
-			defer t.Stop()
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			}
+			pause.For(ctx, peerGrace)
 		}
 		fail(s.failure)
 	})

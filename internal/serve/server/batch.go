@@ -206,8 +206,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		}
 	}
 	if u.mark.final {
-		e2e := q.e2e.Seconds()
-		m.E2ELatency = &e2e
+		m.E2ELatency = new(q.e2e.Seconds())
 	}
 	return m
 }

@@ -57,8 +57,7 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 		return nil, err
 	}
 	var def wire.SamplingParams
-	most := wire.DefaultMaxNewTokens
-	def.MaxNewTokens = &most
+	def.MaxNewTokens = new(wire.DefaultMaxNewTokens)
 	n := 0
 	var out []*spec
 	for i := range req.Batch() {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
@@ -48,27 +49,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&o.BodyTimeout, time.Minute)
-	def(&o.WriteTimeout, time.Minute)
-	def(&o.HealthTimeout, 20*time.Second)
-	def(&o.DrainTimeout, 30*time.Second)
-	if o.MaxBodyBytes <= 0 {
-		o.MaxBodyBytes = 32 << 20
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = 4096
-	}
-	if o.StreamBuffer <= 0 {
-		o.StreamBuffer = 4096
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, time.Minute)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, time.Minute)
+	o.HealthTimeout = cmp.Or(o.HealthTimeout, 20*time.Second)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 32<<20)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 4096)
+	o.StreamBuffer = cmp.Or(o.StreamBuffer, 4096)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}

@@ -131,8 +131,7 @@ func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) (
 		if n > 1 {
 			req.ID = fmt.Sprintf("%s_%d", id, j)
 			if params.Seed != nil {
-				seed := *params.Seed + int64(j)
-				req.Params.Seed = &seed
+				req.Params.Seed = new(*params.Seed + int64(j))
 			}
 		}
 		sp.req = &req

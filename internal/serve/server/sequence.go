@@ -231,8 +231,7 @@ func (q *sequence) clock(now time.Time) {
 func (q *sequence) logprob(p api.Logprob) wire.TokenLogprob {
 	t := wire.TokenLogprob{Logprob: p.Logprob, ID: p.ID}
 	if q.textLogprob {
-		text := q.b.s.tok.Decode([]int32{p.ID}, false)
-		t.Text = &text
+		t.Text = new(q.b.s.tok.Decode([]int32{p.ID}, false))
 	}
 	return t
 }

@@ -160,8 +160,7 @@ func (f *File) describe(h *set.Head) {
 		f.World = h.World.Size
 	}
 	if h.Merged == nil && h.World.Known && h.World.Rank >= 0 {
-		rank := h.World.Rank
-		f.Rank = &rank
+		f.Rank = new(h.World.Rank)
 	}
 	if h.HasBase && f.BaseNS == nil {
 		base := h.BaseNS

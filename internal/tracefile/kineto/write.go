@@ -37,7 +37,11 @@ func WriteFile(path string, t *trace.Trace) error {
 // Write writes t as Chrome JSON. Times keep their nanosecond.
 func Write(w io.Writer, t *trace.Trace) error {
 	k := &writer{w: w, t: t, base: t.Source.BaseNS, names: make([]string, t.Strings.Len()), first: true}
-	k.start, k.end = extent(t)
+	for i := range t.Spans {
+		if s := t.Spans[i].Start; i == 0 || s < k.start {
+			k.start = s
+		}
+	}
 	if k.base == 0 {
 		// Kineto counts from the start of the current quarter of a year, so that a
 		// double holds nanoseconds and the ranks of one job share the base
@@ -60,18 +64,6 @@ func Write(w io.Writer, t *trace.Trace) error {
 
 const baseInterval = 7_889_238 * 1_000_000_000 // ns
 
-// extent is from the first to the last moment of a trace, ns.
-func extent(t *trace.Trace) (start, end int64) {
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		if i == 0 {
-			start, end = s.Start, s.End()
-		}
-		start, end = min(start, s.Start), max(end, s.End())
-	}
-	return start, end
-}
-
 // writer is one file under way.
 type writer struct {
 	w     io.Writer
@@ -80,11 +72,11 @@ type writer struct {
 	buf   []byte
 	first bool // no event has been written
 
-	base       int64 // ns since the epoch: what ts counts from
-	start, end int64
-	names      []string   // JSON strings without quotes, by StringID; "": not made yet
-	labels     []rowLabel // by TrackID
-	linked     map[int64]ends
+	base   int64      // ns since the epoch: what ts counts from
+	start  int64      // of the earliest span
+	names  []string   // JSON strings without quotes, by StringID; "": not made yet
+	labels []rowLabel // by TrackID
+	linked map[int64]ends
 }
 
 // head writes the members that stand before the events.

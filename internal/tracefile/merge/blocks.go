@@ -35,12 +35,10 @@ type block struct {
 // sink takes blocks in order and writes them, compressed as one gzip member
 // each unless plain.
 type sink struct {
-	w       io.Writer
-	level   int
-	plain   bool
-	rest    func(worked time.Duration)
-	written int64 // bytes that went to w
-	text    int64 // bytes before compression
+	w     io.Writer
+	level int
+	plain bool
+	rest  func(worked time.Duration)
 
 	jobs  chan *job
 	queue chan *job
@@ -137,10 +135,7 @@ func (s *sink) write() error {
 			}
 			out = j.out.b
 		}
-		n, err := s.w.Write(out)
-		s.written += int64(n)
-		s.text += int64(len(j.data))
-		if err != nil {
+		if _, err := s.w.Write(out); err != nil {
 			return err
 		}
 		if j.home != nil {

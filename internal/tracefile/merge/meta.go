@@ -171,8 +171,7 @@ func (m *merger) file(i int) set.Part {
 		Repaired: p.stats.Repaired, Cleaned: p.stats.Cleaned, OddTimes: p.rw.oddTimes,
 	}
 	if p.HasBase {
-		base := p.BaseNS
-		f.BaseTimeNS = &base
+		f.BaseTimeNS = new(p.BaseNS)
 	}
 	if m.shifts != nil {
 		setShift(&f, m.shifts[i])

@@ -24,6 +24,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // DefaultUI is the public Perfetto UI. It keeps a posted trace in the browser and sends it nowhere.
@@ -133,7 +135,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 		return fmt.Errorf("serve %s: %w", opts.File, err)
 	case <-site.taken:
 	}
-	linger(ctx, opts.Linger)
+	pause.For(ctx, opts.Linger)
 
 	// The report's own answer is still on its way; anything slower is no longer wanted.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -143,19 +145,6 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	}
 	<-ended
 	return nil
-}
-
-// linger waits for d, or less when ctx ends.
-func linger(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // check returns the size in bytes of a file that can be handed over, or says what to do instead.

@@ -42,7 +42,6 @@ type Engine struct {
 	running   []*slot
 	forward   int64
 	seen      [][]int32 // prompts in the prefix cache
-	generated int64
 	prefilled int64
 	unhealthy error
 	profile   *window
@@ -233,7 +232,6 @@ func (e *Engine) advance(s *slot, first bool) {
 	if ev.Finish == nil && s.n < p.MaxNewTokens {
 		ev.Token = e.next(s)
 		s.n++
-		e.generated++
 		ev.Logprob = -float64(ev.Token%5) / 4
 		if s.r.ReturnLogprob {
 			ev.Top = top(ev.Token, s.r.TopLogprobs)
