@@ -12,8 +12,9 @@ type manCmd struct{}
 // Run prints the manual page: the help of all verbs, for man.
 func (c *manCmd) Run(e *env, k *kong.Context) error {
 	var page strings.Builder
+	// No word is broken: values such as total_tokens are copied from the page.
 	day, _, _ := strings.Cut(readBuild().Time, "T")
-	fmt.Fprintf(&page, ".TH STEPSCOPE 1 \"%s\" \"%s\"\n.SH NAME\nstepscope \\- benchmarks, profiles and explains LLM serving\n", day, roff("stepscope "+release()))
+	fmt.Fprintf(&page, ".TH STEPSCOPE 1 \"%s\" \"%s\"\n.nh\n.SH NAME\nstepscope \\- benchmarks, profiles and explains LLM serving\n", day, roff("stepscope "+release()))
 	page.WriteString(".SH SYNOPSIS\n.B stepscope\n.I VERB\n[\\fIflags\\fR]\n.SH DESCRIPTION\n")
 	manText(&page, description)
 	page.WriteString(".SH VERBS\n")

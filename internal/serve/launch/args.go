@@ -43,7 +43,7 @@ type ModelArgs struct {
 
 	DisableGraph bool  `name:"disable-cuda-graph" help:"Decode steps run op by op, not as replayed graphs." json:"disable_cuda_graph"`
 	GraphMaxBS   int   `name:"cuda-graph-max-bs" placeholder:"N" help:"Largest batch that a graph is captured for." json:"cuda_graph_max_bs,omitempty"`
-	GraphBS      []int `name:"cuda-graph-bs" placeholder:"N,..." help:"Batch sizes that graphs are captured for." json:"cuda_graph_bs,omitempty"`
+	GraphBS      []int `name:"cuda-graph-bs" placeholder:"N" help:"Batch sizes that graphs are captured for." json:"cuda_graph_bs,omitempty"`
 
 	Markers bool `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around every step and module call, for Nsight Systems; in the server's own traces too. Replayed graphs have none: add --disable-cuda-graph." json:"enable_layerwise_nvtx_marker"`
 
