@@ -1,9 +1,13 @@
 package internal_test
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,5 +45,40 @@ func TestDocsWrap(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDocsFiles: the files of the project that its docs name are there. Docs leave
+// out directories that are clear, such as internal.
+func TestDocsFiles(t *testing.T) {
+	var paths []string
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		paths = append(paths, filepath.ToSlash(path))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([\\w./-]+\\.go)`|\\]\\(([^):#]+)[)#]")
+	for _, doc := range []string{"../*.md", "../docs/*.md", "../docs/formats/*.md"} {
+		docs, err := filepath.Glob(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range docs {
+			text, err := os.ReadFile(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+				file := m[1]
+				if m[2] != "" {
+					file = path.Join(path.Dir(filepath.ToSlash(doc)), m[2])
+				}
+				if !slices.ContainsFunc(paths, func(p string) bool { return p == file || m[1] != "" && strings.HasSuffix(p, "/"+file) }) {
+					t.Errorf("%s names %s, which is not there", doc, cmp.Or(m[1], m[2]))
+				}
+			}
+		}
 	}
 }

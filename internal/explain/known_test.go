@@ -105,8 +105,10 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || report.Words(f.Title) == "" {
 			t.Errorf("odd finding: %+v", f)
 		}
-		if !slices.ContainsFunc(judge.Finds, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }) {
+		if i := slices.IndexFunc(judge.Finds, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }); i < 0 {
 			t.Errorf("%s is not in the list of what can be found", f.ID)
+		} else if kind := kindOf(judge.Finds[i]); f.Kind != kind {
+			t.Errorf("%s is of the kind %s, docs/formats/analysis.md says %s", f.ID, f.Kind, kind)
 		}
 		if f.CostNSPerStep < 0 {
 			t.Errorf("finding with a negative cost: %+v", f)
@@ -130,6 +132,20 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Errorf("the report is no JSON: %v", err) // NaN and Inf are not
 	}
+}
+
+// kindOf is the kind of a finding by the beginning of its ID, as
+// docs/formats/analysis.md says.
+func kindOf(begin string) string {
+	switch {
+	case begin == "cores", begin == "imbalance":
+		return result.Straggler
+	case begin == "comm_latency":
+		return result.CommBound
+	case strings.HasPrefix(begin, "data-"):
+		return result.Data
+	}
+	return begin
 }
 
 // brief is one finding in a line: "rank cause first-last".

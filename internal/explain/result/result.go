@@ -44,7 +44,8 @@ type Source struct {
 	Doubts []string `json:"doubts"`
 }
 
-// Finding kinds.
+// Finding kinds that more than their rules ask for. Any other is what its finding's ID
+// begins with, in package judge.
 const (
 	Straggler   = "straggler"    // one rank makes the others wait
 	SlowLink    = "slow_link"    // transfers became slower for all ranks of a group alike
