@@ -44,6 +44,7 @@ type ServerResult struct {
 	Notes   []string `json:"notes"`
 	Problem string   `json:"problem,omitempty"` // why there is nothing; of a worker behind a router that was down, too
 	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
+	Steps   *Steps   `json:"steps,omitempty"`   // nil: no number of them was asked for
 	// Loads is what a prefill or decode server said of its queues meanwhile.
 	Loads []trace.Load `json:"loads,omitempty"`
 
@@ -153,6 +154,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
 	}
 	m.sort(w, &r)
+	m.count(ctx, &r)
 	if !m.o.NoMerge {
 		m.merge(ctx, &r)
 	}
@@ -291,6 +293,9 @@ func (r *ServerResult) Lines() []string {
 	}
 	for _, b := range r.Broken {
 		add("broken: %s", b)
+	}
+	if r.Steps != nil && r.Steps.line() != "" {
+		add("%s", r.Steps.line())
 	}
 	for _, n := range r.Notes {
 		add("%s", n)

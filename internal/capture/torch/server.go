@@ -36,6 +36,7 @@ type Info struct {
 	EP          int    `json:"ep_size,omitempty"`
 	DPAttention bool   `json:"enable_dp_attention,omitempty"` // DP ranks are part of the TP ranks
 	Nodes       int    `json:"nnodes,omitempty"`
+	V2          bool   `json:"profile_v2,omitempty"` // it is known to run SGLANG_PROFILE_V2
 }
 
 // String says it for people: "SGLang 0.5.6, TP 2 x DP 2".
@@ -205,6 +206,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 			}
 		}
 	}
+	m.info.V2 = profileV2(all["internal_states"])
 	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
 		if *n = max(*n, 1); *n > maxSize {
 			return fmt.Errorf("%s: says it has a parallel size of %d", m.URL, *n)
@@ -221,6 +223,21 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 		m.kind = Stepscope
 	}
 	return err
+}
+
+// profileV2 tells whether SGLang's newer profiler is on, which servers say only if they
+// were started with SGLANG_EXPOSE_OWN_ENV_VARS.
+func profileV2(states json.RawMessage) bool {
+	var list []struct {
+		Env struct {
+			V2 string `json:"SGLANG_PROFILE_V2"`
+		} `json:"env_vars"`
+	}
+	if json.Unmarshal(states, &list) != nil || len(list) == 0 {
+		return false
+	}
+	on := strings.ToLower(list[0].Env.V2)
+	return on == "1" || on == "true" || on == "yes" || on == "y"
 }
 
 // maxSize bounds the ranks that a server may claim.

@@ -40,8 +40,8 @@ func (m *member) startRequest() []byte {
 		OutputDir: m.dir, Activities: m.w.activities(), ProfileByStage: m.w.ByStage, MergeProfiles: m.w.Merge, ProfileStages: m.w.Stages,
 		ProfileID: m.w.ProfileID, WithStack: m.w.WithStack, RecordShapes: m.w.RecordShapes,
 	}
-	if m.w.NumSteps > 0 {
-		r.NumSteps = strconv.Itoa(m.w.NumSteps)
+	if n, _ := m.told(); n > 0 {
+		r.NumSteps = strconv.Itoa(n)
 	}
 	if m.w.StartStep > 0 {
 		r.StartStep = strconv.FormatInt(m.w.StartStep, 10)
