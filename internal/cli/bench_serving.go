@@ -262,7 +262,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	}
 	if c.Profile {
 		x.Profile = &experiment.Profile{
-			Options: torch.Options{Stall: 20 * time.Second},
+			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true},
 			Targets: c.targets(server.URL, server.Header), Window: c.window(), Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {

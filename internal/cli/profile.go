@@ -51,6 +51,7 @@ type profileCmd struct {
 	Duration  time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps: prefill and decode servers for the same time."`
 	Timeout   time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
 	Stall     time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
+	Wait      time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before the profiler of an idle server is armed, which would record only how it waits; 0 does not wait. Start does not either."`
 	Probe     bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
 	NoAnalyze bool   `name:"no-analyze" help:"Only collect the files; do not analyze them."`
@@ -135,6 +136,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if c.PD && len(c.PrefillURL)+len(c.DecodeURL) == 0 {
 		return fail(fmt.Errorf("--pd-separated: give the servers with --prefill-url and --decode-url"))
 	}
+	if c.Wait < 0 {
+		return fail(fmt.Errorf("--wait %v: give a time, as 90s or 5m, or 0 not to wait", c.Wait))
+	}
 	if c.Timeout <= 0 || c.Stall <= 0 {
 		return fail(fmt.Errorf("--timeout %v, --stall %v: give times above 0, as 90s or 5m", c.Timeout, c.Stall))
 	}
@@ -154,7 +158,10 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Probe: c.Probe, NoMerge: c.NoMerge, Log: e.Line}
+	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, NoMerge: c.NoMerge, Log: e.Line}
+	if c.Action == "start" {
+		o.Wait, o.Probe = 0, false // SGLang's guide arms first, and tiny requests end with this program
+	}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))
 	}

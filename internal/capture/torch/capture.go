@@ -81,23 +81,29 @@ type Window struct {
 
 // Options of a session. The zero value works.
 type Options struct {
-	Client    *http.Client      // nil: that of package client
-	Fetch     *collect.Template // reads the servers' files through a command
-	Timeout   time.Duration     // a window that has not closed by then is closed; default 5 min
-	Stall     time.Duration     // what has not come so long after the last change is missing; default 60 s
-	Idle      time.Duration     // a server without steps for so long is said to have none; default 5 s
-	Probe     bool              // send tiny requests, so that there are steps
-	NoMerge   bool              // leave the ranks' files alone
-	Log       func(line string) // progress; any goroutine calls it
-	Now       func() time.Time
-	firstWait time.Duration // between looks at the files; grows to maxWait
+	Client  *http.Client      // nil: that of package client
+	Fetch   *collect.Template // reads the servers' files through a command
+	Timeout time.Duration     // a window that has not closed by then is closed; default 5 min
+	Stall   time.Duration     // what has not come so long after the last change is missing; default 60 s
+	Idle    time.Duration     // a server without steps for so long is said to have none; default 5 s
+	Probe   bool              // send tiny requests, so that there are steps
+	// Wait is how long load is waited for before the profiler of an idle server is armed;
+	// then it is an error. 0: it is armed at once, with a warning.
+	Wait time.Duration
+	// LoadFollows: the caller sends load as soon as the profiler is armed.
+	LoadFollows bool
+	NoMerge     bool              // leave the ranks' files alone
+	Log         func(line string) // progress; any goroutine calls it
+	Now         func() time.Time
+	firstWait   time.Duration // between looks at the files; grows to maxWait
+	mostIdle    time.Duration // that a window goes on without work; default idleMost
 }
 
 func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&o.Timeout, 5 * time.Minute}, {&o.Stall, time.Minute}, {&o.Idle, 5 * time.Second}, {&o.firstWait, 100 * time.Millisecond}} {
+	}{{&o.Timeout, 5 * time.Minute}, {&o.Stall, time.Minute}, {&o.Idle, 5 * time.Second}, {&o.firstWait, 100 * time.Millisecond}, {&o.mostIdle, idleMost}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}
@@ -140,6 +146,10 @@ type member struct {
 	mayRecord bool           // it was started, and nothing says that it has ended
 	src       collect.Source // where they are read; nil: not settled yet
 	loads     []trace.Load   // of its queues, see sample
+	loadRoute int            // of loadRoutes, the first that may work
+	rest      func()         // ends the tiny requests; nil: there are none
+	notes     []string       // of the time before its files were waited for
+	idled     bool           // then no step was made
 	mu        sync.Mutex
 }
 
@@ -209,7 +219,22 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
 		return nil, err
 	}
-	if err := s.eachUp(func(m *member) error { return m.start(ctx) }); err != nil {
+	all := s.members
+	for _, m := range all {
+		if o.Probe {
+			m.keepBusy(ctx)
+		}
+	}
+	err = s.await(ctx)
+	if err == nil {
+		err = s.eachUp(func(m *member) error { return m.start(ctx) })
+	}
+	for _, m := range all {
+		if m.rest != nil && (err != nil || !slices.Contains(s.members, m)) {
+			m.rest()
+		}
+	}
+	if err != nil {
 		if left := s.abort(ctx); left != nil {
 			err = fmt.Errorf("%w; and %w", err, left)
 		}

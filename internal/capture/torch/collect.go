@@ -142,7 +142,10 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		w.leftover(ctx)
 		err = m.nothing(ctx, w)
 	}
-	r.Notes, r.Idle = append(r.Notes, w.notes...), w.idled
+	r.Notes, r.Idle = slices.Concat(m.notes, w.notes), m.idled || w.idled
+	if r.Notes == nil {
+		r.Notes = []string{}
+	}
 	if err != nil {
 		r.err, r.Problem = err, err.Error()
 		return made, r
@@ -175,16 +178,13 @@ func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) e
 func (m *member) attend(ctx context.Context, w *watch) error {
 	stop := m.sampling(ctx)
 	defer stop()
-	if !m.o.Probe {
-		return w.wait(ctx)
+	if m.o.Probe {
+		if m.rest == nil {
+			m.keepBusy(ctx)
+		}
+		defer m.rest()
 	}
-	probing, end := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { m.probe(probing) })
-	err := w.wait(ctx)
-	end()
-	wg.Wait()
-	return err
+	return w.wait(ctx)
 }
 
 // nothing is the error of a server that gave no file at all, and what to do.
@@ -193,7 +193,7 @@ func (m *member) nothing(ctx context.Context, w *watch) error {
 		return nil
 	}
 	why := ""
-	for _, n := range w.notes {
+	for _, n := range slices.Concat(m.notes, w.notes) {
 		why += n + "; "
 	}
 	switch {

@@ -235,6 +235,10 @@ func TestCollectInterrupted(t *testing.T) {
 		f := newFake(t, false, tp2)
 		ctx, cancel := context.WithCancel(t.Context())
 		f.routes["GET /metrics"] = func(w http.ResponseWriter, r *http.Request) {
+			if f.called() == "" { // a look before it is armed
+				http.NotFound(w, r)
+				return
+			}
 			if c.w.StartStep > 0 {
 				f.mu.Lock()
 				f.open = false // armed: a stop says that nothing records

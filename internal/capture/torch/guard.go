@@ -14,7 +14,7 @@ import (
 const guardEvery = 100 * time.Millisecond
 
 // Guard closes the windows of servers that know no number of steps (vLLM) when it
-// is reached, and looks at the queues of prefill and decode servers, for a caller that
+// is reached, and those of idle servers, and looks at the queues of prefill and decode servers, for a caller that
 // has other things to do than to Collect. It returns when nothing of it is left to do,
 // or ctx ends.
 func (s *Session) Guard(ctx context.Context) {
@@ -22,6 +22,9 @@ func (s *Session) Guard(ctx context.Context) {
 	for _, m := range s.members {
 		if m.kind == VLLM && m.w.NumSteps > 0 {
 			wg.Go(func() { m.guard(ctx) })
+		}
+		if !m.o.LoadFollows {
+			wg.Go(func() { m.guardIdle(ctx) })
 		}
 		wg.Go(func() { m.sample(ctx) })
 	}

@@ -13,6 +13,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
+// keepBusy probes until rest is called, or ctx ends.
+func (m *member) keepBusy(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { m.probe(ctx) })
+	m.rest = func() { cancel(); wg.Wait() }
+}
+
 // probe keeps tiny requests running until ctx ends, so that an idle server makes
 // steps of both kinds: some for each data-parallel rank.
 func (m *member) probe(ctx context.Context) {

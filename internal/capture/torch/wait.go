@@ -120,6 +120,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		return quiet >= limit, nil
 	}
 	switch {
+	case m.w.NumSteps > 0 && len(w.seen) == 0 && w.tooIdle(pulse):
 	case m.kind == VLLM && m.w.NumSteps > 0:
 		n, _ := m.vllmSteps(ctx)
 		if m.hasSteps && n-m.steps < float64(m.w.NumSteps) && time.Since(began) < m.o.Timeout {
@@ -148,6 +149,16 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	w.idle = end == wasIdle
 	w.changed = time.Now()
 	return false, err
+}
+
+// tooIdle tells whether the window is closed since there is no work, and notes why.
+func (w *watch) tooIdle(p *pulse) bool {
+	why, too := p.tooIdle()
+	if too {
+		w.idled = !p.moved
+		w.note("%s", why)
+	}
+	return too
 }
 
 // vllmTime is how long vLLM records when its steps cannot be counted.

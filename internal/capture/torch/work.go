@@ -5,47 +5,70 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// A pulse tells whether a server has work, from whatever it shows: the forward
-// count of stepscope's servers, counters of /metrics, or the load.
+// A pulse tells whether a server has work, from whatever it shows: the requests that it
+// has, counters of /metrics, or the count of its forward steps.
 type pulse struct {
-	ways  []func(context.Context) (float64, bool, bool) // that may work yet, best first
-	last  float64
-	began bool
-	moved bool
+	m     *member
+	ways  []*way
+	began bool      // it shows something
+	moved bool      // there was work
+	at    time.Time // of the last sign of work, or of the beginning
+}
+
+// way is one of them.
+type way struct {
+	ask    func(context.Context) (n float64, busy, ok bool)
+	gauges bool // busy may be out of date: only for who shows nothing better
+	last   bool // costly: only where nothing else is known
+	dead   bool // it does not work
+	n      float64
+	asked  bool
 }
 
 func (m *member) pulse() *pulse {
-	p := &pulse{}
-	if m.kind == Stepscope {
-		p.ways = append(p.ways, m.forwardCount)
-	}
-	p.ways = append(p.ways, m.metricsWork)
-	if m.kind == SGLang {
-		p.ways = append(p.ways, m.load)
+	p := &pulse{m: m, at: time.Now()}
+	load, metrics, forward := &way{ask: m.load}, &way{ask: m.metricsWork, gauges: true}, &way{ask: m.forwardCount}
+	switch m.kind {
+	case Stepscope:
+		p.ways = []*way{load, forward}
+	case SGLang:
+		forward.last = true
+		p.ways = []*way{load, metrics, forward}
+	default:
+		p.ways = []*way{metrics}
 	}
 	return p
 }
 
 // look asks once. known is false when the server shows nothing of its work.
-func (p *pulse) look(ctx context.Context) (moved, known bool) {
-	for len(p.ways) > 0 {
-		n, busy, ok := p.ways[0](ctx)
-		if !ok {
-			if ctx.Err() != nil {
-				return p.moved, true
-			}
-			p.ways = p.ways[1:]
+func (p *pulse) look(ctx context.Context) (busy, known bool) {
+	for _, w := range p.ways {
+		if w.dead || w.last && known {
 			continue
 		}
-		p.moved = p.moved || busy || p.began && n != p.last
-		p.last, p.began = n, true
-		return p.moved, true
+		n, has, ok := w.ask(ctx)
+		if !ok {
+			if ctx.Err() != nil {
+				return busy, true
+			}
+			w.dead = !w.asked // else it is passing trouble
+			continue
+		}
+		if has && !(w.gauges && known) || w.asked && n != w.n {
+			busy = true
+		}
+		w.n, w.asked, known = n, true, true
 	}
-	return p.moved, false
+	p.began = p.began || known
+	if busy {
+		p.moved, p.at = true, time.Now()
+	}
+	return busy, known
 }
 
 // forwardCount is the number of forward steps of all data-parallel ranks.
@@ -107,31 +130,43 @@ func (m *member) metrics(ctx context.Context, each func(name string, v float64))
 	return true
 }
 
-// load asks SGLang for the requests it has, by the present and the older route.
+// loadRoutes tell of a server's requests, the present one and the older.
+var loadRoutes = []string{"/v1/loads", "/get_load"}
+
+// load asks for the requests that a server has. SGLang 0.5.11 knows /v1/loads and fails at
+// it, with a page of its log, so a route that does not work is not asked again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
-	for _, route := range []string{"/v1/loads", "/get_load"} {
-		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
-		if err != nil || r.Status != http.StatusOK {
-			continue
+	for i := m.loadRoute; i < len(loadRoutes); i++ {
+		r, err := m.ask(ctx, http.MethodGet, loadRoutes[i], nil, askPatience)
+		if err != nil {
+			return 0, false, false
 		}
-		type rank struct {
-			Requests *float64 `json:"num_reqs"`
-			Running  *float64 `json:"num_running_reqs"`
-		}
-		var all struct{ Loads []rank }
-		if json.Unmarshal(r.Body, &all) != nil && json.Unmarshal(r.Body, &all.Loads) != nil {
-			continue
-		}
-		for _, l := range all.Loads {
-			for _, v := range []*float64{l.Requests, l.Running} {
-				if v != nil {
-					n, ok = n+*v, true
-				}
-			}
-		}
-		if ok {
+		if n, ok := requestsOf(r); ok {
+			m.loadRoute = i
 			return n, n > 0, true
 		}
 	}
 	return 0, false, false
+}
+
+// requestsOf is the number of requests in a reply: an object with loads, or a list.
+func requestsOf(r *client.Reply) (n float64, ok bool) {
+	type rank struct {
+		Requests *float64 `json:"num_reqs"`
+		Total    *float64 `json:"num_total_reqs"`
+		Running  *float64 `json:"num_running_reqs"`
+		Waiting  *float64 `json:"num_waiting_reqs"`
+	}
+	var all struct{ Loads []rank }
+	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &all) != nil && json.Unmarshal(r.Body, &all.Loads) != nil {
+		return 0, false
+	}
+	for _, l := range all.Loads {
+		for _, v := range []*float64{l.Requests, l.Total, l.Running, l.Waiting} {
+			if v != nil {
+				n, ok = n+*v, true
+			}
+		}
+	}
+	return n, ok
 }

@@ -193,7 +193,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case) (*Served, error) {
 	var session *torch.Session
 	dir := ""
 	start := func() error {
-		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line})
+		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line, LoadFollows: true})
 		if err == nil {
 			dir = filepath.Join(w.OutputDir, session.ID)
 			fmt.Fprintf(r.Out, "Dump profiling traces to %s\n", dir)

@@ -107,7 +107,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 		Profile: &experiment.Profile{
 			Targets: []torch.Target{{URL: srv.URL}}, Dir: d.Run.Path("traces"),
 			Window:  torch.Window{OutputDir: scratch, StartStep: start, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
-			Options: torch.Options{Log: func(string) {}},
+			Options: torch.Options{Log: func(string) {}, LoadFollows: true},
 		},
 		Store: d.Run, Log: func(string) {},
 	}

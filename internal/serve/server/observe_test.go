@@ -144,9 +144,13 @@ func TestProfileRequest(t *testing.T) {
 
 // TestProfileWindow drives a window through the routes.
 func TestProfileWindow(t *testing.T) {
-	r := newRig(t, "", fakeengine.Options{}, server.Options{})
+	var log bytes.Buffer
+	r := newRig(t, "", fakeengine.Options{}, server.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	dir := t.TempDir()
 	r.call("POST /start_profile", `{"output_dir":"`+dir+`","num_steps":"3"}`)
+	if !strings.Contains(log.String(), "profile armed while there is no request: nothing is recorded until load comes") {
+		t.Errorf("an idle server is armed, and the log says %q", &log)
+	}
 	r.call("POST /generate", `{"text":"a","sampling_params":{"max_new_tokens":8,"ignore_eos":true}}`)
 	_, results := r.engine.Profiles()
 	if len(results) != 1 || !reflect.DeepEqual(results[0].Files, []string{"1700000000.5-TP-0.trace.json.gz"}) {

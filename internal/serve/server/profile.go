@@ -40,6 +40,10 @@ func (s *Server) startProfile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.windows.remember(p, s.o.Now())
 	s.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
+	// SGLang's guide arms first and sends load afterwards, so this is no error.
+	if busy := func(st api.Stats) bool { return st.Running+st.Waiting > 0 }; p.StartStep == 0 && !p.ByStage && !slices.ContainsFunc(s.engine.Stats(), busy) {
+		s.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
+	}
 	writeText(w, http.StatusOK, wire.ProfileStarted)
 }
 

@@ -1,0 +1,125 @@
+package torch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pause"
+)
+
+// An idle server that records writes down how it waits, a frame of Python at a time:
+// schedulers of SGLang have then been busy with the export for minutes, and answered
+// nobody. So a server is looked at before its profiler is armed, and a window without
+// steps is closed.
+
+const (
+	idleLook  = 250 * time.Millisecond // between looks at a server without work
+	idleGrace = 2 * time.Second        // for the servers of a system of which others have work
+	idleMost  = 20 * time.Second       // that a window goes on without work
+	probeMost = 10 * time.Second       // for tiny requests to be seen, unless Options.Wait is longer
+)
+
+// await returns when each server was seen to have work, or shows nothing of it. What has a
+// start step records nothing before, so it need not wait.
+func (s *Session) await(ctx context.Context) error {
+	if s.o.LoadFollows || s.w.StartStep > 0 {
+		return nil
+	}
+	var idle []*pulse
+	for _, m := range s.members {
+		idle = append(idle, m.pulse())
+	}
+	limit := s.o.Wait
+	if s.o.Probe {
+		limit = max(limit, probeMost)
+	}
+	began, others := time.Now(), time.Time{}
+	for looks := 0; ; looks++ {
+		if idle = stillIdle(ctx, idle); len(idle) == 0 {
+			return nil
+		}
+		if len(idle) < len(s.members) && others.IsZero() {
+			others = time.Now()
+		}
+		urls := strings.Join(urlsOf(idle), ", ")
+		switch {
+		case looks == 0: // so does one look between two requests
+		case limit <= 0:
+			s.o.Log(urls + ": is idle, so its profiler records how it waits until load comes, and is busy with the export the longer: send load soon, or end it with profile stop")
+			return nil
+		case !others.IsZero() && time.Since(others) >= idleGrace && !slices.ContainsFunc(idle, func(p *pulse) bool { return p.m.front == "" && p.m.Role == "" }):
+			s.o.Log(urls + ": is idle, while others of its system have work: it is recorded with them")
+			return nil
+		case time.Since(began) >= limit:
+			return fmt.Errorf("%s: no load came in %v, and a window of an idle server records only how it waits: send load meanwhile, give --probe to have tiny requests sent, or a longer --wait", urls, limit)
+		case looks == 1 && !s.o.Probe:
+			s.o.Log(fmt.Sprintf("%s: is idle: the profiler is armed when load comes (for which --wait %v)", urls, limit))
+		}
+		if !pause.For(ctx, min(idleLook, s.o.Idle)) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// stillIdle looks at servers side by side, and gives those that say they have no work.
+func stillIdle(ctx context.Context, list []*pulse) (idle []*pulse) {
+	none := make([]bool, len(list))
+	var wg sync.WaitGroup
+	for i, p := range list {
+		wg.Go(func() {
+			busy, known := p.look(ctx)
+			none[i] = known && !busy
+		})
+	}
+	wg.Wait()
+	for i, p := range list {
+		if none[i] {
+			idle = append(idle, p)
+		}
+	}
+	return idle
+}
+
+func urlsOf(list []*pulse) (urls []string) {
+	for _, p := range list {
+		urls = append(urls, p.m.URL)
+	}
+	return urls
+}
+
+// tooIdle tells whether a window that may be open has had no work for so long that it
+// is closed; why is then what to say of it. One by stage is not open before its first
+// step, and one with a start step not before that.
+func (p *pulse) tooIdle() (why string, too bool) {
+	w := &p.m.w
+	if !p.began || w.StartStep > 0 || w.ByStage && !p.moved || time.Since(p.at) < p.m.o.mostIdle {
+		return "", false
+	}
+	if p.moved {
+		return fmt.Sprintf("the load ended before the window did: it was closed after %v without a step", p.m.o.mostIdle), true
+	}
+	return fmt.Sprintf("there was no forward step in %v, so the window was closed before the recording of an idle server grows: send load to the server, or give --probe", p.m.o.mostIdle), true
+}
+
+// guardIdle closes a window without work, for one that lasts for a time.
+func (m *member) guardIdle(ctx context.Context) {
+	for p := m.pulse(); m.recording() && pause.For(ctx, min(lookAt, m.o.Idle)); {
+		p.look(ctx)
+		why, too := p.tooIdle()
+		if !too || ctx.Err() != nil {
+			continue
+		}
+		m.mu.Lock()
+		m.notes, m.idled = append(m.notes, why), !p.moved
+		m.mu.Unlock()
+		m.o.Log(fmt.Sprintf("%s: closing the window", m.URL))
+		if _, err := m.stop(ctx); err != nil && ctx.Err() == nil {
+			m.o.Log(err.Error())
+		}
+		return
+	}
+}
