@@ -26,8 +26,11 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	steps := float64(len(s))
 	switch cause {
 	case byWork:
-		out = append(out, work...)
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.ns }, "more")...)
+		more := topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.ns }, "more")
+		for k := range more {
+			more[k].Text = d.withBlocks(a.Names, i, s, more[k])
+		}
+		out = slices.Concat(out, d.inputEvidence(i, s), work, more)
 		return append(out, arrivals)
 	case byDevice:
 		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.late }, "late")...)

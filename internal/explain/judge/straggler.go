@@ -153,7 +153,9 @@ func runs(a *match.Aligned, yes []bool, split [][numCauses]int64, cause int) []l
 		}
 		for _, s := range stretches(sub, leastSteps) {
 			if cause != byWork {
-				s = levelled(a, s, steps, split, cause)
+				if s = levelled(a, s, steps, split, cause); s.last-s.first+1 < leastSteps {
+					continue
+				}
 			}
 			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
 			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
@@ -274,7 +276,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	case run.recurring:
 		when = fact.Of("late_recurring", "n", len(run.steps), "of", len(late), "steps", run.steps)
 	case !run.stays:
-		when = fact.Of("late_passing", "first", first, "last", last)
+		when = fact.Of("late_passing", "steps", []int{first, last})
 	}
 	if run.kind != "" {
 		when = fact.Of("late_kind", "kind", run.kind, "when", when)

@@ -56,6 +56,14 @@ var formats = map[string]func(any) string{
 		}
 		return metric.Percent(number(v)) + " of a median step"
 	},
+	// From the first of two steps to the last.
+	"range": func(v any) string {
+		steps, _ := v.([]int)
+		if len(steps) == 2 && steps[0] == steps[1] {
+			return fmt.Sprintf("step %d", steps[0])
+		}
+		return "steps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(steps), "[]"), " ", "-")
+	},
 	// Some of many steps.
 	"few": func(v any) string {
 		steps, _ := v.([]int)

@@ -1,0 +1,83 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Why a rank has more work: what its steps say of their inputs, and the grids of its
+// kernels.
+
+// inputs are what steps may say of their size.
+var inputs = []struct {
+	key string
+	of  func(*trace.Step) int // below 1: not said
+}{
+	{"input_batch", func(s *trace.Step) int { return s.Batch }},
+	{"input_tokens", func(s *trace.Step) int { return s.Tokens }},
+	{"input_context", func(s *trace.Step) int { return s.Context.K + s.Generation.K }},
+}
+
+// inputEvidence says which of its inputs are larger than those of the other ranks, by
+// medians over the steps that say so.
+func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
+	for _, in := range inputs {
+		mine, others := 0.0, []float64{}
+		for j, r := range d.Ranks {
+			var all []int64
+			for _, n := range steps {
+				if at := n - r.First; at >= 0 && at < len(r.Steps) {
+					if v := in.of(&r.Steps[at].Info); v > 0 {
+						all = append(all, int64(v))
+					}
+				}
+			}
+			switch {
+			case len(all) == 0:
+			case j == i:
+				mine = metric.MedianInPlace(all)
+			default:
+				others = append(others, metric.MedianInPlace(all))
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		if usual := metric.Median(others); mine > usual {
+			out = append(out, proof("count", mine, usual, fact.Of(in.key, "mine", mine, "others", usual, "least", slices.Min(others), "most", slices.Max(others))))
+		}
+	}
+	return out
+}
+
+// withBlocks adds the grids to evidence about a kernel, if this rank runs it with more
+// blocks than the others do.
+func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
+	mine, others := 0.0, []float64{}
+	for j, r := range d.Ranks {
+		var all []int64
+		for k := range r.Ops {
+			o := &r.Ops[k]
+			if o.Step >= 0 && names.List[o.Name] == e.Name.Text && slices.Contains(steps, int(o.Step)+r.First) {
+				g := names.Keys[o.Key].Grid
+				all = append(all, int64(g[0])*int64(g[1])*int64(g[2]))
+			}
+		}
+		switch {
+		case len(all) == 0:
+		case j == i:
+			mine = metric.MedianInPlace(all)
+		default:
+			others = append(others, metric.MedianInPlace(all))
+		}
+	}
+	if len(others) == 0 || mine <= metric.Median(others) {
+		return e.Text
+	}
+	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
+}
