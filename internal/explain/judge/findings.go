@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
 )
@@ -109,6 +110,9 @@ func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 		if r.Cut > 0 {
 			return true
 		}
+	}
+	if len(d.Ranks) == 1 && slices.ContainsFunc(d.Ranks[0].Ops, func(o prep.Op) bool { return o.Comm() }) {
+		return true // with whom it communicates
 	}
 	size := 0
 	for _, r := range d.Ranks {

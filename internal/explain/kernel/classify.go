@@ -66,9 +66,10 @@ var table = compile(
 		`|expandInputRows|finalizeMoe|bitmatrix|(\b|_)ep_(scatter|gather)|compute_(arg_)?strides|expert|moe::dev::(finalize|permute)` +
 		`|deepseek_?v\d_topk|_topk_forward|_reduce_grouped|(pre|post)_reorder|seg_indptr|compute_problem_sizes|shuffle_?rows`},
 	entry{GEMM, `nvjet|gemm|gemv|cutlass.*Gemm|xmma|cublas|splitKreduce|Cijk_|wvSplitK|matmul|marlin|machete|scaled_mm|gptq|awq|_(add)?mm(_|\b)|dot_kernel` +
-		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|fprop)`},
+		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|[fdw]prop|[dw]grad)`+
+		`|\d*cudnn_(fp|tf|int|small|winograd|\d)|scudnn|[dw]grad_|[fdw]prop_|igemm|miopen\w*conv|miopensp3asm|naive_conv`},
 
-	entry{Norm, `rms_?norm|layer_?norm|group_?norm|l2_?norm|qk_?norm|fused_add_norm|RowwiseMoments|triton_.*rsqrt`},
+	entry{Norm, `(\b|_)bn_?[fb]w|batch_?norm|rms_?norm|layer_?norm|group_?norm|l2_?norm|qk_?norm|fused_add_norm|RowwiseMoments|triton_.*rsqrt`},
 	entry{Rope, `rotary|rope([^r]|$)`}, // not "property"
 	entry{Activation, `silu|swiglu|gelu|act_and_mul|relu|doActivation|activationKernel`},
 	entry{Quantize, `quant([^i]|i[^l]|$)|fp8.*cast|cvt_|per_token_group|scaled_fp4|convertsf`}, // not "quantile"
@@ -79,8 +80,8 @@ var table = compile(
 
 	entry{Reduce, `triton_(red|per)_fused`},
 	entry{Elementwise, `triton_(poi|tem|mm|for)_fused|triton_poi`},
-	entry{Reduce, `reduce_kernel|\bcub::|rocprim|hipcub|DeviceRadixSort|DeviceScan|radix_?sort|bitonic_?sort|tensor_kernel_scan|cumsum|thrust::`},
-	entry{Elementwise, `elementwise|CatArrayBatchedCopy|FillFunctor|copy_kernel|direct_copy|arange|\bwhere|triu_tril|compute_position|upsample|foreach|multi_tensor_apply`},
+	entry{Reduce, `pooling|(\b|_)(max|avg|average)_?pool|nll_?loss|cross_?entropy|reduce_kernel|\bcub::|rocprim|hipcub|DeviceRadixSort|DeviceScan|radix_?sort|bitonic_?sort|tensor_kernel_scan|cumsum|thrust::`},
+	entry{Elementwise, `nchwtonhwc|nhwctonchw|nchw2|nhwc2|tensor_?transform|dropout|elementwise|CatArrayBatchedCopy|FillFunctor|copy_kernel|direct_copy|arange|\bwhere|triu_tril|compute_position|upsample|foreach|multi_tensor_apply`},
 )
 
 // carriers apply a functor, which is in the template arguments and may know the class better.

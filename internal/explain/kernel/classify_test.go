@@ -36,6 +36,23 @@ var classified = []struct {
 		"Memcpy HtoD (Pageable -> Device)", "[CUDA memcpy Device-to-Host]", "MEMORY_COPY_DEVICE_TO_HOST",
 		"__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned.kd", "hipMemcpyAsync",
 	}},
+	// Training and vision: cuDNN, MIOpen, CUTLASS and PyTorch as of 2021.
+	{GEMM, []string{
+		"volta_scudnn_128x64_relu_interior_nn_v1", "volta_fp16_s884cudnn_fp16_256x64_ldg8_relu_exp_small_nhwc_tn_v1",
+		"turing_fp16_s1688cudnn_fp16_128x128_ldg8_dgrad_exp_interior_nhwc_nt_v1", "maxwell_scudnn_winograd_128x128_ldg1_ldg4_tile148n_nt",
+		"void cudnn::cnn::dgrad2d_grouped_direct_kernel<false, true, float>(cudnnTensorStruct)", "void wgrad_alg0_engine<float, 128, 5, 5, 3, 3, 3, false, 512>(int, int, int)",
+		"igemm_fwd_gtcx_nhwc_fp16_bx0_ex0_bt128x128x32", "miopenSp3AsmConv_v21_1_3_gfx9_fp32_stride1", "naive_conv_fwd_nchw_float_double_float",
+		"void cutlass::Kernel<cutlass_80_tensorop_s1688fprop_optimized_tf32_128x64_16x6_nhwc_align4>(Params)",
+	}},
+	{Norm, []string{
+		"void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>(cudnnTensorStruct)", "void cudnn::bn_bw_1C11_singleread<float>(float)",
+		"void at::native::batch_norm_collect_statistics_kernel<at::native::InvStd, float, float, float, int>(int)", "MIOpenBatchNormFwdTrainSpatial",
+	}},
+	{Reduce, []string{
+		"void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(int, float const*)", "void cudnn::pooling_fw_4d_kernel<float>(cudnnTensorStruct)",
+		"void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>(float*)",
+	}},
+	{Elementwise, []string{"void nchwToNhwcKernel<__half, __half, float, true, true, false>(int)", "void at::native::(anonymous namespace)::fused_dropout_kernel_vec<float>(int)"}},
 	{Memset, []string{"Memset (Device)", "[CUDA memset]", "__amd_rocclr_fillBufferAligned", "hipMemset"}},
 	{Comm, []string{
 		"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",

@@ -171,6 +171,10 @@ func (b *builder) span(e *chromejson.Event) bool {
 			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
 		}
 	case trace.CPUOp:
+		// Before 2022 the steps of PyTorch's profiler were of the same category as ops.
+		if bytes.HasPrefix(e.Text(e.Name), []byte("ProfilerStep#")) {
+			s.Cat = trace.UserAnnotation
+		}
 		b.links(e, &s)
 		if dims, ok := e.Arg(chromejson.ArgInputDims); ok && shaped(e.Text(e.Name)) {
 			sh := trace.Shape{Dims: b.t.Strings.Intern(e.Value(dims))}

@@ -76,6 +76,7 @@ func TestSpans(t *testing.T) {
 		{"times as text", doc("", x("cpu_op", "a", `"1"`, `"2"`, "")), []string{"cpu_op a 1000+2000"}, nil},
 		{"names of old", doc("", x("Operator", "a", "1", "1", ""), x("Kernel", "k", "2", "1", ""), x("Runtime", "r", "3", "1", "")),
 			[]string{"cpu_op a 1000+1000", "kernel k 2000+1000", "cuda_runtime r 3000+1000"}, nil},
+		{"steps of old", doc("", x("Operator", "ProfilerStep#3", "1", "5", "")), []string{"user_annotation ProfilerStep#3 1000+5000"}, nil},
 		{"names unescaped", doc("", x("cpu_op", `f(\"x\")é`, "1", "1", "")), []string{`cpu_op f("x")é 1000+1000`}, nil},
 		{"ROCm's copies", doc("", x("kernel", "MEMORY_COPY_DEVICE_TO_HOST", "1", "1", ""), x("kernel", "__amd_rocclr_fillBufferAligned", "2", "1", "")),
 			[]string{"gpu_memcpy MEMORY_COPY_DEVICE_TO_HOST 1000+1000", "gpu_memset __amd_rocclr_fillBufferAligned 2000+1000"}, nil},

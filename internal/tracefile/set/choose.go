@@ -64,8 +64,14 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		window = sets[at]
 	} else {
 		// Files given by name belong together even if their names do not say so.
-		if len(sets) > 1 && (onlyFiles && slices.ContainsFunc(sets, unnamed) || oneWorld(sets)) {
-			sets = []Set{join(sets)}
+		if len(sets) > 1 {
+			switch {
+			case onlyFiles && slices.ContainsFunc(sets, unnamed), oneWorld(sets):
+				sets = []Set{join(sets)}
+			case atOnce(sets):
+				sets = []Set{join(sets)}
+				say.Warn("%d files that name no ranks begin within a second of each other: taken for the ranks of one window", len(sets[0].Files))
+			}
 		}
 		window = sets[0]
 		if len(sets) > 1 {
@@ -118,6 +124,32 @@ func oneWorld(sets []Set) bool {
 		size, seen[w.Rank] = w.Size, true
 	}
 	return true
+}
+
+// atOnce tells whether files that say nothing of ranks, neither by name nor by
+// distributedInfo, begin within a second of each other, as the ranks of one window do.
+// Windows of one process (torch's HOST_PID.TIME) are not taken for that.
+func atOnce(sets []Set) bool {
+	const near = 1e9
+	var first, last int64
+	processes := map[string]bool{}
+	for i, s := range sets {
+		if len(s.Files) != 1 || s.Files[0].Named || s.Files[0].Report() {
+			return false
+		}
+		process, _, _ := strings.Cut(filepath.Base(s.Files[0].Path), ".")
+		h := ReadHead(s.Files[0], nil)
+		if h.World.Known || h.merged() || h.Problem != nil || h.FirstTS == 0 || processes[process] {
+			return false
+		}
+		processes[process] = true
+		at := h.BaseNS + h.FirstTS
+		if i == 0 {
+			first, last = at, at
+		}
+		first, last = min(first, at), max(last, at)
+	}
+	return last-first < near
 }
 
 // join puts the files of all sets into one, oldest window's name first.

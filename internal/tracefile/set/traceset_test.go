@@ -2,12 +2,15 @@ package set
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
 // dir makes empty files, each a minute younger than the one before.
@@ -146,6 +149,36 @@ func TestHoles(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPlainNames: files that say nothing of ranks are one window if they begin at once;
+// windows of one process, or of different times, are several.
+func TestPlainNames(t *testing.T) {
+	at := func(us int64) []byte {
+		return fmt.Appendf(nil, `{"baseTimeNanoseconds": 1700000000000000000, "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": %d, "dur": 1, "name": "a", "cat": "kernel"}]}`, us)
+	}
+	for _, c := range []struct {
+		names []string
+		times []int64 // us
+		want  int     // files of the window
+	}{
+		{[]string{"a.pt.trace.json", "b.pt.trace.json", "c.pt.trace.json"}, []int64{5, 200_000, 90}, 3},
+		{[]string{"host_71.1.pt.trace.json", "host_72.2.pt.trace.json"}, []int64{5, 700_000}, 2},
+		{[]string{"host_71.1.pt.trace.json", "host_71.2.pt.trace.json"}, []int64{5, 700_000}, 1},
+		{[]string{"a.pt.trace.json", "b.pt.trace.json"}, []int64{5, 4_000_000}, 1},
+	} {
+		d := t.TempDir()
+		for i, name := range c.names {
+			if err := os.WriteFile(filepath.Join(d, name), at(c.times[i]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var said strings.Builder
+		window, _, err := Choose(&progress.Console{W: &said}, []string{d}, "")
+		if err != nil || len(window.Files) != c.want {
+			t.Errorf("%v: %d files, want %d; %v %s", c.names, len(window.Files), c.want, err, said.String())
 		}
 	}
 }
