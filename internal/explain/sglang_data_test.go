@@ -77,7 +77,7 @@ func TestReasonsOfWork(t *testing.T) {
 	}
 	r := analyzed(t, ts)
 	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
-	if at < 0 || !strings.Contains(allWords(r), "its steps have a batch of 64 requests, against ") {
+	if at < 0 || !strings.Contains(allWords(r), "its steps have 64 requests, against ") {
 		t.Errorf("the batch is not named%s\n%s", describe(r), allWords(r))
 	}
 }

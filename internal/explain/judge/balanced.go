@@ -12,7 +12,7 @@ var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced
 // balanced says that no rank is late, and by which measure.
 func balanced(c *capture) []result.Finding {
 	if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-		return len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep)
+		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep)
 	}) {
 		return nil
 	}

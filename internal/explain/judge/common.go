@@ -28,7 +28,7 @@ func commonCosts(c *capture) (out []result.Finding) {
 		if t == nil || t.Total == 0 || t.Steps == 0 {
 			continue
 		}
-		if s := metric.Share(t.IdleBy.Late(), t.Total-t.IdleBy.Between); s > hostShare {
+		if s := metric.Share(t.IdleBy.Late(), t.Total-t.IdleBy.Between); s > hostShare && !c.starved() {
 			out = append(out, hostBound(c, kind, t, s))
 		}
 		if move := t.ExposedComm - t.ExposedWait - unpaired(c, kind); metric.Share(move, t.Total) > commShare {

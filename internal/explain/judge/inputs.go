@@ -15,12 +15,12 @@ import (
 
 // inputs are what steps may say of their size.
 var inputs = []struct {
-	key string
-	of  func(*trace.Step) int // below 1: not said
+	what fact.Fact
+	of   func(*trace.Step) int // below 1: not said
 }{
-	{"input_batch", func(s *trace.Step) int { return s.Batch }},
-	{"input_tokens", func(s *trace.Step) int { return s.Tokens }},
-	{"input_context", func(s *trace.Step) int { return s.Context.K + s.Generation.K }},
+	{fact.Of("input_batch"), func(s *trace.Step) int { return s.Batch }},
+	{fact.Of("input_tokens"), func(s *trace.Step) int { return s.Tokens }},
+	{fact.Of("input_context"), func(s *trace.Step) int { return s.Context.K + s.Generation.K }},
 }
 
 // inputEvidence says which of its inputs are larger than those of the other ranks, by
@@ -49,7 +49,7 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 			continue
 		}
 		if usual := metric.Median(others); mine > usual {
-			out = append(out, proof("count", mine, usual, fact.Of(in.key, "mine", mine, "others", usual, "least", slices.Min(others), "most", slices.Max(others))))
+			out = append(out, proof("count", mine, usual, fact.Of("input", "what", in.what, "mine", mine, "others", usual, "least", slices.Min(others), "most", slices.Max(others))))
 		}
 	}
 	return out

@@ -157,6 +157,15 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			FirstStep: steps[0], LastStep: steps[len(steps)-1],
 			CostNSPerStep: int64(metric.MedianInPlace(costs)), ID: id("imbalance", d.Ranks[0].Label, causeNames[c], steps[0]),
 		}
+		var starved, excess int64
+		for i := range all {
+			for _, n := range steps {
+				if all[i].yes[c][n] {
+					starved, excess = starved+all[i].late[n].starved, excess+all[i].late[n].excess[byHost]
+				}
+			}
+		}
+		f.Starved = c == byHost && 2*starved > excess
 		var parts []fact.Fact
 		for i, n := range led {
 			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c })

@@ -10,19 +10,6 @@ import (
 
 // What more than half of the ranks are blamed for is nobody's fault.
 
-// shareCores makes one finding of those that blame ranks for having no core: the
-// machine is small.
-func shareCores(d *Domain, all []result.Finding) []result.Finding {
-	one, rest, names := d.share(all, func(f result.Finding) bool { return f.Starved })
-	if one == nil {
-		return all
-	}
-	one.Kind, one.Cause, one.Severity = result.Straggler, result.CauseHost, "medium"
-	one.ID = id("cores", d.Ranks[0].Label, one.FirstStep)
-	one.Title = fact.Of("cores", "ranks", names, "cost", one.CostNSPerStep)
-	return append(rest, *one)
-}
-
 // shareLinks makes one finding of those that blame ranks of the same steps for leaving
 // collectives late. Who came last has the data of all others already and leaves while
 // its own is on the way to them; so they come last to the next collective, and so on in

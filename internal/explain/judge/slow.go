@@ -173,7 +173,8 @@ func slowSteps(c *capture) (out []result.Finding) {
 			ID: id(result.SlowStep, s.Step),
 		}
 		var blame fact.Fact
-		if r, cause, cost := culprit(c.blames, s.Step); r != nil && 2*float64(cost) > excess {
+		chance := slices.ContainsFunc(c.found, func(f result.Finding) bool { return f.Starved }) // the machine lacks cores
+		if r, cause, cost := culprit(c.blames, s.Step); r != nil && 2*float64(cost) > excess && !chance {
 			f.Ranks, f.Cause = []int{r.Index}, causeNames[cause]
 			blame = fact.Of("slow_step_blame", "rank", r.Label, "cost", cost, "cause", f.Cause)
 		}

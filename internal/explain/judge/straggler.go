@@ -45,7 +45,7 @@ var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imb
 		of := stragglers(c.Aligned, d)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
 	}
-	return out
+	return lackCores(c, out)
 }}}
 
 // stragglers turns the lateness of a domain into findings.
@@ -58,7 +58,7 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	for i := range all {
 		out = append(out, rankFindings(a, d, i, &all[i])...)
 	}
-	return shareLinks(d, shareCores(d, shareMajority(d, out)))
+	return shareLinks(d, shareMajority(d, out))
 }
 
 // verdict is in which steps a rank is late, by cause.

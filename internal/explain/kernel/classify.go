@@ -66,7 +66,7 @@ var table = compile(
 		`|expandInputRows|finalizeMoe|bitmatrix|(\b|_)ep_(scatter|gather)|compute_(arg_)?strides|expert|moe::dev::(finalize|permute)` +
 		`|deepseek_?v\d_topk|_topk_forward|_reduce_grouped|(pre|post)_reorder|seg_indptr|compute_problem_sizes|shuffle_?rows`},
 	entry{GEMM, `nvjet|gemm|gemv|cutlass.*Gemm|xmma|cublas|splitKreduce|Cijk_|wvSplitK|matmul|marlin|machete|scaled_mm|gptq|awq|_(add)?mm(_|\b)|dot_kernel` +
-		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|[fdw]prop|[dw]grad)`+
+		`|bmm|convolv|(\b|_)conv[123]d|implicit_conv|winograd|\bcudnn.*(conv|[fdw]prop|[dw]grad)` +
 		`|\d*cudnn_(fp|tf|int|small|winograd|\d)|scudnn|[dw]grad_|[fdw]prop_|igemm|miopen\w*conv|miopensp3asm|naive_conv`},
 
 	entry{Norm, `(\b|_)bn_?[fb]w|batch_?norm|rms_?norm|layer_?norm|group_?norm|l2_?norm|qk_?norm|fused_add_norm|RowwiseMoments|triton_.*rsqrt`},

@@ -1,0 +1,69 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestCoresLack: software devices wait for a core of their machine, in a few steps this
+// rank and in others that. It is said once, of the machine, and no rank is a straggler
+// but one that is late by something else.
+func TestCoresLack(t *testing.T) {
+	const steps, period = 40, 2_000_000
+	ranks := func(slow bool) (ts []*trace.Trace) {
+		for tp := range 4 {
+			y := explaintest.New()
+			for n := range int64(steps) {
+				at := n * period
+				late := int(n/5)%4 == tp && n > 2 // its device has no core for 700 µs
+				y.Step(at, at+period-100_000)
+				corr := y.Launch("cudaGraphLaunch", at+10, at+1000)
+				begin, took, all := at+5_000, int64(200_000), int64(900_000)
+				if n <= 2 {
+					all = 200_000
+				}
+				if slow && n > 2 {
+					all = 1_100_000
+				}
+				if late {
+					y.Span(trace.NoCore, 1, trace.NoCoreName, begin, begin+700_000)
+					begin += 700_000
+				}
+				y.Op(trace.Kernel, "norm", corr, 1, at+1000, at+5_000, 8)
+				y.Op(trace.Kernel, "gemm", corr, 1, begin, begin+took, 8)
+				begin += took
+				if slow && tp == 3 && n > 2 {
+					y.Op(trace.Kernel, "more_gemm", corr, 1, begin, at+5_000+all, 8)
+					begin = at + 5_000 + all
+				}
+				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, begin, at+5_000+all+12_000, 1)
+			}
+			tr := y.Done()
+			tr.Source.Rank.TP = tp
+			ts = append(ts, tr)
+		}
+		return ts
+	}
+	r := analyzed(t, ranks(false))
+	late := r.Findings[slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler }):]
+	if late[0].ID != "cores-3" || late[0].Severity != "low" || len(late[0].Ranks) != 0 || !strings.Contains(report.Words(late[0].Title), "TP00, TP01, TP02, TP03") ||
+		len(stragglersOf(r)) != 1 || has(r, result.Balanced) {
+		t.Errorf("the machine lacks cores%s", describe(r))
+	}
+	if got := stragglersOf(analyzed(t, ranks(true)), result.CauseWork); len(got) != 1 || got[0] != "rank 3 work 3-39" {
+		t.Errorf("and one rank has more work: %q", got)
+	}
+	other := ranks(false) // of machines of their own this is not one of the machine
+	for i, tr := range other {
+		tr.Source.Host = string(rune('a' + i))
+	}
+	if r := analyzed(t, other); slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "cores") }) {
+		t.Errorf("on machines of their own%s", describe(r))
+	}
+}
