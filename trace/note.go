@@ -97,6 +97,9 @@ const (
 	NoteAligned
 	NoteClamped
 
+	// Names: the stage in a file's name, and the steps of the other one that it holds.
+	NoteStageName
+
 	// What a check found.
 	NotePart          // Names: a part of a merged file, and its problem
 	NoteBases         // Count different ones
@@ -168,6 +171,8 @@ var noteKinds = [numNoteKinds]struct {
 	NoteDisagree:   {Warning, "the clocks of the ranks disagree and were not aligned: write to a file, or give --align always", nil},
 	NoteAligned:    {Info, "clocks aligned: the files name no hosts, and most collectives ended on one rank before they began on another", nil},
 	NoteClamped:    {Warning, "%d events before the trace's base moved to it", Note.count},
+
+	NoteStageName: {Warning, "its name says %s, but it holds %s: it is taken for what it holds", Note.names},
 
 	NotePart:          {Loss, "its part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared before they are converted to a common base", Note.count},

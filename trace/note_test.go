@@ -27,7 +27,7 @@ func TestNoteKinds(t *testing.T) {
 // names is how many a kind speaks of.
 func names(k NoteKind) int {
 	switch k {
-	case NotePart:
+	case NotePart, NoteStageName:
 		return 2
 	case NoteSameRecording:
 		return 3

@@ -106,12 +106,14 @@ func (f *fake) called() string {
 	return strings.Join(f.calls, " ")
 }
 
-// traceOf is a small trace of a rank.
-func traceOf(rank, world int) []byte {
+// traceOf is a small trace of a rank, traceWith one with a step of this mode.
+func traceOf(rank, world int) []byte { return traceWith("DECODE", rank, world) }
+
+func traceWith(mode string, rank, world int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	fmt.Fprintf(z, `{"schemaVersion":1,"distributedInfo":{"rank":%d,"world_size":%d},"baseTimeNanoseconds":1700000000000000000,"traceEvents":[`, rank, world)
-	fmt.Fprintf(z, `{"ph":"X","cat":"user_annotation","name":"step[DECODE bs=1]","pid":%d,"tid":1,"ts":1.0,"dur":5.0},`, rank+100)
+	fmt.Fprintf(z, `{"ph":"X","cat":"user_annotation","name":"step[%s bs=1]","pid":%d,"tid":1,"ts":1.0,"dur":5.0},`, mode, rank+100)
 	fmt.Fprint(z, `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":2.0,"dur":1.0,"args":{"device":0,"stream":7}}]}`)
 	z.Close()
 	return b.Bytes()
@@ -125,6 +127,9 @@ func (f *fake) write(dir string, names ...string) {
 	}
 	for i, name := range names {
 		data := traceOf(i, len(names))
+		if strings.Contains(name, "EXTEND") || strings.Contains(name, "prefill") {
+			data = traceWith("EXTEND", i, len(names))
+		}
 		if !strings.HasSuffix(name, ".gz") {
 			data = []byte("text")
 		}

@@ -3,7 +3,9 @@ package torch
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -98,6 +100,11 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 		if err != nil {
 			return
 		}
+		for _, n := range rep.Notes {
+			if n.Kind == trace.NoteStageName {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s: %s", filepath.Base(n.Source), n.Text()))
+			}
+		}
 		for _, f := range rep.Files {
 			n, some := stepsOf(f.Steps, f.Stage)
 			if !some {
@@ -107,7 +114,13 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 				s.Fewest, s.Most = new(n), new(n)
 			}
 			*s.Fewest, *s.Most = min(*s.Fewest, n), max(*s.Most, n)
-			if m.kind == SGLang && s.Why == "" && f.Stage != "" && f.Stage == api.Stage(f.Stage) && n == s.Told+1 {
+			name, _ := trace.ParseFileName(filepath.Base(f.Path))
+			if f.Stage != name.Stage { // it holds the other one
+				if absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)}); !slices.Contains(r.Missing, absent) {
+					r.Missing = append(r.Missing, absent)
+				}
+			}
+			if m.kind == SGLang && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
 				s.Why = "its profiler is V2, which records one step more of each stage than it is told"
 			}
 		}

@@ -97,7 +97,7 @@ func TestSteps(t *testing.T) {
 func TestStepsOfRealFiles(t *testing.T) {
 	m := &member{kind: SGLang, info: Info{Version: "0.5.11", TP: 2}, w: Window{NumSteps: 5, ByStage: true}}
 	for name, want := range map[string]string{
-		"DECODE": "5 steps were asked for, 0 recorded",
+		"DECODE": "5 steps were asked for, 1 recorded",
 		"EXTEND": "5 steps were asked for, 1 recorded",
 	} {
 		f := &fake{t: t}
@@ -106,6 +106,10 @@ func TestStepsOfRealFiles(t *testing.T) {
 		r := &ServerResult{Traces: []string{filepath.Join(dir, "9-TP-0-"+name+".trace.json")}}
 		if m.count(t.Context(), r); r.Steps.line() != want {
 			t.Errorf("%s: %q, want %q", name, r.Steps.line(), want)
+		}
+		said := strings.Join(append(r.Notes, r.Missing...), "; ")
+		if wrong := "9-TP-0-DECODE.trace.json: its name says DECODE, but it holds 1 prefill: it is taken for what it holds; TP00 decode"; said != wrong && name == "DECODE" || said != "" && name != "DECODE" {
+			t.Errorf("%s: said %q", name, said)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/trace"
@@ -35,6 +36,7 @@ type watch struct {
 	idle     bool
 	notes    []string
 	idled    bool // no step was made in the time limit
+	settles  bool // the other stage will not come
 }
 
 // seen is a file of the server.
@@ -117,6 +119,9 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		if w.idle && len(w.seen) == 0 {
 			limit = min(limit, afterIdle)
 		}
+		if w.settles {
+			limit = min(limit, settled)
+		}
 		return quiet >= limit, nil
 	}
 	switch {
@@ -132,6 +137,8 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 				pause.For(ctx, vllmTime-time.Since(began))
 			}
 		}
+	case quiet >= min(m.o.Stall, stagePatience) && w.stageDone() != "":
+		return false, w.otherStage(ctx)
 	case w.someDone() && quiet >= m.o.Stall:
 		w.note("some ranks had not finished their steps: the window was closed")
 	case time.Since(began) >= m.o.Timeout:
@@ -149,6 +156,49 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	w.idle = end == wasIdle
 	w.changed = time.Now()
 	return false, err
+}
+
+// stagePatience is how long the second stage of a window may begin after the first. With
+// a mixed load each has its steps within the time of a request.
+const stagePatience = 20 * time.Second
+
+// stageDone is the stage whose traces are all there, while those of the other are not; "":
+// it is not so.
+func (w *watch) stageDone() string {
+	stages := w.m.stages()
+	if len(stages) < 2 || len(w.expected) == 0 || w.growing() {
+		return ""
+	}
+	left := w.missing()
+	for _, s := range stages {
+		if len(left) > 0 && !slices.ContainsFunc(left, func(f trace.FileName) bool { return f.Stage == s }) {
+			return s
+		}
+	}
+	return ""
+}
+
+// otherStage ends a window of which one stage has come. The answer to a stop, which a
+// server that writes traces gives after that, tells whether the other one is still recorded.
+func (w *watch) otherStage(ctx context.Context) error {
+	m, done := w.m, w.stageDone()
+	other := api.Prefill
+	if done == api.Prefill {
+		other = api.Decode
+	}
+	m.o.Log(fmt.Sprintf("%s: the traces of %s have come, those of %s have not: closing the window", m.URL, done, other))
+	end, err := m.stop(ctx)
+	if err != nil {
+		return err
+	}
+	w.changed = time.Now()
+	if w.idle = end == wasIdle; w.idle {
+		w.settles = true
+		w.note("no trace of %s will come: the server says that it records no more, so it had no %s steps, or has written them into the other file, as SGLang 0.5.11 does under a mixed load; a window without --profile-by-stage has both", other, other)
+	} else {
+		w.note("the window of %s had not ended %v after that of %s: it was closed", other, stagePatience, done)
+	}
+	return nil
 }
 
 // tooIdle tells whether the window is closed since there is no work, and notes why.

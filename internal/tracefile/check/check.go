@@ -95,6 +95,14 @@ func Check(ctx context.Context, window set.Set, missing []string, meter *progres
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	for i := range r.Files {
+		f := &r.Files[i]
+		stage, what := trace.HeldStage(f.Stage, f.Steps)
+		if what != "" {
+			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteStageName, Source: f.Path, Count: 1, Names: []string{f.Stage, what}})
+			f.Stage, heads[i].File.Name.Stage = stage, stage
+		}
+	}
 	for i, l := range set.Labels(heads) {
 		r.Files[i].Label = l
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 func check(t *testing.T, paths ...string) *Report {
@@ -172,5 +173,21 @@ func TestPairing(t *testing.T) {
 	}
 	if from, to := p.alone(); from != 2 || to != 2 {
 		t.Errorf("%d without end, %d without start", from, to)
+	}
+}
+
+// TestStageName: a name that speaks against all steps of its file is said, and not shown.
+func TestStageName(t *testing.T) {
+	step := func(mode string) string {
+		return `{"traceEvents": [{"ph":"X","cat":"user_annotation","name":"step[` + mode + ` bs=1]","pid":9,"tid":1,"ts":1,"dur":5}]}`
+	}
+	r := check(t, write(t, "9-TP-0-EXTEND.trace.json", step("EXTEND"), "9-TP-0-DECODE.trace.json", step("EXTEND")))
+	labels := map[string]bool{}
+	for _, f := range r.Files {
+		labels[f.Label] = true
+	}
+	if !labels["TP00 EXTEND"] || !labels["TP00 prefill"] || len(r.Notes) != 1 || r.Notes[0].Kind != trace.NoteStageName ||
+		r.Notes[0].Text() != "its name says DECODE, but it holds 1 prefill: it is taken for what it holds" {
+		t.Errorf("%v, %v", labels, r.Notes)
 	}
 }

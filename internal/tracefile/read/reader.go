@@ -92,6 +92,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 			dist = r.labelled(b.label, t)
 		}
 		t.Source.World = trace.ParseWorld(dist)
+		r.stage(t)
 		t.Source.Device = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
 		if oddBase > 0 {
@@ -118,6 +119,23 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 		}
 	}
 	return nil
+}
+
+// stage sees to it that no trace goes by a stage that it is not of.
+func (r *reader) stage(t *trace.Trace) {
+	named := t.Source.Stage
+	if named == "" {
+		return
+	}
+	steps := map[string]int{}
+	passes, _ := trace.Passes(t)
+	for _, p := range passes {
+		steps[p.Step.Kind.String()]++
+	}
+	stage, what := trace.HeldStage(named, steps)
+	if t.Source.Stage = stage; what != "" {
+		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteStageName, Source: r.file.Path, Count: 1, Names: []string{named, what}})
+	}
 }
 
 func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.Stats) {

@@ -34,7 +34,7 @@ func SayNotes(say *progress.Console, path string, notes []trace.Note) {
 		least = trace.Warning
 	}
 	for _, n := range notes {
-		if n.Severity() >= least {
+		if n.Severity() >= least || n.Kind == trace.NoteStageName {
 			SayNote(say, path, n)
 		}
 		if n.Severity() == trace.Loss {

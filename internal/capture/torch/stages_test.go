@@ -1,0 +1,64 @@
+package torch
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOneStage: under a mixed load SGLang 0.5.11 leaves the files of one stage alone, and a
+// file of prefill under decode's name. The window is over soon, and says what is missing and
+// why.
+func TestOneStage(t *testing.T) {
+	for name, c := range map[string]struct {
+		write func(f *fake, dir string)
+		over  bool // before it is stopped
+		miss  string
+		notes []string
+	}{
+		"it says that it records no more": {
+			func(f *fake, dir string) { f.write(dir, "9-TP-0-DECODE.trace.json.gz", "9-TP-1-DECODE.trace.json.gz") }, true,
+			"TP00 prefill TP01 prefill", []string{"no trace of prefill will come: the server says that it records no more, so it had no prefill steps"},
+		},
+		"it was open yet": {
+			func(f *fake, dir string) { f.write(dir, "9-TP-0-EXTEND.trace.json.gz", "9-TP-1-EXTEND.trace.json.gz") }, false,
+			"TP00 decode TP01 decode", []string{"the window of decode had not ended"},
+		},
+		"prefill under decode's name": {
+			func(f *fake, dir string) {
+				f.writeSteps(dir, "9-TP-0-DECODE.trace.json", "EXTEND")
+				f.writeSteps(dir, "9-TP-1-DECODE.trace.json", "EXTEND")
+			}, true,
+			"TP00 prefill TP01 prefill TP00 decode TP01 decode", []string{"no trace of prefill will come",
+				"9-TP-0-DECODE.trace.json: its name says DECODE, but it holds 1 prefill", "9-TP-1-DECODE.trace.json: its name says DECODE"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, false, `{"tp_size":2,"version":"0.5.11"}`)
+			f.begin = func(dir string) {
+				c.write(f, dir)
+				f.open = !c.over
+			}
+			o := patient(Options{})
+			o.Stall = 100 * time.Millisecond // as far as this goes
+			began := time.Now()
+			res, err := run(t, Window{NumSteps: 5, ByStage: true}, o, f)
+			if err != nil || time.Since(began) > 20*time.Second || f.isOpen() {
+				t.Fatalf("%v, after %v, open %t", err, time.Since(began), f.isOpen())
+			}
+			r := res.Servers[0]
+			if got := strings.Join(r.Missing, " "); got != c.miss || !res.Incomplete() || f.called() != "start stop" {
+				t.Errorf("missing %q, want %q; calls %q", got, c.miss, f.called())
+			}
+			if len(r.Notes) != len(c.notes) {
+				t.Fatalf("%q", r.Notes)
+			}
+			for i, want := range c.notes {
+				if !strings.HasPrefix(r.Notes[i], want) {
+					t.Errorf("%q, want %q", r.Notes[i], want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// stageFile writes the trace of rank 0 of a stage, of one step.
+func stageFile(t *testing.T, dir, stage, mode string) string {
+	t.Helper()
+	path := filepath.Join(dir, "9-TP-0-"+stage+".trace.json")
+	text := fmt.Sprintf(`{"baseTimeNanoseconds":1700000000000000000,"traceEvents":[
+		{"ph":"X","cat":"user_annotation","name":"step[%s bs=1]","pid":9,"tid":1,"ts":1,"dur":50},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":1,"ts":2,"dur":3,"args":{"correlation":1}},
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":9,"dur":20,"args":{"device":0,"stream":7,"correlation":1}}]}`, mode)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// stageLabels are the labels of the ranks in a report, and how many names were not believed.
+func stageLabels(t *testing.T, ts []*trace.Trace) (labels string, wrong int) {
+	t.Helper()
+	for _, t := range ts {
+		for _, n := range t.Notes {
+			if n.Kind == trace.NoteStageName {
+				wrong++
+			}
+		}
+	}
+	var names []string
+	for _, r := range analyzed(t, ts).Ranks {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", "), wrong
+}
+
+// TestStageByContent: ranks are not labelled by a stage that their traces are not of.
+func TestStageByContent(t *testing.T) {
+	for _, c := range []struct {
+		extend, decode string // what the files of these names hold; "": there is none
+		labels         string
+		wrong          int
+	}{
+		{"EXTEND", "DECODE", "TP00 DECODE, TP00 EXTEND", 0},
+		{"", "EXTEND", "TP00 prefill", 1},
+		{"MIXED", "EXTEND", "TP00 prefill, TP00 EXTEND", 1},
+		{"DECODE", "", "TP00 decode", 1},
+	} {
+		dir := t.TempDir()
+		if c.extend != "" {
+			stageFile(t, dir, "EXTEND", c.extend)
+		}
+		if c.decode != "" {
+			stageFile(t, dir, "DECODE", c.decode)
+		}
+		if labels, wrong := stageLabels(t, readDir(t, dir)); labels != c.labels || wrong != c.wrong {
+			t.Errorf("%+v: %s, %d names not believed", c, labels, wrong)
+		}
+	}
+	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
+		labels, wrong := stageLabels(t, readDir(t, filepath.Join(root, "traces", "sglang_stage")))
+		if labels != "TP00 prefill, TP01 prefill" || wrong != 2 {
+			t.Errorf("SGLang's own: %s, %d", labels, wrong)
+		}
+	}
+}
