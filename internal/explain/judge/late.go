@@ -34,7 +34,7 @@ import (
 // A host that is late may be so because it has more to launch, which is work
 // again. While the late rank keeps the others waiting, their hosts run ahead,
 // so their idle time says nothing of their hosts' speed: the time that the
-// hosts themselves took from launch to launch does (hosttime.go), and the idle
+// hosts themselves took from launch to launch does (own.go), and the idle
 // time is divided between work and host by it.
 //
 // What the lateness costs is what the other ranks waited, on average.

@@ -87,16 +87,35 @@ const chance = 0.1
 
 // byChance drops lateness that passes and that chance explains: if in each step with a
 // late rank any of them might have been it, one would be it as often with more than
-// that probability. It tells whether nothing of the cause is left then. Where no other
+// that probability. Steps that are late by far less do not count: they are of another
+// kind. It tells whether nothing of the cause is left then before a step. Where no other
 // rank is late, chance explains nothing.
-func byChance(all []verdict, c int, led []int, steps int) (nothing bool) {
+func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	dropped, left := false, false
 	for i := range all {
-		often := float64(len(all)) * metric.AtLeast(led[i], steps, 1/float64(len(all)))
-		all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool {
-			drop := r.cause == c && !r.stays && led[i] < steps && often > chance
+		v := &all[i]
+		v.runs = slices.DeleteFunc(v.runs, func(r lateRun) bool {
+			if r.cause != c || r.steps[0] >= until {
+				return false
+			}
+			var costs []int64
+			for _, n := range r.steps {
+				if v.yes[c][n] {
+					costs = append(costs, v.split[n][c])
+				}
+			}
+			led, of, least := 0, 0, levelShare*metric.MedianInPlace(costs)
+			for _, l := range late {
+				if float64(l.cost) >= least {
+					of++
+					if l.worst == i {
+						led++
+					}
+				}
+			}
+			drop := !r.stays && led < of && float64(len(all))*metric.AtLeast(led, of, 1/float64(len(all))) > chance
 			dropped = dropped || drop
-			left = left || !drop && r.cause == c
+			left = left || !drop
 			return drop
 		})
 	}
@@ -120,47 +139,41 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		if c == byComm || c == byUnknown {
 			continue // links take turns by nature: shareLinks
 		}
-		var steps []int
+		late := lateSteps(a, all, c, begin, end)
+		until := end
+		if from := standsOut(all, c, late); from >= 0 {
+			until = from
+			late = slices.DeleteFunc(late, func(l lateStep) bool { return l.step >= from })
+		}
 		var costs []int64
 		times := make([]int, len(all)) // late, by rank
 		led := make([]int, len(all))   // and latest of all
-		changes, before := 0, -1
-		for n := max(begin, 1); n < end; n++ {
-			worst := -1
-			for i := range all {
-				v := &all[i]
-				if !v.yes[c][n] || v.split[n][c] <= lateLimit(a, n) {
-					continue
-				}
-				times[i]++
-				if worst < 0 || v.split[n][c] > all[worst].split[n][c] {
-					worst = i
-				}
+		changes := 0
+		for i, l := range late {
+			for _, r := range l.ranks {
+				times[r]++
 			}
-			if worst < 0 {
-				continue
-			}
-			if before >= 0 && worst != before {
+			led[l.worst]++
+			costs = append(costs, l.cost)
+			if i > 0 && l.worst != late[i-1].worst {
 				changes++
 			}
-			before = worst
-			led[worst]++
-			steps, costs = append(steps, n), append(costs, all[worst].split[n][c])
 		}
 		most := slices.Max(times)
-		turns := changes >= leastChanges && float64(len(steps)) >= movingShare*float64(end-begin) && float64(most) <= movingMost*float64(len(steps))
-		if !turns && !byChance(all, c, led, len(steps)) {
+		turns := changes >= leastChanges && float64(len(late)) >= movingShare*float64(until-begin) && float64(most) <= movingMost*float64(len(late))
+		if !turns && !byChance(all, c, late, until) {
 			continue
 		}
+		first, last := late[0].step, late[len(late)-1].step
 		f := result.Finding{
 			Kind: result.Straggler, Cause: causeNames[c], Severity: "medium", Passing: true,
-			FirstStep: steps[0], LastStep: steps[len(steps)-1],
-			CostNSPerStep: int64(metric.MedianInPlace(costs)), ID: id("imbalance", d.Ranks[0].Label, causeNames[c], steps[0]),
+			FirstStep: first, LastStep: last,
+			CostNSPerStep: int64(metric.MedianInPlace(costs)), ID: id("imbalance", d.Ranks[0].Label, causeNames[c], first),
 		}
 		var starved, excess int64
 		for i := range all {
-			for _, n := range steps {
-				if all[i].yes[c][n] {
+			for _, l := range late {
+				if n := l.step; all[i].yes[c][n] {
 					starved, excess = starved+all[i].late[n].starved, excess+all[i].late[n].excess[byHost]
 				}
 			}
@@ -168,15 +181,75 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		f.Starved = c == byHost && 2*starved > excess
 		var parts []fact.Fact
 		for i, n := range led {
-			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c })
+			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c && r.steps[0] < until })
 			if n > 0 {
 				f.Ranks = append(f.Ranks, d.Ranks[i].Index)
 				parts = append(parts, fact.Of("moving_rank", "rank", d.Ranks[i].Label, "n", n))
 			}
 		}
-		f.Title = fact.Of("imbalance", "n", len(steps), "of", end-begin, "why", fact.Of("late_"+causeNames[c]), "cost", f.CostNSPerStep)
-		f.Evidence = []result.Evidence{proof("count", float64(len(steps)), float64(end-begin), fact.Of("moving", "parts", parts))}
+		f.Title = fact.Of("imbalance", "n", len(late), "of", until-begin, "why", fact.Of("late_"+causeNames[c]), "cost", f.CostNSPerStep)
+		f.Evidence = []result.Evidence{proof("count", float64(len(late)), float64(until-begin), fact.Of("moving", "parts", parts))}
 		out = append(out, f)
 	}
 	return out
+}
+
+// lateStep is a step in which ranks are late by one cause.
+type lateStep struct {
+	step, worst int   // worst is the rank that costs most
+	cost        int64 // of that one
+	ranks       []int // all that are late
+}
+
+func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateStep) {
+	for n := max(begin, 1); n < end; n++ {
+		l := lateStep{step: n}
+		for i := range all {
+			v := &all[i]
+			if !v.yes[c][n] || v.split[n][c] <= lateLimit(a, n) {
+				continue
+			}
+			l.ranks = append(l.ranks, i)
+			if v.split[n][c] > l.cost {
+				l.worst, l.cost = i, v.split[n][c]
+			}
+		}
+		if l.ranks != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// standsOut is the step since which, to the end, one rank is the latest in nearly all
+// steps with a late one, -1 if there is none: neither chance nor turns as long as those
+// before explain that, so it is to blame, whatever moved before.
+func standsOut(all []verdict, c int, late []lateStep) int {
+	from, ranks := -1, float64(len(all))
+	for i := range all {
+		for _, r := range all[i].runs {
+			if r.cause != c || !r.stays || r.recurring {
+				continue
+			}
+			turn, longest, led, since := 0, 0, 0, 0
+			for k, l := range late {
+				if l.step >= r.steps[0] {
+					since++
+					if l.worst == i {
+						led++
+					}
+					continue
+				}
+				if k == 0 || l.worst != late[k-1].worst {
+					turn = 0
+				}
+				turn++
+				longest = max(longest, turn)
+			}
+			if since > 2*longest && float64(led) > movingMost*float64(since) && ranks*metric.AtLeast(led, since, 1/ranks) <= chance && (from < 0 || r.steps[0] < from) {
+				from = r.steps[0]
+			}
+		}
+	}
+	return from
 }

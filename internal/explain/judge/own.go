@@ -2,10 +2,10 @@ package judge
 
 import (
 	"cmp"
-	"github.com/stepscope/stepscope/internal/explain/prep"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
 // ownExcess is what a rank computes more in a step than a typical peer.
@@ -24,8 +24,9 @@ func (d *Domain) stepsKnown() bool {
 }
 
 // extraWork compares the own work of a rank in a step with that of the peer that has
-// the median amount, of the early ones where most are late. It compares work alone, whole kernels over whole steps, so neither
-// lateness of hosts nor overlap with communication hides or feigns it.
+// the median amount, of the early ones where most are late. It compares work alone, whole
+// kernels over whole steps, so neither lateness of hosts nor overlap with communication
+// hides or feigns it.
 func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	mine := d.work[i][n]
 	if mine == nil {

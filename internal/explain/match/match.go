@@ -109,8 +109,9 @@ func (a *Aligned) Common() (first, end int) {
 		if len(d.Ranks) == 1 && d.Ranks[0].Cut == 0 {
 			continue
 		}
-		from, to := d.Common()
-		first, end = max(first, from), min(end, to)
+		if from, to := d.Common(); to > 0 { // else it is a rank that is as good as missing
+			first, end = max(first, from), min(end, to)
+		}
 	}
 	return first, max(first, end)
 }

@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestStaysAfterTurns has ranks late in turns, and then one of them alone, to the end:
+// that one is to blame, whatever was before.
+func TestStaysAfterTurns(t *testing.T) {
+	for _, from := range []int{6, 7} {
+		t.Run(fmt.Sprint(from), func(t *testing.T) {
+			r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+				for n := 1; n < from; n++ {
+					m.Pause(n%4, n, 300*us)
+				}
+				paused(2, from, 1000*us)(m)
+			}))
+			found := slices.ContainsFunc(said(r, result.Straggler), func(f result.Finding) bool {
+				return slices.Equal(f.Ranks, []int{2}) && f.FirstStep <= from && !f.Passing
+			})
+			if !found {
+				t.Errorf("rank 2 is late from step %d to the end%s", from, describe(r))
+			}
+		})
+	}
+}
+
+// TestRareButGreat has one rank stall in some steps, and the other in a single one, for
+// far less time: that does not make it an imbalance that moves.
+func TestRareButGreat(t *testing.T) {
+	r := analyzed(t, retimed(t, "graph_work", func(m *retime.Model) {
+		for n := 2; n < 6; n++ {
+			m.Pause(1, n, 20_000*us)
+		}
+		m.Pause(0, 9, 3000*us)
+	}))
+	for _, f := range said(r, result.Straggler) {
+		if f.Cause == result.CauseHost && !slices.Equal(f.Ranks, []int{1}) {
+			t.Errorf("the host of rank 1 stalls%s", describe(r))
+		}
+	}
+}
+
+// TestCutInFirstStep has a rank whose file ends in its first step: it keeps the
+// steps of the others from being compared no more than a rank that is missing.
+func TestCutInFirstStep(t *testing.T) {
+	ts := realSet(t, "graphs")
+	whole := compared(t, ts, ts, CompareOptions{})
+	cut := retime.Copy(ts)
+	retime.Keep(cut[3], 0, 0)
+	cut[3].Source.Complete = false
+	if c := compared(t, cut, cut, CompareOptions{}); len(whole.Steps) == 0 || len(c.Steps) != len(whole.Steps) {
+		t.Errorf("%d figures of steps are compared, of whole files %d", len(c.Steps), len(whole.Steps))
+	}
+}
