@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -14,11 +15,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// realSet reads a set of the repository.
+// realSet is a set of the repository, which is read once; what a test does to it, it
+// does to a copy.
 func realSet(t testing.TB, name string) []*trace.Trace {
 	t.Helper()
-	return readDir(t, filepath.Join(testTraces, name))
+	realSets.Lock()
+	defer realSets.Unlock()
+	if realSets.of[name] == nil {
+		realSets.of[name] = readDir(t, filepath.Join(testTraces, name))
+	}
+	return clone(realSets.of[name])
 }
+
+var realSets = struct {
+	sync.Mutex
+	of map[string][]*trace.Trace
+}{of: map[string][]*trace.Trace{}}
 
 // TestInjected puts faults of known size into captures in which nobody is
 // late.

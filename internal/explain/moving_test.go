@@ -57,6 +57,9 @@ func TestMovingImbalance(t *testing.T) {
 // TestUnevenHosts has hosts that need now more and now less time, all alike: in each
 // step one of them comes last, by chance. That may be one finding; it is no rank's.
 func TestUnevenHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := analyzed(t, retimed(t, "balanced", func(m *retime.Model) { m.Resample(rand.New(rand.NewPCG(seed, 0))) }))

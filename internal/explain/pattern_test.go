@@ -65,6 +65,9 @@ func patternSets(t *testing.T) map[string]string {
 // TestPatternIsRight: without any names each kernel of a step is in the step of
 // the same number, and the steps are of the same kinds.
 func TestPatternIsRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for dir, want := range patternSets(t) {
 		truth := readDir(t, dir)
 		for i, bare := range nameless(readDir(t, dir)) {
@@ -94,6 +97,9 @@ func TestPatternIsRight(t *testing.T) {
 
 // TestPatternFindings: what is found without names is what is found with them.
 func TestPatternFindings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for dir, rule := range patternSets(t) {
 		// In the one the host is late in its last step only, of which other launches are then a part.
 		if rule != trace.ByPattern || strings.HasSuffix(dir, "sglang_moe") {
@@ -144,6 +150,9 @@ func TestPatternOfReport(t *testing.T) {
 // TestPatternLosses: what a capture lacks makes the steps fewer, or leaves none; it
 // makes no step of the kernels of two.
 func TestPatternLosses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for _, set := range []string{"balanced", "graphs", "sglang_shared"} {
 		for _, c := range []struct {
 			name string

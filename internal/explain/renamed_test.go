@@ -12,6 +12,9 @@ import (
 // TestCompareRenamed compares captures whose kernels have other names or grids:
 // what takes as long as before fails no build, what takes longer does.
 func TestCompareRenamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
 	for _, set := range []string{"graphs", "graph_work", "compute_skew", "g_mixed"} {
 		for _, c := range []struct {
 			name   string

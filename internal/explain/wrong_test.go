@@ -100,11 +100,14 @@ func (in *injector) stretch(step int, share func(rank int) float64) {
 // nothing in windows of 60 to 650 ms, in which collectives take as long as that adds up
 // to or less.
 func TestDriftInShortWindows(t *testing.T) {
-	for _, name := range []string{"graphs", "graph_work", "g_device_r1", "compute_skew", "balanced", "sglang_shared"} {
+	if testing.Short() {
+		t.Skip("many cases")
+	}
+	for _, name := range []string{"graph_work", "compute_skew", "sglang_shared"} {
 		whole := realSet(t, name)
 		want := analyzed(t, whole)
 		for rank := range whole {
-			for _, ppm := range []float64{20, -50, 100, -200} {
+			for _, ppm := range []float64{-50, 100} {
 				got := analyzed(t, drifting(whole, rank, ppm))
 				if !slices.Equal(stragglersOf(got), stragglersOf(want)) || has(got, result.Balanced) != has(want, result.Balanced) {
 					t.Errorf("%s, rank %d gains %g µs a second: %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
