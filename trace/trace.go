@@ -69,7 +69,7 @@ const (
 	Memcpy
 	Memset
 	Sync
-	Overhead // the profiler's own stalls
+	Overhead // what the profiler or the driver took beside the calls: its name says which
 	Window   // the "Trace" span: what the profiler recorded
 	NoCore   // a software device could have gone on, but no core of its host ran it
 	numCategories

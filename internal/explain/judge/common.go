@@ -24,39 +24,41 @@ const (
 
 func commonCosts(c *capture) (out []result.Finding) {
 	for _, kind := range c.Kinds {
-		t := timeOf(c.rep, kind)
-		if t == nil || t.Total == 0 || t.Steps == 0 {
+		steps := c.stepTimes(kind)
+		if len(steps) == 0 {
 			continue
 		}
-		if s := metric.Share(t.IdleBy.Late(), t.Total-t.IdleBy.Between); s > hostShare && !c.starved() {
-			out = append(out, hostBound(c, kind, t, s))
+		if s := lateShareOf(steps); s > hostShare && !c.starved() {
+			out = append(out, hostBound(c, kind, steps, s))
 		}
-		if move := t.ExposedComm - t.ExposedWait - unpaired(c, kind); metric.Share(move, t.Total) > commShare {
-			out = append(out, commBound(c, kind, t, move))
+		if s := usual(steps, func(t *stepTime) float64 { return metric.Share(t.moved(), t.Total) }); s > commShare {
+			out = append(out, commBound(c, kind, steps, s))
 		}
 	}
 	return out
 }
 
-func hostBound(c *capture, kind string, t *result.TimeRow, share float64) result.Finding {
-	late, steps := t.IdleBy.Late(), int64(t.Steps)
+// lateShareOf is the share of a usual step in which devices idle since hosts are late.
+func lateShareOf(steps []stepTime) float64 {
+	return usual(steps, func(t *stepTime) float64 { return metric.Share(t.IdleBy.Late(), t.due()) })
+}
+
+func hostBound(c *capture, kind string, steps []stepTime, share float64) result.Finding {
+	part := func(of func(i *result.Idle) int64) int64 {
+		return int64(usual(steps, func(t *stepTime) float64 { return t.mean(of(&t.IdleBy)) }))
+	}
+	late := part((*result.Idle).Late)
+	busy := usual(steps, func(t *stepTime) float64 { return metric.Share(t.Busy(), t.due()) })
 	f := whole(result.HostBound, "medium", id(result.HostBound, kind),
-		fact.Of("host_bound", "kind", kind, "idle", share, "busy", metric.Share(t.Busy(), t.Total-t.IdleBy.Between)),
-		proof("ns", float64(late)/float64(steps), 0, fact.Of("idle_by", "host", t.IdleBy.Host/steps, "sync", t.IdleBy.Sync/steps, "launch", t.IdleBy.Launch/steps)))
-	f.Cause, f.CostNSPerStep = result.CauseHost, late/steps
+		fact.Of("host_bound", "kind", kind, "idle", share, "busy", busy),
+		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
+			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
+	f.Cause, f.CostNSPerStep = result.CauseHost, late
 	if share > hostShareHigh {
 		f.Severity = "high"
 	}
 	if l := &c.rep.CPU.Launch; l.Calls > 0 {
-		calls := 0
-		for i := range c.rep.Steps {
-			if s := &c.rep.Steps[i]; s.Kind == kind {
-				for j := range s.Ranks {
-					calls += s.Ranks[j].Launches
-				}
-			}
-		}
-		each := float64(calls) / float64(steps)
+		each := usual(steps, func(t *stepTime) float64 { return t.mean(int64(t.launches)) })
 		f.Evidence = append(f.Evidence, proof("count", each, 0, fact.Of("launch_calls", "n", each, "graphs", l.GraphCalls, "calls", l.Calls)))
 	}
 	shown := 0
@@ -71,16 +73,23 @@ func hostBound(c *capture, kind string, t *result.TimeRow, share float64) result
 	return f
 }
 
-func commBound(c *capture, kind string, t *result.TimeRow, move int64) result.Finding {
+// moved is the time of transfers that no compute hides.
+func (t *stepTime) moved() int64 { return t.ExposedComm - t.ExposedWait - t.unpaired }
+
+func commBound(c *capture, kind string, steps []stepTime, share float64) result.Finding {
 	counted := fact.Of("without_waiting")
 	if c.partial() {
 		counted = fact.Of("with_missing")
 	}
-	steps := int64(t.Steps)
+	part := func(of func(t *stepTime) int64) int64 {
+		return int64(usual(steps, func(t *stepTime) float64 { return t.mean(of(t)) }))
+	}
+	move := part((*stepTime).moved)
 	f := whole(result.CommBound, "medium", id(result.CommBound, kind),
-		fact.Of("comm_bound", "kind", kind, "share", metric.Share(move, t.Total), "counted", counted),
-		proof("ns", float64(move)/float64(steps), 0, fact.Of("exposed", "exposed", t.ExposedComm/steps, "wait", t.ExposedWait/steps, "hidden", t.HiddenComm/steps)))
-	f.Cause, f.CostNSPerStep = result.CauseCommunication, move/steps
+		fact.Of("comm_bound", "kind", kind, "share", share, "counted", counted),
+		proof("ns", float64(move), 0, fact.Of("exposed", "exposed", part(func(t *stepTime) int64 { return t.ExposedComm }),
+			"wait", part(func(t *stepTime) int64 { return t.ExposedWait }), "hidden", part(func(t *stepTime) int64 { return t.HiddenComm }))))
+	f.Cause, f.CostNSPerStep = result.CauseCommunication, move
 	return f
 }
 
@@ -89,7 +98,7 @@ func launchBound(c *capture) []result.Finding {
 	if c.replays() {
 		return nil
 	}
-	if l.Calls == 0 || metric.Share(l.Shorter, l.Calls) <= 0.5 || all == nil || metric.Share(all.IdleBy.Late(), all.Total-all.IdleBy.Between) <= hostShare {
+	if l.Calls == 0 || metric.Share(l.Shorter, l.Calls) <= 0.5 || all == nil || lateShareOf(c.stepTimes("all")) <= hostShare {
 		return nil
 	}
 	f := whole(result.LaunchBound, "low", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
@@ -115,21 +124,25 @@ func (c *capture) replays() bool {
 	return 2*with > steps
 }
 
-// unpaired is the time of collectives that could not be compared over ranks, and of
-// sends and receives: how much of it was waiting is unknown.
-func unpaired(c *capture, kind string) (sum int64) {
+// rankStep is a rank's part of a step.
+type rankStep struct{ rank, step int }
+
+// unpairedIn is, for each of them, the time of collectives that could not be compared
+// over ranks, and of sends and receives: how much of it was waiting is unknown.
+func unpairedIn(c *capture) map[rankStep]int64 {
+	sums := map[rankStep]int64{}
 	for _, d := range c.Domains {
 		for _, r := range d.Ranks {
 			for i := range r.Ops {
 				o := &r.Ops[i]
-				if !o.Comm() || o.Step < 0 || r.Steps[o.Step].Info.Kind.String() != kind {
+				if !o.Comm() || o.Step < 0 {
 					continue
 				}
 				if !kernel.Synchronising(r.Colls[o.Coll].Op) || len(d.Ranks) > 1 && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
-					sum += o.End - o.Start
+					sums[rankStep{r.Index, int(o.Step) + r.First}] += o.End - o.Start
 				}
 			}
 		}
 	}
-	return sum
+	return sums
 }

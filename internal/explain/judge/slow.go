@@ -178,7 +178,11 @@ func slowSteps(c *capture) (out []result.Finding) {
 			f.Ranks, f.Cause = []int{r.Index}, causeNames[cause]
 			blame = fact.Of("slow_step_blame", "rank", r.Label, "cost", cost, "cause", f.Cause)
 		}
-		f.Title = fact.Of("slow_step", "step", s.Step, "name", s.Name, "took", took, "by", s.SlowBy, "why", or(s.Why, fact.Of("no_part_of_it")), "blame", blame)
+		why := or(s.Why, fact.Of("no_part_of_it"))
+		if cold := coldOf(c.found, s.Step, excess); cold != nil {
+			why = fact.Of("slow_cold", "why", cold.Title.Get("why"), "cost", cold.CostNSPerStep)
+		}
+		f.Title = fact.Of("slow_step", "step", s.Step, "name", s.Name, "took", took, "by", s.SlowBy, "why", why, "blame", blame)
 		out = append(out, f)
 	}
 	// A capture in which many steps are slow has no typical step; the few

@@ -148,14 +148,14 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 }
 
 // grownModules says which modules and kernels make the difference: their own
-// time in the layer against the median of the layers like it, on the rank where
-// it is worst.
+// time in the layer, the median over steps, against the median of the layers like it,
+// on the rank where it is worst.
 func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 	type part struct {
 		group, name int32
 	}
 	r, like := s.worst, a.Marks.Layers[s.layer].Like
-	by := map[part]map[int32]int64{} // by layer
+	by := map[part]map[int32][]int64{} // by layer and step
 	layers := map[int32]bool{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -170,26 +170,35 @@ func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 		layers[mod.Layer] = true
 		for _, p := range [...]part{{mod.Group, -1}, {mod.Group, o.Name}} {
 			if by[p] == nil {
-				by[p] = map[int32]int64{}
+				by[p] = map[int32][]int64{}
 			}
-			by[p][mod.Layer] += o.End - o.Start - r.Wait[i]
+			if by[p][mod.Layer] == nil {
+				by[p][mod.Layer] = make([]int64, len(r.Steps))
+			}
+			by[p][mod.Layer][o.Step] += o.End - o.Start - r.Wait[i]
 		}
 	}
-	var steps int64
+	var steps []int
 	for i := range r.Steps {
 		if r.Steps[i].Info.Kind == s.kind {
-			steps++
+			steps = append(steps, i)
 		}
+	}
+	usual := func(ns []int64) float64 {
+		if ns == nil {
+			return 0
+		}
+		return metric.MedianInPlace(pick(ns, steps))
 	}
 	var out []result.Evidence
 	for p, ns := range by {
-		var peers []int64
+		var peers []float64
 		for l := range layers {
 			if l != s.layer {
-				peers = append(peers, ns[l])
+				peers = append(peers, usual(ns[l]))
 			}
 		}
-		mine, theirs := float64(ns[s.layer])/float64(steps), metric.Median(peers)/float64(steps)
+		mine, theirs := usual(ns[s.layer]), metric.Median(peers)
 		if mine-theirs < 0.2*(s.ns-s.like) {
 			continue
 		}

@@ -34,12 +34,11 @@ func Union(in []Interval) []Interval {
 	return out
 }
 
-// intervals lists the spans of a category, such as the profiler's own stalls,
-// in time order.
-func intervals(t *trace.Trace, cat trace.Category) []Interval {
+// intervals lists when any of some spans ran, in time order.
+func intervals(t *trace.Trace, want func(s *trace.Span) bool) []Interval {
 	var out []Interval
 	for i := range t.Spans {
-		if s := &t.Spans[i]; s.Cat == cat {
+		if s := &t.Spans[i]; want(s) {
 			out = append(out, Interval{s.Start, s.End()})
 		}
 	}

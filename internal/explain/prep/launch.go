@@ -43,7 +43,7 @@ func (r *Rank) measureHost() {
 			end = c.Start
 		}
 		if from, ok := lastEnd[c.Track]; ok {
-			c.Host = max(0, end-from-Overlap(r.Blocked[c.Track], from, end))
+			c.Host = max(0, end-from-Overlap(r.Blocked[c.Track], from, end)-Overlap(r.Full, from, end))
 		}
 		lastEnd[c.Track] = max(lastEnd[c.Track], c.End)
 	}

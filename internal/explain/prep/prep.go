@@ -34,6 +34,8 @@ type Rank struct {
 	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
 	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
 	Stalls     []Interval                   // of the profiler, in time order
+	Full       []Interval                   // when no more work could be queued: the host had run ahead
+	Cold       []Cold                       // what the launching threads did for the first time, in time order
 	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
@@ -95,7 +97,8 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete {
 		r.Recorded = Interval{t.Spans[i].Start, t.Spans[i].End()}
 	}
-	r.NoCore, r.Stalls, r.Blocked = intervals(t, trace.NoCore), intervals(t, trace.Overhead), blockedSpans(t)
+	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
+	r.Stalls, r.Full = overheadSpans(t, profilers), overheadSpans(t, backPressure)
 	r.Steps, r.Rule = findSteps(t)
 	r.link(t, n)
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
@@ -106,6 +109,7 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 		r.dropCutSteps()
 	}
 	r.count()
+	r.Cold = coldStarts(t, r)
 	return r
 }
 

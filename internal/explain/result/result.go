@@ -54,6 +54,7 @@ const (
 	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
 	CommBound   = "comm_bound"   // communication that no compute hides
 	LaunchBound = "launch_bound" // launching costs more than the kernels
+	ColdStart   = "cold_start"   // a host did in a step what only the first use of something takes
 	SlowLayer   = "slow_layer"   // a layer that takes longer than others with the same modules
 	Balanced    = "balanced"     // no rank is late
 	Data        = "data"         // the capture lacks something that figures depend on

@@ -16,7 +16,8 @@ import (
 //
 //	a request is in a step before and in one after   the host's time, however long
 //	none is                                          a pause, none was under way
-//	the trace does not tell                          a pause if it is far longer than usual
+//	the trace does not tell                          a pause if it is far longer than usual,
+//	                                                 and no cold start is what took it
 //
 // Either is a pause only above pauseLeast, which a scheduler may take between any two steps.
 const (
@@ -88,13 +89,21 @@ func pausesOf(r *prep.Rank, told []under, due []int64) (p pauses) {
 		switch {
 		case told[i] == noneUnder && to-from > pauseLeast:
 			p.none = append(p.none, prep.Interval{Start: from, End: to})
-		case (told[i] == untold || told[i] == unsaid) && to-from > limit:
+		case (told[i] == untold || told[i] == unsaid) && to-from > limit && 2*coldTime(r, from, to) < to-from:
 		default:
 			continue
 		}
 		p.all = append(p.all, prep.Interval{Start: from, End: to})
 	}
 	return p
+}
+
+// coldTime is how much of a time a rank's host did what only the first use takes.
+func coldTime(r *prep.Rank, from, to int64) (sum int64) {
+	for i := range r.Cold {
+		sum += max(0, min(r.Cold[i].End, to)-max(r.Cold[i].Start, from))
+	}
+	return sum
 }
 
 // together tells whether two ranks make the same steps: those of one replica do, and

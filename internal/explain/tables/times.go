@@ -249,13 +249,16 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pauses) (idle result.Idle, ca
 	}
 	asked := min(o.Start, max(a, c.Start)) // the launch call begins
 	idle.Launch = o.Start - asked
-	host := asked - a
-	idle.Profiler = prep.Overlap(r.Stalls, a, asked)
+	// The host had run ahead so far that it had to wait to queue more: it was in time.
+	idle.Device = prep.Overlap(r.Full, a, o.Start)
+	idle.Launch = max(0, idle.Launch-prep.Overlap(r.Full, asked, o.Start))
+	host := gap - idle.Launch - idle.Device
+	idle.Profiler = min(prep.Overlap(r.Stalls, a, asked), host)
 	idle.Sync = min(prep.Overlap(r.Blocked[c.Track], a, asked), host-idle.Profiler)
 	idle.Between = min(prep.Overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)
 	idle.None = min(prep.Overlap(p.none, a, asked), idle.Between)
 	idle.Host = host - idle.Profiler - idle.Sync - idle.Between
-	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between)
+	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between, idle.Device)
 	switch largest {
 	case idle.Between:
 		cause = "between"
@@ -265,6 +268,8 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pauses) (idle result.Idle, ca
 		cause = "launch"
 	case idle.Sync:
 		cause = "sync"
+	case idle.Device:
+		cause = "device"
 	default:
 		cause = "profiler"
 	}

@@ -95,3 +95,9 @@ func Rename(t *trace.Trace, rename func(name string) string) {
 		}
 	}
 }
+
+// Insert adds a span to a trace, a frame that a thread was in, say.
+func Insert(t *trace.Trace, s trace.Span) {
+	t.Spans = append(t.Spans, s)
+	sortSpans(t)
+}

@@ -1,0 +1,236 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestHealthyHaveNoColdStart: what is loaded and allocated in captures of warm servers
+// costs their steps next to nothing.
+func TestHealthyHaveNoColdStart(t *testing.T) {
+	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
+	for _, dir := range dirs {
+		if r := analyzed(t, readDir(t, dir)); has(r, result.ColdStart) {
+			t.Errorf("%s%s", dir, describe(r))
+		}
+	}
+}
+
+// compiled is a capture in which Triton compiles a kernel on some ranks before a launch in
+// a step: they stand still for so long, with the frames that a trace with Python
+// stacks shows then, or without any. It gives the kernel.
+func compiled(t *testing.T, set string, step int, ns int64, stacks bool, ranks ...int) (ts []*trace.Trace, kernel string) {
+	t.Helper()
+	calls := map[int]int64{} // the correlations of the launches
+	at := map[int]int64{}
+	for _, rank := range ranks {
+		r := newInjector(t, realSet(t, set)).ranks[rank]
+		n := 0
+		for i := range r.Calls {
+			if c := &r.Calls[i]; int(c.Step) == step && c.Op >= 0 {
+				if n++; n == 6 {
+					at[rank] = c.Start - 1
+					o := &r.Ops[c.Op]
+					tr := realSet(t, set)[rank]
+					calls[rank], kernel = tr.Spans[o.Span].Corr, tr.Strings.Get(tr.Spans[o.Span].Name)
+				}
+			}
+		}
+	}
+	ts = retimed(t, set, func(m *retime.Model) {
+		for rank, when := range at {
+			m.PauseAt(rank, when, ns)
+		}
+	})
+	if !stacks {
+		return ts, kernel
+	}
+	for rank, corr := range calls {
+		tr := ts[rank]
+		i := slices.IndexFunc(tr.Spans, func(s trace.Span) bool { return s.Cat.Launch() && s.Corr == corr })
+		call := tr.Spans[i]
+		for _, name := range []string{"triton/runtime/jit.py(695): run", "triton/runtime/jit.py(826): _do_compile", "triton/compiler/compiler.py(226): compile"} {
+			retime.Insert(tr, trace.Span{Cat: trace.PythonFunction, Track: call.Track, Name: tr.Strings.Intern([]byte(name)), Start: call.Start - ns, Dur: ns - 2*us, Detail: -1})
+		}
+	}
+	return ts, kernel
+}
+
+// TestCompiled: a kernel that Triton compiles in a step is named, with the ranks, the step
+// and what it cost, and so is why the step is slow. A host that stands still before a
+// kernel that ran before has no cold start.
+func TestCompiled(t *testing.T) {
+	for _, c := range []struct {
+		set   string
+		step  int
+		ranks []int
+		ns    int64
+	}{
+		{"balanced", 6, []int{2}, 440 * ms},
+		{"balanced", 6, []int{0, 1, 2, 3}, 440 * ms},
+		{"compute_skew", 5, []int{0}, 60 * ms},
+		{"compute_skew", 10, []int{1, 3}, 440 * ms},
+	} {
+		t.Run(fmt.Sprintf("%s step %d ranks %v %d ms", c.set, c.step, c.ranks, c.ns/ms), func(t *testing.T) {
+			ts, name := compiled(t, c.set, c.step, c.ns, true, c.ranks...)
+			r := analyzed(t, ts)
+			checkSentences(t, r)
+			cold := said(r, result.ColdStart)
+			if len(cold) != 1 {
+				t.Fatalf("%d cold starts%s", len(cold), describe(r))
+			}
+			f := cold[0]
+			if f.FirstStep != c.step || !slices.Equal(f.Ranks, c.ranks) || f.CostNSPerStep < c.ns*9/10 || f.CostNSPerStep > c.ns*11/10 {
+				t.Errorf("step %d, ranks %v, %d ns: %s", f.FirstStep, f.Ranks, f.CostNSPerStep, report.Words(f.Title))
+			}
+			if words := report.Words(f.Title); !strings.Contains(words, "Triton compiled a kernel before the launch of "+kernel.Short(name)) {
+				t.Errorf("%q does not name %s", words, name)
+			}
+			for _, s := range said(r, result.SlowStep) {
+				if s.FirstStep == c.step && !strings.Contains(report.Words(s.Title), "a cold start, Triton compiled a kernel") {
+					t.Errorf("the slow step is told by another reason: %s", report.Words(s.Title))
+				}
+			}
+			if c.ns > 100*ms && !slices.ContainsFunc(said(r, result.SlowStep), func(s result.Finding) bool { return s.FirstStep == c.step }) {
+				t.Errorf("the step is not slow%s", describe(r))
+			}
+			ts, _ = compiled(t, c.set, c.step, c.ns, false, c.ranks...)
+			if r := analyzed(t, ts); has(r, result.ColdStart) {
+				t.Errorf("nothing shows a cold start%s", describe(r))
+			}
+		})
+	}
+}
+
+// TestFirstLaunch: where nothing is recorded of what a host did, a first launch that takes
+// far longer than later ones is a cold start; but not if that of another rank in the same
+// step took no longer than usual.
+func TestFirstLaunch(t *testing.T) {
+	rank := func(first int64) *trace.Trace {
+		y := explaintest.New()
+		for n := range int64(8) {
+			at := n * 1300 * us
+			end := at + 1250*us
+			if n > 4 {
+				at += 40 * ms
+			}
+			if n >= 4 {
+				end += 40 * ms
+			}
+			begin := at
+			for k := range 20 {
+				name := "gemm"
+				if k%5 == 4 && n >= 4 {
+					name = "_new_kernel"
+					if n == 4 && k == 4 {
+						at += first
+					}
+				}
+				at += 50 * us
+				y.Run(name, at, at+10*us, at+30*us, 1)
+			}
+			y.Run(explaintest.AllReduce, at+50*us, at+60*us, end, 1)
+			y.Step(begin, at+100*us)
+		}
+		return y.Done()
+	}
+	for _, c := range []struct {
+		name string
+		ts   []*trace.Trace
+		want bool
+	}{
+		{"one rank", []*trace.Trace{rank(40 * ms)}, true},
+		{"both", []*trace.Trace{rank(40 * ms), rank(38 * ms)}, true},
+		{"one of two", []*trace.Trace{rank(40 * ms), rank(0)}, false},
+		{"none", []*trace.Trace{rank(0), rank(0)}, false},
+	} {
+		for i := range c.ts {
+			c.ts[i].Source.Rank.TP = i
+			c.ts[i].Source.Path = fmt.Sprint("rank", i)
+		}
+		r, err := Analyze(c.ts, Options{Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := said(r, result.ColdStart)
+		if len(got) > 0 != c.want || c.want && (got[0].FirstStep != 4 || !strings.Contains(report.Words(got[0].Title), "_new_kernel")) {
+			t.Errorf("%s: %d cold starts%s", c.name, len(got), describe(r))
+		}
+	}
+}
+
+// TestOverheadKinds reads a file as libkineto writes it, with each kind of overhead that
+// CUPTI knows in a gap of 20 ms of its own step, and says what each gap was.
+func TestOverheadKinds(t *testing.T) {
+	kinds := []struct{ name, cause string }{
+		{"Unknown", "profiler"},
+		{"Driver Compiler", "host"},
+		{"Buffer Flush", "profiler"},
+		{"Instrumentation", "profiler"},
+		{"Resource", "profiler"},
+		{"Runtime Triggered Module Loading", "host"},
+		{"Lazy Function Loading", "host"},
+		{"Command Buffer Full", "device"},
+		{"Activity Buffer Request", "profiler"},
+		{"Unrecognized", "profiler"},
+	}
+	var b strings.Builder
+	b.WriteString(`{"schemaVersion":1,"distributedInfo":{"backend":"nccl","rank":0,"world_size":1},"traceEvents":[`)
+	event := func(cat, name string, pid, tid, ts, dur int, args string) {
+		fmt.Fprintf(&b, `{"ph":"X","cat":%q,"name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":%d,"args":{%s}},`+"\n", cat, name, pid, tid, ts, dur, args)
+	}
+	for i, k := range kinds {
+		at := 1_000_000 + i*30_000 // µs
+		event("user_annotation", "step[DECODE bs=1]", 7, 7, at, 29_000, "")
+		event("overhead", k.name, -1, 0, at+2_000, 20_000, "")
+		for j, call := range []int{at, at + 22_100} {
+			corr := 2*i + j + 1
+			event("cuda_runtime", "cudaLaunchKernel", 7, 7, call, 10, fmt.Sprintf(`"correlation":%d`, corr))
+			event("kernel", "gemm", 0, 7, call+20, 1_000+j*5_000, fmt.Sprintf(`"correlation":%d,"device":0,"stream":7,"grid":[1,1,1],"block":[32,1,1]`, corr))
+		}
+	}
+	b.WriteString(`{"ph":"i","name":"Record Window End","ts":2000000,"s":"g","pid":"","tid":""}]}`)
+	file := filepath.Join(t.TempDir(), "1763750000-TP-0.trace.json")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, readDir(t, file))
+	for i, k := range kinds {
+		at := slices.IndexFunc(r.Gaps, func(g result.Gap) bool { return g.Step == i && g.Dur > 20*ms })
+		if at < 0 || r.Gaps[at].Cause != k.cause {
+			t.Errorf("%s: gaps %+v, want one by %s", k.name, r.Gaps, k.cause)
+		}
+	}
+	var cold []int
+	for _, f := range said(r, result.ColdStart) {
+		cold = append(cold, f.FirstStep)
+	}
+	if slices.Sort(cold); !slices.Equal(cold, []int{1, 5, 6}) {
+		t.Errorf("cold starts in steps %v, want those with loading and compiling%s", cold, describe(r))
+	}
+}
+
+// TestCompiledForReal is a capture of SGLang in which Triton compiled a kernel between two
+// steps, as Python stacks of one rank show.
+func TestCompiledForReal(t *testing.T) {
+	root := os.Getenv("STEPSCOPE_DATA")
+	if root == "" {
+		t.Skip("STEPSCOPE_DATA is not set")
+	}
+	r := analyzed(t, readDir(t, filepath.Join(root, "traces", "sglang_moe")))
+	cold := said(r, result.ColdStart)
+	if len(cold) != 1 || cold[0].FirstStep != 8 || cold[0].CostNSPerStep < 180*ms || !strings.Contains(report.Words(cold[0].Title), "write_req_to_token_pool_triton") {
+		t.Errorf("Triton compiled write_req_to_token_pool_triton for 187 ms before step 8%s", describe(r))
+	}
+}

@@ -1,0 +1,174 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// A cold start is worth a finding if it costs coldLeast and coldShare of a usual step.
+// Whoever waited for that step waited for it once, and not again.
+const (
+	coldLeast      = 1_000_000 // ns
+	coldShare      = 0.1
+	coldShareMid   = 1.0 // the step took twice as long or more
+	coldShareHigh  = 10.0
+	coldMost       = 5 // findings, the worst
+	coldMostProofs = 4
+)
+
+var coldRules = []rule{{[]string{result.ColdStart}, coldStarts}}
+
+// coldStep is what cold starts cost a rank in a step.
+type coldStep struct {
+	rank  *match.Rank
+	cost  int64
+	n     int        // cold starts of some length
+	most  *prep.Cold // the one that cost most
+	worst int64
+}
+
+// coldStarts finds the steps that were held up by what is done only once. What a host
+// does while its device is busy holds up nothing.
+func coldStarts(c *capture) (out []result.Finding) {
+	by := map[int][]coldStep{}
+	for _, r := range c.Ranks {
+		var busy []prep.Interval
+		last := -1
+		for i := range r.Cold {
+			x := &r.Cold[i]
+			if x.Step < 0 || x.Why == prep.ColdFirst && x.Call >= 0 && c.othersDoNot(r, x) {
+				continue
+			}
+			if busy == nil {
+				busy = busyTimes(r)
+			}
+			cost, step := x.End-x.Start-prep.Overlap(busy, x.Start, x.End), int(x.Step)+r.First
+			if step != last {
+				by[step], last = append(by[step], coldStep{rank: r}), step
+			}
+			s := &by[step][len(by[step])-1]
+			s.cost += cost
+			if cost > coldLeast/10 {
+				s.n++
+			}
+			if s.most == nil || cost > s.worst {
+				s.most, s.worst = x, cost
+			}
+		}
+	}
+	for n, ranks := range by {
+		period := float64(c.StepPeriod(n))
+		for i := range ranks {
+			period = min(period, ranks[i].without())
+		}
+		ranks = slices.DeleteFunc(ranks, func(s coldStep) bool { return s.cost < coldLeast || float64(s.cost) < coldShare*period })
+		if len(ranks) > 0 {
+			out = append(out, coldStart(c, n, period, ranks))
+		}
+	}
+	slices.SortFunc(out, func(x, y result.Finding) int {
+		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.FirstStep, y.FirstStep))
+	})
+	return out[:min(len(out), coldMost)]
+}
+
+// without is what the step would have taken without its cold starts, for the only one of
+// its kind; a huge time where they lie before the step.
+func (s *coldStep) without() float64 {
+	if rest := s.rank.Period(int(s.most.Step)) - s.cost; rest > 0 && s.most.Start >= s.rank.Steps[s.most.Step].Start {
+		return float64(rest)
+	}
+	return math.Inf(1)
+}
+
+// othersDoNot tells whether another rank launched a kernel in the same step for the first
+// time, too, and took no longer than usual: then the host of this one stood still.
+func (c *capture) othersDoNot(r *match.Rank, x *prep.Cold) bool {
+	name := r.Ops[r.Calls[x.Call].Op].Name
+	return slices.ContainsFunc(c.Ranks, func(q *match.Rank) bool {
+		step := x.Step + int32(r.First-q.First)
+		if q == r || slices.ContainsFunc(q.Cold, func(y prep.Cold) bool { return y.Step == step && 2*(y.End-y.Start) > x.End-x.Start }) {
+			return false
+		}
+		first := slices.IndexFunc(q.Calls, func(k prep.Call) bool { return k.Op >= 0 && q.Ops[k.Op].Name == name })
+		return first >= 0 && q.Calls[first].Step == step
+	})
+}
+
+// busyTimes are when the device of a rank did anything.
+func busyTimes(r *match.Rank) []prep.Interval {
+	busy := make([]prep.Interval, len(r.Ops))
+	for i := range r.Ops {
+		busy[i] = prep.Interval{Start: r.Ops[i].Start, End: r.Ops[i].End}
+	}
+	return prep.Union(busy)
+}
+
+func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Finding {
+	slices.SortStableFunc(ranks, func(x, y coldStep) int { return cmp.Compare(y.cost, x.cost) })
+	worst := ranks[0]
+	f := result.Finding{
+		Kind: result.ColdStart, Severity: "low", Cause: result.CauseHost, FirstStep: n, LastStep: n, Passing: true,
+		CostNSPerStep: worst.cost, ID: id(result.ColdStart, n),
+	}
+	switch share := float64(worst.cost) / period; {
+	case share >= coldShareHigh:
+		f.Severity = "high"
+	case share >= coldShareMid:
+		f.Severity = "medium"
+	}
+	why := fact.Of("cold_"+worst.most.Why, "before", before(c, &worst))
+	for i := range ranks[:min(len(ranks), coldMostProofs)] {
+		s := &ranks[i]
+		did := fact.Of("cold_did", "rank", s.rank.Label, "ns", s.most.End-s.most.Start, "did", s.most.Name)
+		if s.most.Why == prep.ColdFirst {
+			did = fact.Of("cold_launch", "rank", s.rank.Label, "ns", s.most.End-s.most.Start+s.most.Like, "like", s.most.Like)
+		}
+		e := proof("ns", float64(s.cost), float64(s.most.Like), fact.Of("cold_proof", "did", did, "cost", s.cost, "more", moreOf(s.n)))
+		e.Name, e.Step = fact.Name(s.most.Name), n
+		f.Evidence = append(f.Evidence, e)
+	}
+	var names []string
+	slices.SortFunc(ranks, func(x, y coldStep) int { return cmp.Compare(x.rank.Index, y.rank.Index) })
+	for i := range ranks {
+		f.Ranks, names = append(f.Ranks, ranks[i].rank.Index), append(names, ranks[i].rank.Label)
+	}
+	f.Title = fact.Of("cold_start", "step", n, "name", c.rep.Steps[n].Name, "ranks", names, "why", why, "cost", worst.cost)
+	f.Evidence = append(f.Evidence, proof("ns", float64(worst.cost), 0, fact.Of("warm_"+worst.most.Why, "step", c.rep.Steps[n].Name)))
+	return f
+}
+
+// before is the kernel that a cold start held up.
+func before(c *capture, s *coldStep) (f fact.Fact) {
+	if s.most.Call >= 0 {
+		if call := &s.rank.Calls[s.most.Call]; call.Op >= 0 {
+			f = fact.Of("cold_before", "kernel", c.Names.List[s.rank.Ops[call.Op].Name])
+		}
+	}
+	return f
+}
+
+// moreOf says how many there are besides one.
+func moreOf(n int) (f fact.Fact) {
+	if n > 1 {
+		f = fact.Of("cold_more", "n", n-1)
+	}
+	return f
+}
+
+// coldOf is the cold start that explains most of a step's excess: one in it, or one
+// before the next, which counts to this one's time on the device.
+func coldOf(found []result.Finding, step int, excess float64) *result.Finding {
+	for i := range found {
+		if f := &found[i]; f.Kind == result.ColdStart && (f.FirstStep == step || f.FirstStep == step+1) && 2*float64(f.CostNSPerStep) > excess {
+			return f
+		}
+	}
+	return nil
+}

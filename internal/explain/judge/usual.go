@@ -1,0 +1,55 @@
+package judge
+
+import (
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// What steps of a kind cost all ranks alike is said by medians over them: one step that
+// took a hundred times as long as the others says nothing of those.
+
+// stepTime is where the time of one step went, summed over its ranks that made a step of
+// the kind asked for.
+type stepTime struct {
+	result.Time
+	ranks, launches int
+	unpaired        int64 // see unpairedIn
+}
+
+// mean is a part of a step for a rank of it, ns.
+func (t *stepTime) mean(ns int64) float64 { return float64(ns) / float64(t.ranks) }
+
+// due is the time but for that between steps, in which none was due.
+func (t *stepTime) due() int64 { return t.Total - t.IdleBy.Between }
+
+// stepTimes are those of all steps of a kind that have work on a device; "all": of any.
+func (c *capture) stepTimes(kind string) (out []stepTime) {
+	unpaired := unpairedIn(c)
+	for i := range c.rep.Steps {
+		s := &c.rep.Steps[i]
+		var t stepTime
+		for j := range s.Ranks {
+			p := &s.Ranks[j]
+			r := c.Ranks[p.Rank]
+			if kind == "all" || r.Steps[s.Step-r.First].Info.Kind.String() == kind {
+				t.Add(&p.Time)
+				t.ranks++
+				t.launches += p.Launches
+				t.unpaired += unpaired[rankStep{p.Rank, s.Step}]
+			}
+		}
+		if t.Total > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// usual is the median of a figure over steps.
+func usual(steps []stepTime, of func(t *stepTime) float64) float64 {
+	all := make([]float64, len(steps))
+	for i := range steps {
+		all[i] = of(&steps[i])
+	}
+	return metric.MedianInPlace(all)
+}

@@ -1,0 +1,87 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestOutlier has hosts stand still for 450 ms in one step, all of them or one. It is
+// found as a slow step at most, and no other finding costs more or less for it.
+func TestOutlier(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(testTraces, "*"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no captures", err)
+	}
+	for _, dir := range dirs {
+		set := filepath.Base(dir)
+		base := analyzed(t, realSet(t, set))
+		kinds := map[string]int{}
+		for _, s := range base.Steps {
+			kinds[s.Kind]++
+		}
+		// The last step among like ones of which there are enough for one to be an outlier:
+		// the time before its first work counts to the step before, and the host that ran
+		// ahead of its device no longer does in the next.
+		step := len(base.Steps) - 2
+		like := func(n int) bool { return base.Steps[n].Kind == base.Steps[step].Kind }
+		for step > 1 && (!like(step-1) || !like(step+1) || kinds[base.Steps[step].Kind] < 5) {
+			step--
+		}
+		if step < 2 {
+			continue
+		}
+		share := int64(20) // a cost may differ by 1/share
+		if kinds[base.Steps[step].Kind] <= 10 {
+			share = 5 // the median of so few is another one of them
+		}
+		for _, ranks := range [][]int{{1}, seqTo(len(base.Source.Ranks))} {
+			t.Run(fmt.Sprintf("%s ranks %v", set, ranks), func(t *testing.T) {
+				r := analyzed(t, retimed(t, set, func(m *retime.Model) {
+					for _, rank := range ranks {
+						m.Pause(rank, step, 450*ms)
+					}
+				}))
+				for _, want := range said(base, result.HostBound, result.CommBound, result.LaunchBound, result.SlowLayer) {
+					at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == want.ID })
+					if at < 0 {
+						t.Errorf("no longer found: %s%s", want.ID, describe(r))
+						continue
+					}
+					got := r.Findings[at]
+					if off := got.CostNSPerStep - want.CostNSPerStep; max(off, -off) > want.CostNSPerStep/share+20*us || got.Severity != want.Severity {
+						t.Errorf("%s: %s, %d ns a step, was %s, %d ns", want.ID, got.Severity, got.CostNSPerStep, want.Severity, want.CostNSPerStep)
+					}
+				}
+				for _, f := range said(r, result.HostBound, result.CommBound, result.LaunchBound, result.ColdStart) {
+					if !slices.ContainsFunc(base.Findings, func(b result.Finding) bool { return b.ID == f.ID }) {
+						t.Errorf("found in one slow step: %s%s", f.ID, describe(r))
+					}
+				}
+				for _, want := range said(base, result.Straggler) {
+					// One late step more of a host may be one of a stretch of such steps.
+					if want.Cause == result.CauseHost && len(ranks) == 1 {
+						continue
+					}
+					if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+						off := f.CostNSPerStep - want.CostNSPerStep
+						return f.Kind == want.Kind && f.Cause == want.Cause && slices.Equal(f.Ranks, want.Ranks) && max(off, -off) <= want.CostNSPerStep/5+20*us
+					}) {
+						t.Errorf("no longer found, or at another cost: %s, %d ns%s", brief(want), want.CostNSPerStep, describe(r))
+					}
+				}
+			})
+		}
+	}
+}
+
+func seqTo(n int) (out []int) {
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
+}

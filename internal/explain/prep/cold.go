@@ -1,0 +1,249 @@
+package prep
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Why something is done once and then never again.
+const (
+	ColdTriton     = "triton"     // Triton compiles or tunes a kernel
+	ColdTorch      = "torch"      // torch.compile does
+	ColdBuild      = "build"      // a library compiles code
+	ColdLoad       = "load"       // the driver loads code, or compiles it
+	ColdHeuristics = "heuristics" // a library chooses its kernel
+	ColdAllocation = "allocation"
+	ColdFirst      = "first" // a kernel's first launch took far longer than later ones, nothing says why
+)
+
+// Cold is a time in which a launching thread did what only the first use of something
+// takes.
+type Cold struct {
+	Interval
+	Why  string
+	Name string // of the frame, op, call or overhead that shows it
+	Call int32  // the launch that was held up, in Calls; -1: none
+	Step int32  // it ran in, or before; -1: none
+	Like int64  // ColdFirst: the median of later launches
+	of   trace.TrackID
+}
+
+// coldFrames are Python functions, by the end of their file's path and the beginning of
+// their name, that run only when something is used for the first time.
+var coldFrames = []struct{ file, function, why string }{
+	{"triton/runtime/jit.py", "_do_compile", ColdTriton},
+	{"triton/compiler/compiler.py", "compile", ColdTriton},
+	{"triton/compiler/compiler.py", "_init_handles", ColdTriton},
+	{"triton/runtime/autotuner.py", "_bench", ColdTriton},
+	{"triton/runtime/autotuner.py", "benchmark", ColdTriton},
+	{"torch/_dynamo/convert_frame.py", "", ColdTorch},
+	{"torch/_inductor/compile_fx.py", "compile_fx", ColdTorch},
+	{"torch/_inductor/compile_fx.py", "_compile_fx", ColdTorch},
+	{"torch/_inductor/compile_fx.py", "fx_codegen_and_compile", ColdTorch},
+	{"torch/_inductor/async_compile.py", "", ColdTorch},
+	{"torch/_inductor/graph.py", "compile_to", ColdTorch},
+	{"torch/_inductor/runtime/triton_heuristics.py", "precompile", ColdTorch},
+	{"torch/_inductor/runtime/triton_heuristics.py", "_precompile", ColdTorch},
+	{"torch/_inductor/runtime/triton_heuristics.py", "autotune_to_one_config", ColdTorch},
+	{"torch/_inductor/runtime/triton_heuristics.py", "benchmark_all_configs", ColdTorch},
+	{"torch/_inductor/runtime/triton_heuristics.py", "coordinate_descent_tuning", ColdTorch},
+	{"torch/utils/cpp_extension.py", "_jit_compile", ColdBuild},
+	{"flashinfer/jit/core.py", "build", ColdBuild},
+	{"deep_gemm/jit/compiler.py", "build", ColdBuild},
+	{"tilelang/jit/__init__.py", "compile", ColdBuild},
+}
+
+// coldNames are parts of the names of ops and calls, coldCalls of calls of the API alone.
+var (
+	coldNames = []coldName{
+		{"(dynamo_timed)", ColdTorch}, // as torch.compile calls its phases
+		{"entire_frame_compile", ColdTorch},
+		{"AlgoGetHeuristic", ColdHeuristics},
+		{"cudnnFind", ColdHeuristics},
+		{"miopenFind", ColdHeuristics},
+	}
+	coldCalls = []coldName{
+		{"ModuleLoad", ColdLoad},
+		{"LibraryLoad", ColdLoad},
+		{"cuLink", ColdLoad},
+		{"MallocAsync", ""}, // these take what a pool has
+		{"AllocAsync", ""},
+		{"PoolAsync", ""},
+		{"cudaMalloc", ColdAllocation},
+		{"cuMemAlloc", ColdAllocation},
+		{"cuMemCreate", ColdAllocation},
+		{"hipMalloc", ColdAllocation},
+	}
+)
+
+type coldName struct{ part, why string }
+
+// whyCold tells what of a span is done only once; "": nothing.
+func whyCold(cat trace.Category, name string) string {
+	switch {
+	case cat == trace.Overhead:
+		if overheadOf(name) == loading {
+			return ColdLoad
+		}
+		return ""
+	case cat == trace.PythonFunction:
+		file, function, _ := strings.Cut(name, "): ")
+		for _, f := range coldFrames {
+			if strings.HasPrefix(function, f.function) && strings.Contains(file, f.file+"(") {
+				return f.why
+			}
+		}
+	case cat == trace.CPUOp, cat == trace.UserAnnotation, cat.Launch():
+		for _, c := range coldNames {
+			if strings.Contains(name, c.part) {
+				return c.why
+			}
+		}
+	}
+	if cat.Launch() {
+		for _, c := range coldCalls {
+			if strings.Contains(name, c.part) {
+				return c.why
+			}
+		}
+	}
+	return ""
+}
+
+const coldShortest = 10_000 // ns: what is shorter holds up nothing
+
+// coldStarts finds what the launching threads did for the first time, the outermost of
+// what shows it.
+func coldStarts(t *trace.Trace, r *Rank) []Cold {
+	launching := make([]bool, len(t.Tracks))
+	for i := range r.Calls {
+		launching[r.Calls[i].Track] = true
+	}
+	for i := range r.Steps {
+		launching[r.Steps[i].Track] = true
+	}
+	type name struct {
+		cat trace.Category
+		id  trace.StringID
+	}
+	why := map[name]string{}
+	var all []Cold
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		// The rows of overhead do not say which thread it was.
+		if s.Dur < coldShortest || s.Cat != trace.Overhead && !launching[s.Track] || s.Cat.OnGPU() {
+			continue
+		}
+		is, known := why[name{s.Cat, s.Name}]
+		if !known {
+			is = whyCold(s.Cat, t.Strings.Get(s.Name))
+			why[name{s.Cat, s.Name}] = is
+		}
+		if is != "" {
+			all = append(all, Cold{Interval: Interval{s.Start, s.End()}, Why: is, Name: t.Strings.Get(s.Name), of: s.Track})
+		}
+	}
+	all = outermost(all)
+	all = outermost(append(all, r.firstLaunches(all)...))
+	for i := range all {
+		c := &all[i]
+		c.Step, c.Call = r.stepFrom(c.Start), r.callAfter(c, launching)
+	}
+	return all
+}
+
+// outermost leaves those that lie in no other, in time order. What overlaps counts to
+// the first.
+func outermost(all []Cold) []Cold {
+	slices.SortStableFunc(all, func(x, y Cold) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End)) })
+	out := all[:0]
+	for _, c := range all {
+		if n := len(out); n > 0 && c.Start < out[n-1].End {
+			out[n-1].End = max(out[n-1].End, c.End)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// stepFrom is the step that holds a moment of the host, or else the next one; -1: none.
+func (r *Rank) stepFrom(at int64) int32 {
+	i, _ := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.End, at+1) })
+	if i == len(r.Steps) {
+		return -1
+	}
+	return int32(i)
+}
+
+// callAfter is the first launch that returns no sooner than a cold start is over: the
+// one that was held up.
+func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
+	i, _ := slices.BinarySearchFunc(r.Calls, c.Start, func(x Call, at int64) int { return cmp.Compare(x.Start, at+1) })
+	for i = max(i-1, 0); i < len(r.Calls); i++ {
+		if x := &r.Calls[i]; x.End >= c.End && (x.Track == c.of || !launching[c.of]) {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// A first launch took far longer than later ones from firstFactor of their median and
+// firstLeast more than that; it needs laterLeast of them.
+const (
+	firstFactor = 10
+	firstLeast  = 1_000_000 // ns
+	laterLeast  = 3
+)
+
+// firstLaunches finds kernels whose first launch in the window took far longer than the
+// later ones, from the launch before on, and nothing in known says why. In the first
+// step all launches are first ones and profilers start, and before the first launch of a
+// step hosts do other things.
+func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
+	type launches struct {
+		first, from int64 // of the first, as measured; where it began
+		call        int32
+		later       []int64
+	}
+	by := map[int32]*launches{}
+	before := map[trace.TrackID]*Call{}
+	var order []*launches
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		prev := before[c.Track]
+		before[c.Track] = c
+		if c.Op < 0 || c.Blocks {
+			continue
+		}
+		name := r.Ops[c.Op].Name
+		if l := by[name]; l != nil {
+			l.later = append(l.later, c.Host)
+			continue
+		}
+		l := &launches{call: int32(i)}
+		by[name] = l
+		if prev != nil && prev.Step == c.Step && c.Step > 0 && c.Host > firstLeast {
+			l.first, l.from = c.Host, prev.End
+			order = append(order, l)
+		}
+	}
+	for _, l := range order {
+		if len(l.later) < laterLeast {
+			continue
+		}
+		like := int64(metric.MedianInPlace(l.later))
+		if l.first < firstFactor*like || l.first < firstLeast+like {
+			continue
+		}
+		c := &r.Calls[l.call]
+		if !slices.ContainsFunc(known, func(k Cold) bool { return k.Start < c.End && l.from < k.End }) {
+			out = append(out, Cold{Interval: Interval{c.End - l.first + like, c.End}, Why: ColdFirst, Like: like, of: c.Track})
+		}
+	}
+	return out
+}
