@@ -168,3 +168,16 @@ func stretchTimes(tr *trace.Trace, by float64) {
 		s.Dur = int64(float64(s.Dur) * by)
 	}
 }
+
+// TestCompareReplicas: a replica that has recorded fewer steps takes none from another
+// with which it shares no collectives.
+func TestCompareReplicas(t *testing.T) {
+	ts := stepsOnly(stepsOnly(realSet(t, "graphs"), 2, 0, 2), 3, 0, 2)
+	for i := range ts {
+		ts[i].Source.Rank = trace.Rank{TP: i % 2, DP: i / 2, PP: -1, EP: -1}
+		ts[i].Source.World = trace.World{Rank: -1}
+	}
+	if d := stepVerdict(compared(t, ts, ts, CompareOptions{}), "step"); d.NA != 10 {
+		t.Errorf("%d decode steps compared, want 10", d.NA)
+	}
+}

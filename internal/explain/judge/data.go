@@ -78,7 +78,7 @@ func lacks(c *capture) (out []result.Finding) {
 	for _, d := range c.Domains {
 		first, end := d.Common()
 		for _, r := range d.Ranks {
-			if to := r.First + len(r.Steps); len(d.Ranks) > 1 && len(r.Steps) > 0 && r.Cut == 0 && (r.First > 0 && r.First == first || to < c.Steps && to == end) {
+			if to := r.First + len(r.Steps); len(d.Ranks) > 1 && len(r.Steps) > 0 && r.Cut == 0 && r.Rule != trace.Uncut && (r.First > 0 && r.First == first || to < c.Steps && to == end) {
 				add("low", id("data-apart", r.Label), fact.Of("data-apart", "rank", r.Label, "first", r.First, "last", to-1, "end", c.Steps-1))
 			}
 		}

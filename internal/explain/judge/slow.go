@@ -23,7 +23,6 @@ const (
 // MarkSlow marks the steps that took much longer than their like.
 func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) {
 	steps := rep.Steps
-	begin, end := a.Common()
 	missing := slices.ContainsFunc(a.Domains, func(d *match.Domain) bool { return lacksRanks(a, d, rep) })
 	type bucket struct {
 		kind          string
@@ -51,7 +50,7 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 					others = append(others, i)
 				}
 			}
-			s.Why = grew(a, steps, hostOps, []int{s.Step}, others, took-mid, missing || s.Step < begin || s.Step >= end)
+			s.Why = grew(a, steps, hostOps, []int{s.Step}, others, took-mid, missing || !a.Whole(s.Step))
 		}
 	}
 }
@@ -204,9 +203,8 @@ func slower(c *capture) (out []result.Finding) {
 	if lacking {
 		which = fact.Of("recorded_ranks")
 	}
-	begin, end := c.Common()
-	for n := max(begin, 1); n < end; n++ {
-		if len(c.rep.Steps[n].Ranks) == 0 {
+	for n := 1; n < c.Steps; n++ {
+		if len(c.rep.Steps[n].Ranks) == 0 || !c.Whole(n) {
 			continue
 		}
 		total[n] = int64(took(c.Aligned, &c.rep.Steps[n]))

@@ -97,8 +97,8 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 		}
 		// Hosts and devices start the first step unevenly, as the profilers
 		// start: alone it proves nothing.
-		if c != byWork && len(yes) > 2 && !(yes[1] && yes[2]) {
-			yes[0] = false
+		if c != byWork && end-begin > 2 && !(yes[begin+1] && yes[begin+2]) {
+			yes[begin] = false
 		}
 		v.yes[c] = yes
 		v.runs = append(v.runs, runs(a, yes, v.split, c)...)

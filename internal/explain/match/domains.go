@@ -113,6 +113,9 @@ func (a *Aligned) Apart() string {
 		var ref *Rank
 		var start, end int64
 		for _, r := range d.Ranks {
+			if ref != nil && r.Source.Rank.PP != ref.Source.Rank.PP {
+				continue // stages share sends, by which no clocks are aligned
+			}
 			if r.Source.Rank.TP < 0 && !r.Source.World.Known || len(r.Ops)+len(r.Steps) == 0 {
 				continue // it does not say that it belongs to the others
 			}

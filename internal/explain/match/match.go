@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Domain is a set of ranks that share collectives, so that one can make the
@@ -86,11 +88,12 @@ const HardlyAny = 2
 
 // Common are the steps, from first to before end, that all ranks have whole: in others
 // whom the ranks waited for is unknown. A rank that has hardly any steps because its
-// file ends early, or none, is as good as missing and does not count.
+// file ends early, or none that can be told, is as good as missing and does not count.
 func (d *Domain) Common() (first, end int) {
 	end = -1
+	named := slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return r.Rule != trace.Uncut })
 	for _, r := range d.Ranks {
-		if len(r.Steps) == 0 || r.Cut > 0 && len(r.Steps) < HardlyAny {
+		if len(r.Steps) == 0 || r.Cut > 0 && len(r.Steps) < HardlyAny || r.Rule == trace.Uncut && named {
 			continue
 		}
 		first = max(first, r.First)
@@ -101,19 +104,19 @@ func (d *Domain) Common() (first, end int) {
 	return first, max(first, end)
 }
 
-// Common are the steps, from first to before end, that no rank lacks with which others
-// share collectives, nor one whose file ends early.
-func (a *Aligned) Common() (first, end int) {
-	end = a.Steps
+// Whole tells whether no rank lacks a step that others have with which it shares
+// collectives, nor one whose file ends early.
+func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
-		if len(d.Ranks) == 1 && d.Ranks[0].Cut == 0 {
+		first, end := d.Common()
+		if end == 0 || len(d.Ranks) == 1 && d.Ranks[0].Cut == 0 || step >= first && step < end {
 			continue
 		}
-		if from, to := d.Common(); to > 0 { // else it is a rank that is as good as missing
-			first, end = max(first, from), min(end, to)
+		if d.Ranks[0].Cut > 0 || slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return step >= r.First && step < r.First+len(r.Steps) }) {
+			return false
 		}
 	}
-	return first, max(first, end)
+	return true
 }
 
 // matchSequence pairs the n-th kernels of one sequence. Only ranks that have

@@ -91,13 +91,12 @@ func (h *Sample) addSteps(steps []result.Step) []sampled {
 	for _, r := range h.ranks {
 		in[r.Index] = true
 	}
-	first, end := h.a.Common()
 	out := make([]sampled, len(steps))
 	for n := range steps {
 		s := &steps[n]
 		b := bucket{s.Kind, s.Mode, s.Batch}
 		out[n] = sampled{b, -1, 0}
-		if n == 0 && h.a.Steps > 1 || n < first || n >= end {
+		if n == 0 && h.a.Steps > 1 || !h.a.Whole(n) {
 			continue
 		}
 		var sum [6]float64

@@ -202,7 +202,7 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	return best, found
 }
 
-// Undrift takes out of differences between ends, in order of time, what a clock that
+// Undrift takes out of differences between ends, seen at some times, what a clock that
 // drifts adds to them after the first: a line through the medians of their first and
 // last third, no steeper than clocks run apart.
 func Undrift(diff, when []int64) {
@@ -210,12 +210,23 @@ func Undrift(diff, when []int64) {
 	if n < 3 {
 		return
 	}
-	last := len(diff) - n
-	mid := func(v []int64) int64 { return median(slices.Clone(v)) }
-	slope := float64(mid(diff[last:])-mid(diff[:n])) / float64(max(mid(when[last:])-mid(when[:n]), 1))
+	order := make([]int, len(diff))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(when[i], when[j]) })
+	mid := func(v []int64, of []int) int64 {
+		out := make([]int64, len(of))
+		for i, at := range of {
+			out[i] = v[at]
+		}
+		return median(out)
+	}
+	early, late := order[:n], order[len(order)-n:]
+	slope := float64(mid(diff, late)-mid(diff, early)) / float64(max(mid(when, late)-mid(when, early), 1))
 	slope = min(max(slope, -mostDrift), mostDrift)
 	for i := range diff {
-		diff[i] -= int64(slope * float64(when[i]-when[0]))
+		diff[i] -= int64(slope * float64(when[i]-when[order[0]]))
 	}
 }
 
