@@ -110,7 +110,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/prep", []string{
 		"internal/explain/fact",
-		"internal/explain/result", "internal/explain/kernel", "internal/explain/layers", "trace",
+		"internal/explain/result", "internal/explain/kernel", "internal/base/metric", "internal/explain/layers", "trace",
 	}},
 	{"internal/explain/result", []string{"internal/explain/fact"}},
 	{"internal/explain/fact", nil},
