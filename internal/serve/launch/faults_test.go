@@ -57,7 +57,7 @@ func TestWhoIsLate(t *testing.T) {
 				if f.Kind != result.Straggler {
 					continue
 				}
-				who := f.Names[0]
+				who := strings.Join(f.Names, " ") // nobody, if the machine lacks cores
 				t.Log(f.Severity, report.Words(f.Title))
 				switch {
 				case len(f.Ranks) == 1 && who == tt.rank && f.Cause == tt.cause && f.FirstStep == faultAt && !f.Passing:
