@@ -270,3 +270,15 @@ func text(t *testing.T, r *result.Report) string {
 	}
 	return b.String()
 }
+
+// TestLostRank: of one rank the recording lost the GPU work and kept the launches. That
+// is said, and nothing of who waits for whom.
+func TestLostRank(t *testing.T) {
+	ts := clone(realSet(t, "graph_work"))
+	ts[1].Spans = slices.DeleteFunc(ts[1].Spans, func(s trace.Span) bool { return s.Cat == trace.Kernel })
+	r := analyzed(t, ts)
+	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" }) || len(stragglersOf(r)) > 0 || has(r, result.Balanced) ||
+		strings.Contains(allWords(r), "on all ranks") || strings.Contains(allWords(r), "transfers grew") {
+		t.Errorf("TP01 has launches and no kernels%s", describe(r))
+	}
+}

@@ -15,7 +15,7 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-apart", "data-clocks", "data-sends",
+	"data-classes", "data-apart", "data-clocks", "data-sends", "data-lost",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
@@ -64,7 +64,9 @@ func lacks(c *capture) (out []result.Finding) {
 		if n := r.Devices; n > 1 {
 			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
 		}
-		if len(r.Ops) == 0 && !c.HostOnly {
+		if r.AsGoodAsMissing() && !c.HostOnly {
+			add("medium", id("data-lost", r.Label), fact.Of("data-lost", "rank", r.Label, "n", r.Lost, "of", r.Lost+len(r.Calls)))
+		} else if len(r.Ops) == 0 && !c.HostOnly {
 			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
 		}
 	}

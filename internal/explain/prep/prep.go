@@ -31,6 +31,7 @@ type Rank struct {
 	Colls      []Collective                 // that ops are part of
 	Unlaunched int                          // ops without a launch
 	Empty      int                          // graph launches without any GPU work
+	Lost       int                          // launches of kernels without any
 	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
 	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
 	Stalls     []Interval                   // of the profiler, in time order
@@ -162,6 +163,9 @@ func (r *Rank) link(t *trace.Trace, n *Names) {
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
+		if at, ok := callOf[s.Corr]; ok && at == int32(i) && callAt[i] == 0 && strings.Contains(t.Strings.Get(s.Name), "LaunchKernel") {
+			r.Lost++
+		}
 		if s.Cat.Launch() && trace.IsGraphLaunch(t.Strings.Get(s.Name)) {
 			if at, ok := callOf[s.Corr]; !ok || callAt[at] == 0 {
 				r.Empty++
@@ -232,6 +236,9 @@ func devices(t *trace.Trace) int {
 	}
 	return len(seen)
 }
+
+// AsGoodAsMissing tells a rank of which the recording lost most of the GPU work.
+func (r *Rank) AsGoodAsMissing() bool { return r.Lost > len(r.Calls) }
 
 // InGraph tells an op that a graph's replay ran.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }

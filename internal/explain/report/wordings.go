@@ -148,6 +148,7 @@ var wordings = map[string]string{
 	"data-rule.none":      "no steps can be told: the capture names none, and nothing in it repeats as steps do; the whole window is one",
 	"data-rule.graphs":    "the capture names no steps: each launch of a large CUDA graph is taken for a decode step, which is a guess; other steps are in none",
 	"data-launches":       "{share:share} of the GPU work has no recorded launch: its idle time cannot be explained",
+	"data-lost":           "{n:count} of {of:count} launches of {rank} have no GPU work in the trace: the recording lost it, so nothing can be told of this rank, nor whether the others waited for it",
 	"data-graphs":         "{n} graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high",
 	"data-classes":        "{share:share} of the GPU time is in kernels of unknown class",
 	"data-compared":       "whether a rank is late is unknown: only {n} of {steps} steps have collectives that could be compared over ranks",
