@@ -124,6 +124,8 @@ func TestPair(t *testing.T) {
 	if got := r.call("POST /generate", `{"text":"x"}`); got.status != 200 || got.body != `{"text":"decode's"}` {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+	// The client has the decode worker's reply maybe before the prefill worker has the body.
+	eventually(t, "both have the first", func() bool { return len(p.got()) == 1 && len(d.got()) == 1 })
 	if got := r.call("POST /v1/chat/completions", `{"messages":[],"stream":true}`); got.body != "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
