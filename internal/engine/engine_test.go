@@ -177,6 +177,7 @@ func TestFlushCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(events)
+	r.ranks[1].Do(func() {}) // the last event goes out before the step that made it is over
 	if err := r.FlushCache(soon(t)); err != nil {
 		t.Fatal(err)
 	}
