@@ -177,6 +177,11 @@ func TestCompareReplicas(t *testing.T) {
 		ts[i].Source.Rank = trace.Rank{TP: i % 2, DP: i / 2, PP: -1, EP: -1}
 		ts[i].Source.World = trace.World{Rank: -1}
 	}
+	for _, f := range analyzed(t, ts).Findings {
+		if strings.HasPrefix(f.ID, "data-apart") {
+			t.Errorf("its ranks have all steps of their own: %s", report.Words(f.Title))
+		}
+	}
 	if d := stepVerdict(compared(t, ts, ts, CompareOptions{}), "step"); d.NA != 10 {
 		t.Errorf("%d decode steps compared, want 10", d.NA)
 	}

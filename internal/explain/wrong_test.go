@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -19,48 +18,10 @@ import (
 // windows that begin late or end early. What is said of the whole captures must be said
 // of these, or less, and nothing else.
 
-// drifting is a set in which the clock of one rank gains so many parts in a million.
-func drifting(set []*trace.Trace, rank int, ppm float64) []*trace.Trace {
-	out := clone(set)
-	t := out[rank]
-	begin := slices.MinFunc(t.Spans, func(a, b trace.Span) int { return int(a.Start - b.Start) }).Start
-	at := func(x int64) int64 { return x + int64(ppm*1e-6*float64(x-begin)) }
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		start, end := at(s.Start), at(s.End())
-		s.Start, s.Dur = start, end-start
-	}
-	return out
-}
-
-// unlaunched is a set of which a share of the launches was not recorded.
-func unlaunched(set []*trace.Trace, share float64) []*trace.Trace {
-	out := clone(set)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, t := range out {
-		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.Launch() && rng.Float64() < share })
-	}
-	return out
-}
-
 // stepsOnly is a set in which one rank has but some of its steps.
 func stepsOnly(set []*trace.Trace, rank, first, last int) []*trace.Trace {
 	out := clone(set)
-	t := out[rank]
-	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
-	keep := map[int32]bool{}
-	for i := range r.Ops {
-		if o := &r.Ops[i]; int(o.Step) >= first && int(o.Step) <= last {
-			keep[o.Span] = true
-		}
-	}
-	var spans []trace.Span
-	for i, s := range t.Spans {
-		if s.Cat.OnGPU() && keep[int32(i)] || !s.Cat.OnGPU() && s.Start >= r.Steps[first].Start && s.End() <= r.Steps[last].End {
-			spans = append(spans, s)
-		}
-	}
-	t.Spans = spans
+	retime.Keep(out[rank], first, last)
 	return out
 }
 
@@ -108,7 +69,9 @@ func TestDriftInShortWindows(t *testing.T) {
 		want := analyzed(t, whole)
 		for rank := range whole {
 			for _, ppm := range []float64{-50, 100} {
-				got := analyzed(t, drifting(whole, rank, ppm))
+				drifting := clone(whole)
+				retime.Clock(drifting[rank], 0, ppm*1e-6)
+				got := analyzed(t, drifting)
 				if !slices.Equal(stragglersOf(got), stragglersOf(want)) || has(got, result.Balanced) != has(want, result.Balanced) {
 					t.Errorf("%s, rank %d gains %g µs a second: %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
 				}
@@ -134,7 +97,11 @@ func TestLaunchesNotRecorded(t *testing.T) {
 		{"graphs", 1, nil},
 		{"graphs", 0.3, nil},
 	} {
-		r := analyzed(t, unlaunched(realSet(t, c.name), c.share))
+		set := realSet(t, c.name)
+		for i := range set {
+			retime.DropLaunches(set[i], c.share, uint64(i))
+		}
+		r := analyzed(t, set)
 		got := stragglersOf(r, result.CauseDevice, result.CauseHost, result.CauseUnknown)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s, %.0f %% of the launches lost: %q, want %q%s", c.name, 100*c.share, got, c.want, describe(r))
@@ -178,20 +145,6 @@ func TestWindowsApart(t *testing.T) {
 		if !apart {
 			t.Errorf("%s: not said that rank 1 has steps %d-%d only%s", c.name, c.first, c.last, describe(r))
 		}
-	}
-}
-
-// TestOneRankOfTwo: with one rank waiting cannot be told from transfers.
-func TestOneRankOfTwo(t *testing.T) {
-	r := analyzed(t, realSet(t, "graph_work")[:1])
-	for _, f := range r.Findings {
-		words := report.Words(f.Title)
-		if strings.Contains(words, "on all ranks") || strings.Contains(words, "transfers grew") {
-			t.Error(words)
-		}
-	}
-	if !has(r, result.SlowSince) {
-		t.Errorf("steps that take longer are not named%s", describe(r))
 	}
 }
 
@@ -254,10 +207,8 @@ func TestNotOneCapture(t *testing.T) {
 	if r, err := Analyze(mixed, Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(text(t, r), "not one capture: TP01") {
 		t.Errorf("forced: %v", err)
 	}
-	hosts := drifting(realSet(t, "graphs"), 1, 0) // clocks of hosts may differ by any time
-	for i := range hosts[1].Spans {
-		hosts[1].Spans[i].Start += 3600e9
-	}
+	hosts := realSet(t, "graphs") // clocks of hosts may differ by any time
+	retime.Clock(hosts[1], 3600e9, 0)
 	if r := analyzed(t, hosts); !has(r, result.Balanced) {
 		t.Errorf("a host's clock is an hour ahead%s", describe(r))
 	}

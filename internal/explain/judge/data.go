@@ -79,9 +79,16 @@ func lacks(c *capture) (out []result.Finding) {
 	}
 	for _, d := range c.Domains {
 		first, end := d.Common()
+		begin, last := first, end // of all steps that any rank has
 		for _, r := range d.Ranks {
-			if to := r.First + len(r.Steps); len(d.Ranks) > 1 && len(r.Steps) > 0 && r.Cut == 0 && r.Rule != trace.Uncut && (r.First > 0 && r.First == first || to < c.Steps && to == end) {
-				add("low", id("data-apart", r.Label), fact.Of("data-apart", "rank", r.Label, "first", r.First, "last", to-1, "end", c.Steps-1))
+			if len(r.Steps) > 0 {
+				begin, last = min(begin, r.First), max(last, r.First+len(r.Steps))
+			}
+		}
+		for _, r := range d.Ranks {
+			to := r.First + len(r.Steps)
+			if len(r.Steps) > 0 && r.Cut == 0 && r.Rule != trace.Uncut && (r.First > begin && r.First == first || to < last && to == end) {
+				add("low", id("data-apart", r.Label), fact.Of("data-apart", "rank", r.Label, "first", r.First, "last", to-1, "begin", begin, "end", last-1))
 			}
 		}
 		if n := d.Impossible(); float64(n) > leftOut*float64(len(d.Matches)) {

@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 		{late, "from step 7 on"},
 		{fact.Of("late_kind", "kind", "decode", "when", late), "in decode steps, from step 7 on"},
 		{fact.Of("late_recurring", "n", 6, "of", 90, "steps", []int{1, 4, 9, 11, 30, 31}), "intermittently, in 6 of 90 steps (1, 4, 9, 11, 30, …)"},
-		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "the machine has too few CPU cores: the software devices of TP00, TP01 wait for one, for which the other ranks wait 1.50 µs per step; hosts and devices that are late by less than twice that are not told from it"},
+		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "the machine has too few CPU cores: the software devices of TP00, TP01 wait for a core, and the other ranks wait 1.50 µs per step for them; a host or device that costs less than twice that is not named"},
 		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms per step for it, 12.3 % of a median step"},
 		{fact.Of("late_cost", "cost", 2e6, "share", 1.5), "the others wait 2.00 ms per step for it, 1.5 times the length of a median step"},
 		{fact.Of("excess", "parts", []fact.Fact{fact.Of("excess_host", "ns", 417), fact.Of("excess_work", "ns", 10)}),

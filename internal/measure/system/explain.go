@@ -53,9 +53,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	opt := capture.Options()
-	opt.Force = o.Force
-	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(opt)
+	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(o.options(capture))
 	if err != nil {
 		return err
 	}
@@ -83,6 +81,13 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		return err
 	}
 	return report.Waits(o.Out, requests, o.Show)
+}
+
+// options are those of a window's analysis.
+func (o *Options) options(capture *window.Capture) explain.Options {
+	opt := capture.Options()
+	opt.Force = o.Force
+	return opt
 }
 
 // open reads a window, and refuses to write the page over it.
@@ -197,7 +202,7 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 		}
 		return nil
 	}
-	if x.report, err = w.Analyze(capture.Options()); err == nil && o.Form != JSON {
+	if x.report, err = w.Analyze(o.options(capture)); err == nil && o.Form != JSON {
 		err = o.print(x.report)
 	}
 	if err != nil {
