@@ -116,9 +116,9 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			*s.Fewest, *s.Most = min(*s.Fewest, n), max(*s.Most, n)
 			name, _ := trace.ParseFileName(filepath.Base(f.Path))
 			if f.Stage != name.Stage { // it holds the other one
-				if absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)}); !slices.Contains(r.Missing, absent) {
-					r.Missing = append(r.Missing, absent)
-				}
+				held, absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(f.Stage)}), label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)})
+				r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == held || s == absent })
+				r.Missing = append(r.Missing, absent)
 			}
 			if m.kind == SGLang && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
 				s.Why = "its profiler is V2, which records one step more of each stage than it is told"
@@ -128,6 +128,16 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 	if m.kind == VLLM && s.Why == "" {
 		s.Why = "vLLM's profiler knows no number of steps and was stopped when its count was seen to be reached"
 	}
+}
+
+// strays tells whether a trace holds steps, and none of the stage that its name says.
+func strays(ctx context.Context, path string) bool {
+	sets, err := set.Find([]string{path})
+	if err != nil || len(sets) != 1 {
+		return false
+	}
+	rep, err := check.Check(ctx, sets[0], nil, nil)
+	return err == nil && rep.Files[0].Stage != sets[0].Files[0].Name.Stage
 }
 
 // stepsOf counts the steps of a trace, or of its stage, which mixed batches are prefill

@@ -46,6 +46,7 @@ type seen struct {
 	done    bool
 	partial error // why it is not whole at this size
 	failed  int   // times in a row that it could not be brought
+	strays  bool  // it holds no step of the stage that its name says
 }
 
 func (w *watch) note(format string, args ...any) {
@@ -137,7 +138,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 				pause.For(ctx, vllmTime-time.Since(began))
 			}
 		}
-	case quiet >= min(m.o.Stall, stagePatience) && w.stageDone() != "":
+	case (quiet >= min(m.o.Stall, stagePatience) || w.strayed()) && w.stageDone() != "":
 		return false, w.otherStage(ctx)
 	case w.someDone() && quiet >= m.o.Stall:
 		w.note("some ranks had not finished their steps: the window was closed")
@@ -178,6 +179,15 @@ func (w *watch) stageDone() string {
 	return ""
 }
 
+// strayed tells whether the traces that have come all hold steps of the stage that has no
+// files. SGLang 0.5.11 that meets a decode step first counts on from there: when the decode
+// steps are done it records the prefill steps up to the next decode step, and writes them
+// over the decode steps. Nothing more comes then.
+func (w *watch) strayed() bool {
+	names := w.have(isTrace)
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
+}
+
 // otherStage ends a window of which one stage has come. The answer to a stop, which a
 // server that writes traces gives after that, tells whether the other one is still recorded.
 func (w *watch) otherStage(ctx context.Context) error {
@@ -192,10 +202,14 @@ func (w *watch) otherStage(ctx context.Context) error {
 		return err
 	}
 	w.changed = time.Now()
-	if w.idle = end == wasIdle; w.idle {
-		w.settles = true
-		w.note("no trace of %s will come: the server says that it records no more, so it had no %s steps, or has written them into the other file, as SGLang 0.5.11 does under a mixed load; a window without --profile-by-stage has both", other, other)
-	} else {
+	w.idle = end == wasIdle
+	w.settles = w.idle
+	switch {
+	case w.strayed():
+		w.note("the server wrote its %s steps over those of %s, as SGLang 0.5.11 does when a window meets a %s step first; a window without --profile-by-stage has both", other, done, done)
+	case w.idle:
+		w.note("no trace of %s will come: the server says that it records no more, so it had no %s steps; a window without --profile-by-stage has both", other, other)
+	default:
 		w.note("the window of %s had not ended %v after that of %s: it was closed", other, stagePatience, done)
 	}
 	return nil
@@ -248,6 +262,7 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		switch err := w.bring(ctx, f.Name); {
 		case err == nil:
 			s.done, s.partial, changed = true, nil, true
+			s.strays = w.m.w.ByStage && isTrace(trace.FileName{}, f.Name) && strays(ctx, filepath.Join(w.dir, f.Name))
 			w.m.o.Log(fmt.Sprintf("%s: %s", w.m.URL, f.Name))
 		case errors.Is(err, collect.ErrPartial):
 			s.partial = err

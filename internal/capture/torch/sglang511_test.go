@@ -1,0 +1,186 @@
+package torch
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// scheduler511 is the profiler of SGLang 0.5.11's scheduler for two ranks, counter by
+// counter (its scheduler_profiler_mixin.py): what it records of a stage begins with the first
+// batch of that stage, and ends with the batch after its last, of whatever stage that is.
+type scheduler511 struct {
+	*fake
+	mu      sync.Mutex
+	dir, id string
+	windows int
+	byStage bool
+
+	target, prefill, decode int
+	modes                   []string // recorded in the open window
+	open                    bool
+	ended                   time.Time // when it wrote last
+}
+
+// newScheduler511 is a server with a load of these batches, over and over; those before
+// the bar come once.
+func newScheduler511(t *testing.T, batches string) *scheduler511 {
+	s := &scheduler511{fake: newFake(t, false, `{"tp_size":2,"version":"0.5.11"}`), target: -1}
+	s.routes["POST /start_profile"] = s.start
+	s.routes["POST /stop_profile"] = s.stop
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		first, always, _ := strings.Cut(batches, "|")
+		for _, b := range first {
+			s.batch(b)
+		}
+		for {
+			for _, b := range always {
+				select {
+				case <-quit:
+					return
+				case <-time.After(2 * time.Millisecond):
+					s.batch(b)
+				}
+			}
+		}
+	})
+	t.Cleanup(func() { close(quit); wg.Wait() })
+	return s
+}
+
+// start is init_profile; by stage nothing begins before a batch does.
+func (s *scheduler511) start(w http.ResponseWriter, r *http.Request) {
+	s.fake.start(w, r)
+	s.fake.mu.Lock()
+	s.fake.open = false
+	body := s.body
+	s.fake.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.windows++
+	s.dir, s.id, s.byStage = body["output_dir"].(string), strconv.Itoa(s.windows), body["profile_by_stage"] == true
+	s.target, _ = strconv.Atoi(fmt.Sprint(body["num_steps"]))
+	s.prefill, s.decode = 0, 0
+}
+
+func (s *scheduler511) stop(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fake.mu.Lock()
+	s.calls = append(s.calls, "stop")
+	s.fake.mu.Unlock()
+	if !s.open {
+		http.Error(w, "Internal Server Error", 500)
+		return
+	}
+	s.write("")
+	fmt.Fprint(w, "Stop profiling. This will take some time.\n")
+}
+
+// batch is _profile_batch_predicate, and the forward step after it.
+func (s *scheduler511) batch(b rune) {
+	for { // the load begins with the window
+		s.mu.Lock()
+		if s.target >= 0 {
+			break
+		}
+		s.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		select {
+		case <-s.t.Context().Done():
+			return
+		default:
+		}
+	}
+	defer s.mu.Unlock()
+	mode := map[rune]string{'P': "EXTEND", 'D': "DECODE"}[b]
+	if s.byStage {
+		count := &s.prefill
+		if b == 'D' {
+			count = &s.decode
+		}
+		if *count == 0 {
+			if s.open && b == 'D' {
+				s.write("-EXTEND")
+			}
+			s.open = true
+		}
+		if *count++; *count > s.target && s.open {
+			s.write("-" + mode)
+		}
+	}
+	if s.open {
+		s.modes = append(s.modes, mode)
+	}
+}
+
+// write is the export of both ranks, in which the scheduler stands still and files grow.
+func (s *scheduler511) write(stage string) {
+	whole := s.t.TempDir()
+	for rank := range 2 {
+		name := fmt.Sprintf("%s-TP-%d%s.trace.json", s.id, rank, stage)
+		s.writeSteps(whole, name, s.modes...)
+		text, err := os.ReadFile(filepath.Join(whole, name))
+		if err != nil {
+			s.t.Error(err)
+		}
+		if err := os.MkdirAll(s.dir, 0o755); err != nil {
+			s.t.Error(err)
+		}
+		for _, part := range [][]byte{text[:len(text)/2], text} {
+			if err := os.WriteFile(filepath.Join(s.dir, name), part, 0o644); err != nil {
+				s.t.Error(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	s.open, s.modes, s.ended = false, nil, time.Now()
+}
+
+// TestSGLang511ByStage: whatever stage a window meets first, it is over soon after the server
+// has written what it writes, and says what is missing and why.
+func TestSGLang511ByStage(t *testing.T) {
+	for name, c := range map[string]struct {
+		batches string
+		miss    string
+		note    string
+		steps   string
+	}{
+		"prefill first": {"PP|DDDDDDDDDDP", "", "", "5 steps were asked for, 2 to 5 recorded"},
+		// This is what was seen under a load of mixed lengths.
+		"decode first": {"DDDDDDD|PDDDDDD", "TP00 decode TP01 decode", "the server wrote its prefill steps over those of decode, as SGLang 0.5.11 does when a window meets a decode step first",
+			"5 steps were asked for, 1 recorded"},
+		"many prefills at once": {"DDDDDD|PPPPPPPPDDDDDD", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScheduler511(t, c.batches)
+			o := patient(Options{})
+			res, err := run(t, Window{NumSteps: 5, ByStage: true}, o, s.fake)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			took := time.Since(s.ended)
+			s.mu.Unlock()
+			r := res.Servers[0]
+			if got := strings.Join(r.Missing, " "); got != c.miss || took > 10*time.Second {
+				t.Errorf("missing %q, want %q, %v after the last file", got, c.miss, took)
+			}
+			if notes := strings.Join(r.Notes, "; "); !strings.HasPrefix(notes, c.note) || c.note == "" && notes != "" {
+				t.Errorf("notes %q, want %q", notes, c.note)
+			}
+			if line := r.Steps.line(); line != c.steps {
+				t.Errorf("steps %q, want %q", line, c.steps)
+			}
+		})
+	}
+}
