@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
@@ -14,7 +15,7 @@ import (
 // RanksOptions describe the ranks of one data-parallel rank.
 type RanksOptions struct {
 	Config *model.Config
-	Source model.Source
+	Source hf.Source
 	Sizes  Sizes // of the whole layout
 	DP     int   // which data-parallel rank this is
 	Model  model.Options

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/op"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
@@ -14,7 +15,7 @@ import (
 func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r, hidden := p.r, p.r.cfg.Hidden
 	p.enter(&m.qkv)
-	r.linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
+	r.Linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
 	p.leave(&m.qkv)
 
 	if y.qNorm != nil { // no module: SGLang fuses the two norms as well
@@ -27,13 +28,13 @@ func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	p.enter(&m.attn)
 	p.store(r.kv[i])
 	if p.stored != nil {
-		r.stream.Notify(func() { p.stored(r.geo.layers.lo + i) })
+		r.Stream.Notify(func() { p.stored(r.geo.layers.Lo + i) })
 	}
 	p.attention(r.kv[i])
 	p.leave(&m.attn)
 
 	p.enter(&m.o)
-	r.linear(h, hidden, y.o, r.buf.attn, r.headsWidth, p.n)
+	r.Linear(h, hidden, y.o, r.buf.attn, r.headsWidth, p.n)
 	p.reduce(h)
 	p.leave(&m.o)
 }
@@ -41,14 +42,14 @@ func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 // headNorm normalizes each query and key head.
 func (p *pass) headNorm(y *layer) {
 	r, hd := p.r, p.r.cfg.HeadDim
-	heads, kv, qkv, ld := r.geo.heads.len(), r.geo.kv.len(), r.buf.qkv, r.qkvWidth
-	s := r.byRows(p.n, 4*(heads+kv)*hd)
+	heads, kv, qkv, ld := r.geo.heads.Len(), r.geo.kv.Len(), r.buf.qkv, r.qkvWidth
+	s := r.ByRows(p.n, 4*(heads+kv)*hd)
 	eps := float32(r.cfg.NormEps)
-	r.launch(device.Kernel{
-		Name: "qk_rmsnorm_kernel", Op: "sgl_kernel::rmsnorm", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, heads+kv, hd), floats(hd)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	r.Launch(device.Kernel{
+		Name: "qk_rmsnorm_kernel", Op: "sgl_kernel::rmsnorm", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, heads+kv, hd), op.Floats(hd)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			for h := range heads + kv {
 				weight := y.qNorm
 				if h >= heads {
@@ -64,14 +65,14 @@ func (p *pass) headNorm(y *layer) {
 // rotate turns each query and key head by its position.
 func (p *pass) rotate() {
 	r, hd := p.r, p.r.cfg.HeadDim
-	heads := r.geo.heads.len() + r.geo.kv.len()
+	heads := r.geo.heads.Len() + r.geo.kv.Len()
 	qkv, ld, pos := r.buf.qkv, r.qkvWidth, p.in.pos
-	s := r.byRows(p.n, 2*heads*hd)
-	r.launch(device.Kernel{
-		Name: "rotary_embedding_kernel", Op: "sgl_kernel::apply_rope_pos_ids_cos_sin_cache", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, heads, hd), ints(p.n)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	s := r.ByRows(p.n, 2*heads*hd)
+	r.Launch(device.Kernel{
+		Name: "rotary_embedding_kernel", Op: "sgl_kernel::apply_rope_pos_ids_cos_sin_cache", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, heads, hd), op.Ints(p.n)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			cos, sin := r.rope.at(int(pos[i]))
 			for h := range heads {
 				tensor.Rope(qkv[i*ld+h*hd:][:hd], cos, sin)
@@ -83,14 +84,14 @@ func (p *pass) rotate() {
 // store writes keys and values to the cache; padding, slot -1, is left out.
 func (p *pass) store(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
-	kv, qkv, ld, slot := r.geo.kv.len(), r.buf.qkv, r.qkvWidth, p.in.slot
-	keys := r.geo.heads.len() * hd
-	s := r.byRows(p.n, 16*kv*hd) // each element of a key goes to a cache line of its own
-	r.launch(device.Kernel{
-		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, kv, hd), floats(p.n, kv, hd), ints(p.n)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	kv, qkv, ld, slot := r.geo.kv.Len(), r.buf.qkv, r.qkvWidth, p.in.slot
+	keys := r.geo.heads.Len() * hd
+	s := r.ByRows(p.n, 16*kv*hd) // each element of a key goes to a cache line of its own
+	r.Launch(device.Kernel{
+		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, kv, hd), op.Floats(p.n, kv, hd), op.Ints(p.n)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			if slot[i] < 0 {
 				continue
 			}
@@ -107,17 +108,17 @@ func (p *pass) store(cache *kvCache) {
 // attention launches softmax attention over the cache: for each KV head in turn, its tiles of tokens.
 func (p *pass) attention(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
-	name, op := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
+	name, as := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
 	if p.mode == Decode {
-		name, op = "paged_attention_decode_kernel", "sgl_kernel::paged_attention_decode"
+		name, as = "paged_attention_decode_kernel", "sgl_kernel::paged_attention_decode"
 	}
 	tiles := len(p.in.tile) / 3
-	s := split{tiles * cache.heads, max(tiles*cache.heads/(chunksPerWorker*r.workers), 1)}
-	r.launch(device.Kernel{
-		Name: name, Op: op, Grid: grid(tiles, cache.heads),
-		Args: []device.Arg{floats(p.n, r.geo.heads.len(), hd), ints(p.in.seqs, p.in.width), ints(p.n)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	s := op.Split{N: tiles * cache.heads, Step: max(tiles*cache.heads/(op.ChunksPerWorker*r.Workers), 1)}
+	r.Launch(device.Kernel{
+		Name: name, Op: as, Grid: op.Grid(tiles, cache.heads),
+		Args: []device.Arg{op.Floats(p.n, r.geo.heads.Len(), hd), op.Ints(p.in.seqs, p.in.width), op.Ints(p.n)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			tile := i % tiles
 			if p.mode == Extend { // the last tiles of a prompt see the most positions: begin with them
 				tile = tiles - 1 - tile
@@ -140,7 +141,7 @@ var attendScratches = sync.Pool{New: func() any { return new(attendScratch) }}
 func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	seq, row, n := int(tile[0]), int(tile[1]), int(tile[2])
-	group := r.geo.heads.len() / cache.heads
+	group := r.geo.heads.Len() / cache.heads
 	length := int(p.in.pos[row+n-1]) + 1
 	s := attendScratches.Get().(*attendScratch)
 	defer attendScratches.Put(s)

@@ -29,20 +29,20 @@ func (c *Config) KVBytesPerBlock(s Shard) (int64, error) {
 		return 0, err
 	}
 	const keyAndValue, float32Bytes = 2, 4
-	return int64(g.layers.len()) * int64(g.kv.len()) * int64(c.HeadDim) * BlockLen * keyAndValue * float32Bytes, nil
+	return int64(g.layers.Len()) * int64(g.kv.Len()) * int64(c.HeadDim) * BlockLen * keyAndValue * float32Bytes, nil
 }
 
 // Stored says what of the model's keys and values this rank has: layers and KV heads
 // lo ≤ i < hi.
 func (r *Runner) Stored() (layers, heads [2]int) {
 	g := r.geo
-	return [2]int{g.layers.lo, g.layers.hi}, [2]int{g.kv.lo, g.kv.hi}
+	return [2]int{g.layers.Lo, g.layers.Hi}, [2]int{g.kv.Lo, g.kv.Hi}
 }
 
 // KV gives the memory of n blocks from one on, in a layer and a KV head numbered over
 // the model: keys and values, n·head_dim·BlockLen elements each.
 func (r *Runner) KV(layer, head int, block int32, n int) (k, v []float32) {
-	c := r.kv[layer-r.geo.layers.lo]
-	at := ((head-r.geo.kv.lo)*c.blocks + int(block)) * c.size
+	c := r.kv[layer-r.geo.layers.Lo]
+	at := ((head-r.geo.kv.Lo)*c.blocks + int(block)) * c.size
 	return c.k[at:][: n*c.size : n*c.size], c.v[at:][: n*c.size : n*c.size]
 }

@@ -5,8 +5,8 @@
 // one rank: its shard of the weights, its blocks of the KV cache, and [Runner.Forward], which computes one [Batch].
 // The layers of a rank's work are:
 //
-//	config.go hf.go keys.go rope.go builtin.go      what the model is
-//	safetensors.go checkpoint.go dummy.go names.go  where its weights come from
+//	config.go hf.go rope.go builtin.go              what the model is
+//	names.go                                        which tensors its weights are; package hf reads them
 //	open.go                                         both, for a model path
 //	shard.go weights.go                             which part of them a rank holds
 //	batch.go cache.go runner.go                     what is asked of a forward pass, and the memory it works in

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
@@ -24,7 +25,7 @@ const tolerance = 1e-4
 // fixture is a tiny model and what Hugging Face transformers says it answers.
 type fixture struct {
 	cfg     *Config
-	src     Source
+	src     hf.Source
 	Prompts [][]int32
 	Tokens  [][]int32 // greedy
 	All     int       // the prompt of all
@@ -47,12 +48,12 @@ func loadFixture(t *testing.T, name string) *fixture {
 	must(json.Unmarshal(data, f))
 	f.cfg, err = LoadConfig(dir, nil)
 	must(err)
-	ck, err := OpenCheckpoint(dir)
+	ck, err := hf.OpenCheckpoint(dir, hf.ModelWeights)
 	must(err)
 	t.Cleanup(func() { ck.Close() })
 	must(f.cfg.CheckSource(ck))
 	f.src = ck
-	ref, err := OpenFile(filepath.Join(dir, "reference.safetensors"))
+	ref, err := hf.OpenFile(filepath.Join(dir, "reference.safetensors"))
 	must(err)
 	defer ref.Close()
 	for tensorName, dst := range map[string]*[][]float32{"all": &f.all, "last": &f.last, "end": &f.end} {
@@ -77,7 +78,7 @@ type job struct {
 	free  []int32 // blocks
 }
 
-func newJob(t *testing.T, cfg *Config, src Source, l layout, opt Options, dev device.Options) *job {
+func newJob(t *testing.T, cfg *Config, src hf.Source, l layout, opt Options, dev device.Options) *job {
 	t.Helper()
 	l.tp, l.pp, l.ep = max(l.tp, 1), max(l.pp, 1), max(l.ep, 1)
 	tp := make([][]device.Comm, l.pp)

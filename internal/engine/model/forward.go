@@ -1,6 +1,9 @@
 package model
 
-import "github.com/stepscope/stepscope/internal/engine/device"
+import (
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/op"
+)
 
 // pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
 // capture and then replayed.
@@ -46,13 +49,13 @@ func (p *pass) body() {
 	r := p.r
 	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
 	if !r.geo.first() {
-		r.stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
+		r.Stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
 	}
 	p.enter(&r.mod.model)
 	p.stage(x, h)
 	p.leave(&r.mod.model)
 	if !r.geo.last() {
-		r.stream.Send(r.groups.PP, r.geo.PPRank+1, x)
+		r.Stream.Send(r.groups.PP, r.geo.PPRank+1, x)
 	}
 }
 
@@ -110,17 +113,17 @@ func (p *pass) layer(i int, x, h, pending []float32) {
 
 // dense launches the feed-forward of a layer without experts.
 func (p *pass) dense(y *layer, m *layerModules, h []float32) {
-	r, hidden, width := p.r, p.r.cfg.Hidden, p.r.geo.ffn.len()
+	r, hidden, width := p.r, p.r.cfg.Hidden, p.r.geo.ffn.Len()
 	p.enter(&m.gateUp)
-	r.linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, hidden, p.n)
+	r.Linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, hidden, p.n)
 	p.leave(&m.gateUp)
 
 	p.enter(&m.act)
-	r.siluMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
+	r.SiLUMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
 	p.leave(&m.act)
 
 	p.enter(&m.down)
-	r.linear(h, hidden, y.ffn.down, r.buf.act, width, p.n)
+	r.Linear(h, hidden, y.ffn.down, r.buf.act, width, p.n)
 	p.reduce(h)
 	p.leave(&m.down)
 }
@@ -128,7 +131,7 @@ func (p *pass) dense(y *layer, m *layerModules, h []float32) {
 // reduce sums a buffer over the tensor-parallel group.
 func (p *pass) reduce(buf []float32) {
 	if p.r.geo.TPSize > 1 {
-		p.r.stream.AllReduce(p.r.groups.TP, buf)
+		p.r.Stream.AllReduce(p.r.groups.TP, buf)
 	}
 }
 
@@ -138,13 +141,13 @@ func (p *pass) logits(picked int) ([][]float32, error) {
 	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the step before
 	out := r.buf.results[:0]
 	if !r.geo.last() || picked == 0 {
-		return nil, r.stream.Synchronize()
+		return nil, r.Stream.Synchronize()
 	}
 	room, vocab := r.opt.MaxSeqs, r.cfg.Vocab
 	for at := 0; at < picked; at += room {
 		n := min(room, picked-at)
 		p.head(p.in.pick[at:], n)
-		if err := r.stream.Synchronize(); err != nil {
+		if err := r.Stream.Synchronize(); err != nil {
 			return nil, err
 		}
 		from := r.buf.logits
@@ -166,18 +169,18 @@ func (p *pass) head(pick []int32, n int) {
 	defer p.leave(&r.mod.logits)
 	p.gather(r.buf.picked, r.buf.h, pick, n)
 	part := r.buf.part[:n*g.vocabWidth]
-	r.linear(part, g.vocabWidth, r.w.head, r.buf.picked, c.Hidden, n)
+	r.Linear(part, g.vocabWidth, r.w.head, r.buf.picked, c.Hidden, n)
 	if g.TPSize == 1 {
 		return
 	}
 	parts := r.buf.parts[:n*g.vocabWidth*g.TPSize]
-	r.stream.AllGather(r.groups.TP, parts, part)
-	s := r.byRows(n, c.Vocab)
-	r.launch(device.Kernel{
-		Name: "CatArrayBatchedCopy", Op: "aten::cat", Grid: grid(n, 1),
-		Args: []device.Arg{floats(g.TPSize, n, g.vocabWidth)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	r.Stream.AllGather(r.groups.TP, parts, part)
+	s := r.ByRows(n, c.Vocab)
+	r.Launch(device.Kernel{
+		Name: "CatArrayBatchedCopy", Op: "aten::cat", Grid: op.Grid(n, 1),
+		Args: []device.Arg{op.Floats(g.TPSize, n, g.vocabWidth)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			row := r.buf.logits[i*c.Vocab:][:c.Vocab]
 			for rank := range g.TPSize {
 				// What pads the last ranks' parts falls off the end of the row.

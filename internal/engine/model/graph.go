@@ -49,13 +49,13 @@ func (r *Runner) captured(size int) (*decodeGraph, error) {
 	width := blocksFor(r.positions)
 	g := &decodeGraph{host: newInputs(size, size, width, size), in: newInputs(size, size, width, size)}
 	p := &pass{r: r, in: g.in, mode: Decode, n: size}
-	r.stream.BeginCapture()
+	r.Stream.BeginCapture()
 	p.body()
 	if r.geo.last() {
 		p.head(g.in.pick, size)
 	}
 	var err error
-	if g.graph, err = r.stream.EndCapture(); err != nil {
+	if g.graph, err = r.Stream.EndCapture(); err != nil {
 		return nil, fmt.Errorf("capture the decode step of %d sequences: %w", size, err)
 	}
 	r.graphs[size] = g
@@ -72,8 +72,8 @@ func (r *Runner) replay(b *Batch, size int) ([][]float32, error) {
 	if err := r.upload(g.in, g.host); err != nil {
 		return nil, err
 	}
-	g.graph.Launch(r.stream)
-	if err := r.stream.Synchronize(); err != nil || !r.geo.last() {
+	g.graph.Launch(r.Stream)
+	if err := r.Stream.Synchronize(); err != nil || !r.geo.last() {
 		return nil, err
 	}
 	out, vocab := r.buf.results[:0], r.cfg.Vocab

@@ -2,26 +2,23 @@ package model
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-const maxConfigBytes = 16 << 20
+	"github.com/stepscope/stepscope/internal/engine/hf"
+)
 
 // LoadConfig reads config.json of a Hugging Face directory, and the end tokens of generation_config.json beside it.
 // overrides, if not empty, is a JSON object (SGLang's --json-model-override-args) whose keys take the place of the
 // file's; a null takes one away.
 func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	path := filepath.Join(dir, "config.json")
-	data, err := readSmall(path)
+	data, err := hf.ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no config.json: not the directory of a Hugging Face model", dir)
 	}
@@ -33,22 +30,22 @@ func LoadConfig(dir string, overrides []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	path = filepath.Join(dir, "generation_config.json")
-	data, err = readSmall(path)
+	data, err = hf.ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	r, err := newKeys(data)
+	r, err := hf.ParseKeys(data)
 	if err == nil {
-		more := r.ids("eos_token_id")
+		more := r.IDs("eos_token_id")
 		for _, id := range more {
 			if !slices.Contains(c.EOS, id) {
 				c.EOS = append(c.EOS, id)
 			}
 		}
-		if err = r.err; err == nil {
+		if err = r.Err; err == nil {
 			err = c.Check()
 		}
 	}
@@ -56,20 +53,6 @@ func LoadConfig(dir string, overrides []byte) (*Config, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
-}
-
-// readSmall reads a file of at most maxConfigBytes.
-func readSmall(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err == nil && len(data) > maxConfigBytes {
-		err = fmt.Errorf("%s: larger than %d MiB; is it a configuration?", path, maxConfigBytes>>20)
-	}
-	return data, err
 }
 
 // family is what transformers takes for granted of an architecture.
@@ -93,89 +76,89 @@ func Architectures() []string { return slices.Sorted(maps.Keys(families)) }
 
 // ParseConfig is LoadConfig for the text of a config.json.
 func ParseConfig(data, overrides []byte) (*Config, error) {
-	r, err := newKeys(data)
+	r, err := hf.ParseKeys(data)
 	if err != nil {
 		return nil, err
 	}
 	if len(bytes.TrimSpace(overrides)) > 0 {
-		o, err := newKeys(overrides)
+		o, err := hf.ParseKeys(overrides)
 		if err != nil {
 			return nil, fmt.Errorf("overrides: %w", err)
 		}
-		for key, value := range o.raw {
-			if !known[key] {
-				return nil, fmt.Errorf("overrides: %q is no key that this engine reads", key)
-			}
-			r.raw[key] = value
+		if key := r.Override(o, known); key != "" {
+			return nil, fmt.Errorf("overrides: %q is no key that this engine reads", key)
 		}
 	}
-	c, err := r.config()
+	c, err := keys{r}.config()
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Check()
 }
 
-func (r *keys) config() (*Config, error) {
+// keys are the members of a config.json.
+type keys struct{ *hf.Keys }
+
+func (r keys) config() (*Config, error) {
 	arch := r.architecture()
 	f, ok := families[arch]
-	if r.err == nil && !ok {
+	if r.Err == nil && !ok {
 		return nil, fmt.Errorf("architecture %q is not supported; this engine runs %s", arch, strings.Join(Architectures(), ", "))
 	}
 	c := &Config{
 		Architecture: arch,
 		ModelType:    f.modelType,
-		Vocab:        r.int("vocab_size", 0),
-		Hidden:       r.int("hidden_size", 0),
-		Layers:       r.int("num_hidden_layers", 0),
-		Heads:        r.int("num_attention_heads", 0),
-		Intermediate: r.int("intermediate_size", 0),
-		MaxPositions: r.int("max_position_embeddings", 2048),
-		NormEps:      r.float("rms_norm_eps", f.eps),
+		Vocab:        r.Int("vocab_size", 0),
+		Hidden:       r.Int("hidden_size", 0),
+		Layers:       r.Int("num_hidden_layers", 0),
+		Heads:        r.Int("num_attention_heads", 0),
+		Intermediate: r.Int("intermediate_size", 0),
+		MaxPositions: r.Int("max_position_embeddings", 2048),
+		NormEps:      r.Float("rms_norm_eps", f.eps),
 
-		TiedEmbeddings: r.bool("tie_word_embeddings", false),
+		TiedEmbeddings: r.Bool("tie_word_embeddings", false),
 		QKVBias:        f.qkvBias,
 		QKNorm:         f.qkNorm,
 		BOS:            -1,
-		EOS:            r.ids("eos_token_id"),
-		DType:          r.str("torch_dtype", "float32"),
+		EOS:            r.IDs("eos_token_id"),
+		DType:          r.Str("torch_dtype", "float32"),
 	}
-	c.DType = strings.TrimPrefix(r.str("dtype", c.DType), "torch.")
-	c.KVHeads = r.int("num_key_value_heads", c.Heads)
+	c.DType = strings.TrimPrefix(r.Str("dtype", c.DType), "torch.")
+	c.KVHeads = r.Int("num_key_value_heads", c.Heads)
 	if c.Heads > 0 {
 		c.HeadDim = c.Hidden / c.Heads
 	}
-	c.HeadDim = r.int("head_dim", c.HeadDim)
-	if ids := r.ids("bos_token_id"); len(ids) > 0 {
+	c.HeadDim = r.Int("head_dim", c.HeadDim)
+	if ids := r.IDs("bos_token_id"); len(ids) > 0 {
 		c.BOS = ids[0]
 	}
 	if !f.qkvBias { // Qwen2's is no option
-		c.QKVBias = r.bool("attention_bias", false)
+		c.QKVBias = r.Bool("attention_bias", false)
 		c.OBias = c.QKVBias
 	}
 	if f.modelType == "llama" {
-		c.MLPBias = r.bool("mlp_bias", false)
+		c.MLPBias = r.Bool("mlp_bias", false)
 	}
 	if f.moe {
 		r.experts(c)
 	}
 	c.Rope = r.rope(c)
 	r.refuse(c)
-	c.Notes = r.unread()
-	return c, r.err
+	c.Notes = r.Unread(harmless)
+	return c, r.Err
 }
 
 // architecture is the one name of "architectures", or the one that belongs to "model_type".
-func (r *keys) architecture() string {
-	names := r.strings("architectures")
-	modelType := r.str("model_type", "")
+func (r keys) architecture() string {
+	names := r.Strings("architectures")
+	modelType := r.Str("model_type", "")
 	switch {
 	case len(names) == 1:
 		return names[0]
 	case len(names) > 1:
-		r.fail("architectures names %d; want one", len(names))
+		r.Fail("architectures names %d; want one", len(names))
 	case modelType == "":
-		r.fail("neither architectures nor model_type is there; is this a Hugging Face config.json?")
+		r.Fail("neither architectures nor model_type is there; is this a Hugging Face config.json?")
 	}
 	for name, f := range families {
 		if f.modelType == modelType {
@@ -185,110 +168,124 @@ func (r *keys) architecture() string {
 	return modelType
 }
 
-func (r *keys) experts(c *Config) {
-	c.Experts = r.int("num_experts", r.int("num_local_experts", 0))
-	c.ExpertsPerToken = r.int("num_experts_per_tok", 8)
-	c.MoEIntermediate = r.int("moe_intermediate_size", 768)
-	c.NormTopK = r.bool("norm_topk_prob", false)
-	c.SparseStep = r.int("decoder_sparse_step", 1)
-	for _, i := range r.ids("mlp_only_layers") {
+func (r keys) experts(c *Config) {
+	c.Experts = r.Int("num_experts", r.Int("num_local_experts", 0))
+	c.ExpertsPerToken = r.Int("num_experts_per_tok", 8)
+	c.MoEIntermediate = r.Int("moe_intermediate_size", 768)
+	c.NormTopK = r.Bool("norm_topk_prob", false)
+	c.SparseStep = r.Int("decoder_sparse_step", 1)
+	for _, i := range r.IDs("mlp_only_layers") {
 		c.DenseLayers = append(c.DenseLayers, int(i))
 	}
-	if r.err == nil && c.Experts < 1 {
-		r.fail("num_experts is missing")
+	if r.Err == nil && c.Experts < 1 {
+		r.Fail("num_experts is missing")
 	}
 }
 
 // rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (before). Of both the second, which
 // is then an override, says the scaling.
-func (r *keys) rope(c *Config) Rope {
-	theta := r.float("rope_theta", 10000)
-	p := r.object("rope_parameters")
+func (r keys) rope(c *Config) Rope {
+	theta := r.Float("rope_theta", 10000)
+	p := r.Object("rope_parameters")
 	if p != nil {
-		theta = p.float("rope_theta", theta)
+		theta = p.Float("rope_theta", theta)
 	}
-	if scaling := r.object("rope_scaling"); scaling != nil {
+	if scaling := r.Object("rope_scaling"); scaling != nil {
 		p = scaling
 	}
 	if p == nil {
 		return Rope{Type: RopeDefault, Theta: theta}
 	}
-	kind := RopeType(p.str("rope_type", p.str("type", string(RopeDefault))))
-	rope := Rope{Type: kind, Theta: p.float("rope_theta", theta)}
+	kind := RopeType(p.Str("rope_type", p.Str("type", string(RopeDefault))))
+	rope := Rope{Type: kind, Theta: p.Float("rope_theta", theta)}
 	switch kind {
 	case RopeDefault:
 	case RopeLinear:
-		rope.Factor = p.float("factor", 0)
+		rope.Factor = p.Float("factor", 0)
 	case RopeLlama3:
-		rope.Factor = p.float("factor", 0)
-		rope.Original = p.int("original_max_position_embeddings", 0)
-		rope.LowFreq = p.float("low_freq_factor", 0)
-		rope.HighFreq = p.float("high_freq_factor", 0)
+		rope.Factor = p.Float("factor", 0)
+		rope.Original = p.Int("original_max_position_embeddings", 0)
+		rope.LowFreq = p.Float("low_freq_factor", 0)
+		rope.HighFreq = p.Float("high_freq_factor", 0)
 	case RopeYaRN:
-		rope.Original = p.int("original_max_position_embeddings", c.MaxPositions)
+		rope.Original = p.Int("original_max_position_embeddings", c.MaxPositions)
 		if rope.Original > 0 {
-			rope.Factor = p.float("factor", float64(c.MaxPositions)/float64(rope.Original))
+			rope.Factor = p.Float("factor", float64(c.MaxPositions)/float64(rope.Original))
 		}
-		rope.BetaFast, rope.BetaSlow = p.float("beta_fast", 32), p.float("beta_slow", 1)
-		rope.Attention = p.float("attention_factor", 0)
-		rope.MScale, rope.MScaleAll = p.float("mscale", 0), p.float("mscale_all_dim", 0)
-		rope.NoTruncate = !p.bool("truncate", true)
+		rope.BetaFast, rope.BetaSlow = p.Float("beta_fast", 32), p.Float("beta_slow", 1)
+		rope.Attention = p.Float("attention_factor", 0)
+		rope.MScale, rope.MScaleAll = p.Float("mscale", 0), p.Float("mscale_all_dim", 0)
+		rope.NoTruncate = !p.Bool("truncate", true)
 	default:
-		r.fail("rope_type %q is not supported; this engine knows default, linear, llama3 and yarn", kind)
+		r.Fail("rope_type %q is not supported; this engine knows default, linear, llama3 and yarn", kind)
 	}
-	if part := p.float("partial_rotary_factor", 1); part != 1 {
-		r.fail("partial_rotary_factor %g is not supported", part)
+	if part := p.Float("partial_rotary_factor", 1); part != 1 {
+		r.Fail("partial_rotary_factor %g is not supported", part)
 	}
-	if r.err == nil && p.err != nil {
-		r.err = fmt.Errorf("rope: %w", p.err)
+	if r.Err == nil && p.Err != nil {
+		r.Err = fmt.Errorf("rope: %w", p.Err)
 	}
-	if left := p.unread(); r.err == nil && len(left) > 0 {
-		r.fail("rope: %s is not supported", left[0])
+	if left := p.Unread(harmless); r.Err == nil && len(left) > 0 {
+		r.Fail("rope: %s is not supported", left[0])
 	}
 	return rope
 }
 
 // refuse reports features that change the result and are not implemented.
-func (r *keys) refuse(c *Config) {
-	if act := r.str("hidden_act", "silu"); act != "silu" {
-		r.fail("hidden_act %q is not supported; this engine has silu", act)
+func (r keys) refuse(c *Config) {
+	if act := r.Str("hidden_act", "silu"); act != "silu" {
+		r.Fail("hidden_act %q is not supported; this engine has silu", act)
 	}
 	for _, key := range []string{"quantization_config", "compression_config", "quantization"} {
-		if q := r.object(key); q != nil {
-			r.fail("%s (%s) is not supported; use a checkpoint in float32, bfloat16 or float16", key, q.str("quant_method", "of any method"))
+		if q := r.Object(key); q != nil {
+			r.Fail("%s (%s) is not supported; use a checkpoint in float32, bfloat16 or float16", key, q.Str("quant_method", "of any method"))
 		}
 	}
-	if part := r.float("partial_rotary_factor", 1); part != 1 {
-		r.fail("partial_rotary_factor %g is not supported", part)
+	if part := r.Float("partial_rotary_factor", 1); part != 1 {
+		r.Fail("partial_rotary_factor %g is not supported", part)
 	}
-	for i, kind := range r.strings("layer_types") {
+	for i, kind := range r.Strings("layer_types") {
 		if kind != "full_attention" {
-			r.fail("layer %d has %s; this engine has full_attention alone", i, kind)
+			r.Fail("layer %d has %s; this engine has full_attention alone", i, kind)
 		}
 	}
-	window, from := r.int("sliding_window", 0), r.int("max_window_layers", 0)
-	if r.bool("use_sliding_window", false) && window > 0 && from < c.Layers {
-		r.fail("sliding_window attention is not supported; with %q it is off", `{"use_sliding_window": false}`)
+	window, from := r.Int("sliding_window", 0), r.Int("max_window_layers", 0)
+	if r.Bool("use_sliding_window", false) && window > 0 && from < c.Layers {
+		r.Fail("sliding_window attention is not supported; with %q it is off", `{"use_sliding_window": false}`)
 	}
 	if c.ModelType == "llama" && window > 0 {
-		r.fail("sliding_window attention is not supported")
+		r.Fail("sliding_window attention is not supported")
 	}
 	switch c.DType {
 	case "float32", "bfloat16", "float16":
 	default:
-		r.fail("dtype %q is not supported; this engine reads float32, bfloat16 and float16", c.DType)
+		r.Fail("dtype %q is not supported; this engine reads float32, bfloat16 and float16", c.DType)
 	}
 }
 
-// decodeStrict decodes one JSON value and nothing after it.
-func decodeStrict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(v); err != nil {
-		return err
+// harmless are members that speak of training, of generation defaults or of the file itself.
+var harmless = set(
+	"_name_or_path", "transformers_version", "initializer_range", "use_cache", "pad_token_id", "attention_dropout",
+	"hidden_dropout", "resid_pdrop", "embd_pdrop", "pretraining_tp", "output_router_logits", "router_aux_loss_coef",
+	"output_attentions", "output_hidden_states", "return_dict", "chunk_size_feed_forward", "is_encoder_decoder",
+	"id2label", "label2id", "problem_type", "task_specific_params", "tokenizer_class", "rope_theta", "mlp_bias",
+	"attention_bias", "num_local_experts", "finetuning_task",
+)
+
+// known are the members that overrides may name.
+var known = set(
+	"architectures", "model_type", "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+	"num_key_value_heads", "head_dim", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
+	"tie_word_embeddings", "attention_bias", "mlp_bias", "eos_token_id", "bos_token_id", "torch_dtype", "dtype",
+	"num_experts", "num_local_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
+	"decoder_sparse_step", "mlp_only_layers", "rope_theta", "rope_scaling", "rope_parameters", "hidden_act",
+	"sliding_window", "use_sliding_window", "max_window_layers", "layer_types", "quantization_config",
+)
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("text after the JSON value")
-	}
-	return nil
+	return m
 }

@@ -51,11 +51,11 @@ func (r *Runner) modules() modules {
 	norm := params("weight", h)
 	m := modules{
 		model:  r.module("", "model", nil, rows, rows),
-		embed:  r.module("model.embed_tokens", "model.embed_tokens", params("weight", g.vocab.len(), h), rows),
+		embed:  r.module("model.embed_tokens", "model.embed_tokens", params("weight", g.vocab.Len(), h), rows),
 		norm:   r.module("model.norm", "model.norm", norm, hidden, hidden),
 		logits: r.module("lm_head", "logits_processor", nil, rows, hidden),
 	}
-	for i := g.layers.lo; i < g.layers.hi; i++ {
+	for i := g.layers.Lo; i < g.layers.Hi; i++ {
 		shown := func(name string, own []param, inputs ...sizes) module {
 			return r.module(layerName(i, name), layerName(i, name), own, inputs...)
 		}
@@ -64,11 +64,11 @@ func (r *Runner) modules() modules {
 		}
 		// The first layer of a stage has no residual stream to add to.
 		added := []sizes{hidden, hidden}
-		if i == g.layers.lo {
+		if i == g.layers.Lo {
 			added = added[:1]
 		}
 		name := fmt.Sprintf("model.layers.%d", i)
-		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.len() * r.cfg.HeadDim}
+		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.Len() * r.cfg.HeadDim}
 		y := layerModules{
 			layer:     r.module(name, name, nil, append([]sizes{rows}, added...)...),
 			inputNorm: shown("input_layernorm", norm, added...),
@@ -81,14 +81,14 @@ func (r *Runner) modules() modules {
 			mlp:       shown("mlp", nil, hidden),
 		}
 		if c := r.cfg; c.HasExperts(i) {
-			n, width := g.experts.len(), g.expertFFN.len()
+			n, width := g.experts.Len(), g.expertFFN.Len()
 			logits, picked := sizes{-1, c.Experts}, sizes{-1, c.ExpertsPerToken}
 			y.gate = marked("mlp.gate", params("weight", c.Experts, h), hidden)
 			y.topK = marked("mlp.topk", nil, hidden, logits)
 			y.experts = marked("mlp.experts", []param{{"w13_weight", sizes{n, 2 * width, h}}, {"w2_weight", sizes{n, h, width}}},
 				hidden, picked, picked, logits)
 		} else {
-			width := g.ffn.len()
+			width := g.ffn.Len()
 			y.gateUp = marked("mlp.gate_up_proj", biased(c.MLPBias, 2*width, h), hidden)
 			y.act = marked("mlp.act_fn", nil, sizes{-1, 2 * width})
 			y.down = marked("mlp.down_proj", biased(c.MLPBias, h, width), sizes{-1, width})

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/op"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
@@ -29,11 +30,11 @@ type moeBuffers struct {
 }
 
 func newMoEBuffers(c *Config, g *geometry, rows int) *moeBuffers {
-	pairs, width := rows*c.ExpertsPerToken, g.expertFFN.len()
+	pairs, width := rows*c.ExpertsPerToken, g.expertFFN.Len()
 	floats := func(n int) []float32 { return make([]float32, n) }
 	return &moeBuffers{
 		logits: floats(rows * c.Experts), ids: make([]int32, pairs), weights: floats(pairs),
-		offsets: make([]int32, g.experts.len()+1), next: make([]int32, g.experts.len()), source: make([]int32, pairs), place: make([]int32, pairs),
+		offsets: make([]int32, g.experts.Len()+1), next: make([]int32, g.experts.Len()), source: make([]int32, pairs), place: make([]int32, pairs),
 		x: floats(pairs * c.Hidden), gateUp: floats(pairs * 2 * width), act: floats(pairs * width), out: floats(pairs * c.Hidden),
 	}
 }
@@ -45,7 +46,7 @@ func (m *moeBuffers) pairs() int { return int(m.offsets[len(m.offsets)-1]) }
 func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	r, m, c := p.r, p.r.moe, p.r.cfg
 	p.enter(&mod.gate)
-	r.linear(m.logits, c.Experts, y.router, h, c.Hidden, p.n)
+	r.Linear(m.logits, c.Experts, y.router, h, c.Hidden, p.n)
 	p.leave(&mod.gate)
 
 	p.enter(&mod.topK)
@@ -55,10 +56,10 @@ func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	p.enter(&mod.experts)
 	p.align()
 	p.permute(h)
-	width := r.geo.expertFFN.len()
-	p.grouped(m.gateUp, 2*width, m.x, c.Hidden, y.experts, func(e *expert) linear { return e.gateUp })
-	r.siluMul(m.act, m.gateUp, width, p.n*c.ExpertsPerToken, m.pairs)
-	p.grouped(m.out, c.Hidden, m.act, width, y.experts, func(e *expert) linear { return e.down })
+	width := r.geo.expertFFN.Len()
+	p.grouped(m.gateUp, 2*width, m.x, c.Hidden, y.experts, func(e *expert) op.Linear { return e.gateUp })
+	r.SiLUMul(m.act, m.gateUp, width, p.n*c.ExpertsPerToken, m.pairs)
+	p.grouped(m.out, c.Hidden, m.act, width, y.experts, func(e *expert) op.Linear { return e.down })
 	p.combine(h)
 	p.leave(&mod.experts)
 	p.reduce(h)
@@ -68,12 +69,12 @@ func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 func (p *pass) route() {
 	r, m, c := p.r, p.r.moe, p.r.cfg
 	k := c.ExpertsPerToken
-	s := r.byRows(p.n, (8+k)*c.Experts)
-	r.launch(device.Kernel{
-		Name: "topk_softmax_kernel", Op: "sgl_kernel::topk_softmax", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, c.Experts)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	s := r.ByRows(p.n, (8+k)*c.Experts)
+	r.Launch(device.Kernel{
+		Name: "topk_softmax_kernel", Op: "sgl_kernel::topk_softmax", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, c.Experts)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			topK(m.logits[i*c.Experts:][:c.Experts], m.ids[i*k:][:k], m.weights[i*k:][:k], c.NormTopK)
 		}
 	})
@@ -100,27 +101,27 @@ func topK(logits []float32, ids []int32, weights []float32, norm bool) {
 func (p *pass) align() {
 	r, m, k, mine := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.geo.experts
 	in := p.in
-	r.launch(device.Kernel{
-		Name: "moe_align_block_size_kernel", Op: "sgl_kernel::moe_align_block_size", Grid: grid(1, 1),
-		Args: []device.Arg{ints(p.n, k)},
+	r.Launch(device.Kernel{
+		Name: "moe_align_block_size_kernel", Op: "sgl_kernel::moe_align_block_size", Grid: op.Grid(1, 1),
+		Args: []device.Arg{op.Ints(p.n, k)},
 	}, 1, func(int) {
 		clear(m.offsets)
 		ids := m.ids[:int(in.n[0])*k]
 		for _, e := range ids {
-			if int(e) >= mine.lo && int(e) < mine.hi {
-				m.offsets[int(e)-mine.lo+1]++
+			if int(e) >= mine.Lo && int(e) < mine.Hi {
+				m.offsets[int(e)-mine.Lo+1]++
 			}
 		}
-		for e := range mine.len() {
+		for e := range mine.Len() {
 			m.offsets[e+1] += m.offsets[e]
 		}
 		next := m.next
 		copy(next, m.offsets)
 		for i, e := range ids {
 			m.place[i] = -1
-			if int(e) >= mine.lo && int(e) < mine.hi {
-				at := next[int(e)-mine.lo]
-				next[int(e)-mine.lo]++
+			if int(e) >= mine.Lo && int(e) < mine.Hi {
+				at := next[int(e)-mine.Lo]
+				next[int(e)-mine.Lo]++
 				m.place[i], m.source[at] = at, int32(i/k)
 			}
 		}
@@ -131,32 +132,32 @@ func (p *pass) align() {
 func (p *pass) permute(h []float32) {
 	r, m, width := p.r, p.r.moe, p.r.cfg.Hidden
 	n := p.n * r.cfg.ExpertsPerToken
-	s := r.byRows(n, width)
-	r.launch(device.Kernel{
-		Name: "moe_permute_kernel", Op: "sgl_kernel::moe_permute", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, width), ints(n)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < min(s.span(chunk).hi, m.pairs()); i++ {
+	s := r.ByRows(n, width)
+	r.Launch(device.Kernel{
+		Name: "moe_permute_kernel", Op: "sgl_kernel::moe_permute", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, width), op.Ints(n)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < min(s.Span(chunk).Hi, m.pairs()); i++ {
 			copy(m.x[i*width:][:width], h[int(m.source[i])*width:])
 		}
 	})
 }
 
 // grouped launches one product for each expert over its rows, in one kernel.
-func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []expert, of func(*expert) linear) {
+func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []expert, of func(*expert) op.Linear) {
 	r, m := p.r, p.r.moe
 	w := of(&experts[0])
-	want := max(chunksPerWorker*r.workers/len(experts), 1)
-	panels := split{w.Panels(), max(w.Panels()/want, 1)}
-	across := panels.chunks()
-	r.launch(device.Kernel{
-		Name: "fused_moe_kernel", Op: "sgl_kernel::fused_moe", Grid: grid(w.Panels(), len(experts)),
-		Args: []device.Arg{floats(p.n*r.cfg.ExpertsPerToken, w.Cols), matrix(w.Format, len(experts), w.Rows, w.Cols)},
+	want := max(op.ChunksPerWorker*r.Workers/len(experts), 1)
+	panels := op.Split{N: w.Panels(), Step: max(w.Panels()/want, 1)}
+	across := panels.Chunks()
+	r.Launch(device.Kernel{
+		Name: "fused_moe_kernel", Op: "sgl_kernel::fused_moe", Grid: op.Grid(w.Panels(), len(experts)),
+		Args: []device.Arg{op.Floats(p.n*r.cfg.ExpertsPerToken, w.Cols), op.Weights(w.Format, len(experts), w.Rows, w.Cols)},
 	}, across*len(experts), func(chunk int) {
 		e := chunk / across
 		lo, hi := int(m.offsets[e]), int(m.offsets[e+1])
 		if lo < hi {
-			of(&experts[e]).apply(y[lo*ldy:], ldy, x[lo*ldx:], ldx, hi-lo, panels.span(chunk%across))
+			of(&experts[e]).Apply(y[lo*ldy:], ldy, x[lo*ldx:], ldx, hi-lo, panels.Span(chunk%across))
 		}
 	})
 }
@@ -164,13 +165,13 @@ func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []exp
 // combine launches h[i] = Σ weight·out over the token's pairs of this rank, in the order of its choice.
 func (p *pass) combine(h []float32) {
 	r, m, k, width := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.cfg.Hidden
-	s := r.byRows(p.n, 2*k*width)
+	s := r.ByRows(p.n, 2*k*width)
 	in := p.in
-	r.launch(device.Kernel{
-		Name: "moe_sum_reduce_kernel", Op: "sgl_kernel::moe_sum_reduce", Grid: grid(p.n, 1),
-		Args: []device.Arg{floats(p.n, k, width)},
-	}, s.chunks(), func(chunk int) {
-		for i := s.span(chunk).lo; i < s.span(chunk).hi; i++ {
+	r.Launch(device.Kernel{
+		Name: "moe_sum_reduce_kernel", Op: "sgl_kernel::moe_sum_reduce", Grid: op.Grid(p.n, 1),
+		Args: []device.Arg{op.Floats(p.n, k, width)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			row := h[i*width:][:width]
 			clear(row)
 			if i >= int(in.n[0]) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/engine/hf"
 )
 
 // naive is the model written down once more, as its definition reads: float64, one token after the other, no cache of
@@ -11,11 +13,11 @@ import (
 type naive struct {
 	t    *testing.T
 	c    *Config
-	src  Source
+	src  hf.Source
 	mats map[string][]float64
 }
 
-func newNaive(t *testing.T, c *Config, src Source) *naive {
+func newNaive(t *testing.T, c *Config, src hf.Source) *naive {
 	return &naive{t: t, c: c, src: src, mats: map[string][]float64{}}
 }
 

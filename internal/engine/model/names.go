@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/engine/hf"
 )
 
 // Tensors returns the shape of every tensor that a checkpoint of the architecture holds, by its Hugging Face name.
@@ -62,7 +64,7 @@ func expertName(e int) string { return fmt.Sprintf("mlp.experts.%d", e) }
 
 // CheckSource tells whether src holds the tensors of c, each of the right shape, and none that c leaves out: a bias
 // that nobody adds would be a silent error.
-func (c *Config) CheckSource(src Source) error {
+func (c *Config) CheckSource(src hf.Source) error {
 	want := c.Tensors()
 	for _, name := range src.Names() {
 		shape, ok := want[name]
@@ -85,3 +87,6 @@ func (c *Config) CheckSource(src Source) error {
 func unused(c *Config, name string) bool {
 	return strings.HasSuffix(name, ".rotary_emb.inv_freq") || c.TiedEmbeddings && name == "lm_head.weight"
 }
+
+// NewDummy returns random weights for c.
+func NewDummy(c *Config, seed uint64) *hf.Dummy { return hf.NewDummy(c.Tensors(), seed) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/engine/hf"
 )
 
 // dummySeed makes the dummy weights of every run the same.
@@ -13,7 +15,7 @@ const dummySeed = 1
 // directory. With dummy the directory's weights are not looked at and random ones take their place (SGLang's
 // --load-format dummy). overrides are those of [LoadConfig]. The weights are checked against the configuration; close
 // them when all ranks are loaded.
-func Open(path string, dummy bool, overrides []byte) (c *Config, src Source, closeSource func() error, err error) {
+func Open(path string, dummy bool, overrides []byte) (c *Config, src hf.Source, closeSource func() error, err error) {
 	nothing := func() error { return nil }
 	if strings.HasPrefix(path, BuiltinPrefix) {
 		if c, err = BuiltinConfig(path, overrides); err != nil {
@@ -31,7 +33,7 @@ func Open(path string, dummy bool, overrides []byte) (c *Config, src Source, clo
 	if dummy {
 		return c, NewDummy(c, dummySeed), nothing, nil
 	}
-	ck, err := OpenCheckpoint(path)
+	ck, err := hf.OpenCheckpoint(path, hf.ModelWeights)
 	if err != nil {
 		return nil, nil, nil, err
 	}

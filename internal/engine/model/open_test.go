@@ -3,6 +3,8 @@ package model
 import (
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/engine/hf"
 )
 
 func TestOpen(t *testing.T) {
@@ -35,7 +37,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s %s: %v", c.path, c.overrides, err)
 			continue
 		}
-		if _, random := src.(*Dummy); random != c.random {
+		if _, random := src.(*hf.Dummy); random != c.random {
 			t.Errorf("%s: random weights: %t, want %t", c.path, random, c.random)
 		}
 		if err := cfg.CheckSource(src); err != nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
+	"github.com/stepscope/stepscope/internal/engine/op"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
@@ -76,16 +78,15 @@ func FormatFor(dtype string) tensor.Format {
 // Runner is one rank: its shard of the weights, its KV cache, and the memory of a forward pass. It is used by one
 // goroutine.
 type Runner struct {
-	cfg     *Config
-	geo     *geometry
-	opt     Options
-	dev     *device.Device
-	stream  *device.Stream
-	groups  Groups
-	workers int // that share the chunks of a kernel
-	w       *weights
-	rope    *ropeTable
-	kv      []*kvCache // of each layer of the stage
+	cfg         *Config
+	geo         *geometry
+	opt         Options
+	dev         *device.Device
+	groups      Groups
+	op.Launcher // of the default stream
+	w           *weights
+	rope        *ropeTable
+	kv          []*kvCache // of each layer of the stage
 
 	rows       int // most rows of a pass
 	positions  int // most positions of a sequence
@@ -114,7 +115,7 @@ type buffers struct {
 
 // NewRunner loads a rank's weights and allocates its memory. Launches go to the default stream of dev. src is not
 // needed afterwards; that it fits cfg is for the caller to ask [Config.CheckSource] once.
-func NewRunner(cfg *Config, src Source, shard Shard, dev *device.Device, groups Groups, opt Options) (*Runner, error) {
+func NewRunner(cfg *Config, src hf.Source, shard Shard, dev *device.Device, groups Groups, opt Options) (*Runner, error) {
 	geo, err := cfg.cut(shard)
 	if err != nil {
 		return nil, err
@@ -138,11 +139,11 @@ func NewRunner(cfg *Config, src Source, shard Shard, dev *device.Device, groups 
 	}
 	r := &Runner{
 		cfg: cfg, geo: geo, opt: opt, w: w,
-		dev: dev, stream: dev.Stream(), groups: groups, workers: max(dev.Info().SMs, 1),
+		dev: dev, Launcher: op.Launcher{Stream: dev.Stream(), Workers: max(dev.Info().SMs, 1)}, groups: groups,
 		rows:       max(opt.MaxTokens, opt.MaxSeqs),
 		positions:  min(cfg.ContextLen(), opt.NumBlocks*BlockLen),
-		headsWidth: geo.heads.len() * cfg.HeadDim,
-		qkvWidth:   (geo.heads.len() + 2*geo.kv.len()) * cfg.HeadDim,
+		headsWidth: geo.heads.Len() * cfg.HeadDim,
+		qkvWidth:   (geo.heads.Len() + 2*geo.kv.Len()) * cfg.HeadDim,
 		graphs:     map[int]*decodeGraph{},
 	}
 	r.rope = cfg.Rope.table(cfg.HeadDim, r.positions)
@@ -157,7 +158,7 @@ func (r *Runner) allocate() {
 	r.buf = buffers{
 		x: zeros(r.rows, c.Hidden), h: zeros(r.rows, c.Hidden),
 		qkv: zeros(r.rows, r.qkvWidth), attn: zeros(r.rows, r.headsWidth),
-		gateUp: zeros(r.rows, 2*g.ffn.len()), act: zeros(r.rows, g.ffn.len()),
+		gateUp: zeros(r.rows, 2*g.ffn.Len()), act: zeros(r.rows, g.ffn.Len()),
 	}
 	if g.last() {
 		n := r.opt.MaxSeqs
@@ -167,8 +168,8 @@ func (r *Runner) allocate() {
 			r.buf.part, r.buf.parts = zeros(n, g.vocabWidth), zeros(n*g.TPSize, g.vocabWidth)
 		}
 	}
-	for i := g.layers.lo; i < g.layers.hi; i++ {
-		r.kv = append(r.kv, newKVCache(g.kv.len(), c.HeadDim, r.opt.NumBlocks))
+	for i := g.layers.Lo; i < g.layers.Hi; i++ {
+		r.kv = append(r.kv, newKVCache(g.kv.Len(), c.HeadDim, r.opt.NumBlocks))
 		if c.HasExperts(i) && r.moe == nil {
 			r.moe = newMoEBuffers(c, g, r.rows)
 		}
@@ -184,7 +185,7 @@ func (r *Runner) Last() bool { return r.geo.last() }
 // WeightBytes returns the memory of the rank's packed matrices.
 func (r *Runner) WeightBytes() int64 {
 	n := 0
-	add := func(ws ...linear) {
+	add := func(ws ...op.Linear) {
 		for _, w := range ws {
 			if w.Matrix != nil {
 				n += w.Bytes()

@@ -1,6 +1,10 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/engine/op"
+)
 
 // Shard is a rank's place in the job. A tensor-parallel group (TP) cuts every layer: query heads, feed-forward width
 // and vocabulary; KV heads are replicated when there are fewer than ranks. An expert-parallel size (EP), which divides
@@ -17,26 +21,18 @@ func (s Shard) normal() Shard {
 	return s
 }
 
-// span is the part lo ≤ i < hi of a list.
-type span struct{ lo, hi int }
-
-func (s span) len() int { return s.hi - s.lo }
-
-// part is part i of n things cut into parts of nearly equal size.
-func part(n, parts, i int) span { return span{n * i / parts, n * (i + 1) / parts} }
-
 // geometry is the share of one rank.
 type geometry struct {
 	Shard
-	layers span // of the model
-	heads  span // query heads
-	kv     span // KV heads
-	ffn    span // of Intermediate
-	vocab  span // rows of embedding and head that are there
+	layers op.Span // of the model
+	heads  op.Span // query heads
+	kv     op.Span // KV heads
+	ffn    op.Span // of Intermediate
+	vocab  op.Span // rows of embedding and head that are there
 	// vocabWidth is what each rank's part of the vocabulary is padded to.
 	vocabWidth int
-	experts    span // of Experts
-	expertFFN  span // of MoEIntermediate
+	experts    op.Span // of Experts
+	expertFFN  op.Span // of MoEIntermediate
 }
 
 func (g *geometry) first() bool { return g.PPRank == 0 }
@@ -67,23 +63,23 @@ func (c *Config) cut(s Shard) (*geometry, error) {
 	}
 	g := &geometry{
 		Shard:      s,
-		layers:     part(c.Layers, s.PPSize, s.PPRank),
-		heads:      part(c.Heads, s.TPSize, s.TPRank),
-		ffn:        part(c.Intermediate, s.TPSize, s.TPRank),
+		layers:     op.Part(c.Layers, s.PPSize, s.PPRank),
+		heads:      op.Part(c.Heads, s.TPSize, s.TPRank),
+		ffn:        op.Part(c.Intermediate, s.TPSize, s.TPRank),
 		vocabWidth: (c.Vocab + s.TPSize - 1) / s.TPSize,
 	}
 	if c.KVHeads >= s.TPSize {
-		g.kv = part(c.KVHeads, s.TPSize, s.TPRank)
+		g.kv = op.Part(c.KVHeads, s.TPSize, s.TPRank)
 	} else {
 		kv := s.TPRank * c.KVHeads / s.TPSize
-		g.kv = span{kv, kv + 1}
+		g.kv = op.Span{Lo: kv, Hi: kv + 1}
 	}
 	lo := min(s.TPRank*g.vocabWidth, c.Vocab)
-	g.vocab = span{lo, min(lo+g.vocabWidth, c.Vocab)}
+	g.vocab = op.Span{Lo: lo, Hi: min(lo+g.vocabWidth, c.Vocab)}
 	if c.Experts > 0 {
 		width := s.TPSize / s.EPSize // ranks that share an expert
-		g.experts = part(c.Experts, s.EPSize, s.TPRank/width)
-		g.expertFFN = part(c.MoEIntermediate, width, s.TPRank%width)
+		g.experts = op.Part(c.Experts, s.EPSize, s.TPRank/width)
+		g.expertFFN = op.Part(c.MoEIntermediate, width, s.TPRank%width)
 	}
 	return g, nil
 }

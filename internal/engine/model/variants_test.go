@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 // noisy is dummy weights whose norms are not 1 and whose biases are not 0, so that leaving one out shows.
-type noisy struct{ *Dummy }
+type noisy struct{ *hf.Dummy }
 
 func (n noisy) Read(name string, off int, dst []float32) error {
 	if err := n.Dummy.Read(name, off, dst); err != nil || strings.HasSuffix(name, "proj.weight") {
@@ -30,7 +31,7 @@ func somePrompts(vocab int, lengths ...int) [][]int32 {
 	for k, n := range lengths {
 		p := make([]int32, n)
 		for i := range p {
-			p[i] = int32(mix(uint64(1000*k+i)) % uint64(vocab))
+			p[i] = int32(hf.Mix(uint64(1000*k+i)) % uint64(vocab))
 		}
 		out = append(out, p)
 	}

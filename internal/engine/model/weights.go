@@ -6,27 +6,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/engine/hf"
+	"github.com/stepscope/stepscope/internal/engine/op"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
-
-// linear is y = W·x + bias, or a rank's part of it.
-type linear struct {
-	*tensor.Matrix
-	bias []float32 // nil: none
-}
 
 // weights are a rank's share. Packing doubles as the cut: only the rows and columns that the rank owns are read.
 type weights struct {
 	embed  *embedding // first stage
 	layers []layer    // of the stage
 	norm   []float32  // last stage
-	head   linear     // last stage; rows are the rank's part of the vocabulary
+	head   op.Linear  // last stage; rows are the rank's part of the vocabulary
 }
 
 // embedding is the rank's rows of the token table, as float32 or, for the bf16 formats, half as large. A tied one is
 // looked up in the packed head instead.
 type embedding struct {
-	rows span // of the vocabulary
+	rows op.Span // of the vocabulary
 	f32  []float32
 	bf16 []uint16
 	tied *tensor.Matrix
@@ -34,11 +30,11 @@ type embedding struct {
 
 // row writes the embedding of a token to dst, zeros if another rank has it.
 func (e *embedding) row(token int, dst []float32) {
-	if token < e.rows.lo || token >= e.rows.hi {
+	if token < e.rows.Lo || token >= e.rows.Hi {
 		clear(dst)
 		return
 	}
-	i, n := token-e.rows.lo, len(dst)
+	i, n := token-e.rows.Lo, len(dst)
 	switch {
 	case e.tied != nil:
 		e.tied.Row(i, dst)
@@ -53,26 +49,26 @@ func (e *embedding) row(token int, dst []float32) {
 type layer struct {
 	inputNorm    []float32
 	postNorm     []float32
-	qkv, o       linear
+	qkv, o       op.Linear
 	qNorm, kNorm []float32 // nil: none
 	ffn          expert    // dense
-	router       linear    // experts; all of them, on every rank
+	router       op.Linear // experts; all of them, on every rank
 	experts      []expert  // the rank's
 }
 
 // expert is a SwiGLU feed-forward: gateUp has the rows of gate, then those of up.
-type expert struct{ gateUp, down linear }
+type expert struct{ gateUp, down op.Linear }
 
 // loader reads tensors, on one goroutine; the first error stays.
 type loader struct {
 	c      *Config
 	g      *geometry
-	src    Source
+	src    hf.Source
 	format tensor.Format
 	err    error
 }
 
-func loadWeights(c *Config, g *geometry, src Source, format tensor.Format) (*weights, error) {
+func loadWeights(c *Config, g *geometry, src hf.Source, format tensor.Format) (*weights, error) {
 	l := &loader{c: c, g: g, src: src, format: format}
 	w := &weights{}
 	if g.last() {
@@ -89,13 +85,13 @@ func loadWeights(c *Config, g *geometry, src Source, format tensor.Format) (*wei
 	if l.err != nil {
 		return nil, fmt.Errorf("load weights: %w", l.err)
 	}
-	w.layers = make([]layer, g.layers.len())
+	w.layers = make([]layer, g.layers.Len())
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range w.layers {
 		group.Go(func() error {
 			own := *l
-			w.layers[i] = own.layer(g.layers.lo + i)
+			w.layers[i] = own.layer(g.layers.Lo + i)
 			return own.err
 		})
 	}
@@ -107,18 +103,18 @@ func loadWeights(c *Config, g *geometry, src Source, format tensor.Format) (*wei
 
 func (l *loader) embedding(head *tensor.Matrix) *embedding {
 	e := &embedding{rows: l.g.vocab}
-	n, h := l.g.vocab.len(), l.c.Hidden
+	n, h := l.g.vocab.Len(), l.c.Hidden
 	switch {
 	case l.c.TiedEmbeddings && head != nil:
 		e.tied = head
 	case l.format == tensor.F32:
 		e.f32 = make([]float32, n*h)
-		l.read("model.embed_tokens.weight", e.rows.lo*h, e.f32)
+		l.read("model.embed_tokens.weight", e.rows.Lo*h, e.f32)
 	default:
 		e.bf16 = make([]uint16, n*h)
 		row := make([]float32, h)
 		for i := range n {
-			l.read("model.embed_tokens.weight", (e.rows.lo+i)*h, row)
+			l.read("model.embed_tokens.weight", (e.rows.Lo+i)*h, row)
 			tensor.EncodeBF16(e.bf16[i*h:], row)
 		}
 	}
@@ -128,7 +124,7 @@ func (l *loader) embedding(head *tensor.Matrix) *embedding {
 func (l *loader) layer(i int) layer {
 	c, g := l.c, l.g
 	name := func(module string) string { return layerName(i, module) }
-	headRows := func(s span) span { return span{s.lo * c.HeadDim, s.hi * c.HeadDim} }
+	headRows := func(s op.Span) op.Span { return op.Span{Lo: s.Lo * c.HeadDim, Hi: s.Hi * c.HeadDim} }
 	y := layer{
 		inputNorm: l.vector(name("input_layernorm.weight"), c.Hidden),
 		postNorm:  l.vector(name("post_attention_layernorm.weight"), c.Hidden),
@@ -149,15 +145,15 @@ func (l *loader) layer(i int) layer {
 	// The router picks experts: float32 keeps ranks and formats of one mind.
 	format := l.format
 	l.format = tensor.F32
-	y.router = l.rows(rowsOf{name("mlp.gate"), span{0, c.Experts}})
+	y.router = l.rows(rowsOf{name("mlp.gate"), op.Span{Lo: 0, Hi: c.Experts}})
 	l.format = format
-	for e := g.experts.lo; e < g.experts.hi; e++ {
+	for e := g.experts.Lo; e < g.experts.Hi; e++ {
 		y.experts = append(y.experts, l.expert(name(expertName(e)), g.expertFFN))
 	}
 	return y
 }
 
-func (l *loader) expert(name string, width span) expert {
+func (l *loader) expert(name string, width op.Span) expert {
 	return expert{
 		gateUp: l.rows(rowsOf{name + ".gate_proj", width}, rowsOf{name + ".up_proj", width}),
 		down:   l.columns(name+".down_proj", width, l.g.TPRank == 0),
@@ -167,34 +163,34 @@ func (l *loader) expert(name string, width span) expert {
 // rowsOf is some rows of a module's weight and bias.
 type rowsOf struct {
 	module string
-	rows   span
+	rows   op.Span
 }
 
 // rows packs the given rows of one or more modules of equal input, one after the other.
-func (l *loader) rows(parts ...rowsOf) linear {
+func (l *loader) rows(parts ...rowsOf) op.Linear {
 	n, cols := 0, 0
 	for _, p := range parts {
-		n += p.rows.len()
+		n += p.rows.Len()
 		cols = l.columnsOf(p.module)
 	}
 	if l.err != nil {
-		return linear{}
+		return op.Linear{}
 	}
 	var bias []float32
 	for _, p := range parts {
 		if _, ok := l.src.Shape(p.module + ".bias"); ok {
-			b := make([]float32, p.rows.len())
-			l.read(p.module+".bias", p.rows.lo, b)
+			b := make([]float32, p.rows.Len())
+			l.read(p.module+".bias", p.rows.Lo, b)
 			bias = append(bias, b...)
 		}
 	}
 	p, at := 0, 0 // the part that row r is of, and its first row
-	return linear{bias: bias, Matrix: tensor.Pack(n, cols, l.format, func(r int, dst []float32) {
-		for r-at >= parts[p].rows.len() {
-			at += parts[p].rows.len()
+	return op.Linear{Bias: bias, Matrix: tensor.Pack(n, cols, l.format, func(r int, dst []float32) {
+		for r-at >= parts[p].rows.Len() {
+			at += parts[p].rows.Len()
 			p++
 		}
-		l.read(parts[p].module+".weight", (parts[p].rows.lo+r-at)*cols, dst)
+		l.read(parts[p].module+".weight", (parts[p].rows.Lo+r-at)*cols, dst)
 	})}
 }
 
@@ -209,16 +205,16 @@ func (l *loader) columnsOf(module string) int {
 }
 
 // columns packs some columns of a module: its output is a summand of the whole, so one rank alone adds the bias.
-func (l *loader) columns(module string, cols span, addBias bool) linear {
+func (l *loader) columns(module string, cols op.Span, addBias bool) op.Linear {
 	width := l.columnsOf(module)
 	if l.err != nil {
-		return linear{}
+		return op.Linear{}
 	}
-	y := linear{Matrix: tensor.Pack(l.c.Hidden, cols.len(), l.format, func(r int, dst []float32) {
-		l.read(module+".weight", r*width+cols.lo, dst)
+	y := op.Linear{Matrix: tensor.Pack(l.c.Hidden, cols.Len(), l.format, func(r int, dst []float32) {
+		l.read(module+".weight", r*width+cols.Lo, dst)
 	})}
 	if _, ok := l.src.Shape(module + ".bias"); ok && addBias {
-		y.bias = l.vector(module+".bias", l.c.Hidden)
+		y.Bias = l.vector(module+".bias", l.c.Hidden)
 	}
 	return y
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/mesh"
-	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/nodes"
 )
 
@@ -88,4 +88,4 @@ func TestLoadingEnds(t *testing.T) {
 	}
 }
 
-var _ model.Source = stopping{}
+var _ hf.Source = stopping{}

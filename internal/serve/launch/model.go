@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
 	"github.com/stepscope/stepscope/internal/engine/tokenizer"
@@ -27,7 +28,7 @@ type Model struct {
 	z       engine.Sizes
 	faults  map[int]*device.Faults
 	cfg     *model.Config
-	src     model.Source
+	src     hf.Source
 	close   func() error
 	tok     server.Tokenizer
 	tokPath string

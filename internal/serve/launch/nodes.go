@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/mesh"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/nodes"
@@ -232,7 +233,7 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 // stopping is a source of which nothing can be read any more once stop says why:
 // loading ends between two tensors, not when it is done.
 type stopping struct {
-	model.Source
+	hf.Source
 	stop func() error
 }
 

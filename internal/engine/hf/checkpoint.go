@@ -1,4 +1,4 @@
-package model
+package hf
 
 import (
 	"errors"
@@ -11,18 +11,23 @@ import (
 	"strings"
 )
 
-// Checkpoint is the weights of a Hugging Face directory: model.safetensors, or the files that
-// model.safetensors.index.json names.
+// Checkpoint is the weights of a directory: BASE.safetensors, or the files that BASE.safetensors.index.json names.
 type Checkpoint struct {
 	dir   string
 	files []*File
 	where map[string]*File
 }
 
-// OpenCheckpoint opens the weights in dir; they must be closed.
-func OpenCheckpoint(dir string) (*Checkpoint, error) {
+// The names of weights that transformers and diffusers give.
+const (
+	ModelWeights     = "model"
+	DiffusionWeights = "diffusion_pytorch_model"
+)
+
+// OpenCheckpoint opens the weights of that base name in dir; they must be closed.
+func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 	c := &Checkpoint{dir: dir, where: map[string]*File{}}
-	names, index, err := checkpointFiles(dir)
+	names, index, err := checkpointFiles(dir, base)
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +56,22 @@ func OpenCheckpoint(dir string) (*Checkpoint, error) {
 }
 
 // checkpointFiles returns the files of a directory, and where each tensor is if there is an index.
-func checkpointFiles(dir string) (names []string, index map[string]string, err error) {
-	path := filepath.Join(dir, "model.safetensors.index.json")
-	data, err := readSmall(path)
+func checkpointFiles(dir, base string) (names []string, index map[string]string, err error) {
+	path := filepath.Join(dir, base+".safetensors.index.json")
+	data, err := ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err != nil {
-			return nil, nil, fmt.Errorf("%s: no model.safetensors and no model.safetensors.index.json; want one, or dummy weights", dir)
+		if _, err := os.Stat(filepath.Join(dir, base+".safetensors")); err != nil {
+			return nil, nil, fmt.Errorf("%s: no %s.safetensors and no %s.safetensors.index.json; want one, or dummy weights", dir, base, base)
 		}
-		return []string{"model.safetensors"}, nil, nil
+		return []string{base + ".safetensors"}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := newKeys(data)
+	r, err := ParseKeys(data)
 	if err == nil {
-		r.get("weight_map", &index, "an object of file names")
-		err = r.err
+		r.Get("weight_map", &index, "an object of file names")
+		err = r.Err
 	}
 	if err == nil && len(index) == 0 {
 		err = errors.New("weight_map names no tensor")

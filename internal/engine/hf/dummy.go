@@ -1,4 +1,4 @@
-package model
+package hf
 
 import (
 	"fmt"
@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// Dummy is random weights for a configuration. An element depends on the seed, its tensor's name and its place there
-// and on nothing else, so every way to cut the model over ranks has the same weights. Matrices are uniform with
-// variance 1/columns, which keeps activations of ordinary size through any number of layers; norms are 1 and biases 0.
+// Dummy is random weights of given shapes. An element depends on the seed, its tensor's name and its place there
+// and on nothing else, so every way to cut the model over ranks has the same weights. Matrices and convolutions
+// are uniform with variance 1/inputs, which keeps activations of ordinary size through any number of layers; vectors, which
+// are norms and biases, are 1 if they are a weight, else 0.
 type Dummy struct {
 	seed   uint64
 	shapes map[string][]int
 }
 
-// NewDummy returns random weights for c.
-func NewDummy(c *Config, seed uint64) *Dummy {
-	return &Dummy{seed, c.Tensors()}
-}
+// NewDummy returns random weights of the shapes, outermost size first.
+func NewDummy(shapes map[string][]int, seed uint64) *Dummy { return &Dummy{seed, shapes} }
 
 // Names lists the tensors, sorted.
 func (d *Dummy) Names() []string { return slices.Sorted(maps.Keys(d.shapes)) }
@@ -39,7 +38,7 @@ func (d *Dummy) Read(name string, off int, dst []float32) error {
 	}
 	if len(shape) == 1 {
 		v := float32(0)
-		if strings.HasSuffix(name, "norm.weight") {
+		if strings.HasSuffix(name, ".weight") {
 			v = 1
 		}
 		for i := range dst {
@@ -49,18 +48,22 @@ func (d *Dummy) Read(name string, off int, dst []float32) error {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(name))
-	base := mix(d.seed ^ h.Sum64())
+	base := Mix(d.seed ^ h.Sum64())
 	// A uniform number of -a to a has variance a²/3.
-	scale := float32(math.Sqrt(3/float64(shape[1]))) / (1 << 23)
+	inputs := 1
+	for _, n := range shape[1:] {
+		inputs *= n
+	}
+	scale := float32(math.Sqrt(3/float64(inputs))) / (1 << 23)
 	for i := range dst {
-		bits := mix(base + uint64(off+i)) // 24 bits: exact as float32
+		bits := Mix(base + uint64(off+i)) // 24 bits: exact as float32
 		dst[i] = float32(int32(bits>>40)-1<<23) * scale
 	}
 	return nil
 }
 
-// mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
-func mix(x uint64) uint64 {
+// Mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
