@@ -143,13 +143,16 @@ type member struct {
 	before    map[string]bool // files that were there: vLLM has one directory for all windows
 	steps     float64         // vLLM's steps at the start
 	hasSteps  bool
-	mayRecord bool           // it was started, and nothing says that it has ended
-	src       collect.Source // where they are read; nil: not settled yet
-	loads     []trace.Load   // of its queues, see sample
-	loadRoute int            // of loadRoutes, the first that may work
-	rest      func()         // ends the tiny requests; nil: there are none
-	notes     []string       // of the time before its files were waited for
-	idled     bool           // then no step was made
+	mayRecord bool             // it was started, and nothing says that it has ended
+	armed     time.Time        // just before the start was asked for; zero: it was not started
+	closed    time.Time        // all was written, see Session.Touched; zero: not known
+	sizes     map[string]*seen // of the files then; nil: nobody looked
+	src       collect.Source   // where they are read; nil: not settled yet
+	loads     []trace.Load     // of its queues, see sample
+	loadRoute int              // of loadRoutes, the first that may work
+	rest      func()           // ends the tiny requests; nil: there are none
+	notes     []string         // of the time before its files were waited for
+	idled     bool             // then no step was made
 	mu        sync.Mutex
 }
 

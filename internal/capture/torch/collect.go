@@ -137,6 +137,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	}
 	if err == nil {
 		err = m.attend(ctx, w)
+		m.recheck(w.seen)
 	}
 	if err == nil {
 		w.leftover(ctx)

@@ -14,14 +14,19 @@ import (
 const guardEvery = 100 * time.Millisecond
 
 // Guard closes the windows of servers that know no number of steps (vLLM) when it
-// is reached, and those of idle servers, and looks at the queues of prefill and decode servers, for a caller that
+// is reached, and those of idle servers, sees when windows that close by themselves have
+// been written, and looks at the queues of prefill and decode servers, for a caller that
 // has other things to do than to Collect. It returns when nothing of it is left to do,
 // or ctx ends.
 func (s *Session) Guard(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range s.members {
-		if m.kind == VLLM && m.w.NumSteps > 0 {
+		switch {
+		case m.w.NumSteps == 0:
+		case m.kind == VLLM:
 			wg.Go(func() { m.guard(ctx) })
+		default:
+			wg.Go(func() { m.guardFiles(ctx) })
 		}
 		if !m.o.LoadFollows {
 			wg.Go(func() { m.guardIdle(ctx) })

@@ -147,6 +147,7 @@ func (m *member) start(ctx context.Context) error {
 	}
 	// From here on it may record, whatever becomes of the reply.
 	m.record(true)
+	m.touch(time.Now())
 	r, err := m.ask(ctx, http.MethodPost, "/start_profile", body, askPatience)
 	if err != nil {
 		return err
@@ -155,6 +156,7 @@ func (m *member) start(ctx context.Context) error {
 		return nil
 	}
 	m.record(false)
+	m.touch(time.Time{})
 	return m.refusedStart(ctx, r)
 }
 
@@ -212,6 +214,7 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 	}
 	if err == nil {
 		m.record(false)
+		m.written(time.Now())
 	}
 	return end, err
 }

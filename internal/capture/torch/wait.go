@@ -28,7 +28,7 @@ const (
 type watch struct {
 	m        *member
 	src      collect.Source
-	dir      string // here
+	dir      string // here; empty: files are looked at, and none is brought
 	expected []trace.FileName
 	seen     map[string]*seen
 	changed  time.Time
@@ -262,8 +262,10 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		switch err := w.bring(ctx, f.Name); {
 		case err == nil:
 			s.done, s.partial, changed = true, nil, true
-			s.strays = w.m.w.ByStage && isTrace(trace.FileName{}, f.Name) && strays(ctx, filepath.Join(w.dir, f.Name))
-			w.m.o.Log(fmt.Sprintf("%s: %s", w.m.URL, f.Name))
+			if w.dir != "" {
+				s.strays = w.m.w.ByStage && isTrace(trace.FileName{}, f.Name) && strays(ctx, filepath.Join(w.dir, f.Name))
+				w.m.o.Log(fmt.Sprintf("%s: %s", w.m.URL, f.Name))
+			}
 		case errors.Is(err, collect.ErrPartial):
 			s.partial = err
 		case ctx.Err() != nil:
@@ -286,6 +288,9 @@ func wanted(name string) bool {
 // bring brings a file that is whole. Where it can be read in its place it is not
 // brought before that is known.
 func (w *watch) bring(ctx context.Context, name string) error {
+	if w.dir == "" {
+		return nil
+	}
 	to := filepath.Join(w.dir, name)
 	if from := w.src.Here(name); from != "" {
 		if err := collect.Whole(ctx, from); err != nil {

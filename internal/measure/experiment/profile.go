@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
@@ -26,7 +27,6 @@ type Captured struct {
 type window struct {
 	p       *Profile
 	session *torch.Session
-	begun   time.Time
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when nobody guards it any more
 }
@@ -41,7 +41,7 @@ func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) 
 		return nil, err
 	}
 	log("Profiler started")
-	w := &window{p: p, session: s, begun: time.Now(), guarded: make(chan struct{})}
+	w := &window{p: p, session: s, guarded: make(chan struct{})}
 	ctx, w.unguard = context.WithCancel(ctx)
 	go func() {
 		defer close(w.guarded)
@@ -81,4 +81,21 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 		return nil, err
 	}
 	return &Captured{Result: res}, nil
+}
+
+// touched is what the window touched of a load with this time 0 and these records.
+func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
+	from, to, known := w.session.Touched()
+	last := int64(0)
+	for i := range records {
+		last = max(last, records[i].Done)
+	}
+	span := bench.Span{From: max(0, int64(from.Sub(start))), To: last}
+	if known {
+		span.To = int64(to.Sub(start))
+	}
+	if from.IsZero() || span.To <= span.From {
+		return nil
+	}
+	return []bench.Span{span}
 }

@@ -310,7 +310,6 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if s.Show != nil {
 		done = s.Show(opt.Live, len(plan))
 	}
-	begun := time.Now()
 	scraped := scrape(ctx, s.Server)
 	res, err := load.Run(ctx, plan, opt)
 	samples := scraped()
@@ -337,9 +336,8 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run := s.Run
 	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health
-	if w := s.Profile; win != nil && w.Window.NumSteps == 0 && w.Window.StartStep == 0 { // else the traces know when it was
-		from := win.begun.Sub(begun)
-		run.Profiled = []bench.Span{{From: max(0, int64(from)), To: run.Duration}}
+	if win != nil {
+		run.Profiled = win.touched(res.Start, res.Records)
 	}
 	run.ServerInfo = s.info(ctx)
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil

@@ -1,0 +1,54 @@
+package torch
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestTouched: of a window that ends by itself it is seen, while its owner is busy
+// elsewhere, when the files of all ranks have come, and nobody asks the server to stop.
+func TestTouched(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"whole": false, "one grows later": true} {
+		f := newFake(t, false, `{"version":"0.5.23","tp_size":2}`)
+		var dir string
+		f.begin = func(d string) { dir = d; f.write(d, "1-TP-0.trace.json.gz") }
+		before := time.Now()
+		s, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: t.TempDir(), NumSteps: 4}, patient(Options{LoadFollows: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := time.Now()
+		if from, _, known := s.Touched(); known || from.Before(before) || from.After(started) {
+			t.Errorf("%s: open: from %v, known %v", name, from, known)
+		}
+		const export = 300 * time.Millisecond
+		go func() {
+			time.Sleep(export)
+			f.write(dir, "1-TP-0.trace.json.gz", "1-TP-1.trace.json.gz")
+		}()
+		s.Guard(t.Context()) // returns when the window has been written
+		if _, to, known := s.Touched(); !known || to.Before(started.Add(export)) || time.Since(to) < settled {
+			t.Errorf("%s: written %v after the start, known %v", name, to.Sub(started), known)
+		}
+		if late {
+			grown, err := os.OpenFile(filepath.Join(dir, "1-TP-1.trace.json.gz"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grown.Write(traceOf(1, 2))
+			grown.Close()
+		}
+		if _, err := s.Collect(t.Context(), t.TempDir()); err != nil {
+			t.Error(err)
+		}
+		if _, _, known := s.Touched(); known == late {
+			t.Errorf("%s: known %v at last", name, known)
+		}
+		if f.called() != "start" {
+			t.Errorf("%s: calls %s", name, f.called())
+		}
+	}
+}
