@@ -95,7 +95,7 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	for i := range all {
 		v := &all[i]
 		v.runs = slices.DeleteFunc(v.runs, func(r lateRun) bool {
-			if r.cause != c || r.steps[0] >= until {
+			if r.cause != c || r.steps[0] >= until || r.still != nil {
 				return false
 			}
 			var costs []int64
@@ -181,7 +181,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		f.Starved = c == byHost && 2*starved > excess
 		var parts []fact.Fact
 		for i, n := range led {
-			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c && r.steps[0] < until })
+			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c && r.steps[0] < until && r.still == nil })
 			if n > 0 {
 				f.Ranks = append(f.Ranks, d.Ranks[i].Index)
 				parts = append(parts, fact.Of("moving_rank", "rank", d.Ranks[i].Label, "n", n))

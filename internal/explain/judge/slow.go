@@ -163,7 +163,9 @@ func slowSteps(c *capture) (out []result.Finding) {
 		took := took(c.Aligned, s)
 		excess := took - took/(1+s.SlowBy)
 		if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-			return f.Kind == result.Straggler && f.FirstStep <= s.Step && s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
+			// A late host keeps the device of the step before idle, too.
+			return f.Kind == result.Straggler && (f.FirstStep <= s.Step || f.Cause == result.CauseHost && f.FirstStep == s.Step+1) &&
+				s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
 		}) {
 			continue
 		}

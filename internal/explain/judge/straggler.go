@@ -73,9 +73,10 @@ type verdict struct {
 type lateRun struct {
 	steps     []int
 	cause     int
-	kind      string // all of one kind, with steps of other kinds between them; "" else
-	stays     bool   // to the end of the capture
-	recurring bool   // intermittent: with steps in time between them
+	kind      string       // all of one kind, with steps of other kinds between them; "" else
+	stays     bool         // to the end of the capture
+	recurring bool         // intermittent: with steps in time between them
+	still     *standstills // what makes it late; nil: not that
 }
 
 func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
@@ -86,6 +87,9 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 		v.split[n] = v.late[n].split()
 	}
 	stepsKnown := d.stepsKnown()
+	if still := d.standsStill(i, begin, v.split); still != nil {
+		v.runs = append(v.runs, lateRun{steps: still.steps, cause: byHost, recurring: true, still: still})
+	}
 	for c := range numCauses {
 		yes := make([]bool, end)
 		for n := begin; n < end; n++ {
@@ -114,7 +118,7 @@ func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Findi
 	for n := range late {
 		var own, sum int64
 		for k := range all {
-			if slices.Contains(all[k].steps, n) {
+			if all[k].still == nil && slices.Contains(all[k].steps, n) {
 				own += split[n][all[k].cause]
 			}
 		}
@@ -122,7 +126,7 @@ func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Findi
 			sum += c
 		}
 		for k := range all {
-			if !slices.Contains(all[k].steps, n) {
+			if all[k].still != nil || !slices.Contains(all[k].steps, n) {
 				continue
 			}
 			cost := split[n][all[k].cause]
@@ -134,6 +138,9 @@ func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Findi
 	}
 	var out []result.Finding
 	for k := range all {
+		if all[k].still != nil {
+			costs[k] = all[k].still.costs
+		}
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
 		out = append(out, straggler(a, d, i, late, all[k], int64(cost)))
 	}
@@ -292,6 +299,9 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	}
 	f.Title = fact.Of("straggler", "rank", r.Label, "when", when, "why", why, "cost", felt)
 	f.Evidence = evidence(a, d, i, late, run.steps, cause)
+	if run.still != nil {
+		run.still.tell(&f, r, len(late), waited)
+	}
 	return f
 }
 

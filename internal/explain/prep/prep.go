@@ -37,6 +37,7 @@ type Rank struct {
 	Stalls     []Interval                   // of the profiler, in time order
 	Full       []Interval                   // when no more work could be queued: the host had run ahead
 	Cold       []Cold                       // what the launching threads did for the first time, in time order
+	Still      []Still                      // when the launching thread stood still, in time order
 	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
@@ -111,6 +112,7 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	}
 	r.count()
 	r.Cold = coldStarts(t, r)
+	r.Still = standsStill(t, r)
 	return r
 }
 

@@ -24,6 +24,14 @@ var wordings = map[string]string{
 	"moving":             "the latest rank of a step: {parts}",
 	"moving_rank":        "{rank} in {n}",
 
+	"still":       "{rank}'s host stands still {n} times, for {least:ns} to {most:ns}{every}, in {k} of {of} steps ({steps:few}); {cost}",
+	"still_every": " each, about every {ns:ns}",
+	"still_cost":  "the others wait {cost:ns} for it in such a step",
+	"still_proof": "step {step}: nothing is recorded of its launching thread for {ns:ns}, {where}, which takes {like:ns} otherwise",
+	"still_in":    "inside {span}",
+	"still_after": "after {span}",
+	"still_look":  "look at what stops the process: collection of garbage, a CPU quota of its cgroup (nr_throttled in cpu.stat), other processes on its cores (nonvoluntary_ctxt_switches in /proc/PID/status), signals",
+
 	"last_in":              "it arrives last in {last} of the {of} collectives of these steps",
 	"excess":               "between collectives it takes longer than the rank with the median arrival, per step by {parts}",
 	"excess_work":          "{ns:ns} (more or larger kernels, including their launches)",

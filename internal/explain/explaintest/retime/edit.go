@@ -84,3 +84,9 @@ func (m *Model) Add(o *Op, name string) *Op {
 	m.Ops = append(m.Ops, &c)
 	return &c
 }
+
+// Recorded is from when to when the launching thread of a rank is in its trace.
+func (m *Model) Recorded(rank int) (first, last int64) {
+	list, off := m.threads[rank][m.main[rank]], offset(m.ranks[rank])
+	return list[0].at - off, list[len(list)-1].at - off
+}

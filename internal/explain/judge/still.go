@@ -1,0 +1,112 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// standstills are the times in which the host of a rank stands still.
+type standstills struct {
+	list  []prep.Still
+	steps []int   // in the capture's numbering, each once
+	costs []int64 // what the other ranks waited for it in each of these
+}
+
+// standsStill finds those of a rank, and takes what they cost out of split. A thread that
+// may have waited stood still only if others waited for it about as long, beyond what is
+// known: who waits for another rank is late with it, not after it.
+func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstills {
+	r, s := d.Ranks[i], &standstills{}
+	left := map[int]int64{} // of what the others waited in a step
+	add := func(sure bool) {
+		for _, x := range r.Still {
+			n := int(x.Step) + r.First
+			if x.Sure != sure || n < begin || n >= len(split) {
+				continue
+			}
+			if _, ok := left[n]; !ok {
+				left[n] = split[n][byHost]
+			}
+			length := x.End - x.Start
+			if sure || 2*left[n] >= length && left[n] <= 2*length {
+				left[n] = max(0, left[n]-length)
+				s.list = append(s.list, x)
+			}
+		}
+	}
+	add(true)
+	if len(s.list) < leastRecurring { // else they say more of how long it lasts
+		add(false)
+		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
+	}
+	if len(s.list) < leastRecurring {
+		return nil
+	}
+	for _, x := range s.list {
+		n := int(x.Step) + r.First
+		if k := len(s.steps) - 1; k < 0 || s.steps[k] != n {
+			s.steps, s.costs = append(s.steps, n), append(s.costs, split[n][byHost]-left[n])
+			split[n][byHost] = left[n]
+		}
+	}
+	return s
+}
+
+// regular is how far from a multiple of the period a standstill may come, as a share of it.
+const regular = 0.1
+
+// period is the time from one standstill to the next, by when they end, if that is
+// regular; 0: it is not. Some may not have been seen.
+func (s *standstills) period() int64 {
+	var apart []int64
+	for k := range s.list[1:] {
+		apart = append(apart, s.list[k+1].End-s.list[k].End)
+	}
+	least := float64(slices.Min(apart))
+	var each []float64
+	for _, ns := range apart {
+		times := float64(int64(float64(ns)/least + 0.5))
+		if off := float64(ns) - times*least; max(off, -off) > regular*least || times > 5 {
+			return 0
+		}
+		each = append(each, float64(ns)/times)
+	}
+	return int64(metric.MedianInPlace(each))
+}
+
+// tell says of a finding that its rank stands still, when, and in what.
+func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool) {
+	longest := slices.SortedStableFunc(slices.Values(s.list), func(x, y prep.Still) int {
+		return cmp.Compare(y.End-y.Start, x.End-x.Start)
+	})
+	length := func(x prep.Still) int64 { return x.End - x.Start }
+	var every, cost fact.Fact
+	if ns := s.period(); ns > 0 {
+		every = fact.Of("still_every", "ns", ns)
+	}
+	if waited {
+		cost = fact.Of("still_cost", "cost", f.CostNSPerStep)
+	} else {
+		cost = fact.Of("late_unfelt")
+	}
+	f.ID = id(result.Straggler, r.Label, "still", f.FirstStep)
+	f.Title = fact.Of("still", "rank", r.Label, "n", len(s.list), "least", length(longest[len(longest)-1]), "most", length(longest[0]),
+		"every", every, "k", len(s.steps), "of", of, "steps", s.steps, "cost", cost)
+	f.Evidence = nil
+	for _, x := range longest[:min(3, len(longest))] {
+		where := fact.Of("still_after", "span", x.After)
+		if x.In != "" {
+			where = fact.Of("still_in", "span", x.In)
+		}
+		e := proof("ns", float64(length(x)), float64(x.Like), fact.Of("still_proof", "step", int(x.Step)+r.First, "ns", length(x), "where", where, "like", x.Like))
+		e.Name, e.Step = where, int(x.Step)+r.First
+		f.Evidence = append(f.Evidence, e)
+	}
+	f.Evidence = append(f.Evidence, proof("count", float64(len(s.list)), 0, fact.Of("still_look")))
+}

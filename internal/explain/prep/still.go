@@ -1,0 +1,188 @@
+package prep
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Still is a time in which nothing is recorded of the thread that launches, though what
+// it is at takes far shorter otherwise: its process is stopped, has no core, or collects
+// garbage.
+type Still struct {
+	Interval
+	In, After string // the innermost span that is open, "" for none; and the one that began or ended before
+	Like      int64  // the median of times between the same two moments
+	Step      int32  // that it lies in or holds up
+	// Sure is that the thread does not wait for anybody: outside of all spans, or in a
+	// call that waits by nature, it may.
+	Sure bool
+}
+
+// A thread stands still from stillLeast on if that is stillFactor of its like, of which
+// there are more than stillAlike. Where it may wait for another it takes waitFactor, and
+// that others wait for it.
+const (
+	stillLeast  = 2_000_000 // ns
+	stillFactor = 10
+	waitFactor  = 4
+	stillAlike  = 3
+)
+
+var (
+	// varies is what differs in names of one thing: numbers and addresses.
+	varies = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
+	// waiting are parts of the names of what waits by nature.
+	waiting = regexp.MustCompile(`(?i)wait|recv|poll|select|sleep|acquire|synchronize|broadcast|barrier|gloo`)
+)
+
+// turn is a moment at which a span of a thread begins or ends.
+type turn struct {
+	name   trace.StringID
+	begins bool
+}
+
+// gap is the time between two turns of a thread that follow each other.
+type gap struct {
+	Interval
+	from, to turn
+	in       *trace.Span // the innermost that is open; nil: none
+}
+
+// eachGap visits a thread's gaps. spans are in order, parents before their children.
+func eachGap(spans []trace.Span, visit func(g *gap)) {
+	type open struct {
+		span *trace.Span
+		end  int64
+	}
+	var stack []open
+	var g gap
+	next := func(at int64, to turn) {
+		g.End, g.to, g.in = at, to, nil
+		if n := len(stack); n > 0 {
+			g.in = stack[n-1].span
+		}
+		if g.Start > 0 {
+			visit(&g)
+		}
+		g.Start, g.from = at, to
+	}
+	for i := range spans {
+		s := &spans[i]
+		if s.Cat != trace.CPUOp && s.Cat != trace.UserAnnotation && s.Cat != trace.PythonFunction && !s.Cat.Launch() {
+			continue
+		}
+		for len(stack) > 0 && stack[len(stack)-1].end <= s.Start {
+			top := stack[len(stack)-1]
+			next(top.end, turn{top.span.Name, false})
+			stack = stack[:len(stack)-1]
+		}
+		end := s.End()
+		if n := len(stack); n > 0 {
+			end = min(end, stack[n-1].end) // children stick out by a few ns
+		}
+		next(s.Start, turn{s.Name, true})
+		stack = append(stack, open{s, end})
+	}
+}
+
+// standsStill finds when the thread that launches most stands still. API calls alone are
+// too far apart to tell, and may themselves wait for the device or another process on it.
+// The first step is the profilers' start.
+func standsStill(t *trace.Trace, r *Rank) (out []Still) {
+	spans := r.mainThread(t)
+	if !slices.ContainsFunc(spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }) {
+		return nil
+	}
+	main := spans[0].Track
+	var found []gap
+	eachGap(spans, func(g *gap) {
+		if g.End-g.Start < stillLeast || g.in != nil && g.in.Cat.Launch() || r.stepFrom(g.End) < 1 {
+			return
+		}
+		known := Overlap(r.Blocked[main], g.Start, g.End) + Overlap(r.Stalls, g.Start, g.End) + Overlap(r.Full, g.Start, g.End)
+		for i := range r.Cold {
+			known += Overlap([]Interval{r.Cold[i].Interval}, g.Start, g.End)
+		}
+		if 2*known < g.End-g.Start {
+			found = append(found, *g)
+		}
+	})
+	if found == nil {
+		return nil
+	}
+	likes := alike(t, spans, found)
+	beside := intervals(t, func(s *trace.Span) bool { // what other threads wait for on behalf of this one
+		return s.Track != main && s.Cat == trace.UserAnnotation && waiting.MatchString(t.Strings.Get(s.Name))
+	})
+	for i, g := range found {
+		s := Still{Interval: g.Interval, After: t.Strings.Get(g.from.name), Step: r.stepFrom(g.End)}
+		factor := int64(waitFactor)
+		if g.in != nil && g.in.Cat != trace.UserAnnotation {
+			s.In = t.Strings.Get(g.in.Name)
+			s.Sure = !waiting.MatchString(s.In) && 2*Overlap(beside, g.Start, g.End) < g.End-g.Start
+		}
+		if s.Sure {
+			factor = stillFactor
+		}
+		if s.Like = int64(metric.Median(likes[i])); len(likes[i]) > stillAlike && g.End-g.Start >= factor*s.Like {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// alike gives, for each of some gaps, the lengths of all between turns of the same names.
+func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
+	first := map[string]trace.StringID{}
+	plain := make([]trace.StringID, t.Strings.Len())
+	for id := range plain {
+		name := varies.ReplaceAllString(t.Strings.Get(trace.StringID(id)), "#")
+		if _, ok := first[name]; !ok {
+			first[name] = trace.StringID(id)
+		}
+		plain[id] = first[name]
+	}
+	kind := func(g *gap) [2]turn {
+		return [2]turn{{plain[g.from.name], g.from.begins}, {plain[g.to.name], g.to.begins}}
+	}
+	all := map[[2]turn][]int64{}
+	some := make([]bool, len(plain)) // what any of them begins with: most gaps need no look into the map
+	for i := range of {
+		all[kind(&of[i])], some[plain[of[i].from.name]] = nil, true
+	}
+	eachGap(spans, func(g *gap) {
+		if !some[plain[g.from.name]] {
+			return
+		}
+		k := kind(g)
+		if list, ok := all[k]; ok {
+			all[k] = append(list, g.End-g.Start)
+		}
+	})
+	out := make([][]int64, len(of))
+	for i := range of {
+		out[i] = all[kind(&of[i])]
+	}
+	return out
+}
+
+// mainThread is the spans of the thread that launches most.
+func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
+	if len(r.Calls) == 0 {
+		return nil
+	}
+	launches := make([]int, len(t.Tracks))
+	for i := range r.Calls {
+		launches[r.Calls[i].Track]++
+	}
+	main := trace.TrackID(slices.Index(launches, slices.Max(launches)))
+	from := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Track == main })
+	to := from
+	for to < len(t.Spans) && t.Spans[to].Track == main {
+		to++
+	}
+	return t.Spans[from:to]
+}

@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// standing are the findings of hosts that stand still.
+func standing(r *result.Report) (out []result.Finding) {
+	for _, f := range said(r, result.Straggler) {
+		if strings.Contains(f.ID, "-still-") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// TestStandsStill stops the process of a rank now and again: one finding names the rank
+// and how long it stood still.
+func TestStandsStill(t *testing.T) {
+	for _, c := range []struct {
+		set       string
+		rank      int
+		every, ns int64
+	}{
+		{"sglang_stops", 0, 9 * ms, 6 * ms},
+		{"sglang_shared", 0, 11 * ms, 6 * ms},
+		{"compute_skew", 3, 37 * ms, 5 * ms},
+	} {
+		t.Run(fmt.Sprintf("%s rank %d", c.set, c.rank), func(t *testing.T) {
+			r := analyzed(t, retimed(t, c.set, func(m *retime.Model) {
+				first, last := m.Recorded(c.rank)
+				for at := first + c.every/2; at < last; at += c.every - c.ns {
+					m.PauseAt(c.rank, at, c.ns)
+				}
+			}))
+			checkSentences(t, r)
+			found := standing(r)
+			if len(found) != 1 || !slices.Equal(found[0].Ranks, []int{c.rank}) || found[0].Cause != result.CauseHost || found[0].CostNSPerStep < c.ns/2 {
+				t.Fatalf("%d findings of a host that stands still%s", len(found), describe(r))
+			}
+			for _, e := range found[0].Evidence[:len(found[0].Evidence)-1] {
+				if int64(e.Value) < c.ns || int64(e.Value) > 2*c.ns {
+					t.Errorf("stands still for %.0f ns: %s", e.Value, report.Words(e.Text))
+				}
+			}
+		})
+	}
+}
+
+// TestNobodyStandsStill: no capture without stops has a host that stands still, whatever
+// else is wrong there.
+func TestNobodyStandsStill(t *testing.T) {
+	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
+	for _, dir := range dirs {
+		if r := analyzed(t, readDir(t, dir)); len(standing(r)) > 0 && filepath.Base(dir) != "sglang_stops" {
+			t.Errorf("%s%s", dir, describe(r))
+		}
+	}
+}
+
+// TestStandsOrWaits: a rank that waits for one that stands still does not stand still,
+// whether it waits for it on the host or in a collective; nor does one in a call that
+// takes its time in each step, or in one of the device's, which may be full or shared.
+func TestStandsOrWaits(t *testing.T) {
+	const steps, period, long = 16, 2 * ms, 5 * ms
+	for _, c := range []struct {
+		name   string
+		waits  string // on the other rank while this one stands still; "": it runs ahead
+		stands string
+		always bool // in each step, not in a few
+		gpu    bool // CPU ops are not recorded
+		want   int  // 1: rank 1 is named
+	}{
+		{"the other waits on its host", "c10d::broadcast_", "aten::add", false, false, 1},
+		{"the other waits in a collective", "", "aten::add", false, false, 1},
+		{"in a call that waits, and the other waits for it", "", "c10d::recv_", false, false, 1},
+		{"both wait", "c10d::broadcast_", "c10d::recv_", false, false, 0},
+		{"always", "", "aten::add", true, false, 0},
+		{"a launch", "", "cudaLaunchKernel", false, false, 0},
+		{"CPU ops are not recorded", "", "aten::add", false, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ts []*trace.Trace
+			for rank := range 2 {
+				y, at := explaintest.New(), int64(ms)
+				for n := range steps {
+					stalls := n%4 == 3 || c.always
+					begin, host, device := at, at, at
+					took := func(name string, ns int64) {
+						if cat := trace.CPUOp; !c.gpu {
+							y.Span(cat, 0, name, host, host+ns)
+						}
+						host += ns + us
+					}
+					switch {
+					case stalls && rank == 1 && c.stands == "cudaLaunchKernel":
+						y.Launch("cudaLaunchKernel", host, host+long)
+						host += long
+					case stalls && rank == 1:
+						took(c.stands, long)
+					case stalls && c.waits != "":
+						took(c.waits, long)
+					}
+					for _, name := range []string{"aten::add", "c10d::broadcast_", "c10d::recv_"} {
+						took(name, 10*us)
+					}
+					y.Run("gemm", host, host+10*us, host+100*us, 1)
+					device = host + 100*us
+					if at += period; stalls {
+						at += long
+					}
+					y.Run(explaintest.AllReduce, host+20*us, device, at-1500*us, 1)
+					y.Step(begin, host+50*us)
+				}
+				tr := y.Done()
+				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)
+				ts = append(ts, tr)
+			}
+			r := analyzed(t, ts)
+			if found := standing(r); len(found) != c.want || c.want == 1 && !slices.Equal(found[0].Ranks, []int{1}) {
+				t.Errorf("%d findings of a host that stands still%s", len(found), describe(r))
+			} else if c.want == 1 && !strings.Contains(report.Words(found[0].Title), "stands still 4 times, for 5.00 ms to 5.00 ms each, about every 13.0 ms") {
+				t.Errorf("no period: %s", report.Words(found[0].Title))
+			}
+		})
+	}
+}
