@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Stats describe a sample of times, in ns. N 0 means that there was nothing to
@@ -118,45 +120,14 @@ func independent(v []float64) Stats {
 	return out
 }
 
-// quantileInterval bounds the p-quantile of what the sorted sample was drawn
-// from by two order statistics: the number of samples below it is binomial,
-// whatever the distribution (David and Nagaraja, Order Statistics, section
-// 7.1). Unlike a bootstrap it holds its level in the tail, and it can say that
-// the sample is too small: the 99th percentile wants 368.
+// quantileInterval is the interval of the p-quantile of what the sorted sample was drawn
+// from; the 99th percentile wants a sample of 368.
 func quantileInterval(sorted []float64, p float64) Interval {
-	n := len(sorted)
-	if n == 0 {
+	lo, hi, ok := metric.QuantileInterval(sorted, p, level)
+	if !ok {
 		return Interval{}
 	}
-	tail := (1 - level) / 2
-	// The smallest k for which more than tail of the distribution is at or below
-	// it: fewer samples than that lie below the quantile with less than tail.
-	lo := binomialQuantile(n, p, tail)
-	// By symmetry, for samples above.
-	hi := n - binomialQuantile(n, 1-p, tail)
-	if lo < 1 || hi >= n {
-		return Interval{}
-	}
-	return Interval{Lo: sorted[lo-1], Hi: sorted[hi], Level: level}
-}
-
-// binomialQuantile returns the smallest k with P(X ≤ k) > tail for X of n
-// trials that succeed with probability p.
-func binomialQuantile(n int, p, tail float64) int {
-	logP, logQ := math.Log(p), math.Log1p(-p)
-	all, _ := math.Lgamma(float64(n + 1))
-	mean, sigma := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
-	k := max(int(mean-10*sigma), 0) // below it lies less than 10⁻²²
-	var sum float64
-	for ; k < n; k++ {
-		a, _ := math.Lgamma(float64(k + 1))
-		b, _ := math.Lgamma(float64(n - k + 1))
-		sum += math.Exp(all - a - b + float64(k)*logP + float64(n-k)*logQ)
-		if sum > tail {
-			break
-		}
-	}
-	return k
+	return Interval{Lo: lo, Hi: hi, Level: level}
 }
 
 // meanInterval is Student's interval of the mean of a few values, such as one a

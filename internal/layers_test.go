@@ -62,7 +62,8 @@ var arrows = []struct {
 	{"internal/measure/embedded", []string{"internal/api/client", "internal/serve/front", "internal/serve/launch", "internal/serve/server"}},
 	{"internal/measure/experiment", []string{
 		"internal/api/client", "internal/capture/torch", "internal/measure/load", "internal/runs",
-		"internal/measure/workload", "internal/api/wire", "bench", "trace", "internal/base/progress",
+		"internal/measure/workload", "internal/api/wire", "bench", "trace", "internal/base/progress", "internal/base/metric",
+		"internal/api",
 	}},
 	{"internal/explain/report", []string{
 		"internal/explain/kernel",
@@ -76,7 +77,7 @@ var arrows = []struct {
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 	}},
 	{"internal/serve/route", []string{"internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/base/pause", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
 		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",

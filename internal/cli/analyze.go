@@ -19,6 +19,9 @@ type analyzeCmd struct {
 	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Layers   bool   `name:"layers" help:"All layers and modules of a capture with layer-wise markers."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
+
+	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes that is not recorded, as 2.55ms, or a load of the same server that tells: a run, or a file of bench serving --output-details. What recording cost is taken off what is said of hosts. Windows taken under a load know it themselves."`
+
 	shown
 	runPlace
 }
@@ -71,6 +74,12 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	opt.Show.Layers = c.Layers
+	if c.Reference != "" {
+		root, _ := c.root()
+		if opt.Reference, err = system.ReadReference(root, c.Reference, e.Console); err != nil {
+			return usagef("--reference %v", err)
+		}
+	}
 	var run *runs.Run
 	var servers []system.Server
 	if len(c.Paths) == 1 {

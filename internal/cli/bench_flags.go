@@ -194,6 +194,7 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 type profileFlags struct {
 	Profile           bool     `name:"profile" help:"Take a profiling window while the load runs."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
+	Lean              bool     `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
 	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
 	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default 10, by stage 5."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
@@ -215,6 +216,8 @@ func (f *profileFlags) check() error {
 		return usagef("--pd-separated: give --profile-prefill-url or --profile-decode-url")
 	case !f.PDSeparated && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) > 0:
 		return usagef("--profile-prefill-url and --profile-decode-url go with --pd-separated")
+	case f.Lean && !slices.Equal(f.ProfileActivities, []string{"CPU", "GPU"}):
+		return usagef("--lean records kernels and launches alone: leave out --profile-activities, or --lean")
 	case f.ProfileUnbounded && (f.ProfileNumSteps > 0 || f.ProfileByStage):
 		return usagef("--profile-unbounded has no --profile-num-steps and no stages")
 	case f.ProfileNumSteps < 0:
@@ -228,6 +231,9 @@ func (f *profileFlags) window() torch.Window {
 	w := torch.Window{
 		OutputDir: torch.OutputDir(f.ProfileOutputDir), Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
 		ByStage: f.ProfileByStage, Stages: f.ProfileStages,
+	}
+	if f.Lean {
+		w.Lean()
 	}
 	if w.NumSteps == 0 && !f.ProfileUnbounded {
 		if w.NumSteps = 10; w.ByStage {

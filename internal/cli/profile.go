@@ -41,6 +41,7 @@ type profileCmd struct {
 	Mem        bool     `name:"mem" help:"Snapshots of GPU memory."`
 	RPD        bool     `name:"rpd" help:"ROCm's rpd profiler."`
 	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
+	Lean       bool     `name:"lean" help:"Record kernels and the calls that launch them alone, which slows the servers least: no steps by name, and nothing of what hosts do. Without it all that the server records by default; --no-with-stack leaves out what costs most of that."`
 	Stack      bool     `name:"with-stack" xor:"stack" help:"With Python stacks; default: as the server does."`
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"With shapes of tensors; default: as the server does."`
 	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Without --no-merge-profiles traces are merged here in any case."`
@@ -169,6 +170,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		if o.Fetch, err = collect.ParseTemplate(c.Fetch, c.FetchList); err != nil {
 			return fail(fmt.Errorf("--fetch: %w", err))
 		}
+	}
+	if c.Lean && (c.Stack || c.Shapes || c.Mem || c.RPD || c.NoGPU || c.Activities != nil) {
+		return fail(fmt.Errorf("--lean records kernels and launches alone: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
 	}
 	w, err := c.window()
 	if err == nil {

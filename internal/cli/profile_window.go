@@ -77,5 +77,8 @@ func (c *profileCmd) window() (torch.Window, error) {
 		return &on
 	}
 	w.WithStack, w.RecordShapes = flag(c.Stack, c.NoStack), flag(c.Shapes, c.NoShapes)
+	if c.Lean {
+		w.Lean()
+	}
 	return w, nil
 }

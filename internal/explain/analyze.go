@@ -28,6 +28,8 @@ type Options struct {
 	Missing []string      // ranks that are known to be absent
 	Rules   *kernel.Rules // kernel classes; nil: the built-in table
 	Force   bool          // explain traces that cannot be one capture, too
+	// Reference is what steps took that were not recorded; nil: it is not known.
+	Reference *trace.Reference
 }
 
 // ErrNothing means that no trace has any GPU work, nor named steps or layers to
@@ -65,6 +67,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)
+	rep.Recording = judge.Recording(a, rep, opt.Reference)
 	blames := judge.Blame(a)
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)

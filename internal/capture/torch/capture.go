@@ -187,6 +187,13 @@ func (w *Window) Check() error {
 	return nil
 }
 
+// Lean makes it a window of kernels and the calls that launch them, of all ranks: what slows
+// a server least. docs/servers.md says what can be told by it.
+func (w *Window) Lean() {
+	off := false
+	w.Activities, w.WithStack, w.RecordShapes = []string{"GPU"}, &off, &off
+}
+
 // Activities are those that any server knows.
 var Activities = []string{"CPU", "GPU", "MEM", "RPD", "CUDA_PROFILER", "XPU"}
 

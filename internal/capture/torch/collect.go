@@ -47,6 +47,8 @@ type ServerResult struct {
 	Steps   *Steps   `json:"steps,omitempty"`   // nil: no number of them was asked for
 	// Loads is what a prefill or decode server said of its queues meanwhile.
 	Loads []trace.Load `json:"loads,omitempty"`
+	// Reference is what decode steps took that were not recorded; nil: it is not known.
+	Reference *trace.Reference `json:"reference,omitempty"`
 
 	err error
 }

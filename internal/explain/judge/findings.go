@@ -53,6 +53,7 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 	for _, r := range rules {
 		c.found = append(c.found, r.find(c)...)
 	}
+	c.profilers()
 	for i := range c.found {
 		f := &c.found[i]
 		f.ID = strings.ReplaceAll(strings.ToLower(f.ID), " ", "-")

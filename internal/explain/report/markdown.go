@@ -31,6 +31,9 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if all := overall(r); all != nil {
 		write("\nGPU time: ", escapeMarkdown(summary(all)))
 	}
+	if says := Words(r.Recording.Says); says != "" {
+		write("\n", escapeMarkdown(columns.Clean(says)))
+	}
 	write("")
 	if len(r.Findings) == 0 {
 		write("Nothing stands out.")

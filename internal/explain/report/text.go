@@ -83,6 +83,9 @@ func (t *textWriter) head(r *result.Report) {
 			t.line(prefix + l)
 		}
 	}
+	for _, l := range columns.Wrap(columns.Clean(Words(r.Recording.Says)), t.width) {
+		t.line(l)
+	}
 	t.line("")
 }
 

@@ -39,6 +39,7 @@ var formats = map[string]func(any) string{
 	"gbs":    func(v any) string { return metric.Rate(number(v) * 1e9) },
 	"mean":   func(v any) string { return fmt.Sprintf("%.1f", number(v)) },
 	"whole":  func(v any) string { return fmt.Sprintf("%.0f", number(v)) },
+	"times":  func(v any) string { return fmt.Sprintf("%.2f", number(v)) },
 	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
 	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
 	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },

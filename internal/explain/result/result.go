@@ -9,9 +9,10 @@ import "github.com/stepscope/stepscope/internal/explain/fact"
 // docs/formats/analysis.md: fields are added, never changed. All times are
 // nanoseconds.
 type Report struct {
-	Format   int       `json:"format"` // 1
-	Source   Source    `json:"source"`
-	Findings []Finding `json:"findings"` // the important ones first
+	Format    int       `json:"format"` // 1
+	Source    Source    `json:"source"`
+	Recording Recording `json:"recording"`
+	Findings  []Finding `json:"findings"` // the important ones first
 	// Times holds one row per rank and step kind, and one over all ranks
 	// ("all") per kind; the kind "all" takes every step together.
 	Times       []TimeRow       `json:"times"`
@@ -42,6 +43,30 @@ type Source struct {
 	Clocks   fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
 	// Doubts say why the files cannot be one capture; they were taken for one by --force.
 	Doubts []string `json:"doubts"`
+}
+
+// Recording is what recording cost: the steps of the window against those of the same
+// kind, and of about the same batch, that nothing recorded.
+type Recording struct {
+	Known  bool   `json:"known"`  // the rest of the figures is 0 if not
+	Stacks bool   `json:"stacks"` // with Python stacks, which cost the host most
+	From   string `json:"from"`   // what is known of other steps: tokens, counters, given; "": nothing
+	Kind   string `json:"kind"`
+	Batch  int    `json:"batch"` // requests in a step, of all data-parallel ranks; 0: not known
+	Steps  int    `json:"steps"` // of the window that were compared
+	// Medians, and the interval of their ratio (95 %).
+	Inside    int64   `json:"inside_ns"`
+	Outside   int64   `json:"outside_ns"`
+	Ratio     float64 `json:"ratio"`
+	RatioLow  float64 `json:"ratio_low"`
+	RatioHigh float64 `json:"ratio_high"`
+	// Upper: other steps took less than Outside, which prefill has a part in.
+	Upper bool      `json:"outside_is_upper"`
+	Added int64     `json:"added_ns"` // to a step; 0: none for sure
+	Says  fact.Fact `json:"text"`     // all of it; "": nothing that matters
+
+	Why     fact.Fact `json:"-"` // it is not known
+	Matters bool      `json:"-"` // there are findings about hosts
 }
 
 // Finding kinds that more than their rules ask for. Any other is what its finding's ID
@@ -85,6 +110,10 @@ type Finding struct {
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
 	Title         fact.Fact  `json:"title"`
 	Evidence      []Evidence `json:"evidence"`
+
+	// Profilers: it may be the profiler's, which slows hosts. CostNSPerStep is without what
+	// recording is known to have added, where that is of the same steps.
+	Profilers bool `json:"may_be_profilers"`
 
 	Starved bool `json:"-"` // of a software device: no core ran it
 }

@@ -4,7 +4,11 @@ package window
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,11 +42,13 @@ type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
 	Missing []string // ranks that are promised and absent, or whose file gave nothing
+	// Reference is what steps took that were not recorded, if that lies beside the traces.
+	Reference *trace.Reference
 }
 
 // Options are those of the window's analysis.
 func (c *Capture) Options() explain.Options {
-	return explain.Options{ID: c.Set.ID, Missing: c.Missing}
+	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
 }
 
 // Open reads the window. What is missing or broken is said, and marks the result as not
@@ -79,7 +85,28 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 		c.Missing = append(c.Missing, m.Label)
 	}
 	slices.Sort(c.Missing)
+	if c.Reference, err = reference(filepath.Dir(traces[0].Source.Path)); err != nil {
+		say.Warn("%v: what recording cost is not known", err)
+	}
 	return c, nil
+}
+
+// reference reads what a directory of traces has of steps that were not recorded; nil:
+// nothing.
+func reference(dir string) (*trace.Reference, error) {
+	path := filepath.Join(dir, trace.ReferenceFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	r := &trace.Reference{}
+	if err == nil {
+		err = json.Unmarshal(text, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return r, nil
 }
 
 // labelOf is the rank in a file's name, or the name.

@@ -121,9 +121,15 @@ func KeepCapture(r *runs.Run, c *torch.Result, window string) error {
 				return err
 			}
 		}
-		if len(sr.Loads) > 0 {
+		for _, said := range []struct {
+			name  string
+			there bool
+		}{{torch.LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}} {
+			if !said.there {
+				continue
+			}
 			// That it could not be written is a note already.
-			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, torch.LoadsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

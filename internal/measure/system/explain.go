@@ -22,6 +22,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Form is how explanations are printed.
@@ -44,6 +45,8 @@ type Options struct {
 	Rules *kernel.Rules
 	Read  read.Options
 	Force bool // explain files that cannot be one capture, too
+	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
+	Reference *trace.Reference
 }
 
 // Window explains the window of one server, and what the slow requests of run, if there
@@ -87,6 +90,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
 	opt.Force = o.Force
+	if o.Reference != nil {
+		opt.Reference = o.Reference
+	}
 	return opt
 }
 

@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+)
+
+// DecodeGap is the time from one decode step to the next, as the tokens of one of its
+// requests show it.
+type DecodeGap struct {
+	From, To int64
+	Decoding int // requests between their first and their last token then
+}
+
+// severalTokens is the share of events with more or fewer tokens than one from which on
+// they tell nothing of steps: a server that speculates makes several a step, and one may
+// send those of several steps at once.
+const severalTokens = 0.25
+
+// DecodeGaps are the times between decode steps outside some stretches of a run, one
+// after the other: of all requests that a step is of, it counts once. Gaps in which a
+// request had its first token have its prefill in them and are left out. nil: the tokens
+// do not tell.
+func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
+	if run.AcceptLength() > 0 || run.Embedding() {
+		return nil
+	}
+	var all []DecodeGap
+	var firsts, lasts []int64
+	single, events := 0, 0
+	for i := range records {
+		r := &records[i]
+		if r.First == Never {
+			continue
+		}
+		firsts, lasts = append(firsts, r.First), append(lasts, max(r.First, r.Last))
+		r.gaps(func(from, to *Chunk, _ int64, tokens int) {
+			events++
+			if tokens != 1 {
+				return
+			}
+			single++
+			g := DecodeGap{From: from.At, To: to.At}
+			if !from.Merged && !to.Merged && !slices.ContainsFunc(outside, func(s Span) bool { return g.From < s.To && s.From < g.To }) {
+				all = append(all, g)
+			}
+		})
+	}
+	if float64(events-single) > severalTokens*float64(events) {
+		return nil
+	}
+	slices.Sort(firsts)
+	slices.Sort(lasts)
+	until := func(sorted []int64, at int64) int { // that are not later
+		n, _ := slices.BinarySearch(sorted, at+1)
+		return n
+	}
+	slices.SortFunc(all, func(a, b DecodeGap) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	out, end := all[:0], int64(Never)
+	for _, g := range all {
+		if g.From < end {
+			continue
+		}
+		if end = g.To; until(firsts, g.From) == until(firsts, g.To) {
+			g.Decoding = until(firsts, g.From) - until(lasts, g.From)
+			out = append(out, g)
+		}
+	}
+	return out
+}

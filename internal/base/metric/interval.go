@@ -1,0 +1,44 @@
+package metric
+
+import "math"
+
+// QuantileInterval bounds the p-quantile of what the sorted sample was drawn
+// from by two order statistics: the number of samples below it is binomial,
+// whatever the distribution (David and Nagaraja, Order Statistics, section
+// 7.1). Unlike a bootstrap it holds its level in the tail, and it can say that
+// the sample is too small: then ok is false.
+func QuantileInterval[T Number](sorted []T, p, level float64) (lo, hi T, ok bool) {
+	n := len(sorted)
+	if n == 0 {
+		return lo, hi, false
+	}
+	tail := (1 - level) / 2
+	// The smallest k for which more than tail of the distribution is at or below
+	// it: fewer samples than that lie below the quantile with less than tail.
+	below := binomialQuantile(n, p, tail)
+	// By symmetry, for samples above.
+	above := n - binomialQuantile(n, 1-p, tail)
+	if below < 1 || above >= n {
+		return lo, hi, false
+	}
+	return sorted[below-1], sorted[above], true
+}
+
+// binomialQuantile returns the smallest k with P(X ≤ k) > tail for X of n
+// trials that succeed with probability p.
+func binomialQuantile(n int, p, tail float64) int {
+	logP, logQ := math.Log(p), math.Log1p(-p)
+	all, _ := math.Lgamma(float64(n + 1))
+	mean, sigma := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
+	k := max(int(mean-10*sigma), 0) // below it lies less than 10⁻²²
+	var sum float64
+	for ; k < n; k++ {
+		a, _ := math.Lgamma(float64(k + 1))
+		b, _ := math.Lgamma(float64(n - k + 1))
+		sum += math.Exp(all - a - b + float64(k)*logP + float64(n-k)*logQ)
+		if sum > tail {
+			break
+		}
+	}
+	return k
+}

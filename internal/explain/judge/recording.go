@@ -1,0 +1,205 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// What recording cost: decode steps of the window beside those that nothing recorded.
+
+const (
+	// medianLevel is that of either median's interval, so that the ratio of the two lies
+	// in its own with 95 % or more (Bonferroni).
+	medianLevel = 0.975
+	leastTimed  = 3   // steps, for a median
+	likeBatch   = 5   // batches are about the same that differ by a fifth, or by one
+	costlyRatio = 1.1 // of recording that slows other kinds of steps, too
+)
+
+// Recording tells what recording cost, if there is a reference for its steps.
+func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o result.Recording) {
+	o.Stacks = slices.ContainsFunc(rep.CPU.Frames, func(f result.CPUOp) bool { return strings.Contains(f.Name, ".py(") }) // others cost little
+	if ref == nil {
+		return o
+	}
+	o.From = ref.From
+	batch := cmp.Or(decodeBatch(a), ref.Batch)
+	pace, like := paceFor(ref, batch)
+	times := decodeTimes(a, rep, func(int) bool { return true })
+	switch {
+	case a.HostOnly || len(times) < leastTimed:
+		o.Why = fact.Of("recording_no_steps", "n", len(times), "least", leastTimed)
+		return o
+	case slices.ContainsFunc(a.Ranks, func(r *match.Rank) bool { return r.Source.Rank.PP > 0 }):
+		o.Why = fact.Of("recording_stages") // several batches are under way
+		return o
+	case !like:
+		o.Why = fact.Of("recording_unlike", "batch", batchOf(batch))
+		return o
+	}
+	slices.Sort(times)
+	lo, hi, ok := metric.QuantileInterval(times, 0.5, medianLevel)
+	if !ok {
+		lo, hi = times[0], times[len(times)-1]
+	}
+	o.Known, o.Kind, o.Batch, o.Steps = true, trace.Decode.String(), batch, len(times)
+	o.Inside, o.Outside = int64(metric.MedianInPlace(times)), pace.Median
+	o.Ratio = float64(o.Inside) / float64(pace.Median)
+	o.RatioLow, o.RatioHigh = float64(lo)/float64(pace.High), float64(hi)/float64(pace.Low)
+	o.Upper = ref.Upper
+	if o.RatioLow > 1 {
+		o.Added = o.Inside - o.Outside
+	}
+	return o
+}
+
+// batchOf shows a number of requests.
+func batchOf(n int) fact.Fact {
+	if n == 0 {
+		return fact.Fact{}
+	}
+	return fact.Of("of_batch", "n", n)
+}
+
+// decodeBatch is how many requests the decode steps of all data-parallel ranks together
+// usually had; 0: they do not say.
+func decodeBatch(a *match.Aligned) (sum int) {
+	seen := map[int]bool{}
+	for _, r := range a.Ranks {
+		var all []int
+		for i := range r.Steps {
+			if s := &r.Steps[i].Info; s.Kind == trace.Decode && s.Batch > 0 {
+				all = append(all, s.Batch)
+			}
+		}
+		if dp := r.Source.Rank.DP; len(all) > 0 && !seen[dp] {
+			seen[dp] = true
+			sum += int(metric.MedianInPlace(all))
+		}
+	}
+	return sum
+}
+
+// paceFor is the pace of about as many requests.
+func paceFor(ref *trace.Reference, batch int) (best trace.Pace, ok bool) {
+	for _, p := range ref.Paces {
+		apart := int(math.Abs(float64(p.Batch - batch)))
+		switch {
+		case p.Median <= 0 || p.Low <= 0 || p.High < p.Low:
+		case p.Batch == 0: // the user's own: of the same load
+			return p, true
+		case batch > 0 && apart <= max(1, batch/likeBatch) && (!ok || apart < int(math.Abs(float64(best.Batch-batch)))):
+			best, ok = p, true
+		}
+	}
+	return best, ok
+}
+
+// decodeTimes are the lengths of those decode steps that decode steps follow. The first,
+// in which profilers start, and a rank's last, which has no end, are none.
+func decodeTimes(a *match.Aligned, rep *result.Report, those func(step int) bool) (out []int64) {
+	for n := 1; n+1 < len(rep.Steps); n++ {
+		s, next := &rep.Steps[n], &rep.Steps[n+1]
+		if those(n) && a.KindOf[n] == trace.Decode && a.KindOf[n+1] == trace.Decode && len(s.Ranks) > 0 && len(next.Ranks) == len(s.Ranks) && a.Whole(n) {
+			out = append(out, int64(took(a, s)))
+		}
+	}
+	return out
+}
+
+// profilers marks what may be the profiler's: findings that hosts are late, or do not
+// keep the devices busy. What recording is known to have added is taken off; severities
+// go by what is left.
+func (c *capture) profilers() {
+	o := &c.rep.Recording
+	for i := range c.found {
+		f := &c.found[i]
+		if f.Cause != result.CauseHost || f.Starved || !slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
+			continue
+		}
+		o.Matters = true
+		most := "" // severity
+		var why fact.Fact
+		switch decode := f.Kind != result.HostBound || f.ID == id(result.HostBound, o.Kind); {
+		case !o.Known && o.Stacks:
+			most, why = "medium", fact.Of("profilers_stacks")
+		case !o.Known || o.Added == 0:
+			continue
+		case f.Kind == result.HostBound && decode:
+			rest := max(f.CostNSPerStep-o.Added, 0)
+			most, why = "low", fact.Of("profilers_part", "added", o.Added, "rest", rest)
+			switch share := metric.Share(rest, o.Outside); {
+			case rest == 0:
+				why = fact.Of("profilers_all", "added", o.Added)
+			case share > hostShareHigh:
+				most = "high"
+			case share > hostShare:
+				most = "medium"
+			}
+			f.CostNSPerStep = rest
+		case !decode && o.Ratio > costlyRatio:
+			most, why = "medium", fact.Of("profilers_other", "kind", o.Kind, "ratio", o.Ratio)
+		case decode && f.CostNSPerStep <= c.addedBeside(f):
+			most, why = "low", fact.Of("profilers_all", "added", c.addedBeside(f))
+		default:
+			continue
+		}
+		if slices.Index(severities, f.Severity) < slices.Index(severities, most) {
+			f.Severity = most
+		}
+		f.Profilers, f.Title = true, fact.Of("profilers", "what", f.Title, "why", why)
+	}
+	o.Says = recordingSays(o)
+}
+
+// addedBeside is what recording added to a step by those that a finding is not about, if
+// there are some: what made the others longer need not be the profiler.
+func (c *capture) addedBeside(f *result.Finding) int64 {
+	o := &c.rep.Recording
+	times := decodeTimes(c.Aligned, c.rep, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
+	if len(times) < leastTimed {
+		return o.Added
+	}
+	return max(0, int64(metric.MedianInPlace(times))-o.Outside)
+}
+
+// recordingSays sums it up: what recording cost, or, where that matters, why it is not
+// known.
+func recordingSays(o *result.Recording) fact.Fact {
+	switch {
+	case o.Known:
+		effect, outside := fact.Of("recording_none"), fact.Of("recording_outside", "ns", o.Outside)
+		switch {
+		case o.Added > 0 && o.Matters:
+			effect = fact.Of("recording_corrected")
+		case o.Added > 0:
+			effect = fact.Of("recording_slower")
+		}
+		if o.Upper {
+			outside = fact.Of("recording_upper", "ns", o.Outside)
+		}
+		return fact.Of("recording_known", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", outside,
+			"ratio", o.Ratio, "low", o.RatioLow, "high", o.RatioHigh, "from", fact.Of("recording_from_"+o.From), "effect", effect, "stacks", stacksOf(o))
+	case !o.Matters:
+		return fact.Fact{}
+	case o.Stacks:
+		return fact.Of("recording_unknown_stacks", "why", o.Why)
+	}
+	return fact.Of("recording_unknown", "why", o.Why)
+}
+
+// stacksOf advises against Python stacks where recording with them cost something.
+func stacksOf(o *result.Recording) (f fact.Fact) {
+	if o.Stacks && o.Added > 0 {
+		f = fact.Of("recording_stacks")
+	}
+	return f
+}

@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Reference is what decode steps took while no profiler touched the server, by the tokens
+// of the load; nil: they do not tell.
+func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
+	by := map[int][]int64{}
+	for _, g := range bench.DecodeGaps(records, run, run.Profiled) {
+		by[g.Decoding] = append(by[g.Decoding], g.To-g.From)
+	}
+	ref := &trace.Reference{From: trace.FromTokens, Batch: decoding(records, run.Profiled)}
+	for _, batch := range slices.Sorted(maps.Keys(by)) {
+		if p, ok := torch.NewPace(batch, by[batch]); ok && batch > 0 {
+			ref.Paces = append(ref.Paces, p)
+		}
+	}
+	if ref.Paces == nil {
+		return nil
+	}
+	return ref
+}
+
+// decoding is how many requests were between their tokens in the middle of windows.
+func decoding(records []bench.Record, windows []bench.Span) int {
+	var all []int
+	for _, w := range windows {
+		n, at := 0, w.From+(w.To-w.From)/2
+		for i := range records {
+			if r := &records[i]; r.First != bench.Never && r.First <= at && at < r.Last {
+				n++
+			}
+		}
+		all = append(all, n)
+	}
+	if all == nil {
+		return 0
+	}
+	return int(metric.MedianInPlace(all))
+}
+
+// refer puts a reference beside the traces of the server that made the tokens, if that is
+// one.
+func (c *Captured) refer(ref *trace.Reference) {
+	if ref == nil || c == nil || c.Result == nil {
+		return
+	}
+	var decoders []*torch.ServerResult
+	for i := range c.Servers {
+		if r := &c.Servers[i]; r.Role != api.Prefill {
+			decoders = append(decoders, r)
+		}
+	}
+	if len(decoders) == 1 && len(decoders[0].Traces) > 0 {
+		decoders[0].Refer(ref)
+	}
+}

@@ -1,0 +1,87 @@
+package system
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// ReadReference takes from what a user gives what decode steps took that nothing recorded:
+// a time, the id or directory of a run with a load, or a file of bench_serving's.
+func ReadReference(root, given string, say *progress.Console) (*trace.Reference, error) {
+	if d, err := time.ParseDuration(given); err == nil {
+		if d <= 0 {
+			return nil, fmt.Errorf("%v: give the time of a step, as 2.55ms", d)
+		}
+		return ofUser(trace.Pace{N: 1, Median: int64(d), Low: int64(d), High: int64(d)}), nil
+	}
+	if run, err := runs.Named(root, given); err == nil && run != nil && run.Loaded() {
+		load, err := run.Load(say)
+		if err != nil {
+			return nil, err
+		}
+		m := &load.Runs[len(load.Runs)-1]
+		if ref := experiment.Reference(m.Records, m.Run); ref != nil {
+			return ref, nil
+		}
+		return nil, fmt.Errorf("run %s: the tokens of its requests do not tell how long decode steps took", run.ID())
+	}
+	text, err := os.ReadFile(given)
+	if err != nil {
+		return nil, fmt.Errorf("%s: give a time, as 2.55ms, a run with a load, or a file of bench serving --output-file: %w", given, err)
+	}
+	pace, err := ofTable(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", given, err)
+	}
+	return ofUser(pace), nil
+}
+
+func ofUser(p trace.Pace) *trace.Reference {
+	return &trace.Reference{From: trace.FromUser, Paces: []trace.Pace{p}}
+}
+
+// ofTable reads the last line of a file of SGLang's bench_serving, or ours. It does not say when
+// tokens came, so gaps with a prefill in them are there, too; the median cares little.
+func ofTable(text []byte) (p trace.Pace, err error) {
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	var last struct {
+		ITLs        [][]float64 `json:"itls"` // s
+		Concurrency float64     `json:"concurrency"`
+		Accepted    *float64    `json:"accept_length"`
+	}
+	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil {
+		return p, fmt.Errorf("is no file of bench serving: %w", err)
+	}
+	if last.Accepted != nil {
+		return p, fmt.Errorf("the server speculated (accept_length %.2g), so the time between tokens is not that of a step", *last.Accepted)
+	}
+	var all []int64
+	for _, r := range last.ITLs {
+		for _, s := range r {
+			all = append(all, int64(math.Round(s*1e9)))
+		}
+	}
+	// A step shows in the gaps of all of its requests: it is to count once.
+	slices.Sort(all)
+	each := max(1, int(math.Round(last.Concurrency)))
+	var steps []int64
+	for i := each / 2; i < len(all); i += each {
+		steps = append(steps, all[i])
+	}
+	p, ok := torch.NewPace(0, steps)
+	if !ok {
+		return p, fmt.Errorf("has times between tokens of %d steps, which are too few (it takes --output-details)", len(steps))
+	}
+	return p, nil
+}
