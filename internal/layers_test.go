@@ -77,7 +77,7 @@ var arrows = []struct {
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 	}},
 	{"internal/serve/route", []string{"internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
 		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",

@@ -97,6 +97,7 @@ type Options struct {
 	Now         func() time.Time
 	firstWait   time.Duration // between looks at the files; grows to maxWait
 	mostIdle    time.Duration // that a window goes on without work; default idleMost
+	slow        time.Duration // until a server that does not answer a stop is spoken of
 }
 
 func (o Options) withDefaults() Options {

@@ -130,16 +130,6 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 	}
 }
 
-// strays tells whether a trace holds steps, and none of the stage that its name says.
-func strays(ctx context.Context, path string) bool {
-	sets, err := set.Find([]string{path})
-	if err != nil || len(sets) != 1 {
-		return false
-	}
-	rep, err := check.Check(ctx, sets[0], nil, nil)
-	return err == nil && rep.Files[0].Stage != sets[0].Files[0].Name.Stage
-}
-
 // stepsOf counts the steps of a trace, or of its stage, which mixed batches are prefill
 // in; some tells whether it has steps at all.
 func stepsOf(kinds map[string]int, stage string) (n int, some bool) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/pause"
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -59,14 +59,14 @@ func (w *watch) wait(ctx context.Context) error {
 	began := time.Now()
 	w.changed = began
 	pulse, looked, hinted := w.m.pulse(), time.Time{}, false
-	known := true
+	known, slow := true, progress.Paces{First: slowTraces}
 	for between := w.m.o.firstWait; ; between = min(between*3/2, maxWait) {
 		changed, err := w.look(ctx)
 		if err != nil {
 			return err
 		}
 		if changed {
-			w.changed, between = time.Now(), w.m.o.firstWait
+			w.changed, between, slow = time.Now(), w.m.o.firstWait, progress.Paces{First: slowTraces}
 		}
 		if w.complete() {
 			if w.m.recording() { // its window has closed by itself, else there were no files
@@ -86,10 +86,34 @@ func (w *watch) wait(ctx context.Context) error {
 				w.m.o.Log(w.hint(known))
 			}
 		}
+		if quiet := time.Since(w.changed); slow.Due(quiet) && (pulse.moved || !known || len(w.seen) > 0) {
+			w.m.o.Log(w.waits(quiet))
+		}
 		if !pause.For(ctx, between) {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// slowTraces is how long a window goes on in silence.
+const slowTraces = 10 * time.Second
+
+// waits says what is waited for.
+func (w *watch) waits(quiet time.Duration) string {
+	var left []string
+	for _, f := range w.missing() {
+		left = append(left, label(f))
+	}
+	what := "the traces"
+	if n := len(left); n > 4 {
+		what = fmt.Sprintf("the traces of %s and %d more", strings.Join(left[:3], ", "), n-3)
+	} else if n > 0 {
+		what = "the traces of " + strings.Join(left, ", ")
+	}
+	if !w.m.recording() {
+		return fmt.Sprintf("%s: the window is over; waiting for %s, nothing came for %v", w.m.URL, what, quiet.Round(time.Second))
+	}
+	return fmt.Sprintf("%s: waiting for %s: it makes their steps or writes them, nothing came for %v", w.m.URL, what, quiet.Round(time.Second))
 }
 
 // hint is what to do about a server that seems to have no work.
@@ -157,62 +181,6 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	w.idle = end == wasIdle
 	w.changed = time.Now()
 	return false, err
-}
-
-// stagePatience is how long the second stage of a window may begin after the first. With
-// a mixed load each has its steps within the time of a request.
-const stagePatience = 20 * time.Second
-
-// stageDone is the stage whose traces are all there, while those of the other are not; "":
-// it is not so.
-func (w *watch) stageDone() string {
-	stages := w.m.stages()
-	if len(stages) < 2 || len(w.expected) == 0 || w.growing() {
-		return ""
-	}
-	left := w.missing()
-	for _, s := range stages {
-		if len(left) > 0 && !slices.ContainsFunc(left, func(f trace.FileName) bool { return f.Stage == s }) {
-			return s
-		}
-	}
-	return ""
-}
-
-// strayed tells whether the traces that have come all hold steps of the stage that has no
-// files. SGLang 0.5.11 that meets a decode step first counts on from there: when the decode
-// steps are done it records the prefill steps up to the next decode step, and writes them
-// over the decode steps. Nothing more comes then.
-func (w *watch) strayed() bool {
-	names := w.have(isTrace)
-	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
-}
-
-// otherStage ends a window of which one stage has come. The answer to a stop, which a
-// server that writes traces gives after that, tells whether the other one is still recorded.
-func (w *watch) otherStage(ctx context.Context) error {
-	m, done := w.m, w.stageDone()
-	other := api.Prefill
-	if done == api.Prefill {
-		other = api.Decode
-	}
-	m.o.Log(fmt.Sprintf("%s: the traces of %s have come, those of %s have not: closing the window", m.URL, done, other))
-	end, err := m.stop(ctx)
-	if err != nil {
-		return err
-	}
-	w.changed = time.Now()
-	w.idle = end == wasIdle
-	w.settles = w.idle
-	switch {
-	case w.strayed():
-		w.note("the server wrote its %s steps over those of %s, as SGLang 0.5.11 does when a window meets a %s step first; a window without --profile-by-stage has both", other, done, done)
-	case w.idle:
-		w.note("no trace of %s will come: the server says that it records no more, so it had no %s steps; a window without --profile-by-stage has both", other, other)
-	default:
-		w.note("the window of %s had not ended %v after that of %s: it was closed", other, stagePatience, done)
-	}
-	return nil
 }
 
 // tooIdle tells whether the window is closed since there is no work, and notes why.

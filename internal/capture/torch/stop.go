@@ -1,0 +1,118 @@
+package torch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/progress"
+)
+
+// ending is what a server answered to a stop.
+type ending int
+
+const (
+	wasOpen ending = iota // the window ended now
+	wasIdle               // it had ended before, or had not begun
+)
+
+// writePatience bounds a stop. SGLang answers when the traces are written, which
+// has taken minutes.
+const writePatience = 30 * time.Minute
+
+// stop ends the window. That it is not open is no error.
+func (m *member) stop(ctx context.Context) (ending, error) {
+	defer progress.Paces{First: m.o.slow}.Await(ctx, m.saySlow())()
+	end, err := m.stopBy(ctx, "/stop_profile")
+	if errors.Is(err, errNoStop) {
+		// The name in SGLang's older guides, which some servers have.
+		end, err = m.stopBy(ctx, "/end_profile")
+	}
+	if err == nil {
+		m.record(false)
+		m.written(time.Now())
+	}
+	return end, err
+}
+
+// saySlow speaks of a stop that is not answered, and at first of why.
+func (m *member) saySlow() func(waited time.Duration) {
+	said := false
+	return func(waited time.Duration) {
+		text := fmt.Sprintf("%s: still writes its traces, %v after it was asked to stop", m.URL, waited.Round(time.Second))
+		if !said {
+			said = true
+			text = fmt.Sprintf("%s: was asked to stop and answers when its traces are written", m.URL)
+			if m.kind == SGLang {
+				text += "; until then it serves nothing. Some steps take it seconds, but 4 s of an idle server with Python stacks took it a minute"
+			}
+		}
+		m.o.Log(text)
+	}
+}
+
+var errNoStop = errors.New("it has no route /stop_profile")
+
+func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
+	r, err := m.ask(ctx, http.MethodPost, route, nil, writePatience)
+	if err != nil {
+		return wasOpen, fmt.Errorf("the profiler may still record: %w", err)
+	}
+	text := reasonOf(r)
+	switch {
+	case r.Status/100 == 2:
+		return wasOpen, nil
+	case r.Status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
+		return wasIdle, nil
+	case r.Status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
+		return wasIdle, nil // SGLang gives the reason to its log alone
+	case r.Status == http.StatusNotFound:
+		return wasOpen, fmt.Errorf("%s: %w", m.URL, errNoStop)
+	}
+	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.Status, text)
+}
+
+// disarm undoes a start that waits for its step. SGLang cannot cancel one, but a
+// plain start takes its place, and that can be stopped.
+func (m *member) disarm(ctx context.Context) error {
+	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}}
+	body, _ := json.Marshal(r)
+	if _, err := m.ask(ctx, http.MethodPost, "/start_profile", body, askPatience); err != nil {
+		return err
+	}
+	_, err := m.stop(ctx)
+	return err
+}
+
+// StopAll ends whatever the servers record, whoever started it. The map tells
+// which had something open; those behind a router are in it under their own URLs, but
+// those that are down are not: their URLs are apart.
+func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
+	targets, err = named(targets)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Session{o: o.withDefaults()}
+	if err := s.connect(ctx, targets); err != nil {
+		return nil, nil, err
+	}
+	open = map[string]bool{}
+	var mu sync.Mutex
+	err = s.each(func(m *member) error {
+		end, err := m.stop(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		open[m.URL] = err == nil && end == wasOpen
+		return err
+	})
+	for _, d := range s.down {
+		down = append(down, d.URL)
+	}
+	return open, down, err
+}
