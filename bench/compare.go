@@ -104,6 +104,7 @@ type half struct {
 	summaries []*Summary
 	all       [][]*Record // of each run, by the time of sending
 	ok        [][]*Record // the successes of it
+	touched   []touched   // of each run, by profiling windows
 }
 
 // Compare sets b against a, metric by metric.
@@ -142,7 +143,7 @@ func newHalf(l Load, o CompareOptions) *half {
 		bySending := func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) }
 		slices.SortStableFunc(all, bySending)
 		slices.SortStableFunc(ok, bySending)
-		h.summaries, h.all, h.ok = append(h.summaries, s), append(h.all, all), append(h.ok, ok)
+		h.summaries, h.all, h.ok, h.touched = append(h.summaries, s), append(h.all, all), append(h.ok, ok), append(h.touched, m.Run.touched())
 	}
 	return h
 }
@@ -240,6 +241,14 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 		}
 		if x, y := f.of(a.load.Runs[0].Run), f.of(b.load.Runs[0].Run); x != y {
 			c.Notes = append(c.Notes, fmt.Sprintf("the loads differ in their %s: %v against %v", f.name, x, y))
+		}
+	}
+	for _, side := range []struct {
+		name string
+		half *half
+	}{{"A", a}, {"B", b}} {
+		if slices.ContainsFunc(side.half.touched, func(t touched) bool { return len(t) > 0 }) {
+			c.Notes = append(c.Notes, side.name+" was profiled while it was measured: what its window touched is left out")
 		}
 	}
 	mean := func(h *half, of func(*Summary) int) float64 {

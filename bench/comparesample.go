@@ -11,8 +11,8 @@ import (
 
 // pooled values of all requests.
 func (h *half) pooled(of value) (v []float64) {
-	for _, ok := range h.ok {
-		v = append(v, values(ok, of)...)
+	for i, ok := range h.ok {
+		v = append(v, of.values(ok, h.touched[i])...)
 	}
 	slices.Sort(v)
 	return v
@@ -34,8 +34,8 @@ func (h *half) samples(records [][]*Record, of value, perRun bool, figure func([
 	if perRun {
 		n = 1
 	}
-	for _, r := range records {
-		v = append(v, batched(values(r, of), n, 2, figure)...)
+	for i, r := range records {
+		v = append(v, batched(of.values(r, h.touched[i]), n, 2, figure)...)
 	}
 	return v
 }
@@ -82,8 +82,8 @@ func compareTail(name string, of value, a, b *half) Diff {
 		all := h.pooled(of)
 		q = metric.Quantile(all, 0.99)
 		var of99 []float64
-		for _, ok := range h.ok {
-			of99 = append(of99, batched(values(ok, of), tailBatches, tailBatch, p99)...)
+		for i, ok := range h.ok {
+			of99 = append(of99, batched(of.values(ok, h.touched[i]), tailBatches, tailBatch, p99)...)
 		}
 		for _, x := range of99 {
 			variance += (x - q) * (x - q) / float64(len(of99)-1) / float64(len(of99))
@@ -108,24 +108,32 @@ func compareTail(name string, of value, a, b *half) Diff {
 func compareShare(name string, higher bool, yes func(*Record) bool, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "mean", Unit: Share, Higher: higher, Per: per(perRun)}
 	of := func(h *half) (samples []float64, share float64) {
-		requests := 0
+		requests, n := 0, batches
+		if perRun {
+			n = 1
+		}
 		for i, all := range h.all {
 			good := map[*Record]bool{}
 			for _, r := range h.ok[i] {
 				good[r] = true
 			}
-			one := func(r *Record) (float64, bool) {
+			var each []float64
+			for _, r := range all {
+				one := r
 				if !good[r] {
-					r = nil
+					one = nil
 				}
-				if yes(r) {
+				switch {
+				case h.touched[i].request(r):
+				case yes(one):
 					share++
-					return 1, true
+					each = append(each, 1)
+				default:
+					each = append(each, 0)
 				}
-				return 0, true
 			}
-			samples = append(samples, h.samples([][]*Record{all}, one, perRun, metric.Mean[float64])...)
-			requests += len(all)
+			samples = append(samples, batched(each, n, 2, metric.Mean[float64])...)
+			requests += len(each)
 		}
 		return samples, share / float64(max(requests, 1))
 	}

@@ -18,7 +18,8 @@ var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
 
 // Compat gives the numbers that another tool would have printed of the same
 // events, under its names and in its units, so that old results can be set
-// against new ones. What the tools mean by their words is in docs/metrics.md.
+// against new ones: of the whole run, as no other tool leaves a profiling window out.
+// What the tools mean by their words is in docs/metrics.md.
 func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
 	if !slices.Contains(Tools, tool) {
 		return nil, fmt.Errorf("unknown tool %q; there are %s", tool, strings.Join(Tools, ", "))
@@ -36,7 +37,7 @@ func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error
 	case "sglang":
 		c.sglang()
 	case "vllm":
-		c.vllm(goodput(o.SLO, c.ok, len(records), c.seconds))
+		c.vllm(goodput(o.SLO, records, c.ok, c.seconds, nil))
 	case "aiperf":
 		c.aiperf()
 	case "guidellm":
@@ -107,9 +108,9 @@ func (c *compat) sglang() {
 	text = input - vision
 	var s Summary
 	s.AcceptLength = c.run.AcceptLength()
-	s.gaps(c.ok, c.run)
+	s.gaps(c.ok, c.run, nil)
 	output, retokenized := c.totals(outputLen), c.totals(func(r *Record) int { return max(r.Retokenized, 0) })
-	peak, most := buckets(c.ok, c.run.native())
+	peak, most := buckets(c.ok, c.run.native(), nil)
 	c.put("duration", c.seconds)
 	c.put("completed", float64(len(c.ok)))
 	c.put("total_input_tokens", float64(input))
@@ -173,7 +174,7 @@ func (c *compat) vllm(good *Goodput) {
 		r.gaps(func(_, _ *Chunk, gap int64, _ int) { itl.add(float64(gap), 1) })
 	}
 	input, output := c.totals((*Record).inputLen), c.totals(outputLen)
-	peak, most := buckets(c.ok, false)
+	peak, most := buckets(c.ok, false, nil)
 	c.put("duration", c.seconds)
 	c.put("completed", float64(len(c.ok)))
 	c.put("failed", float64(c.failed))

@@ -20,8 +20,8 @@ const (
 
 // rates are of a whole run: there is one value a run.
 var rates = []figure{
-	{"request_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.RequestRate, true }},
-	{"output_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.OutputRate, !s.Embedding }},
+	{"request_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.RequestRate, !s.Lacks(Rates) }},
+	{"output_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.OutputRate, !s.Embedding && !s.Lacks(Rates) }},
 	{"steady_output_throughput", PerSecond, true, func(s *Summary) (float64, bool) {
 		if s.Steady == nil || s.Embedding {
 			return 0, false
@@ -44,7 +44,7 @@ var latencies = []struct {
 }{
 	{"ttft", ttft, func(s *Summary) *Stats { return &s.TTFT }},
 	{"ttft_scheduled", ttftScheduled, func(s *Summary) *Stats { return &s.TTFTScheduled }},
-	{"tpot", (*Record).TPOT, func(s *Summary) *Stats { return &s.TPOT }},
+	{"tpot", tpot, func(s *Summary) *Stats { return &s.TPOT }},
 	{"longest_gap", longestGap, nil},
 	{"e2e", e2e, func(s *Summary) *Stats { return &s.E2E }},
 }

@@ -33,6 +33,7 @@ func WriteJSONL(w io.Writer, s *Summary, run *Run, records []Record, o LineOptio
 	if o.Cache {
 		l.cache(s.Cache)
 	}
+	l.window(s.Window)
 	if o.Details {
 		l.details(records, run, o.Cache)
 	}
@@ -147,10 +148,22 @@ func (l *line) results(s *Summary) {
 	} else {
 		l.put("total_output_tokens_retokenized", s.Retokenized)
 	}
-	l.put("request_throughput", s.RequestRate)
-	l.put("input_throughput", s.InputRate)
-	l.put("output_throughput", s.OutputRate)
-	l.put("total_throughput", s.TotalRate)
+	l.figures(s)
+	l.goodput(s.Goodput)
+}
+
+// figures are those that time was measured of.
+func (l *line) figures(s *Summary) {
+	rate := func(name string, v any) {
+		if s.Lacks(Rates) {
+			v = math.NaN()
+		}
+		l.put(name, v)
+	}
+	rate("request_throughput", s.RequestRate)
+	rate("input_throughput", s.InputRate)
+	rate("output_throughput", s.OutputRate)
+	rate("total_throughput", s.TotalRate)
 	for _, f := range []struct {
 		name string
 		of   Stats
@@ -163,15 +176,19 @@ func (l *line) results(s *Summary) {
 			l.put(x.Name+"_"+f.name+"_ms", v)
 		}
 	}
-	l.put("concurrency", s.Concurrency)
+	rate("concurrency", s.Concurrency)
 	if s.AcceptLength > 0 {
 		l.put("accept_length", s.AcceptLength)
 	} else {
 		l.put("accept_length", nil)
 	}
-	l.put("max_output_tokens_per_s", s.MaxOutputRate)
-	l.put("max_concurrent_requests", s.MaxConcurrent)
-	if g := s.Goodput; g != nil { // SGLang's --goodput
+	rate("max_output_tokens_per_s", s.MaxOutputRate)
+	rate("max_concurrent_requests", s.MaxConcurrent)
+}
+
+// goodput is what SGLang's --goodput adds.
+func (l *line) goodput(g *Goodput) {
+	if g != nil {
 		name := func(key string) string {
 			if key == "e2e" {
 				return "e2el"
@@ -188,6 +205,27 @@ func (l *line) results(s *Summary) {
 		l.put("slo_attainment", g.Share)
 		l.put("slo_attainment_by_metric", json.RawMessage(append(met.buf, '}')))
 	}
+}
+
+// window is ours: the figures before it are without the time that profiling windows
+// touched, those in it with all.
+func (l *line) window(w *Window) {
+	if w == nil {
+		return
+	}
+	in := line{python: l.python, buf: []byte{'{'}}
+	in.list("spans", len(w.Spans), func(i int) {
+		in.value([2]float64{float64(w.Spans[i].From) / 1e9, float64(w.Spans[i].To) / 1e9})
+	})
+	in.put("touched_requests", w.Touched)
+	in.put("untouched_duration", float64(w.Untouched)/1e9)
+	in.put("lacks", w.Lacks)
+	whole := line{python: l.python, buf: []byte{'{'}}
+	whole.figures(w.Whole)
+	in.key("whole_run")
+	in.buf = append(append(in.buf, whole.buf...), '}')
+	l.key("profile_window")
+	l.buf = append(append(l.buf, in.buf...), '}')
 }
 
 func (l *line) cache(c *Cache) {

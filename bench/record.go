@@ -120,11 +120,12 @@ type Run struct {
 	Stamps    Stamps `json:"stamps"`
 	Health    Health `json:"health"`
 	// Profiled is the time that profiling windows touched, one span for each, in order:
-	// from just before the profiler was asked to start until all its traces had been
-	// written, so that arming, recording and the export are all in it; of several servers
-	// from the first to the last of them. Where nobody saw when the traces were written,
-	// it goes to the end of the load. A request, or a gap between tokens, was touched if
-	// it overlaps a span. Older runs have no span of a window of a number of steps.
+	// from just before the profiler was asked to start (with a start step: from when that
+	// was last seen to be still to come) until all its traces had been written, so that
+	// arming, recording and the export are all in it; of several servers from the first to
+	// the last of them. Where nobody saw when the traces were written, it goes to the end
+	// of the load. A request, or a gap between tokens, was touched if it overlaps a span.
+	// Older runs have no span of a window of a number of steps.
 	Profiled []Span `json:"profiled,omitempty"`
 
 	// Args are the flags of the run as given; ServerInfo what the server said of itself.

@@ -31,14 +31,29 @@ func (r *Record) TPOT() (float64, bool) {
 	return float64(e2e-ttft) / float64(r.OutputLen-1), true
 }
 
-// value is a figure of one request.
-type value func(*Record) (float64, bool)
+// value is a figure of one request, measured from one of its moments to another.
+type value struct {
+	of       func(*Record) (float64, bool)
+	to, from func(*Record) int64
+}
 
 func between(to, from func(*Record) int64) value {
-	return func(r *Record) (float64, bool) {
+	return value{func(r *Record) (float64, bool) {
 		ns, ok := since(to(r), from(r))
 		return float64(ns), ok
+	}, to, from}
+}
+
+// values are those of requests that have one, in their order; what was touched is left
+// out.
+func (v value) values(records []*Record, t touched) []float64 {
+	out := make([]float64, 0, len(records))
+	for _, r := range records {
+		if x, ok := v.of(r); ok && !t.over(v.from(r), v.to(r)) {
+			out = append(out, x)
+		}
 	}
+	return out
 }
 
 func scheduled(r *Record) int64 { return r.Scheduled }
@@ -51,6 +66,7 @@ func done(r *Record) int64      { return r.Done }
 
 var (
 	ttft          = between(firstText, sent)
+	tpot          = value{(*Record).TPOT, done, firstText}
 	ttftScheduled = between(firstText, scheduled)
 	ttftVisible   = between(visible, sent)
 	e2e           = between(done, sent)
@@ -62,10 +78,10 @@ var (
 	firstEvent    = between(func(r *Record) int64 { return r.FirstAny }, sent)
 )
 
-func longestGap(r *Record) (float64, bool) {
+var longestGap = value{func(r *Record) (float64, bool) {
 	ns, ok := r.LongestGap()
 	return float64(ns), ok
-}
+}, lastText, firstText}
 
 // LongestGap is the longest time between two events with text.
 func (r *Record) LongestGap() (int64, bool) {

@@ -23,7 +23,7 @@ var objectives = []struct {
 	key string
 	of  value
 }{
-	{"ttft", ttft}, {"ttft_scheduled", ttftScheduled}, {"ttft_visible", ttftVisible}, {"tpot", (*Record).TPOT},
+	{"ttft", ttft}, {"ttft_scheduled", ttftScheduled}, {"ttft_visible", ttftVisible}, {"tpot", tpot},
 	{"itl", longestGap}, {"e2e", e2e}, {"e2e_scheduled", e2eScheduled},
 }
 
@@ -71,7 +71,7 @@ func objective(key string) (value, error) {
 		}
 		known[i] = o.key
 	}
-	return nil, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; there are %s", key, strings.Join(known, ", "))
+	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; there are %s", key, strings.Join(known, ", "))
 }
 
 // String writes objectives as ParseSLO reads them.
@@ -108,7 +108,7 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 			all = false
 			continue
 		}
-		if v, ok := of(r); ok && v <= float64(o.Limit) || !ok && (o.Key == "tpot" || o.Key == "itl") {
+		if v, ok := of.of(r); ok && v <= float64(o.Limit) || !ok && (o.Key == "tpot" || o.Key == "itl") {
 			met(i)
 		} else {
 			all = false
@@ -117,13 +117,27 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 	return all
 }
 
-func goodput(s SLO, ok []*Record, requests int, seconds float64) *Goodput {
-	if len(s) == 0 || requests == 0 {
+// goodput judges the requests that were not touched. Where some were, it takes the rate at
+// which requests ended for that of all, and of them the good ones' share.
+func goodput(s SLO, records []Record, ok []*Record, seconds float64, t touched) *Goodput {
+	requests, ended := 0, 0
+	for i := range records {
+		if !t.request(&records[i]) {
+			requests++
+		}
+		if !t.over(records[i].Done, records[i].Done) {
+			ended++
+		}
+	}
+	if len(s) == 0 || requests == 0 || !enough(requests, len(records)) {
 		return nil
 	}
 	g := &Goodput{SLO: s, Met: make([]float64, len(s))}
 	tokens := 0
 	for _, r := range ok {
+		if t.request(r) {
+			continue
+		}
 		if s.each(r, func(i int) { g.Met[i]++ }) {
 			g.Good++
 			tokens += r.OutputLen
@@ -133,7 +147,7 @@ func goodput(s SLO, ok []*Record, requests int, seconds float64) *Goodput {
 		g.Met[i] /= float64(requests)
 	}
 	g.Share = float64(g.Good) / float64(requests)
-	if seconds > 0 {
+	if seconds *= float64(requests) / float64(ended); seconds > 0 {
 		g.Rate, g.TokenRate = float64(g.Good)/seconds, float64(tokens)/seconds
 	}
 	return g

@@ -62,6 +62,9 @@ type Summary struct {
 	Cache    *Cache    `json:"cache,omitempty"`
 	Failures []Failing `json:"failures"`
 	Health   Health    `json:"health"`
+	// Window is nil if nothing was profiled. Else figures of times and per time are
+	// without what its spans touched; counts are of the whole run.
+	Window *Window `json:"window,omitempty"`
 }
 
 // Failing is one reason for failures.
@@ -76,7 +79,8 @@ type Options struct {
 	SLO SLO // nil: no goodput
 }
 
-// Summarize computes all figures of a run.
+// Summarize computes all figures of a run. What profiling windows touched is in none
+// but Window's; that of a run without windows is nil.
 func Summarize(records []Record, run *Run, o Options) *Summary {
 	s := &Summary{
 		Format: 1, Backend: run.Backend, Embedding: run.Embedding(), Requests: len(records), Duration: run.Duration,
@@ -86,23 +90,33 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.Failures = failures
 	s.Completed = len(ok)
 	s.count(ok)
-	seconds := float64(run.Duration) / 1e9
-	if seconds > 0 {
-		s.RequestRate = float64(s.Completed) / seconds
-		s.InputRate = float64(s.InputTokens) / seconds
-		s.OutputRate = float64(s.OutputTokens) / seconds
-		s.TotalRate = float64(s.InputTokens+s.OutputTokens) / seconds
+	s.Cache = newCache(ok)
+	t := run.touched()
+	if !slices.ContainsFunc(records, func(r Record) bool { return t.request(&r) }) {
+		t = nil // it began when the load was over, or was in a pause of it
 	}
-	s.latencies(ok)
-	if seconds > 0 {
-		s.Concurrency = s.E2E.Mean * float64(s.E2E.N) / 1e9 / seconds
+	var whole *Summary
+	if len(t) > 0 {
+		all := *s
+		all.measure(records, ok, run, o, nil)
+		whole = &all
 	}
-	s.gaps(ok, run)
-	s.MaxOutputRate, s.MaxConcurrent = buckets(ok, run.native())
+	untouched := s.measure(records, ok, run, o, t)
+	if whole != nil {
+		s.without(t, records, untouched, whole)
+	}
+	return s
+}
+
+// measure fills in what time was measured of, without what was touched. It returns how
+// much of the run was not.
+func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t touched) (untouched int64) {
+	s.latencies(ok, t)
+	s.gaps(ok, run, t)
+	s.MaxOutputRate, s.MaxConcurrent = buckets(ok, run.native(), t)
 	if s.Embedding {
 		s.MaxOutputRate = 0
 	}
-
 	var spans []Span
 	from, to := int64(0), int64(0)
 	for i := range records {
@@ -114,12 +128,40 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 			from, to = min(from, r.Sent), max(to, r.Done)
 		}
 	}
-	s.PeakRunning = peakOf(running(spans))
-	s.PeakOutputRate = peakRate(ok, from, to)
-	s.Steady = steady(ok)
-	s.Goodput = goodput(o.SLO, ok, s.Requests, seconds)
-	s.Cache = newCache(ok)
-	return s
+	s.PeakRunning = peakOf(running(spans), t)
+	s.PeakOutputRate = peakRate(ok, from, to, t)
+	s.Steady = steady(ok, t)
+	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
+	seconds := float64(untouched) / 1e9
+	s.rates(ok, seconds, t)
+	s.Goodput = goodput(o.SLO, records, ok, seconds, t)
+	return untouched
+}
+
+// rates are what came in the time that was not touched, over that time: requests when
+// they ended, with their prompts, tokens when they came.
+func (s *Summary) rates(ok []*Record, seconds float64, t touched) {
+	if seconds <= 0 {
+		return
+	}
+	ended, input, output, busy := s.Completed, float64(s.InputTokens), float64(s.OutputTokens), s.E2E.Mean*float64(s.E2E.N)
+	if len(t) > 0 {
+		ended, input, output, busy = 0, 0, 0, 0
+		for _, r := range ok {
+			if !t.over(r.Done, r.Done) {
+				ended++
+				input += float64(r.inputLen())
+			}
+			busy += float64(t.left(r.Sent, r.Done))
+			eachToken(r, func(at int64, n float64) {
+				if !t.over(at, at) {
+					output += n
+				}
+			})
+		}
+	}
+	s.RequestRate, s.InputRate, s.OutputRate, s.TotalRate = float64(ended)/seconds, input/seconds, output/seconds, (input+output)/seconds
+	s.Concurrency = busy / 1e9 / seconds
 }
 
 // successes returns them, and the failures by reason, the most frequent first.
@@ -166,32 +208,36 @@ func (s *Summary) count(ok []*Record) {
 	s.TextTokens = s.InputTokens - s.VisionTokens
 }
 
-// latencies that are one value a request.
-func (s *Summary) latencies(ok []*Record) {
-	for _, f := range []struct {
-		to *Stats
-		of value
+// times are all latencies, by their names in JSON; gaps, which are pooled over requests,
+// have no value of one.
+func (s *Summary) times() []struct {
+	name string
+	to   *Stats
+	of   value
+} {
+	return []struct {
+		name string
+		to   *Stats
+		of   value
 	}{
-		{&s.E2E, e2e}, {&s.TTFT, ttft}, {&s.TPOT, (*Record).TPOT}, {&s.Gate, gate}, {&s.Late, late},
-		{&s.TTFTScheduled, ttftScheduled}, {&s.E2EScheduled, e2eScheduled}, {&s.Headers, headers},
-		{&s.FirstEvent, firstEvent}, {&s.TTFTVisible, ttftVisible}, {&s.StreamClose, streamClose},
-	} {
-		*f.to = independent(values(ok, f.of))
+		{"e2e", &s.E2E, e2e}, {"ttft", &s.TTFT, ttft}, {"tpot", &s.TPOT, tpot}, {"itl", &s.ITL, value{}}, {"client_queue", &s.Gate, gate},
+		{"send_delay", &s.Late, late}, {"ttft_scheduled", &s.TTFTScheduled, ttftScheduled}, {"e2e_scheduled", &s.E2EScheduled, e2eScheduled},
+		{"headers", &s.Headers, headers}, {"first_event", &s.FirstEvent, firstEvent}, {"ttft_visible", &s.TTFTVisible, ttftVisible},
+		{"stream_close", &s.StreamClose, streamClose}, {"chunk_gap", &s.ChunkGap, value{}}, {"token_gap", &s.TokenGap, value{}},
 	}
 }
 
-func values(records []*Record, of value) []float64 {
-	out := make([]float64, 0, len(records))
-	for _, r := range records {
-		if v, ok := of(r); ok {
-			out = append(out, v)
+// latencies that are one value a request.
+func (s *Summary) latencies(ok []*Record, t touched) {
+	for _, f := range s.times() {
+		if f.of.of != nil {
+			*f.to = independent(f.of.values(ok, t))
 		}
 	}
-	return out
 }
 
 // gaps between events and between tokens, pooled over requests.
-func (s *Summary) gaps(ok []*Record, run *Run) {
+func (s *Summary) gaps(ok []*Record, run *Run, t touched) {
 	n := 0
 	for _, r := range ok {
 		n += len(r.Chunks)
@@ -217,14 +263,23 @@ func (s *Summary) gaps(ok []*Record, run *Run) {
 				known++
 			}
 		}
-		r.gaps(func(_, _ *Chunk, gap int64, _ int) { chunk.add(float64(gap), 1) })
+		r.gaps(func(a, b *Chunk, gap int64, _ int) {
+			if !t.over(a.At, b.At) {
+				chunk.add(float64(gap), 1)
+			}
+		})
+	}
+	each := func(from, to, n int64) {
+		if !t.over(from, to) {
+			token.add(float64(to-from)/float64(n), n)
+		}
 	}
 	s.ChunkGap = chunk.stats()
 	if single { // a token in each event: the two are one
 		s.TokenGap, s.ITL = s.ChunkGap, s.ChunkGap
 	} else {
 		for _, r := range ok {
-			r.tokenGaps(0, func(from, to, n int64) { token.add(float64(to-from)/float64(n), n) })
+			r.tokenGaps(0, each)
 		}
 		s.TokenGap, s.ITL = token.stats(), s.ChunkGap
 	}
@@ -236,7 +291,7 @@ func (s *Summary) gaps(ok []*Record, run *Run) {
 		if s.UnknownEvents > 0 { // it takes those for one token
 			token = token[:0]
 			for _, r := range ok {
-				r.tokenGaps(1, func(from, to, n int64) { token.add(float64(to-from)/float64(n), n) })
+				r.tokenGaps(1, each)
 			}
 			s.ITL = token.stats()
 		}

@@ -44,10 +44,12 @@ func running(spans []Span) []change {
 	return out
 }
 
-func peakOf(c []change) int {
+func peakOf(c []change, t touched) int {
 	most := 0
-	for _, x := range c {
-		most = max(most, x.running)
+	for i, x := range c {
+		if len(t) == 0 || i+1 < len(c) && t.left(x.at, c[i+1].at) > 0 {
+			most = max(most, x.running)
+		}
 	}
 	return most
 }
@@ -83,7 +85,7 @@ const steadyShare = 0.9
 
 // steadyWindow returns the window and the level that it holds; level 0: there is
 // none.
-func steadyWindow(records []*Record) (w Span, atLevel int, decode bool) {
+func steadyWindow(records []*Record, t touched) (w Span, atLevel int, decode bool) {
 	var spans []Span
 	for _, r := range records {
 		if r.First != Never && r.Last > r.First {
@@ -100,11 +102,11 @@ func steadyWindow(records []*Record) (w Span, atLevel int, decode bool) {
 		}
 	}
 	changes := running(spans)
-	byLevel := make([]float64, peakOf(changes)+1) // request-ns at each number of requests
+	byLevel := make([]float64, peakOf(changes, nil)+1) // request-ns at each number of requests
 	var all float64
 	for i := 1; i < len(changes); i++ {
 		n := changes[i-1].running
-		area := float64(n) * float64(changes[i].at-changes[i-1].at)
+		area := float64(n) * float64(t.left(changes[i-1].at, changes[i].at))
 		byLevel[n] += area
 		all += area
 	}
@@ -121,24 +123,27 @@ func steadyWindow(records []*Record) (w Span, atLevel int, decode bool) {
 	least := int(math.Ceil(steadyShare*float64(atLevel) - 1e-9))
 	found := false
 	for i := 0; i+1 < len(changes); i++ {
-		if changes[i].running >= least {
+		if changes[i].running < least {
+			continue
+		}
+		for _, s := range t.rest(changes[i].at, changes[i+1].at) {
 			if !found {
-				w.From, found = changes[i].at, true
+				w.From, found = s.From, true
 			}
-			w.To = changes[i+1].at
+			w.To = s.To
 		}
 	}
 	return w, atLevel, decode
 }
 
-// steady measures the steady window; nil: there is none.
-func steady(records []*Record) *Steady {
-	w, atLevel, decode := steadyWindow(records)
+// steady measures the steady window, without what was touched; nil: there is none.
+func steady(records []*Record, t touched) *Steady {
+	w, atLevel, decode := steadyWindow(records, t)
 	if atLevel == 0 || w.To <= w.From {
 		return nil
 	}
 	s := &Steady{Span: w, Level: atLevel, Decode: decode}
-	in := func(at int64) bool { return w.From < at && at <= w.To }
+	in := func(at int64) bool { return w.From < at && at <= w.To && !t.over(at, at) }
 	var inside []*Record
 	var busy float64
 	for _, r := range records {
@@ -150,15 +155,15 @@ func steady(records []*Record) *Steady {
 				s.Tokens += n
 			}
 		})
-		busy += float64(max(min(r.Done, w.To)-max(r.Sent, w.From), 0))
+		busy += float64(t.left(max(r.Sent, w.From), min(r.Done, w.To)))
 		if w.From <= r.Sent && r.Sent <= w.To {
 			inside = append(inside, r)
 		}
 	}
-	length := float64(w.To - w.From)
+	length := float64(t.left(w.From, w.To))
 	s.RequestRate, s.OutputRate = float64(s.Requests)/length*1e9, s.Tokens/length*1e9
 	s.Running = busy / length
-	s.TTFT, s.TPOT, s.E2E = independent(values(inside, ttft)), independent(values(inside, (*Record).TPOT)), independent(values(inside, e2e))
+	s.TTFT, s.TPOT, s.E2E = independent(ttft.values(inside, t)), independent(tpot.values(inside, t)), independent(e2e.values(inside, t))
 	return s
 }
 
@@ -188,7 +193,7 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 }
 
 // peakRate is the most tokens in any second, wherever it begins, to 10 ms.
-func peakRate(records []*Record, from, to int64) float64 {
+func peakRate(records []*Record, from, to int64, t touched) float64 {
 	const width = int64(10_000_000)
 	if to <= from || (to-from)/width >= maxBuckets {
 		return 0
@@ -207,15 +212,18 @@ func peakRate(records []*Record, from, to int64) float64 {
 		if i >= 100 {
 			sum -= bins[i-100]
 		}
-		most = max(most, sum)
+		if at := from + int64(i+1)*width; !t.over(max(from, at-100*width), at) {
+			most = max(most, sum)
+		}
 	}
 	return most
 }
 
 // buckets are SGLang's peaks: token events, and requests that touch it, in each
 // second from the first sending on. A request counts in every second that it
-// touches, so its peak can exceed --max-concurrency.
-func buckets(records []*Record, native bool) (tokens float64, requests int) {
+// touches, so its peak can exceed --max-concurrency. Seconds that were touched do not
+// count.
+func buckets(records []*Record, native bool, t touched) (tokens float64, requests int) {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, r := range records {
 		from, to = min(from, r.Sent), max(to, r.Done)
@@ -252,9 +260,11 @@ func buckets(records []*Record, native bool) (tokens float64, requests int) {
 	}
 	running := 0
 	for i := range perSecond {
-		tokens = max(tokens, perSecond[i])
 		running += open[i]
-		requests = max(requests, running)
+		if !t.over(from+int64(i)*1e9, from+int64(i+1)*1e9) {
+			tokens = max(tokens, perSecond[i])
+			requests = max(requests, running)
+		}
 	}
 	return tokens, requests
 }

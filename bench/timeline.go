@@ -68,25 +68,34 @@ type Distribution struct {
 	Values []float64 `json:"values"` // ns, of each share
 }
 
-// Distributions are those of SGLang's four latencies. Shares are dense where
+// Distributions are those of SGLang's four latencies, without what profiling windows
+// touched. Shares are dense where
 // values are rare: each further nine is cut into as many parts, down to one
 // sample.
 func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())
 	itl := make(sample, 0, len(ok))
-	divides := run.dividesGaps()
+	divides, t := run.dividesGaps(), run.touched()
 	for _, r := range ok {
 		if divides {
-			r.tokenGaps(1, func(from, to, n int64) { itl.add(float64(to-from)/float64(n), n) })
-		} else {
-			r.gaps(func(_, _ *Chunk, gap int64, _ int) { itl.add(float64(gap), 1) })
+			r.tokenGaps(1, func(from, to, n int64) {
+				if !t.over(from, to) {
+					itl.add(float64(to-from)/float64(n), n)
+				}
+			})
+			continue
 		}
+		r.gaps(func(a, b *Chunk, gap int64, _ int) {
+			if !t.over(a.At, b.At) {
+				itl.add(float64(gap), 1)
+			}
+		})
 	}
 	out := []Distribution{}
 	for _, d := range []struct {
 		name string
 		of   sample
-	}{{"ttft", each(values(ok, ttft))}, {"itl", itl}, {"tpot", each(values(ok, (*Record).TPOT))}, {"e2e", each(values(ok, e2e))}} {
+	}{{"ttft", each(ttft.values(ok, t))}, {"itl", itl}, {"tpot", each(tpot.values(ok, t))}, {"e2e", each(e2e.values(ok, t))}} {
 		if len(d.of) == 0 {
 			continue
 		}

@@ -313,7 +313,11 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		if err = report.BenchText(e.stdout, b, opt); err == nil && c.Metrics != "" {
 			var figures []bench.Figure
 			if figures, err = bench.Compat(c.Metrics, m.Records, m.Run, bench.Options{SLO: x.SLO}); err == nil {
-				err = report.BenchCompat(e.stdout, c.Metrics, figures)
+				tool := c.Metrics
+				if m.Summary.Window != nil {
+					tool += ", which leaves no profiling window out,"
+				}
+				err = report.BenchCompat(e.stdout, tool, figures)
 			}
 		}
 	}

@@ -2,13 +2,15 @@ package torch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // Touched is the time in which a window may have slowed its servers down: from just
-// before the first was asked to start until the last has written all of its traces. That
+// before the first was asked to start, or if it has a start step from the last look at
+// which that was still to come, until the last has written all of its traces. That
 // is when its stop has returned, or where it ends its window by itself, when the files
 // of all ranks were seen to grow no more. known is false while that was not seen, as of
 // a window that is open, or of a server that does not say how many ranks it has; from is
@@ -57,6 +59,7 @@ func (m *member) guardFiles(ctx context.Context) {
 	if m.o.Fetch != nil && m.kind != Stepscope { // each look runs a command
 		between = maxWait
 	}
+	m.untilStart(ctx)
 	w := &watch{m: m, src: m.src, expected: m.expected(), seen: map[string]*seen{}, changed: time.Now()}
 	for m.recording() && pause.For(ctx, between) {
 		changed, err := w.look(ctx)
@@ -73,6 +76,22 @@ func (m *member) guardFiles(ctx context.Context) {
 			m.mu.Lock()
 			m.sizes = w.seen
 			m.mu.Unlock()
+		}
+	}
+}
+
+// untilStart returns when the start step of a window may have been reached. Nothing is
+// recorded before, so the time until then was not touched.
+func (m *member) untilStart(ctx context.Context) {
+	for m.w.StartStep > 0 && m.recording() {
+		now := time.Now()
+		counts := m.forwardCounts(ctx)
+		if len(counts) == 0 || slices.Max(counts)+1 >= float64(m.w.StartStep) {
+			return
+		}
+		m.touch(now)
+		if !pause.For(ctx, guardEvery) {
+			return
 		}
 	}
 }

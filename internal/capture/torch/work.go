@@ -73,21 +73,28 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 
 // forwardCount is the number of forward steps of all data-parallel ranks.
 func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
+	counts := m.forwardCounts(ctx)
+	for _, c := range counts {
+		n += c
+	}
+	return n, false, len(counts) > 0
+}
+
+// forwardCounts are those of each data-parallel rank; none: the server does not say.
+func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	var info struct {
 		States []struct {
 			Forward *float64 `json:"forward_ct"`
 		} `json:"internal_states"`
 	}
-	if !m.askFor(ctx, "/server_info", &info) {
-		return 0, false, false
-	}
-	for _, s := range info.States {
-		if s.Forward != nil {
-			n += *s.Forward
-			ok = true
+	if m.askFor(ctx, "/server_info", &info) {
+		for _, s := range info.States {
+			if s.Forward != nil {
+				counts = append(counts, *s.Forward)
+			}
 		}
 	}
-	return n, false, ok
+	return counts
 }
 
 // metricsWork sums what counts work in Prometheus' text; gauges of running

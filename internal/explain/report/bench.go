@@ -89,6 +89,9 @@ func benchTable(out *strings.Builder, b *Bench) {
 	}
 	t.row("Successful requests:", s.Completed)
 	t.row("Benchmark duration (s):", float64(s.Duration)/1e9)
+	if s.Window != nil {
+		t.row("Of it without profiling (s):", float64(s.Window.Untouched)/1e9)
+	}
 	t.row("Total input tokens:", s.InputTokens)
 	t.row("Total input text tokens:", s.TextTokens)
 	if run.Dataset == "image" || run.Dataset == "mmmu" {
@@ -102,17 +105,23 @@ func benchTable(out *strings.Builder, b *Bench) {
 			t.row("Total generated tokens (retokenized):", s.Retokenized)
 		}
 	}
-	t.row("Request throughput (req/s):", s.RequestRate)
-	t.row("Input token throughput (tok/s):", s.InputRate)
-	if !s.Embedding {
-		t.row("Output token throughput (tok/s):", s.OutputRate)
-		t.row("Peak output token throughput (tok/s):", s.MaxOutputRate)
+	rate := func(label string, v any) {
+		if s.Lacks(bench.Rates) {
+			v = none
+		}
+		t.row(label, v)
 	}
-	t.row("Peak concurrent requests:", s.MaxConcurrent)
+	rate("Request throughput (req/s):", s.RequestRate)
+	rate("Input token throughput (tok/s):", s.InputRate)
 	if !s.Embedding {
-		t.row("Total token throughput (tok/s):", s.TotalRate)
+		rate("Output token throughput (tok/s):", s.OutputRate)
+		rate("Peak output token throughput (tok/s):", s.MaxOutputRate)
 	}
-	t.row("Concurrency:", s.Concurrency)
+	rate("Peak concurrent requests:", s.MaxConcurrent)
+	if !s.Embedding {
+		rate("Total token throughput (tok/s):", s.TotalRate)
+	}
+	rate("Concurrency:", s.Concurrency)
 	if s.AcceptLength > 0 {
 		t.row("Accept length:", s.AcceptLength)
 	}
@@ -175,11 +184,15 @@ func benchBeyond(out *strings.Builder, b *Bench, o Options) {
 			label = ""
 		}
 	}
-	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
+	for _, t := range benchTables(b) {
 		if len(t.rows) > 0 {
 			fmt.Fprint(out, t.below(o))
 		}
 	}
+}
+
+func benchTables(b *Bench) []*table {
+	return []*table{benchWindow(b), benchTimes(b), benchFailures(b), benchRepeats(b)}
 }
 
 type benchFact struct{ label, text, severity string }
@@ -211,6 +224,9 @@ func benchFacts(b *Bench) (f []benchFact) {
 		}
 		add("client timing", severity, "%s", text)
 	}
+	if s.Window != nil {
+		f = append(f, windowFact(s))
+	}
 	if n := s.Requests - s.Completed; n > 0 {
 		add("failures", "warning", "%s of %s requests (%s), by reason below", metric.Count(n), metric.Count(s.Requests), share(float64(n)/float64(s.Requests)))
 	}
@@ -235,8 +251,16 @@ func benchFacts(b *Bench) (f []benchFact) {
 		if !s.Embedding {
 			tokens = three(w.OutputRate) + " output tok/s, "
 		}
-		add("steady window", "", "%s … %s (%s of the run, at %d %s): %s req/s, %s%s running",
-			metric.Duration(w.From), metric.Duration(w.To), share(float64(w.To-w.From)/max(float64(s.Duration), 1)), w.Level, of,
+		length := w.To - w.From
+		without := ""
+		if s.Window != nil {
+			if cut := s.Window.Within(w.Span); cut > 0 {
+				length -= cut
+				without = " without the " + metric.Duration(cut) + " that the profiler touched"
+			}
+		}
+		add("steady window", "", "%s … %s%s (%s of the run, at %d %s): %s req/s, %s%s running",
+			metric.Duration(w.From), metric.Duration(w.To), without, share(float64(length)/max(float64(s.Duration), 1)), w.Level, of,
 			three(w.RequestRate), tokens, three(w.Running))
 	}
 	if !s.Embedding && s.PeakOutputRate > 0 {

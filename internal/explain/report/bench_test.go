@@ -125,6 +125,13 @@ func benchCached() *Bench {
 	return &Bench{Run: run, Records: records, Summary: bench.Summarize(records, run, bench.Options{}), Cache: true}
 }
 
+// benchProfiled has a window so long that little is left without it.
+func benchProfiled() *Bench {
+	records, run := benchLoad(1, 40, 1)
+	run.Profiled = []bench.Span{{From: 300_000_000, To: 2_700_000_000}}
+	return &Bench{Run: run, Records: records, Summary: bench.Summarize(records, run, bench.Options{})}
+}
+
 // benchNothing is a server that was not there.
 func benchNothing() *Bench {
 	records, run := benchLoad(1, 5, 1)
@@ -140,7 +147,7 @@ func benchNothing() *Bench {
 }
 
 func benchSamples() map[string]*Bench {
-	return map[string]*Bench{"bench": benchSample(), "bench-embedding": benchEmbedding(), "bench-cached": benchCached(), "bench-nothing": benchNothing()}
+	return map[string]*Bench{"bench": benchSample(), "bench-embedding": benchEmbedding(), "bench-cached": benchCached(), "bench-nothing": benchNothing(), "bench-profiled": benchProfiled()}
 }
 
 func TestBenchGolden(t *testing.T) {

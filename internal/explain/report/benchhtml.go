@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -76,7 +77,7 @@ func BenchHTML(w io.Writer, b *Bench) error {
 			metric.Count(dots), metric.Count(b.Summary.Requests))})
 	}
 	p.Spreads, p.AtOnce = d.Spreads, d.AtOnce
-	for _, t := range []*table{benchTimes(b), benchFailures(b), benchRepeats(b)} {
+	for _, t := range benchTables(b) {
 		if len(t.rows) > 0 {
 			p.Tables = append(p.Tables, benchPageTable(t))
 		}
@@ -116,16 +117,25 @@ func benchHead(b *Bench) []string {
 func benchCards(b *Bench) []benchCard {
 	s := b.Summary
 	latency := func(name string, x *bench.Stats) benchCard {
-		if x.N == 0 {
+		switch {
+		case s.Lacks(strings.ToLower(name)), s.Lacks("client_queue") && x == &s.Gate:
+			return benchCard{name, none, "not without the profiling window"}
+		case x.N == 0:
 			return benchCard{name, none, "nothing was measured"}
 		}
 		return benchCard{name, metric.Duration(x.Median), "median; p99 " + metric.Duration(x.P99)}
 	}
-	cards := []benchCard{{"Requests", three(s.RequestRate) + "/s", fmt.Sprintf("%s of %s succeeded", metric.Count(s.Completed), metric.Count(s.Requests))}}
+	rate := func(v float64) string {
+		if s.Lacks(bench.Rates) {
+			return none
+		}
+		return three(v) + "/s"
+	}
+	cards := []benchCard{{"Requests", rate(s.RequestRate), fmt.Sprintf("%s of %s succeeded", metric.Count(s.Completed), metric.Count(s.Requests))}}
 	if !s.Embedding {
-		cards = append(cards, benchCard{"Output tokens", three(s.OutputRate) + "/s", metric.Count(s.OutputTokens) + " in all"})
+		cards = append(cards, benchCard{"Output tokens", rate(s.OutputRate), metric.Count(s.OutputTokens) + " in all"})
 	} else {
-		cards = append(cards, benchCard{"Input tokens", three(s.InputRate) + "/s", metric.Count(s.InputTokens) + " in all"})
+		cards = append(cards, benchCard{"Input tokens", rate(s.InputRate), metric.Count(s.InputTokens) + " in all"})
 	}
 	if g := s.Goodput; g != nil {
 		cards = append(cards, benchCard{"Goodput", three(g.Rate) + "/s", share(g.Share) + " met " + g.SLO.String() + " ms"})
@@ -175,6 +185,9 @@ func newBenchData(b *Bench) (*benchData, int) {
 	}
 	titles := map[string]string{"ttft": "TTFT, of requests", "itl": "ITL, of all gaps", "tpot": "TPOT, of requests", "e2e": "E2E, of requests"}
 	for _, s := range bench.Distributions(b.Records, b.Run) {
+		if b.Summary.Lacks(s.Name) {
+			continue
+		}
 		limit := d.Limits[s.Name]
 		if s.Name == "itl" {
 			limit = 0 // that objective is on the longest gap of a request

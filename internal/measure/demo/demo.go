@@ -141,9 +141,15 @@ func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 			return err
 		}
 	}
-	s := m.Summary
-	fmt.Fprintf(d.Out, "%d requests in %s: %.0f tok/s, TTFT p50 %s p99 %s, TPOT p50 %s p99 %s (client timing %s)\n\n", s.Completed, metric.Duration(s.Duration),
-		s.OutputRate, metric.Duration(s.TTFT.Median), metric.Duration(s.TTFT.P99), metric.Duration(s.TPOT.Median), metric.Duration(s.TPOT.P99), s.Health.Verdict)
+	s, how := m.Summary, ""
+	switch w := s.Window; {
+	case s.Lacks(bench.Rates) || s.Lacks("ttft") || s.Lacks("tpot"):
+		s, how = w.Whole, "; the profiler slowed most of it down"
+	case w != nil:
+		how = "; without the " + metric.Duration(s.Duration-w.Untouched) + " that the profiler touched"
+	}
+	fmt.Fprintf(d.Out, "%d requests in %s: %.0f tok/s, TTFT p50 %s p99 %s, TPOT p50 %s p99 %s (client timing %s%s)\n\n", s.Completed, metric.Duration(s.Duration),
+		s.OutputRate, metric.Duration(s.TTFT.Median), metric.Duration(s.TTFT.P99), metric.Duration(s.TPOT.Median), metric.Duration(s.TPOT.P99), s.Health.Verdict, how)
 	if err := report.Findings(d.Out, r, d.Show); err != nil {
 		return err
 	}

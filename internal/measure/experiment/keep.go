@@ -72,8 +72,10 @@ func (s *Serving) keep(out *Outcome) error {
 				m.Numbers = append(m.Numbers, runs.Number{Name: name, Value: v, Unit: unit})
 			}
 		}
-		number("request throughput", sum.RequestRate, "req/s")
-		number("output throughput", sum.OutputRate, "tok/s")
+		if !sum.Lacks(bench.Rates) {
+			number("request throughput", sum.RequestRate, "req/s")
+			number("output throughput", sum.OutputRate, "tok/s")
+		}
 		number("failed", float64(sum.Requests-sum.Completed), "req")
 		if sum.TTFT.N > 0 {
 			number("TTFT p50", sum.TTFT.Median/1e6, "ms")

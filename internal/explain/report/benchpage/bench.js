@@ -28,7 +28,7 @@ class TimePlot extends StepPlot {
     return this.bench.at[i] + (this.bench.at_once ? Math.max(of[i], 0) : 0);
   }
 
-  /** The steady window and what profilers saw, behind everything. @param {Pen} pen */
+  /** The steady window and what profilers touched, behind everything. @param {Pen} pen */
   shade({ ctx, area, color }) {
     for (const [list, name, alpha] of /** @type {[Stretch[], string, number][]} */ ([[this.bench.steady, "info", 0.1], [this.bench.profiled, "k3", 0.22]])) {
       ctx.fillStyle = color(name);
@@ -336,7 +336,7 @@ function legend(id, keys) {
     /** @type {[string, string][]} */
     const both = [["high", "failed"]];
     if (data.steady.length) both.push(["info", "steady window (shaded)"]);
-    if (data.profiled.length) both.push(["k3", "profiled (shaded)"]);
+    if (data.profiled.length) both.push(["k3", "touched by the profiler (shaded)"]);
     legend("latency-keys", [...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "TTFT"]])), ["k1", "E2E"], ...both]);
     legend("running-keys", [["host", "under way"], ...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "in decode"]])), ...both]);
     data.spreads.forEach((s) => new SpreadPlot(s));

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// What a profiling window did to the figures of a load: they are without it, and these say
+// so, and show them with it.
+
+// windowFigures are set beside each other, without the window and with it.
+var windowFigures = []struct {
+	name, lacks string
+	of          func(*bench.Summary) float64 // ns, or per second
+	stats       func(*bench.Summary) *bench.Stats
+}{
+	{name: "requests/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.RequestRate }},
+	{name: "output tokens/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.OutputRate }},
+	{name: "median E2E", lacks: "e2e", stats: func(s *bench.Summary) *bench.Stats { return &s.E2E }},
+	{name: "median TTFT", lacks: "ttft", stats: func(s *bench.Summary) *bench.Stats { return &s.TTFT }},
+	{name: "median TPOT", lacks: "tpot", stats: func(s *bench.Summary) *bench.Stats { return &s.TPOT }},
+	{name: "median ITL", lacks: "itl", stats: func(s *bench.Summary) *bench.Stats { return &s.ITL }},
+}
+
+// windowFact says what the figures leave out, and which cannot.
+func windowFact(s *bench.Summary) benchFact {
+	w := s.Window
+	var spans []string
+	for _, x := range w.Spans {
+		spans = append(spans, metric.Duration(x.From)+" … "+metric.Duration(x.To))
+	}
+	touched := s.Duration - w.Untouched
+	f := benchFact{label: "profiling window", severity: "info", text: fmt.Sprintf(
+		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All figures of latencies and rates are without it; with it: below",
+		strings.Join(spans, ", "), share(float64(touched)/max(float64(s.Duration), 1)), plural(w.Touched, "request"))}
+	var lacks []string
+	for _, x := range windowFigures {
+		name := strings.TrimPrefix(x.name, "median ")
+		if x.lacks == bench.Rates {
+			name = "rates"
+		}
+		if s.Lacks(x.lacks) && !slices.Contains(lacks, name) {
+			lacks = append(lacks, name)
+		}
+	}
+	if len(lacks) > 0 {
+		f.severity = "warning"
+		f.text += fmt.Sprintf(". No figure without the window exists for %s: less than half was left of what they are made of. Send a longer load, of some %s (--num-prompts), or take a shorter window (--profile-num-steps)",
+			strings.Join(lacks, ", "), metric.Count(enoughPrompts(s, touched)))
+	}
+	return f
+}
+
+// enoughPrompts is a load of which a window of the same length would leave two thirds.
+func enoughPrompts(s *bench.Summary, touched int64) int {
+	n := 3 * max(float64(s.Window.Touched), float64(s.Requests)*float64(touched)/max(float64(s.Duration), 1))
+	ten := math.Pow(10, max(math.Floor(math.Log10(max(n, 1)))-1, 0))
+	return int(math.Ceil(n/ten) * ten)
+}
+
+// benchWindow shows the figures of the run without the window and with it.
+func benchWindow(b *Bench) *table {
+	t := &table{id: "window", title: "Without the profiling window, and the whole run with it", cols: []column{
+		{name: ""}, {name: "without", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},
+		{name: "with", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},
+	}}
+	s := b.Summary
+	if s.Window == nil {
+		return t
+	}
+	for _, f := range windowFigures {
+		if f.name != "requests/s" && f.name != "median E2E" && s.Embedding {
+			continue
+		}
+		row := []cell{textCell(f.name)}
+		for _, of := range []*bench.Summary{s, s.Window.Whole} {
+			switch {
+			case of == s && s.Lacks(f.lacks):
+				row = append(row, textCell(none), textCell(dash), textCell(dash))
+			case f.stats == nil:
+				row = append(row, textCell(three(f.of(of))), textCell(dash), textCell(dash))
+			case f.stats(of).N == 0:
+				row = append(row, textCell(dash), textCell(dash), textCell(dash))
+			default:
+				x := f.stats(of)
+				row = append(row, durCell(x.Median), durCell(x.P99), durCell(x.Max))
+			}
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
