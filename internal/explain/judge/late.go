@@ -59,6 +59,10 @@ const tie = 2000
 // work than it in a step.
 const noExtraWork = 0.005
 
+// notFree is the time from the end of a launch to the start of its op above which it was
+// not the host that an idle device waited for, ns: several times what a launch takes.
+const notFree = 100_000
+
 // lateness is what one rank cost the others in one step.
 type lateness struct {
 	cost    int64            // ns the other ranks waited for it, on average
@@ -149,7 +153,11 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				host = min(idle, max(0, r.Calls[o.Call].End-cursor))
+				// What begins long after its launch would not have begun sooner had the
+				// launch been earlier: the device was not free.
+				if asked := r.Calls[o.Call].End; o.Start-asked < notFree {
+					host = min(idle, max(0, asked-cursor))
+				}
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
 			k.host += host

@@ -1,0 +1,53 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestSharedDevice: another process has the device of a rank for a while in each step, in
+// which work waits that was launched before. What ends the idle time is a copy on another
+// stream, launched meanwhile, and the host is not late. It is where nothing waited.
+func TestSharedDevice(t *testing.T) {
+	const steps, period = 20, 8 * ms
+	for _, c := range []struct {
+		name  string
+		asked int64 // rank 1's work, in its step
+		free  int64 // and from when its device runs it
+		want  string
+	}{
+		{"shared", 100 * us, 2450 * us, result.CauseDevice},
+		{"late host", 2400 * us, 2450 * us, result.CauseHost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var ts []*trace.Trace
+			for rank := range 2 {
+				y := explaintest.New()
+				for n := range int64(steps) {
+					at := (n + 1) * period
+					asked, copied, free, end := at+100*us, at+1500*us, at+110*us, at+2600*us
+					if rank == 1 && n > 2 {
+						asked, free = at+c.asked, at+c.free
+						copied = max(copied, asked-20*us)
+					}
+					y.Step(at, at+5*ms)
+					y.Op(trace.Memcpy, "Memcpy DtoD (Device -> Device)", y.Launch("cudaMemcpyAsync", copied, copied+10*us), 2, max(free, copied+15*us), max(free, copied+15*us)+us, 1)
+					y.Run("gemm", asked, free+2*us, free+100*us, 1)
+					y.Run(explaintest.AllReduce, asked+15*us, free+110*us, end, 1)
+				}
+				tr := y.Done()
+				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)
+				ts = append(ts, tr)
+			}
+			r := analyzed(t, ts)
+			if got, want := stragglersOf(r), []string{"rank 1 " + c.want + " 3-19"}; !slices.Equal(got, want) {
+				t.Errorf("%q, want %q%s", got, want, describe(r))
+			}
+		})
+	}
+}
