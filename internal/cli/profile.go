@@ -64,6 +64,10 @@ type profileCmd struct {
 	storeFlags
 }
 
+// paceTime is how long a server's counters may be looked at for what steps take that are
+// not recorded.
+const paceTime = 1500 * time.Millisecond
+
 // profileOff turns off what Python's BooleanOptionalAction can.
 type profileOff struct {
 	NoByStage bool `name:"no-profile-by-stage" hidden:""`
@@ -159,9 +163,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, NoMerge: c.NoMerge, Log: e.Line}
+	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line}
 	if c.Action == "start" {
-		o.Wait, o.Probe = 0, false // SGLang's guide arms first, and tiny requests end with this program
+		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms first, and tiny requests end with this program
 	}
 	if c.FetchList != "" && c.Fetch == "" {
 		return fail(fmt.Errorf("--fetch-list needs --fetch"))

@@ -92,12 +92,16 @@ type Options struct {
 	Wait time.Duration
 	// LoadFollows: the caller sends load as soon as the profiler is armed.
 	LoadFollows bool
-	NoMerge     bool              // leave the ranks' files alone
-	Log         func(line string) // progress; any goroutine calls it
-	Now         func() time.Time
-	firstWait   time.Duration // between looks at the files; grows to maxWait
-	mostIdle    time.Duration // that a window goes on without work; default idleMost
-	slow        time.Duration // until a server that does not answer a stop is spoken of
+	// Pace is how long a server's counters are looked at, before its profiler is armed and,
+	// if they told little, after the window, to learn what steps take that are not
+	// recorded. 0: they are not; who sends the load knows better.
+	Pace      time.Duration
+	NoMerge   bool              // leave the ranks' files alone
+	Log       func(line string) // progress; any goroutine calls it
+	Now       func() time.Time
+	firstWait time.Duration // between looks at the files; grows to maxWait
+	mostIdle  time.Duration // that a window goes on without work; default idleMost
+	slow      time.Duration // until a server that does not answer a stop is spoken of
 }
 
 func (o Options) withDefaults() Options {
@@ -151,6 +155,7 @@ type member struct {
 	src       collect.Source   // where they are read; nil: not settled yet
 	loads     []trace.Load     // of its queues, see sample
 	loadRoute int              // of loadRoutes, the first that may work
+	stretches []stretch        // of decode steps, before the window and after it
 	rest      func()           // ends the tiny requests; nil: there are none
 	notes     []string         // of the time before its files were waited for
 	idled     bool             // then no step was made
@@ -237,6 +242,9 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 		}
 	}
 	err = s.await(ctx)
+	if err == nil && w.StartStep == 0 { // which may pass meanwhile
+		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
+	}
 	if err == nil {
 		err = s.eachUp(func(m *member) error { return m.start(ctx) })
 	}

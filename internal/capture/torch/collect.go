@@ -159,6 +159,10 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	if m.raw != nil {
 		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
 	}
+	m.watchPace(ctx)
+	if ref := m.reference(); ref != nil {
+		r.Refer(ref)
+	}
 	m.sort(w, &r)
 	m.count(ctx, &r)
 	if !m.o.NoMerge {

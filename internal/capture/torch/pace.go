@@ -16,13 +16,19 @@ import (
 // window the ratio of the two has 95 % or more.
 const paceLevel = 0.975
 
+// leastPaces are needed for a median.
+const leastPaces = 3
+
 // NewPace is the pace of decode steps of so many requests that took so long each, ns; ok
 // is false if they are too few. The list is sorted.
 func NewPace(batch int, took []int64) (p trace.Pace, ok bool) {
 	slices.Sort(took)
-	lo, hi, ok := metric.QuantileInterval(took, 0.5, paceLevel)
-	if !ok || lo <= 0 {
+	if len(took) < leastPaces || took[0] <= 0 {
 		return p, false
+	}
+	lo, hi, ok := metric.QuantileInterval(took, 0.5, paceLevel)
+	if !ok { // of fewer than seven
+		lo, hi = took[0], took[len(took)-1]
 	}
 	return trace.Pace{Batch: batch, N: len(took), Median: int64(metric.MedianInPlace(took)), Low: lo, High: hi}, true
 }

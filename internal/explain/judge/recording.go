@@ -122,7 +122,8 @@ func (c *capture) profilers() {
 	o := &c.rep.Recording
 	for i := range c.found {
 		f := &c.found[i]
-		if f.Cause != result.CauseHost || f.Starved || !slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
+		if f.Cause != result.CauseHost || f.Starved || f.Title.Key == "still" || // which recording, in all steps, does not make
+			!slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
 			continue
 		}
 		o.Matters = true
