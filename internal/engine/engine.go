@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,6 +134,9 @@ func (e *Engine) Stats() []api.Stats {
 	}
 	return out
 }
+
+// index is the number of a data-parallel rank.
+func (e *Engine) index(r *dpRank) int { return slices.Index(e.ranks, r) }
 
 // Capacity is the number of tokens that the KV cache of each data-parallel rank
 // holds.

@@ -211,7 +211,7 @@ func (s *session) merge() (path, message string) {
 func (s *session) log(r *dpRank, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(s.e.ranks) > 1 {
-		text = fmt.Sprintf("DP%d: %s", slices.Index(s.e.ranks, r), text)
+		text = fmt.Sprintf("DP%d: %s", s.e.index(r), text)
 	}
 	s.e.opt.Log(text)
 }

@@ -23,11 +23,12 @@ type session struct {
 	done chan struct{} // closed when result is there
 
 	mu       sync.Mutex
-	open     int // data-parallel ranks whose part is not over
+	open     map[*dpRank]time.Time // ranks whose part is not over, and when each had a request last, see lonely
 	stopping bool
 	steps    int
 	last     time.Time // of the last recorded step
 	idle     *time.Timer
+	alone    *time.Timer // runs lonely; nil: no rank's part is over
 	files    []string // traces, paths
 	problems []string
 
@@ -50,7 +51,10 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 	if err := checkProfile(&req); err != nil {
 		return err
 	}
-	s := &session{e: e, req: req, open: len(e.ranks), done: make(chan struct{}), pace: pace{busy: e.serving}}
+	s := &session{e: e, req: req, open: map[*dpRank]time.Time{}, done: make(chan struct{}), pace: pace{busy: e.serving}}
+	for _, r := range e.ranks {
+		s.open[r] = time.Time{}
+	}
 	s.opts = device.RecordOptions{
 		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
 		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
@@ -71,7 +75,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 	for _, r := range e.ranks {
 		if !r.Do(func() { armed <- r.arm(s) }) {
 			armed <- api.ErrUnavailable
-			s.over()
+			s.over(r)
 		}
 	}
 	var err error
@@ -188,7 +192,7 @@ func (s *session) timeout() {
 	s.mu.Lock()
 	quiet := time.Since(s.last)
 	begun := s.steps > 0
-	if s.open == 0 {
+	if len(s.open) == 0 {
 		s.mu.Unlock()
 		return
 	}
@@ -228,28 +232,4 @@ func (s *session) fail(err error) {
 	s.mu.Lock()
 	s.err = errors.Join(s.err, err)
 	s.mu.Unlock()
-}
-
-// over says that the part of one data-parallel rank is. After the last one the
-// engine can record again, and what is left to do goes on beside.
-func (s *session) over() {
-	s.mu.Lock()
-	s.open--
-	last := s.open == 0
-	if last && s.idle != nil {
-		s.idle.Stop()
-	}
-	left := s.open
-	s.mu.Unlock()
-	if !last {
-		s.e.opt.Log(fmt.Sprintf("The profiling window waits for %d more data-parallel ranks to make their steps; /stop_profile ends it", left))
-		return
-	}
-	s.e.closed.Store(s)
-	s.e.session.CompareAndSwap(s, nil)
-	s.e.exports.Go(func() {
-		s.writing.Wait()
-		s.conclude()
-		close(s.done)
-	})
 }

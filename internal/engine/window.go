@@ -46,7 +46,7 @@ func (r *dpRank) arm(s *session) error {
 	s.mu.Unlock()
 	w := &window{s: s, r: r, done: [2]bool{model.Extend: !s.req.Prefill, model.Decode: !s.req.Decode}}
 	if stopping {
-		s.over()
+		s.over(r)
 		return nil
 	}
 	r.window = w
@@ -209,7 +209,7 @@ func (w *window) finish() {
 		w.stop()
 	}
 	w.r.window = nil
-	w.s.over()
+	w.s.over(w.r)
 }
 
 // suffix is the name of the open stage after sep; nothing when not by stage.

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// A replica without requests makes no steps, so a window of so many steps would stay open
+// for it: it would hold out whoever wants the next one, and keep the others' files waiting.
+const (
+	replicaIdle = 3 * time.Second // without a request, after another replica's part is over
+	replicaLook = 250 * time.Millisecond
+)
+
+// over says that the part of one data-parallel rank is. After the last one the
+// engine can record again, and what is left to do goes on beside.
+func (s *session) over(r *dpRank) {
+	s.mu.Lock()
+	delete(s.open, r)
+	left := len(s.open)
+	if s.alone == nil && left > 0 && s.req.NumSteps > 0 && !s.stopping {
+		s.alone = time.AfterFunc(replicaLook, s.lonely)
+		for other := range s.open {
+			s.open[other] = time.Now()
+		}
+	}
+	if left == 0 {
+		for _, t := range []*time.Timer{s.idle, s.alone} {
+			if t != nil {
+				t.Stop()
+			}
+		}
+	}
+	s.mu.Unlock()
+	if left > 0 {
+		s.e.opt.Log(fmt.Sprintf("The profiling window waits for %d more data-parallel ranks to make their steps; /stop_profile ends it", left))
+		return
+	}
+	s.e.closed.Store(s)
+	s.e.session.CompareAndSwap(s, nil)
+	s.e.exports.Go(func() {
+		s.writing.Wait()
+		s.conclude()
+		close(s.done)
+	})
+}
+
+// lonely closes the parts of replicas that have had no request for a while, once another
+// replica has made all of its steps.
+func (s *session) lonely() {
+	for _, r := range s.e.ranks {
+		st := r.Stats()
+		s.mu.Lock()
+		at, open := s.open[r]
+		if open && st.Running+st.Waiting > 0 {
+			at = time.Now()
+			s.open[r] = at
+		}
+		s.mu.Unlock()
+		if !open || time.Since(at) < min(replicaIdle, s.e.opt.ProfileIdle) {
+			continue
+		}
+		r.Do(func() {
+			w := r.window
+			if w == nil || w.s != s {
+				return
+			}
+			steps := "without a step"
+			switch {
+			case s.req.ByStage:
+				steps = "before its last stage"
+			case w.count > 0:
+				steps = fmt.Sprintf("after %d of %d steps", w.count, s.req.NumSteps)
+			}
+			text := fmt.Sprintf("DP%d was idle while others made their steps: its part is closed %s", s.e.index(r), steps)
+			s.e.opt.Log(text)
+			s.problem(text)
+			w.finish()
+		})
+	}
+	s.mu.Lock()
+	if len(s.open) > 0 && !s.stopping {
+		s.alone.Reset(replicaLook)
+	}
+	s.mu.Unlock()
+}
