@@ -10,51 +10,50 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
 )
 
-// evidence proves a straggler: where it was last, and what differs.
+// evidence proves a straggler: where it was last, and what differs, over those of its steps
+// that are of the kind most of them are of: a prefill among decode steps says nothing of
+// what each of these costs.
 func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, cause int) []result.Evidence {
+	s = mostOfKind(a, s)
 	last, of := 0, 0
 	for _, n := range s {
 		last += late[n].last
 		of += late[n].of
 	}
-	out := []result.Evidence{excessEvidence(late, s)}
+	out := excessEvidence(late, s)
 	arrivals := proof("count", float64(last), float64(of), fact.Of("last_in", "last", last, "of", of))
 	work := d.workEvidence(i, s)
 	// What shows the cause comes first, what is the same as elsewhere last.
-	steps := float64(len(s))
 	switch cause {
 	case byWork:
-		more := topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.ns }, "more")
+		more := topKernels(a.Names, late, s, func(e extra) int64 { return e.ns }, "more")
 		for k := range more {
 			more[k].Text = d.withBlocks(a.Names, i, s, more[k])
 		}
 		out = slices.Concat(out, d.inputEvidence(i, s), work, more)
 		return append(out, arrivals)
 	case byDevice:
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.late }, "late")...)
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.slow }, "slow")...)
-		slices.SortStableFunc(out[1:], func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
-		most := out[min(1, len(out)-1)].Value
-		out = append(out[:1], slices.DeleteFunc(out[1:], func(e result.Evidence) bool { return e.Value < 0.05*most })...)
-	case byHost:
-		var starved int64
-		for _, n := range s {
-			starved += late[n].starved
+		ops := topKernels(a.Names, late, s, func(e extra) int64 { return e.late }, "late")
+		ops = append(ops, topKernels(a.Names, late, s, func(e extra) int64 { return e.slow }, "slow")...)
+		slices.SortStableFunc(ops, func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
+		for _, e := range ops {
+			if e.Value >= 0.05*ops[0].Value {
+				out = append(out, e)
+			}
 		}
-		if wait := float64(starved) / steps; starved > 0 {
+	case byHost:
+		if wait := over(s, func(n int) int64 { return late[n].starved }); wait > 0 {
 			out = append(out, proof("ns", wait, 0, fact.Of("no_core", "ns", wait)))
 		}
 		out = append(out, hostEvidence(a.Names, d.Ranks[i], late, s)...)
 	case byUnknown:
-		out = append(out, topKernels(a.Names, late, s, steps, func(e extra) int64 { return e.untold }, "untold")...)
+		out = append(out, topKernels(a.Names, late, s, func(e extra) int64 { return e.untold }, "untold")...)
 	case byComm:
-		var sum int64
-		for _, n := range s {
-			sum += late[n].excess[byComm]
-		}
-		out = append(out, proof("ns", float64(sum)/steps, 0, fact.Of("leaves_late", "ns", float64(sum)/steps)))
+		ns := over(s, func(n int) int64 { return late[n].excess[byComm] })
+		out = append(out, proof("ns", ns, 0, fact.Of("leaves_late", "ns", ns)))
 	}
 	return append(append(out, arrivals), work...)
 }
@@ -83,23 +82,45 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	}
 }
 
-// excessEvidence says of what the late rank has more than the rank with the median arrival.
-func excessEvidence(late []lateness, s []int) result.Evidence {
-	var sum [numCauses]int64
-	var total int64
-	for _, n := range s {
-		for c, ns := range late[n].excess {
-			sum[c] += ns
-			total += max(ns, 0)
+// mostOfKind are the steps of the kind that most of some are of.
+func mostOfKind(a *match.Aligned, steps []int) (out []int) {
+	by := map[trace.StepKind][]int{}
+	for _, n := range steps {
+		k := a.KindOf[n]
+		if by[k] = append(by[k], n); len(by[k]) > len(out) {
+			out = by[k]
 		}
+	}
+	return out
+}
+
+// over is the median of a time over steps, ns.
+func over(steps []int, of func(n int) int64) float64 {
+	all := make([]int64, len(steps))
+	for i, n := range steps {
+		all[i] = of(n)
+	}
+	return metric.MedianInPlace(all)
+}
+
+// excessEvidence says of what the late rank has more than the rank with the median arrival.
+func excessEvidence(late []lateness, s []int) []result.Evidence {
+	var more [numCauses]float64
+	var total float64
+	for c := range more {
+		more[c] = over(s, func(n int) int64 { return late[n].excess[c] })
+		total += max(more[c], 0)
 	}
 	var parts []fact.Fact
-	for c, ns := range sum {
+	for c, ns := range more {
 		if ns*50 > total && ns > 0 { // above 2 %
-			parts = append(parts, fact.Of("excess_"+causeNames[c], "ns", float64(ns)/float64(len(s))))
+			parts = append(parts, fact.Of("excess_"+causeNames[c], "ns", ns))
 		}
 	}
-	return proof("ns", float64(total)/float64(len(s)), 0, fact.Of("excess", "parts", parts))
+	if parts == nil { // in some steps this, in others that
+		return nil
+	}
+	return []result.Evidence{proof("ns", total, 0, fact.Of("excess", "parts", parts))}
 }
 
 // perStep is the median of a figure over a stretch, for one rank and for the
@@ -118,13 +139,15 @@ func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (m
 	return metric.MedianInPlace(own), metric.MedianInPlace(others)
 }
 
-// topKernels lists the kernels that explain most of an excess.
-func topKernels(names *prep.Names, late []lateness, s []int, steps float64, of func(extra) int64, which string) []result.Evidence {
+// topKernels lists the kernels that explain most of an excess, by means: which of them a
+// shared device holds up differs from step to step.
+func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int64, which string) []result.Evidence {
 	type sum struct {
 		ns, count int64
 	}
 	byName := map[int32]sum{}
 	var total int64
+	steps := float64(len(s))
 	for _, n := range s {
 		for key, e := range late[n].extra {
 			ns := of(e)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -56,15 +57,17 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 }
 
 // withBlocks adds the grids to evidence about a kernel, if this rank runs it with more
-// blocks than the others do.
+// blocks than the others do, and what its time depends on where it has as many.
 func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := 0.0, []float64{}
+	var class kernel.Class
 	for j, r := range d.Ranks {
 		var all []int64
 		for k := range r.Ops {
 			o := &r.Ops[k]
 			if o.Step >= 0 && names.List[o.Name] == e.Name.Text && slices.Contains(steps, int(o.Step)+r.First) {
 				g := names.Keys[o.Key].Grid
+				class = o.Class
 				all = append(all, int64(g[0])*int64(g[1])*int64(g[2]))
 			}
 		}
@@ -76,8 +79,26 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 			others = append(others, metric.MedianInPlace(all))
 		}
 	}
-	if len(others) == 0 || mine <= metric.Median(others) {
+	switch {
+	case len(others) == 0 || mine < metric.Median(others):
+		return e.Text
+	case mine == metric.Median(others):
+		if why := onData(class); why.String() != "" {
+			return fact.Of("kernel_data", "what", e.Text, "why", why)
+		}
 		return e.Text
 	}
 	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
+}
+
+// onData is what of its data the time of a kernel depends on that no grid shows.
+func onData(c kernel.Class) (f fact.Fact) {
+	switch {
+	case !dependent(c):
+	case c == kernel.Attention || c == kernel.LinearAttention:
+		f = fact.Of("longer_context")
+	default:
+		f = fact.Of("more_tokens")
+	}
+	return f
 }

@@ -1,0 +1,52 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestReasonsOfMostSteps: a rank has longer contexts in each decode step, and far more to
+// do in the one prefill step among them. What is late are the decode steps, so their
+// attention is the evidence, whose grid is the same.
+func TestReasonsOfMostSteps(t *testing.T) {
+	const rank = 0
+	grown := ""
+	r := analyzed(t, retimed(t, "sglang_stops", func(m *retime.Model) {
+		for _, o := range m.Ops {
+			switch {
+			case o.Rank != rank || o.Step < 0 || o.Meet != nil:
+			case m.Kinds[o.Step] == trace.Decode && o.Class == kernel.Attention:
+				o.Dur *= 8
+			case m.Kinds[o.Step] == trace.Prefill && o.Class == kernel.GEMM:
+				o.Dur *= 20
+				o.SetGrid(20)
+				grown = o.Name
+			}
+		}
+	}))
+	checkSentences(t, r)
+	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
+		return f.Kind == result.Straggler && f.Cause == result.CauseWork && slices.Equal(f.Ranks, []int{rank})
+	})
+	if at < 0 {
+		t.Fatalf("rank %d has more work%s", rank, describe(r))
+	}
+	var all []string
+	for _, e := range r.Findings[at].Evidence {
+		all = append(all, report.Words(e.Text))
+	}
+	text := strings.Join(all, "\n")
+	if !strings.Contains(text, "as many blocks per launch: its requests have longer contexts") || strings.Contains(text, kernel.Short(grown)) {
+		t.Errorf("the evidence is not the attention of decode steps:\n%s", text)
+	}
+	if f := r.Findings[at]; f.Evidence[0].Value > 2*float64(f.CostNSPerStep) {
+		t.Errorf("%.0f ns more a step cost the others %d", f.Evidence[0].Value, f.CostNSPerStep)
+	}
+}
