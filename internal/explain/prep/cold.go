@@ -203,8 +203,11 @@ const (
 // firstLaunches finds kernels whose first launch in the window took far longer than the
 // later ones, from the launch before on, and nothing in known says why. In the first
 // step all launches are first ones and profilers start, and before the first launch of a
-// step hosts do other things.
+// step hosts do other things; which launch that is only names of steps tell.
 func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
+	if slices.Contains([]string{trace.ByPattern, trace.ByGraphs}, r.Rule) {
+		return nil
+	}
 	type launches struct {
 		first, from int64 // of the first, as measured; where it began
 		call        int32
