@@ -29,7 +29,7 @@ type session struct {
 	last     time.Time // of the last recorded step
 	idle     *time.Timer
 	alone    *time.Timer // runs lonely; nil: no rank's part is over
-	files    []string // traces, paths
+	files    []string    // traces, paths
 	problems []string
 
 	snapshots []string // of memory, paths

@@ -95,20 +95,21 @@ type Options struct {
 	// Pace is how long a server's counters are looked at, before its profiler is armed and,
 	// if they told little, after the window, to learn what steps take that are not
 	// recorded. 0: they are not; who sends the load knows better.
-	Pace      time.Duration
-	NoMerge   bool              // leave the ranks' files alone
-	Log       func(line string) // progress; any goroutine calls it
-	Now       func() time.Time
-	firstWait time.Duration // between looks at the files; grows to maxWait
-	mostIdle  time.Duration // that a window goes on without work; default idleMost
-	slow      time.Duration // until a server that does not answer a stop is spoken of
+	Pace       time.Duration
+	NoMerge    bool              // leave the ranks' files alone
+	Log        func(line string) // progress; any goroutine calls it
+	Now        func() time.Time
+	firstWait  time.Duration // between looks at the files; grows to maxWait
+	mostIdle   time.Duration // that a window goes on without work; default idleMost
+	loneliness time.Duration // of a replica without requests; default replicaIdle
+	slow       time.Duration // until a server that does not answer a stop is spoken of
 }
 
 func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&o.Timeout, 5 * time.Minute}, {&o.Stall, time.Minute}, {&o.Idle, 5 * time.Second}, {&o.firstWait, 100 * time.Millisecond}, {&o.mostIdle, idleMost}} {
+	}{{&o.Timeout, 5 * time.Minute}, {&o.Stall, time.Minute}, {&o.Idle, 5 * time.Second}, {&o.firstWait, 100 * time.Millisecond}, {&o.mostIdle, idleMost}, {&o.loneliness, replicaIdle}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

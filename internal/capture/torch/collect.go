@@ -44,7 +44,9 @@ type ServerResult struct {
 	Notes   []string `json:"notes"`
 	Problem string   `json:"problem,omitempty"` // why there is nothing; of a worker behind a router that was down, too
 	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
-	Steps   *Steps   `json:"steps,omitempty"`   // nil: no number of them was asked for
+	// IdleRanks are those of data-parallel replicas without requests, while others made steps.
+	IdleRanks []string `json:"idle_ranks,omitempty"`
+	Steps     *Steps   `json:"steps,omitempty"` // nil: no number of them was asked for
 	// Loads is what a prefill or decode server said of its queues meanwhile.
 	Loads []trace.Load `json:"loads,omitempty"`
 	// Reference is what decode steps took that were not recorded; nil: it is not known.
@@ -164,6 +166,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		r.Refer(ref)
 	}
 	m.sort(w, &r)
+	w.idleRanks(&r)
 	m.count(ctx, &r)
 	if !m.o.NoMerge {
 		m.merge(ctx, &r)
@@ -300,6 +303,9 @@ func (r *ServerResult) Lines() []string {
 	}
 	for _, b := range r.Broken {
 		add("broken: %s", b)
+	}
+	if len(r.IdleRanks) > 0 {
+		add("idle: %s made no step: their replica had no request", strings.Join(r.IdleRanks, ", "))
 	}
 	if r.Steps != nil && r.Steps.line() != "" {
 		add("%s", r.Steps.line())

@@ -105,6 +105,7 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 				r.Notes = append(r.Notes, fmt.Sprintf("%s: %s", filepath.Base(n.Source), n.Text()))
 			}
 		}
+		m.withoutSteps(r, rep.Files)
 		for _, f := range rep.Files {
 			n, some := stepsOf(f.Steps, f.Stage)
 			if !some {

@@ -36,7 +36,9 @@ type watch struct {
 	idle     bool
 	notes    []string
 	idled    bool // no step was made in the time limit
-	settles  bool // the other stage will not come
+	settles  bool // the other stage, or what is missing of idle replicas, will not come
+	replicas replicas
+	lone     []int // replicas that were idle while others made their steps
 }
 
 // seen is a file of the server.
@@ -144,10 +146,16 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		if w.idle && len(w.seen) == 0 {
 			limit = min(limit, afterIdle)
 		}
-		if w.settles {
+		if len(w.lone) == 0 {
+			w.lone = w.loneReplicas(ctx)
+		}
+		if w.settles || len(w.lone) > 0 {
 			limit = min(limit, settled)
 		}
 		return quiet >= limit, nil
+	}
+	if lone := w.loneReplicas(ctx); len(lone) > 0 {
+		return false, w.closeLone(ctx, lone)
 	}
 	switch {
 	case m.w.NumSteps > 0 && len(w.seen) == 0 && w.tooIdle(pulse):

@@ -143,22 +143,33 @@ var loadRoutes = []string{"/v1/loads", "/get_load"}
 // load asks for the requests that a server has. SGLang 0.5.11 knows /v1/loads and fails at
 // it, with a page of its log, so a route that does not work is not asked again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
+	by, ok := m.loadBy(ctx)
+	for _, one := range by {
+		n += one
+	}
+	return n, n > 0, ok
+}
+
+// loadBy is load by data-parallel replica.
+func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
 	for i := m.loadRoute; i < len(loadRoutes); i++ {
 		r, err := m.ask(ctx, http.MethodGet, loadRoutes[i], nil, askPatience)
 		if err != nil {
-			return 0, false, false
+			return nil, false
 		}
-		if n, ok := requestsOf(r); ok {
+		if by, ok := requestsOf(r); ok {
 			m.loadRoute = i
-			return n, n > 0, true
+			return by, true
 		}
 	}
-	return 0, false, false
+	return nil, false
 }
 
-// requestsOf is the number of requests in a reply: an object with loads, or a list.
-func requestsOf(r *client.Reply) (n float64, ok bool) {
+// requestsOf is the number of requests of each replica in a reply: an object with loads, or
+// a list.
+func requestsOf(r *client.Reply) (by map[int]float64, ok bool) {
 	type rank struct {
+		DP       *int     `json:"dp_rank"`
 		Requests *float64 `json:"num_reqs"`
 		Total    *float64 `json:"num_total_reqs"`
 		Running  *float64 `json:"num_running_reqs"`
@@ -166,14 +177,18 @@ func requestsOf(r *client.Reply) (n float64, ok bool) {
 	}
 	var all struct{ Loads []rank }
 	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &all) != nil && json.Unmarshal(r.Body, &all.Loads) != nil {
-		return 0, false
+		return nil, false
 	}
-	for _, l := range all.Loads {
+	by = map[int]float64{}
+	for i, l := range all.Loads {
+		if l.DP != nil {
+			i = *l.DP
+		}
 		for _, v := range []*float64{l.Requests, l.Total, l.Running, l.Waiting} {
 			if v != nil {
-				n, ok = n+*v, true
+				by[i] += *v
 			}
 		}
 	}
-	return n, ok
+	return by, len(by) > 0
 }

@@ -1,0 +1,123 @@
+package torch
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/tracefile/check"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Of several data-parallel replicas one without requests makes no steps, so a window of so
+// many steps does not end there by itself, and what SGLang records of it meanwhile is how
+// it waits. Replicas of DP attention are none: they make every step together.
+
+// replicaIdle is how long a replica may have no request before the window is closed, once
+// another one has written its traces. Servers of ours close it sooner.
+const replicaIdle = 5 * time.Second
+
+// replicas follows the requests of each replica.
+type replicas struct {
+	asked time.Time
+	busy  map[int]time.Time // when each was last seen with requests, or first seen
+	had   map[int]bool      // requests, at any look
+}
+
+// look asks for the requests of each, now and then.
+func (r *replicas) look(ctx context.Context, m *member) {
+	if time.Since(r.asked) < min(lookAt, m.o.Idle) {
+		return
+	}
+	by, ok := m.loadBy(ctx)
+	if !ok {
+		return
+	}
+	r.asked = time.Now()
+	if r.busy == nil {
+		r.busy, r.had = map[int]time.Time{}, map[int]bool{}
+	}
+	for dp, n := range by {
+		if _, known := r.busy[dp]; n > 0 || !known {
+			r.busy[dp], r.had[dp] = r.asked, n > 0
+		}
+	}
+}
+
+// loneReplicas lists the replicas without requests, if all that is missing is theirs while
+// another has all of its traces. While the window is open they have had none for
+// replicaIdle.
+func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
+	m := w.m
+	if m.info.DP < 2 || m.info.DPAttention || m.w.NumSteps == 0 || !w.someDone() {
+		return nil
+	}
+	w.replicas.look(ctx, m)
+	for _, f := range w.missing() {
+		at, known := w.replicas.busy[f.Rank.DP]
+		if !known || w.replicas.had[f.Rank.DP] && !m.recording() || m.recording() && time.Since(at) < m.o.loneliness {
+			return nil
+		}
+		if !slices.Contains(idle, f.Rank.DP) {
+			idle = append(idle, f.Rank.DP)
+		}
+	}
+	if len(idle) >= m.info.DP || w.growing() {
+		return nil
+	}
+	return idle
+}
+
+// closeLone ends the window of replicas without requests.
+func (w *watch) closeLone(ctx context.Context, idle []int) error {
+	var names []string
+	for _, dp := range idle {
+		names = append(names, fmt.Sprintf("DP%02d", dp))
+	}
+	w.note("%s had no request while others made their steps: the window was closed", strings.Join(names, ", "))
+	w.lone, w.settles = idle, true
+	w.m.o.Log(fmt.Sprintf("%s: %s has no request: closing the window", w.m.URL, strings.Join(names, ", ")))
+	_, err := w.m.stop(ctx)
+	w.changed = time.Now()
+	return err
+}
+
+// idleRanks takes the ranks of idle replicas out of what is missing.
+func (w *watch) idleRanks(r *ServerResult) {
+	for _, f := range w.missing() {
+		if slices.Contains(w.lone, f.Rank.DP) {
+			name := label(f)
+			r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == name })
+			r.addIdle(f.Rank)
+		}
+	}
+}
+
+// withoutSteps notes the replicas whose traces have neither a step nor a kernel, while those
+// of others have.
+func (m *member) withoutSteps(r *ServerResult, files []check.File) {
+	if m.info.DP < 2 || m.info.DPAttention {
+		return
+	}
+	made := map[int]bool{}
+	var ranks []trace.Rank
+	for _, f := range files {
+		name, _ := trace.ParseFileName(filepath.Base(f.Path))
+		ranks = append(ranks, name.Rank)
+		made[name.Rank.DP] = made[name.Rank.DP] || len(f.Steps) > 0 || f.Category["kernel"] > 0
+	}
+	for _, rank := range ranks {
+		if !made[rank.DP] && len(made) > 1 {
+			r.addIdle(rank)
+		}
+	}
+}
+
+func (r *ServerResult) addIdle(rank trace.Rank) {
+	if name := rank.String(); !slices.Contains(r.IdleRanks, name) {
+		r.IdleRanks = append(r.IdleRanks, name)
+	}
+}
