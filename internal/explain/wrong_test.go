@@ -233,3 +233,28 @@ func TestLostRank(t *testing.T) {
 		t.Errorf("TP01 has launches and no kernels%s", describe(r))
 	}
 }
+
+// TestIdleReplica: a data-parallel replica that had no request is idle, not lost, and nothing
+// of the others is doubted for it. One rank without work among others of its replica is.
+func TestIdleReplica(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		ts := append(clone(realSet(t, "graph_work")), clone(realSet(t, "graph_work"))...)
+		for i, one := range ts {
+			one.Source.Rank = trace.Rank{TP: i % 2, DP: i / 2, PP: -1, EP: -1}
+			if i == 3 || i == 2 && !lost {
+				one.Spans, one.Ops = nil, nil
+			}
+		}
+		r := analyzed(t, ts)
+		for _, rank := range []string{"tp00-dp01", "tp01-dp01"} {
+			idle := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-idle-"+rank })
+			empty := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-empty-"+rank })
+			if idle == lost || empty != (lost && rank == "tp01-dp01") {
+				t.Errorf("lost %t: %s idle %t, empty %t%s", lost, rank, idle, empty, describe(r))
+			}
+		}
+		if late := stragglersOf(r); !lost && len(late) != 1 {
+			t.Errorf("the other replica has its late rank: %v%s", late, describe(r))
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // What the capture lacks.
 var dataRules = []rule{{[]string{
-	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-steps", "data-rule", "data-launches", "data-graphs",
+	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
 	"data-classes", "data-apart", "data-clocks", "data-sends", "data-lost",
 }, lacks}}
 
@@ -24,6 +24,27 @@ const lostShare = 0.05
 // leftOut is the share of collectives that may contradict the clocks in a capture that
 // is called balanced.
 const leftOut = 0.1
+
+// idleReplica tells a rank of a data-parallel replica that had nothing to do: none of its
+// ranks launched anything, while those at the same place in another replica did. Ranks of DP
+// attention, which make every step together, have places of their own.
+func (c *capture) idleReplica(r *match.Rank) bool {
+	of, busy := r.Source.Rank, false
+	if of.DP < 0 {
+		return false
+	}
+	for _, other := range c.Ranks {
+		at := other.Source.Rank
+		nothing := len(other.Ops)+len(other.Calls)+other.Lost+len(other.Steps) == 0
+		if at.DP == of.DP && !nothing {
+			return false
+		}
+		if at.DP != of.DP && at.TP == of.TP && at.PP == of.PP && len(other.Calls) > 0 {
+			busy = true
+		}
+	}
+	return busy
+}
 
 func lacks(c *capture) (out []result.Finding) {
 	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
@@ -66,6 +87,8 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 		if r.AsGoodAsMissing() && !c.HostOnly {
 			add("medium", id("data-lost", r.Label), fact.Of("data-lost", "rank", r.Label, "n", r.Lost, "of", r.Lost+len(r.Calls)))
+		} else if c.idleReplica(r) {
+			add("info", id("data-idle", r.Label), fact.Of("data-idle", "rank", r.Label))
 		} else if len(r.Ops) == 0 && !c.HostOnly {
 			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
 		}

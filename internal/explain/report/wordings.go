@@ -176,6 +176,7 @@ var wordings = map[string]string{
 	"data-clocks":         "{n} of {of} collectives contradict the clocks of the ranks and were left out: what is said of ranks rests on the others",
 	"data-devices":        "the file of {rank} has work of {n} devices: they are treated as one",
 	"data-empty":          "{rank} has no GPU work in its file",
+	"data-idle":           "{rank} made no step and launched nothing: its data-parallel replica had no request",
 	"data-steps":          "only {steps} of the {least} steps that are needed to call a rank late: the capture is short, or its steps have no names (steps by: {rule})",
 	"data-rule.modules":   "the capture names no steps: each step is a call of the outermost module with its logits; with as many tokens as requests it is decode, with more prefill",
 	"data-rule.pattern":   "the capture names no steps: each step is what is launched up to a choice of tokens, which repeats throughout; prefill and decode are told by replayed graphs and the sizes of kernels",
