@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // keysOf are the keys of each line of a file of JSON, in their order.
@@ -142,6 +143,15 @@ func TestBatchServer(t *testing.T) {
 		}
 		if steps != 3 {
 			t.Errorf("%s: %d steps\n%s%s", name, steps, out, errs)
+		}
+		// What its steps took in the pass that was not recorded.
+		var ref trace.Reference
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(files[0]), trace.ReferenceFile))
+		if err == nil {
+			err = json.Unmarshal(text, &ref)
+		}
+		if err != nil || len(ref.Paces) != 1 || !strings.Contains(name, fmt.Sprintf("-bs-%d-", ref.Batch)) {
+			t.Errorf("%s: %+v, %v", name, ref, err)
 		}
 	}
 	var list []map[string]any

@@ -54,6 +54,36 @@ func TestSGLangData(t *testing.T) {
 	}
 }
 
+// TestSGLangPlain: a window of a real SGLang with Python stacks, whose steps of 6 to 8 ms
+// take 2.9 ms without, has no finding of high severity about its hosts. Beside what they
+// take it has none above low.
+func TestSGLangPlain(t *testing.T) {
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory of the shared captures")
+	}
+	for _, c := range []struct {
+		ref     *trace.Reference
+		most    string
+		says    string
+		atLeast float64
+	}{
+		{nil, "medium", "Python stacks slow the host", 0},
+		{stepsOf(16, 2_900*us), "low", "corrected by it; a window without Python stacks costs less", 1.9},
+	} {
+		r := referred(t, readDir(t, filepath.Join(data, "traces", "sglang_plain")), c.ref)
+		if says := report.Words(r.Recording.Says); !strings.Contains(says, c.says) || r.Recording.Ratio < c.atLeast || r.Recording.Ratio > 2.6 {
+			t.Errorf("%q: %+v", says, r.Recording)
+		}
+		severities := []string{"info", "low", "medium", "high"}
+		for _, f := range r.Findings {
+			if f.Cause == result.CauseHost && slices.Index(severities, f.Severity) > slices.Index(severities, c.most) {
+				t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+			}
+		}
+	}
+}
+
 // allWords is what a report says in findings and their evidence, a line each.
 func allWords(r *result.Report) string {
 	var b strings.Builder

@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Remote is a benchmark of batches, one request each, on a server.
@@ -158,7 +159,7 @@ func (r *Remote) measure(ctx context.Context, cases []Case) error {
 // wrong with one leaves the others as they are.
 func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	for i, c := range cases {
-		s, err := r.profileOne(ctx, c)
+		s, err := r.profileOne(ctx, c, r.results[i].reference())
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -181,7 +182,9 @@ func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-func (r *Remote) profileOne(ctx context.Context, c Case) (*Served, error) {
+// profileOne records one batch. ref is what its steps took that were not recorded; nil: it
+// is not known.
+func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (*Served, error) {
 	p, err := r.Prompts(ctx, c)
 	if err != nil {
 		return nil, err
@@ -222,7 +225,11 @@ func (r *Remote) profileOne(ctx context.Context, c Case) (*Served, error) {
 	if res.Incomplete() {
 		r.Say.Incomplete()
 	}
-	for _, server := range res.Servers {
+	for i := range res.Servers {
+		server := &res.Servers[i]
+		if ref != nil && len(res.Servers) == 1 && len(server.Traces) > 0 {
+			server.Refer(ref)
+		}
 		fmt.Fprintf(r.Out, "%s\n", strings.Join(server.Lines(), "\n"))
 	}
 	r.keep.Capture(c.Name(), res)

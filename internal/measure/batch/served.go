@@ -11,6 +11,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // How is what all batches of a benchmark have in common.
@@ -41,6 +43,25 @@ type Served struct {
 	// Steps are the times between the last sequence's tokens as they came here, the
 	// decode steps as a client sees them; nil: some events had several tokens.
 	Steps []float64
+}
+
+// reference is what decode steps of the batch took, for a window of the same; nil: it is
+// not known.
+func (s *Served) reference() *trace.Reference {
+	if s.AccLength > 0 {
+		return nil
+	}
+	var took []int64
+	for _, t := range s.Steps {
+		if t > 0 { // else it came in one read with the token before
+			took = append(took, int64(math.Round(t*1e9)))
+		}
+	}
+	p, ok := torch.NewPace(s.BatchSize, took)
+	if !ok {
+		return nil
+	}
+	return &trace.Reference{From: trace.FromTokens, Batch: s.BatchSize, Paces: []trace.Pace{p}}
 }
 
 // MarshalJSON writes a row as SGLang's tool does: keys, order and decimals.

@@ -49,7 +49,7 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 }
 
 // refer puts a reference beside the traces of the server that made the tokens, if that is
-// one.
+// one. A window may touch all of the run that it was taken in: then a later run tells.
 func (c *Captured) refer(ref *trace.Reference) {
 	if ref == nil || c == nil || c.Result == nil {
 		return
@@ -60,7 +60,7 @@ func (c *Captured) refer(ref *trace.Reference) {
 			decoders = append(decoders, r)
 		}
 	}
-	if len(decoders) == 1 && len(decoders[0].Traces) > 0 {
+	if len(decoders) == 1 && len(decoders[0].Traces) > 0 && decoders[0].Reference == nil {
 		decoders[0].Refer(ref)
 	}
 }

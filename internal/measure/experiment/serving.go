@@ -340,9 +340,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		run.Profiled = win.touched(res.Start, res.Records)
 	}
 	run.ServerInfo = s.info(ctx)
-	if win != nil {
-		out.Capture.refer(Reference(res.Records, &run))
-	}
+	out.Capture.refer(Reference(res.Records, &run))
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 
