@@ -196,7 +196,7 @@ type profileFlags struct {
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
 	Lean              bool     `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
 	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
-	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default 10, by stage 5."`
+	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default: as many as the median request of the load takes (serving), from 10 to 60; else 10; by stage 5."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
 	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"prefill, decode."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`

@@ -84,6 +84,8 @@ func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 func (c *benchServingCmd) Help() string {
 	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving; flags may be shortened as there. Nothing is downloaded.
 
+With --profile a window opens when the load is steady, as wide as a request unless --profile-num-steps says otherwise. What it touched, from arming to the end of the export, is in no figure; the whole run is shown beside them. A load that leaves too little has no figures: send more prompts.
+
 Examples:
   stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
   stepscope bench serving --backend vllm --dataset-name sharegpt --dataset-path ShareGPT.json --request-rate 8 --slo ttft:500,tpot:50
@@ -263,7 +265,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	if c.Profile {
 		x.Profile = &experiment.Profile{
 			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true},
-			Targets: c.targets(server.URL, server.Header), Window: c.window(), Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
+			Targets: c.targets(server.URL, server.Header), Window: c.window(), FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
 			return nil, usagef("%v", err)

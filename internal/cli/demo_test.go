@@ -126,11 +126,11 @@ func TestBenchServing(t *testing.T) {
 	bench := func(args ...string) (int, string, string) {
 		return run(t, t.Context(), append([]string{"bench", "serving", "--url", url, "--dataset-name", "random", "--random-input", "40", "--random-output", "12", "--disable-tqdm"}, args...)...)
 	}
-	status, out, errs := bench("--num-prompt", "24", "--request-rate", "200", "--profile", "--profile-num-steps", "4", "--slo", "ttft:60000", "--html", "b.html", "--repeat", "2", "--metrics", "vllm")
+	status, out, errs := bench("--num-prompt", "96", "--request-rate", "100", "--profile", "--profile-num-steps", "4", "--slo", "ttft:60000", "--html", "b.html", "--repeat", "2", "--metrics", "vllm")
 	if status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
-	for _, want := range []string{"Serving Benchmark Result", "Successful requests:                     24", "100.0 % of requests meet all objectives", "Run 2 of 2"} {
+	for _, want := range []string{"Serving Benchmark Result", "Successful requests:                     96", "100.0 % of requests meet all objectives", "Run 2 of 2"} {
 		if !strings.Contains(out+errs, want) {
 			t.Errorf("lacks %q:\n%s%s", want, errs, out)
 		}
@@ -139,7 +139,7 @@ func TestBenchServing(t *testing.T) {
 	if !regexp.MustCompile(`1 rank · 4 (\w+ )?steps`).MatchString(out) {
 		t.Errorf("no 4 steps are shown:\n%s%s", errs, out)
 	}
-	lines, err := filepath.Glob("sglang_*_24_40_12.jsonl")
+	lines, err := filepath.Glob("sglang_*_96_40_12.jsonl")
 	if err != nil || len(lines) != 1 {
 		t.Fatal(lines, err)
 	}
@@ -157,12 +157,12 @@ func TestBenchServing(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%d lines for two runs", len(all))
 	}
-	// The window touches most of so short a load, but stands in the first line alone.
+	// The window stands in the first line alone.
 	var profiled, plain record
-	if err := json.Unmarshal(all[0], &profiled); err != nil || profiled.Completed != 24 || profiled.Window == nil || profiled.Window.Whole.TTFT <= 0 {
+	if err := json.Unmarshal(all[0], &profiled); err != nil || profiled.Completed != 96 || profiled.Window == nil || profiled.Window.Whole.TTFT <= 0 {
 		t.Errorf("%v, %s", err, all[0])
 	}
-	if err := json.Unmarshal(all[1], &plain); err != nil || plain.Completed != 24 || plain.TTFT <= 0 || plain.Window != nil {
+	if err := json.Unmarshal(all[1], &plain); err != nil || plain.Completed != 96 || plain.TTFT <= 0 || plain.Window != nil {
 		t.Errorf("%v, %+v", err, plain)
 	}
 	if page, err := os.ReadFile("b.html"); err != nil || !bytes.Contains(page, []byte("</html>")) {

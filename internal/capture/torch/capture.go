@@ -1,8 +1,8 @@
 // Package torch makes one profiling window on one or many servers and brings
 // its files home.
 //
-// [Start] reads what the servers are (SGLang of any age, stepscope's own, vLLM),
-// arms their profilers and returns. [Session.Collect] waits until the files of all
+// [Prepare] reads what the servers are (SGLang of any age, stepscope's own, vLLM), and
+// [Session.Arm] arms their profilers and returns; [Start] does both. [Session.Collect] waits until the files of all
 // ranks are really there and whole, brings them from where they lie (package
 // collect), and merges them. Whatever goes wrong, and when the context ends, the
 // profilers that were started are stopped: none is left recording.
@@ -206,10 +206,22 @@ var Activities = []string{"CPU", "GPU", "MEM", "RPD", "CUDA_PROFILER", "XPU"}
 
 var namePart = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127})?$`)
 
-// Start arms the profilers of all targets, side by side, and returns. If one
-// cannot be started those that were are stopped again; but of the workers behind a
-// router those that are down are left out, and have their Problem in the result.
+// Start is Prepare and Arm.
 func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
+	s, err := Prepare(ctx, targets, w, o)
+	if err == nil {
+		err = s.Arm(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Prepare finds out what the servers are and where their files will be; nothing is armed.
+// Of the workers behind a router those that are down are left out, and have their Problem
+// in the result.
+func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
 	}
@@ -236,14 +248,33 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
 		return nil, err
 	}
+	return s, nil
+}
+
+// Prefills tells whether a server is among them that has work only when a request begins.
+func (s *Session) Prefills() bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
+}
+
+// SetSteps sets the number of steps, before Arm.
+func (s *Session) SetSteps(n int) {
+	s.w.NumSteps = n
+	for _, m := range s.members {
+		m.w.NumSteps = n
+	}
+}
+
+// Arm starts the profilers of all servers, side by side, and returns. If one cannot be
+// started those that were are stopped again.
+func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
-		if o.Probe {
+		if s.o.Probe {
 			m.keepBusy(ctx)
 		}
 	}
-	err = s.await(ctx)
-	if err == nil && w.StartStep == 0 { // which may pass meanwhile
+	err := s.await(ctx)
+	if err == nil && s.w.StartStep == 0 { // which may pass meanwhile
 		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
 	}
 	if err == nil {
@@ -258,9 +289,8 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 		if left := s.abort(ctx); left != nil {
 			err = fmt.Errorf("%w; and %w", err, left)
 		}
-		return nil, err
 	}
-	return s, nil
+	return err
 }
 
 // Activities are those that the session records.

@@ -79,10 +79,6 @@ func (m *member) place(ctx context.Context) error {
 		}
 	}
 	m.src = src
-	if m.kind == VLLM {
-		steps, ok := m.vllmSteps(ctx)
-		m.steps, m.hasSteps = steps, ok
-	}
 	if m.kind != Stepscope && m.o.Fetch == nil && !here(ctx, m.URL) {
 		m.o.Log(fmt.Sprintf("%s: is another host: its files appear here only if %s is on storage that both share; if not, give --fetch, as in --fetch 'ssh {host} cat {path}'", m.URL, m.dir))
 	}
@@ -139,7 +135,9 @@ func here(ctx context.Context, server string) bool {
 // start arms the profiler.
 func (m *member) start(ctx context.Context) error {
 	var body []byte
-	if m.kind != VLLM {
+	if m.kind == VLLM {
+		m.steps, m.hasSteps = m.vllmSteps(ctx)
+	} else {
 		body = m.startRequest()
 	}
 	// From here on it may record, whatever becomes of the reply.

@@ -73,6 +73,46 @@ func scrape(ctx context.Context, s *client.Server) (stop func() []Sample) {
 	}
 }
 
+// A server's first requests, and its first seconds, are those of compilation, of loading
+// modules, and of allocation.
+const (
+	fewRequests = 2 // that servers send themselves when they start
+	youngFor    = time.Minute
+)
+
+// young says that a server has only begun, by what it tells at /metrics before a load of
+// which it has had the warm-up; "": it has not, or does not tell.
+func young(ctx context.Context, s *client.Server, warmup int) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	text, err := s.Text(ctx, http.MethodGet, "/metrics")
+	if err != nil {
+		return ""
+	}
+	return youngBy(text, warmup)
+}
+
+func youngBy(text string, warmup int) string {
+	served, tells, began := 0.0, false, 0.0
+	for m := range client.Metrics(text) {
+		switch m.Name {
+		case "sglang:num_requests_total", "vllm:request_success_total":
+			served, tells = served+m.Value, true
+		case "process_start_time_seconds":
+			began = m.Value
+		}
+	}
+	const what = ": what the window holds may be its cold start (compilation, modules, allocation), not how it runs; warm it up first (--warmup-requests)"
+	up := time.Since(time.Unix(int64(began), 0))
+	switch {
+	case began > 0 && up < youngFor:
+		return fmt.Sprintf("The server started %.0f s ago%s", max(up.Seconds(), 0), what)
+	case tells && served <= float64(warmup+fewRequests):
+		return fmt.Sprintf("The server has served %.0f requests since it started, this benchmark's warm-up among them%s", served, what)
+	}
+	return ""
+}
+
 // Standing sums the samples up, in a line for people; "" when there are none.
 func Standing(samples []Sample) string {
 	if len(samples) == 0 {

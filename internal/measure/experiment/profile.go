@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -14,7 +16,9 @@ type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
 	Options torch.Options
-	Dir     string // where the files are brought
+	// FitSteps: the window's steps are chosen by the load, not given.
+	FitSteps bool
+	Dir      string // where the files are brought
 }
 
 // Captured is what came of a profile.
@@ -29,25 +33,73 @@ type window struct {
 	session *torch.Session
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when nobody guards it any more
+	armed   bool
+	err     error // why it was not
 }
 
-func (p *Profile) start(ctx context.Context, log func(string)) (*window, error) {
-	log("Starting profiler...")
+// prepare readies a window on the servers, and opens it when the load that follows is
+// steady; or at once, if it has to.
+func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*window, error) {
 	if p.Options.Log == nil {
 		p.Options.Log = log
 	}
-	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
+	s, err := torch.Prepare(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
 		return nil, err
 	}
-	log("Profiler started")
 	w := &window{p: p, session: s, guarded: make(chan struct{})}
+	first := p.first(at, s.Prefills())
+	if first || at.short(p.steps(at)) {
+		if !first {
+			log(fmt.Sprintf("The load has some %d forward steps, too few for a window in its steady part: it is opened before the load, and touches most of it", at.forwards()))
+		}
+		first = true
+		if w.open(ctx, at, log); w.err != nil {
+			return nil, w.err
+		}
+	}
 	ctx, w.unguard = context.WithCancel(ctx)
 	go func() {
 		defer close(w.guarded)
-		s.Guard(ctx)
+		if !first && at.wait(ctx) {
+			// Arming is not broken off when the load ends meanwhile: it is undone by the stop.
+			w.open(context.WithoutCancel(ctx), at, log)
+		}
+		if w.armed {
+			s.Guard(ctx)
+		}
 	}()
 	return w, nil
+}
+
+// first tells whether a window is opened before the load, as SGLang's client does it: what
+// has a start step records nothing before that, what has no end records all, and where all
+// requests are sent at once nothing that is steady has a prefill in it.
+func (p *Profile) first(at *level, prefills bool) bool {
+	return p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
+}
+
+// steps are those that the window will have, as far as it is known before the load.
+func (p *Profile) steps(at *level) int {
+	if p.FitSteps {
+		n, _ := at.steps()
+		return n
+	}
+	return p.Window.NumSteps
+}
+
+// open arms the profilers.
+func (w *window) open(ctx context.Context, at *level, log func(string)) {
+	if w.p.FitSteps {
+		n, why := at.steps()
+		w.session.SetSteps(n)
+		log(why)
+	}
+	log("Starting profiler...")
+	if w.err = w.session.Arm(ctx); w.err == nil {
+		w.armed = true
+		log("Profiler started" + at.String())
+	}
 }
 
 // stopLimit is how long a server may take to write its traces.
@@ -67,6 +119,12 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	defer cancel()
 	w.unguard()
 	<-w.guarded
+	switch {
+	case w.err != nil:
+		return nil, w.err
+	case !w.armed:
+		return nil, errors.New("the load ended before it was steady, so no window was opened: send a longer one (--num-prompts)")
+	}
 	log("Stopping profiler...")
 	if err := w.session.Stop(ctx); err != nil {
 		return nil, err

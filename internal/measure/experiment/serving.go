@@ -302,7 +302,10 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 			s.Log("The first run is profiled, which slows it down: look at it apart")
 		}
 		var err error
-		if win, err = s.Profile.start(ctx, s.Log); err != nil {
+		if line := young(ctx, s.Server, s.Warmup); line != "" {
+			s.Log(line)
+		}
+		if win, err = s.Profile.prepare(ctx, newLevel(plan, times, s, opt.Live), s.Log); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,165 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/embedded"
+	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+// counts sets what a load shows of itself.
+func counts(released, decoding, done int64) *load.Live {
+	l := &load.Live{}
+	l.Released.Store(released)
+	l.Done.Store(done)
+	for range decoding + done {
+		l.TTFT.Add(1)
+	}
+	return l
+}
+
+// TestLevel: when a load is at its steady part.
+func TestLevel(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name string
+		l    level
+		live *load.Live
+		at   time.Duration
+		want bool
+	}{
+		{"nothing yet", level{most: 8, rounds: 100, streams: true}, counts(8, 0, 0), 10 * ms, false},
+		{"most still in prefill", level{most: 8, rounds: 100, streams: true}, counts(8, 5, 0), 10 * ms, false},
+		{"all decode", level{most: 8, rounds: 100, streams: true}, counts(8, 8, 0), 10 * ms, true},
+		{"nine tenths do", level{most: 20, rounds: 100, streams: true}, counts(20, 18, 0), 10 * ms, true},
+		{"the server takes fewer", level{most: 100, rounds: 100, streams: true}, counts(100, 16, 1), 10 * ms, true},
+		{"replies come at once", level{most: 8, rounds: 100}, counts(8, 0, 0), 10 * ms, true},
+		{"at a rate: none has ended", level{most: 100, rounds: 100, last: time.Minute, streams: true}, counts(8, 8, 0), time.Second, false},
+		{"at a rate: the number still rises", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 900 * ms}, counts(9, 8, 1), time.Second, false},
+		{"at a rate: long enough", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 500 * ms}, counts(20, 8, 12), time.Second, true},
+		{"the rate itself rises", level{most: 100, rounds: 100, last: time.Minute, ramp: 30 * time.Second, streams: true, ended: 500 * ms}, counts(20, 8, 12), time.Second, false},
+		{"all were sent", level{most: 4, rounds: 4, last: 20 * ms, streams: true}, counts(4, 1, 0), 30 * ms, true},
+	} {
+		tt.l.live = tt.live
+		if got := tt.l.reached(tt.at); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestShortLoad: what has hardly more steps than the window is not waited for.
+func TestShortLoad(t *testing.T) {
+	for _, tt := range []struct {
+		l     level
+		steps int
+		want  bool
+	}{
+		{level{tokens: 8, rounds: 8, most: 8}, 5, true}, {level{tokens: 8, rounds: 8, most: 8}, 4, false}, {level{tokens: 8, rounds: 80, most: 8}, 40, false},
+		{level{tokens: 8, rounds: 8, most: 8, last: time.Second}, 100, false}, {level{rounds: 8, most: 8}, 10, false},
+	} {
+		if got := tt.l.short(tt.steps); got != tt.want {
+			t.Errorf("%+v with %d steps: %v", tt.l, tt.steps, got)
+		}
+	}
+}
+
+// TestFitSteps: a window holds a whole request, if that is of a bearable size.
+func TestFitSteps(t *testing.T) {
+	for _, tt := range []struct {
+		tokens       int
+		chunks, came int64
+		want         int
+		why          string
+	}{
+		{48, 0, 0, 48, "takes as many"}, {256, 100, 100, mostSteps, "some 256"}, {4, 0, 0, fewestSteps, "some 4"}, {0, 0, 0, fewestSteps, "the usual number"},
+		{120, 100, 300, 40, "takes as many"}, // three tokens a step
+	} {
+		l := level{tokens: tt.tokens, live: &load.Live{}}
+		l.live.Chunks.Store(tt.chunks)
+		l.live.Tokens.Store(tt.came)
+		if n, why := l.steps(); n != tt.want || !strings.Contains(why, tt.why) || !strings.Contains(why, fmt.Sprintf(" %d steps", tt.want)) {
+			t.Errorf("%d tokens: %d steps: %s", tt.tokens, n, why)
+		}
+	}
+}
+
+// TestYoung: a server in its first seconds, or before its first requests, is told as such.
+func TestYoung(t *testing.T) {
+	for _, tt := range []struct{ metrics, want string }{
+		{"", ""}, {"sglang:num_requests_total{} 97.0\n", ""}, {"sglang:num_requests_total{} 2.0\n", "has served 2 requests"},
+		{fmt.Sprintf("process_start_time_seconds %d\n", time.Now().Unix()-5), "The server started "},
+		{fmt.Sprintf("process_start_time_seconds %d\n", time.Now().Unix()-500), ""},
+	} {
+		if got := youngBy(tt.metrics, 1); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%q: %q", tt.metrics, got)
+		}
+	}
+}
+
+// TestWindowInLoad: of a real server the window opens in the load, its end is seen while
+// the load goes on, and nothing that it touched is in the headline.
+func TestWindowInLoad(t *testing.T) {
+	a := launch.DefaultArgs("builtin:llama-tiny")
+	a.MaxTotalTokens = 8192
+	srv, err := embedded.Start(t.Context(), a, 0, "test", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	spec := workload.Default()
+	spec.Dataset, spec.N, spec.InputLen, spec.OutputLen, spec.RangeRatio, spec.TokenIDs = "random-ids", 120, 32, 24, 1, true
+	var mu sync.Mutex
+	var lines []string
+	x := &Serving{
+		Server: &client.Server{URL: srv.URL}, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1)}, Warmup: 1,
+		Load: load.Options{Backend: "sglang", BaseURL: srv.URL, Stream: true, IgnoreEOS: true, MaxConcurrency: 4},
+		Run:  bench.Run{Backend: "sglang", URL: srv.URL, MaxConcurrency: 4},
+		Profile: &Profile{
+			Targets: []torch.Target{{URL: srv.URL}}, Window: torch.Window{OutputDir: t.TempDir(), NumSteps: 10}, FitSteps: true, Dir: t.TempDir(),
+			Options: torch.Options{LoadFollows: true},
+		},
+		Log: func(line string) {
+			mu.Lock()
+			lines = append(lines, line)
+			mu.Unlock()
+		},
+	}
+	out, err := x.Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := out.Last()
+	log := strings.Join(lines, "\n")
+	if out.Capture == nil || out.Capture.Result == nil || len(m.Run.Profiled) != 1 || m.Summary.Window == nil {
+		t.Fatalf("no window: %+v\n%s", out.Capture, log)
+	}
+	if s := out.Capture.Servers[0].Steps; s == nil || s.Fewest == nil || *s.Fewest != 24 {
+		t.Errorf("steps %+v\n%s", s, log)
+	}
+	span, decoding := m.Run.Profiled[0], 0
+	untouched := 0
+	for _, r := range m.Records {
+		if r.First < span.From && span.From < r.Done {
+			decoding++
+		}
+		if r.Done <= span.From || r.Sent >= span.To {
+			untouched++
+		}
+	}
+	if span.To >= m.Run.Duration || decoding == 0 {
+		t.Errorf("touched %+v of %d ns, opened with %d requests in decode\n%s", span, m.Run.Duration, decoding, log)
+	}
+	if s := m.Summary; s.Window.Touched != len(m.Records)-untouched || !s.Lacks("e2e") && s.E2E.N != int64(untouched) {
+		t.Errorf("%d of %d requests were not touched, %d are in the headline", untouched, len(m.Records), s.E2E.N)
+	}
+}
