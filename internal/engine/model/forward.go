@@ -54,7 +54,7 @@ func (p *pass) body() {
 	p.enter(&r.mod.model)
 	p.stage(x, h)
 	p.leave(&r.mod.model)
-	if !r.geo.last() {
+	if !r.geo.last() && !r.geo.headless {
 		r.Stream.Send(r.groups.PP, r.geo.PPRank+1, x)
 	}
 }

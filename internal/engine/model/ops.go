@@ -23,25 +23,7 @@ func (p *pass) embed(x []float32) {
 
 // norm launches h = RMSNorm(x), after x += add unless add is nil; all are [n][hidden].
 func (p *pass) norm(h, x, add, weight []float32) {
-	r, width := p.r, p.r.cfg.Hidden
-	s := r.ByRows(p.n, 4*width)
-	name, as := "FusedAddRMSNormKernel", "sgl_kernel::fused_add_rmsnorm"
-	if add == nil {
-		name, as = "RMSNormKernel", "sgl_kernel::rmsnorm"
-	}
-	eps := float32(r.cfg.NormEps)
-	r.Launch(device.Kernel{
-		Name: name, Op: as, Grid: op.Grid(p.n, 1),
-		Args: []device.Arg{op.Floats(p.n, width), op.Floats(width)},
-	}, s.Chunks(), func(chunk int) {
-		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
-			row := x[i*width:][:width]
-			if add != nil {
-				tensor.Add(row, row, add[i*width:][:width])
-			}
-			tensor.RMSNorm(h[i*width:][:width], row, weight, eps)
-		}
-	})
+	p.r.RMSNorm(h, x, add, weight, p.r.cfg.Hidden, p.n, p.r.cfg.NormEps)
 }
 
 // add launches x += y; both are [n][hidden].

@@ -23,6 +23,8 @@ type Options struct {
 	// larger ones than the last run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, of 8 up to 128, of 16
 	// up to MaxSeqs.
 	GraphSizes []int
+	// Encoder leaves out the last layer, the final norm and the head: the runner has no other use than [Runner.Encode].
+	Encoder bool
 	// Markers annotates each call of a module by the text of SGLang's layer-wise NVTX markers.
 	Markers bool
 }
@@ -119,6 +121,13 @@ func NewRunner(cfg *Config, src hf.Source, shard Shard, dev *device.Device, grou
 	geo, err := cfg.cut(shard)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Encoder {
+		if geo.PPSize > 1 || cfg.Layers < 2 {
+			return nil, fmt.Errorf("an encoder of %d layers over %d pipeline stages; want at least 2, and one stage", cfg.Layers, geo.PPSize)
+		}
+		geo.headless = true
+		geo.layers.Hi--
 	}
 	opt = opt.withDefaults()
 	if opt.NumBlocks < 1 || opt.MaxTokens < 1 || opt.MaxSeqs < 1 {

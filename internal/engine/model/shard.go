@@ -33,10 +33,11 @@ type geometry struct {
 	vocabWidth int
 	experts    op.Span // of Experts
 	expertFFN  op.Span // of MoEIntermediate
+	headless   bool    // the last layer and what follows it are left out
 }
 
 func (g *geometry) first() bool { return g.PPRank == 0 }
-func (g *geometry) last() bool  { return g.PPRank == g.PPSize-1 }
+func (g *geometry) last() bool  { return !g.headless && g.PPRank == g.PPSize-1 }
 
 // cut returns the share of rank s, or says which size does not divide.
 func (c *Config) cut(s Shard) (*geometry, error) {

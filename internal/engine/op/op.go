@@ -144,3 +144,31 @@ func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int)
 		}
 	})
 }
+
+// RMSNorm launches h = RMSNorm(x), after x += add unless add is nil; all are [n][width].
+func (l *Launcher) RMSNorm(h, x, add, weight []float32, width, n int, eps float64) {
+	s := l.ByRows(n, 4*width)
+	name, as := "FusedAddRMSNormKernel", "sgl_kernel::fused_add_rmsnorm"
+	if add == nil {
+		name, as = "RMSNormKernel", "sgl_kernel::rmsnorm"
+	}
+	l.Launch(device.Kernel{
+		Name: name, Op: as, Grid: Grid(n, 1),
+		Args: []device.Arg{Floats(n, width), Floats(width)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
+			row := x[i*width:][:width]
+			if add != nil {
+				tensor.Add(row, row, add[i*width:][:width])
+			}
+			tensor.RMSNorm(h[i*width:][:width], row, weight, float32(eps))
+		}
+	})
+}
+
+// Each launches f over n rows that cost about so many operations each, a span of them at a time.
+func (l *Launcher) Each(k device.Kernel, n, cost int, f func(rows Span)) {
+	s := l.ByRows(n, cost)
+	k.Grid = Grid(n, 1)
+	l.Launch(k, s.Chunks(), func(chunk int) { f(s.Span(chunk)) })
+}

@@ -1,0 +1,330 @@
+package diffusion
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/op"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+)
+
+// Stage is a part of making a picture.
+type Stage struct {
+	Name       string // the class of SGLang's stage: in logs and dumps
+	Registered string // its name in the pipeline: in ranges
+}
+
+// The stages, in order.
+var (
+	Validation   = Stage{"InputValidationStage", "InputValidationStage"}
+	TextEncoding = Stage{"TextEncodingStage", "TextEncodingStage"}
+	Latents      = Stage{"LatentPreparationStage", "LatentPreparationStage"}
+	Timesteps    = Stage{"TimestepPreparationStage", "TimestepPreparationStage"}
+	Denoising    = Stage{"DenoisingStage", "denoising_stage"}
+	Decoding     = Stage{"DecodingStage", "decoding_stage"}
+)
+
+// Request asks for a picture.
+type Request struct {
+	Prompt, Negative []int32 // tokens, after the chat template; Negative is used with guidance
+	Width, Height    int     // pixels
+	Steps            int
+	Guidance         float64 // 0: none
+	Seed             uint64
+	Schedule         Schedule
+	Noise            []float32 // [channels][height/f][width/f]; nil: from the seed
+}
+
+// Picture is red, green and blue of each pixel, row by row.
+type Picture struct {
+	Width, Height int
+	RGB           []byte
+}
+
+// Watch is told where a run is. Its functions are called by the rank's thread, with the stage's or the step's work
+// done at the end; any may be nil.
+type Watch struct {
+	Stage func(s Stage) (end func())
+	Step  func(i int) (end func())
+}
+
+// Options of a Runner.
+type Options struct {
+	Format  tensor.Format // of the weights of encoder and transformer
+	Markers bool          // annotate every module's call
+}
+
+// Runner is one rank: its share of the encoder and of the transformer, and a whole decoder. It is used by one goroutine.
+type Runner struct {
+	cfg     *Config
+	dev     *device.Device
+	text    *model.Runner
+	dit     *dit
+	vae     *vae
+	markers bool
+}
+
+// MaxTokens is the longest prompt, with what the template puts around it.
+const MaxTokens = 512
+
+// NewRunner loads a rank's weights. group is its end of the tensor-parallel group, nil if it is alone.
+func NewRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, opt Options) (*Runner, error) {
+	shard := model.Shard{TPSize: 1}
+	if group != nil {
+		shard = model.Shard{TPRank: group.Rank(), TPSize: group.Size()}
+	}
+	r := &Runner{cfg: c, dev: dev, markers: opt.Markers}
+	launch := op.Launcher{Stream: dev.Stream(), Workers: max(dev.Info().SMs, 1)}
+	var err error
+	r.text, err = model.NewRunner(c.Text, src.Text, shard, dev, model.Groups{TP: group}, model.Options{
+		Format: opt.Format, NumBlocks: MaxTokens / model.BlockLen, MaxTokens: MaxTokens, MaxSeqs: 1, NoGraphs: true, Encoder: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("text_encoder: %w", err)
+	}
+	if r.dit, err = newDiT(&c.Transformer, src.Transformer, opt.Format, launch, group); err != nil {
+		return nil, err
+	}
+	if r.vae, err = newVAE(&c.VAE, src.VAE, launch); err != nil {
+		return nil, err
+	}
+	r.vae.marker = marker{host: dev.Host(), stage: Decoding.Registered, component: "vae", markers: opt.Markers}
+	return r, nil
+}
+
+// Check returns what makes a request impossible.
+func (c *Config) Check(q *Request) error {
+	m := c.Multiple()
+	tokens := c.tokens(q)
+	t := &c.Transformer
+	switch {
+	case q.Steps < 1 || q.Steps > c.Scheduler.Train:
+		return fmt.Errorf("%d inference steps; want 1 to %d", q.Steps, c.Scheduler.Train)
+	case q.Width < m || q.Height < m || q.Width%m != 0 || q.Height%m != 0:
+		return fmt.Errorf("size %d×%d: width and height must be multiples of %d", q.Width, q.Height, m)
+	case q.Height/m > t.AxesLens[1] || q.Width/m > t.AxesLens[2]:
+		return fmt.Errorf("size %d×%d is too large: this model has positions for %d×%d", q.Width, q.Height, m*t.AxesLens[2], m*t.AxesLens[1])
+	case len(q.Prompt) == 0 || len(q.Prompt) > MaxTokens || len(q.Negative) > MaxTokens:
+		return fmt.Errorf("prompt of %d tokens and negative prompt of %d; want 1 to %d", len(q.Prompt), len(q.Negative), MaxTokens)
+	case padded(len(q.Prompt))+2 > t.AxesLens[0]:
+		return fmt.Errorf("prompt of %d tokens: this model has positions for %d", len(q.Prompt), t.AxesLens[0]-2)
+	case q.Guidance < 0 || math.IsNaN(q.Guidance) || math.IsInf(q.Guidance, 0):
+		return fmt.Errorf("guidance scale %g; want a number from 0 on", q.Guidance)
+	case q.Guidance > 0 && len(q.Negative) == 0:
+		return fmt.Errorf("guidance scale %g without a negative prompt", q.Guidance)
+	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
+		return fmt.Errorf("noise of %d values; want %d", len(q.Noise), tokens*t.patchDim())
+	}
+	return nil
+}
+
+// tokens is the number of patches of a picture.
+func (c *Config) tokens(q *Request) int { return q.Width / c.Multiple() * (q.Height / c.Multiple()) }
+
+// Generate makes a picture. All ranks must be given equal requests in the same order. ctx is looked at between steps; an
+// error of a collective leaves the rank of no further use.
+func (r *Runner) Generate(ctx context.Context, q *Request, watch Watch) (*Picture, error) {
+	g := &generation{Runner: r, q: q, watch: watch}
+	for _, s := range []struct {
+		Stage
+		run func(context.Context) error
+	}{
+		{Validation, func(context.Context) error { return r.cfg.Check(q) }},
+		{TextEncoding, func(context.Context) error { return g.encode() }},
+		{Latents, func(context.Context) error { g.prepare(); return nil }},
+		{Timesteps, func(context.Context) error {
+			g.sigmas = r.cfg.Scheduler.Sigmas(q.Schedule, q.Steps, r.cfg.tokens(q))
+			return nil
+		}},
+		{Denoising, g.denoise},
+		{Decoding, func(context.Context) error { return g.decode() }},
+	} {
+		if err := g.stage(ctx, s.Stage, s.run); err != nil {
+			return nil, err
+		}
+	}
+	return g.picture, nil
+}
+
+// generation is one picture under way.
+type generation struct {
+	*Runner
+	q       *Request
+	watch   Watch
+	feats   [2][]float32 // of the prompt and the negative one
+	sigmas  []float64
+	latents plane
+	picture *Picture
+}
+
+// stage runs one under its name.
+func (g *generation) stage(ctx context.Context, s Stage, run func(context.Context) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	name := "STAGE " + s.Registered
+	if g.markers {
+		name = "stage_" + s.Registered
+	}
+	if g.watch.Stage != nil {
+		defer g.watch.Stage(s)()
+	}
+	g.dev.Host().Annotate(name)
+	defer g.dev.Host().End()
+	return run(ctx)
+}
+
+// encode computes the states of the prompts.
+func (g *generation) encode() error {
+	prompts := [][]int32{g.q.Prompt}
+	if g.q.Guidance > 0 {
+		prompts = append(prompts, g.q.Negative)
+	}
+	for i, tokens := range prompts {
+		states, err := g.text.Encode(tokens)
+		if err != nil {
+			return err
+		}
+		g.feats[i] = append([]float32(nil), states...)
+	}
+	return nil
+}
+
+// prepare draws the first noise.
+func (g *generation) prepare() {
+	c := g.cfg
+	f := c.VAE.Factor()
+	w, h, n := g.q.Width/f, g.q.Height/f, c.Transformer.Channels
+	noise := g.q.Noise
+	if noise == nil {
+		noise = make([]float32, w*h*n)
+		Normals(noise, g.q.Seed)
+	}
+	g.latents = plane{h, w, n, make([]float32, w*h*n)}
+	for ch := range n {
+		for i := range w * h {
+			g.latents.data[i*n+ch] = noise[ch*w*h+i]
+		}
+	}
+}
+
+// denoise takes the noise away, step by step.
+func (g *generation) denoise(ctx context.Context) error {
+	t := &g.cfg.Transformer
+	m := marker{host: g.dev.Host(), stage: Denoising.Registered, component: "transformer", markers: g.markers}
+	var passes []*ditPass
+	for _, feats := range g.feats {
+		if feats != nil {
+			passes = append(passes, g.dit.newPass(g.latents.w, g.latents.h, feats, len(feats)/t.CapDim, m))
+		}
+	}
+	host := g.dev.Host()
+	if g.markers {
+		host.Annotate("denoising_loop")
+		defer host.End()
+	}
+	for i := range g.q.Steps {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := g.step(i, passes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step is one step of the loop. It ends when its work is done.
+func (g *generation) step(i int, passes []*ditPass) error {
+	host := g.dev.Host()
+	now, next := g.sigmas[i], g.sigmas[i+1]
+	timestep := float32(now) * float32(g.cfg.Scheduler.Train)
+	if g.watch.Step != nil {
+		defer g.watch.Step(i)()
+	}
+	host.Annotate(fmt.Sprintf("denoising_step_%d_t%.4g", i, timestep))
+	defer host.End()
+	if g.markers {
+		host.Annotate("predict_noise")
+	}
+	for _, p := range passes {
+		p.patchify(g.latents)
+		p.forward(float64(float32(g.cfg.Scheduler.Train)-timestep) / float64(g.cfg.Scheduler.Train))
+	}
+	if g.markers {
+		host.End()
+		host.Annotate("scheduler_step")
+	}
+	g.euler(passes, float32(next-now))
+	err := g.dit.Stream.Synchronize()
+	if g.markers {
+		host.End()
+	}
+	return err
+}
+
+// patchify launches the way from latents to patches.
+func (p *ditPass) patchify(x plane) {
+	p.d.Launch(device.Kernel{
+		Name: "elementwise_kernel_patchify", Op: "aten::permute", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.c, x.h, x.w)},
+	}, 1, func(int) {
+		p.each(x, func(latent, patch []float32, _ int) { copy(patch, latent) }, p.in)
+	})
+}
+
+// each calls f with the values of every latent and their place in the patches, which lies at that offset.
+func (p *ditPass) each(x plane, f func(latent, patch []float32, at int), patches []float32) {
+	size, width := p.d.cfg.Patch, p.d.cfg.patchDim()
+	for i := range x.rows() {
+		row, col := i/x.w, i%x.w
+		at := (row/size*p.across+col/size)*width + (row%size*size+col%size)*x.c
+		f(x.data[i*x.c:][:x.c], patches[at:][:x.c], at)
+	}
+}
+
+// euler launches a step along the velocity, x += d·v: v is the negative of what the transformer gives, with guidance
+// that of the prompt and g times what it differs by from that of the negative prompt.
+func (g *generation) euler(passes []*ditPass, d float32) {
+	p := passes[0]
+	x := g.latents
+	g.dit.Launch(device.Kernel{
+		Name: "elementwise_kernel_flow_match_euler", Op: "aten::add", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.c, x.h, x.w)},
+	}, 1, func(int) {
+		guidance := float32(g.q.Guidance)
+		p.each(x, func(latent, v []float32, at int) {
+			for c := range latent {
+				out := v[c]
+				if len(passes) > 1 {
+					out += guidance * (out - passes[1].out[at+c])
+				}
+				latent[c] -= d * out
+			}
+		}, p.out)
+	})
+}
+
+// decode makes the pixels.
+func (g *generation) decode() error {
+	v := &g.cfg.VAE
+	z := g.latents
+	scale, shift := float32(v.Scale), float32(v.Shift)
+	g.dit.Launch(device.Kernel{
+		Name: "vectorized_elementwise_kernel_scale", Op: "aten::div", Grid: op.Grid(z.rows(), 1), Args: []device.Arg{op.Floats(z.c, z.h, z.w)},
+	}, 1, func(int) {
+		for i, x := range z.data {
+			z.data[i] = x/scale + shift
+		}
+	})
+	out := g.vae.decode(z)
+	if err := g.dit.Stream.Synchronize(); err != nil {
+		return err
+	}
+	g.picture = &Picture{Width: out.w, Height: out.h, RGB: make([]byte, len(out.data))}
+	for i, y := range out.data {
+		g.picture.RGB[i] = uint8(math.RoundToEven(float64(min(max(y/2+0.5, 0), 1) * 255)))
+	}
+	return nil
+}

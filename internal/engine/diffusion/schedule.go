@@ -1,0 +1,68 @@
+package diffusion
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Schedule names who spaces the noise levels.
+type Schedule string
+
+// The schedules. They differ in where the levels lie before the shift, and whether they are shifted twice.
+const (
+	SGLang      Schedule = "sglang"         // that of 0.5.23: even from 1 to 1/N
+	SGLang0511  Schedule = "sglang-0.5.11"  // between the scheduler's own limits, which were shifted before
+	Diffusers37 Schedule = "diffusers-0.37" // even from 1 to 0: the last step does nothing
+)
+
+// Schedules lists them.
+var Schedules = []Schedule{SGLang, SGLang0511, Diffusers37}
+
+// ParseSchedule is the schedule of that name.
+func ParseSchedule(name string) (Schedule, error) {
+	if s := Schedule(name); slices.Contains(Schedules, s) {
+		return s, nil
+	}
+	names := make([]string, len(Schedules))
+	for i, s := range Schedules {
+		names[i] = string(s)
+	}
+	return "", fmt.Errorf("no schedule %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// Sigmas returns the noise levels of n steps, n+1 of them, the last of which is 0, for a picture of so many tokens.
+func (s *Scheduler) Sigmas(kind Schedule, n, tokens int) []float64 {
+	// set_timesteps of scheduling_flow_match_euler_discrete.py. Timesteps are sigmas·Train, kept as float32.
+	shift := func(x float64) float64 { return s.Shift * x / (1 + (s.Shift-1)*x) }
+	first, last := 1.0, 1/float64(n)
+	switch kind {
+	case SGLang0511:
+		last = 1 / float64(s.Train)
+		if !s.Dynamic {
+			first, last = shift(first), shift(last)
+		}
+	case Diffusers37:
+		last = 0
+	}
+	if s.Dynamic {
+		m := (s.MaxShift - s.BaseShift) / float64(s.MaxTokens-s.BaseTokens)
+		mu := math.Exp(m*float64(tokens) + s.BaseShift - m*float64(s.BaseTokens))
+		shift = func(x float64) float64 {
+			if x == 0 {
+				return 0
+			}
+			return mu / (mu + 1/x - 1)
+		}
+	}
+	out := make([]float64, n+1)
+	for i := range n {
+		x := first
+		if n > 1 {
+			x += (last - first) * float64(i) / float64(n-1)
+		}
+		out[i] = float64(float32(shift(x)))
+	}
+	return out
+}

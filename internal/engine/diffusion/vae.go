@@ -1,0 +1,179 @@
+package diffusion
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
+	"github.com/stepscope/stepscope/internal/engine/op"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+)
+
+// vae is the decoder, in float32 throughout (force_upcast).
+type vae struct {
+	op.Launcher
+	marker
+	cfg *VAE
+
+	post, convIn, convOut conv // post: no matrix if there is none
+	mid                   [2]resnet
+	attention             *midAttention // nil: none
+	ups                   []upBlock
+	normOut               groupNorm
+}
+
+type resnet struct {
+	name         string
+	norm1, norm2 groupNorm
+	conv1, conv2 conv
+	shortcut     conv // no matrix: the sizes are equal
+}
+
+type midAttention struct {
+	norm   groupNorm
+	qkv, o op.Linear
+}
+
+type upBlock struct {
+	resnets []resnet
+	up      conv // no matrix: the last
+}
+
+func newVAE(c *VAE, src hf.Source, launch op.Launcher) (*vae, error) {
+	l := &op.Loader{Src: src, Format: tensor.F32}
+	v := &vae{Launcher: launch, cfg: c}
+	if c.PostQuant {
+		v.post = loadConv(l, "post_quant_conv")
+	}
+	in := c.Channels[len(c.Channels)-1]
+	v.convIn = loadConv(l, "decoder.conv_in")
+	for i := range v.mid {
+		v.mid[i] = loadResnet(l, fmt.Sprintf("decoder.mid_block.resnets.%d", i), in, in)
+	}
+	if c.MidAttention {
+		const at = "decoder.mid_block.attentions.0"
+		all := op.Span{Hi: in}
+		v.attention = &midAttention{
+			norm: loadNorm(l, at+".group_norm", in),
+			qkv: l.Rows(op.RowsOf{Module: at + ".to_q", Rows: all}, op.RowsOf{Module: at + ".to_k", Rows: all},
+				op.RowsOf{Module: at + ".to_v", Rows: all}),
+			o: l.All(at + ".to_out.0"),
+		}
+	}
+	for i := range c.Channels {
+		out := c.Channels[len(c.Channels)-1-i]
+		var u upBlock
+		for j := range c.Layers + 1 {
+			u.resnets = append(u.resnets, loadResnet(l, fmt.Sprintf("decoder.up_blocks.%d.resnets.%d", i, j), in, out))
+			in = out
+		}
+		if i < len(c.Channels)-1 {
+			u.up = loadConv(l, fmt.Sprintf("decoder.up_blocks.%d.upsamplers.0.conv", i))
+		}
+		v.ups = append(v.ups, u)
+	}
+	v.normOut, v.convOut = loadNorm(l, "decoder.conv_norm_out", in), loadConv(l, "decoder.conv_out")
+	if l.Err != nil {
+		return nil, fmt.Errorf("load weights of the autoencoder: %w", l.Err)
+	}
+	return v, nil
+}
+
+func loadResnet(l *op.Loader, name string, in, out int) resnet {
+	r := resnet{
+		name:  name,
+		norm1: loadNorm(l, name+".norm1", in), conv1: loadConv(l, name+".conv1"),
+		norm2: loadNorm(l, name+".norm2", out), conv2: loadConv(l, name+".conv2"),
+	}
+	if in != out {
+		r.shortcut = loadConv(l, name+".conv_shortcut")
+	}
+	return r
+}
+
+// elements is the largest number of values between two layers of the decoder, for latents of w×h.
+func (c *VAE) elements(w, h int) int {
+	most := w * h * max(c.Latent, c.Channels[len(c.Channels)-1])
+	in := c.Channels[len(c.Channels)-1]
+	for i := range c.Channels {
+		out := c.Channels[len(c.Channels)-1-i]
+		most = max(most, w*h*max(in, out))
+		in = out
+		if i < len(c.Channels)-1 {
+			w, h = 2*w, 2*h
+			most = max(most, w*h*out)
+		}
+	}
+	return max(most, w*h*c.Out)
+}
+
+// decode launches the way from latents, [h][w][Latent], to pixels, [h·f][w·f][Out] in about -1 … 1. The result is valid
+// when the stream is done.
+func (v *vae) decode(latents plane) plane {
+	v.enter("decoder", latents.c, latents.h, latents.w)
+	defer v.leave()
+	size := v.cfg.elements(latents.w, latents.h)
+	x, a, b := plane{data: make([]float32, size)}, plane{data: make([]float32, size)}, plane{data: make([]float32, size)}
+	from := latents
+	if v.post.Matrix != nil {
+		from = v.conv(&v.post, a, latents, 1)
+	}
+	x = v.conv(&v.convIn, x, from, 1)
+	x = v.resnet(&v.mid[0], x, a, b)
+	if v.attention != nil {
+		v.attend(x, a)
+	}
+	x = v.resnet(&v.mid[1], x, a, b)
+	for i := range v.ups {
+		for j := range v.ups[i].resnets {
+			x = v.resnet(&v.ups[i].resnets[j], x, a, b)
+		}
+		if up := &v.ups[i].up; up.Matrix != nil {
+			y := v.conv(up, a, x, 2)
+			a.data, x = x.data[:cap(x.data)], y
+		}
+	}
+	y := v.norm(&v.normOut, a, x, true)
+	return v.conv(&v.convOut, b, y, 1)
+}
+
+// resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))); a and b are overwritten.
+func (v *vae) resnet(r *resnet, x, a, b plane) plane {
+	v.enter(r.name, x.c, x.h, x.w)
+	defer v.leave()
+	h := v.conv(&r.conv1, b, v.norm(&r.norm1, a, x, true), 1)
+	h = v.conv(&r.conv2, b, v.norm(&r.norm2, a, h, true), 1)
+	sum := x
+	if r.shortcut.Matrix != nil {
+		sum = v.conv(&r.shortcut, a, x, 1)
+	}
+	x = plane{h.h, h.w, h.c, x.data[:cap(x.data)]}.as(h.h, h.w, h.c)
+	v.add(x.data, sum.data, h.data)
+	return x
+}
+
+// add launches dst = p + q.
+func (v *vae) add(dst, p, q []float32) {
+	const width = 1024
+	n := (len(dst) + width - 1) / width
+	v.Each(device.Kernel{Name: "vectorized_elementwise_kernel_add", Op: "aten::add", Args: []device.Arg{op.Floats(len(dst)), op.Floats(len(dst))}}, n, width, func(rows op.Span) {
+		lo, hi := rows.Lo*width, min(rows.Hi*width, len(dst))
+		tensor.Add(dst[lo:hi], p[lo:hi], q[lo:hi])
+	})
+}
+
+// attend launches x += the attention of all pixels over all, one head as wide as a pixel.
+func (v *vae) attend(x, a plane) {
+	const at = "decoder.mid_block.attentions.0"
+	v.enter(at, x.c, x.h, x.w)
+	defer v.leave()
+	n, c := x.rows(), x.c
+	h := v.norm(&v.attention.norm, a, x, false)
+	qkv, out := make([]float32, n*3*c), make([]float32, n*c)
+	v.Linear(qkv, 3*c, v.attention.qkv, h.data, c, n)
+	att := newAttention(1, c, n)
+	att.store(&v.Launcher, "transpose_qkv_kernel", "aten::transpose", qkv, n, nil)
+	att.attend(&v.Launcher, out, qkv, n)
+	v.Linear(h.data, c, v.attention.o, out, c, n)
+	v.add(x.data, x.data, h.data)
+}
