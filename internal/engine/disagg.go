@@ -83,10 +83,9 @@ func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 	ranks := make([]kvtransfer.Rank, len(r.list))
 	l.Ranks = make([]kvtransfer.Place, len(r.list))
 	var mu sync.Mutex
-	r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
+	r.Each(func(i int, run *model.Runner, _ *device.Host) error {
 		mu.Lock()
 		defer mu.Unlock()
-		i := r.index(h)
 		layers, heads := run.Stored()
 		c := run.Config()
 		l.Layers, l.Heads, l.Page = c.Layers, c.KVHeads, 4*c.HeadDim*model.BlockLen
@@ -100,7 +99,7 @@ func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 				return r.devices[i].Transfer(name, sched.EscapeID(request), room)
 			},
 		}
-		return nil, nil
+		return nil
 	})
 	return l, ranks
 }
@@ -131,18 +130,13 @@ func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	}
 }
 
-// index is the rank whose thread h is.
-func (r *Ranks) index(h *device.Host) int {
-	return slices.IndexFunc(r.devices, func(d *device.Device) bool { return d.Host() == h })
-}
-
-// sending is the batch of a rank, and has the blocks that it computes sent as its
+// sending is the batch of rank i, and has the blocks that it computes sent as its
 // layers end.
-func (r *Ranks) sending(s sched.Step, sends []sched.Send, h *device.Host) *model.Batch {
+func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch {
 	if len(sends) == 0 {
 		return s.Batch
 	}
-	b, rank := *s.Batch, r.index(h)
+	b := *s.Batch
 	b.Stored = func(layer int) {
 		for _, send := range sends {
 			if to, ok := send.To.(*sender); ok {

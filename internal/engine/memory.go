@@ -26,8 +26,7 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	if !ok {
 		return out, nil
 	}
-	_, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
-		i := r.index(h)
+	err := r.Each(func(i int, run *model.Runner, _ *device.Host) error {
 		m := &r.list[i].Meta
 		perBlock, err := run.Config().KVBytesPerBlock(model.Shard{
 			TPRank: m.TP.Rank, TPSize: m.TP.Size, PPRank: m.PP.Rank, PPSize: m.PP.Size, EPSize: m.EP.Size,
@@ -40,7 +39,7 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 				at += uint64(b.Size+addrStep-1) / addrStep * addrStep
 			}
 		}
-		return nil, err
+		return err
 	})
 	return out, err
 }

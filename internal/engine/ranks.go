@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/hf"
@@ -14,17 +13,10 @@ import (
 
 // RanksOptions describe the ranks of one data-parallel rank.
 type RanksOptions struct {
+	TeamOptions
 	Config *model.Config
 	Source hf.Source
-	Sizes  Sizes // of the whole layout
-	DP     int   // which data-parallel rank this is
 	Model  model.Options
-	Host   string // host_name of traces
-	// Device gives the options of the device of a rank, numbered over the whole
-	// layout; nil: the defaults.
-	Device func(rank int) device.Options
-	Spread *Spread // over processes; nil: all ranks are here
-	Epoch  int64   // of traces, see device.Meta; 0: this process's own
 }
 
 // Spread says which process runs which rank. Each makes those of its own.
@@ -37,29 +29,11 @@ type Spread struct {
 // here tells whether this process runs a rank.
 func (s *Spread) here(rank int) bool { return s == nil || s.At(rank) == s.Here }
 
-// Ranks is a Group of model runners: one device and one thread for each rank,
-// TP × PP of them, or those of them that this process runs. All are given the same
-// batches.
+// Ranks is a Group of model runners. All are given the same batches.
 type Ranks struct {
-	list    []Rank
-	devices []*device.Device
-	jobs    []chan job // of each rank
-	threads sync.WaitGroup
+	*Team[*model.Runner]
 	weights int64 // bytes, of the largest rank
 	logits  int   // index of the rank whose logits are taken; -1: it is not here
-	close   sync.Once
-}
-
-// job is one thing for a rank's thread to do.
-type job struct {
-	do   func(*model.Runner, *device.Host) ([][]float32, error)
-	done chan<- outcome
-}
-
-type outcome struct {
-	rank   int
-	logits [][]float32
-	err    error
 }
 
 // NewRanks loads the model onto new devices, all ranks side by side, and captures
@@ -69,78 +43,21 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	if err := opt.Config.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
 		return nil, err
 	}
-	n := z.TP * z.PP
-	r := &Ranks{logits: -1}
-	first := opt.DP * n
-	// A group's name is its own in the whole layout. Its ranks are numbered within
-	// the replica, which is a job of its own, as SGLang's are.
-	groups := joiner{opt.Spread, first}
-	tp := make([][]device.Comm, z.PP)
-	for p := range tp {
-		tp[p] = groups.join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1)
-	}
-	pp := make([][]device.Comm, z.TP)
-	for t := range pp {
-		pp[t] = groups.join("pp", opt.DP*z.TP+t, z.PP, t, z.TP)
-	}
-	ready := make(chan outcome, n)
-	for i := range n {
-		if !opt.Spread.here(first + i) {
-			continue
+	opt.Thread = "scheduler"
+	team, err := NewTeam(opt.TeamOptions, func(at Seat) (*model.Runner, error) {
+		shard := model.Shard{TPRank: at.TP, TPSize: z.TP, PPRank: at.PP, PPSize: z.PP, EPSize: z.EP}
+		groups := model.Groups{TP: at.TPGroup, PP: at.PPGroup}
+		run, err := model.NewRunner(opt.Config, opt.Source, shard, at.Device, groups, opt.Model)
+		if err == nil && !opt.Model.NoGraphs {
+			err = run.CaptureGraphs()
 		}
-		t, p := i%z.TP, i/z.TP
-		do := device.Options{}
-		if opt.Device != nil {
-			do = opt.Device(first + i)
-		}
-		for before := range first + i {
-			if opt.Spread.here(before) {
-				do.Index++
-			}
-		}
-		d := device.New(do)
-		at := len(r.devices)
-		r.devices = append(r.devices, d)
-		rank := z.Rank(opt.DP, i, opt.Host, d.Info())
-		rank.Recorder, rank.Meta.EpochNS = recorder{d}, opt.Epoch
-		r.list = append(r.list, rank)
-		if p == z.PP-1 && t == 0 {
-			r.logits = at
-		}
-		jobs := make(chan job)
-		r.jobs = append(r.jobs, jobs)
-		shard := model.Shard{TPRank: t, TPSize: z.TP, PPRank: p, PPSize: z.PP, EPSize: z.EP}
-		groups := model.Groups{}
-		if z.TP > 1 {
-			groups.TP = tp[p][t]
-		}
-		if z.PP > 1 {
-			groups.PP = pp[t][p]
-		}
-		r.threads.Go(func() {
-			d.Host().Bind(fmt.Sprintf("scheduler TP%d DP%d PP%d", t, opt.DP, p))
-			defer d.Host().Release()
-			run, err := model.NewRunner(opt.Config, opt.Source, shard, d, groups, opt.Model)
-			if err == nil && !opt.Model.NoGraphs {
-				err = run.CaptureGraphs()
-			}
-			if err != nil {
-				err = fmt.Errorf("rank %d: %w", first+i, err)
-			}
-			ready <- outcome{rank: at, err: err}
-			for j := range jobs {
-				logits, err := j.do(run, d.Host())
-				j.done <- outcome{at, logits, err}
-			}
-		})
-	}
-	var err error
-	for range r.jobs {
-		err = errors.Join(err, (<-ready).err)
-	}
+		return run, err
+	})
 	if err != nil {
-		return nil, errors.Join(err, r.Close())
+		return nil, err
 	}
+	r := &Ranks{Team: team}
+	r.logits = slices.IndexFunc(team.list, func(k Rank) bool { return k.PP == z.PP-1 && k.TP == 0 })
 	r.weights = r.measure()
 	return r, nil
 }
@@ -196,93 +113,45 @@ func (j joiner) join(kind string, index, n, first, step int) []device.Comm {
 	return device.NewGroup(fmt.Sprintf("%s:%d", kind, index), kind, ranks, opt)
 }
 
-// each has every rank do f at the same time and waits for all.
-func (r *Ranks) each(f func(*model.Runner, *device.Host) ([][]float32, error)) ([]outcome, error) {
-	done := make(chan outcome, len(r.jobs))
-	for _, jobs := range r.jobs {
-		jobs <- job{f, done}
-	}
-	out := make([]outcome, len(r.jobs))
-	var err error
-	for range r.jobs {
-		o := <-done
-		out[o.rank] = o
-		if o.err != nil {
-			err = errors.Join(err, fmt.Errorf("rank %d: %w", r.list[o.rank].Meta.Rank, o.err))
-		}
-	}
-	return out, err
-}
-
 // Forward runs one step on all ranks.
 func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
 	sends := s.Sends()
-	return r.run(s.Name(), s.Requests, func(h *device.Host) *model.Batch { return r.sending(s, sends, h) })
+	return r.run(s.Name(), s.Requests, func(i int) *model.Batch { return r.sending(s, sends, i) })
 }
 
 // Run is Forward of a step of that name and those requests. Where the rank with
 // the logits is in another process there are none.
 func (r *Ranks) Run(name string, requests func() string, b *model.Batch) ([][]float32, error) {
-	return r.run(name, requests, func(*device.Host) *model.Batch { return b })
+	return r.run(name, requests, func(int) *model.Batch { return b })
 }
 
 // run is Run of what batch gives each rank.
-func (r *Ranks) run(name string, requests func() string, batch func(*device.Host) *model.Batch) ([][]float32, error) {
-	out, err := r.each(func(run *model.Runner, h *device.Host) ([][]float32, error) {
+func (r *Ranks) run(name string, requests func() string, batch func(i int) *model.Batch) ([][]float32, error) {
+	out := make([][][]float32, len(r.list))
+	err := r.Each(func(i int, run *model.Runner, h *device.Host) (err error) {
 		h.AnnotateStep(name, requests)
 		defer h.End()
-		return run.Forward(batch(h))
+		out[i], err = run.Forward(batch(i))
+		return err
 	})
 	if err != nil || r.logits < 0 {
 		return nil, err
 	}
-	return out[r.logits].logits, nil
+	return out[r.logits], nil
 }
 
 // measure returns the weight bytes of the largest rank.
 func (r *Ranks) measure() int64 {
-	sizes := make(chan int64, len(r.jobs))
-	r.each(func(run *model.Runner, _ *device.Host) ([][]float32, error) {
-		sizes <- run.WeightBytes()
-		return nil, nil
+	sizes := make([]int64, len(r.list))
+	r.Each(func(i int, run *model.Runner, _ *device.Host) error {
+		sizes[i] = run.WeightBytes()
+		return nil
 	})
-	var most int64
-	for range r.jobs {
-		most = max(most, <-sizes)
-	}
-	return most
+	return slices.Max(append(sizes, 0))
 }
 
 // WeightBytes is the memory of the weights of the rank that has the most.
 func (r *Ranks) WeightBytes() int64 { return r.weights }
-
-// Err is the error that stopped a device, or nil.
-func (r *Ranks) Err() error {
-	for i, d := range r.devices {
-		if err := d.Err(); err != nil {
-			return fmt.Errorf("rank %d: %w", r.list[i].Meta.Rank, err)
-		}
-	}
-	return nil
-}
-
-// Ranks lists the ranks.
-func (r *Ranks) Ranks() []Rank { return r.list }
-
-// Close ends the threads and the devices. No step may be running.
-func (r *Ranks) Close() error {
-	var err error
-	r.close.Do(func() {
-		for _, jobs := range r.jobs {
-			close(jobs)
-		}
-		r.threads.Wait()
-		for _, d := range r.devices {
-			err = errors.Join(err, d.Close())
-		}
-	})
-	return err
-}
 
 // recorder is a device's.
 type recorder struct{ d *device.Device }

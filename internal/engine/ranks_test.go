@@ -30,12 +30,14 @@ func serve(t *testing.T, name string, z Sizes, noGraphs bool, so sched.Options) 
 	var groups []Group
 	for dp := range z.DP {
 		g, err := NewRanks(RanksOptions{
-			Config: cfg, Source: model.NewDummy(cfg, 1), Sizes: z, DP: dp, Host: "here",
+			TeamOptions: TeamOptions{
+				Sizes: z, DP: dp, Host: "here", Device: func(int) device.Options { return device.Options{Name: "test"} },
+			},
+			Config: cfg, Source: model.NewDummy(cfg, 1),
 			Model: model.Options{
 				Format: tensor.F32, NumBlocks: so.Blocks, MaxSeqs: so.MaxRunning, MaxTokens: so.ChunkedPrefill,
 				NoGraphs: noGraphs, GraphSizes: []int{1, 4},
 			},
-			Device: func(int) device.Options { return device.Options{Name: "test"} },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +168,7 @@ func TestRanksRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRanks(RanksOptions{Config: cfg, Source: model.NewDummy(cfg, 1), Sizes: Sizes{EP: 2}}); err == nil {
+	if _, err := NewRanks(RanksOptions{TeamOptions: TeamOptions{Sizes: Sizes{EP: 2}}, Config: cfg, Source: model.NewDummy(cfg, 1)}); err == nil {
 		t.Error("expert parallelism without experts was accepted")
 	}
 }

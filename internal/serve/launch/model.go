@@ -122,13 +122,16 @@ func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 		epoch = device.Epoch() + by
 	}
 	return engine.NewRanks(engine.RanksOptions{
-		Config: m.cfg, Source: m.src, Sizes: m.z, DP: dp, Host: hostname(), Spread: m.spread, Epoch: epoch,
+		TeamOptions: engine.TeamOptions{
+			Sizes: m.z, DP: dp, Host: hostname(), Spread: m.spread, Epoch: epoch,
+			Device: func(rank int) device.Options {
+				return device.Options{Name: accelerator(), Memory: m.memory, Workers: m.cores(), Faults: m.faults[rank], Marks: a.marks()}
+			},
+		},
+		Config: m.cfg, Source: m.src,
 		Model: model.Options{
 			Format: m.format, NumBlocks: m.blocks, MaxSeqs: seqs, MaxTokens: tokens,
 			NoGraphs: a.DisableGraph, GraphSizes: a.graphSizes(), Markers: a.Markers,
-		},
-		Device: func(rank int) device.Options {
-			return device.Options{Name: accelerator(), Memory: m.memory, Workers: m.cores(), Faults: m.faults[rank], Marks: a.marks()}
 		},
 	})
 }
