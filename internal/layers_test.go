@@ -32,7 +32,7 @@ var arrows = []struct {
 		"internal/tracefile/open", "internal/explain/kernel", "internal/tracefile/kineto", "internal/base/metric",
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
-		"internal/measure/offline",
+		"internal/measure/offline", "internal/measure/pictures",
 	}},
 	{"internal/measure/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",
@@ -44,6 +44,10 @@ var arrows = []struct {
 		"bench", "internal/api", "internal/api/client", "internal/api/wire", "internal/base/progress",
 		"internal/measure/embedded", "internal/measure/experiment", "internal/measure/workload", "internal/runs",
 		"internal/serve/launch", "trace",
+	}},
+	{"internal/measure/pictures", []string{
+		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric", "internal/base/progress",
+		"internal/engine/device", "internal/engine/diffusion", "internal/serve/launch",
 	}},
 	{"internal/measure/batch", []string{
 		"internal/base/columns", "internal/api", "internal/api/client", "internal/measure/workload", "internal/engine",
@@ -75,6 +79,7 @@ var arrows = []struct {
 	{"internal/serve/launch", []string{
 		"internal/api", "internal/serve/front", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model", "internal/engine/hf",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
+		"internal/engine/diffusion",
 	}},
 	{"internal/serve/route", []string{"internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
@@ -136,13 +141,17 @@ var arrows = []struct {
 	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
 	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
+	{"internal/engine/diffusion", []string{
+		"internal/engine", "internal/engine/model", "internal/engine/op", "internal/engine/hf", "internal/engine/device", "internal/engine/tensor",
+		"internal/engine/tokenizer", "internal/base/atomicfile", "internal/api",
+	}},
 	{"internal/engine", []string{
 		"internal/api", "internal/engine/memsnap", "internal/engine/sched", "internal/engine/model", "internal/engine/hf", "internal/engine/device", "internal/engine/tensor",
 		"internal/engine/kvtransfer", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile",
 	}},
 	{"internal/engine/sched", []string{"internal/api", "internal/engine/kvcache", "internal/engine/model", "internal/engine/sample"}},
 	{"internal/engine/model", []string{"internal/engine/hf", "internal/engine/op", "internal/engine/device", "internal/engine/device/comm", "internal/engine/tensor"}},
-	{"internal/engine/op", []string{"internal/engine/device", "internal/engine/tensor"}},
+	{"internal/engine/op", []string{"internal/engine/hf", "internal/engine/device", "internal/engine/tensor"}},
 	{"internal/engine/hf", []string{"internal/engine/tensor"}},
 	{"internal/engine/sample", []string{"internal/api", "internal/engine/tensor"}},
 	{"internal/engine/kvtransfer", nil},

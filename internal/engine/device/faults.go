@@ -7,10 +7,13 @@ import (
 
 // Faults make a device misbehave in a known way, from one step on, so that
 // what explains traces can be held against the truth. Steps are counted from
-// 0 by the annotations "step[…]" of the host.
+// 0 by the host's annotations "step[…]" and "denoising_step_…".
 type Faults struct {
 	From int // first step
 	To   int // the step after the last; 0: no end
+	// Stage, of a pipeline that annotates "STAGE …": only while that one lasts. In
+	// another than that of the steps these are not counted.
+	Stage string
 
 	KernelSleep  time.Duration // slower device: every kernel sleeps that long at its end
 	KernelFactor float64       // slower device: every kernel lasts that many times as long, busy; 0: 1
@@ -47,14 +50,23 @@ func (f *Faults) slow(kernel func()) {
 	}
 }
 
-// countStep counts the annotations of steps and stalls the host at those that the
-// faults are for.
+// stagePrefixes begin the annotation of a stage, with markers or without.
+var stagePrefixes = []string{"STAGE ", "stage_"}
+
+// countStep counts the annotations of steps, looks which stage begins, and stalls
+// the host at those that the faults are for.
 func (h *Host) countStep(name string) {
-	if !strings.HasPrefix(name, "step[") {
+	f := h.d.opt.Faults
+	for _, prefix := range stagePrefixes {
+		if stage, ok := strings.CutPrefix(name, prefix); ok && f.Stage != "" {
+			h.fault, h.inStage = stage == f.Stage, stage == f.Stage
+			return
+		}
+	}
+	if !strings.HasPrefix(name, "step[") && !strings.HasPrefix(name, "denoising_step_") {
 		return
 	}
-	f := h.d.opt.Faults
-	h.fault = f.on(h.steps)
+	h.fault = f.on(h.steps) && (f.Stage == "" || h.inStage)
 	h.steps++
 	if h.fault && f.HostStall > 0 {
 		time.Sleep(f.HostStall)

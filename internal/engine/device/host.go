@@ -27,8 +27,9 @@ type Host struct {
 	greeted  uint32 // window that knows the thread
 	thread   record.Thread
 
-	fault bool // the current step has Faults
-	steps int
+	fault   bool // the current step has Faults
+	inStage bool // that Faults are for
+	steps   int
 
 	allocated, reserved [2]int64 // host, device
 }

@@ -54,7 +54,8 @@ func builtin(name string) (*Config, error) {
 	for part, text := range parts {
 		files[part] = []byte(text)
 	}
-	c := &Config{Pipeline: Pipelines[0]}
+	c := &Config{Pipeline: Pipelines[0], Default: turbo}
+	c.Default.Width, c.Default.Height = 128, 128 // what these are for, on a few cores
 	if err := c.parse(files); err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}

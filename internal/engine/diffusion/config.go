@@ -20,8 +20,18 @@ type Config struct {
 	VAE         VAE
 	Scheduler   Scheduler
 	Pipeline    string   // the class in model_index.json
+	Default     Defaults // of requests that do not say
 	Notes       []string // what the configurations hold and nobody reads
 }
+
+// Defaults are what SGLang's classes of sampling parameters have for a model.
+type Defaults struct {
+	Width, Height, Steps int
+	Guidance             float64
+}
+
+// turbo are those of Z-Image-Turbo.
+var turbo = Defaults{Width: 1024, Height: 1024, Steps: 9}
 
 // Transformer is the network that removes noise. Sizes are in elements.
 type Transformer struct {
@@ -105,7 +115,7 @@ func LoadConfig(dir string) (*Config, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	c := &Config{}
+	c := &Config{Default: turbo}
 	if c.Pipeline, err = checkIndex(index); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -140,3 +140,18 @@ func (s shapes) check(src hf.Source, unused func(name string) bool) error {
 func encoderHalf(name string) bool {
 	return strings.HasPrefix(name, "encoder.") || strings.HasPrefix(name, "quant_conv.")
 }
+
+// Params is the number of parameters of all parts that are used.
+func (c *Config) Params() int64 {
+	n := c.Text.Params()
+	for _, s := range []shapes{c.Transformer.tensors(), c.VAE.tensors()} {
+		for _, shape := range s {
+			size := int64(1)
+			for _, d := range shape {
+				size *= int64(d)
+			}
+			n += size
+		}
+	}
+	return n
+}

@@ -1,7 +1,6 @@
 package diffusion
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -260,7 +259,7 @@ func TestReferenceGeneration(t *testing.T) {
 				{"plain_pixels", Request{Width: 48, Height: 64, Schedule: SGLang, Noise: f.values(t, "plain_noise")}},
 			} {
 				c.q.Prompt, c.q.Steps = f.PromptIDs, 4
-				pic, err := r.Generate(context.Background(), &c.q, Watch{})
+				pic, err := r.Generate(&c.q, Watch{})
 				if err != nil {
 					t.Error(err)
 					return

@@ -1,7 +1,6 @@
 package diffusion
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -49,6 +48,8 @@ type Picture struct {
 type Watch struct {
 	Stage func(s Stage) (end func())
 	Step  func(i int) (end func())
+	// Stop is asked before each stage and each step whether to go on. All ranks must be answered the same.
+	Stop func() error
 }
 
 // Options of a Runner.
@@ -124,25 +125,25 @@ func (c *Config) Check(q *Request) error {
 // tokens is the number of patches of a picture.
 func (c *Config) tokens(q *Request) int { return q.Width / c.Multiple() * (q.Height / c.Multiple()) }
 
-// Generate makes a picture. All ranks must be given equal requests in the same order. ctx is looked at between steps; an
-// error of a collective leaves the rank of no further use.
-func (r *Runner) Generate(ctx context.Context, q *Request, watch Watch) (*Picture, error) {
+// Generate makes a picture. All ranks must be given equal requests in the same order. An error of a collective leaves the
+// rank of no further use.
+func (r *Runner) Generate(q *Request, watch Watch) (*Picture, error) {
 	g := &generation{Runner: r, q: q, watch: watch}
 	for _, s := range []struct {
 		Stage
-		run func(context.Context) error
+		run func() error
 	}{
-		{Validation, func(context.Context) error { return r.cfg.Check(q) }},
-		{TextEncoding, func(context.Context) error { return g.encode() }},
-		{Latents, func(context.Context) error { g.prepare(); return nil }},
-		{Timesteps, func(context.Context) error {
+		{Validation, func() error { return r.cfg.Check(q) }},
+		{TextEncoding, g.encode},
+		{Latents, func() error { g.prepare(); return nil }},
+		{Timesteps, func() error {
 			g.sigmas = r.cfg.Scheduler.Sigmas(q.Schedule, q.Steps, r.cfg.tokens(q))
 			return nil
 		}},
 		{Denoising, g.denoise},
-		{Decoding, func(context.Context) error { return g.decode() }},
+		{Decoding, g.decode},
 	} {
-		if err := g.stage(ctx, s.Stage, s.run); err != nil {
+		if err := g.stage(s.Stage, s.run); err != nil {
 			return nil, err
 		}
 	}
@@ -161,8 +162,8 @@ type generation struct {
 }
 
 // stage runs one under its name.
-func (g *generation) stage(ctx context.Context, s Stage, run func(context.Context) error) error {
-	if err := context.Cause(ctx); err != nil {
+func (g *generation) stage(s Stage, run func() error) error {
+	if err := g.stop(); err != nil {
 		return err
 	}
 	name := "STAGE " + s.Registered
@@ -174,7 +175,15 @@ func (g *generation) stage(ctx context.Context, s Stage, run func(context.Contex
 	}
 	g.dev.Host().Annotate(name)
 	defer g.dev.Host().End()
-	return run(ctx)
+	return run()
+}
+
+// stop tells whether the run has to end here.
+func (g *generation) stop() error {
+	if g.watch.Stop == nil {
+		return nil
+	}
+	return g.watch.Stop()
 }
 
 // encode computes the states of the prompts.
@@ -212,7 +221,7 @@ func (g *generation) prepare() {
 }
 
 // denoise takes the noise away, step by step.
-func (g *generation) denoise(ctx context.Context) error {
+func (g *generation) denoise() error {
 	t := &g.cfg.Transformer
 	m := marker{host: g.dev.Host(), stage: Denoising.Registered, component: "transformer", markers: g.markers}
 	var passes []*ditPass
@@ -227,7 +236,7 @@ func (g *generation) denoise(ctx context.Context) error {
 		defer host.End()
 	}
 	for i := range g.q.Steps {
-		if err := context.Cause(ctx); err != nil {
+		if err := g.stop(); err != nil {
 			return err
 		}
 		if err := g.step(i, passes); err != nil {

@@ -26,6 +26,8 @@ func parseFaults(texts []string, ranks int) (map[int]*device.Faults, error) {
 				f.From, err = strconv.Atoi(value)
 			case "to":
 				f.To, err = strconv.Atoi(value)
+			case "stage":
+				f.Stage = value
 			case "kernel_sleep":
 				f.KernelSleep, err = time.ParseDuration(value)
 			case "kernel_factor":
@@ -37,7 +39,7 @@ func parseFaults(texts []string, ranks int) (map[int]*device.Faults, error) {
 			case "extra_time":
 				f.ExtraTime, err = time.ParseDuration(value)
 			default:
-				err = fmt.Errorf("unknown, there are rank, from, to, kernel_sleep, kernel_factor, host_stall, extra_kernels, extra_time")
+				err = fmt.Errorf("unknown, there are rank, from, to, stage, kernel_sleep, kernel_factor, host_stall, extra_kernels, extra_time")
 			}
 			if err != nil {
 				return nil, fmt.Errorf("--device-fault %s: %s: %w", text, part, err)

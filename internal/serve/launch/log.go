@@ -10,12 +10,16 @@ import (
 // Log writes lines in the form of SGLang's: "[2026-01-02 15:04:05] text". It is
 // for many goroutines.
 type Log struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu     sync.Mutex
+	w      io.Writer
+	layout string // of the time
 }
 
 // NewLog writes to w.
-func NewLog(w io.Writer) *Log { return &Log{w: w} }
+func NewLog(w io.Writer) *Log { return &Log{w: w, layout: "[2006-01-02 15:04:05] "} }
+
+// NewShortLog writes the time as SGLang's diffusion programs do, without the year.
+func NewShortLog(w io.Writer) *Log { return &Log{w: w, layout: "[01-02 15:04:05] "} }
 
 // Line writes one line.
 func (l *Log) Line(text string) { l.Write([]byte(text + "\n")) }
@@ -24,7 +28,7 @@ func (l *Log) Line(text string) { l.Write([]byte(text + "\n")) }
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(append(time.Now().AppendFormat(nil, "[2006-01-02 15:04:05] "), p...))
+	return l.w.Write(append(time.Now().AppendFormat(nil, l.layout), p...))
 }
 
 // Raw gives a writer for lines that have their time.

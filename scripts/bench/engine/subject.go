@@ -110,7 +110,7 @@ type served struct{ e *engine.Engine }
 func newServed(cfg *model.Config, workers int) *served {
 	ranks := must(engine.NewRanks(engine.RanksOptions{
 		Config: cfg, Source: model.NewDummy(cfg, 1), Model: options,
-		Device: func(int) device.Options { return device.Options{Workers: workers} },
+		TeamOptions: engine.TeamOptions{Device: func(int) device.Options { return device.Options{Workers: workers} }},
 	}))
 	return &served{engine.New([]engine.Group{ranks}, engine.Options{
 		Sched:      sched.Options{Blocks: kvBlocks, Vocab: cfg.Vocab, MaxRunning: many, ChunkedPrefill: promptLen, Graphs: true},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 )
@@ -167,9 +166,8 @@ func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 	sizes := engine.Sizes{TP: s.tp}
 	blocks := (b.o.batch + 1) * tokens / model.BlockLen
 	group, err := engine.NewRanks(engine.RanksOptions{
-		Config: cfg, Source: model.NewDummy(cfg, 1), Sizes: sizes, Host: "bench",
-		Model:  model.Options{Format: model.FormatFor(cfg.DType), NumBlocks: blocks, MaxTokens: 512, MaxSeqs: b.o.batch, GraphSizes: []int{b.o.batch}},
-		Device: func(int) device.Options { return device.Options{} },
+		TeamOptions: engine.TeamOptions{Sizes: sizes, Host: "bench"}, Config: cfg, Source: model.NewDummy(cfg, 1),
+		Model: model.Options{Format: model.FormatFor(cfg.DType), NumBlocks: blocks, MaxTokens: 512, MaxSeqs: b.o.batch, GraphSizes: []int{b.o.batch}},
 	})
 	if err != nil {
 		return nil, err

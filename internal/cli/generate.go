@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/measure/pictures"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+// generateCmd is "generate", SGLang's sglang generate.
+type generateCmd struct {
+	Config configFile `name:"config" placeholder:"FILE" help:"JSON or YAML with any of these flags, in snake case; flags beat it."`
+	launch.PipelineArgs
+
+	Prompt         []string `name:"prompt" sep:"none" placeholder:"TEXT" help:"What to paint; several make several pictures."`
+	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" help:"One prompt a line."`
+	NegativePrompt string   `name:"negative-prompt" placeholder:"TEXT" help:"What not to paint; with guidance alone."`
+	Seed           int64    `name:"seed" default:"42" help:"Decides the first noise; further outputs of a prompt count on from it."`
+	Width          []int    `name:"width" placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
+	Height         []int    `name:"height" placeholder:"PIXELS" help:"Height."`
+	Steps          *int     `name:"num-inference-steps" placeholder:"N" help:"Denoising steps; default: the model's."`
+	Guidance       *float64 `name:"guidance-scale" placeholder:"G" help:"Guidance; 0: none. Default: the model's."`
+	Outputs        int      `name:"num-outputs-per-prompt" aliases:"num-outputs" limits:"1..1024" default:"1" help:"Pictures of each prompt and size."`
+
+	OutputPath string `name:"output-path" default:"outputs" placeholder:"DIR" help:"Where pictures are written; empty: nowhere."`
+	OutputName string `name:"output-file-name" placeholder:"NAME" help:"Name of the picture; default: from prompt, time and parameters."`
+	OutputFile string `name:"output-file-path" placeholder:"FILE.png" help:"Directory and name together."`
+	NoSave     bool   `name:"no-save-output" help:"Write no pictures."`
+
+	WarmupMode  string `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: a run of --warmup-steps before the first picture, which is not counted."`
+	Warmup      bool   `name:"warmup" help:"The same as --warmup-mode request, as SGLang 0.5.11 has it."`
+	WarmupSteps int    `name:"warmup-steps" limits:"1.." default:"1" help:"Denoising steps of the warm-up."`
+
+	Profile      bool   `name:"profile" help:"Record the denoising steps with SGLang's file names, one trace a rank."`
+	ProfileSteps int    `name:"num-profiled-timesteps" limits:"-1.." default:"5" help:"Denoising steps to record, after the first, which warms up; -1: all."`
+	AllStages    bool   `name:"profile-all-stages" help:"Record all stages; with --profile."`
+	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
+}
+
+// Help is the end of the verb's help text.
+func (c *generateCmd) Help() string {
+	return `Pictures are computed on the CPU as on a GPU, with SGLang's stages: streams and kernels that a profile shows as they were. Traces go to
+SGLANG_DIFFUSION_TORCH_PROFILER_DIR, else SGLANG_TORCH_PROFILER_DIR, else ./logs.
+
+Examples:
+  stepscope generate --model-path builtin:z-image-small --prompt "a lighthouse in a storm" --seed 7
+  stepscope generate --model-path builtin:z-image-small --prompt "a cat" --tp-size 2 --profile --num-profiled-timesteps 3
+  stepscope generate --model-path DIR --prompt "a cat" --perf-dump-path before.json --profile --profile-all-stages
+  stepscope compare before.json after.json`
+}
+
+// Run generates.
+func (c *generateCmd) Run(ctx context.Context, e *env) error {
+	job, err := c.job()
+	if err != nil {
+		return usageError{err}
+	}
+	log := launch.NewShortLog(e.stderr)
+	out, err := pictures.Run(ctx, job, pictures.Show{Log: log.Line, Console: e.Console})
+	if err != nil {
+		return err
+	}
+	return pictures.Print(e.stdout, out)
+}
+
+// job is what the flags ask for.
+func (c *generateCmd) job() (*pictures.Job, error) {
+	prompts := c.Prompt
+	if c.PromptPath != "" {
+		if len(prompts) > 0 {
+			return nil, errors.New("--prompt and --prompt-path: give one of them")
+		}
+		if !strings.HasSuffix(c.PromptPath, ".txt") {
+			return nil, fmt.Errorf("--prompt-path %s: give a .txt file, one prompt a line", c.PromptPath)
+		}
+		text, err := os.ReadFile(c.PromptPath)
+		if err != nil {
+			return nil, fmt.Errorf("--prompt-path: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" {
+				prompts = append(prompts, line)
+			}
+		}
+	}
+	switch {
+	case c.ModelPath == "":
+		return nil, errors.New("--model-path is missing: a directory of a Diffusers pipeline, builtin:z-image-tiny or builtin:z-image-small")
+	case len(prompts) == 0:
+		return nil, errors.New("no prompt: give --prompt or --prompt-path")
+	case len(c.Width) != len(c.Height):
+		return nil, fmt.Errorf("%d widths and %d heights: give as many", len(c.Width), len(c.Height))
+	case c.AllStages && !c.Profile:
+		return nil, errors.New("--profile-all-stages needs --profile")
+	case c.ProfileSteps == 0:
+		return nil, errors.New("--num-profiled-timesteps 0: give 1 or more, or -1 for all")
+	case c.OutputFile != "" && c.OutputName != "":
+		return nil, errors.New("--output-file-path has the name: leave out --output-file-name")
+	}
+	j := &pictures.Job{
+		Pipeline: c.PipelineArgs, Prompts: prompts, Negative: c.NegativePrompt, Seed: uint64(c.Seed), Steps: c.Steps, Guidance: c.Guidance,
+		Outputs: c.Outputs, PerfDump: c.PerfDump,
+	}
+	for i := range c.Width {
+		j.Sizes = append(j.Sizes, pictures.Size{Width: c.Width[i], Height: c.Height[i]})
+	}
+	if c.OutputFile != "" {
+		j.Dir, j.Name = filepath.Dir(c.OutputFile), filepath.Base(c.OutputFile)
+	} else {
+		j.Dir, j.Name = c.OutputPath, c.OutputName
+	}
+	if c.NoSave || strings.TrimSpace(j.Dir) == "" {
+		j.Dir = ""
+	}
+	if c.Warmup || c.WarmupMode != "off" {
+		j.WarmupSteps = c.WarmupSteps
+	}
+	if c.Profile {
+		j.Profile = &pictures.Profile{Steps: c.ProfileSteps, AllStages: c.AllStages, Dir: profileDir()}
+	}
+	return j, nil
+}
+
+// profileDir is where SGLang's diffusion programs write traces.
+func profileDir() string {
+	for _, name := range []string{"SGLANG_DIFFUSION_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR"} {
+		if dir := os.Getenv(name); dir != "" {
+			return dir
+		}
+	}
+	return "./logs"
+}

@@ -1,0 +1,221 @@
+package diffusion
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"io"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+)
+
+// Pipeline makes pictures on all ranks. One picture is made at a time.
+type Pipeline struct {
+	Config *Config
+	team   *engine.Team[*Runner]
+	log    func(line string)
+}
+
+// NewPipeline loads the ranks, side by side. Close it.
+func NewPipeline(c *Config, src *Sources, team engine.TeamOptions, opt Options, log func(line string)) (*Pipeline, error) {
+	if err := c.CheckShard(max(team.Sizes.TP, 1)); err != nil {
+		return nil, err
+	}
+	team.Thread = "diffusion worker"
+	t, err := engine.NewTeam(team, func(at engine.Seat) (*Runner, error) {
+		return NewRunner(c, src, at.Device, at.TPGroup, opt)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Pipeline{Config: c, team: t, log: log}, nil
+}
+
+// Close ends the ranks.
+func (p *Pipeline) Close() error { return p.team.Close() }
+
+// Err is the error that stopped a rank, or nil.
+func (p *Pipeline) Err() error { return p.team.Err() }
+
+// Job is a picture to be made, and what is to be known of its making.
+type Job struct {
+	Request
+	ID      string
+	Profile *Profile           // nil: none
+	Step    func(done, of int) // is told of each denoising step; nil: nobody
+	Quiet   bool               // nothing is logged: a warm-up
+}
+
+// Profile is what is recorded of a job, on every rank.
+type Profile struct {
+	// Steps is how many denoising steps are recorded, after the first, which warms up; -1: all of them. With AllStages it
+	// does not matter.
+	Steps     int
+	AllStages bool
+	Dir       string
+	Record    device.RecordOptions
+}
+
+// All of Profile.Steps.
+const All = -1
+
+// Result is what came of a job.
+type Result struct {
+	Picture *Picture
+	Began   time.Time
+	Total   time.Duration
+	Stages  []Took
+	Steps   []time.Duration
+	Traces  []string // absolute paths, by rank
+	Notes   []string // what the traces lack
+}
+
+// Took is how long a stage took.
+type Took struct {
+	Stage
+	Time time.Duration
+}
+
+// Generate makes a picture. It ends between two steps when ctx does.
+func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
+	log := p.log
+	if job.Quiet {
+		log = func(string) {}
+	}
+	if err := p.Config.Check(&job.Request); err != nil {
+		return nil, err
+	}
+	ranks := p.team.Ranks()
+	res := &Result{}
+	windows := make([]*window, len(ranks))
+	if job.Profile != nil {
+		log(fmt.Sprintf("Profiling request: %s for %s...", job.ID, job.what()))
+		log("Starting Profiler...")
+		for i := range windows {
+			windows[i] = newWindow(job, ranks[i].Recorder)
+		}
+	}
+	ends := &agreement{ctx: ctx}
+	res.Began = time.Now()
+	err := p.team.Each(func(i int, r *Runner, h *device.Host) error {
+		var pic *Picture
+		err := windows[i].around(h, func() (err error) {
+			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, log, ends.asker()))
+			return err
+		})
+		if i == 0 {
+			res.Picture, res.Total = pic, time.Since(res.Began)
+		}
+		return err
+	})
+	if job.Profile != nil {
+		log("Stopping Profiler...")
+		for i, w := range windows {
+			if writeErr := p.write(i, w, job, res); err == nil && writeErr != nil {
+				log("Failed to save trace: " + writeErr.Error())
+				err = writeErr
+			}
+		}
+		for _, path := range res.Traces {
+			log("Saved profiler traces to: " + path)
+		}
+		res.Notes = job.lacks()
+	}
+	return res, err
+}
+
+// watch is what a rank tells: its window of all, and of the first rank how long everything takes.
+func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) Watch {
+	first := i == 0
+	return Watch{
+		Stop: stop,
+		Stage: func(s Stage) func() {
+			if !first {
+				return func() {}
+			}
+			log(fmt.Sprintf("[%s] started...", s.Name))
+			begun := time.Now()
+			return func() {
+				took := time.Since(begun)
+				res.Stages = append(res.Stages, Took{s, took})
+				if s == Denoising && len(res.Steps) > 0 {
+					log(fmt.Sprintf("[%s] average time per step: %.4f seconds", s.Name, took.Seconds()/float64(len(res.Steps))))
+				}
+				log(fmt.Sprintf("[%s] finished in %.4f seconds", s.Name, took.Seconds()))
+			}
+		},
+		Step: func(n int) func() {
+			ended := w.step(n, h)
+			begun := time.Now()
+			return func() {
+				if first {
+					res.Steps = append(res.Steps, time.Since(begun))
+					if job.Step != nil {
+						job.Step(n+1, job.Steps)
+					}
+				}
+				ended()
+			}
+		},
+	}
+}
+
+// write writes the trace of a rank, whole or not at all.
+func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
+	if w.rec == nil {
+		return nil
+	}
+	rank := p.team.Ranks()[i]
+	path, err := filepath.Abs(filepath.Join(job.Profile.Dir, fmt.Sprintf("%s-%s-global-rank%d.trace.json.gz", job.ID, job.mode(), rank.Meta.Rank)))
+	if err != nil {
+		return err
+	}
+	meta := rank.Meta
+	meta.Name = path
+	if err := atomicfile.Write(path, func(out io.Writer) error { return engine.WriteTrace(out, w.rec, meta) }); err != nil {
+		return err
+	}
+	res.Traces = append(res.Traces, path)
+	return nil
+}
+
+// Dump is the report of a job that was done.
+func (r *Result) Dump(id, tag string) *api.PerfDump {
+	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
+	for _, s := range r.Stages {
+		d.Stages = append(d.Stages, api.StageTime{Name: s.Name, MS: api.Milliseconds(s.Time)})
+	}
+	for i, t := range r.Steps {
+		d.Steps = append(d.Steps, api.StepTime{Step: i, MS: api.Milliseconds(t)})
+	}
+	return d
+}
+
+// agreement has all ranks end at the same place: the first that comes there decides. Otherwise those that went on would
+// wait in a collective for those that did not.
+type agreement struct {
+	ctx context.Context
+
+	mu       sync.Mutex
+	verdicts []error
+}
+
+// asker is a rank's, which asks at the same places as every other one.
+func (a *agreement) asker() func() error {
+	at := 0
+	return func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if at == len(a.verdicts) {
+			a.verdicts = append(a.verdicts, context.Cause(a.ctx))
+		}
+		at++
+		return a.verdicts[at-1]
+	}
+}

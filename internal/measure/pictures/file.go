@@ -1,0 +1,78 @@
+package pictures
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/stepscope/stepscope/internal/engine/diffusion"
+)
+
+// encode writes a picture as PNG.
+func encode(w io.Writer, p *diffusion.Picture) error {
+	im := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))
+	for i := range p.Width * p.Height {
+		copy(im.Pix[4*i:], p.RGB[3*i:3*i+3])
+		im.Pix[4*i+3] = 255
+	}
+	return png.Encode(w, im)
+}
+
+// Limits of names that SGLang makes.
+const (
+	promptPart = 100
+	longest    = 150
+)
+
+var odd, runs = regexp.MustCompile(`[^A-Za-z0-9._-]`), regexp.MustCompile(`_+`)
+
+// fileName is what SGLang calls a picture: the beginning of the prompt, the time, eight digits of a hash of the parameters.
+func fileName(job *Job, p *planned, i int) string {
+	name := job.Name
+	if name == "" {
+		q := &p.job.Request
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d×%d %d %g %s", p.Prompt, job.Negative, q.Seed, q.Width, q.Height, q.Steps, q.Guidance, q.Schedule))
+		prompt := []rune(p.Prompt)
+		name = fmt.Sprintf("%s_%s_%s", string(prompt[:min(len(prompt), promptPart)]), time.Now().Format("20060102-150405"), hex.EncodeToString(sum[:4]))
+		name = plain(name)
+	} else {
+		name = numbered(name, i)
+	}
+	if filepath.Ext(name) != ".png" {
+		name += ".png"
+	}
+	return name
+}
+
+// plain leaves of a text what any file system takes.
+func plain(name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r > 127 {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(name))
+	name = strings.Trim(runs.ReplaceAllString(odd.ReplaceAllString(ascii, "_"), "_"), "._")
+	if name = name[:min(len(name), longest)]; name == "" {
+		return "output"
+	}
+	return name
+}
+
+// numbered is the name of the i-th of several files: the first has it as it is.
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), i, ext)
+}

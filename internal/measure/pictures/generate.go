@@ -1,0 +1,237 @@
+// Package pictures makes pictures of prompts with the embedded pipeline, as SGLang's sglang generate does: it loads, warms
+// up, generates one picture after the other, and leaves pictures, traces and reports of times.
+package pictures
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/diffusion"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+// Job is what is to be generated: each prompt in each size, so many times.
+type Job struct {
+	Pipeline    launch.PipelineArgs
+	Prompts     []string
+	Negative    string
+	Seed        uint64
+	Sizes       []Size   // none: the model's
+	Steps       *int     // nil: the model's
+	Guidance    *float64 // nil: the model's
+	Outputs     int      // of each prompt and size
+	Dir, Name   string   // of pictures; Dir "": none is written, Name "": it is made
+	WarmupSteps int      // 0: no warm-up
+	PerfDump    string   // "": none
+	Profile     *Profile // nil: none
+}
+
+// Size is that of a picture, in pixels.
+type Size struct{ Width, Height int }
+
+// Profile says what is recorded of each picture, see diffusion.Profile.
+type Profile struct {
+	Steps     int
+	AllStages bool
+	Dir       string
+}
+
+// Show is where a run tells how it is going.
+type Show struct {
+	Log     func(line string)
+	Console *progress.Console
+}
+
+// Picture is one that was made.
+type Picture struct {
+	Prompt string
+	Size   Size
+	Steps  int
+	Result *diffusion.Result
+	Path   string // "": not written
+	Dump   string // path; "": none
+}
+
+// Run makes the pictures. What is wrong with the request is found before the first one.
+func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
+	if err := writable(job); err != nil {
+		return nil, err
+	}
+	p, err := launch.OpenPipeline(job.Pipeline, show.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	all, err := plan(job, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Load(); err != nil {
+		return nil, err
+	}
+	if job.WarmupSteps > 0 {
+		first := *all[0].job
+		first.Quiet, first.Profile = true, nil
+		first.Steps = min(job.WarmupSteps, first.Steps)
+		begun := time.Now()
+		if _, err := p.Generate(ctx, &first); err != nil {
+			return nil, fmt.Errorf("the warm-up: %w", err)
+		}
+		show.Log(fmt.Sprintf("Warmed up with %d denoising step(s) in %.2f seconds", first.Steps, time.Since(begun).Seconds()))
+	}
+	var out []Picture
+	for i := range all {
+		if err := one(ctx, job, p, &all[i], i, show); err != nil {
+			return nil, err
+		}
+		out = append(out, all[i].Picture)
+	}
+	return out, nil
+}
+
+// planned is a picture to be made.
+type planned struct {
+	Picture
+	job *diffusion.Job
+}
+
+// plan gives all pictures, each checked.
+func plan(job *Job, p *launch.Pipeline) ([]planned, error) {
+	def := p.Config.Default
+	sizes := job.Sizes
+	if len(sizes) == 0 {
+		sizes = []Size{{def.Width, def.Height}}
+	}
+	steps, guidance := def.Steps, def.Guidance
+	if job.Steps != nil {
+		steps = *job.Steps
+	}
+	if job.Guidance != nil {
+		guidance = *job.Guidance
+	}
+	negative, err := p.Prompt(job.Negative)
+	if err != nil {
+		return nil, err
+	}
+	var out []planned
+	for _, prompt := range job.Prompts {
+		tokens, err := p.Prompt(prompt)
+		if err != nil {
+			return nil, err
+		}
+		for _, size := range sizes {
+			for n := range job.Outputs {
+				q := diffusion.Request{
+					Prompt: tokens, Negative: negative, Width: size.Width, Height: size.Height, Steps: steps, Guidance: guidance,
+					Seed: job.Seed + uint64(n), Schedule: p.Schedule,
+				}
+				if err := p.Config.Check(&q); err != nil {
+					return nil, err
+				}
+				d := &diffusion.Job{Request: q, ID: api.NewUUID()}
+				if w := job.Profile; w != nil {
+					d.Profile = &diffusion.Profile{
+						Steps: w.Steps, AllStages: w.AllStages, Dir: w.Dir,
+						Record: device.RecordOptions{CPU: true, GPU: true, Shapes: true, Stack: true},
+					}
+				}
+				out = append(out, planned{Picture{Prompt: prompt, Size: size, Steps: steps}, d})
+			}
+		}
+	}
+	return out, nil
+}
+
+// one makes picture i and writes what is wanted of it.
+func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int, show Show) error {
+	bar := show.Console.Steps("Denoising")
+	pic.job.Step = bar.Done
+	res, err := p.Generate(ctx, pic.job)
+	if err != nil {
+		return err
+	}
+	pic.Result = res
+	show.Log(fmt.Sprintf("Pixel data generated successfully in %.2f seconds", res.Total.Seconds()))
+	for _, note := range res.Notes {
+		show.Console.Lack("%s", note)
+	}
+	if job.Dir != "" {
+		pic.Path = filepath.Join(job.Dir, fileName(job, pic, i))
+		if err := atomicfile.Write(pic.Path, func(w io.Writer) error { return encode(w, res.Picture) }); err != nil {
+			return fmt.Errorf("write the picture: %w", err)
+		}
+		show.Log("Output saved to " + pic.Path)
+	}
+	if job.PerfDump != "" {
+		pic.Dump = numbered(job.PerfDump, i)
+		if err := writeDump(pic.Dump, job, pic); err != nil {
+			return err
+		}
+		show.Log("Metrics dumped to: " + pic.Dump)
+	}
+	return nil
+}
+
+// writeDump writes the report of a picture's times, whole or not at all.
+func writeDump(path string, job *Job, pic *planned) error {
+	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate)
+	d.Meta = map[string]any{"prompt": job.Prompts, "model": job.Pipeline.ModelPath}
+	return WriteDump(path, d)
+}
+
+// WriteDump writes a report as SGLang does, whole or not at all. Directories are made.
+func WriteDump(path string, d *api.PerfDump) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("write the performance dump: %w", err)
+	}
+	err = atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the performance dump: %w", err)
+	}
+	return nil
+}
+
+// writable makes the directories and tries them: work of minutes whose result finds no place is not begun.
+func writable(job *Job) error {
+	dirs := map[string]string{}
+	if job.Dir != "" {
+		dirs["--output-path"] = job.Dir
+	}
+	if job.PerfDump != "" {
+		dirs["--perf-dump-path"] = filepath.Dir(job.PerfDump)
+	}
+	if job.Profile != nil {
+		dirs["the directory of traces"] = job.Profile.Dir
+	}
+	for flag, dir := range dirs {
+		err := os.MkdirAll(dir, 0o777)
+		if err == nil {
+			var f *os.File
+			if f, err = os.CreateTemp(dir, ".stepscope-*.tmp"); err == nil {
+				f.Close()
+				err = os.Remove(f.Name())
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: nothing can be written there: %w", flag, err)
+		}
+	}
+	return nil
+}

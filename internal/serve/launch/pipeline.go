@@ -1,0 +1,100 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/diffusion"
+	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+)
+
+// PipelineArgs say which diffusion pipeline is run and on how many ranks. Names are those of SGLang's diffusion
+// ServerArgs.
+type PipelineArgs struct {
+	ModelPath  string   `name:"model-path" placeholder:"PATH" help:"Directory of a Diffusers pipeline (ZImagePipeline), or builtin:z-image-tiny, builtin:z-image-small."`
+	LoadFormat string   `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only configurations are read."`
+	DType      string   `name:"dtype" enum:"auto,bfloat16,float32" default:"auto" help:"Weights and products of encoder and transformer; auto: the checkpoint's. The autoencoder is float32 always."`
+	TP         int      `name:"tp-size" aliases:"num-gpus" limits:"1..64" default:"1" help:"Tensor-parallel ranks of encoder and transformer."`
+	Sigmas     string   `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Whose noise levels: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
+	Markers    bool     `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around stages, steps and module calls, for Nsight Systems; in traces too."`
+	Cores      int      `name:"device-cores" limits:"0..1024" placeholder:"N" help:"Cores of each rank's software GPU; default: all, divided by the ranks."`
+	Faults     []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2, or rank=0,stage=decoding_stage,kernel_factor=2."`
+}
+
+// Pipeline is a diffusion pipeline, and how its prompts become tokens. Its ranks are there after Load.
+type Pipeline struct {
+	*diffusion.Pipeline
+	Config   *diffusion.Config
+	Schedule diffusion.Schedule
+
+	args   PipelineArgs
+	faults map[int]*device.Faults
+	src    *diffusion.Sources
+	tok    *tokenizer.Tokenizer
+	log    func(line string)
+}
+
+// Prompt gives the tokens of a prompt.
+func (p *Pipeline) Prompt(text string) ([]int32, error) { return diffusion.Prompt(p.tok, text) }
+
+// OpenPipeline reads what the arguments name, and no weights yet. Close it. log takes lines about it.
+func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
+	p := &Pipeline{args: a, log: log}
+	var err error
+	if p.faults, err = parseFaults(a.Faults, a.TP); err != nil {
+		return nil, err
+	}
+	if p.Schedule, err = diffusion.ParseSchedule(a.Sigmas); err != nil {
+		return nil, err
+	}
+	if p.Config, p.src, p.tok, err = diffusion.Open(a.ModelPath, a.LoadFormat == "dummy"); err != nil {
+		return nil, err
+	}
+	if err := p.Config.CheckShard(a.TP); err != nil {
+		p.src.Close()
+		return nil, err
+	}
+	for _, note := range p.Config.Notes {
+		log("not read: " + note)
+	}
+	return p, nil
+}
+
+// Load makes the ranks.
+func (p *Pipeline) Load() error {
+	a := &p.args
+	marks := ModelArgs{Markers: a.Markers, DisableGraph: true}
+	marks.logMarks(p.log)
+	cores := a.Cores
+	if cores == 0 {
+		cores = max(1, runtime.GOMAXPROCS(0)/a.TP)
+	}
+	dtype := a.DType
+	if dtype == "auto" {
+		dtype = p.Config.Text.DType
+	}
+	team := engine.TeamOptions{
+		Sizes: engine.Sizes{TP: a.TP}, Host: hostname(),
+		Device: func(rank int) device.Options {
+			return device.Options{Name: accelerator(), Memory: freeMemory() / int64(a.TP), Workers: cores, Faults: p.faults[rank], Marks: marks.marks()}
+		},
+	}
+	var err error
+	p.Pipeline, err = diffusion.NewPipeline(p.Config, p.src, team, diffusion.Options{Format: formatOf(dtype), Markers: a.Markers}, p.log)
+	if err == nil {
+		p.log(fmt.Sprintf("Loaded %s: %.1f million parameters, %s, ranks: %d, cores of each: %d", p.Config.Pipeline, float64(p.Config.Params())/1e6, accelerator(), a.TP, cores))
+	}
+	return err
+}
+
+// Close ends the ranks and lets go of the files.
+func (p *Pipeline) Close() error {
+	err := p.src.Close()
+	if p.Pipeline != nil {
+		err = errors.Join(err, p.Pipeline.Close())
+	}
+	return err
+}
