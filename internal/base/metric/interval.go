@@ -24,6 +24,16 @@ func QuantileInterval[T Number](sorted []T, p, level float64) (lo, hi T, ok bool
 	return sorted[below-1], sorted[above], true
 }
 
+// MedianInterval bounds the median in the same way; where the sample is too small for the
+// level it goes from the least to the greatest. The sample has one element or more.
+func MedianInterval[T Number](sorted []T, level float64) (lo, hi T) {
+	lo, hi, ok := QuantileInterval(sorted, 0.5, level)
+	if !ok {
+		lo, hi = sorted[0], sorted[len(sorted)-1]
+	}
+	return lo, hi
+}
+
 // binomialQuantile returns the smallest k with P(X ≤ k) > tail for X of n
 // trials that succeed with probability p.
 func binomialQuantile(n int, p, tail float64) int {

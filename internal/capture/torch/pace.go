@@ -26,10 +26,7 @@ func NewPace(batch int, took []int64) (p trace.Pace, ok bool) {
 	if len(took) < leastPaces || took[0] <= 0 {
 		return p, false
 	}
-	lo, hi, ok := metric.QuantileInterval(took, 0.5, paceLevel)
-	if !ok { // of fewer than seven
-		lo, hi = took[0], took[len(took)-1]
-	}
+	lo, hi := metric.MedianInterval(took, paceLevel)
 	return trace.Pace{Batch: batch, N: len(took), Median: int64(metric.MedianInPlace(took)), Low: lo, High: hi}, true
 }
 

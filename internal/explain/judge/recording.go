@@ -45,20 +45,22 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 		o.Why = fact.Of("recording_unlike", "batch", batchOf(batch))
 		return o
 	}
-	slices.Sort(times)
-	lo, hi, ok := metric.QuantileInterval(times, 0.5, medianLevel)
-	if !ok {
-		lo, hi = times[0], times[len(times)-1]
-	}
 	o.Known, o.Kind, o.Batch, o.Steps = true, trace.Decode.String(), batch, len(times)
 	o.Inside, o.Outside = int64(metric.MedianInPlace(times)), pace.Median
 	o.Ratio = float64(o.Inside) / float64(pace.Median)
-	o.RatioLow, o.RatioHigh = float64(lo)/float64(pace.High), float64(hi)/float64(pace.Low)
+	o.RatioLow, o.RatioHigh = ratioInterval(times, &pace)
 	o.Upper = ref.Upper
 	if o.RatioLow > 1 {
 		o.Added = o.Inside - o.Outside
 	}
 	return o
+}
+
+// ratioInterval is that of the median of some times over a pace's.
+func ratioInterval(times []int64, p *trace.Pace) (low, high float64) {
+	slices.Sort(times)
+	lo, hi := metric.MedianInterval(times, medianLevel)
+	return float64(lo) / float64(p.High), float64(hi) / float64(p.Low)
 }
 
 // batchOf shows a number of requests.
