@@ -17,6 +17,13 @@ type DecodeGap struct {
 // send those of several steps at once.
 const severalTokens = 0.25
 
+// tokenAnEvent tells that the events of a request, which do not say how many tokens they
+// bring, bring one each: in all there are as many, to a twentieth.
+func (r *Record) tokenAnEvent() bool {
+	off := len(r.Chunks) - r.OutputLen
+	return r.OutputFrom == FromServer && 20*max(off, -off) <= r.OutputLen
+}
+
 // DecodeGaps are the times between decode steps outside some stretches of a run, one
 // after the other: of all requests that a step is of, it counts once. Gaps in which a
 // request had its first token have its prefill in them and are left out. nil: the tokens
@@ -36,7 +43,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		firsts, lasts = append(firsts, r.First), append(lasts, max(r.First, r.Last))
 		r.gaps(func(from, to *Chunk, _ int64, tokens int) {
 			events++
-			if tokens != 1 {
+			if tokens != 1 && (tokens >= 0 || !r.tokenAnEvent()) {
 				return
 			}
 			single++

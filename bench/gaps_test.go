@@ -38,6 +38,14 @@ func TestDecodeGaps(t *testing.T) {
 				r[0].Chunks[i].Tokens = -1
 			}
 		}, nil},
+		{"unknown tokens, as many as events", two, nil, func(r []Record, _ *Run) {
+			for i := range r {
+				r[i].OutputFrom, r[i].OutputLen = FromServer, len(r[i].Chunks)
+				for k := range r[i].Chunks {
+					r[i].Chunks[k].Tokens = -1
+				}
+			}
+		}, []int64{12, 14, 16, 32, 34}},
 		{"a server that speculates", two, nil, func(_ []Record, run *Run) {
 			run.ServerInfo = map[string]any{"internal_states": []any{map[string]any{"avg_spec_accept_length": 2.5}}}
 		}, nil},
