@@ -50,3 +50,19 @@ func TestReasonsOfMostSteps(t *testing.T) {
 		t.Errorf("%.0f ns more a step cost the others %d", f.Evidence[0].Value, f.CostNSPerStep)
 	}
 }
+
+// TestCPUNotRecorded: where a window has no CPU ops it is no news that nothing was recorded
+// of what a host did.
+func TestCPUNotRecorded(t *testing.T) {
+	ts := clone(realSet(t, "g_device_r1"))
+	if text := allWords(analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
+		t.Errorf("with CPU ops: %s", text)
+	}
+	for _, tr := range ts {
+		tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction })
+	}
+	r := analyzed(t, ts)
+	if text := allWords(r) + text(t, r); strings.Contains(text, "off the CPU") {
+		t.Errorf("without CPU ops: %s", text)
+	}
+}

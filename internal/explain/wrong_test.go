@@ -232,6 +232,12 @@ func TestLostRank(t *testing.T) {
 		strings.Contains(allWords(r), "on all ranks") || strings.Contains(allWords(r), "transfers grew") {
 		t.Errorf("TP01 has launches and no kernels%s", describe(r))
 	}
+	whole := analyzed(t, realSet(t, "graph_work"))
+	for n := range r.Steps { // whose means are of the rank that is known
+		if got := r.Steps[n].Ranks; len(got) != 1 || got[0].Compute != whole.Steps[n].Ranks[0].Compute || got[0].Kernels != whole.Steps[n].Ranks[0].Kernels {
+			t.Errorf("step %d: %+v, want what %+v has of TP00", n, got, whole.Steps[n].Ranks)
+		}
+	}
 }
 
 // TestIdleReplica: a data-parallel replica that had no request is idle, not lost, and nothing

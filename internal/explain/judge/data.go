@@ -85,11 +85,13 @@ func lacks(c *capture) (out []result.Finding) {
 		if n := r.Devices; n > 1 {
 			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
 		}
-		if r.AsGoodAsMissing() && !c.HostOnly {
+		switch {
+		case c.HostOnly || len(r.Ops) > 0 && !r.AsGoodAsMissing():
+		case r.Lost > 0:
 			add("medium", id("data-lost", r.Label), fact.Of("data-lost", "rank", r.Label, "n", r.Lost, "of", r.Lost+len(r.Calls)))
-		} else if c.idleReplica(r) {
+		case c.idleReplica(r):
 			add("info", id("data-idle", r.Label), fact.Of("data-idle", "rank", r.Label))
-		} else if len(r.Ops) == 0 && !c.HostOnly {
+		default:
 			add("medium", id("data-empty", r.Label), fact.Of("data-empty", "rank", r.Label))
 		}
 	}

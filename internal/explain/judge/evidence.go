@@ -204,8 +204,9 @@ func hostEvidence(names *prep.Names, r *match.Rank, late []lateness, s []int) []
 		var did, meanwhile fact.Fact
 		if i := longestLaunch(r, worst, key); i >= 0 {
 			c := &r.Calls[i]
-			did = r.Host.Did(c, previousEnd(r, i), c.Start)
-			meanwhile = fact.Of("meanwhile", "step", worst, "did", did)
+			if did = r.Host.Did(c, previousEnd(r, i), c.Start); did.String() != "" {
+				meanwhile = fact.Of("meanwhile", "step", worst, "did", did)
+			}
 		}
 		more := float64(sum[key]) / steps
 		e := proof("ns", more, 0, fact.Of("launches_late", "ns", more, "kernel", names.List[names.Keys[key].Name], "meanwhile", meanwhile))

@@ -15,10 +15,11 @@ type Host struct {
 	t     *trace.Trace
 	rows  [][]trace.Span // of each track
 	marks *Markers       // nil without layer-wise markers
+	ops   bool           // CPU ops or Python functions were recorded
 }
 
 func NewHost(t *trace.Trace) *Host {
-	h := &Host{t: t, rows: make([][]trace.Span, len(t.Tracks))}
+	h := &Host{t: t, rows: make([][]trace.Span, len(t.Tracks)), ops: slices.ContainsFunc(t.Spans, isHostOp)}
 	for i := 0; i < len(t.Spans); { // sorted by track
 		j := i
 		for j < len(t.Spans) && t.Spans[j].Track == t.Spans[i].Track {
@@ -36,8 +37,12 @@ func (h *Host) Names() int { return h.t.Strings.Len() }
 // CallName is the name of the API call that a launch was.
 func (h *Host) CallName(c *Call) string { return h.t.Strings.Get(h.t.Spans[c.span].Name) }
 
+// isHostOp tells what is recorded where a window has the CPU's activities.
+func isHostOp(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }
+
 // Did says what the thread of a launch did between two moments: the
-// deepest span that covers most of the time, or the ops that fill it.
+// deepest span that covers most of the time, or the ops that fill it;
+// nothing if a thread's doings were not recorded.
 func (h *Host) Did(c *Call, from, to int64) fact.Fact {
 	// The idle time may begin before the host came to this work at all: look
 	// at what lies between the launch before and this one.
@@ -87,6 +92,8 @@ func (h *Host) Did(c *Call, from, to int64) fact.Fact {
 		return fact.Of("did_ops", "n", count, "span", name(largest), "ns", largest.Dur)
 	case cover != nil:
 		return fact.Of("did_inside", "span", name(cover))
+	case !h.ops: // nor would anything else be
+		return fact.Fact{}
 	}
 	return fact.Of("did_nothing", "ns", length-filled)
 }

@@ -239,8 +239,11 @@ func devices(t *trace.Trace) int {
 	return len(seen)
 }
 
-// AsGoodAsMissing tells a rank of which the recording lost most of the GPU work.
-func (r *Rank) AsGoodAsMissing() bool { return r.Lost > len(r.Calls) }
+// AsGoodAsMissing tells a rank that made steps of which the recording lost most of the
+// GPU work, or all.
+func (r *Rank) AsGoodAsMissing() bool {
+	return r.Lost > len(r.Calls) || len(r.Ops) == 0 && len(r.Steps) > 0
+}
 
 // InGraph tells an op that a graph's replay ran.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }

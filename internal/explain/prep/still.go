@@ -93,7 +93,7 @@ func eachGap(spans []trace.Span, visit func(g *gap)) {
 // The first step is the profilers' start.
 func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	spans := r.mainThread(t)
-	if !slices.ContainsFunc(spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }) {
+	if !slices.ContainsFunc(spans, isHostOp) {
 		return nil
 	}
 	main := spans[0].Track

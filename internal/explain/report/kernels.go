@@ -27,14 +27,21 @@ func collectivesTable(r *result.Report, limit int) *table {
 			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "algorithm bandwidth times the factor of nccl-tests, to compare with the links'"},
 		},
 	}
+	unknown := ""
 	for i := range rows {
 		c := &rows[i]
+		wait, transfer := durCell(c.Wait), durCell(c.Transfer)
+		if c.Matched == 0 && c.Size != 1 {
+			wait, transfer.text = cell{text: dash}, "≤ "+transfer.text
+			unknown = " Where the others of a group are not known, waiting is not told from transferring: ≤."
+		}
 		t.rows = append(t.rows, []cell{
 			textCell(c.Op), textCell(group(c)), textCell(c.Kind), bytesCell(c.Bytes), countCell(c.Count), countCell(c.Matched), countCell(c.InGraphs),
 			barCell(segment{"transfer", ratio(c.Transfer, longest)}, segment{"wait", ratio(c.Wait, longest)}),
-			durCell(c.Wait), durCell(c.Transfer), durCell(c.Median), rateCell(c.AlgGBs), rateCell(c.BusGBs),
+			wait, transfer, durCell(c.Median), rateCell(c.AlgGBs), rateCell(c.BusGBs),
 		})
 	}
+	t.lead += unknown
 	return t
 }
 

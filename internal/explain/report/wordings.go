@@ -175,7 +175,7 @@ var wordings = map[string]string{
 	"data-sends":          "{share:share} of the time of {kind} steps is in sends, receives, broadcasts and reductions to one rank (between pipeline stages, for example): waiting for the other side is not told from transferring",
 	"data-clocks":         "{n} of {of} collectives contradict the clocks of the ranks and were left out: what is said of ranks rests on the others",
 	"data-devices":        "the file of {rank} has work of {n} devices: they are treated as one",
-	"data-empty":          "{rank} has no GPU work in its file",
+	"data-empty":          "{rank} has no GPU work in its file: it is left out of times of steps",
 	"data-idle":           "{rank} made no step and launched nothing: its data-parallel replica had no request",
 	"data-steps":          "only {steps} of the {least} steps that are needed to call a rank late: the capture is short, or its steps have no names (steps by: {rule})",
 	"data-rule.modules":   "the capture names no steps: each step is a call of the outermost module with its logits; with as many tokens as requests it is decode, with more prefill",
@@ -183,7 +183,7 @@ var wordings = map[string]string{
 	"data-rule.none":      "no steps can be told: the capture names none, and nothing in it repeats as steps do; the whole window is one",
 	"data-rule.graphs":    "the capture names no steps: each launch of a large CUDA graph is taken for a decode step, which is a guess; other steps are in none",
 	"data-launches":       "{share:share} of the GPU work has no recorded launch: its idle time cannot be explained",
-	"data-lost":           "{n:count} of {of:count} launches of {rank} have no GPU work in the trace: the recording lost it, so nothing can be told of this rank, nor whether the others waited for it",
+	"data-lost":           "{n:count} of {of:count} launches of {rank} have no GPU work in the trace: the recording lost it, so nothing can be told of this rank, which is left out of times of steps, nor whether the others waited for it",
 	"data-graphs":         "{n} graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high",
 	"data-classes":        "{share:share} of the GPU time is in kernels of unknown class",
 	"data-compared":       "whether a rank is late is unknown: only {n} of {steps} steps have collectives that could be compared over ranks",
@@ -235,8 +235,9 @@ var wordings = map[string]string{
 	"pd_clocks_agree":     "agree: one host, and no layer arrives before it is sent",
 
 	// Groups of collectives.
-	"group_all":   "all {n} ranks",
-	"group_alone": "{rank} alone",
+	"group_all":    "all {n} ranks",
+	"group_alone":  "{rank} alone",
+	"group_untold": "{rank} and others",
 
 	// Comparisons of captures.
 	"worse_steps":          "{figure:spaced} of {kind} steps, batch {batch}: {change:change}",

@@ -28,8 +28,10 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		if c == nil {
 			c = &result.CollectiveRow{Op: k.op, Group: fact.Name(k.group), Size: k.size, Kind: k.kind, Bytes: k.bytes}
 			switch {
-			case k.alone != "":
+			case k.alone != "" && k.size == 1:
 				c.Group = fact.Of("group_alone", "rank", k.alone)
+			case k.alone != "":
+				c.Group = fact.Of("group_untold", "rank", k.alone)
 			case k.group == "":
 				c.Group = fact.Of("group_all", "n", k.size)
 			}
@@ -75,7 +77,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 				continue
 			}
 			of := &r.Colls[o.Coll]
-			c := row(key{of.Op, "", r.Label, prep.KindName(r.KindAt(o.Step)), max(1, of.Size), of.Bytes})
+			c := row(key{of.Op, "", r.Label, prep.KindName(r.KindAt(o.Step)), of.Size, of.Bytes})
 			c.Count++
 			if r.InGraph(o) {
 				c.InGraphs++

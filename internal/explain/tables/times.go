@@ -93,6 +93,9 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps L
 				row.Kind, row.Mode, row.Batch, row.Tokens = st.Info.Kind.String(), st.Info.Mode, st.Info.Batch, st.Info.Tokens
 				row.Name, row.Stage = st.Name, r.Source.Stage
 			}
+			if r.AsGoodAsMissing() && !a.HostOnly {
+				continue // it would halve the means over two ranks
+			}
 			p := result.StepRank{Rank: r.Index, Start: r.Wall(st.Start) - a.Origin, CPU: st.End - st.Start, Period: r.Period(i),
 				Kernels: st.Kernels, Launches: st.Launches, Graphs: st.Graphs, Time: parts[i]}
 			p.CommWait, p.ExposedWait = waits[i], min(exposed[i], p.ExposedComm)
