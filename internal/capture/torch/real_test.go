@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/serve/launch"
@@ -41,14 +42,14 @@ func embedded(t *testing.T, o server.Options) string {
 	return hs.URL
 }
 
-// load keeps requests running until it is stopped.
-func load(t *testing.T, url, key string) (stop func()) {
+// load keeps requests running until it is stopped; more are parts of their bodies.
+func load(t *testing.T, url, key string, more ...string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				body := fmt.Sprintf(`{"text":"client %d","sampling_params":{"max_new_tokens":6,"ignore_eos":true}}`, i)
+				body := fmt.Sprintf(`{"text":"client %d","sampling_params":{"max_new_tokens":6,"ignore_eos":true}%s}`, i, strings.Join(more, ""))
 				req, _ := http.NewRequestWithContext(ctx, "POST", url+"/generate", strings.NewReader(body))
 				req.Header.Set("Authorization", "Bearer "+key)
 				if res, err := http.DefaultClient.Do(req); err == nil {
@@ -144,6 +145,24 @@ func TestRealServerWithoutTraffic(t *testing.T) {
 	}
 	if !l.has("makes no forward step, so there is nothing to record") {
 		t.Errorf("%q", l.lines)
+	}
+}
+
+// TestRealIdleReplica: all requests go to one replica, and the window does not wait for the
+// other one for long.
+func TestRealIdleReplica(t *testing.T) {
+	url := embedded(t, server.Options{})
+	defer load(t, url, "", `,"data_parallel_rank":0`)()
+	for _, byStage := range []bool{false, true} {
+		began := time.Now()
+		res, err := runOn(t, Window{NumSteps: 2, ByStage: byStage}, patient(Options{}), []Target{{URL: url}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := res.Servers[0]
+		if got := strings.Join(r.IdleRanks, " "); got != "TP00-DP01 TP01-DP01" || res.Incomplete() || time.Since(began) > 20*time.Second {
+			t.Errorf("by stage %t: idle %q after %v, %+v", byStage, got, time.Since(began), r)
+		}
 	}
 }
 
