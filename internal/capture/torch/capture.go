@@ -256,6 +256,11 @@ func (s *Session) Prefills() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
 }
 
+// LoadRuns says, before Arm, that the load goes on already, and has pauses: an idle server is
+// armed when there is work, for which Arm waits so long, and its window is closed if no
+// more comes.
+func (s *Session) LoadRuns(wait time.Duration) { s.o.LoadFollows, s.o.Wait = false, wait }
+
 // SetSteps sets the number of steps, before Arm.
 func (s *Session) SetSteps(n int) {
 	s.w.NumSteps = n

@@ -225,7 +225,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 		add("client timing", severity, "%s", text)
 	}
 	if s.Window != nil {
-		f = append(f, windowFact(s))
+		f = append(f, windowFact(b))
 	}
 	if n := s.Requests - s.Completed; n > 0 {
 		add("failures", "warning", "%s of %s requests (%s), by reason below", metric.Count(n), metric.Count(s.Requests), share(float64(n)/float64(s.Requests)))

@@ -28,7 +28,8 @@ var windowFigures = []struct {
 }
 
 // windowFact says what the figures leave out, and which cannot.
-func windowFact(s *bench.Summary) benchFact {
+func windowFact(b *Bench) benchFact {
+	s := b.Summary
 	w := s.Window
 	var spans []string
 	for _, x := range w.Spans {
@@ -36,7 +37,7 @@ func windowFact(s *bench.Summary) benchFact {
 	}
 	touched := s.Duration - w.Untouched
 	f := benchFact{label: "profiling window", severity: "info", text: fmt.Sprintf(
-		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All figures of latencies and rates are without it; with it: below",
+		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All figures of latencies and rates are without it, and those of the whole run stand below",
 		strings.Join(spans, ", "), share(float64(touched)/max(float64(s.Duration), 1)), plural(w.Touched, "request"))}
 	var lacks []string
 	for _, x := range windowFigures {
@@ -50,10 +51,22 @@ func windowFact(s *bench.Summary) benchFact {
 	}
 	if len(lacks) > 0 {
 		f.severity = "warning"
-		f.text += fmt.Sprintf(". No figure without the window exists for %s: less than half was left of what they are made of. Send a longer load, of some %s (--num-prompts), or take a shorter window (--profile-num-steps)",
-			strings.Join(lacks, ", "), metric.Count(enoughPrompts(s, touched)))
+		f.text += fmt.Sprintf(". No figure without the window exists for %s: less than half was left of what they are made of. %s",
+			strings.Join(lacks, ", "), longer(b, touched))
 	}
 	return f
+}
+
+// longer says what to do when a window of this length left too little.
+func longer(b *Bench, touched int64) string {
+	if slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
+		return "The load was interrupted: let it run to its end"
+	}
+	few := ""
+	if r := b.Run; r.Rate <= 0 && !r.Traced && r.MaxConcurrency == 0 {
+		few = "; not all at once: --max-concurrency"
+	}
+	return fmt.Sprintf("Send a longer load, of some %s (--num-prompts%s), or take a shorter window (--profile-num-steps)", metric.Count(enoughPrompts(b.Summary, touched)), few)
 }
 
 // enoughPrompts is a load of which a window of the same length would leave two thirds.
@@ -65,7 +78,7 @@ func enoughPrompts(s *bench.Summary, touched int64) int {
 
 // benchWindow shows the figures of the run without the window and with it.
 func benchWindow(b *Bench) *table {
-	t := &table{id: "window", title: "Without the profiling window, and the whole run with it", cols: []column{
+	t := &table{id: "window", title: "Without and with the profiling window", cols: []column{
 		{name: ""}, {name: "without", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},
 		{name: "with", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},
 	}}

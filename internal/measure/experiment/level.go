@@ -90,8 +90,8 @@ func (l *level) wait(ctx context.Context) bool {
 // way are in decode (of replies that come at once: are under way), as in the steady window
 // of a summary; or when one has ended, since a server that takes fewer of them at a time
 // is at its own level then. At a rate the number under way rises for the time of a
-// request, so twice the time until the first has ended must have passed. When all
-// have been sent it gets no steadier.
+// request, so twice the time until the first has ended must have passed; and between two
+// requests the server is idle. When all have been sent it gets no steadier.
 func (l *level) reached(after time.Duration) bool {
 	done, decode := l.live.Done.Load(), l.live.Running()
 	if l.streams {
@@ -106,7 +106,7 @@ func (l *level) reached(after time.Duration) bool {
 	case decode > 0 && l.live.Released.Load() == l.rounds:
 		return true
 	}
-	return l.ended > 0 && after >= max(2*l.ended, l.ramp)
+	return decode > 0 && l.ended > 0 && after >= max(2*l.ended, l.ramp)
 }
 
 // String says, behind other words, how the load stood when it was steady.

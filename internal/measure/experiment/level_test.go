@@ -47,6 +47,7 @@ func TestLevel(t *testing.T) {
 		{"at a rate: none has ended", level{most: 100, rounds: 100, last: time.Minute, streams: true}, counts(8, 8, 0), time.Second, false},
 		{"at a rate: the number still rises", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 900 * ms}, counts(9, 8, 1), time.Second, false},
 		{"at a rate: long enough", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 500 * ms}, counts(20, 8, 12), time.Second, true},
+		{"at a rate: between two requests", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 500 * ms}, counts(12, 0, 12), time.Second, false},
 		{"the rate itself rises", level{most: 100, rounds: 100, last: time.Minute, ramp: 30 * time.Second, streams: true, ended: 500 * ms}, counts(20, 8, 12), time.Second, false},
 		{"all were sent", level{most: 4, rounds: 4, last: 20 * ms, streams: true}, counts(4, 1, 0), 30 * ms, true},
 	} {

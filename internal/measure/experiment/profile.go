@@ -62,8 +62,8 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	go func() {
 		defer close(w.guarded)
 		if !first && at.wait(ctx) {
-			// Arming is not broken off when the load ends meanwhile: it is undone by the stop.
-			w.open(context.WithoutCancel(ctx), at, log)
+			s.LoadRuns(loadWait)
+			w.open(ctx, at, log)
 		}
 		if w.armed {
 			s.Guard(ctx)
@@ -102,6 +102,9 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	}
 }
 
+// loadWait is how long the next request of a load may let wait for it.
+const loadWait = time.Minute
+
 // stopLimit is how long a server may take to write its traces.
 const stopLimit = 5 * time.Minute
 
@@ -120,10 +123,10 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	w.unguard()
 	<-w.guarded
 	switch {
-	case w.err != nil:
+	case w.err != nil && !errors.Is(w.err, context.Canceled):
 		return nil, w.err
 	case !w.armed:
-		return nil, errors.New("the load ended before it was steady, so no window was opened: send a longer one (--num-prompts)")
+		return nil, errors.New("the load ended before a window could be opened in its steady part: send a longer one (--num-prompts)")
 	}
 	log("Stopping profiler...")
 	if err := w.session.Stop(ctx); err != nil {
