@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -115,4 +116,26 @@ func decodeMedian(r *result.Report) int64 {
 	}
 	slices.Sort(all)
 	return all[len(all)/2]
+}
+
+// TestCompareStacks: that one side alone was recorded with stacks is said.
+func TestCompareStacks(t *testing.T) {
+	for _, stripped := range []bool{true, false} {
+		a, b := realSet(t, "stacks"), realSet(t, "stacks")
+		for _, x := range a {
+			if stripped {
+				withoutFrames(x)
+			}
+		}
+		c, err := Compare(a, b, CompareOptions{IDA: "a", IDB: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(c.Notes, func(f fact.Fact) bool {
+			return strings.HasPrefix(report.Words(f), "only b was recorded with Python stacks")
+		})
+		if said != stripped {
+			t.Errorf("stripped %v: %v", stripped, c.Notes)
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
@@ -26,14 +25,14 @@ const (
 
 // Recording tells what recording cost, if there is a reference for its steps.
 func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o result.Recording) {
-	o.Stacks = slices.ContainsFunc(rep.CPU.Frames, func(f result.CPUOp) bool { return strings.Contains(f.Name, ".py(") }) // others cost little
+	o.Stacks = slices.ContainsFunc(a.Ranks, func(r *match.Rank) bool { return r.Stacks })
 	if ref == nil {
 		return o
 	}
 	o.From = ref.From
 	batch := cmp.Or(decodeBatch(a), ref.Batch)
 	pace, like := paceFor(ref, batch)
-	times := decodeTimes(a, rep, func(int) bool { return true })
+	times := decodeTimes(a, rep, pace.Batch, func(int) bool { return true })
 	switch {
 	case a.HostOnly || len(times) < leastTimed:
 		o.Why = fact.Of("recording_no_steps", "n", len(times), "least", leastTimed)
@@ -71,23 +70,15 @@ func batchOf(n int) fact.Fact {
 	return fact.Of("of_batch", "n", n)
 }
 
-// decodeBatch is how many requests the decode steps of all data-parallel ranks together
-// usually had; 0: they do not say.
-func decodeBatch(a *match.Aligned) (sum int) {
-	seen := map[int]bool{}
-	for _, r := range a.Ranks {
-		var all []int
-		for i := range r.Steps {
-			if s := &r.Steps[i].Info; s.Kind == trace.Decode && s.Batch > 0 {
-				all = append(all, s.Batch)
-			}
-		}
-		if dp := r.Source.Rank.DP; len(all) > 0 && !seen[dp] {
-			seen[dp] = true
-			sum += int(metric.MedianInPlace(all))
+// decodeBatch is how many requests decode steps usually had; 0: they do not say.
+func decodeBatch(a *match.Aligned) int {
+	var all []int
+	for n, kind := range a.KindOf {
+		if had := requestsIn(a, n); kind == trace.Decode && had > 0 {
+			all = append(all, had)
 		}
 	}
-	return sum
+	return int(metric.MedianInPlace(all))
 }
 
 // paceFor is the pace of about as many requests.
@@ -98,19 +89,41 @@ func paceFor(ref *trace.Reference, batch int) (best trace.Pace, ok bool) {
 		case p.Median <= 0 || p.Low <= 0 || p.High < p.Low:
 		case p.Batch == 0: // the user's own: of the same load
 			return p, true
-		case batch > 0 && apart <= max(1, batch/likeBatch) && (!ok || apart < int(math.Abs(float64(best.Batch-batch)))):
+		case batch > 0 && alike(p.Batch, batch) && (!ok || apart < int(math.Abs(float64(best.Batch-batch)))):
 			best, ok = p, true
 		}
 	}
 	return best, ok
 }
 
-// decodeTimes are the lengths of those decode steps that decode steps follow. The first,
-// in which profilers start, and a rank's last, which has no end, are none.
-func decodeTimes(a *match.Aligned, rep *result.Report, those func(step int) bool) (out []int64) {
+// alike tells numbers of requests that are about the same.
+func alike(a, b int) bool {
+	return max(a-b, b-a) <= max(1, b/likeBatch)
+}
+
+// requestsIn is how many requests a step of all data-parallel ranks together had; 0: it
+// does not say.
+func requestsIn(a *match.Aligned, n int) (sum int) {
+	seen := map[int]bool{}
+	for _, r := range a.Ranks {
+		if i, dp := n-r.First, r.Source.Rank.DP; i >= 0 && i < len(r.Steps) && !seen[dp] {
+			seen[dp] = true
+			sum += max(r.Steps[i].Info.Batch, 0)
+		}
+	}
+	return sum
+}
+
+// decodeTimes are the lengths of those decode steps, of about so many requests (0: of any),
+// that decode steps follow. The first, in which profilers start, and a rank's last, which
+// has no end, are none.
+func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(step int) bool) (out []int64) {
 	for n := 1; n+1 < len(rep.Steps); n++ {
 		s, next := &rep.Steps[n], &rep.Steps[n+1]
-		if those(n) && a.KindOf[n] == trace.Decode && a.KindOf[n+1] == trace.Decode && len(s.Ranks) > 0 && len(next.Ranks) == len(s.Ranks) && a.Whole(n) {
+		if had := requestsIn(a, n); !those(n) || batch > 0 && had > 0 && !alike(had, batch) {
+			continue
+		}
+		if a.KindOf[n] == trace.Decode && a.KindOf[n+1] == trace.Decode && len(s.Ranks) > 0 && len(next.Ranks) == len(s.Ranks) && a.Whole(n) {
 			out = append(out, int64(took(a, s)))
 		}
 	}
@@ -167,7 +180,7 @@ func (c *capture) profilers() {
 // there are some: what made the others longer need not be the profiler.
 func (c *capture) addedBeside(f *result.Finding) int64 {
 	o := &c.rep.Recording
-	times := decodeTimes(c.Aligned, c.rep, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
+	times := decodeTimes(c.Aligned, c.rep, o.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
 	if len(times) < leastTimed {
 		return o.Added
 	}

@@ -34,6 +34,7 @@ type Rank struct {
 	Lost       int                          // launches of kernels without any
 	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
 	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
+	Stacks     bool                         // recorded with Python stacks
 	Stalls     []Interval                   // of the profiler, in time order
 	Full       []Interval                   // when no more work could be queued: the host had run ahead
 	Cold       []Cold                       // what the launching threads did for the first time, in time order
@@ -101,6 +102,10 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	}
 	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
 	r.Stalls, r.Full = overheadSpans(t, profilers), overheadSpans(t, backPressure)
+	// A software device's frames are not Python's, and cost little.
+	r.Stacks = slices.ContainsFunc(t.Spans, func(s trace.Span) bool {
+		return s.Cat == trace.PythonFunction && strings.Contains(t.Strings.Get(s.Name), ".py(")
+	})
 	r.Steps, r.Rule = findSteps(t)
 	r.link(t, n)
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)

@@ -244,6 +244,7 @@ var wordings = map[string]string{
 	"worse_kernel":         "{kernel} in {kind} steps: {change:change}",
 	"worse_new":            "{kernel} in {kind} steps: new, {share:share} of a step",
 	"compare_markers":      "only {side} has layer-wise markers: modules are not compared, and the markers themselves cost time on the host",
+	"compare_stacks":       "only {side} was recorded with Python stacks, which slow its hosts: steps compare only if both were, or neither",
 	"compare_devices":      "the devices differ: {a} against {b}",
 	"compare_cut":          "{side}: the file of {rank} ends early, so steps from {from} on are left out",
 	"compare_ranks":        "the numbers of ranks differ: {a} against {b}; samples are means over ranks",

@@ -33,6 +33,13 @@ func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 		}
 		note(fact.Of("compare_markers", "side", with.ID))
 	}
+	if a.stacks() != b.stacks() {
+		with := b
+		if a.stacks() {
+			with = a
+		}
+		note(fact.Of("compare_stacks", "side", with.ID))
+	}
 	if a.Device != b.Device {
 		note(fact.Of("compare_devices", "a", a.Device, "b", b.Device))
 	}

@@ -3,6 +3,7 @@ package tables
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -23,6 +24,11 @@ type Sample struct {
 	modules map[moduleKey][]float64 // as the sums of kern
 	// rankSteps is how many steps of a bucket all ranks have together.
 	rankSteps map[bucket]int
+}
+
+// stacks tells whether it was recorded with Python stacks.
+func (h *Sample) stacks() bool {
+	return slices.ContainsFunc(h.ranks, func(r *match.Rank) bool { return r.Stacks })
 }
 
 type bucket struct {
