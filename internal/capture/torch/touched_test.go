@@ -1,8 +1,11 @@
 package torch
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -50,5 +53,32 @@ func TestTouched(t *testing.T) {
 		if f.called() != "start" {
 			t.Errorf("%s: calls %s", name, f.called())
 		}
+	}
+}
+
+// TestTouchedFromStartStep: what has a start step touches nothing before that.
+func TestTouchedFromStartStep(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, false, "")
+	forward := atomic.Int64{}
+	f.routes["GET /server_info"] = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"version":"0.5.23","tp_size":1,"internal_states":[{"forward_ct":%d}]}`, forward.Load())
+	}
+	var dir string
+	f.begin = func(d string) { dir = d }
+	s, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: t.TempDir(), StartStep: 40, NumSteps: 2}, patient(Options{LoadFollows: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before = 500 * time.Millisecond
+	armed := time.Now()
+	go func() {
+		time.Sleep(before)
+		forward.Store(39) // number 40 is under way
+		f.write(dir, "1-TP-0.trace.json.gz")
+	}()
+	s.Guard(t.Context())
+	if from, to, known := s.Touched(); !known || from.Before(armed.Add(before-3*guardEvery)) || from.After(armed.Add(before)) || !to.After(from) {
+		t.Errorf("touched from %v to %v after it was armed, known %v", from.Sub(armed), to.Sub(armed), known)
 	}
 }

@@ -200,6 +200,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 		if err == nil {
 			dir = filepath.Join(w.OutputDir, session.ID)
 			fmt.Fprintf(r.Out, "Dump profiling traces to %s\n", dir)
+			r.Say.Line("What follows is of the recorded pass, which is slower")
 		}
 		return err
 	}

@@ -150,6 +150,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	res, runErr := b.run(ctx, requests)
 	if b.ProfileDir != "" {
 		err = b.stopProfile(id, keep)
+		b.Say.Line("All of it was recorded, which makes it slower: for figures run it without --profile")
 	}
 	if res == nil {
 		return errors.Join(runErr, err)
