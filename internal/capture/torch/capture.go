@@ -251,24 +251,6 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 	return s, nil
 }
 
-// Prefills tells whether a server is among them that has work only when a request begins.
-func (s *Session) Prefills() bool {
-	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
-}
-
-// LoadRuns says, before Arm, that the load goes on already, and has pauses: an idle server is
-// armed when there is work, for which Arm waits so long, and its window is closed if no
-// more comes.
-func (s *Session) LoadRuns(wait time.Duration) { s.o.LoadFollows, s.o.Wait = false, wait }
-
-// SetSteps sets the number of steps, before Arm.
-func (s *Session) SetSteps(n int) {
-	s.w.NumSteps = n
-	for _, m := range s.members {
-		m.w.NumSteps = n
-	}
-}
-
 // Arm starts the profilers of all servers, side by side, and returns. If one cannot be
 // started those that were are stopped again.
 func (s *Session) Arm(ctx context.Context) error {

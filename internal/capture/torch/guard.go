@@ -3,15 +3,35 @@ package torch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
 // guardEvery is how often the steps of a server that does not count them itself
 // are looked at.
 const guardEvery = 100 * time.Millisecond
+
+// Prefills tells whether a server is among them that has work only when a request begins.
+func (s *Session) Prefills() bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
+}
+
+// LoadRuns says, before Arm, that the load goes on already, and has pauses: an idle server is
+// armed when there is work, for which Arm waits so long, and its window is closed if no
+// more comes.
+func (s *Session) LoadRuns(wait time.Duration) { s.o.LoadFollows, s.o.Wait = false, wait }
+
+// SetSteps sets the number of steps, before Arm.
+func (s *Session) SetSteps(n int) {
+	s.w.NumSteps = n
+	for _, m := range s.members {
+		m.w.NumSteps = n
+	}
+}
 
 // Guard closes the windows of servers that know no number of steps (vLLM) when it
 // is reached, and those of idle servers, sees when windows that close by themselves have
