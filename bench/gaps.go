@@ -40,6 +40,12 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		if r.First == Never {
 			continue
 		}
+		shared := map[*Chunk]bool{} // came in one read with others, so that their time is not known
+		for k := 1; k < len(r.Chunks); k++ {
+			if r.Chunks[k].Merged {
+				shared[&r.Chunks[k-1]], shared[&r.Chunks[k]] = true, true
+			}
+		}
 		firsts, lasts = append(firsts, r.First), append(lasts, max(r.First, r.Last))
 		r.gaps(func(from, to *Chunk, _ int64, tokens int) {
 			events++
@@ -48,7 +54,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 			}
 			single++
 			g := DecodeGap{From: from.At, To: to.At}
-			if !from.Merged && !to.Merged && !slices.ContainsFunc(outside, func(s Span) bool { return g.From < s.To && s.From < g.To }) {
+			if !shared[from] && !shared[to] && !slices.ContainsFunc(outside, func(s Span) bool { return g.From < s.To && s.From < g.To }) {
 				all = append(all, g)
 			}
 		})

@@ -144,7 +144,7 @@ var wordings = map[string]string{
 	"recording_outside":        "{ns:ns}",
 	"recording_upper":          "less than {ns:ns}, with prefill between,",
 	"recording_none":           "it did not slow them measurably",
-	"recording_slower":         "that much the profiler slowed them",
+	"recording_slower":         "if the load was the same, that is the profiler's doing",
 	"recording_corrected":      "what is said of hosts is corrected by it",
 	"recording_stacks":         "; a window without Python stacks costs less (--no-with-stack, --lean)",
 	"recording_unknown":        "recording: its cost is not known{why}, and may be part of what is said of hosts: give --reference, or profile in bench serving or a server with metrics",
