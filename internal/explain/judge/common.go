@@ -4,6 +4,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -128,18 +129,34 @@ func (c *capture) replays() bool {
 type rankStep struct{ rank, step int }
 
 // unpairedIn is, for each of them, the time of collectives that could not be compared
-// over ranks, and of sends and receives: how much of it was waiting is unknown.
+// over ranks, and of sends and receives, in which nothing computes: how much of it was
+// waiting is unknown.
 func unpairedIn(c *capture) map[rankStep]int64 {
 	sums := map[rankStep]int64{}
 	for _, d := range c.Domains {
 		for _, r := range d.Ranks {
+			var told, rest []prep.Interval // what computes, or is known; and the others
+			var steps []int
 			for i := range r.Ops {
 				o := &r.Ops[i]
-				if !o.Comm() || o.Step < 0 {
-					continue
+				at := prep.Interval{Start: o.Start, End: o.End}
+				switch {
+				case !o.Comm():
+					if o.Class != kernel.Copy {
+						told = append(told, at)
+					}
+				case kernel.Synchronising(r.Colls[o.Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible()):
+					told = append(told, at)
+				case o.Step >= 0:
+					rest, steps = append(rest, at), append(steps, int(o.Step)+r.First)
 				}
-				if !kernel.Synchronising(r.Colls[o.Coll].Op) || len(d.Ranks) > 1 && (r.Match[i] < 0 || !d.Matches[r.Match[i]].Possible()) {
-					sums[rankStep{r.Index, int(o.Step) + r.First}] += o.End - o.Start
+			}
+			told = prep.Union(told)
+			reach := int64(0) // what overlaps counts once
+			for k, x := range rest {
+				if from := max(x.Start, reach); from < x.End {
+					sums[rankStep{r.Index, steps[k]}] += x.End - from - prep.Overlap(told, from, x.End)
+					reach = x.End
 				}
 			}
 		}

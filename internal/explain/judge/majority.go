@@ -85,11 +85,36 @@ func shareMajority(d *Domain, all []result.Finding) []result.Finding {
 // chance is how likely it may be that a rank is late so often by chance alone.
 const chance = 0.1
 
+// ledBy counts the steps that cost about as much as those of a run, and how many of them
+// its rank is the latest in. Steps that are late by far less are of another kind.
+func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of int) {
+	var costs []int64
+	for _, n := range r.steps {
+		if v.yes[r.cause][n] {
+			costs = append(costs, v.split[n][r.cause])
+		}
+	}
+	least := levelShare * metric.MedianInPlace(costs)
+	for _, l := range late {
+		if float64(l.cost) >= least {
+			of++
+			if l.worst == i {
+				led++
+			}
+		}
+	}
+	return led, of
+}
+
+// likely tells whether chance makes any of some ranks lead so often.
+func likely(ranks, led, of int) bool {
+	return float64(ranks)*metric.AtLeast(led, of, 1/float64(ranks)) > chance
+}
+
 // byChance drops lateness that passes and that chance explains: if in each step with a
 // late rank any of them might have been it, one would be it as often with more than
-// that probability. Steps that are late by far less do not count: they are of another
-// kind. It tells whether nothing of the cause is left then before a step. Where no other
-// rank is late, chance explains nothing.
+// that probability. It tells whether nothing of the cause is left then before a step.
+// Where no other rank is late, chance explains nothing.
 func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	dropped, left := false, false
 	for i := range all {
@@ -98,28 +123,34 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 			if r.cause != c || r.steps[0] >= until || r.still != nil {
 				return false
 			}
-			var costs []int64
-			for _, n := range r.steps {
-				if v.yes[c][n] {
-					costs = append(costs, v.split[n][c])
-				}
-			}
-			led, of, least := 0, 0, levelShare*metric.MedianInPlace(costs)
-			for _, l := range late {
-				if float64(l.cost) >= least {
-					of++
-					if l.worst == i {
-						led++
-					}
-				}
-			}
-			drop := !r.stays && led < of && float64(len(all))*metric.AtLeast(led, of, 1/float64(len(all))) > chance
+			led, of := ledBy(v, i, &r, late)
+			drop := !r.stays && led < of && likely(len(all), led, of)
 			dropped = dropped || drop
 			left = left || !drop
 			return drop
 		})
 	}
 	return dropped && !left
+}
+
+// apart takes out of late the steps of stretches that cost far more than turns do, and
+// whose rank is the latest in them more often than chance makes it: those are none.
+func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*lateRun]bool) {
+	of, rest = map[*lateRun]bool{}, slices.Clone(late)
+	for i := range all {
+		v := &all[i]
+		for k := range v.runs {
+			r := &v.runs[k]
+			if r.cause != c || r.still != nil {
+				continue
+			}
+			if led, n := ledBy(v, i, r, late); 2*n < len(late) && !likely(len(all), led, n) {
+				of[r] = true
+				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && slices.Contains(r.steps, l.step) })
+			}
+		}
+	}
+	return rest, of
 }
 
 // Steps in which an imbalance moves: so many changes of the rank that is late, and so
@@ -145,24 +176,19 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			until = from
 			late = slices.DeleteFunc(late, func(l lateStep) bool { return l.step >= from })
 		}
-		var costs []int64
-		times := make([]int, len(all)) // late, by rank
-		led := make([]int, len(all))   // and latest of all
-		changes := 0
-		for i, l := range late {
-			for _, r := range l.ranks {
-				times[r]++
+		rest, keep := apart(all, c, late)
+		if !takesTurns(all, rest, until-begin) {
+			if !byChance(all, c, late, until) {
+				continue
 			}
+			rest, keep = late, nil
+		}
+		late = rest
+		var costs []int64
+		led := make([]int, len(all)) // steps in which a rank is the latest
+		for _, l := range late {
 			led[l.worst]++
 			costs = append(costs, l.cost)
-			if i > 0 && l.worst != late[i-1].worst {
-				changes++
-			}
-		}
-		most := slices.Max(times)
-		turns := changes >= leastChanges && float64(len(late)) >= movingShare*float64(until-begin) && float64(most) <= movingMost*float64(len(late))
-		if !turns && !byChance(all, c, late, until) {
-			continue
 		}
 		first, last := late[0].step, late[len(late)-1].step
 		f := result.Finding{
@@ -181,7 +207,13 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		f.Starved = c == byHost && 2*starved > excess
 		var parts []fact.Fact
 		for i, n := range led {
-			all[i].runs = slices.DeleteFunc(all[i].runs, func(r lateRun) bool { return r.cause == c && r.steps[0] < until && r.still == nil })
+			var kept []lateRun
+			for k := range all[i].runs {
+				if r := &all[i].runs[k]; r.cause != c || r.steps[0] >= until || r.still != nil || keep[r] {
+					kept = append(kept, *r)
+				}
+			}
+			all[i].runs = kept
 			if n > 0 {
 				f.Ranks = append(f.Ranks, d.Ranks[i].Index)
 				parts = append(parts, fact.Of("moving_rank", "rank", d.Ranks[i].Label, "n", n))
@@ -192,6 +224,20 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// takesTurns tells whether the latest rank changes all the time.
+func takesTurns(all []verdict, late []lateStep, steps int) bool {
+	times, changes := make([]int, len(all)), 0 // late, by rank
+	for i, l := range late {
+		for _, r := range l.ranks {
+			times[r]++
+		}
+		if i > 0 && l.worst != late[i-1].worst {
+			changes++
+		}
+	}
+	return changes >= leastChanges && float64(len(late)) >= movingShare*float64(steps) && float64(slices.Max(times)) <= movingMost*float64(len(late))
 }
 
 // lateStep is a step in which ranks are late by one cause.

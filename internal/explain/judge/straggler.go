@@ -105,9 +105,26 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 			yes[begin] = false
 		}
 		v.yes[c] = yes
-		v.runs = append(v.runs, runs(a, yes, v.split, c)...)
+		var told []int
+		for n := range yes {
+			if yes[n] || !d.hidden(a, i, n) {
+				told = append(told, n)
+			}
+		}
+		v.runs = append(v.runs, runs(a, told, yes, v.split, c)...)
 	}
 	return v
+}
+
+// hidden tells a step in which another rank made all others wait for longer than usual
+// steps take: whether this one is late in it, too, nobody can see.
+func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
+	for j := range d.late {
+		if j != i && d.late[j][n].cost > a.StepPeriod(n) {
+			return true
+		}
+	}
+	return false
 }
 
 func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Finding {
@@ -148,9 +165,9 @@ func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Findi
 }
 
 // runs finds over which steps a rank is late by one cause: over stretches of
-// all steps; over stretches of the steps of one kind, where those of other
+// all steps of which that is told; over stretches of the steps of one kind, where those of other
 // kinds are in time; and intermittently.
-func runs(a *match.Aligned, yes []bool, split [][numCauses]int64, cause int) []lateRun {
+func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))
 	add := func(steps []int, kind string) {
@@ -174,14 +191,12 @@ func runs(a *match.Aligned, yes []bool, split [][numCauses]int64, cause int) []l
 			out = append(out, run)
 		}
 	}
-	every := make([]int, len(yes))
 	byKind := map[string][]int{}
-	for n := range every {
-		every[n] = n
+	for _, n := range told {
 		k := a.KindOf[n].String()
 		byKind[k] = append(byKind[k], n)
 	}
-	add(every, "")
+	add(told, "")
 	if len(a.Kinds) > 1 {
 		for _, k := range a.Kinds {
 			add(byKind[k], k)

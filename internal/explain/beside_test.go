@@ -1,0 +1,87 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestStallBesideTurns: ranks are late in turns, and one of them by ten times as much in a
+// few steps that follow each other. That is no turn of its.
+func TestStallBesideTurns(t *testing.T) {
+	turn := func(n int) int { return n % 4 }
+	for _, c := range []struct {
+		cause string
+		steps int
+		much  bool
+	}{
+		{result.CauseHost, 3, true}, {result.CauseHost, 4, true}, {result.CauseDevice, 3, true}, {result.CauseDevice, 4, true},
+		{result.CauseHost, 3, false}, {result.CauseDevice, 3, false},
+	} {
+		t.Run(fmt.Sprintf("%s, %d steps, %v", c.cause, c.steps, c.much), func(t *testing.T) {
+			const first = 5
+			longer := func(o *retime.Op) bool { return o.Rank == 2 && o.Step >= first && o.Step < first+c.steps }
+			r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+				if c.cause == result.CauseDevice {
+					m.Stretch(1.3, func(o *retime.Op) bool { return o.Rank == turn(o.Step) })
+					if c.much {
+						m.Stretch(4, longer)
+					}
+					return
+				}
+				for n := 1; n < m.Steps; n++ {
+					m.Pause(turn(n), n, 200*us)
+					if c.much && n >= first && n < first+c.steps {
+						m.Pause(2, n, 1500*us)
+					}
+				}
+			}))
+			want := []string{fmt.Sprintf("%s 1-10 passing", c.cause)}
+			if c.much {
+				want = []string{fmt.Sprintf("rank 2 %s %d-%d passing", c.cause, first, first+c.steps-1), want[0]}
+			}
+			if got := stragglersOf(r); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q%s", got, want, describe(r))
+			}
+		})
+	}
+}
+
+// TestPauseBesideLateness: one pause of 450 ms, of the late rank or another, changes neither
+// since when a rank is late nor by how much.
+func TestPauseBesideLateness(t *testing.T) {
+	plain := said(analyzed(t, retimed(t, "graphs", paused(1, 4, 300*us))), result.Straggler)[0]
+	for _, rank := range []int{0, 1, 3} {
+		for _, at := range []int{2, 5, 8} {
+			r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+				paused(1, 4, 300*us)(m)
+				m.Pause(rank, at, 450*ms)
+			}))
+			f := said(r, result.Straggler)
+			if len(f) != 1 || brief(f[0]) != brief(plain) || 20*max(f[0].CostNSPerStep-plain.CostNSPerStep, plain.CostNSPerStep-f[0].CostNSPerStep) > plain.CostNSPerStep {
+				t.Errorf("a pause of rank %d in step %d: want %s, %d ns%s", rank, at, brief(plain), plain.CostNSPerStep, describe(r))
+			}
+		}
+	}
+}
+
+// TestFewSteps: what a rank costs in a window of a few steps is what it costs in a longer one.
+func TestFewSteps(t *testing.T) {
+	all := retimed(t, "graphs", paused(1, 1, 300*us))
+	whole := said(analyzed(t, all), result.Straggler)[0].CostNSPerStep
+	for _, steps := range []int{5, 7, 9} {
+		for from := 1; from+steps <= 11; from++ {
+			ts := slices.Clone(all)
+			for i := range ts {
+				ts[i] = dropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+steps })
+			}
+			r := analyzed(t, ts)
+			if f := said(r, result.Straggler); len(f) != 1 || 20*max(f[0].CostNSPerStep-whole, whole-f[0].CostNSPerStep) > whole {
+				t.Errorf("%d steps from %d: want %d ns%s", steps, from, whole, describe(r))
+			}
+		}
+	}
+}
