@@ -97,7 +97,7 @@ type ditPass struct {
 	cos, sin               []float32 // [rows][HeadDim/2]
 	freqs, hidden, cond    []float32 // of the time
 	mod, norms             []float32 // [4][Dim]
-	att                    *attention
+	att                    *op.Attention
 }
 
 // newPass makes the memory for latents of w×h and a caption of feats, [words][CapDim].
@@ -117,7 +117,7 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 		cos: zeros(rows, t.HeadDim()/2), sin: zeros(rows, t.HeadDim()/2),
 		freqs: zeros(1, timeFreqs), hidden: zeros(1, timeHidden), cond: zeros(1, t.condDim()),
 		mod: zeros(4, t.Dim), norms: zeros(4, t.Dim),
-		att: newAttention(heads, t.HeadDim(), rows),
+		att: op.NewAttention(heads, t.HeadDim(), rows),
 	}
 	p.turns()
 	return p

@@ -25,23 +25,23 @@ func loadNorm(l *op.Loader, name string, n int) groupNorm {
 const momentRows = 256
 
 // norm launches y = GroupNorm(x), and SiLU of that if act is set.
-func (v *vae) norm(g *groupNorm, y, x plane, act bool) plane {
-	y = y.as(x.h, x.w, x.c)
-	v.enter(g.name, x.c, x.h, x.w)
+func (v *vae) norm(g *groupNorm, y, x op.Plane, act bool) op.Plane {
+	y = y.As(x.H, x.W, x.C)
+	v.enter(g.name, x.C, x.H, x.W)
 	defer v.leave()
-	groups, n := v.cfg.Groups, x.rows()
-	width := x.c / groups
+	groups, n := v.cfg.Groups, x.Rows()
+	width := x.C / groups
 	blocks := (n + momentRows - 1) / momentRows
 	sums := make([]float64, blocks*groups*2) // of values and of squares
 	v.Launch(device.Kernel{
 		Name: "RowwiseMomentsKernel", Op: "aten::native_group_norm", Grid: op.Grid(blocks, groups),
-		Args: []device.Arg{op.Floats(1, x.c, x.h, x.w)},
+		Args: []device.Arg{op.Floats(1, x.C, x.H, x.W)},
 	}, blocks, func(b int) {
 		mine := sums[b*groups*2:][:groups*2]
 		for i := b * momentRows; i < min((b+1)*momentRows, n); i++ {
 			for g := range groups {
 				var sum, squares float32
-				for _, v := range x.data[i*x.c+g*width:][:width] {
+				for _, v := range x.Data[i*x.C+g*width:][:width] {
 					sum += v
 					squares += v * v
 				}
@@ -54,9 +54,9 @@ func (v *vae) norm(g *groupNorm, y, x plane, act bool) plane {
 	if act {
 		name = "group_norm_silu_kernel"
 	}
-	v.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{op.Floats(1, x.c, x.h, x.w), op.Floats(x.c), op.Floats(x.c)}}, n, 10*x.c, func(rows op.Span) {
-		scale, shift, ones := make([]float32, x.c), make([]float32, x.c), make([]float32, x.c)
-		for c := range x.c {
+	v.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{op.Floats(1, x.C, x.H, x.W), op.Floats(x.C), op.Floats(x.C)}}, n, 10*x.C, func(rows op.Span) {
+		scale, shift, ones := make([]float32, x.C), make([]float32, x.C), make([]float32, x.C)
+		for c := range x.C {
 			var sum, squares float64
 			for b := range blocks {
 				sum += sums[(b*groups+c/width)*2]
@@ -69,7 +69,7 @@ func (v *vae) norm(g *groupNorm, y, x plane, act bool) plane {
 			shift[c] = g.bias[c] - float32(mean)*scale[c]
 		}
 		for i := rows.Lo; i < rows.Hi; i++ {
-			from, to := x.data[i*x.c:][:x.c], y.data[i*x.c:][:x.c]
+			from, to := x.Data[i*x.C:][:x.C], y.Data[i*x.C:][:x.C]
 			for c, v := range from {
 				to[c] = v*scale[c] + shift[c]
 			}

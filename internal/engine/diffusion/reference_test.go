@@ -160,21 +160,21 @@ func TestReferenceText(t *testing.T) {
 }
 
 // chw turns [h][w][c] into [c][h][w].
-func chw(x plane) []float32 {
-	out := make([]float32, len(x.data))
-	for i := range x.rows() {
-		for c := range x.c {
-			out[c*x.rows()+i] = x.data[i*x.c+c]
+func chw(x op.Plane) []float32 {
+	out := make([]float32, len(x.Data))
+	for i := range x.Rows() {
+		for c := range x.C {
+			out[c*x.Rows()+i] = x.Data[i*x.C+c]
 		}
 	}
 	return out
 }
 
-func hwc(v []float32, h, w int) plane {
-	x := plane{h, w, len(v) / h / w, make([]float32, len(v))}
-	for i := range x.rows() {
-		for c := range x.c {
-			x.data[i*x.c+c] = v[c*x.rows()+i]
+func hwc(v []float32, h, w int) op.Plane {
+	x := op.NewPlane(h, w, len(v)/h/w)
+	for i := range x.Rows() {
+		for c := range x.C {
+			x.Data[i*x.C+c] = v[c*x.Rows()+i]
 		}
 	}
 	return x
@@ -202,7 +202,7 @@ func TestReferenceTransformer(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			out := plane{8, 12, 4, make([]float32, 8*12*4)}
+			out := op.NewPlane(8, 12, 4)
 			p.each(out, func(latent, patch []float32, _ int) { copy(latent, patch) }, p.out)
 			f.near(t, "dit_out", chw(out))
 		})

@@ -157,7 +157,7 @@ type generation struct {
 	watch   Watch
 	feats   [2][]float32 // of the prompt and the negative one
 	sigmas  []float64
-	latents plane
+	latents op.Plane
 	picture *Picture
 }
 
@@ -212,10 +212,10 @@ func (g *generation) prepare() {
 		noise = make([]float32, w*h*n)
 		Normals(noise, g.q.Seed)
 	}
-	g.latents = plane{h, w, n, make([]float32, w*h*n)}
+	g.latents = op.NewPlane(h, w, n)
 	for ch := range n {
 		for i := range w * h {
-			g.latents.data[i*n+ch] = noise[ch*w*h+i]
+			g.latents.Data[i*n+ch] = noise[ch*w*h+i]
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (g *generation) denoise() error {
 	var passes []*ditPass
 	for _, feats := range g.feats {
 		if feats != nil {
-			passes = append(passes, g.dit.newPass(g.latents.w, g.latents.h, feats, len(feats)/t.CapDim, m))
+			passes = append(passes, g.dit.newPass(g.latents.W, g.latents.H, feats, len(feats)/t.CapDim, m))
 		}
 	}
 	host := g.dev.Host()
@@ -276,21 +276,21 @@ func (g *generation) step(i int, passes []*ditPass) error {
 }
 
 // patchify launches the way from latents to patches.
-func (p *ditPass) patchify(x plane) {
+func (p *ditPass) patchify(x op.Plane) {
 	p.d.Launch(device.Kernel{
-		Name: "elementwise_kernel_patchify", Op: "aten::permute", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.c, x.h, x.w)},
+		Name: "elementwise_kernel_patchify", Op: "aten::permute", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.C, x.H, x.W)},
 	}, 1, func(int) {
 		p.each(x, func(latent, patch []float32, _ int) { copy(patch, latent) }, p.in)
 	})
 }
 
 // each calls f with the values of every latent and their place in the patches, which lies at that offset.
-func (p *ditPass) each(x plane, f func(latent, patch []float32, at int), patches []float32) {
+func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patches []float32) {
 	size, width := p.d.cfg.Patch, p.d.cfg.patchDim()
-	for i := range x.rows() {
-		row, col := i/x.w, i%x.w
-		at := (row/size*p.across+col/size)*width + (row%size*size+col%size)*x.c
-		f(x.data[i*x.c:][:x.c], patches[at:][:x.c], at)
+	for i := range x.Rows() {
+		row, col := i/x.W, i%x.W
+		at := (row/size*p.across+col/size)*width + (row%size*size+col%size)*x.C
+		f(x.Data[i*x.C:][:x.C], patches[at:][:x.C], at)
 	}
 }
 
@@ -300,7 +300,7 @@ func (g *generation) euler(passes []*ditPass, d float32) {
 	p := passes[0]
 	x := g.latents
 	g.dit.Launch(device.Kernel{
-		Name: "elementwise_kernel_flow_match_euler", Op: "aten::add", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.c, x.h, x.w)},
+		Name: "elementwise_kernel_flow_match_euler", Op: "aten::add", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.C, x.H, x.W)},
 	}, 1, func(int) {
 		guidance := float32(g.q.Guidance)
 		p.each(x, func(latent, v []float32, at int) {
@@ -321,18 +321,18 @@ func (g *generation) decode() error {
 	z := g.latents
 	scale, shift := float32(v.Scale), float32(v.Shift)
 	g.dit.Launch(device.Kernel{
-		Name: "vectorized_elementwise_kernel_scale", Op: "aten::div", Grid: op.Grid(z.rows(), 1), Args: []device.Arg{op.Floats(z.c, z.h, z.w)},
+		Name: "vectorized_elementwise_kernel_scale", Op: "aten::div", Grid: op.Grid(z.Rows(), 1), Args: []device.Arg{op.Floats(z.C, z.H, z.W)},
 	}, 1, func(int) {
-		for i, x := range z.data {
-			z.data[i] = x/scale + shift
+		for i, x := range z.Data {
+			z.Data[i] = x/scale + shift
 		}
 	})
 	out := g.vae.decode(z)
 	if err := g.dit.Stream.Synchronize(); err != nil {
 		return err
 	}
-	g.picture = &Picture{Width: out.w, Height: out.h, RGB: make([]byte, len(out.data))}
-	for i, y := range out.data {
+	g.picture = &Picture{Width: out.W, Height: out.H, RGB: make([]byte, len(out.Data))}
+	for i, y := range out.Data {
 		g.picture.RGB[i] = uint8(math.RoundToEven(float64(min(max(y/2+0.5, 0), 1) * 255)))
 	}
 	return nil

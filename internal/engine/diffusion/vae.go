@@ -109,11 +109,11 @@ func (c *VAE) elements(w, h int) int {
 
 // decode launches the way from latents, [h][w][Latent], to pixels, [h·f][w·f][Out] in about -1 … 1. The result is valid
 // when the stream is done.
-func (v *vae) decode(latents plane) plane {
-	v.enter("decoder", latents.c, latents.h, latents.w)
+func (v *vae) decode(latents op.Plane) op.Plane {
+	v.enter("decoder", latents.C, latents.H, latents.W)
 	defer v.leave()
-	size := v.cfg.elements(latents.w, latents.h)
-	x, a, b := plane{data: make([]float32, size)}, plane{data: make([]float32, size)}, plane{data: make([]float32, size)}
+	size := v.cfg.elements(latents.W, latents.H)
+	x, a, b := op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}
 	from := latents
 	if v.post.Matrix != nil {
 		from = v.conv(&v.post, a, latents, 1)
@@ -130,7 +130,7 @@ func (v *vae) decode(latents plane) plane {
 		}
 		if up := &v.ups[i].up; up.Matrix != nil {
 			y := v.conv(up, a, x, 2)
-			a.data, x = x.data[:cap(x.data)], y
+			a.Data, x = x.Data[:cap(x.Data)], y
 		}
 	}
 	y := v.norm(&v.normOut, a, x, true)
@@ -138,8 +138,8 @@ func (v *vae) decode(latents plane) plane {
 }
 
 // resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))); a and b are overwritten.
-func (v *vae) resnet(r *resnet, x, a, b plane) plane {
-	v.enter(r.name, x.c, x.h, x.w)
+func (v *vae) resnet(r *resnet, x, a, b op.Plane) op.Plane {
+	v.enter(r.name, x.C, x.H, x.W)
 	defer v.leave()
 	h := v.conv(&r.conv1, b, v.norm(&r.norm1, a, x, true), 1)
 	h = v.conv(&r.conv2, b, v.norm(&r.norm2, a, h, true), 1)
@@ -147,8 +147,8 @@ func (v *vae) resnet(r *resnet, x, a, b plane) plane {
 	if r.shortcut.Matrix != nil {
 		sum = v.conv(&r.shortcut, a, x, 1)
 	}
-	x = plane{h.h, h.w, h.c, x.data[:cap(x.data)]}.as(h.h, h.w, h.c)
-	v.add(x.data, sum.data, h.data)
+	x = op.Plane{Data: x.Data[:cap(x.Data)]}.As(h.H, h.W, h.C)
+	v.add(x.Data, sum.Data, h.Data)
 	return x
 }
 
@@ -163,17 +163,32 @@ func (v *vae) add(dst, p, q []float32) {
 }
 
 // attend launches x += the attention of all pixels over all, one head as wide as a pixel.
-func (v *vae) attend(x, a plane) {
+func (v *vae) attend(x, a op.Plane) {
 	const at = "decoder.mid_block.attentions.0"
-	v.enter(at, x.c, x.h, x.w)
+	v.enter(at, x.C, x.H, x.W)
 	defer v.leave()
-	n, c := x.rows(), x.c
+	n, c := x.Rows(), x.C
 	h := v.norm(&v.attention.norm, a, x, false)
 	qkv, out := make([]float32, n*3*c), make([]float32, n*c)
-	v.Linear(qkv, 3*c, v.attention.qkv, h.data, c, n)
-	att := newAttention(1, c, n)
-	att.store(&v.Launcher, "transpose_qkv_kernel", "aten::transpose", qkv, n, nil)
-	att.attend(&v.Launcher, out, qkv, n)
-	v.Linear(h.data, c, v.attention.o, out, c, n)
-	v.add(x.data, x.data, h.data)
+	v.Linear(qkv, 3*c, v.attention.qkv, h.Data, c, n)
+	att := op.NewAttention(1, c, n)
+	att.Store(&v.Launcher, "transpose_qkv_kernel", "aten::transpose", qkv, n, nil)
+	att.Run(&v.Launcher, out, qkv, n)
+	v.Linear(h.Data, c, v.attention.o, out, c, n)
+	v.add(x.Data, x.Data, h.Data)
+}
+
+// conv is a convolution, a module.
+type conv struct {
+	op.Conv
+	name string
+}
+
+func loadConv(l *op.Loader, name string) conv { return conv{l.Conv(name), name} }
+
+// conv launches y = the convolution of x, each of whose pixels stands for up×up.
+func (v *vae) conv(c *conv, y, x op.Plane, up int) op.Plane {
+	v.enter(c.name, x.C, x.H*up, x.W*up)
+	defer v.leave()
+	return v.Conv(&c.Conv, y, x, up)
 }

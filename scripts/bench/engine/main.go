@@ -66,6 +66,8 @@ func (t *table) measure(cfg *model.Config, m *machine) {
 	e.close()
 	s.close()
 
+	t.pictures(m.n)
+
 	s = newSubject(cfg, m.n, true)
 	t.row(line{"decode op by op, recorded", "tokens/s", window, s.recorded(true), "not recorded", window, s.decode(1, window), 0.97})
 	t.row(line{"same, without stacks", "tokens/s", window, s.recorded(false), "not recorded", window, s.decode(1, window), 0.97})
