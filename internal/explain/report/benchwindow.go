@@ -62,6 +62,9 @@ func longer(b *Bench, touched int64) string {
 	if slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
 		return "The load was interrupted: let it run to its end"
 	}
+	if w := b.Summary.Window; w.Spans[len(w.Spans)-1].To >= b.Summary.Duration {
+		return "The window lasted until the load ended: take a shorter one (--profile-num-steps), or send a longer load (--num-prompts)"
+	}
 	few := ""
 	if r := b.Run; r.Rate <= 0 && !r.Traced && r.MaxConcurrency == 0 {
 		few = "; not all at once: --max-concurrency"

@@ -97,7 +97,7 @@ func TestFitSteps(t *testing.T) {
 // TestYoung: a server in its first seconds, or before its first requests, is told as such.
 func TestYoung(t *testing.T) {
 	for _, tt := range []struct{ metrics, want string }{
-		{"", ""}, {"sglang:num_requests_total{} 97.0\n", ""}, {"sglang:num_requests_total{} 2.0\n", "has served 2 requests"},
+		{"", ""}, {"sglang:num_requests_total{} 97.0\n", ""}, {"sglang:num_requests_total{} 2.0\n", "has served 2 request(s)"},
 		{fmt.Sprintf("process_start_time_seconds %d\n", time.Now().Unix()-5), "The server started "},
 		{fmt.Sprintf("process_start_time_seconds %d\n", time.Now().Unix()-500), ""},
 	} {

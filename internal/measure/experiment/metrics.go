@@ -108,7 +108,7 @@ func youngBy(text string, warmup int) string {
 	case began > 0 && up < youngFor:
 		return fmt.Sprintf("The server started %.0f s ago%s", max(up.Seconds(), 0), what)
 	case tells && served <= float64(warmup+fewRequests):
-		return fmt.Sprintf("The server has served %.0f requests since it started, this benchmark's warm-up among them%s", served, what)
+		return fmt.Sprintf("The server has served %.0f request(s) since it started, this benchmark's warm-up among them%s", served, what)
 	}
 	return ""
 }
