@@ -24,7 +24,7 @@ var arrows = []struct {
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
-		"internal/serve/front", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
+		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
 		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
 		"internal/measure/workload", "internal/runs", "internal/explain/report", "internal/explain",
 		"internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
@@ -139,6 +139,9 @@ var arrows = []struct {
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
 	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
+	{"internal/serve/images", []string{
+		"internal/api", "internal/api/wire", "internal/base/atomicfile", "internal/engine/device", "internal/engine/diffusion", "internal/serve/front",
+	}},
 	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine/diffusion", []string{

@@ -24,6 +24,7 @@ type serveCmd struct {
 	launch.ModelArgs
 	launch.NodeArgs
 	Disagg launch.DisaggArgs `embed:""`
+	pictureFlags
 
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
 	Port            int    `name:"port" limits:"0..65535" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
@@ -53,13 +54,15 @@ type serveCmd struct {
 // Help is the end of the verb's help text.
 func (c *serveCmd) Help() string {
 	return `An LLM server with SGLang's HTTP API and profile endpoints, its model computed on the CPU as on a GPU: streams, graphs and collectives
-that a profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish.
+that a profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish. A diffusion pipeline has the API of SGLang's
+diffusion server.
 
 Examples:
   stepscope serve --model-path builtin:llama-tiny
   stepscope serve --model-path ~/models/Qwen3-0.6B --tp-size 2 --enable-metrics
   stepscope serve --model-path DIR_WITH_CONFIG --load-format dummy --json-model-override-args '{"num_hidden_layers": 2}'
   stepscope serve --model-path builtin:llama-tiny --disaggregation-mode prefill --port 30001
+  stepscope serve --model-path builtin:z-image-small
   curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile
 
 Under Nsight Systems, its layers as NVTX ranges, and only while a profile request with the activity CUDA_PROFILER is open:
@@ -71,6 +74,9 @@ Under Nsight Systems, its layers as NVTX ranges, and only while a profile reques
 func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	if c.DrainTimeout <= 0 {
 		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
+	}
+	if launch.IsPipeline(c.ModelPath) {
+		return c.servePictures(ctx, e)
 	}
 	if err := errors.Join(c.ModelArgs.Check(), c.Disagg.Check()); err != nil {
 		return usagef("%v", err)

@@ -106,3 +106,17 @@ func Named(out string, err error) error {
 	}
 	return err
 }
+
+// TryDir makes a directory and tries whether files can be written there: work of minutes whose result finds no place is
+// not begun.
+func TryDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".stepscope-*.tmp")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}

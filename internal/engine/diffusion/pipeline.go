@@ -9,7 +9,6 @@ import (
 
 	"io"
 
-	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -183,18 +182,6 @@ func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
 	}
 	res.Traces = append(res.Traces, path)
 	return nil
-}
-
-// Dump is the report of a job that was done.
-func (r *Result) Dump(id, tag string) *api.PerfDump {
-	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
-	for _, s := range r.Stages {
-		d.Stages = append(d.Stages, api.StageTime{Name: s.Name, MS: api.Milliseconds(s.Time)})
-	}
-	for i, t := range r.Steps {
-		d.Steps = append(d.Steps, api.StepTime{Step: i, MS: api.Milliseconds(t)})
-	}
-	return d
 }
 
 // agreement has all ranks end at the same place: the first that comes there decides. Otherwise those that went on would

@@ -4,28 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"image"
-	"image/png"
-	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/stepscope/stepscope/internal/engine/diffusion"
 )
-
-// encode writes a picture as PNG.
-func encode(w io.Writer, p *diffusion.Picture) error {
-	im := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))
-	for i := range p.Width * p.Height {
-		copy(im.Pix[4*i:], p.RGB[3*i:3*i+3])
-		im.Pix[4*i+3] = 255
-	}
-	return png.Encode(w, im)
-}
 
 // Limits of names that SGLang makes.
 const (

@@ -4,11 +4,9 @@ package pictures
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -167,7 +165,7 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 	}
 	if job.Dir != "" {
 		pic.Path = filepath.Join(job.Dir, fileName(job, pic, i))
-		if err := atomicfile.Write(pic.Path, func(w io.Writer) error { return encode(w, res.Picture) }); err != nil {
+		if err := atomicfile.Write(pic.Path, func(w io.Writer) error { return res.Picture.PNG(w) }); err != nil {
 			return fmt.Errorf("write the picture: %w", err)
 		}
 		show.Log("Output saved to " + pic.Path)
@@ -186,29 +184,10 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 func writeDump(path string, job *Job, pic *planned) error {
 	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate)
 	d.Meta = map[string]any{"prompt": job.Prompts, "model": job.Pipeline.ModelPath}
-	return WriteDump(path, d)
+	return diffusion.WriteDump(path, d)
 }
 
-// WriteDump writes a report as SGLang does, whole or not at all. Directories are made.
-func WriteDump(path string, d *api.PerfDump) error {
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("write the performance dump: %w", err)
-	}
-	err = atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write the performance dump: %w", err)
-	}
-	return nil
-}
-
-// writable makes the directories and tries them: work of minutes whose result finds no place is not begun.
+// writable makes the directories and tries them.
 func writable(job *Job) error {
 	dirs := map[string]string{}
 	if job.Dir != "" {
@@ -221,15 +200,7 @@ func writable(job *Job) error {
 		dirs["the directory of traces"] = job.Profile.Dir
 	}
 	for flag, dir := range dirs {
-		err := os.MkdirAll(dir, 0o777)
-		if err == nil {
-			var f *os.File
-			if f, err = os.CreateTemp(dir, ".stepscope-*.tmp"); err == nil {
-				f.Close()
-				err = os.Remove(f.Name())
-			}
-		}
-		if err != nil {
+		if err := atomicfile.TryDir(dir); err != nil {
 			return fmt.Errorf("%s: nothing can be written there: %w", flag, err)
 		}
 	}

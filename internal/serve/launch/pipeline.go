@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -29,6 +31,7 @@ type Pipeline struct {
 	*diffusion.Pipeline
 	Config   *diffusion.Config
 	Schedule diffusion.Schedule
+	DType    string // of encoder and transformer
 
 	args   PipelineArgs
 	faults map[int]*device.Faults
@@ -36,6 +39,9 @@ type Pipeline struct {
 	tok    *tokenizer.Tokenizer
 	log    func(line string)
 }
+
+// IsPipeline tells whether a model path is a diffusion pipeline's.
+func IsPipeline(path string) bool { return diffusion.Is(path) }
 
 // Prompt gives the tokens of a prompt.
 func (p *Pipeline) Prompt(text string) ([]int32, error) { return diffusion.Prompt(p.tok, text) }
@@ -52,6 +58,9 @@ func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
 	}
 	if p.Config, p.src, p.tok, err = diffusion.Open(a.ModelPath, a.LoadFormat == "dummy"); err != nil {
 		return nil, err
+	}
+	if p.DType = a.DType; p.DType == "auto" {
+		p.DType = p.Config.Text.DType
 	}
 	if err := p.Config.CheckShard(a.TP); err != nil {
 		p.src.Close()
@@ -72,10 +81,6 @@ func (p *Pipeline) Load() error {
 	if cores == 0 {
 		cores = max(1, runtime.GOMAXPROCS(0)/a.TP)
 	}
-	dtype := a.DType
-	if dtype == "auto" {
-		dtype = p.Config.Text.DType
-	}
 	team := engine.TeamOptions{
 		Sizes: engine.Sizes{TP: a.TP}, Host: hostname(),
 		Device: func(rank int) device.Options {
@@ -83,11 +88,29 @@ func (p *Pipeline) Load() error {
 		},
 	}
 	var err error
-	p.Pipeline, err = diffusion.NewPipeline(p.Config, p.src, team, diffusion.Options{Format: formatOf(dtype), Markers: a.Markers}, p.log)
+	p.Pipeline, err = diffusion.NewPipeline(p.Config, p.src, team, diffusion.Options{Format: formatOf(p.DType), Markers: a.Markers}, p.log)
 	if err == nil {
 		p.log(fmt.Sprintf("Loaded %s: %.1f million parameters, %s, ranks: %d, cores of each: %d", p.Config.Pipeline, float64(p.Config.Params())/1e6, accelerator(), a.TP, cores))
 	}
 	return err
+}
+
+// Warmup makes a picture of the model's size in so many steps, which nobody gets.
+func (p *Pipeline) Warmup(ctx context.Context, steps int) error {
+	def := p.Config.Default
+	tokens, err := p.Prompt("")
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	_, err = p.Generate(ctx, &diffusion.Job{Quiet: true, Request: diffusion.Request{
+		Prompt: tokens, Negative: tokens, Width: def.Width, Height: def.Height, Steps: steps, Guidance: def.Guidance, Schedule: p.Schedule,
+	}})
+	if err != nil {
+		return fmt.Errorf("the warm-up: %w", err)
+	}
+	p.log(fmt.Sprintf("Warmed up with %d denoising step(s) in %.2f seconds", steps, time.Since(begun).Seconds()))
+	return nil
 }
 
 // Close ends the ranks and lets go of the files.

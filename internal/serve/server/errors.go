@@ -32,10 +32,13 @@ func unavailable(message string) *apiError {
 func asAPI(err error) *apiError {
 	var own *apiError
 	var field *wire.FieldError
+	var path *front.Error
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &path):
+		return &apiError{status: path.Status, message: path.Message}
 	case errors.As(err, &field):
 		return badRequest(err.Error())
 	case errors.As(err, &big):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // startProfile is /start_profile, GET and POST. It answers as soon as the window
@@ -87,11 +88,11 @@ var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 // profileRequest applies the defaults and the environment to a request.
 func (s *Server) profileRequest(req *wire.ProfileRequest) (api.ProfileRequest, error) {
 	env := s.o.Getenv
-	dir := defaultProfileDir(env)
+	dir := front.ProfileRoot(env)
 	if req.OutputDir != nil && *req.OutputDir != "" {
 		dir = *req.OutputDir
 	}
-	dir, err := s.outputDir(dir)
+	dir, err := s.front.Path("output_dir", dir, s.o.ProfileRoot, env)
 	if err != nil {
 		return api.ProfileRequest{}, err
 	}

@@ -1,16 +1,14 @@
-package server
+package front
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
-
-	"github.com/stepscope/stepscope/internal/api"
 )
 
-func TestOutputDir(t *testing.T) {
+func TestPath(t *testing.T) {
 	tmp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -54,30 +52,17 @@ func TestOutputDir(t *testing.T) {
 		{"broken link", true, filepath.Join(root, "broken", "x"), "", http.StatusForbidden},
 		{"zero byte", false, "a\x00b", "", http.StatusBadRequest},
 	} {
-		s := &Server{o: Options{ProfileRoot: root, Getenv: func(name string) string {
+		f := &Front{}
+		f.Public.Store(c.public)
+		got, err := f.Path("output_dir", c.dir, root, func(name string) string {
 			return map[string]string{"HOME": "/home/me"}[name]
-		}}}
-		s.front.Public.Store(c.public)
-		got, err := s.outputDir(c.dir)
+		})
 		status := 0
-		if err != nil {
-			status = asAPI(err).status
+		if refused, ok := errors.AsType[*Error](err); ok {
+			status = refused.Status
 		}
 		if got != c.want || status != c.status {
 			t.Errorf("%s: %s: got %q, %d (%v), want %q, %d", c.name, c.dir, got, status, err, c.want, c.status)
-		}
-	}
-}
-
-// TestProfileID compares with what Python prints for the same time.
-func TestProfileID(t *testing.T) {
-	for at, want := range map[time.Time]string{
-		time.Unix(1769071195, 663459500): "1769071195.6634595",
-		time.Unix(1769071195, 0):         "1769071195.0",
-		time.Unix(1769071195, 500000000): "1769071195.5",
-	} {
-		if got := api.PythonTime(at); got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/images"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+// pictureFlags are those of serve that only a diffusion pipeline has.
+type pictureFlags struct {
+	Sigmas      string `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Pipelines: whose noise levels: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
+	OutputPath  string `name:"output-path" placeholder:"DIR" help:"Pipelines: also write each picture there; default: nowhere."`
+	WarmupMode  string `name:"warmup-mode" enum:"off,request,server" default:"server" help:"Pipelines: server or request: a run of --warmup-steps before the first request is taken; off."`
+	WarmupSteps int    `name:"warmup-steps" limits:"1.." default:"1" help:"Pipelines: denoising steps of the warm-up."`
+}
+
+var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-steps"}
+
+// bothNames are the flags that mean the same for a language model and for a pipeline.
+var bothNames = []string{
+	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key",
+	"admin-api-key", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests", "trust-remote-code",
+	"skip-server-warmup", "device", "attention-backend", "help",
+}
+
+// AfterApply refuses flags that mean nothing for the kind of model that is served.
+func (c *serveCmd) AfterApply(k *kong.Context) error {
+	pipeline := launch.IsPipeline(c.ModelPath)
+	for _, p := range k.Path {
+		if p.Flag == nil || slices.Contains(bothNames, p.Flag.Name) {
+			continue
+		}
+		if only := slices.Contains(pictureNames, p.Flag.Name); only && !pipeline {
+			return usagef("--%s is for diffusion pipelines: %s is none", p.Flag.Name, c.ModelPath)
+		} else if !only && pipeline {
+			return usagef("--%s means nothing for a diffusion pipeline, which %s is: leave it out", p.Flag.Name, c.ModelPath)
+		}
+	}
+	return nil
+}
+
+// servePictures is Run for a diffusion pipeline.
+func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
+	a := launch.PipelineArgs{
+		ModelPath: c.ModelPath, LoadFormat: c.LoadFormat, DType: c.DType, TP: c.TP, Sigmas: c.Sigmas, Markers: c.Markers, Cores: c.Cores, Faults: c.Faults,
+	}
+	if !slices.Contains([]string{"auto", "bfloat16", "float32"}, a.DType) {
+		return usagef("--dtype %s: a pipeline has auto, bfloat16 or float32", a.DType)
+	}
+	if a.TP < 1 || a.TP > 64 {
+		return usagef("--tp-size %d: give 1 to 64", a.TP)
+	}
+	ln, err := listen(c.Host, c.Port, c.APIKey)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	started := front.Starting(ln)
+	defer started()
+
+	log := launch.NewShortLog(e.stderr)
+	p, err := launch.OpenPipeline(a, log.Line)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := p.Load(); err != nil {
+		return err
+	}
+	if c.WarmupMode != "off" && !c.SkipWarmup {
+		if err := p.Warmup(ctx, c.WarmupSteps); err != nil {
+			return err
+		}
+	}
+	if dir := strings.TrimSpace(c.OutputPath); dir != "" {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("--output-path: %w", err)
+		}
+	}
+	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, Schedule: p.Schedule, TP: c.TP, DType: p.DType}, images.Options{
+		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey,
+		OutputDir: strings.TrimSpace(c.OutputPath), TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests,
+		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()),
+	})
+	started()
+	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
+	return s.Serve(ctx, ln)
+}
+
+// pictureArgs are the launch arguments that /server_info shows.
+func (c *serveCmd) pictureArgs() map[string]any {
+	return map[string]any{
+		"load_format": c.LoadFormat, "dtype": c.DType, "sigmas": c.Sigmas, "host": c.Host, "port": c.Port, "warmup_mode": c.WarmupMode,
+		"warmup_steps": c.WarmupSteps, "output_path": c.OutputPath, "enable_layerwise_nvtx_marker": c.Markers, "max_queued_requests": c.MaxQueuedRequests,
+		"log_level": c.LogLevel, "device": "cpu",
+	}
+}

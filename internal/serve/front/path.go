@@ -1,0 +1,93 @@
+package front
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Error is a refusal with its HTTP status.
+type Error struct {
+	Status  int
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// ProfileRoot is SGLang's directory of traces.
+func ProfileRoot(env func(string) string) string {
+	if d := env("SGLANG_TORCH_PROFILER_DIR"); d != "" {
+		return d
+	}
+	return "/tmp"
+}
+
+// Path is the absolute path that a request names in a field, as a place for files. On loopback a client names any, as
+// SGLang's do. Beyond loopback it must lie under the root, also after symbolic links are followed; a relative one is then
+// one below the root. What is refused is an *Error.
+func (f *Front) Path(field, path, root string, env func(string) string) (string, error) {
+	bad := func(status int, format string, args ...any) (string, error) {
+		return "", &Error{status, field + ": " + fmt.Sprintf(format, args...)}
+	}
+	if strings.ContainsRune(path, 0) {
+		return bad(http.StatusBadRequest, "a zero byte cannot be part of a path")
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		home := env("HOME")
+		if home == "" {
+			return bad(http.StatusBadRequest, "~ is not known here, HOME is not set")
+		}
+		path = home + rest
+	}
+	if !f.Public.Load() {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return "", fmt.Errorf("%s %s: %w", field, path, err)
+		}
+		return abs, nil
+	}
+	if root == "" {
+		root = ProfileRoot(env)
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", fmt.Errorf("profile root %s: %w", root, err)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	realRoot, err := resolve(field, root)
+	if err != nil {
+		return "", err
+	}
+	real, err := resolve(field, filepath.Clean(path))
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(realRoot, real)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return bad(http.StatusForbidden, "%s is not under the profile root of this server, which listens beyond loopback", path)
+	}
+	return real, nil
+}
+
+// resolve follows the symbolic links in the part of path that exists.
+func resolve(field, path string) (string, error) {
+	missing := ""
+	for p := path; ; p = filepath.Dir(p) {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			return filepath.Join(real, missing), nil
+		}
+		if !os.IsNotExist(err) || p == filepath.Dir(p) {
+			return "", &Error{http.StatusBadRequest, fmt.Sprintf("%s: %v", field, err)}
+		}
+		// A link that points nowhere would come into being with its target.
+		if _, err := os.Lstat(p); err == nil {
+			return "", &Error{http.StatusForbidden, fmt.Sprintf("%s: %s is a broken link", field, p)}
+		}
+		missing = filepath.Join(filepath.Base(p), missing)
+	}
+}

@@ -1,0 +1,75 @@
+package images
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
+)
+
+// status is the reply of probes.
+type status struct {
+	Status string `json:"status"`
+}
+
+// health is GET /health and /health_generate. A picture takes too long for a probe, so none is made.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	err := s.engine.Err()
+	if err == nil && s.queue.isClosed() {
+		err = errShutdown
+	}
+	if err == nil {
+		s.reply(w, status{"ok"})
+		return
+	}
+	text, _ := json.Marshal(struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+	}{"unhealthy", err.Error()}) // strings only
+	front.WriteJSON(w, http.StatusServiceUnavailable, text)
+}
+
+// precisions are SGLang's names of types.
+var precisions = map[string]string{"bfloat16": "bf16", "float32": "fp32"}
+
+func (s *Server) card() wire.DiffusionCard {
+	return wire.DiffusionCard{
+		ID: s.name, Object: "model", Created: s.created.Unix(), OwnedBy: "sglang", Root: s.name, NumGPUs: s.info.TP, TaskType: "T2I",
+		DiTPrecision: precisions[s.info.DType], VAEPrecision: "fp32",
+		PipelineName: s.info.Config.Pipeline, PipelineClass: s.info.Config.Pipeline,
+	}
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	s.reply(w, struct {
+		Object string               `json:"object"`
+		Data   []wire.DiffusionCard `json:"data"`
+	}{"list", []wire.DiffusionCard{s.card()}})
+}
+
+func (s *Server) model(w http.ResponseWriter, r *http.Request) {
+	if name := r.PathValue("model"); name != s.name {
+		s.refuse(w, &front.Error{Status: http.StatusNotFound, Message: "The model '" + name + "' does not exist"})
+		return
+	}
+	s.reply(w, s.card())
+}
+
+func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
+	s.reply(w, map[string]any{"model_path": s.info.ModelPath})
+}
+
+// serverInfo is GET /server_info: the launch arguments without the secrets.
+func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
+	out := map[string]any{"model_path": s.info.ModelPath, "served_model_name": s.name, "tp_size": s.info.TP, "num_gpus": s.info.TP}
+	maps.Copy(out, s.o.Args)
+	for key := range out {
+		if wire.Secret(key) {
+			delete(out, key)
+		}
+	}
+	out["task_type"], out["pipeline_class_name"], out["version"] = "T2I", s.info.Config.Pipeline, s.o.Version
+	s.reply(w, out)
+}

@@ -1,0 +1,194 @@
+// Package images puts the HTTP API of SGLang's diffusion server in front of a pipeline: pictures by OpenAI's route, with
+// a profile or a report of times where the request asks for them, and stepscope's own routes for a window over several
+// requests. One picture is made at a time; the others wait in a queue with a limit.
+package images
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/engine/diffusion"
+	"github.com/stepscope/stepscope/internal/serve/front"
+)
+
+// Engine is what makes the pictures, one at a time.
+type Engine interface {
+	Prompt(text string) ([]int32, error)
+	Generate(ctx context.Context, job *diffusion.Job) (*diffusion.Result, error)
+	// Err is the error that stopped it for good, or nil.
+	Err() error
+}
+
+// Info describes the pipeline; it does not change.
+type Info struct {
+	ModelPath string
+	Config    *diffusion.Config
+	Schedule  diffusion.Schedule
+	TP        int
+	DType     string // of the transformer
+}
+
+// Options configure a Server. The zero value serves on loopback without a key and without logs.
+type Options struct {
+	ServedModelName string // default: the model path
+	Version         string
+	Args            map[string]any // launch arguments, shown by /server_info
+
+	APIKey      string // wanted as "Authorization: Bearer KEY" when set
+	AdminAPIKey string // wanted by the profile routes when set
+
+	OutputDir   string // pictures are written there too; "": nowhere
+	TraceDir    string // of requests that ask for a profile
+	ProfileRoot string // beyond loopback all files that requests ask for are below it; see front.Path
+
+	MaxQueued    int           // requests that wait; default 1024
+	MaxBodyBytes int64         // default 1 MiB
+	BodyTimeout  time.Duration // to read a body; default 60 s
+	DrainTimeout time.Duration // requests may take so long at shutdown; default 30 s
+
+	// Doors to the outside; nil means the real one.
+	Log    *slog.Logger
+	Getenv func(string) string
+	Now    func() time.Time
+	NewID  func() string // request ids
+}
+
+func (o Options) withDefaults() Options {
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, time.Minute)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 1<<20)
+	o.MaxQueued = cmp.Or(o.MaxQueued, 1024)
+	o.TraceDir = cmp.Or(o.TraceDir, "./logs")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = api.NewUUID
+	}
+	return o
+}
+
+// Server serves one pipeline over HTTP.
+type Server struct {
+	o       Options
+	engine  Engine
+	info    Info
+	name    string // served model name
+	created time.Time
+	front   front.Front
+	mux     http.Handler
+	queue   *queue
+
+	base     context.Context // ends what still runs after the drain
+	abortAll context.CancelCauseFunc
+}
+
+// New returns a server in front of e.
+func New(e Engine, info Info, o Options) *Server {
+	s := &Server{o: o.withDefaults(), engine: e, info: info}
+	s.name = cmp.Or(s.o.ServedModelName, info.ModelPath)
+	s.created = s.o.Now()
+	s.queue = newQueue(s.o.MaxQueued)
+	s.base, s.abortAll = context.WithCancelCause(context.Background())
+	s.front = front.Front{
+		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
+		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
+			s.refuse(w, &front.Error{Status: status, Message: message})
+		},
+	}
+	s.mux = s.front.Guard(s.front.Mux(s.table(), func(*http.Request) string { return "Not Found" }))
+	return s
+}
+
+// Handler returns the HTTP handler, for a server on loopback.
+func (s *Server) Handler() http.Handler { return s.mux }
+
+// Serve answers requests on ln until ctx ends. Then it refuses new requests, lets those that it has finish for at most
+// Options.DrainTimeout, ends the rest between two steps, and returns. Beyond loopback it wants an API key.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.drain() })
+	s.queue.close()
+	s.abortAll(errShutdown)
+	s.queue.wait(nil)
+	return err
+}
+
+func (s *Server) drain() {
+	s.queue.close()
+	waiting, running := s.queue.sizes()
+	s.o.Log.Info("shutting down", "running", running, "waiting", waiting, "limit", s.o.DrainTimeout)
+	if !s.queue.wait(time.After(s.o.DrainTimeout)) {
+		s.o.Log.Warn("ending requests at shutdown")
+	}
+	s.abortAll(errShutdown)
+}
+
+var errShutdown = &front.Error{Status: http.StatusServiceUnavailable, Message: "the server is shutting down"}
+
+// table lists every route.
+func (s *Server) table() []front.Route {
+	return []front.Route{
+		front.At("GET", "/health /health_generate", front.Open, s.health),
+		front.At("GET", "/liveness", front.Open, func(w http.ResponseWriter, _ *http.Request) { s.reply(w, status{"ok"}) }),
+
+		front.At("POST", "/v1/images/generations", front.Key, s.generations),
+		front.At("POST", "/v1/images/edits", front.Key, s.missing("image edits: this server has text-to-image pipelines alone")),
+		front.At("POST", "/v1/videos", front.Key, s.missing("videos: this server has text-to-image pipelines alone")),
+
+		front.At("GET", "/v1/models", front.Key, s.models),
+		front.At("GET", "/v1/models/{model...}", front.Key, s.model),
+		front.At("GET", "/v1/model_info /model_info", front.Key, s.modelInfo),
+		front.At("GET", "/server_info", front.Key, s.serverInfo),
+	}
+}
+
+// missing refuses what SGLang's servers have and this one has not.
+func (s *Server) missing(what string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s.refuse(w, &front.Error{Status: http.StatusNotImplemented, Message: what})
+	}
+}
+
+// reply writes JSON.
+func (s *Server) reply(w http.ResponseWriter, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	front.WriteJSON(w, http.StatusOK, text)
+}
+
+// refuse writes an error as SGLang's diffusion server does.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	if own, ok := errors.AsType[*front.Error](err); ok {
+		status = own.Status
+	} else if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		status, err = http.StatusRequestEntityTooLarge, errors.New("the body is larger than "+strconv.FormatInt(big.Limit, 10)+" bytes")
+	} else if _, ok := errors.AsType[*wire.FieldError](err); ok {
+		status = http.StatusBadRequest
+	}
+	switch status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusInternalServerError:
+		s.o.Log.Error("request failed", "err", err)
+	}
+	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // a string only
+	front.WriteJSON(w, status, text)
+}
