@@ -34,7 +34,7 @@ type Pass struct {
 // Passes cuts a trace into forward passes, in time order, and says by which
 // rule. Without any it gives none, by the rule Uncut.
 func Passes(t *Trace) ([]Pass, string) {
-	var c Cutter
+	c := Cutter{Diffusion: OfDiffusion(t.Source.Path)}
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == UserAnnotation {
 			c.Add(t.Strings.Get(s.Name), Pass{Start: s.Start, End: s.End(), Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))})
@@ -61,7 +61,12 @@ func Passes(t *Trace) ([]Pass, string) {
 
 // A Cutter finds the forward passes of a process by its annotations. The zero
 // value is ready.
-type Cutter struct{ forward, calls, ends, alone []Pass }
+type Cutter struct {
+	// Diffusion: the process made pictures, see [OfDiffusion].
+	Diffusion bool
+
+	forward, calls, ends, alone []Pass
+}
 
 // Add looks at one annotation, whose name says what step it is, if any.
 func (c *Cutter) Add(name string, p Pass) {
@@ -88,6 +93,11 @@ func (c *Cutter) Passes() ([]Pass, string) {
 		return calls, ByModules
 	}
 	if c.alone = outermost(c.alone); len(c.alone) > 0 {
+		if c.Diffusion {
+			for i := range c.alone {
+				c.alone[i].Step.Kind = Denoising
+			}
+		}
 		return c.alone, ByProfiler
 	}
 	return nil, Uncut

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -133,6 +134,8 @@ func (n FileName) String() string {
 var (
 	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
 	mergedName = regexp.MustCompile(`^merged-(.+)$`)
+	// Its diffusion: ID-N_steps-global-rankR, or full_stages (multimodal_gen/runtime/utils/profiler.py).
+	diffusionName = regexp.MustCompile(`^(.+-(?:\d{1,9}_steps|full_stages))-global-rank(\d{1,9})$`)
 	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
 	vllmWorker = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
 	vllmRank   = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
@@ -186,6 +189,9 @@ func ParseFileName(base string) (FileName, bool) {
 			Stage: m[6],
 		}, true
 	}
+	if m := diffusionName.FindStringSubmatch(stem); m != nil {
+		return FileName{ID: m[1], Rank: Rank{TP: coordinate(m[2]), DP: -1, PP: -1, EP: -1}}, true
+	}
 	if m := reportWindow.FindStringSubmatch(stem); m != nil && report != "" {
 		name, ok := ParseFileName(m[1] + report)
 		name.ID += m[2]
@@ -220,6 +226,13 @@ func ParseFileName(base string) (FileName, bool) {
 		return name, true
 	}
 	return name, false
+}
+
+// OfDiffusion tells whether a file has the name that SGLang's diffusion programs give their traces: the steps of a
+// profiler in it are denoising steps.
+func OfDiffusion(path string) bool {
+	base := filepath.Base(path)
+	return diffusionName.MatchString(strings.TrimSuffix(base, TraceSuffix(base)))
 }
 
 func coordinate(s string) int {

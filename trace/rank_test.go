@@ -30,6 +30,8 @@ func TestParseFileName(t *testing.T) {
 		{"try-TP-4-DP-2-17.5-TP-1-DP-0-DECODE.trace.json.gz", FileName{ID: "try-TP-4-DP-2-17.5", Rank: at(1, 0, -1, -1), Stage: "DECODE"}, true},
 		{"rpd-1769071195.66-TP-0.trace.json.gz", FileName{ID: "rpd-1769071195.66", Rank: at(0, -1, -1, -1)}, true},
 		{"cuda_graph_capture-decode-TP-2.json.gz", FileName{ID: "cuda_graph_capture-decode", Rank: at(2, -1, -1, -1)}, true},
+		{"5f0c3d1e-1-5_steps-global-rank0.trace.json.gz", FileName{ID: "5f0c3d1e-1-5_steps", Rank: at(0, -1, -1, -1)}, true},
+		{"mocked_fake_id_for_offline_generate-full_stages-global-rank1.trace.json.gz", FileName{ID: "mocked_fake_id_for_offline_generate-full_stages", Rank: at(1, -1, -1, -1)}, true},
 		{"merged-1769071195.66.trace.json.gz", FileName{ID: "1769071195.66", Rank: NoRank, Merged: true}, true},
 		{"merged-run-TP-1-17.5.trace.json.gz", FileName{ID: "run-TP-1-17.5", Rank: NoRank, Merged: true}, true},
 		{"rank0.1763750000123456789.pt.trace.json.gz", FileName{Rank: at(0, -1, -1, -1)}, true},

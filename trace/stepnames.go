@@ -82,7 +82,7 @@ var stepNames = []stepName{
 	{glob: "{'Module': '*logits_processor'*", pattern: `\{'Module': '[^']*\blogits_processor'.*`, role: ends},
 	{glob: "{'Module': '*", pattern: `\{'Module': '(?P<mode>` + inNoList + `(?:\.` + inNoList + `)*)'(?:, 'Inputs': \[\[(?P<toks>\d+).*)?\}`, role: calls},
 	// PyTorch's profiler with a schedule.
-	{glob: "ProfilerStep*", pattern: `ProfilerStep#?\s*\d+`, role: cutsAlone, mode: "ProfilerStep", stays: every},
+	{glob: "ProfilerStep*", pattern: `ProfilerStep#?\s*(?P<index>\d+)`, role: cutsAlone, mode: "ProfilerStep", stays: every},
 }
 
 // modes are SGLang's. A pass of a draft model, or one that verifies its tokens,

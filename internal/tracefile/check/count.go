@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // counter looks at the events of one file.
@@ -53,7 +54,7 @@ func (c *counter) event(e *chromejson.Event) {
 			pid := e.Text(e.PID)
 			s := c.steps[string(pid)]
 			if s == nil {
-				s = &Steps{}
+				s = &Steps{Cutter: trace.Cutter{Diffusion: trace.OfDiffusion(c.out.Path)}}
 				if len(c.steps) < 4096 {
 					c.steps[string(pid)] = s
 				}
