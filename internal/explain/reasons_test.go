@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,5 +65,28 @@ func TestCPUNotRecorded(t *testing.T) {
 	r := analyzed(t, ts)
 	if text := allWords(r) + text(t, r); strings.Contains(text, "off the CPU") {
 		t.Errorf("without CPU ops: %s", text)
+	}
+}
+
+// TestUnequalButBalanced: a rank that gets three times as many requests is named in the
+// evidence, though nobody waits for it.
+func TestUnequalButBalanced(t *testing.T) {
+	ts := clone(realSet(t, "graphs"))
+	more := regexp.MustCompile(`bs=16`)
+	for i := range ts[1].Spans {
+		s := &ts[1].Spans[i]
+		if name := ts[1].Strings.Get(s.Name); s.Cat == trace.UserAnnotation && strings.HasPrefix(name, "step[DECODE") {
+			s.Name = ts[1].Strings.Intern([]byte(more.ReplaceAllString(name, "bs=48")))
+		}
+	}
+	for _, c := range []struct {
+		ts   []*trace.Trace
+		want bool
+	}{{ts, true}, {realSet(t, "graphs"), false}} {
+		r := analyzed(t, c.ts)
+		checkSentences(t, r)
+		if !has(r, result.Balanced) || strings.Contains(allWords(r), "TP01: its steps have 48 requests, against 16") != c.want {
+			t.Errorf("want it %v: %s", c.want, allWords(r))
+		}
 	}
 }

@@ -50,8 +50,30 @@ func balanced(c *capture) []result.Finding {
 	if c.partial() {
 		which = fact.Of("no_recorded_rank")
 	}
-	return []result.Finding{whole(result.Balanced, "info", result.Balanced,
+	f := whole(result.Balanced, "info", result.Balanced,
 		fact.Of("balanced", "which", which, "share", lateShare, "ns", lateFloor, "steps", leastSteps),
 		proof("ns", float64(worst.Caused), float64(lateLimit(c.Aligned, c.Steps-1)),
-			fact.Of("compared", "n", collectives, "ranks", compared, "worst", worst.Name, "ns", worst.Caused)))}
+			fact.Of("compared", "n", collectives, "ranks", compared, "worst", worst.Name, "ns", worst.Caused)))
+	f.Evidence = append(f.Evidence, c.unequal()...)
+	return []result.Finding{f}
+}
+
+// unequal says which rank gets twice as much as the others or more, though they do not
+// wait for it.
+func (c *capture) unequal() (out []result.Evidence) {
+	steps := make([]int, c.Steps)
+	for n := range steps {
+		steps[n] = n
+	}
+	for _, d := range c.blames {
+		for i, r := range d.Ranks {
+			for _, e := range d.inputEvidence(i, steps) {
+				if e.Value >= 2*e.Peers && (out == nil || e.Value*out[0].Peers > out[0].Value*e.Peers) {
+					e.Text = fact.Of("of_rank", "rank", r.Label, "what", e.Text)
+					out = []result.Evidence{e}
+				}
+			}
+		}
+	}
+	return out
 }

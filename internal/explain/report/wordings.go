@@ -135,6 +135,7 @@ var wordings = map[string]string{
 	"launch_bound":     "{share:share} of the launched kernels are shorter than the call that launches them; CUDA graphs would save most of those calls",
 	"launches":         "{calls:count} launches, median call {median:ns}; the launches of kernels shorter than their call took {shorter:ns} in total",
 	"balanced":         "balanced: {which} makes the others wait for more than {share:share} of a step and {ns:ns} in {steps} steps or more",
+	"of_rank":          "{rank}: {what}",
 	"no_rank":          "no rank",
 	"no_recorded_rank": "no recorded rank",
 	"compared":         "{n:count} collectives compared over {ranks} ranks; the latest rank, {worst}, makes the others wait {ns:ns} per step (median)",
