@@ -32,7 +32,7 @@ var arrows = []struct {
 		"internal/tracefile/open", "internal/explain/kernel", "internal/tracefile/kineto", "internal/base/metric",
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
-		"internal/measure/offline", "internal/measure/pictures",
+		"internal/measure/offline", "internal/measure/pictures", "internal/measure/imageload",
 	}},
 	{"internal/measure/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",
@@ -44,6 +44,9 @@ var arrows = []struct {
 		"bench", "internal/api", "internal/api/client", "internal/api/wire", "internal/base/progress",
 		"internal/measure/embedded", "internal/measure/experiment", "internal/measure/workload", "internal/runs",
 		"internal/serve/launch", "trace",
+	}},
+	{"internal/measure/imageload", []string{
+		"internal/api/client", "internal/base/metric", "internal/base/progress", "internal/base/twister", "internal/measure/workload",
 	}},
 	{"internal/measure/pictures", []string{
 		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric", "internal/base/progress",
@@ -146,7 +149,7 @@ var arrows = []struct {
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine/diffusion", []string{
 		"internal/engine", "internal/engine/model", "internal/engine/op", "internal/engine/hf", "internal/engine/device", "internal/engine/tensor",
-		"internal/engine/tokenizer", "internal/base/atomicfile", "internal/api",
+		"internal/engine/tokenizer", "internal/base/atomicfile", "internal/base/twister", "internal/api",
 	}},
 	{"internal/engine", []string{
 		"internal/api", "internal/engine/memsnap", "internal/engine/sched", "internal/engine/model", "internal/engine/hf", "internal/engine/device", "internal/engine/tensor",
@@ -195,6 +198,7 @@ var arrows = []struct {
 	{"internal/engine/nvtx", nil},
 	{"internal/tracefile/pftrace", nil},
 	{"internal/base/atomicfile", nil},
+	{"internal/base/twister", nil},
 	{"internal/base/pause", nil},
 	{"trace", nil},
 }

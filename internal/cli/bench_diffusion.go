@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/measure/imageload"
+)
+
+// benchDiffusionCmd is "bench diffusion", bench_serving of SGLang's multimodal_gen.
+type benchDiffusionCmd struct {
+	serverFlags
+	Model       string `name:"model" default:"default" placeholder:"NAME" help:"When the server does not say which it has."`
+	Task        string `name:"task" placeholder:"TASK" help:"Default: what the model or the server says. Only text-to-image is measured."`
+	Dataset     string `name:"dataset" enum:"vbench,random" default:"vbench" help:"vbench: prompts of --dataset-path, or one fixed prompt; random: numbered prompts."`
+	DatasetPath string `name:"dataset-path" placeholder:"FILE" help:"One prompt a line; nothing is downloaded."`
+	NumPrompts  int    `name:"num-prompts" limits:"1.." default:"10" help:"Requests."`
+	Outputs     int    `name:"num-outputs-per-prompt" limits:"1..10" default:"1" help:"Pictures of each request."`
+	Concurrency int    `name:"max-concurrency" limits:"0.." default:"1" help:"Maximum number of requests in flight; 0: any."`
+	RequestRate rate   `name:"request-rate" default:"inf" help:"Requests per second; inf: all at once."`
+	Width       int    `name:"width" limits:"0.." placeholder:"PIXELS" help:"Width; default: the model's."`
+	Height      int    `name:"height" limits:"0.." placeholder:"PIXELS" help:"Height."`
+	Steps       int    `name:"num-inference-steps" limits:"0.." placeholder:"N" help:"Denoising steps; default: the model's."`
+
+	RandomConfig string  `name:"random-request-config" placeholder:"JSON" help:"With --dataset random: a list of profiles with weight, width, height, num_inference_steps, num_outputs_per_prompt."`
+	RandomSeed   int64   `name:"random-request-seed" limits:"0.." default:"42" help:"Decides which request has which profile, as with SGLang, and when requests come."`
+	SLO          bool    `name:"slo" help:"Say how many requests took no longer than is expected of their size and steps, by the warm-ups."`
+	SLOScale     float64 `name:"slo-scale" default:"3" help:"How many times the expected time a request may take."`
+	Warmups      int     `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before the load, which are not counted."`
+	WarmupSteps  int     `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Their denoising steps."`
+	Extra        string  `name:"extra-body" placeholder:"JSON" help:"Keys of each request's body, such as '{\"seed\": 1}'."`
+	OutputFile   string  `name:"output-file" placeholder:"FILE" help:"Write the figures as JSON."`
+
+	Frames      int    `name:"num-frames" hidden:""`
+	FPS         int    `name:"fps" hidden:""`
+	Backend     string `name:"backend" hidden:""` // SGLang 0.5.11 ignores it too
+	DisableTQDM bool   `name:"disable-tqdm" hidden:""`
+	LogLevel    string `name:"log-level" hidden:""`
+}
+
+// Help is the end of the verb's help text.
+func (c *benchDiffusionCmd) Help() string {
+	return `Flags, requests and figures are those of python3 -m sglang.multimodal_gen.benchmarks.bench_serving.
+
+Examples:
+  stepscope bench diffusion --dataset random --num-prompts 4 --width 64 --height 64 --num-inference-steps 4
+  stepscope bench diffusion --base-url http://gpu1:30000 --dataset-path prompts.txt --max-concurrency 4 --output-file c4.json
+  stepscope bench diffusion --dataset random --slo --random-request-config '[{"weight": 3, "width": 64, "height": 64}, {"weight": 1, "width": 128, "height": 128}]'`
+}
+
+// readyTime is how long SGLang's benchmark waits for the server.
+const readyTime = 20 * time.Minute
+
+// Run measures.
+func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) error {
+	if c.Frames > 1 || c.FPS > 0 {
+		return usagef("--num-frames and --fps are of videos, which are not measured here")
+	}
+	s, err := c.server()
+	if err != nil {
+		return err
+	}
+	o := &imageload.Options{
+		Server: s, Model: c.Model, Task: c.Task, Dataset: c.Dataset, DatasetPath: c.DatasetPath, NumPrompts: c.NumPrompts, Outputs: c.Outputs,
+		Concurrency: c.Concurrency, Rate: float64(c.RequestRate), Width: c.Width, Height: c.Height, Steps: c.Steps,
+		RandomConfig: c.RandomConfig, RandomSeed: c.RandomSeed, SLO: c.SLO, SLOScale: c.SLOScale, Warmups: c.Warmups, WarmupSteps: c.WarmupSteps,
+		Ready: readyTime, Console: e.Console,
+	}
+	if c.Extra != "" {
+		if err := json.Unmarshal([]byte(c.Extra), &o.Extra); err != nil || o.Extra == nil {
+			return usagef("--extra-body %s: give a JSON object", c.Extra)
+		}
+	}
+	if err := o.Check(); err != nil {
+		return usageError{err}
+	}
+	if c.OutputFile != "" {
+		if err := atomicfile.TryDir(filepath.Dir(c.OutputFile)); err != nil {
+			return fmt.Errorf("--output-file: nothing can be written there: %w", err)
+		}
+	}
+	r, err := imageload.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := r.Print(e.stdout); err != nil {
+		return err
+	}
+	if c.OutputFile != "" {
+		if err := atomicfile.Write(c.OutputFile, r.Write); err != nil {
+			return fmt.Errorf("--output-file: %w", err)
+		}
+		fmt.Fprintln(e.stdout, "Metrics saved to "+c.OutputFile)
+	}
+	for _, why := range r.Failures {
+		e.Lack("failed: %s", why)
+	}
+	if r.Completed == 0 {
+		return fmt.Errorf("all %d requests failed", r.Asked)
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package imageload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/serve/images"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// options are those of the command line without flags.
+func options(t *testing.T, url string) *Options {
+	t.Helper()
+	s, err := client.New(url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Options{
+		Server: s, Model: "default", Dataset: "random", NumPrompts: 10, Outputs: 1, Concurrency: 1, Rate: math.Inf(1), RandomSeed: 42, SLOScale: 3,
+		Warmups: 1, WarmupSteps: 1, Ready: time.Minute, Console: &progress.Console{W: io.Discard},
+	}
+}
+
+// TestServed: a load on a server in process.
+func TestServed(t *testing.T) {
+	p, err := launch.OpenPipeline(launch.PipelineArgs{ModelPath: "builtin:z-image-tiny", DType: "auto", TP: 1, Sigmas: "sglang"}, func(string) {})
+	if err == nil {
+		err = p.Load()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	hs := httptest.NewServer(images.New(p, images.Info{ModelPath: "builtin:z-image-tiny", Config: p.Config, TP: 1, DType: p.DType}, images.Options{}).Handler())
+	defer hs.Close()
+	o := options(t, hs.URL)
+	o.NumPrompts, o.Concurrency, o.Outputs, o.Rate, o.SLO, o.SLOScale = 4, 2, 2, 1000, true, 1e6
+	o.RandomConfig = `[{"weight": 1, "width": 32, "height": 32, "num_inference_steps": 2}, {"weight": 1, "width": 64, "height": 32}]`
+	o.Extra = map[string]json.RawMessage{"seed": json.RawMessage("7")}
+	if err := o.Check(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Model != "builtin:z-image-tiny" || r.Task != "text-to-image" || r.Completed != 4 || r.CompletedOutputs != 8 || r.Failed != 0 || *r.Met != 4 || *r.Attainment != 1 || !(r.P99 > 0) {
+		t.Errorf("%+v", r)
+	}
+
+	// Requests that fail are counted, and why is told once.
+	o.RandomConfig, o.SLO, o.Warmups = `[{"weight": 1, "width": 30, "height": 30}]`, false, 0
+	r, err = Run(context.Background(), o)
+	if err != nil || r.Completed != 0 || r.Failed != 4 || len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "multiples of 8") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	o.Warmups = 1
+	if _, err = Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "warm-up request 1 of 1 failed") {
+		t.Error(err)
+	}
+}
+
+// TestFlow: what is sent to which route in which order, and what is refused.
+func TestFlow(t *testing.T) {
+	card := `{"id": "m", "task_type": "T2I", "pipeline_class": "QwenImagePipeline"}`
+	var inFlight, most atomic.Int32
+	bodies := make(chan map[string]any, 10)
+	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/health":
+		case "/v1/model_info":
+			fmt.Fprint(w, `{"model_path": "Qwen/Qwen-Image"}`)
+		case "/v1/models":
+			fmt.Fprintf(w, `{"object": "list", "data": [%s]}`, card)
+		case "/v1/images/generations":
+			most.Store(max(most.Load(), inFlight.Add(1)))
+			defer inFlight.Add(-1)
+			var body map[string]any
+			json.NewDecoder(r.Body).Decode(&body)
+			bodies <- body
+			fmt.Fprint(w, `{"id": "x", "created": 1, "data": [{"b64_json": "aa"}], "peak_memory_mb": 25469.5, "inference_time_s": 1.5, "usage": null}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer hs.Close()
+	o := options(t, hs.URL)
+	o.NumPrompts, o.Width, o.Height, o.Steps, o.WarmupSteps = 2, 512, 256, 20, 3
+	r, err := Run(context.Background(), o)
+	if err != nil || r.Model != "Qwen/Qwen-Image" || r.PeakMedian != 25469.5 || most.Load() != 1 {
+		t.Errorf("%+v, %v, %d at once", r, err, most.Load())
+	}
+	for i, steps := range []float64{3, 20, 20} {
+		b := <-bodies
+		if b["model"] != "Qwen/Qwen-Image" || b["size"] != "512x256" || b["n"] != 1.0 || b["response_format"] != "b64_json" || b["num_inference_steps"] != steps {
+			t.Errorf("request %d: %v", i, b)
+		}
+		if prompt := fmt.Sprintf("Random prompt %d for benchmarking diffusion models", max(i-1, 0)); b["prompt"] != prompt {
+			t.Errorf("request %d: prompt %v; want %s", i, b["prompt"], prompt)
+		}
+	}
+	for c, want := range map[string]string{
+		`{"id": "m", "task_type": "T2V"}`: "task text-to-video: only text-to-image is measured here",
+		`{"id": "llama"}`:                 "is no diffusion server",
+	} {
+		card = c
+		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
+// TestMix compares with Python: random.Random(42).choices("abc", weights=[1, 2, .5], k=10).
+func TestMix(t *testing.T) {
+	o := options(t, "http://localhost")
+	o.RandomConfig = `[{"weight": 1, "width": 1, "height": 1}, {"weight": 2, "width": 2, "height": 1}, {"weight": 0.5, "width": 3, "height": 1}]`
+	all, err := o.requests(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range all {
+		got += string(rune('a' - 1 + r.width))
+	}
+	if got != "baaabbcaba" {
+		t.Error(got)
+	}
+}
+
+// TestCheck: wrong values are told before the server is asked.
+func TestCheck(t *testing.T) {
+	for want, change := range map[string]func(*Options){
+		"--task video-to-video: only":           func(o *Options) { o.Task = "video-to-video" },
+		"--task poetry: give one of":            func(o *Options) { o.Task = "poetry" },
+		"give both or none":                     func(o *Options) { o.Width = 3 },
+		"--slo-scale NaN":                       func(o *Options) { o.SLOScale = math.NaN() },
+		"give --width and --height":             func(o *Options) { o.SLO = true },
+		"give --warmup-requests":                func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
+		"give a list of objects":                func(o *Options) { o.RandomConfig = `{}` },
+		"needs a weight":                        func(o *Options) { o.RandomConfig = `[{"width": 8}]` },
+		"no profile has a weight above 0":       func(o *Options) { o.RandomConfig = `[]` },
+		"unknown field":                         func(o *Options) { o.RandomConfig = `[{"weight": 1, "hight": 8}]` },
+		"8 frames: videos are not measured":     func(o *Options) { o.RandomConfig = `[{"weight": 1, "num_frames": 8}]` },
+		"-1; sizes, steps and outputs":          func(o *Options) { o.RandomConfig = `[{"weight": 1, "width": -1}]` },
+		"--dataset-path goes with":              func(o *Options) { o.DatasetPath = "x" },
+		"--random-request-config goes with":     func(o *Options) { o.Dataset, o.RandomConfig = "vbench", `[]` },
+		"--dataset-path: open no/such/file":     func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "no/such/file" },
+		"--dataset-path /dev/null: has no prom": func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "/dev/null" },
+	} {
+		o := options(t, "http://localhost")
+		change(o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
+// TestPrompts: a file's prompts are used again when there are too few.
+func TestPrompts(t *testing.T) {
+	path := t.TempDir() + "/p.txt"
+	if err := os.WriteFile(path, []byte("one\n\n  two \n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "http://localhost")
+	o.Dataset, o.DatasetPath, o.NumPrompts = "vbench", path, 3
+	all, err := o.requests(nil)
+	if err != nil || all[0].prompt != "one" || all[1].prompt != "two" || all[2].prompt != "one" {
+		t.Errorf("%v %v", all, err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	o.DatasetPath = ""
+	said := ""
+	all, err = o.requests(func(line string) { said = line })
+	if err != nil || all[2].prompt != "A cat sitting on a bench" || !strings.Contains(said, "nothing is downloaded") {
+		t.Errorf("%v %v %s", all, err, said)
+	}
+}
+
+// TestPrint: the figures of known outcomes, on the console and in the file.
+func TestPrint(t *testing.T) {
+	o := options(t, "http://localhost")
+	o.SLO, o.Outputs = true, 2
+	var all []request
+	var outcomes []outcome
+	for i := range 10 {
+		all = append(all, request{slo: 500})
+		outcomes = append(outcomes, outcome{latency: time.Duration(i+1) * 100 * time.Millisecond, outputs: 2, peakMB: float64(1000 + i)})
+	}
+	all, outcomes = append(all, request{slo: 500}), append(outcomes, outcome{err: errors.New("no")})
+	r := &Result{Task: "text-to-image", Model: "a/model", Dataset: "random", Rate: 2, Asked: 11, SLO: true, Metrics: o.metrics(all, outcomes, 8*time.Second)}
+	var got bytes.Buffer
+	if err := r.Print(&got); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(&got); err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/print.golden"
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}

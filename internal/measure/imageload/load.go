@@ -1,0 +1,265 @@
+// Package imageload measures a diffusion server, as SGLang's bench_serving of multimodal_gen does: it asks for pictures at
+// a rate, so many at once, and says how long they took.
+package imageload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/measure/workload"
+)
+
+// Options of a load; names are those of SGLang's flags.
+type Options struct {
+	Server      *client.Server
+	Model       string // when the server does not say
+	Task        string // "": what the model says
+	Dataset     string // vbench or random
+	DatasetPath string
+	NumPrompts  int
+	Outputs     int // of each prompt
+	Concurrency int
+	Rate        float64 // requests/s; +Inf: all at once
+
+	Width, Height, Steps int // 0: the model's
+
+	RandomConfig string
+	RandomSeed   int64
+	SLO          bool
+	SLOScale     float64
+	Warmups      int
+	WarmupSteps  int
+	Extra        map[string]json.RawMessage // keys of each body
+
+	Ready   time.Duration // to wait for the server
+	Console *progress.Console
+}
+
+// Result is what a load was and took.
+type Result struct {
+	Task, Model, Dataset string
+	Rate                 float64
+	Concurrency, Asked   int
+	SLO                  bool
+	Metrics
+	Failures []string // why requests failed, each reason once
+}
+
+// outcome is what became of a request.
+type outcome struct {
+	latency time.Duration
+	outputs int
+	peakMB  float64
+	err     error
+}
+
+// tasks that SGLang's benchmark knows; the first is what this one measures.
+var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-to-video", "video-to-video"}
+
+// Run waits for the server, warms it up, and loads it.
+func Run(ctx context.Context, o *Options) (*Result, error) {
+	s, say := o.Server, o.Console.Line
+	say("Waiting for the server at " + s.URL)
+	if err := s.Healthy(ctx, o.Ready); err != nil {
+		return nil, err
+	}
+	res := &Result{Model: o.Model, Dataset: o.Dataset, Rate: o.Rate, Concurrency: o.Concurrency, Asked: o.NumPrompts, SLO: o.SLO}
+	var err error
+	if res.Task, err = o.look(ctx, res); err != nil {
+		return nil, err
+	}
+	all, err := o.requests(say)
+	if err != nil {
+		return nil, err
+	}
+	at, err := workload.Schedule(len(all), workload.Arrivals{Rate: o.Rate, Seed: o.RandomSeed})
+	if err != nil {
+		return nil, err
+	}
+	base, err := o.warmUp(ctx, all, res.Model)
+	if err != nil {
+		return nil, err
+	}
+	if o.SLO {
+		for i := range all {
+			all[i].slo = base * all[i].work() * o.SLOScale
+		}
+	}
+	begun := time.Now()
+	outcomes := o.send(ctx, all, at, res.Model)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	res.Metrics = o.metrics(all, outcomes, time.Since(begun))
+	for i := range outcomes {
+		if err := outcomes[i].err; err != nil && !slices.Contains(res.Failures, err.Error()) {
+			res.Failures = append(res.Failures, err.Error())
+		}
+	}
+	return res, nil
+}
+
+// look finds out which model is served and what it is for.
+func (o *Options) look(ctx context.Context, res *Result) (task string, err error) {
+	var info struct {
+		Path string `json:"model_path"`
+	}
+	if o.Server.Get(ctx, "/v1/model_info", &info) == nil && info.Path != "" {
+		res.Model = info.Path
+	}
+	if task = o.Task; task == "" {
+		task = taskOf(res.Model)
+	}
+	card, err := o.Server.Pipeline(ctx)
+	if refused, ok := errors.AsType[*client.Refused](err); ok && refused.Status == 401 {
+		return "", err
+	}
+	switch {
+	case err == nil && card == nil:
+		return "", fmt.Errorf("%s: is no diffusion server: its /v1/models names no pipeline; bench serving measures LLM servers", o.Server.URL)
+	case task == "" && card != nil:
+		task = map[string]string{"T2V": "text-to-video", "I2V": "image-to-video", "TI2V": "image-to-video", "I2I": "image-to-image"}[card.TaskType]
+	}
+	if task == "" {
+		task = tasks[0]
+	}
+	if task != tasks[0] {
+		return "", fmt.Errorf("task %s: only %s is measured here; SGLang's own bench_serving does the others", task, tasks[0])
+	}
+	return task, nil
+}
+
+// taskOf is what the config.json of a local model says; "": nothing.
+func taskOf(model string) string {
+	text, err := os.ReadFile(filepath.Join(model, "config.json"))
+	var c struct {
+		Tag string `json:"pipeline_tag"`
+	}
+	if err != nil || json.Unmarshal(text, &c) != nil {
+		return ""
+	}
+	return c.Tag
+}
+
+// warmUp sends the first requests with few steps, one after the other. Of their times it makes the expected time of a unit
+// of work, ms.
+func (o *Options) warmUp(ctx context.Context, all []request, model string) (base float64, err error) {
+	var units []float64
+	for i := range o.Warmups {
+		r := all[i%len(all)]
+		r.steps = o.WarmupSteps
+		out := o.one(ctx, &r, model)
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		if out.err != nil {
+			return 0, fmt.Errorf("warm-up request %d of %d failed: %w", i+1, o.Warmups, out.err)
+		}
+		o.Console.Line(fmt.Sprintf("Warm-up request %d of %d took %.2f s", i+1, o.Warmups, out.latency.Seconds()))
+		if o.SLO {
+			units = append(units, ms(out.latency)/r.work())
+		}
+	}
+	if len(units) == 0 {
+		return 0, nil
+	}
+	return metric.Median(units), nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// send sends each request at its time, when there is room for it.
+func (o *Options) send(ctx context.Context, all []request, at []time.Duration, model string) []outcome {
+	out := make([]outcome, len(all))
+	room := make(chan struct{}, max(o.Concurrency, 1))
+	if o.Concurrency == 0 {
+		room = make(chan struct{}, len(all))
+	}
+	bar := o.Console.Steps("Pictures")
+	var mu sync.Mutex
+	done := 0
+	begun := time.Now()
+	var wg sync.WaitGroup
+	for i := range all {
+		if wait := at[i] - time.Since(begun); wait > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+		}
+		select { // they have their turns in order
+		case room <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			out[i] = o.one(ctx, &all[i], model)
+			<-room
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			bar.Done(done, len(all))
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// one sends a request and waits for its pictures.
+func (o *Options) one(ctx context.Context, r *request, model string) outcome {
+	begun := time.Now()
+	reply, err := o.Server.Images(ctx, o.body(r, model))
+	out := outcome{latency: time.Since(begun), err: err}
+	if err != nil {
+		return out
+	}
+	if out.outputs = len(reply.Data); out.outputs == 0 {
+		out.err = errors.New("the reply has no picture")
+	}
+	if reply.PeakMemoryMB != nil {
+		out.peakMB = *reply.PeakMemoryMB
+	}
+	return out
+}
+
+// Check looks at the values, before the server is asked.
+func (o *Options) Check() error {
+	switch {
+	case o.Task != "" && !slices.Contains(tasks, o.Task):
+		return fmt.Errorf("--task %s: give one of %s", o.Task, strings.Join(tasks, ", "))
+	case o.Task != "" && o.Task != tasks[0]:
+		return fmt.Errorf("--task %s: only %s is measured here; SGLang's own bench_serving does the others", o.Task, tasks[0])
+	case (o.Width == 0) != (o.Height == 0):
+		return errors.New("--width and --height: give both or none")
+	case !(o.SLOScale > 0) || math.IsInf(o.SLOScale, 0):
+		return fmt.Errorf("--slo-scale %v: give a number above 0", o.SLOScale)
+	case o.Dataset == "random" && o.DatasetPath != "":
+		return errors.New("--dataset-path goes with --dataset vbench")
+	case o.RandomConfig != "" && o.Dataset != "random":
+		return errors.New("--random-request-config goes with --dataset random")
+	}
+	all, err := o.requests(func(string) {})
+	switch {
+	case err != nil:
+		return err
+	case o.SLO && o.Warmups == 0:
+		return errors.New("--slo: what is expected comes from warm-ups: give --warmup-requests 1 or more")
+	case o.SLO && slices.ContainsFunc(all, func(r request) bool { return r.work() == 0 }):
+		return errors.New("--slo: what is expected depends on the size: give --width and --height, or both in each profile of --random-request-config")
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package imageload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/twister"
+)
+
+// request is one of a load. Numbers of 0 are the model's own.
+type request struct {
+	prompt               string
+	width, height, steps int
+	outputs              int
+	slo                  float64 // ms; 0: it has none
+}
+
+// vbenchPrompt stands in for VBench's list, as in SGLang when it cannot be downloaded.
+const vbenchPrompt = "A cat sitting on a bench"
+
+// requests makes those of a load. say takes a line where something other is used than was asked for.
+func (o *Options) requests(say func(string)) ([]request, error) {
+	all := make([]request, o.NumPrompts)
+	for i := range all {
+		all[i] = request{width: o.Width, height: o.Height, steps: o.Steps, outputs: o.Outputs}
+	}
+	if o.Dataset == "random" {
+		for i := range all {
+			all[i].prompt = fmt.Sprintf("Random prompt %d for benchmarking diffusion models", i)
+		}
+		return all, o.mix(all)
+	}
+	if o.RandomConfig != "" {
+		return nil, errors.New("--random-request-config goes with --dataset random")
+	}
+	prompts, err := o.vbench(say)
+	for i := range all {
+		if err == nil {
+			all[i].prompt = prompts[i%len(prompts)]
+		}
+	}
+	return all, err
+}
+
+// vbench is the list of a file, or that which SGLang's benchmark has downloaded here once.
+func (o *Options) vbench(say func(string)) ([]string, error) {
+	path := o.DatasetPath
+	if path == "" {
+		home, err := os.UserHomeDir()
+		if err == nil {
+			path = filepath.Join(home, ".cache", "sglang", "vbench_subject_consistency.txt")
+		}
+		if _, err := os.Stat(path); err != nil {
+			say(fmt.Sprintf("VBench's prompts are not here, and nothing is downloaded: all prompts are %q. Give --dataset-path FILE, a prompt a line.", vbenchPrompt))
+			return []string{vbenchPrompt}, nil
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--dataset-path: %w", err)
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("--dataset-path %s: has no prompt", path)
+	}
+	return out, nil
+}
+
+// mix gives requests the profiles of --random-request-config, by their weights, as Python's random.choices does with the
+// same seed.
+func (o *Options) mix(all []request) error {
+	if o.RandomConfig == "" {
+		return nil
+	}
+	const flag = "--random-request-config"
+	var profiles []struct {
+		Weight  *float64 `json:"weight"`
+		Width   *int     `json:"width"`
+		Height  *int     `json:"height"`
+		Steps   *int     `json:"num_inference_steps"`
+		Outputs *int     `json:"num_outputs_per_prompt"`
+		Frames  *int     `json:"num_frames"`
+		FPS     *int     `json:"fps"`
+	}
+	d := json.NewDecoder(strings.NewReader(o.RandomConfig))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&profiles); err != nil {
+		return fmt.Errorf("%s: give a list of objects such as '[{\"weight\": 1, \"width\": 512, \"height\": 512, \"num_inference_steps\": 20}]': %w", flag, err)
+	}
+	total, until := 0.0, make([]float64, len(profiles))
+	for i, p := range profiles {
+		switch {
+		case p.Weight == nil || !(*p.Weight >= 0):
+			return fmt.Errorf("%s: profile %d needs a weight of 0 or more", flag, i)
+		case p.Frames != nil && *p.Frames != 1:
+			return fmt.Errorf("%s: profile %d has %d frames: videos are not measured here", flag, i, *p.Frames)
+		}
+		for _, n := range []*int{p.Width, p.Height, p.Steps, p.Outputs} {
+			if n != nil && *n < 1 {
+				return fmt.Errorf("%s: profile %d: %d; sizes, steps and outputs are 1 or more", flag, i, *n)
+			}
+		}
+		total += *p.Weight
+		until[i] = total
+	}
+	if !(total > 0) {
+		return fmt.Errorf("%s: no profile has a weight above 0", flag)
+	}
+	r := twister.Python(uint64(o.RandomSeed))
+	for i := range all {
+		x := r.Float() * total
+		p := &profiles[min(sort.Search(len(until), func(k int) bool { return until[k] > x }), len(profiles)-1)]
+		for _, set := range []struct{ to, from *int }{
+			{&all[i].width, p.Width}, {&all[i].height, p.Height}, {&all[i].steps, p.Steps}, {&all[i].outputs, p.Outputs},
+		} {
+			if set.from != nil {
+				*set.to = *set.from
+			}
+		}
+	}
+	return nil
+}
+
+// work is what a request's time is expected to grow with: squares of 16 × 16 pixels times steps; 0: its size is not known.
+func (r *request) work() float64 {
+	if r.width == 0 || r.height == 0 {
+		return 0
+	}
+	return max(float64(r.width)*float64(r.height)/256, 1) * float64(max(r.steps, 1))
+}
+
+// body is the request as it is sent.
+func (o *Options) body(r *request, model string) map[string]any {
+	out := map[string]any{"model": model, "prompt": r.prompt, "n": r.outputs, "response_format": "b64_json"}
+	if r.width > 0 && r.height > 0 {
+		out["size"] = fmt.Sprintf("%dx%d", r.width, r.height)
+	}
+	if r.steps > 0 {
+		out["num_inference_steps"] = r.steps
+	}
+	for key, v := range o.Extra {
+		out[key] = v
+	}
+	return out
+}
