@@ -32,7 +32,7 @@ var arrows = []struct {
 		"internal/tracefile/open", "internal/explain/kernel", "internal/tracefile/kineto", "internal/base/metric",
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
-		"internal/measure/offline", "internal/measure/pictures", "internal/measure/imageload",
+		"internal/measure/offline", "internal/measure/pictures", "internal/measure/imageload", "internal/explain/dumps",
 	}},
 	{"internal/measure/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",
@@ -73,11 +73,13 @@ var arrows = []struct {
 		"internal/api",
 	}},
 	{"internal/explain/report", []string{
+		"internal/explain/dumps",
 		"internal/explain/kernel",
 		"internal/explain/fact",
 		"internal/base/columns", "internal/explain/result", "internal/base/metric", "bench", "internal/explain/waits",
 		"internal/tracefile/read/nsysdb",
 	}},
+	{"internal/explain/dumps", []string{"internal/api", "internal/base/metric"}},
 	{"internal/explain/waits", []string{"internal/explain/fact", "internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/serve/launch", []string{
 		"internal/api", "internal/serve/front", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model", "internal/engine/hf",

@@ -1,9 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -11,15 +15,59 @@ import (
 // (PerformanceLogger.dump_benchmark_report in multimodal_gen/runtime/utils/perf_logger.py, the same keys in 0.5.11 and
 // 0.5.23). Times are milliseconds.
 type PerfDump struct {
-	Timestamp   string                    `json:"timestamp"` // ISO 8601, UTC with offset
-	RequestID   string                    `json:"request_id"`
-	Commit      string                    `json:"commit_hash"` // "N/A": not known
-	Tag         string                    `json:"tag"`         // cli_generate, server_perf_dump or benchmark_dump
-	TotalMS     float64                   `json:"total_duration_ms"`
-	Stages      []StageTime               `json:"steps"` // in order of execution
-	Steps       []StepTime                `json:"denoise_steps_ms"`
-	Checkpoints map[string]map[string]any `json:"memory_checkpoints"` // MB of 2^20 bytes; none on a CPU
-	Meta        map[string]any            `json:"meta"`               // prompt (a list) and model, or model alone
+	Timestamp   string                      `json:"timestamp"` // ISO 8601, UTC with offset
+	RequestID   string                      `json:"request_id"`
+	Commit      string                      `json:"commit_hash"` // "N/A": not known
+	Tag         string                      `json:"tag"`         // cli_generate, server_perf_dump or benchmark_dump
+	TotalMS     float64                     `json:"total_duration_ms"`
+	Stages      []StageTime                 `json:"steps"` // in order of execution
+	Steps       []StepTime                  `json:"denoise_steps_ms"`
+	Checkpoints map[string]MemoryCheckpoint `json:"memory_checkpoints"` // none on a CPU
+	Meta        DumpMeta                    `json:"meta"`
+}
+
+// MemoryCheckpoint is the memory at one place of a generation, in MB of 2^20 bytes: what was allocated and what the
+// allocator kept.
+type MemoryCheckpoint struct {
+	Allocated     float64  `json:"allocated_mb"`
+	Reserved      float64  `json:"reserved_mb"`
+	PeakAllocated float64  `json:"peak_allocated_mb"`
+	PeakReserved  float64  `json:"peak_reserved_mb"`
+	PeakHost      *float64 `json:"peak_host_anon_mb,omitempty"` // since 0.5.23
+}
+
+// DumpMeta says what was generated: SGLang's has model and, of its command line, prompt (a list, or null). Ours has
+// width and height too, without which nobody could tell that two dumps are of pictures of unlike sizes.
+type DumpMeta map[string]any
+
+// MarshalJSON has the keys in SGLang's order.
+func (m DumpMeta) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	known := []string{"prompt", "model", "width", "height"}
+	keys := slices.DeleteFunc(slices.Clone(known), func(k string) bool { _, ok := m[k]; return !ok })
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(known, k) {
+			keys = append(keys, k)
+		}
+	}
+	out := []byte("{")
+	for i, k := range keys {
+		key, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m[k])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	return append(out, '}'), nil
 }
 
 // StageTime is how long a stage took.
@@ -44,7 +92,7 @@ const (
 func NewPerfDump(id, tag string, at time.Time, total time.Duration) *PerfDump {
 	return &PerfDump{
 		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000000-07:00"), RequestID: id, Commit: "N/A", Tag: tag, TotalMS: Milliseconds(total),
-		Stages: []StageTime{}, Steps: []StepTime{}, Checkpoints: map[string]map[string]any{}, Meta: map[string]any{},
+		Stages: []StageTime{}, Steps: []StepTime{}, Checkpoints: map[string]MemoryCheckpoint{}, Meta: DumpMeta{},
 	}
 }
 
@@ -53,17 +101,34 @@ func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // ParsePerfDump reads a report, SGLang's or ours.
 func ParsePerfDump(data []byte) (*PerfDump, error) {
+	// The outer fields take what the embedded ones of their names would: a pointer tells 0 from what is not there.
 	var d struct {
 		PerfDump
-		Total *float64     `json:"total_duration_ms"`
-		Steps *[]StageTime `json:"steps"`
+		Total  *float64     `json:"total_duration_ms"`
+		Stages *[]StageTime `json:"steps"`
 	}
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("no performance dump: %w", err)
 	}
-	if d.Total == nil || d.Steps == nil {
+	if d.Total == nil || d.Stages == nil {
 		return nil, errors.New("no performance dump: it lacks total_duration_ms or steps")
 	}
-	d.PerfDump.TotalMS, d.PerfDump.Stages = *d.Total, *d.Steps
+	d.TotalMS, d.PerfDump.Stages = *d.Total, *d.Stages
+	negative := func(what string, ms float64) error {
+		if ms < 0 {
+			return fmt.Errorf("no performance dump: %s took %g ms", what, ms)
+		}
+		return nil
+	}
+	err := negative("the whole", d.TotalMS)
+	for _, s := range d.PerfDump.Stages {
+		err = cmp.Or(err, negative("stage "+strconv.Quote(s.Name), s.MS))
+	}
+	for _, s := range d.Steps {
+		err = cmp.Or(err, negative(fmt.Sprintf("denoising step %d", s.Step), s.MS))
+	}
+	if err != nil {
+		return nil, err
+	}
 	return &d.PerfDump, nil
 }

@@ -13,8 +13,9 @@ import (
 
 // compareCmd is "compare".
 type compareCmd struct {
-	A         string   `arg:"" help:"The base: a directory of rank files, one file, or a benchmark run (see runs list)."`
+	A         string   `arg:"" help:"The base: a directory of rank files, one file, a benchmark run (see runs list), or performance dumps."`
 	B         string   `arg:"" optional:"" help:"What is compared with it; leave it out to compare two ranks or two windows of A."`
+	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps, compared with A too."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
 	FailOn    string   `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`
@@ -34,7 +35,13 @@ func (c *compareCmd) Help() string {
   stepscope compare profiles/ --profile-id 1763750000,1763760000
 
 Two benchmark runs are named by their ids, starts of these, "last", or their
-directories: compare a1b2 last --fail-on 10%.`
+directories: compare a1b2 last --fail-on 10%.
+
+Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are
+files; several of one side stand with commas between them or in a directory:
+  stepscope compare before.json after.json --fail-on 5%
+  stepscope compare a1.json,a2.json,a3.json,a4.json after/
+  stepscope compare base.json one.json two.json --markdown`
 }
 
 // Run compares.
@@ -42,6 +49,15 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	limit, err := parseShare(c.FailOn)
 	if err != nil {
 		return usagef("--fail-on %s: %v", c.FailOn, err)
+	}
+	sides, err := c.dumpSides()
+	switch {
+	case err != nil:
+		return err
+	case len(sides) > 0:
+		return c.compareDumps(e, sides, limit)
+	case len(c.More) > 0:
+		return usagef("three or more are compared of performance dumps alone: give two")
 	}
 	runA, runB, err := c.loads()
 	if err != nil {

@@ -183,7 +183,7 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 // writeDump writes the report of a picture's times, whole or not at all.
 func writeDump(path string, job *Job, pic *planned) error {
 	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate)
-	d.Meta = map[string]any{"prompt": job.Prompts, "model": job.Pipeline.ModelPath}
+	d.Meta = api.DumpMeta{"prompt": []string{pic.Prompt}, "model": job.Pipeline.ModelPath, "width": pic.Size.Width, "height": pic.Size.Height}
 	return diffusion.WriteDump(path, d)
 }
 

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain/dumps"
+	"github.com/stepscope/stepscope/internal/explain/report"
+)
+
+// largestDump is far more than any performance dump has: what is larger is not looked into.
+const largestDump = 8 << 20
+
+// perfDump tells whether a file looks like a performance dump, a broken one too.
+func perfDump(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > largestDump || filepath.Ext(path) == ".gz" {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"total_duration_ms"`)) &&
+		!bytes.Contains(text, []byte(`"traceEvents"`))
+}
+
+// dumpFiles are the performance dumps that a word of the command line names: a file, several with commas, or all of a
+// directory that has no traces.
+func dumpFiles(ref string) []string {
+	st, err := os.Stat(ref)
+	switch {
+	case err == nil && st.IsDir():
+		if traces, err := filepath.Glob(filepath.Join(ref, "*.trace.json*")); err != nil || len(traces) > 0 {
+			return nil
+		}
+		files, err := filepath.Glob(filepath.Join(ref, "*.json"))
+		if err != nil {
+			return nil
+		}
+		return slices.DeleteFunc(files, func(f string) bool { return !perfDump(f) })
+	case err != nil && strings.Contains(ref, ","):
+		files := strings.Split(ref, ",")
+		if slices.ContainsFunc(files, perfDump) {
+			return files
+		}
+	case perfDump(ref):
+		return []string{ref}
+	}
+	return nil
+}
+
+// dumpSides reads what the command line names if it is performance dumps; none: it is something else.
+func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
+	refs := slices.DeleteFunc(append([]string{c.A, c.B}, c.More...), func(ref string) bool { return ref == "" })
+	var files [][]string
+	which, other := "", ""
+	for _, ref := range refs {
+		f := dumpFiles(ref)
+		files = append(files, f)
+		if len(f) > 0 {
+			which = ref
+		} else {
+			other = ref
+		}
+	}
+	switch {
+	case which == "":
+		return nil, nil
+	case len(refs) == 1:
+		return nil, usagef("compare with what? give a second performance dump")
+	case other != "":
+		if _, err := os.Stat(other); err != nil {
+			return nil, fmt.Errorf("%s is a performance dump, and %w", which, err)
+		}
+		return nil, usagef("%s is a performance dump, and %s is not: give two of a kind", which, other)
+	}
+	var sides []dumps.Side
+	for i, ref := range refs {
+		side := dumps.Side{Name: filepath.Base(ref)}
+		for _, path := range files[i] {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			d, err := api.ParsePerfDump(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			side.Dumps = append(side.Dumps, d)
+		}
+		sides = append(sides, side)
+	}
+	return sides, nil
+}
+
+// compareDumps sets performance dumps against the first ones, and judges them.
+func (c *compareCmd) compareDumps(e *env, sides []dumps.Side, limit float64) error {
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
+		if f.on {
+			return usagef("%s is for captures, and these are performance dumps", f.name)
+		}
+	}
+	result := dumps.Compare(sides, limit)
+	var err error
+	switch {
+	case c.JSON:
+		err = e.printJSON(result)
+	case c.Markdown:
+		err = report.DumpsMarkdown(e.stdout, result, time.Now())
+	default:
+		err = report.DumpsText(e.stdout, result, c.tables(e))
+	}
+	if err == nil && len(result.Worse) > 0 {
+		return errRegression
+	}
+	return err
+}

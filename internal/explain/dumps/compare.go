@@ -1,0 +1,364 @@
+// Package dumps compares performance dumps of diffusion servers (api.PerfDump): how long whole generations, their stages
+// and their denoising steps took.
+package dumps
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// Side is what one side of a comparison has: a dump, or several of one build.
+type Side struct {
+	Name  string
+	Dumps []*api.PerfDump
+}
+
+// Comparison sets sides against the first one, the base. Its JSON form is in docs/formats/dumps.md.
+type Comparison struct {
+	Format int     `json:"format"` // 1
+	Sides  []About `json:"sides"`
+	E2E    Row     `json:"e2e"`
+	Stages []Row   `json:"stages"`
+	// Rest is what of the whole is in no stage.
+	Rest Row `json:"between_stages"`
+	// Steps are the denoising steps: the first, the median of the others, and each.
+	Steps  []Row        `json:"denoising_steps"`
+	Memory []Memory     `json:"memory"`
+	Unlike []Unlike     `json:"unlike"`
+	Slow   []SlowStep   `json:"slow_steps"`
+	Causes [][]Cause    `json:"causes"` // by side: what most of its change is; none of the base
+	Worse  []Regression `json:"regressions"`
+	Limit  float64      `json:"limit"` // the share asked for; 0: none
+}
+
+// About says what a side is of.
+type About struct {
+	Name      string   `json:"name"`
+	Dumps     int      `json:"dumps"`
+	Models    []string `json:"models"`
+	Prompts   []string `json:"prompts"`
+	Sizes     []string `json:"sizes"`
+	StepCount []int    `json:"step_counts"`
+	Commits   []string `json:"commits"`
+	Tags      []string `json:"tags"`
+	Diffusers bool     `json:"diffusers"` // it fell back to the pipeline of Diffusers
+}
+
+// Row is one time on all sides.
+type Row struct {
+	Name   string  `json:"name"`
+	Step   int     `json:"step"`   // of a denoising step; else -1
+	Values []Value `json:"values"` // by side
+}
+
+// Value is a time on one side, and how it differs from the base's, of which the rest is 0.
+type Value struct {
+	MS     float64 `json:"ms"`              // median over the dumps that have it
+	N      int     `json:"n"`               // how many have it
+	Count  int     `json:"count,omitempty"` // of a stage made of old dumps' steps: how many
+	Diff   float64 `json:"diff_ms"`
+	Change float64 `json:"change"` // share of the base
+	// Tested says that both sides have dumps enough for a test; Lo and Hi are the 95 % interval of Change.
+	Tested  bool    `json:"tested"`
+	Lo      float64 `json:"lo"`
+	Hi      float64 `json:"hi"`
+	P       float64 `json:"p"`
+	PAdj    float64 `json:"p_adjusted"`
+	Status  string  `json:"status"`  // by SGLang's thresholds
+	Verdict string  `json:"verdict"` // by the test; where there is none, by the thresholds
+}
+
+// What Status and Verdict say.
+const (
+	Slower   = "slower"
+	Faster   = "faster"
+	Neutral  = "neutral"   // by the thresholds
+	Same     = "same"      // the whole interval lies within 5 %
+	NotClear = "not clear" // chance could have made the difference, or hidden one
+	Appeared = "appeared"
+	Vanished = "vanished"
+)
+
+// SGLang's thresholds (benchmarks/compare_perf.py).
+const (
+	wholePercent = 2.0   // of whole generations
+	stageShare   = 0.1   // of a stage,
+	stageMS      = 120.0 // and at least so much
+)
+
+const (
+	significant = 0.05
+	sameWithin  = 0.05
+)
+
+// Memory is the peak of what was allocated at a checkpoint, the median over a side's dumps; -1: it does not say.
+type Memory struct {
+	Checkpoint string    `json:"checkpoint"`
+	PeakMB     []float64 `json:"peak_allocated_mb"`
+}
+
+// Loop is the stage that the denoising steps in old dumps' list of stages make.
+const Loop = "Denoising Loop"
+
+// The first two rows of Steps.
+const (
+	FirstStep  = "first"
+	OtherSteps = "others, median"
+)
+
+// Compare sets sides against the first. failOn is the share by which a time may get longer; 0: any.
+func Compare(sides []Side, failOn float64) *Comparison {
+	c := &Comparison{
+		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, Slow: []SlowStep{},
+		Causes: make([][]Cause, len(sides)), Worse: []Regression{},
+	}
+	read := make([][]*dump, len(sides))
+	for i, s := range sides {
+		for _, d := range s.Dumps {
+			read[i] = append(read[i], newDump(d))
+		}
+		c.Sides = append(c.Sides, about(&s, read[i]))
+	}
+	c.E2E = row("E2E", -1, read, func(d *dump) (float64, bool) { return d.TotalMS, true })
+	for _, name := range stageNames(read) {
+		r := row(name, -1, read, func(d *dump) (float64, bool) { ms, ok := d.stages[name]; return ms, ok })
+		for i := range r.Values {
+			if name == Loop && len(read[i]) > 0 {
+				r.Values[i].Count = read[i][0].loop
+			}
+		}
+		c.Stages = append(c.Stages, r)
+	}
+	c.Rest = row("between stages", -1, read, (*dump).rest)
+	c.steps(read)
+	c.memory(sides)
+	judge([]*Row{&c.E2E}, wholeStatus)
+	judge(pointers(c.Stages), stageStatus)
+	judge([]*Row{&c.Rest}, stageStatus)
+	judge(pointers(c.Steps), nil) // SGLang has no thresholds for them
+	c.unlike()
+	c.slowSteps()
+	for side := 1; side < len(sides); side++ {
+		c.Causes[side] = c.causes(side)
+	}
+	c.regressions()
+	return c
+}
+
+// dump is one that was read, with what is computed of it.
+type dump struct {
+	*api.PerfDump
+	names  []string // of stages, in order
+	stages map[string]float64
+	loop   int       // steps that are in Loop
+	steps  []float64 // denoising steps
+}
+
+// newDump sums stages by name, as SGLang does. Old dumps have denoising steps among the stages.
+func newDump(d *api.PerfDump) *dump {
+	out := &dump{PerfDump: d, stages: map[string]float64{}}
+	var inStages []float64
+	for _, s := range d.Stages {
+		name := s.Name
+		if oldStep(name) {
+			name = Loop
+			out.loop++
+			inStages = append(inStages, s.MS)
+		}
+		if _, ok := out.stages[name]; !ok {
+			out.names = append(out.names, name)
+		}
+		out.stages[name] += s.MS
+	}
+	for _, s := range d.Steps {
+		out.steps = append(out.steps, s.MS)
+	}
+	if len(out.steps) == 0 {
+		out.steps = inStages
+	}
+	return out
+}
+
+// oldStep tells names of denoising steps among stages: denoising_step_12.
+func oldStep(name string) bool {
+	digits, ok := strings.CutPrefix(name, "denoising_step_")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// rest is the time in no stage. Dumps with stages twice, once as steps, have none.
+func (d *dump) rest() (float64, bool) {
+	left := d.TotalMS
+	for _, ms := range d.stages {
+		left -= ms
+	}
+	return left, left >= 0 && len(d.stages) > 0
+}
+
+// stageNames are those of all sides, those of the last one first.
+func stageNames(read [][]*dump) (names []string) {
+	for _, side := range slices.Backward(read[1:]) {
+		names = appendNames(names, side)
+	}
+	return appendNames(names, read[0])
+}
+
+func appendNames(names []string, side []*dump) []string {
+	for _, d := range side {
+		for _, n := range d.names {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// row compares a time of all sides' dumps.
+func row(name string, step int, read [][]*dump, of func(*dump) (float64, bool)) Row {
+	r := Row{Name: name, Step: step}
+	var base []float64
+	for i, side := range read {
+		var v []float64
+		for _, d := range side {
+			if ms, ok := of(d); ok {
+				v = append(v, ms)
+			}
+		}
+		value := Value{N: len(v)}
+		if len(v) > 0 {
+			value.MS = metric.Median(v)
+		}
+		if i == 0 {
+			base = v
+		} else {
+			value.against(r.Values[0].MS, base, v)
+		}
+		r.Values = append(r.Values, value)
+	}
+	return r
+}
+
+// against fills in how a value differs from the base's.
+func (v *Value) against(base float64, a, b []float64) {
+	m := metric.Compare(a, b)
+	v.Diff = v.MS - base
+	if base != 0 {
+		v.Change = v.Diff / base
+	}
+	v.P, v.PAdj = m.P, m.P
+	if v.Tested = m.Enough && m.Relative; v.Tested {
+		v.Lo, v.Hi = max(m.Lo, -1), m.Hi
+	}
+}
+
+// judge gives the rows of one table their verdicts.
+func judge(rows []*Row, status func(a, b float64) string) {
+	var p []float64
+	var tested []*Value
+	for _, r := range rows {
+		for i := range r.Values[1:] {
+			if v := &r.Values[1+i]; v.Tested {
+				p, tested = append(p, v.P), append(tested, v)
+			}
+		}
+	}
+	for i, q := range metric.AdjustFDR(p) {
+		tested[i].PAdj = q
+	}
+	for _, r := range rows {
+		base := &r.Values[0]
+		for i := range r.Values[1:] {
+			v := &r.Values[1+i]
+			if status != nil {
+				v.Status = status(base.MS, v.MS)
+			}
+			v.Verdict = v.verdict(base.N)
+		}
+	}
+}
+
+func (v *Value) verdict(baseN int) string {
+	switch {
+	case v.N == 0 && baseN == 0:
+		return ""
+	case baseN == 0:
+		return Appeared
+	case v.N == 0:
+		return Vanished
+	case !v.Tested:
+		return v.Status
+	case v.PAdj > significant || v.Lo <= 0 && v.Hi >= 0:
+		if v.Lo > -sameWithin && v.Hi < sameWithin {
+			return Same
+		}
+		return NotClear
+	case v.Change > 0:
+		return Slower
+	}
+	return Faster
+}
+
+// wholeStatus is SGLang's for whole generations.
+func wholeStatus(a, b float64) string {
+	percent := 0.0
+	if a != 0 {
+		percent = (b - a) / a * 100
+	}
+	switch {
+	case percent < -wholePercent:
+		return Faster
+	case percent > wholePercent:
+		return Slower
+	}
+	return Neutral
+}
+
+// stageStatus is SGLang's for stages.
+func stageStatus(a, b float64) string { return limitStatus(a, b, stageShare, stageMS) }
+
+// limitStatus tells what differs by more than a share, and more than so many ms.
+func limitStatus(a, b, share, ms float64) string {
+	switch {
+	case b > max(a*(1+share), a+ms):
+		return Slower
+	case b < min(a*(1-share), a-ms):
+		return Faster
+	}
+	return Neutral
+}
+
+func pointers(rows []Row) (out []*Row) {
+	for i := range rows {
+		out = append(out, &rows[i])
+	}
+	return out
+}
+
+// memory compares the peaks at the checkpoints that any side has.
+func (c *Comparison) memory(sides []Side) {
+	of := map[string][]float64{}
+	for i, s := range sides {
+		at := map[string][]float64{}
+		for _, d := range s.Dumps {
+			for name, m := range d.Checkpoints {
+				at[name] = append(at[name], m.PeakAllocated)
+			}
+		}
+		for name, v := range at {
+			if of[name] == nil {
+				of[name] = slices.Repeat([]float64{-1}, len(sides))
+			}
+			of[name][i] = metric.Median(v)
+		}
+	}
+	for name, v := range of {
+		c.Memory = append(c.Memory, Memory{name, v})
+	}
+	slices.SortFunc(c.Memory, func(a, b Memory) int {
+		return cmp.Or(cmp.Compare(slices.Max(b.PeakMB), slices.Max(a.PeakMB)), cmp.Compare(a.Checkpoint, b.Checkpoint))
+	})
+}

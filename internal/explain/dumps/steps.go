@@ -1,0 +1,172 @@
+package dumps
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// SlowStep is a denoising step that took much longer than its side's others, and not so on another side.
+type SlowStep struct {
+	Side   int     `json:"side"`
+	Step   int     `json:"step"`
+	MS     float64 `json:"ms"`
+	Others float64 `json:"others_ms"` // median of the steps after the first
+}
+
+// A step stands out by this factor over the others', where there are so many, and by so many times what these scatter.
+const (
+	standsOut   = 1.5
+	leastOthers = 3
+	scatters    = 5
+)
+
+// Cause is a stage that makes a large part of a side's change.
+type Cause struct {
+	Stage string  `json:"stage"` // "between stages": in none
+	Diff  float64 `json:"diff_ms"`
+	// Steps are the denoising steps that make most of it; none: it is in all, or not of them.
+	Steps []int `json:"steps"`
+}
+
+// A cause makes this share of a change, a step this one of its stage's.
+const (
+	causeShare = 0.2
+	stepsShare = 0.5
+)
+
+// steps compares the denoising steps.
+func (c *Comparison) steps(read [][]*dump) {
+	most := 0
+	for _, side := range read {
+		for _, d := range side {
+			most = max(most, len(d.steps))
+		}
+	}
+	if most == 0 {
+		return
+	}
+	at := func(i int) func(d *dump) (float64, bool) {
+		return func(d *dump) (float64, bool) {
+			if i >= len(d.steps) {
+				return 0, false
+			}
+			return d.steps[i], true
+		}
+	}
+	c.Steps = append(c.Steps, row(FirstStep, 0, read, at(0)))
+	if most == 1 {
+		return
+	}
+	c.Steps = append(c.Steps, row(OtherSteps, -1, read, func(d *dump) (float64, bool) {
+		if len(d.steps) < 2 {
+			return 0, false
+		}
+		return metric.Median(d.steps[1:]), true
+	}))
+	for i := 1; i < most; i++ {
+		c.Steps = append(c.Steps, row(fmt.Sprintf("step %d", i), i, read, at(i)))
+	}
+}
+
+// slowSteps finds the steps that stand out on a side, and do not so on the base; of the base, on no other side.
+func (c *Comparison) slowSteps() {
+	for side := range c.Sides {
+		others, spread, ok := c.others(side)
+		if !ok {
+			continue
+		}
+		for _, r := range c.Steps {
+			v := r.Values[side]
+			if r.Step < 1 || v.N == 0 || v.MS <= standsOut*others || v.MS-others <= scatters*spread {
+				continue
+			}
+			if c.everywhere(r.Step, side, v.MS/others) {
+				continue
+			}
+			c.Slow = append(c.Slow, SlowStep{side, r.Step, v.MS, others})
+		}
+	}
+}
+
+// others is the median of a side's steps after the first, and how they scatter about it (median of the distances).
+func (c *Comparison) others(side int) (median, spread float64, ok bool) {
+	var v []float64
+	for _, r := range c.Steps {
+		if r.Step > 0 && r.Values[side].N > 0 {
+			v = append(v, r.Values[side].MS)
+		}
+	}
+	if len(v) < leastOthers {
+		return 0, 0, false
+	}
+	median = metric.Median(v)
+	for i := range v {
+		v[i] = math.Abs(v[i] - median)
+	}
+	return median, metric.Median(v), median > 0
+}
+
+// everywhere tells whether the step stands out as much on the sides that this one is compared with: then it is the
+// model's way.
+func (c *Comparison) everywhere(step, side int, factor float64) bool {
+	for other := range c.Sides {
+		if other == side || side > 0 && other > 0 {
+			continue
+		}
+		others, _, ok := c.others(other)
+		i := slices.IndexFunc(c.Steps, func(r Row) bool { return r.Step == step })
+		if ok && c.Steps[i].Values[other].N > 0 && c.Steps[i].Values[other].MS/others*standsOut > factor {
+			return true
+		}
+	}
+	return false
+}
+
+// causes are the stages that make most of a side's change, the largest first.
+func (c *Comparison) causes(side int) []Cause {
+	whole := c.E2E.Values[side].Diff
+	out := []Cause{}
+	for _, r := range slices.Concat(c.Stages, []Row{c.Rest}) {
+		diff := r.Values[side].Diff
+		if whole != 0 && diff/whole >= causeShare {
+			out = append(out, Cause{Stage: r.Name, Diff: diff, Steps: c.stepsOf(&r, side)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Cause) int {
+		switch {
+		case math.Abs(a.Diff) > math.Abs(b.Diff):
+			return -1
+		case math.Abs(a.Diff) < math.Abs(b.Diff):
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// stepsOf are the denoising steps that make most of the change of their stage: the first, or those that stand out.
+func (c *Comparison) stepsOf(stage *Row, side int) []int {
+	out := []int{}
+	if stage.Name != Loop && !strings.Contains(stage.Name, "Denois") {
+		return out
+	}
+	sum, diff := 0.0, stage.Values[side].Diff
+	for _, r := range c.Steps {
+		v := r.Values[side]
+		special := r.Step == 0 || slices.ContainsFunc(c.Slow, func(s SlowStep) bool { return s.Step == r.Step && (s.Side == side || s.Side == 0) })
+		if r.Step < 0 || !special || v.N == 0 || r.Values[0].N == 0 || v.Diff*diff <= 0 {
+			continue
+		}
+		if v.Diff/diff >= stepsShare/4 {
+			out, sum = append(out, r.Step), sum+v.Diff
+		}
+	}
+	if sum/diff < stepsShare {
+		return []int{}
+	}
+	return out
+}

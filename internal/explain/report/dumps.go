@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/dumps"
+)
+
+// DumpsText writes a comparison of performance dumps for a terminal: what is not alike first, then the verdict.
+func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
+	var b strings.Builder
+	for i := range c.Sides {
+		fmt.Fprintf(&b, "%s %s\n", sideLetter(i), dumpSide(&c.Sides[i]))
+	}
+	b.WriteByte('\n')
+	for _, line := range unlikeLines(c) {
+		for i, l := range columns.Wrap(line, o.width()) {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", min(i, 1)*2), l)
+		}
+	}
+	if n := len(c.Worse); n > 0 {
+		fmt.Fprintf(&b, "%s\n", verdict(n, "slower", c.Limit, ""))
+	} else if c.Limit > 0 {
+		fmt.Fprintf(&b, "no regression above %s\n", metric.Percent(c.Limit))
+	}
+	for _, r := range c.Worse {
+		fmt.Fprintf(&b, "  - %s\n", worseTime(c, &r))
+	}
+	for side := 1; side < len(c.Sides); side++ {
+		fmt.Fprintf(&b, "%s\n", dumpVerdict(c, side))
+	}
+	for _, s := range c.Slow {
+		fmt.Fprintf(&b, "%s\n", slowStep(c, &s))
+	}
+	for _, t := range dumpTables(c, o.rows()) {
+		if len(t.rows) > 0 {
+			b.WriteString(t.below(o))
+		}
+	}
+	if notes := dumpNotes(c); len(notes) > 0 {
+		b.WriteByte('\n')
+		for _, n := range notes {
+			lead := "note: "
+			for _, l := range columns.Wrap(n, o.width()-len(lead)) {
+				b.WriteString(lead + l + "\n")
+				lead = "      "
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// sideLetter names a side: A, B, …, Z, then by number.
+func sideLetter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return fmt.Sprintf("#%d", i+1)
+}
+
+// dumpSide says what a side is of.
+func dumpSide(s *dumps.About) string {
+	text := columns.Clean(s.Name) + ": " + plural(s.Dumps, "dump")
+	for _, list := range [][]string{s.Models, s.Sizes} {
+		if len(list) == 1 {
+			text += ", " + columns.Clean(list[0])
+		}
+	}
+	if len(s.StepCount) == 1 {
+		text += ", " + plural(s.StepCount[0], "denoising step")
+	}
+	if len(s.Commits) == 1 && s.Commits[0] != "N/A" {
+		text += ", commit " + columns.Clean(s.Commits[0])
+	}
+	return text
+}
+
+// unlikeLines are what must be known before any figure is believed.
+func unlikeLines(c *dumps.Comparison) (lines []string) {
+	for _, u := range c.Unlike {
+		var each []string
+		for i, values := range u.Values {
+			var quoted []string
+			for _, v := range values {
+				quoted = append(quoted, shortenName(columns.Clean(v), 60))
+			}
+			text := "not said"
+			if len(quoted) > 0 {
+				text = strings.Join(quoted, " and ")
+			}
+			each = append(each, sideLetter(i)+" "+text)
+		}
+		lines = append(lines, fmt.Sprintf("NOT ALIKE in %s: %s", u.What, strings.Join(each, ", ")))
+	}
+	for i := range c.Sides {
+		if c.Sides[i].Diffusers {
+			lines = append(lines, fmt.Sprintf("%s is of a fall-back: Diffusers' own pipeline ran, not SGLang's, so it says nothing about SGLang's", sideLetter(i)))
+		}
+	}
+	return lines
+}
+
+// dumpVerdict is the answer for a side: how much longer the whole takes, and which stages make it so.
+func dumpVerdict(c *dumps.Comparison, side int) string {
+	v, base := &c.E2E.Values[side], &c.E2E.Values[0]
+	text := ""
+	if len(c.Sides) > 2 {
+		text = sideLetter(side) + ": "
+	}
+	text += fmt.Sprintf("E2E %s: %s → %s (%s)", v.Verdict, msText(base.MS), msText(v.MS), metric.PercentChange(v.Change))
+	var parts []string
+	if v.Verdict == dumps.Slower || v.Verdict == dumps.Faster {
+		for _, k := range c.Causes[side] {
+			parts = append(parts, k.Stage+" "+msChange(k.Diff)+stepList(k.Steps))
+		}
+	} else {
+		for i := range c.Stages {
+			r := &c.Stages[i]
+			if s := &r.Values[side]; s.Verdict == dumps.Slower || s.Verdict == dumps.Faster {
+				parts = append(parts, fmt.Sprintf("%s %s", r.Name, msChange(s.Diff)))
+			}
+		}
+	}
+	if len(parts) > 0 {
+		text += ": " + columns.Clean(strings.Join(parts, ", "))
+	}
+	return text
+}
+
+func stepList(steps []int) string {
+	switch {
+	case len(steps) == 0:
+		return ""
+	case len(steps) == 1 && steps[0] == 0:
+		return " (most of it in the first step)"
+	case len(steps) == 1:
+		return fmt.Sprintf(" (most of it in step %d)", steps[0])
+	}
+	return fmt.Sprintf(" (most of it in steps %s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(steps), " ", ", "), "[]"))
+}
+
+func slowStep(c *dumps.Comparison, s *dumps.SlowStep) string {
+	return fmt.Sprintf("denoising step %d of %s took %s, its others %s", s.Step, sideLetter(s.Side), msText(s.MS), msText(s.Others))
+}
+
+func worseTime(c *dumps.Comparison, r *dumps.Regression) string {
+	text := r.Name
+	if len(c.Sides) > 2 {
+		text = sideLetter(r.Side) + ": " + text
+	}
+	text += ": " + metric.PercentChange(r.Change)
+	if !r.Tested {
+		text += " (not tested: too few dumps)"
+	}
+	return columns.Clean(text)
+}
+
+func msText(ms float64) string { return metric.Duration(ms * 1e6) }
+
+func msChange(ms float64) string {
+	if ms > 0 {
+		return "+" + msText(ms)
+	}
+	return msText(ms)
+}
+
+// dumpNotes are what limits the comparison.
+func dumpNotes(c *dumps.Comparison) (notes []string) {
+	few := false
+	for i := range c.Sides {
+		few = few || c.E2E.Values[i].N > 0 && i > 0 && !c.E2E.Values[i].Tested
+	}
+	if few {
+		notes = append(notes, "there are too few dumps for a test: verdicts are SGLang's thresholds (2 % of the whole; 10 % and 120 ms of a stage), and how "+
+			"much two runs of one build differ cannot be told. Give four or more of each side, as A1.json,A2.json,… or a directory.")
+	}
+	return notes
+}

@@ -1,0 +1,280 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/dumps"
+)
+
+// dumpTables are the times of the whole, by stage and by denoising step, and memory.
+func dumpTables(c *dumps.Comparison, limit int) []*table {
+	whole := dumpTable("e2e", "Whole generations", []dumps.Row{c.E2E}, nothing)
+	whole.rows = append(whole.rows, throughput(&c.E2E, len(whole.cols)))
+	stages := c.Stages
+	for _, v := range c.Rest.Values {
+		if v.N > 0 {
+			stages = append(stages[:len(stages):len(stages)], c.Rest)
+			break
+		}
+	}
+	steps, omitted := c.Steps, ""
+	if limit > 0 && len(steps) > limit {
+		steps, omitted = nil, "--all shows each"
+		for _, r := range c.Steps {
+			if r.Step < 1 || stands(c, r.Step) {
+				steps = append(steps, r)
+			}
+		}
+	}
+	each := dumpTable("steps", "Denoising steps", steps, func(r *dumps.Row, side int) string {
+		for _, s := range c.Slow {
+			if s.Step == r.Step && (s.Side == side || s.Side == 0) {
+				return "stands out in " + sideLetter(s.Side)
+			}
+		}
+		return ""
+	})
+	each.omitted = omitted
+	return []*table{whole, dumpTable("stages", "Stages", stages, nothing), each, peaksTable(c)}
+}
+
+func nothing(*dumps.Row, int) string { return "" }
+
+// stands tells whether a denoising step stands out on a side.
+func stands(c *dumps.Comparison, step int) bool {
+	for _, s := range c.Slow {
+		if s.Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// dumpTable has a row for each time: of two sides with everything that is known, of more with less. said is what it comes
+// to where there is no verdict.
+func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side int) string) *table {
+	t := &table{id: id, title: title, cols: []column{{name: "", flex: true, min: 24}, {name: "A", right: true}}}
+	if len(rows) == 0 {
+		return t
+	}
+	sides, tested := len(rows[0].Values), false
+	for i := range rows {
+		for _, v := range rows[i].Values {
+			tested = tested || v.Tested
+		}
+	}
+	if sides == 2 {
+		t.cols = append(t.cols, column{name: "B", right: true}, column{name: "difference", right: true}, column{name: "change", right: true})
+		if tested {
+			t.cols = append(t.cols, column{name: "95 % interval", right: true, drop: 1}, column{name: "p", right: true, drop: 2}, column{name: "dumps", right: true, drop: 3})
+		}
+		t.cols = append(t.cols, column{name: "verdict"})
+	} else {
+		for i := 1; i < sides; i++ {
+			t.cols = append(t.cols, column{name: sideLetter(i), right: true}, column{name: "change", right: true}, column{name: "verdict"})
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		base := &r.Values[0]
+		row := []cell{textCell(stageLabel(r)), msCell(base)}
+		for side := 1; side < sides; side++ {
+			v := &r.Values[side]
+			row = append(row, msCell(v))
+			change, diff, interval, p := dash, dash, dash, dash
+			if base.N > 0 && v.N > 0 {
+				diff = msChange(v.Diff)
+				if base.MS > 0 {
+					change = metric.PercentChange(v.Change)
+				}
+			}
+			if v.Tested {
+				interval = metric.PercentChange(v.Lo) + " … " + metric.PercentChange(v.Hi)
+				p = fmt.Sprintf("%.2g", v.PAdj)
+			}
+			if sides == 2 {
+				row = append(row, textCell(diff))
+			}
+			row = append(row, textCell(change))
+			if sides == 2 && tested {
+				row = append(row, textCell(interval), textCell(p), textCell(fmt.Sprintf("%d, %d", base.N, v.N)))
+			}
+			row = append(row, textCell(cmp.Or(v.Verdict, said(r, side))))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// stageLabel is the name of a row, with the steps that a stage of old dumps is the sum of.
+func stageLabel(r *dumps.Row) string {
+	if r.Name == dumps.Loop {
+		return r.Name + stepCounts(r)
+	}
+	return r.Name
+}
+
+// stepCounts says of how many steps the sum is made, as SGLang does.
+func stepCounts(r *dumps.Row) string {
+	a, b := r.Values[0].Count, r.Values[1].Count
+	if a == b {
+		return fmt.Sprintf(" (%d steps)", b)
+	}
+	return fmt.Sprintf(" (%d->%d steps)", a, b)
+}
+
+func msCell(v *dumps.Value) cell {
+	if v.N == 0 {
+		return textCell(dash)
+	}
+	return durCell(v.MS * 1e6)
+}
+
+// throughput is what one generation after the other gives.
+func throughput(e2e *dumps.Row, width int) []cell {
+	row := []cell{textCell("throughput")}
+	per := (width - 2) / (len(e2e.Values) - 1)
+	for i, v := range e2e.Values {
+		row = append(row, textCell(fmt.Sprintf("%.3g/s", perSecond(v.MS))))
+		for k := 1; i > 0 && k < per; k++ {
+			row = append(row, textCell(""))
+		}
+	}
+	return row
+}
+
+func perSecond(ms float64) float64 {
+	if ms == 0 {
+		return 0
+	}
+	return 1000 / ms
+}
+
+// peaksTable has the peaks of allocated memory.
+func peaksTable(c *dumps.Comparison) *table {
+	t := &table{id: "memory", title: "Memory, peak allocated", cols: []column{{name: "checkpoint", flex: true, min: 24}}}
+	for i := range c.Sides {
+		t.cols = append(t.cols, column{name: sideLetter(i), right: true})
+		if i > 0 {
+			t.cols = append(t.cols, column{name: "change", right: true})
+		}
+	}
+	for _, m := range c.Memory {
+		row := []cell{textCell(m.Checkpoint)}
+		for i, mb := range m.PeakMB {
+			text, change := dash, dash
+			if mb >= 0 {
+				text = metric.Bytes(mb * (1 << 20))
+				if m.PeakMB[0] > 0 {
+					change = metric.PercentChange(mb/m.PeakMB[0] - 1)
+				}
+			}
+			row = append(row, textCell(text))
+			if i > 0 {
+				row = append(row, textCell(change))
+			}
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// DumpsMarkdown writes a comparison as SGLang's compare_perf.py does, to the letter. What SGLang cannot tell stands before
+// it (what is not alike) and after it (intervals of several dumps).
+func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
+	var b strings.Builder
+	write := lines(&b)
+	for _, line := range unlikeLines(c) {
+		write("> ", escapeMarkdown(line), "\n")
+	}
+	write("### Performance Comparison Report\n")
+	if len(c.Sides) == 2 {
+		dumpPair(write, c)
+	} else {
+		dumpMany(write, c)
+	}
+	write("\n")
+	write("<details>\n<summary>Metadata</summary>\n")
+	for i := range c.Sides {
+		commit := "N/A"
+		if len(c.Sides[i].Commits) > 0 {
+			commit = strings.Join(c.Sides[i].Commits, ", ")
+		}
+		write("- ", dumpLabel(c, i), " Commit: `", commit, "`")
+	}
+	write("- Timestamp: ", at.Format("2006-01-02T15:04:05.000000"))
+	write("</details>")
+	if t := dumpTable("stages", "Stages, medians and intervals of several dumps", append([]dumps.Row{c.E2E}, c.Stages...), nothing); len(t.cols) > 6 && len(c.Sides) == 2 {
+		markdownTable(write, t, false)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// dumpLabel is what SGLang calls a side.
+func dumpLabel(c *dumps.Comparison, i int) string {
+	switch {
+	case i == 0:
+		return "Baseline"
+	case len(c.Sides) == 2:
+		return "New"
+	}
+	return c.Sides[i].Name
+}
+
+// The signs of SGLang's statuses: of whole generations, and of stages.
+var (
+	wholeSigns = map[string]string{dumps.Faster: "✅", dumps.Slower: "❌", dumps.Neutral: "⚪️"}
+	stageSigns = map[string]string{dumps.Faster: "🟢", dumps.Slower: "🔴", dumps.Neutral: "⚪️"}
+)
+
+func dumpPair(write func(...string), c *dumps.Comparison) {
+	a, b := c.E2E.Values[0], c.E2E.Values[1]
+	write("#### 1. High-level Summary")
+	write("| Metric | Baseline | New | Diff | Status |")
+	write("| :--- | :--- | :--- | :--- | :--- |")
+	write(fmt.Sprintf("| **E2E Latency** | %.2f ms | %.2f ms | **%+.2f ms (%+.1f%%)** | %s |", a.MS, b.MS, b.Diff, 100*b.Change, wholeSigns[b.Status]))
+	write(fmt.Sprintf("| **Throughput** | %.2f req/s | %.2f req/s | - | - |", perSecond(a.MS), perSecond(b.MS)))
+	write("\n")
+	write("#### 2. Stage Breakdown")
+	write("| Stage Name | Baseline (ms) | New (ms) | Diff (ms) | Diff (%) | Status |")
+	write("| :--- | :--- | :--- | :--- | :--- | :--- |")
+	for i := range c.Stages {
+		r := &c.Stages[i]
+		a, b := r.Values[0], r.Values[1]
+		write(fmt.Sprintf("| %s | %.2f | %.2f | %+.2f | %+.1f%% | %s |", stageLabel(r), a.MS, b.MS, b.Diff, 100*b.Change, stageSigns[b.Status]))
+	}
+}
+
+func dumpMany(write func(...string), c *dumps.Comparison) {
+	var names []string
+	for i := 1; i < len(c.Sides); i++ {
+		names = append(names, dumpLabel(c, i))
+	}
+	rule := "| :--- | :--- | " + strings.Repeat(":--- | ", len(names)-1) + ":--- |"
+	write("#### 1. High-level Summary")
+	write("| Metric | Baseline | ", strings.Join(names, " | "), " |")
+	write(rule)
+	line := fmt.Sprintf("| **E2E Latency** | %.2f ms |", c.E2E.Values[0].MS)
+	for _, v := range c.E2E.Values[1:] {
+		line += fmt.Sprintf(" %.2f ms (%+.1f%%) %s |", v.MS, 100*v.Change, wholeSigns[v.Status])
+	}
+	write(line)
+	write("\n")
+	write("#### 2. Stage Breakdown")
+	write("| Stage Name | Baseline | ", strings.Join(names, " | "), " |")
+	write(rule)
+	for i := range c.Stages {
+		r := &c.Stages[i]
+		line := fmt.Sprintf("| %s | %.2f |", r.Name, r.Values[0].MS)
+		for _, v := range r.Values[1:] {
+			line += fmt.Sprintf(" %.2f (%+.1f%%) %s |", v.MS, 100*v.Change, stageSigns[v.Status])
+		}
+		write(line)
+	}
+}
