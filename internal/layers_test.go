@@ -143,10 +143,12 @@ var arrows = []struct {
 	{"internal/tracefile/read/nsysdb", []string{"internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
-	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
+	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front", "internal/serve/windows"}},
 	{"internal/serve/images", []string{
-		"internal/api", "internal/api/wire", "internal/base/atomicfile", "internal/engine/device", "internal/engine/diffusion", "internal/serve/front",
+		"internal/api", "internal/api/wire", "internal/base/atomicfile", "internal/engine", "internal/engine/device", "internal/engine/diffusion",
+		"internal/serve/front", "internal/serve/windows",
 	}},
+	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
 	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine/diffusion", []string{

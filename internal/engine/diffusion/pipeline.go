@@ -3,12 +3,12 @@ package diffusion
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"io"
-
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -19,6 +19,8 @@ type Pipeline struct {
 	Config *Config
 	team   *engine.Team[*Runner]
 	log    func(line string)
+	turn   chan struct{} // full while the ranks work
+	spans  spanState
 }
 
 // NewPipeline loads the ranks, side by side. Close it.
@@ -33,7 +35,7 @@ func NewPipeline(c *Config, src *Sources, team engine.TeamOptions, opt Options, 
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{Config: c, team: t, log: log}, nil
+	return &Pipeline{Config: c, team: t, log: log, turn: make(chan struct{}, 1), spans: spanState{ranks: make([]spanRank, len(t.Ranks()))}}, nil
 }
 
 // Close ends the ranks.
@@ -90,6 +92,11 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	if err := p.Config.Check(&job.Request); err != nil {
 		return nil, err
 	}
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	if job.Profile != nil && p.recording() {
+		return nil, api.ErrProfileRunning
+	}
 	ranks := p.team.Ranks()
 	res := &Result{}
 	windows := make([]*window, len(ranks))
@@ -100,12 +107,12 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 			windows[i] = newWindow(job, ranks[i].Recorder)
 		}
 	}
-	ends := &agreement{ctx: ctx}
+	ends := &agreement{ctx: ctx, want: func() *Span { return p.want(job) }}
 	res.Began = time.Now()
 	err := p.team.Each(func(i int, r *Runner, h *device.Host) error {
 		var pic *Picture
 		err := windows[i].around(h, func() (err error) {
-			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, log, ends.asker()))
+			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, log, ends.asker(func(s *Span) { p.follow(i, s) })))
 			return err
 		})
 		if i == 0 {
@@ -160,6 +167,7 @@ func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host
 					}
 				}
 				ended()
+				p.stepped(i)
 			}
 		},
 	}
@@ -184,25 +192,37 @@ func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
 	return nil
 }
 
-// agreement has all ranks end at the same place: the first that comes there decides. Otherwise those that went on would
-// wait in a collective for those that did not.
+// agreement has all ranks end, and begin and end a Span, at the same place: the first that comes there decides. Otherwise
+// those that went on would wait in a collective for those that did not.
 type agreement struct {
-	ctx context.Context
+	ctx  context.Context
+	want func() *Span
 
 	mu       sync.Mutex
-	verdicts []error
+	verdicts []verdict
+}
+
+// verdict is what holds at a place.
+type verdict struct {
+	err  error
+	span *Span
 }
 
 // asker is a rank's, which asks at the same places as every other one.
-func (a *agreement) asker() func() error {
+func (a *agreement) asker(follow func(*Span)) func() error {
 	at := 0
-	return func() error {
+	next := func() verdict {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if at == len(a.verdicts) {
-			a.verdicts = append(a.verdicts, context.Cause(a.ctx))
+			a.verdicts = append(a.verdicts, verdict{context.Cause(a.ctx), a.want()})
 		}
 		at++
 		return a.verdicts[at-1]
+	}
+	return func() error {
+		v := next()
+		follow(v.span)
+		return v.err
 	}
 }

@@ -91,7 +91,7 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 }
 
 // Body reads the whole body; Guard has set the time for it. One that is too large
-// is an *http.MaxBytesError.
+// is an *http.MaxBytesError, one that cannot be read an *Error.
 func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, f.MaxBodyBytes))
 	if err == nil {
@@ -104,7 +104,7 @@ func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return nil, err
 	}
-	return nil, errors.New("the body could not be read: " + err.Error())
+	return nil, &Error{http.StatusBadRequest, "the body could not be read: " + err.Error()}
 }
 
 // Serve answers on ln until ctx ends. Then drain lets running requests come to
@@ -157,4 +157,18 @@ func WriteJSON(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	WriteWhole(w, status, text)
+}
+
+// WriteText sends text as the whole reply.
+func WriteText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	WriteWhole(w, status, []byte(text))
+}
+
+// EnvBool reads a boolean of the environment as SGLang does: true and 1, in any case.
+func EnvBool(v string, absent bool) bool {
+	if v == "" {
+		return absent
+	}
+	return strings.EqualFold(v, "true") || v == "1"
 }

@@ -90,7 +90,7 @@ func (s *Server) task(req *wire.ImageRequest) (*task, error) {
 		return nil, wire.Refuse("background", "this server has no transparent pictures")
 	}
 	for i := range n {
-		job := &diffusion.Job{Request: *q, ID: t.id}
+		job := &diffusion.Job{Request: *q, ID: t.id, Step: func(int, int) { s.steps.Add(1) }}
 		job.Seed += uint64(i)
 		if i > 0 {
 			job.ID += "-" + strconv.Itoa(i)

@@ -70,6 +70,17 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 			delete(out, key)
 		}
 	}
+	// What capture looks for: how many ranks there are, and whether they work.
+	out["dp_size"], out["internal_states"] = 1, []map[string]any{{"dp_rank": 0, "forward_ct": s.steps.Load()}}
 	out["task_type"], out["pipeline_class_name"], out["version"] = "T2I", s.info.Config.Pipeline, s.o.Version
 	s.reply(w, out)
+}
+
+// loads is GET /v1/loads, as the LLM server has it, of which a pipeline knows no more than the queue.
+func (s *Server) loads(w http.ResponseWriter, _ *http.Request) {
+	waiting, running := s.queue.sizes()
+	s.reply(w, map[string]any{
+		"timestamp": s.o.Now().UTC().Format("2006-01-02T15:04:05.000000-07:00"), "version": s.o.Version, "dp_rank_count": 1,
+		"loads": []map[string]any{{"dp_rank": 0, "num_running_reqs": running, "num_waiting_reqs": waiting}},
+	})
 }

@@ -13,18 +13,25 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
 // Engine is what makes the pictures, one at a time.
 type Engine interface {
 	Prompt(text string) ([]int32, error)
 	Generate(ctx context.Context, job *diffusion.Job) (*diffusion.Result, error)
+	// Open has a window over several pictures recorded, Shut ends it, WriteSpan writes what it has.
+	Open(s *diffusion.Span) error
+	Shut(s *diffusion.Span) error
+	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) ([]string, error)
 	// Err is the error that stopped it for good, or nil.
 	Err() error
 }
@@ -92,6 +99,10 @@ type Server struct {
 	front   front.Front
 	mux     http.Handler
 	queue   *queue
+	steps   atomic.Int64 // denoising steps that were made
+
+	recorder *recorder
+	windows  *windows.Windows
 
 	base     context.Context // ends what still runs after the drain
 	abortAll context.CancelCauseFunc
@@ -110,6 +121,19 @@ func New(e Engine, info Info, o Options) *Server {
 			s.refuse(w, &front.Error{Status: status, Message: message})
 		},
 	}
+	s.recorder = &recorder{engine: e, log: func(line string) { s.o.Log.Info(line) }}
+	s.windows = windows.New(s.recorder, &s.front, windows.Options{
+		Root: s.o.ProfileRoot, WriteTimeout: time.Minute, Log: s.o.Log, Getenv: s.o.Getenv, Now: s.o.Now,
+		Refuse: s.refuse,
+		Status: func(err error) (int, string, int) {
+			status, err := statusOf(err)
+			return status, err.Error(), 0
+		},
+		Idle: func() bool {
+			waiting, running := s.queue.sizes()
+			return waiting+running == 0
+		},
+	})
 	s.mux = s.front.Guard(s.front.Mux(s.table(), func(*http.Request) string { return "Not Found" }))
 	return s
 }
@@ -124,6 +148,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.queue.close()
 	s.abortAll(errShutdown)
 	s.queue.wait(nil)
+	s.recorder.close()
 	return err
 }
 
@@ -141,7 +166,7 @@ var errShutdown = &front.Error{Status: http.StatusServiceUnavailable, Message: "
 
 // table lists every route.
 func (s *Server) table() []front.Route {
-	return []front.Route{
+	return append(s.windows.Table(),
 		front.At("GET", "/health /health_generate", front.Open, s.health),
 		front.At("GET", "/liveness", front.Open, func(w http.ResponseWriter, _ *http.Request) { s.reply(w, status{"ok"}) }),
 
@@ -153,7 +178,8 @@ func (s *Server) table() []front.Route {
 		front.At("GET", "/v1/models/{model...}", front.Key, s.model),
 		front.At("GET", "/v1/model_info /model_info", front.Key, s.modelInfo),
 		front.At("GET", "/server_info", front.Key, s.serverInfo),
-	}
+		front.At("GET", "/v1/loads", front.Key, s.loads),
+	)
 }
 
 // missing refuses what SGLang's servers have and this one has not.
@@ -173,16 +199,27 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	front.WriteJSON(w, http.StatusOK, text)
 }
 
+// statusOf is the status of an error, and the error as it is told.
+func statusOf(err error) (int, error) {
+	var own *front.Error
+	var big *http.MaxBytesError
+	var field *wire.FieldError
+	switch {
+	case errors.As(err, &own):
+		return own.Status, err
+	case errors.As(err, &big):
+		return http.StatusRequestEntityTooLarge, errors.New("the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes")
+	case errors.As(err, &field):
+		return http.StatusBadRequest, err
+	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
+		return http.StatusConflict, err
+	}
+	return http.StatusInternalServerError, err
+}
+
 // refuse writes an error as SGLang's diffusion server does.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
-	if own, ok := errors.AsType[*front.Error](err); ok {
-		status = own.Status
-	} else if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		status, err = http.StatusRequestEntityTooLarge, errors.New("the body is larger than "+strconv.FormatInt(big.Limit, 10)+" bytes")
-	} else if _, ok := errors.AsType[*wire.FieldError](err); ok {
-		status = http.StatusBadRequest
-	}
+	status, err := statusOf(err)
 	switch status {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
 // Engine is what the server needs of an LLM engine. Its methods may be called
@@ -30,13 +31,7 @@ type Engine interface {
 	// Tokenizer returns the model's tokenizer.
 	Tokenizer() Tokenizer
 
-	// StartProfile arms or starts a window on all ranks and returns; it does not
-	// wait for steps or files. It returns ErrProfileRunning or another reason.
-	StartProfile(ctx context.Context, r api.ProfileRequest) error
-
-	// StopProfile ends the window, waits for the files, and tells what was
-	// written. It returns ErrProfileIdle when no window is open or armed.
-	StopProfile(ctx context.Context) (api.ProfileResult, error)
+	windows.Recorder
 
 	// Healthy returns nil while the engine can serve, else the reason.
 	Healthy() error

@@ -32,13 +32,17 @@ func unavailable(message string) *apiError {
 func asAPI(err error) *apiError {
 	var own *apiError
 	var field *wire.FieldError
-	var path *front.Error
+	var plain *front.Error
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &path):
-		return &apiError{status: path.Status, message: path.Message}
+	case errors.As(err, &plain):
+		e := &apiError{status: plain.Status, message: plain.Message}
+		if e.status == http.StatusServiceUnavailable {
+			e.retry = 1
+		}
+		return e
 	case errors.As(err, &field):
 		return badRequest(err.Error())
 	case errors.As(err, &big):
@@ -120,10 +124,4 @@ func (s *Server) refuse(w http.ResponseWriter, d dialect, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
 	}
 	front.WriteJSON(w, e.status, e.body(d))
-}
-
-func writeText(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	w.Write([]byte(text))
 }

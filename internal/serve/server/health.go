@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // health is GET /health and /health_generate: an empty body, 200 or 503.
@@ -16,7 +16,7 @@ import (
 // probe is a forward step, and would show up in every profile.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	probe := r.URL.Path == "/health_generate" ||
-		r.URL.Path == "/health" && envBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
+		r.URL.Path == "/health" && front.EnvBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
 	err := s.engine.Healthy()
 	switch {
 	case s.draining.Load():
@@ -88,12 +88,4 @@ func (s *Server) forwardCt() (sum int64) {
 		sum += st.ForwardCt
 	}
 	return sum
-}
-
-// envBool reads a boolean as SGLang does: true and 1, in any case.
-func envBool(v string, absent bool) bool {
-	if v == "" {
-		return absent
-	}
-	return strings.EqualFold(v, "true") || v == "1"
 }

@@ -108,7 +108,7 @@ func gib(bytes int64) float64 {
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.body(w, r); err != nil {
+	if _, err := s.front.Body(w, r); err != nil {
 		s.refuse(w, dialectGeneral, err)
 		return
 	}
@@ -130,12 +130,12 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 	err := s.engine.FlushCache(ctx)
 	switch {
 	case err == nil:
-		writeText(w, http.StatusOK, "Cache flushed.\nPlease check backend logs for more details. "+
+		front.WriteText(w, http.StatusOK, "Cache flushed.\nPlease check backend logs for more details. "+
 			"(When there are running or waiting requests, the operation will not be performed.)\n")
 	case errors.Is(err, api.ErrNotIdle), errors.Is(err, context.DeadlineExceeded):
-		writeText(w, http.StatusBadRequest, "Flush cache failed.\n")
+		front.WriteText(w, http.StatusBadRequest, "Flush cache failed.\n")
 	default:
-		writeText(w, http.StatusBadRequest, "Flush cache failed: "+err.Error()+"\n")
+		front.WriteText(w, http.StatusBadRequest, "Flush cache failed: "+err.Error()+"\n")
 	}
 }
 
@@ -162,7 +162,7 @@ func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.body(w, r); err != nil {
+	if _, err := s.front.Body(w, r); err != nil {
 		s.refuse(w, dialectOpenAI, err)
 		return
 	}

@@ -4,7 +4,7 @@ import "github.com/stepscope/stepscope/internal/serve/front"
 
 // table lists every route. Old and new names are the same route.
 func (s *Server) table() []front.Route {
-	return []front.Route{
+	return append(s.windows.Table(),
 		front.At("GET", "/health /health_generate /ping", front.Open, s.health),
 		front.At("GET", "/ready", front.Open, s.ready),
 		front.At("GET", "/metrics", front.Open, s.scrape),
@@ -25,10 +25,5 @@ func (s *Server) table() []front.Route {
 
 		front.At("GET POST", "/flush_cache", front.Admin, s.flushCache),
 		front.At("POST", "/abort_request", front.Admin, s.abortRequest),
-		front.At("GET POST", "/start_profile", front.Admin, s.startProfile),
-		// Guides call it /end_profile; servers only know /stop_profile.
-		front.At("GET POST", "/stop_profile /end_profile", front.Admin, s.stopProfile),
-		front.At("GET", "/profile_files", front.Admin, s.profileFiles),
-		front.At("GET", "/profile_files/{id}/{name}", front.Admin, s.profileFile),
-	}
+	)
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
 // Server serves one engine over HTTP.
@@ -21,7 +24,7 @@ type Server struct {
 	name    string // served model name
 	created time.Time
 	metrics *metrics
-	windows windows // profile windows
+	windows *windows.Windows
 	front   front.Front
 	mux     http.Handler
 
@@ -58,6 +61,17 @@ func New(e Engine, o Options) *Server {
 			s.refuse(w, dialectGeneral, &apiError{status: status, message: message})
 		},
 	}
+	s.windows = windows.New(e, &s.front, windows.Options{
+		Root: s.o.ProfileRoot, WriteTimeout: s.o.WriteTimeout, Log: s.o.Log, Getenv: s.o.Getenv, Now: s.o.Now,
+		Refuse: func(w http.ResponseWriter, err error) { s.refuse(w, dialectGeneral, err) },
+		Status: func(err error) (int, string, int) {
+			e := asAPI(err)
+			return e.status, e.message, e.retry
+		},
+		Idle: func() bool {
+			return !slices.ContainsFunc(s.engine.Stats(), func(st api.Stats) bool { return st.Running+st.Waiting > 0 })
+		},
+	})
 	s.mux = s.front.Guard(s.front.Mux(s.table(), func(*http.Request) string { return "Not Found" }))
 	return s
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -105,18 +104,9 @@ func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d diale
 // decode reads and decodes the body, within the limits of size and time. It
 // returns when the request was there, from which its latencies count.
 func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (time.Time, error) {
-	body, err := s.body(w, r)
+	body, err := s.front.Body(w, r)
 	if err != nil {
 		return time.Time{}, err
 	}
 	return s.o.Now(), wire.Decode(body, dst)
-}
-
-// body reads the whole body.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := s.front.Body(w, r)
-	if _, big := errors.AsType[*http.MaxBytesError](err); err != nil && !big {
-		return nil, badRequest(err.Error())
-	}
-	return body, err
 }

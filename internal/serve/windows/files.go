@@ -1,6 +1,7 @@
-package server
+package windows
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +15,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
-// The files of profile windows over HTTP, for clients that share no storage with
+// The files of windows over HTTP, for clients that share no storage with
 // the server. These routes are ours: SGLang has none and no route of this name.
 // They give out what windows of this server wrote, nothing else.
 
@@ -29,10 +31,10 @@ const (
 	clockSlack = time.Minute
 )
 
-// windows remembers the profile windows that were started.
-type windows struct {
+// list remembers the windows that were started.
+type list struct {
 	mu        sync.Mutex
-	list      []window // oldest first
+	all       []window // oldest first
 	downloads int
 }
 
@@ -44,17 +46,17 @@ type window struct {
 	ended   time.Time // when the next one started; zero: there is none
 }
 
-// profileTeller is an engine that knows whether a window is armed or open: one
+// teller is a Recorder that knows whether a window is armed or open: one
 // with num_steps closes by itself.
-type profileTeller interface{ Profiling() bool }
+type teller interface{ Profiling() bool }
 
 // remember notes a window that the engine has accepted. An older one of the same
 // id is forgotten: its address would be the same.
-func (ws *windows) remember(p api.ProfileRequest, now time.Time) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	kept := make([]window, 0, len(ws.list)+1)
-	for _, w := range ws.list {
+func (l *list) remember(p api.ProfileRequest, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := make([]window, 0, len(l.all)+1)
+	for _, w := range l.all {
 		if w.ended.IsZero() {
 			w.ended = now
 		}
@@ -66,35 +68,35 @@ func (ws *windows) remember(p api.ProfileRequest, now time.Time) {
 	if p.Prefix != "" {
 		w.stem = p.Prefix + "-" + p.ID
 	}
-	ws.list = append(kept, w)
-	if n := len(ws.list) - maxWindows; n > 0 {
-		ws.list = ws.list[n:]
+	l.all = append(kept, w)
+	if n := len(l.all) - maxWindows; n > 0 {
+		l.all = l.all[n:]
 	}
 }
 
 // newest returns the windows, the newest first.
-func (ws *windows) newest() []window {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	out := make([]window, 0, len(ws.list))
-	for i := len(ws.list) - 1; i >= 0; i-- {
-		out = append(out, ws.list[i])
+func (l *list) newest() []window {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]window, 0, len(l.all))
+	for i := len(l.all) - 1; i >= 0; i-- {
+		out = append(out, l.all[i])
 	}
 	return out
 }
 
 // download takes a place for one; the function gives it back.
-func (ws *windows) download() (done func(), ok bool) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	if ws.downloads >= maxDownloads {
+func (l *list) download() (done func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.downloads >= maxDownloads {
 		return nil, false
 	}
-	ws.downloads++
+	l.downloads++
 	return func() {
-		ws.mu.Lock()
-		ws.downloads--
-		ws.mu.Unlock()
+		l.mu.Lock()
+		l.downloads--
+		l.mu.Unlock()
 	}, true
 }
 
@@ -140,47 +142,48 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 }
 
 // profileFiles is GET /profile_files.
-func (s *Server) profileFiles(w http.ResponseWriter, _ *http.Request) {
-	list := wire.ProfileFiles{Windows: []wire.ProfileWindow{}}
-	for i, win := range s.windows.newest() {
+func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
+	out := wire.ProfileFiles{Windows: []wire.ProfileWindow{}}
+	for i, win := range ws.list.newest() {
 		open := false
-		if teller, ok := s.engine.(profileTeller); ok && i == 0 {
-			open = teller.Profiling()
+		if t, ok := ws.rec.(teller); ok && i == 0 {
+			open = t.Profiling()
 		}
 		files, err := win.files()
 		if err != nil {
-			s.refuse(w, dialectGeneral, fmt.Errorf("list the files of window %s: %w", win.id, err))
+			ws.o.Refuse(w, fmt.Errorf("list the files of window %s: %w", win.id, err))
 			return
 		}
-		list.Windows = append(list.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
+		out.Windows = append(out.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
 	}
-	s.reply(w, list)
+	text, _ := json.Marshal(out) // strings and numbers only
+	front.WriteJSON(w, http.StatusOK, text)
 }
 
 // profileFile is GET /profile_files/{id}/{name}.
-func (s *Server) profileFile(w http.ResponseWriter, r *http.Request) {
-	f, info, err := s.openProfileFile(r.PathValue("id"), r.PathValue("name"))
+func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
+	f, info, err := ws.open(r.PathValue("id"), r.PathValue("name"))
 	if err != nil {
-		s.refuse(w, dialectGeneral, err)
+		ws.o.Refuse(w, err)
 		return
 	}
 	defer f.Close()
-	done, ok := s.windows.download()
+	done, ok := ws.list.download()
 	if !ok {
-		s.refuse(w, dialectGeneral, unavailable(fmt.Sprintf("%d files are being downloaded already", maxDownloads)))
+		ws.o.Refuse(w, &front.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("%d files are being downloaded already", maxDownloads)})
 		return
 	}
 	defer done()
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Etag", fmt.Sprintf(`"%x-%x"`, info.Size(), info.ModTime().UnixNano()))
-	http.ServeContent(&patient{ResponseWriter: w, limit: s.o.WriteTimeout}, r, "", info.ModTime(), f)
+	http.ServeContent(&patient{ResponseWriter: w, limit: ws.o.WriteTimeout}, r, "", info.ModTime(), f)
 }
 
 // openProfileFile opens a file that a window wrote. Neither a name with a
 // directory nor a symbolic link leads out of the window's directory.
-func (s *Server) openProfileFile(id, name string) (*os.File, fs.FileInfo, error) {
-	missing := &apiError{status: http.StatusNotFound, message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
-	for _, win := range s.windows.newest() {
+func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
+	missing := &front.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
+	for _, win := range ws.list.newest() {
 		if win.id != id {
 			continue
 		}

@@ -1,0 +1,226 @@
+// Package windows has the routes of profile windows: SGLang's /start_profile and /stop_profile, and stepscope's own, by
+// which clients that share no storage with the server fetch the files.
+package windows
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/serve/front"
+)
+
+// Recorder is what records.
+type Recorder interface {
+	// StartProfile arms or starts a window on all ranks and returns; it does not
+	// wait for steps or files. It returns ErrProfileRunning or another reason.
+	StartProfile(ctx context.Context, r api.ProfileRequest) error
+
+	// StopProfile ends the window, waits for the files, and tells what was
+	// written. It returns ErrProfileIdle when no window is open or armed.
+	StopProfile(ctx context.Context) (api.ProfileResult, error)
+}
+
+// Options of the routes.
+type Options struct {
+	Root         string // beyond loopback all files are below it; see front.Path
+	WriteTimeout time.Duration
+	Log          *slog.Logger
+	Getenv       func(string) string
+	Now          func() time.Time
+
+	// Refuse writes an error in the form of the server's API, Status says what it writes.
+	Refuse func(w http.ResponseWriter, err error)
+	Status func(err error) (status int, message string, retry int)
+	Idle   func() bool // there is no request
+}
+
+// Windows are those of a server.
+type Windows struct {
+	rec   Recorder
+	front *front.Front
+	o     Options
+	list  list
+}
+
+// New gives the routes of a Recorder.
+func New(rec Recorder, f *front.Front, o Options) *Windows {
+	return &Windows{rec: rec, front: f, o: o}
+}
+
+// Table lists them.
+func (ws *Windows) Table() []front.Route {
+	return []front.Route{
+		front.At("GET POST", "/start_profile", front.Admin, ws.start),
+		// Guides call it /end_profile; servers only know /stop_profile.
+		front.At("GET POST", "/stop_profile /end_profile", front.Admin, ws.stop),
+		front.At("GET", "/profile_files", front.Admin, ws.files),
+		front.At("GET", "/profile_files/{id}/{name}", front.Admin, ws.file),
+	}
+}
+
+// start is /start_profile, GET and POST. It answers as soon as the window
+// is armed. A body is optional; failures have a real status and the reason as
+// text, as the stock clients print the body of a failure.
+func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
+	body, err := ws.front.Body(w, r)
+	if err != nil {
+		ws.o.Refuse(w, err)
+		return
+	}
+	var req wire.ProfileRequest
+	if text := bytes.TrimSpace(body); len(text) > 0 && string(text) != "null" {
+		if err := wire.Decode(text, &req); err != nil {
+			ws.o.Refuse(w, err)
+			return
+		}
+	}
+	p, err := ws.request(&req)
+	if err == nil {
+		err = ws.rec.StartProfile(r.Context(), p)
+	}
+	if err != nil {
+		ws.refuse(w, "start", err)
+		return
+	}
+	ws.list.remember(p, ws.o.Now())
+	ws.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
+	// SGLang's guide arms first and sends load afterwards, so this is no error.
+	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
+		ws.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
+	}
+	front.WriteText(w, http.StatusOK, wire.ProfileStarted)
+}
+
+// stop is /stop_profile and /end_profile. The files are written when it
+// answers.
+func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
+	if _, err := ws.front.Body(w, r); err != nil { // stock clients send {} or the start body again
+		ws.o.Refuse(w, err)
+		return
+	}
+	// A client that gives up must not lose the window.
+	res, err := ws.rec.StopProfile(context.WithoutCancel(r.Context()))
+	if err != nil {
+		ws.refuse(w, "stop", err)
+		return
+	}
+	ws.o.Log.Debug("profile stopped", "dir", res.Dir, "id", res.ID, "files", len(res.Files), "merged", res.Merged, "message", res.Message)
+	front.WriteText(w, http.StatusOK, wire.ProfileStopped)
+}
+
+func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
+	status, message, retry := ws.o.Status(err)
+	// The reasons clients know are passed on as they are.
+	for _, known := range []error{api.ErrProfileRunning, api.ErrProfileIdle} {
+		if errors.Is(err, known) {
+			message = known.Error()
+		}
+	}
+	ws.o.Log.Warn("profile request refused", "what", what, "status", status, "reason", message)
+	if retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(retry))
+	}
+	front.WriteText(w, status, message+"\n")
+}
+
+// namePart is what may stand in a file name: the trace's own name has no room for
+// a directory.
+var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
+
+// profileRequest applies the defaults and the environment to a request.
+func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error) {
+	env := ws.o.Getenv
+	dir := front.ProfileRoot(env)
+	if req.OutputDir != nil && *req.OutputDir != "" {
+		dir = *req.OutputDir
+	}
+	dir, err := ws.front.Path("output_dir", dir, ws.o.Root, env)
+	if err != nil {
+		return api.ProfileRequest{}, err
+	}
+	p := api.ProfileRequest{
+		ID:           or(req.ProfileID, ""),
+		OutputDir:    dir,
+		Prefix:       or(req.ProfilePrefix, ""),
+		StartStep:    or(req.StartStep, 0),
+		NumSteps:     or(req.NumSteps, 0),
+		ByStage:      req.ProfileByStage,
+		StageNames:   front.EnvBool(env("SGLANG_PROFILE_V2"), false),
+		WithStack:    or(req.WithStack, true) && front.EnvBool(env("SGLANG_PROFILE_WITH_STACK"), true),
+		RecordShapes: or(req.RecordShapes, true) && front.EnvBool(env("SGLANG_PROFILE_RECORD_SHAPES"), true),
+		Merge:        req.MergeProfiles,
+		MemEntries:   envInt(env("SGLANG_MEM_PROFILE_MAX_ENTRIES"), 100000),
+		DecodeMinBS:  envInt(env("SGLANG_PROFILE_BY_STAGE_DECODE_MIN_BS"), 0),
+	}
+	if p.ID == "" {
+		p.ID = api.PythonTime(ws.o.Now())
+	}
+	for name, part := range map[string]string{"profile_id": p.ID, "profile_prefix": p.Prefix} {
+		if part != "" && !namePart.MatchString(part) {
+			return p, wire.Refuse(name, "%q cannot be part of a file name: use letters, digits and ._+=@,-", part)
+		}
+	}
+	if p.ByStage {
+		p.StartStep = 0 // as in SGLang, stages have no start step
+		p.Prefill = req.ProfileStages == nil || slices.Contains(req.ProfileStages, api.Prefill)
+		p.Decode = req.ProfileStages == nil || slices.Contains(req.ProfileStages, api.Decode)
+		if !p.Prefill && !p.Decode {
+			return p, wire.Refuse("profile_stages", "is empty")
+		}
+	}
+	p.Activities, err = ws.activities(req.Activities)
+	return p, err
+}
+
+// activities resolves the names. Unknown ones are ignored as long as something is
+// left to record: SGLang would answer 200 and record nothing.
+func (ws *Windows) activities(names []string) (api.Activity, error) {
+	if names == nil {
+		return api.ActivityCPU | api.ActivityGPU, nil
+	}
+	var out api.Activity
+	for _, name := range names {
+		switch name {
+		case "CPU":
+			out |= api.ActivityCPU
+		case "GPU":
+			out |= api.ActivityGPU
+		case "MEM":
+			out |= api.ActivityMem
+		case "CUDA_PROFILER":
+			out |= api.ActivityCUDAProfiler
+		default:
+			ws.o.Log.Warn("unknown profile activity ignored", "name", name)
+		}
+	}
+	if out == 0 {
+		return 0, wire.Refuse("activities", "nothing to record in %q: this server knows CPU, GPU, MEM and CUDA_PROFILER", strings.Join(names, " "))
+	}
+	return out, nil
+}
+
+func envInt(v string, absent int) int {
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		return absent
+	}
+	return n
+}
+
+// or is what v points at, or what stands for its absence.
+func or[T any](v *T, absent T) T {
+	if v == nil {
+		return absent
+	}
+	return *v
+}
