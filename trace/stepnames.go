@@ -63,8 +63,8 @@ var stepNames = []stepName{
 	{glob: "draft step[[]*", pattern: `draft step\[(?P<mode>[A-Z_][A-Z_0-9]*)` + fields + `\]`, role: cuts, stays: every},
 	// SGLang's scheduler, and the stages and steps of its diffusion.
 	{glob: "scheduler.*", pattern: `scheduler\.[a-z_]{1,40}`, role: around, stays: every},
-	{glob: "STAGE *", pattern: `STAGE \w*[Ss]tage\w*`, role: around, stays: every},
-	{glob: "stage_*", pattern: `stage_\w*[Ss]tage\w*`, role: around, stays: every},
+	{glob: "STAGE *", pattern: `STAGE (?P<stage>\w*[Ss]tage\w*)`, role: around, stays: every},
+	{glob: "stage_*", pattern: `stage_(?P<stage>\w*[Ss]tage\w*)`, role: around, stays: every},
 	{glob: "denoising_step_[0-9]*", pattern: `denoising_step_(?P<index>\d+)_t[\d.e+-]+`, role: cuts, kind: Denoising, mode: "denoising_step", stays: every},
 	// vLLM, with all sums if it is asked for details; and as of 2025-08.
 	{glob: "execute_[0-9c]*", pattern: `execute_(?:\d+_)?context_(?P<c>\d+)\((?P<c_sums>` + sums + `)\)_generation_(?P<g>\d+)\((?P<g_sums>` + sums + `)\)`, role: cuts, stays: every},
@@ -137,6 +137,19 @@ func find(name string, least role) (*stepName, []string) {
 func StepNameStays(name string) bool {
 	n, _ := find(name, around)
 	return n != nil && n.plain.MatchString(name)
+}
+
+// StageOf gives the stage of a diffusion pipeline that a span goes around, by
+// the name under which it is registered; "": none.
+func StageOf(name string) string {
+	n, groups := find(name, around)
+	if n == nil {
+		return ""
+	}
+	if i := n.re.SubexpIndex("stage"); i >= 0 {
+		return groups[i]
+	}
+	return ""
 }
 
 // StepGlobs are patterns for SQLite's GLOB of the names in the table, without

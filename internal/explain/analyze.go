@@ -58,6 +58,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	var gaps tables.Longest
 	var layers *tables.LayerWork
 	rep.Times, rep.Steps, gaps = tables.Times(a)
+	rep.Stages = tables.Stages(a)
 	rep.Gaps = tables.Gaps(a, gaps)
 	rep.Collectives = tables.Collectives(a)
 	rep.Classes, rep.Kernels = tables.Kernels(a)

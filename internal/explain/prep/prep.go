@@ -43,6 +43,7 @@ type Rank struct {
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
 	Moves      []Move
+	Stages     []Stage // of a diffusion pipeline, in time order
 	Ranges     []Range // of layer-wise markers, as nested
 	rangeOf    []int32 // per call: the innermost range open, in ranges + 1; nil without ranges
 }
@@ -91,6 +92,7 @@ type Step struct {
 	Name, Requests            string // requests as in trace.Pass
 	Track                     trace.TrackID
 	next                      int64 // see trace.Pass.Next
+	until                     int64 // the end of the stage that it is in; 0: none
 	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
 }
 
@@ -107,6 +109,8 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 		return s.Cat == trace.PythonFunction && strings.Contains(t.Strings.Get(s.Name), ".py(")
 	})
 	r.Steps, r.Rule = findSteps(t)
+	r.Stages = findStages(t)
+	r.endWithStages()
 	r.link(t, n)
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
 	switch {

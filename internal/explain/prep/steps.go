@@ -100,8 +100,12 @@ func (r *Rank) StepAt(at int64) int32 {
 }
 
 // Period is the time from a step's start to the next one's, on the host; for
-// the last step its own length, or until the last op ends if that is later.
+// the last step its own length, or until the last op ends if that is later. The
+// last step of a stage ends with it: what follows is another stage's.
 func (r *Rank) Period(i int) int64 {
+	if r.EndsStage(i) {
+		return r.Steps[i].until - r.Steps[i].Start
+	}
 	if i+1 < len(r.Steps) {
 		return r.Steps[i+1].Start - r.Steps[i].Start
 	}

@@ -52,6 +52,7 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 	for _, t := range []*table{
 		timesTable(r, limit),
 		idleTable(r, limit),
+		stagesTable(r, limit),
 		stepsTable(r, limit),
 		ranksTable(r, limit),
 		collectivesTable(r, limit),

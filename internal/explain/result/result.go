@@ -16,6 +16,7 @@ type Report struct {
 	// Times holds one row per rank and step kind, and one over all ranks
 	// ("all") per kind; the kind "all" takes every step together.
 	Times       []TimeRow       `json:"times"`
+	Stages      []StageRow      `json:"stages"` // of a diffusion pipeline, as they come
 	Steps       []Step          `json:"steps"`
 	Ranks       []RankRow       `json:"ranks"`
 	Collectives []CollectiveRow `json:"collectives"`
@@ -201,6 +202,22 @@ type StepRank struct {
 	Graphs   int   `json:"graph_launches"`
 	HostGap  int64 `json:"host_gap_ns"` // idle because the host came late (host + sync + launch)
 	Time           // over the period on the device
+}
+
+// StageRow is a stage of a diffusion pipeline on one rank, summed over its runs.
+type StageRow struct {
+	Stage string  `json:"stage"` // under which it is registered
+	Rank  int     `json:"rank"`
+	Count int     `json:"count"`   // of its runs
+	Host  int64   `json:"host_ns"` // length of its spans
+	Share float64 `json:"share"`   // of Host, of all stages of the rank
+	Busy  int64   `json:"busy_ns"` // the device ran what the stage launched
+	Wait  int64   `json:"wait_ns"` // of its collectives, until the last rank had arrived
+	Idle  int64   `json:"idle_ns"` // of Host: the device did nothing
+	Own   int64   `json:"own_ns"`  // Host without waits in it
+	// Beyond is by how much Own is longer than that of the fastest rank.
+	Beyond int64 `json:"beyond_ns"`
+	Caused int64 `json:"caused_ns"` // what others waited for it in collectives at which it arrived last
 }
 
 // RankRow compares a rank with its peers, medians over steps.

@@ -44,6 +44,10 @@ func TestSweep(t *testing.T) {
 				y.Op(trace.Kernel, "gemm", corr, 1+rng.IntN(3), start, end, 1)
 			}
 		}
+		if rng.IntN(3) == 0 {
+			start := int64(rng.IntN(100))
+			y.Span(trace.UserAnnotation, 0, "STAGE denoising_stage", start, start+int64(rng.IntN(100)))
+		}
 		for range rng.IntN(4) {
 			start := int64(rng.IntN(150))
 			cat, name := trace.Overhead, "Buffer Flush"
@@ -54,11 +58,11 @@ func TestSweep(t *testing.T) {
 		}
 		a := prepared(y.Done())
 		r := a.Ranks[0]
-		bounds := deviceWindows(r)
+		bounds, ends := deviceWindows(r)
 		parts := sweep(r, &findPauses(a)[0], &Longest{})
 		for i := range parts {
 			p := &parts[i]
-			want := counted(r, bounds[i], bounds[i+1])
+			want := counted(r, bounds[i], ends[i])
 			got := *p
 			by := got.IdleBy
 			got.IdleBy = result.Idle{}

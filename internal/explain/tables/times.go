@@ -14,7 +14,8 @@ import (
 
 // Where the time of a device goes. A step's window on the device runs from its
 // first op to the first op of the next step, so the windows of all steps
-// cover the capture without hole or overlap.
+// cover the capture without hole or overlap; but the last step of a stage of a
+// diffusion pipeline ends with its last op, since other stages follow.
 
 // The kinds of device time, in the order in which overlap is resolved: what
 // computes is compute whatever else runs.
@@ -36,10 +37,10 @@ func activity(o *prep.Op) int {
 }
 
 // deviceWindows gives the bounds of every step on the device: step i is
-// [out[i], out[i+1]).
-func deviceWindows(r *match.Rank) []int64 {
+// [out[i], ends[i]), and what lies from there to out[i+1] is of none.
+func deviceWindows(r *match.Rank) (out, ends []int64) {
 	n := len(r.Steps)
-	out := make([]int64, n+1)
+	out, ends = make([]int64, n+1), make([]int64, n)
 	seen := make([]bool, n)
 	last := int64(0)
 	for i := range r.Ops {
@@ -50,7 +51,7 @@ func deviceWindows(r *match.Rank) []int64 {
 		if !seen[o.Step] || o.Start < out[o.Step] {
 			out[o.Step], seen[o.Step] = o.Start, true
 		}
-		last = max(last, o.End)
+		last, ends[o.Step] = max(last, o.End), max(ends[o.Step], o.End)
 	}
 	out[n] = last
 	for i := n - 1; i >= 0; i-- {
@@ -60,7 +61,13 @@ func deviceWindows(r *match.Rank) []int64 {
 			out[i] = out[i+1]
 		}
 	}
-	return out
+	for i := range ends {
+		if !r.EndsStage(i) {
+			ends[i] = out[i+1]
+		}
+		ends[i] = max(out[i], min(ends[i], out[i+1]))
+	}
+	return out, ends
 }
 
 // Times tells where the time of each step and rank went, and which gaps were the longest.
@@ -136,7 +143,8 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 // sweep walks the device's timeline once and gives every step its parts. It adds to
 // gaps those in which the device did nothing.
 func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
-	l := ledger{parts: make([]result.Time, len(r.Steps)), bounds: deviceWindows(r), none: pauses.none}
+	l := ledger{parts: make([]result.Time, len(r.Steps)), none: pauses.none}
+	l.bounds, l.ends = deviceWindows(r)
 	if len(r.Steps) == 0 {
 		return l.parts
 	}
@@ -180,6 +188,7 @@ func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
 type ledger struct {
 	parts  []result.Time
 	bounds []int64         // of the steps, see deviceWindows
+	ends   []int64
 	none   []prep.Interval // in which no request was under way
 	active [numActivities]int
 	at     int   // the step at the cursor
@@ -201,7 +210,11 @@ func (l *ledger) spend(to int64, idle *result.Idle) {
 			l.cursor = min(to, l.bounds[l.at])
 			continue
 		}
-		n := min(to, l.bounds[l.at+1]) - l.cursor
+		if l.cursor >= l.ends[l.at] {
+			l.cursor = min(to, l.bounds[l.at+1])
+			continue
+		}
+		n := min(to, l.ends[l.at]) - l.cursor
 		t := &l.parts[l.at]
 		t.Total += n
 		switch {

@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// A scene is a file of a rank, event by event, times in µs.
+type scene struct {
+	events []string
+	corr   int
+}
+
+func (s *scene) span(cat, name string, ts, dur int, args string) {
+	s.events = append(s.events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":9,"tid":1,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, ts, dur, args))
+}
+
+// mark adds an annotation.
+func (s *scene) mark(name string, ts, dur int) { s.span("user_annotation", name, ts, dur, "") }
+
+// kernel adds one, launched at a time, that runs from another on.
+func (s *scene) kernel(name string, launched, ts, dur int) {
+	s.corr++
+	s.span("cuda_runtime", "cudaLaunchKernel", launched, 2, fmt.Sprintf(`"correlation":%d`, s.corr))
+	s.events = append(s.events, fmt.Sprintf(
+		`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, ts, dur, s.corr))
+}
+
+// write writes the file, under a name as a server gives it.
+func (s *scene) write(t *testing.T, dir, name string) {
+	t.Helper()
+	text := `{"baseTimeNanoseconds":1700000000000000000,"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pipeline is a request: encoding 100 µs long, four steps of 100 µs, decoding, which is so much longer on this rank.
+func (s *scene) pipeline(at, decoding int) {
+	const allReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+	s.mark("STAGE TextEncodingStage", at, 100)
+	s.kernel("gemm", at+5, at+10, 60)
+	s.mark("STAGE denoising_stage", at+100, 400)
+	for i := range 4 {
+		from := at + 100 + 100*i
+		s.mark(fmt.Sprintf("denoising_step_%d_t%d", i, 1000-10*i), from, 99)
+		s.kernel("gemm", from+2, from+10, 50)
+		s.kernel(allReduce, from+5, from+60, 20)
+	}
+	s.mark("STAGE decoding_stage", at+500, decoding)
+	s.mark("stage_decoding_stage", at+501, decoding-2) // of markers, in it
+	s.kernel("conv", at+510, at+520, decoding-50)
+}
+
+// TestStages: a table says of each rank what its stages took, and the last step ends with its stage.
+func TestStages(t *testing.T) {
+	var a, b scene
+	for _, at := range []int{0, 1000} {
+		a.pipeline(at, 300)
+		b.pipeline(at, 350)
+	}
+	dir := t.TempDir()
+	a.write(t, dir, "u-full_stages-global-rank0.trace.json")
+	b.write(t, dir, "u-full_stages-global-rank1.trace.json")
+	rep := analyzed(t, readDir(t, dir))
+	want := []result.StageRow{
+		{Stage: "TextEncodingStage", Host: 200, Busy: 120, Idle: 80, Own: 200},
+		{Stage: "TextEncodingStage", Rank: 1, Host: 200, Busy: 120, Idle: 80, Own: 200},
+		{Stage: "denoising_stage", Host: 800, Busy: 560, Idle: 240, Own: 800},
+		{Stage: "denoising_stage", Rank: 1, Host: 800, Busy: 560, Idle: 240, Own: 800},
+		{Stage: "decoding_stage", Host: 600, Busy: 500, Idle: 100, Own: 600},
+		{Stage: "decoding_stage", Rank: 1, Host: 700, Busy: 600, Idle: 100, Own: 700, Beyond: 100},
+	}
+	if len(rep.Stages) != len(want) {
+		t.Fatalf("%d rows: %+v", len(rep.Stages), rep.Stages)
+	}
+	for i, w := range want {
+		w.Count, w.Share = 2, float64(w.Host)/float64([]int64{1600, 1700}[w.Rank])
+		for _, ns := range []*int64{&w.Host, &w.Busy, &w.Idle, &w.Own, &w.Beyond} {
+			*ns *= 1000
+		}
+		if rep.Stages[i] != w {
+			t.Errorf("%+v, want %+v", rep.Stages[i], w)
+		}
+	}
+	for _, s := range rep.Steps {
+		if p := s.Ranks[0].Period; s.Kind != "denoising" || p != 100_000 {
+			t.Errorf("step %d of the kind %s lasts %d ns", s.Step, s.Kind, p)
+		}
+	}
+	for _, f := range rep.Findings {
+		if f.Kind == result.SlowStep {
+			t.Errorf("%s: no step is slow", f.Title)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package tables
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Stages tells where the time of a diffusion pipeline went, by stage and rank: on the host, since that is where a stage
+// begins and ends, and on the device by what was launched meanwhile.
+func Stages(a *match.Aligned) (out []result.StageRow) {
+	met := meetings(a)
+	order := map[string]int{} // of the stages, as they come
+	for _, r := range a.Ranks {
+		rows := stagesOf(r, met[r])
+		for i := range rows {
+			if _, ok := order[rows[i].Stage]; !ok {
+				order[rows[i].Stage] = len(order)
+			}
+		}
+		out = append(out, rows...)
+	}
+	slices.SortStableFunc(out, func(x, y result.StageRow) int { return cmp.Compare(order[x.Stage], order[y.Stage]) })
+	fastest := map[string]int64{}
+	for i := range out {
+		row := &out[i]
+		if own, ok := fastest[row.Stage]; !ok || row.Own < own {
+			fastest[row.Stage] = row.Own
+		}
+	}
+	for i := range out {
+		out[i].Beyond = out[i].Own - fastest[out[i].Stage]
+	}
+	return out
+}
+
+// stagesOf are those of a rank, whose ops met those of others.
+func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
+	if len(r.Stages) == 0 {
+		return nil
+	}
+	at := map[string]int{} // in out
+	in := make([]int, len(r.Stages))
+	for i, s := range r.Stages {
+		if _, ok := at[s.Name]; !ok {
+			at[s.Name] = len(out)
+			out = append(out, result.StageRow{Stage: s.Name, Rank: r.Index})
+		}
+		in[i] = at[s.Name]
+	}
+	var active, waits []prep.Interval // of the device
+	ran := make([][]prep.Interval, len(out))
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		active = append(active, prep.Interval{Start: o.Start, End: o.End})
+		with := met[int32(i)]
+		if with.wait > 0 {
+			waits = append(waits, prep.Interval{Start: o.Start, End: o.Start + with.wait})
+		}
+		launched := o.Start
+		if o.Call >= 0 {
+			launched = r.Calls[o.Call].Start
+		}
+		if s := r.StageAt(launched); s >= 0 {
+			ran[in[s]] = append(ran[in[s]], prep.Interval{Start: o.Start, End: o.End})
+			out[in[s]].Wait += with.wait
+			out[in[s]].Caused += with.caused
+		}
+	}
+	active, waits = prep.Union(active), prep.Union(waits)
+	var whole int64
+	for i, s := range r.Stages {
+		row, length := &out[in[i]], s.End-s.Start
+		row.Count++
+		row.Host += length
+		row.Own += length - prep.Overlap(waits, s.Start, s.End)
+		if len(r.Ops) > 0 {
+			row.Idle += length - prep.Overlap(active, s.Start, s.End)
+		}
+		whole += length
+	}
+	for i := range out {
+		for _, x := range prep.Union(ran[i]) {
+			out[i].Busy += x.End - x.Start
+		}
+		out[i].Share = metric.Share(out[i].Host, whole)
+	}
+	return out
+}
+
+// A meeting is what a collective was to one rank.
+type meeting struct {
+	wait   int64 // until the last rank had arrived
+	caused int64 // the longest wait of the others, if it was the last
+}
+
+// meetings tells of each rank's ops that are collectives of several ranks, in steps or not, what they were to it.
+func meetings(a *match.Aligned) map[*match.Rank]map[int32]meeting {
+	out := map[*match.Rank]map[int32]meeting{}
+	for _, r := range a.Ranks {
+		out[r] = map[int32]meeting{}
+	}
+	for _, d := range a.Domains {
+		for _, m := range slices.Concat(d.Matches, d.Outside) {
+			last := slices.MaxFunc(m.At, func(p, q match.Part) int { return cmp.Compare(p.Start, q.Start) })
+			var longest int64
+			for _, p := range m.At {
+				out[d.Ranks[p.Rank]][p.Op] = meeting{wait: p.Wait}
+				longest = max(longest, p.Wait)
+			}
+			out[d.Ranks[last.Rank]][last.Op] = meeting{wait: last.Wait, caused: longest}
+		}
+	}
+	return out
+}
