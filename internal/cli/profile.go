@@ -82,7 +82,10 @@ type profileOff struct {
 
 // Help is the end of the verb's help text.
 func (c *profileCmd) Help() string {
-	return `Examples:
+	return `SGLang's diffusion servers have no profile routes: one request is sent to them that has its denoising steps recorded (since 0.5.23); say
+with --output-dir where the server writes traces.
+
+Examples:
   stepscope profile --num-steps 10
   stepscope profile --url http://gpu1:30000 --fetch 'ssh {host} cat {path}' -o traces
   stepscope profile --url http://router:30000 --duration 2s

@@ -143,6 +143,7 @@ type member struct {
 	w         Window
 	o         *Options
 	kind      Kind
+	picture   bool // a window of one request to a diffusion server
 	info      Info
 	raw       []byte          // of /server_info, without secrets
 	dir       string          // of its files, on the server

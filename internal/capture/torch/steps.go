@@ -63,7 +63,10 @@ func (r release) before(o release) bool {
 // why that is another number.
 func (m *member) told() (n int, why string) {
 	n = m.w.NumSteps
-	if n == 0 || m.kind != SGLang {
+	switch {
+	case m.picture:
+		return pictureTold(n)
+	case n == 0 || m.kind != SGLang:
 		return n, ""
 	}
 	if m.w.ByStage {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -34,6 +35,13 @@ type Profile struct {
 // Run records a window from its start to its findings.
 func (p *Profile) Run(ctx context.Context) error {
 	say := p.Explain.Say
+	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
+	if err != nil {
+		return err
+	}
+	if picture != nil {
+		return p.picture(ctx, picture)
+	}
 	o := p.outer(ctx, p.Window.Activities, false)
 	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
@@ -63,8 +71,30 @@ func (p *Profile) local(s *torch.Session) string {
 	return filepath.Join(p.Window.OutputDir, s.ID)
 }
 
+// picturePrompt is what is painted where nothing but the time counts.
+const picturePrompt = "A lighthouse on a cliff at dawn"
+
+// picture is Run of a diffusion server without profile routes: one request that is recorded.
+func (p *Profile) picture(ctx context.Context, w *torch.Picture) error {
+	dir := p.LocalDir
+	if dir == "" {
+		dir = filepath.Join(p.Window.OutputDir, api.PythonTime(time.Now()))
+	}
+	res, err := w.Run(ctx, picturePrompt, dir)
+	if err != nil {
+		return err
+	}
+	return p.explain(ctx, res, nil)
+}
+
 // Start opens a window and prints the directory by which Stop ends it.
 func (p *Profile) Start(ctx context.Context) error {
+	if picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options); err != nil || picture != nil {
+		if err == nil {
+			err = picture.NoRoutes()
+		}
+		return err
+	}
 	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
 		return err
@@ -129,17 +159,21 @@ func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *n
 
 // finish brings the files home and explains them.
 func (p *Profile) finish(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) error {
-	say := p.Explain.Say
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
 		return err
 	}
-	windows, err := o.Wait(ctx, say, p.Options.Timeout)
+	windows, err := o.Wait(ctx, p.Explain.Say, p.Options.Timeout)
 	if err != nil {
 		return err
 	}
+	return p.explain(ctx, res, windows)
+}
+
+// explain keeps what came as a run, and explains it.
+func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsys.Window) error {
 	if res.Incomplete() {
-		say.Incomplete()
+		p.Explain.Say.Incomplete()
 	}
 	if err := p.keep(res); err != nil {
 		return err

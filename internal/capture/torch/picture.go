@@ -1,0 +1,178 @@
+package torch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/pause"
+	"github.com/stepscope/stepscope/internal/capture/collect"
+)
+
+// SGLang's diffusion servers have no profile routes. Since 0.5.23 a request for a picture may ask for its own denoising
+// steps to be recorded; rank 0 writes the trace before the reply is sent.
+
+// Picture is a window of one request to such a server.
+type Picture struct {
+	m    *member
+	card *wire.DiffusionCard
+}
+
+// FindPicture tells whether the only target is a diffusion server without profile routes; nil: it is not, or does not say.
+func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*Picture, error) {
+	if len(targets) != 1 || targets[0].Role != "" {
+		return nil, nil
+	}
+	targets, err := named(targets)
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	m := &member{Target: targets[0], o: &o, w: w, dir: w.OutputDir}
+	short, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	card, err := m.server("/v1/models").Pipeline(short)
+	if err != nil || card == nil { // who asks next says what is wrong
+		return nil, nil
+	}
+	if r, err := m.ask(ctx, "GET", "/profile_files", nil, askPatience); err != nil || r.Status != 404 {
+		return nil, err
+	}
+	m.kind = SGLang
+	if !m.askFor(ctx, "/server_info", &m.info) {
+		m.info = Info{}
+	}
+	m.info.TP = max(m.info.TP, card.NumGPUs, 1)
+	return &Picture{m, card}, nil
+}
+
+// NoRoutes is why windows cannot be opened and closed on it.
+func (p *Picture) NoRoutes() error {
+	return fmt.Errorf("%s: is %s's diffusion server, which has no /start_profile: profile run sends one request that is recorded", p.m.URL, p.m.kind)
+}
+
+// pictureTold is what it is told so that it records n denoising steps.
+func pictureTold(n int) (told int, why string) {
+	if n > 1 {
+		return n - 1, "it records one denoising step more than it is told"
+	}
+	return n, "it records one denoising step more than it is told, and is told 1 at least"
+}
+
+// Run sends the request and brings the trace into dir.
+func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) {
+	m := p.m
+	note := ""
+	switch r, ok := parseRelease(m.info.Version); {
+	case ok && !lastShort.before(r):
+		return nil, fmt.Errorf("%s: SGLang %s's diffusion server ignores profile in requests: 0.5.23 does not; here, stop the server and run its model with: sglang generate --profile, or the server under nsys", m.URL, m.info.Version)
+	case ok && r.before(firstFull):
+		note = "releases between 0.5.11 and 0.5.23 may ignore profile in requests"
+	}
+	if m.w.NumSteps < 1 {
+		return nil, fmt.Errorf("%s: its window is so many denoising steps of one request: give --num-steps, not --duration", m.URL)
+	}
+	if m.w.ByStage || m.w.StartStep > 0 {
+		return nil, fmt.Errorf("%s: a diffusion server has neither prefill and decode nor a count of steps to begin at: leave --profile-by-stage and --start-step out", m.URL)
+	}
+	made, err := makeDir(dir)
+	defer func() { removeEmpty(made) }()
+	if err != nil {
+		return nil, fmt.Errorf("%w; say with -o where to put the files", err)
+	}
+	told, _ := pictureTold(m.w.NumSteps)
+	m.o.Log(fmt.Sprintf("%s: %s, diffusion (%s): sending one request, whose denoising steps are recorded (num_profiled_timesteps %d)", m.URL, m, p.card.PipelineClass, told))
+	limited, cancel := context.WithTimeoutCause(ctx, m.o.Timeout, fmt.Errorf("%s: no reply within %v: give a longer --timeout", m.URL, m.o.Timeout))
+	defer cancel()
+	one := 1
+	reply, err := m.server("/v1/images/generations").Images(limited, &wire.ImageRequest{
+		Prompt: prompt, Model: p.card.ID, N: &one, ResponseFormat: "b64_json", Profile: true, ProfiledSteps: &told,
+	})
+	if err != nil {
+		return nil, p.refused(limited, err)
+	}
+	paths, from, err := p.bring(ctx, reply.ID, dir)
+	if err != nil {
+		return nil, err
+	}
+	r := ServerResult{
+		URL: m.URL, Name: m.Name, Kind: m.kind, Info: m.info, From: from, Dir: dir, Traces: paths,
+		Other: []string{}, Missing: []string{}, Broken: []string{}, Notes: []string{},
+	}
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	if m.info.TP > 1 {
+		r.Notes = append(r.Notes, "SGLang's diffusion writes the trace of rank 0 alone")
+	}
+	m.picture = true
+	m.count(ctx, &r)
+	return &Result{ID: reply.ID, Dir: dir, Servers: []ServerResult{r}}, nil
+}
+
+func (p *Picture) refused(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if r, ok := errors.AsType[*client.Refused](err); ok && r.Status == 401 {
+		return fmt.Errorf("%s: wants an API key (401): give --api-key KEY", p.m.URL)
+	}
+	return err
+}
+
+// dirs are where the trace may be: SGLang tells its log alone.
+func (p *Picture) dirs() []string {
+	out := []string{p.m.w.OutputDir}
+	if p.m.o.Fetch == nil {
+		if dir := os.Getenv("SGLANG_DIFFUSION_TORCH_PROFILER_DIR"); dir != "" {
+			out = append(out, dir)
+		}
+		out = append(out, "logs")
+	}
+	return out
+}
+
+// bring waits for the trace of a request and brings it.
+func (p *Picture) bring(ctx context.Context, id, dir string) (paths []string, from string, err error) {
+	m := p.m
+	end := time.Now().Add(min(afterIdle, m.o.Stall))
+	for {
+		for _, m.dir = range p.dirs() {
+			m.src = nil
+			src, err := m.source()
+			if err != nil {
+				return nil, "", err
+			}
+			files, err := src.List(ctx)
+			if err != nil {
+				return nil, "", fmt.Errorf("%s: its directory cannot be listed: %w", m.URL, err)
+			}
+			for _, f := range files {
+				if !strings.HasPrefix(f.Name, id+"-") || !strings.Contains(f.Name, ".trace.json") {
+					continue
+				}
+				to := filepath.Join(dir, f.Name)
+				if err = src.Bring(ctx, f.Name, to); err == nil {
+					err = collect.Whole(ctx, to)
+				}
+				if err == nil {
+					m.o.Log(m.URL + ": " + f.Name)
+					return []string{to}, m.dir, nil
+				}
+			}
+		}
+		if time.Now().After(end) {
+			return nil, "", fmt.Errorf("%s: the picture came, but no whole trace %s-… is in %s: give as --output-dir the directory that the server's log names (Saved profiler traces to), and --fetch where it is on another host",
+				m.URL, id, strings.Join(p.dirs(), " or "))
+		}
+		if !pause.For(ctx, m.o.firstWait) {
+			return nil, "", context.Cause(ctx)
+		}
+	}
+}
