@@ -28,7 +28,7 @@ var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-step
 var bothNames = []string{
 	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key",
 	"admin-api-key", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests", "trust-remote-code",
-	"skip-server-warmup", "device", "attention-backend", "help",
+	"skip-server-warmup", "device", "attention-backend", "enable-metrics", "help",
 }
 
 // AfterApply refuses flags that mean nothing for the kind of model that is served.
@@ -87,7 +87,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	}
 	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, Schedule: p.Schedule, TP: c.TP, DType: p.DType}, images.Options{
 		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey,
-		OutputDir: strings.TrimSpace(c.OutputPath), TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests,
+		OutputDir: strings.TrimSpace(c.OutputPath), TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests, EnableMetrics: c.EnableMetrics,
 		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()),
 	})
 	started()

@@ -54,7 +54,13 @@ func (s *Server) generations(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.base, func() { cancel(context.Cause(s.base)) })()
+	came := time.Now()
 	reply, err := s.make(ctx, t)
+	outcome := succeeded
+	if err != nil {
+		outcome = failed
+	}
+	s.metrics.finished(outcome, time.Since(came))
 	switch {
 	case r.Context().Err() != nil: // nobody listens any more
 		s.o.Log.Info("the client is gone", "id", t.id)
@@ -194,11 +200,13 @@ func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 
 // make waits for the turn of a task and makes its pictures.
 func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error) {
+	came := time.Now()
 	leave, err := s.queue.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	s.metrics.queued.Observe(time.Since(came).Seconds())
 	reply := &wire.ImageResponse{ID: t.id, Data: []wire.ImageData{}}
 	var took time.Duration
 	for i, job := range t.jobs {
@@ -207,6 +215,7 @@ func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error)
 			return nil, err
 		}
 		took += res.Total
+		s.metrics.made(res)
 		for _, note := range res.Notes {
 			s.o.Log.Warn(note)
 		}

@@ -58,6 +58,8 @@ type Options struct {
 	TraceDir    string // of requests that ask for a profile
 	ProfileRoot string // beyond loopback all files that requests ask for are below it; see front.Path
 
+	EnableMetrics bool
+
 	MaxQueued    int           // requests that wait; default 1024
 	MaxBodyBytes int64         // default 1 MiB
 	BodyTimeout  time.Duration // to read a body; default 60 s
@@ -100,6 +102,7 @@ type Server struct {
 	mux     http.Handler
 	queue   *queue
 	steps   atomic.Int64 // denoising steps that were made
+	metrics *metrics
 
 	recorder *recorder
 	windows  *windows.Windows
@@ -113,7 +116,7 @@ func New(e Engine, info Info, o Options) *Server {
 	s := &Server{o: o.withDefaults(), engine: e, info: info}
 	s.name = cmp.Or(s.o.ServedModelName, info.ModelPath)
 	s.created = s.o.Now()
-	s.queue = newQueue(s.o.MaxQueued)
+	s.queue, s.metrics = newQueue(s.o.MaxQueued), newMetrics()
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
 	s.front = front.Front{
 		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
@@ -169,6 +172,8 @@ func (s *Server) table() []front.Route {
 	return append(s.windows.Table(),
 		front.At("GET", "/health /health_generate", front.Open, s.health),
 		front.At("GET", "/liveness", front.Open, func(w http.ResponseWriter, _ *http.Request) { s.reply(w, status{"ok"}) }),
+
+		front.At("GET", "/metrics", front.Open, s.scrape),
 
 		front.At("POST", "/v1/images/generations", front.Key, s.generations),
 		front.At("POST", "/v1/images/edits", front.Key, s.missing("image edits: this server has text-to-image pipelines alone")),

@@ -47,7 +47,12 @@ func tiny(t *testing.T, tp int) (*launch.Pipeline, images.Info) {
 
 func newRig(t *testing.T, e images.Engine, info images.Info, o images.Options) *rig {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	return newRigAt(t, "127.0.0.1:0", e, info, o)
+}
+
+func newRigAt(t *testing.T, at string, e images.Engine, info images.Info, o images.Options) *rig {
+	t.Helper()
+	ln, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +61,8 @@ func newRig(t *testing.T, e images.Engine, info images.Info, o images.Options) *
 	}
 	o.Version = "test"
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rig{t: t, url: "http://" + ln.Addr().String(), stop: cancel, over: make(chan error, 1)}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	r := &rig{t: t, url: "http://127.0.0.1:" + port, stop: cancel, over: make(chan error, 1)}
 	s := images.New(e, info, o)
 	go func() { r.over <- s.Serve(ctx, ln) }()
 	t.Cleanup(func() {
@@ -241,6 +247,55 @@ func TestKeys(t *testing.T) {
 	}
 	open := newRig(t, p, info, images.Options{})
 	if status, text := open.call("GET /v1/models", "", "Origin", "http://evil.example"); status != 403 {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestBeyondLoopback: files that requests ask for stay below the profile root.
+func TestBeyondLoopback(t *testing.T) {
+	p, info := tiny(t, 1)
+	root, outside := t.TempDir(), t.TempDir()
+	r := newRigAt(t, "0.0.0.0:0", p, info, images.Options{APIKey: "k", ProfileRoot: root})
+	const key, bearer = "Authorization", "Bearer k"
+	for status := 0; status != 200; status, _ = r.call("GET /health", "") { // it knows then where it listens
+	}
+	for path, want := range map[string]int{filepath.Join(outside, "d.json"): 403, "../d.json": 403, filepath.Join(root, "sub", "d.json"): 200, "e.json": 200} {
+		body := `{"prompt":"x","size":"32x32","num_inference_steps":2,"profile":true,"num_profiled_timesteps":1,"perf_dump_path":"` + path + `"}`
+		if status, text := r.call(generations, body, key, bearer); status != want {
+			t.Errorf("%s: %d %.100s; want %d", path, status, text, want)
+		}
+	}
+	for _, pattern := range []string{"sub/d.json", "e.json", "logs/*-1_steps-global-rank0.trace.json.gz"} {
+		if found, err := filepath.Glob(filepath.Join(root, pattern)); err != nil || len(found) == 0 {
+			t.Errorf("%s is missing: %v", pattern, err)
+		}
+	}
+	if status, text := r.call("POST /start_profile", `{"output_dir":"`+outside+`"}`, key, bearer); status != 403 {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestMetrics: SGLang's names, and what a picture adds.
+func TestMetrics(t *testing.T) {
+	p, info := tiny(t, 1)
+	r := newRig(t, p, info, images.Options{EnableMetrics: true})
+	r.generate(`{"prompt":"x","size":"32x32","num_inference_steps":3}`)
+	_, text := r.call("GET /metrics", "")
+	for _, want := range []string{
+		`sglang:diffusion_num_queue_reqs{role="monolithic",replica="0"} 0.0`,
+		`sglang:diffusion_num_running_reqs{role="monolithic",replica="0"} 0.0`,
+		`sglang:diffusion_requests_total{role="monolithic",replica="0",status="success",is_warmup="false"} 1.0`,
+		`sglang:diffusion_request_latency_seconds_count{role="monolithic",replica="0",status="success",is_warmup="false"} 1.0`,
+		`sglang:diffusion_queue_time_seconds_count{role="monolithic",replica="0",is_warmup="false"} 1.0`,
+		`sglang:diffusion_stage_host_latency_seconds_count{role="monolithic",replica="0",stage="DecodingStage"} 1.0`,
+		`sglang:diffusion_stage_host_latency_seconds_count{role="monolithic",replica="0",stage="DenoisingStep"} 3.0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+	off := newRig(t, p, info, images.Options{})
+	if status, text := off.call("GET /metrics", ""); status != 404 || !strings.Contains(text, "--enable-metrics") {
 		t.Errorf("%d %s", status, text)
 	}
 }

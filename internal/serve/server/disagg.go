@@ -64,8 +64,8 @@ func (s *Server) Transferred(bytes int64, took time.Duration) {
 	if took > 0 {
 		gbs = float64(bytes) / float64(took.Nanoseconds())
 	}
-	m.transferMS.observe(ms)
-	m.transferGBs.observe(gbs)
+	m.transferMS.Observe(ms)
+	m.transferGBs.Observe(gbs)
 	m.lastMS.Store(math.Float64bits(ms))
 	m.lastGBs.Store(math.Float64bits(gbs))
 }

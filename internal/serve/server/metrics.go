@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/serve/prom"
 )
 
 // Bounds of SGLang's histograms (srt/observability/metrics_collector.py).
@@ -29,11 +30,11 @@ var (
 type metrics struct {
 	model string
 
-	ttfts, e2e, tpot         [2]*histogram // s
-	itl                      *histogram    // s
-	prompt, uncached, output *histogram    // tokens
+	ttfts, e2e, tpot         [2]*prom.Histogram // s
+	itl                      *prom.Histogram    // s
+	prompt, uncached, output *prom.Histogram    // tokens
 
-	transferMS, transferGBs *histogram
+	transferMS, transferGBs *prom.Histogram
 	lastMS, lastGBs         atomic.Uint64 // bits of float64
 
 	requests, promptTokens, outputTokens [2]atomic.Int64
@@ -42,12 +43,12 @@ type metrics struct {
 
 func newMetrics(model string) *metrics {
 	m := &metrics{
-		model: model, itl: newHistogram(boundsITL),
-		prompt: newHistogram(boundsLen), uncached: newHistogram(boundsLen), output: newHistogram(boundsLen),
-		transferMS: newHistogram(boundsTransferMS), transferGBs: newHistogram(boundsTransferGBs),
+		model: model, itl: prom.NewHistogram(boundsITL),
+		prompt: prom.NewHistogram(boundsLen), uncached: prom.NewHistogram(boundsLen), output: prom.NewHistogram(boundsLen),
+		transferMS: prom.NewHistogram(boundsTransferMS), transferGBs: prom.NewHistogram(boundsTransferGBs),
 	}
 	for i := range 2 {
-		m.ttfts[i], m.e2e[i], m.tpot[i] = newHistogram(boundsTTFT), newHistogram(boundsE2E), newHistogram(boundsITL)
+		m.ttfts[i], m.e2e[i], m.tpot[i] = prom.NewHistogram(boundsTTFT), prom.NewHistogram(boundsE2E), prom.NewHistogram(boundsITL)
 	}
 	return m
 }
@@ -59,7 +60,7 @@ func streamIndex(stream bool) int {
 	return 0
 }
 
-func (m *metrics) ttft(stream bool) *histogram { return m.ttfts[streamIndex(stream)] }
+func (m *metrics) ttft(stream bool) *prom.Histogram { return m.ttfts[streamIndex(stream)] }
 
 // finished counts a sequence that ended; q.b.mu is held.
 func (s *Server) finished(q *sequence, now time.Time) {
@@ -74,13 +75,13 @@ func (s *Server) finished(q *sequence, now time.Time) {
 	if q.finish.Type == api.FinishAbort {
 		m.aborted.Add(1)
 	}
-	m.e2e[k].observe(q.e2e.Seconds())
+	m.e2e[k].Observe(q.e2e.Seconds())
 	if q.n > 1 {
-		m.tpot[k].observe(now.Sub(q.firstToken).Seconds() / float64(q.n-1))
+		m.tpot[k].Observe(now.Sub(q.firstToken).Seconds() / float64(q.n-1))
 	}
-	m.prompt.observe(float64(len(q.req.Input)))
-	m.uncached.observe(float64(len(q.req.Input) - q.cached))
-	m.output.observe(float64(q.n))
+	m.prompt.Observe(float64(len(q.req.Input)))
+	m.uncached.Observe(float64(len(q.req.Input) - q.cached))
+	m.output.Observe(float64(q.n))
 	s.logFinished(q)
 }
 
@@ -138,21 +139,21 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, dialectGeneral, &apiError{status: http.StatusNotFound, message: "metrics are off, start the server with --enable-metrics"})
 		return
 	}
-	var x exposition
+	var x prom.Text
 	stats := s.engine.Stats()
 	rank := make([]string, len(stats))
 	kind := cmp.Or(s.info.Role, "unified")
 	for i, st := range stats {
-		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="%s",tp_rank="0",pp_rank="0",dp_rank="%d"`, labelEscape(s.name), kind, st.DPRank)
+		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="%s",tp_rank="0",pp_rank="0",dp_rank="%d"`, prom.Escape(s.name), kind, st.DPRank)
 	}
 	for _, g := range gauges {
-		x.header(g.name, g.help, "gauge")
+		x.Header(g.name, g.help, "gauge")
 		for i := range stats {
 			v := 0.0
 			if g.value != nil {
 				v = g.value(s, &stats[i])
 			}
-			x.sample(g.name, rank[i], v)
+			x.Sample(g.name, rank[i], v)
 		}
 	}
 	for _, c := range []struct {
@@ -165,47 +166,46 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *api.Stats) int64 { return st.BootstrapFailed }},
 		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *api.Stats) int64 { return st.TransferFailed }},
 	} {
-		x.header(c.name, c.help, "counter")
+		x.Header(c.name, c.help, "counter")
 		for i := range stats {
-			x.sample(c.name, rank[i], float64(c.value(&stats[i])))
+			x.Sample(c.name, rank[i], float64(c.value(&stats[i])))
 		}
 	}
 	s.metrics.write(&x)
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Write(x.buf)
+	x.Reply(w)
 }
 
 // write appends the metrics of requests.
-func (m *metrics) write(x *exposition) {
-	model := `model_name="` + labelEscape(m.model) + `"`
+func (m *metrics) write(x *prom.Text) {
+	model := `model_name="` + prom.Escape(m.model) + `"`
 	byStream := [2]string{model + `,is_streaming="false"`, model + `,is_streaming="true"`}
 	split := func(name, help string, v *[2]atomic.Int64) {
-		x.header(name, help, "counter")
+		x.Header(name, help, "counter")
 		for i := range v {
-			x.sample(name, byStream[i], float64(v[i].Load()))
+			x.Sample(name, byStream[i], float64(v[i].Load()))
 		}
 	}
 	split("prompt_tokens_total", "Number of prefill tokens processed.", &m.promptTokens)
 	split("generation_tokens_total", "Number of generation tokens processed.", &m.outputTokens)
-	x.header("cached_tokens_total", "Number of cached prompt tokens by source (device/host/storage).", "counter")
-	x.sample("cached_tokens_total", model+`,cache_source="device"`, float64(m.cachedTokens.Load()))
+	x.Header("cached_tokens_total", "Number of cached prompt tokens by source (device/host/storage).", "counter")
+	x.Sample("cached_tokens_total", model+`,cache_source="device"`, float64(m.cachedTokens.Load()))
 	split("num_requests_total", "Number of requests processed.", &m.requests)
-	x.header("num_so_requests_total", "Number of structured output requests processed.", "counter")
-	x.sample("num_so_requests_total", model, 0)
-	x.header("num_aborted_requests_total", "Number of requests aborted.", "counter")
-	x.sample("num_aborted_requests_total", model, float64(m.aborted.Load()))
-	x.header("spec_verify_calls_total", "Number of speculative verification calls.", "counter")
-	x.sample("spec_verify_calls_total", model, 0)
+	x.Header("num_so_requests_total", "Number of structured output requests processed.", "counter")
+	x.Sample("num_so_requests_total", model, 0)
+	x.Header("num_aborted_requests_total", "Number of requests aborted.", "counter")
+	x.Sample("num_aborted_requests_total", model, float64(m.aborted.Load()))
+	x.Header("spec_verify_calls_total", "Number of speculative verification calls.", "counter")
+	x.Sample("spec_verify_calls_total", model, 0)
 
-	splitHist := func(name, help string, h *[2]*histogram) {
-		x.header(name, help, "histogram")
+	splitHist := func(name, help string, h *[2]*prom.Histogram) {
+		x.Header(name, help, "histogram")
 		for i := range h {
-			h[i].write(x, name, byStream[i])
+			h[i].Write(x, name, byStream[i])
 		}
 	}
-	hist := func(name, help string, h *histogram) {
-		x.header(name, help, "histogram")
-		h.write(x, name, model)
+	hist := func(name, help string, h *prom.Histogram) {
+		x.Header(name, help, "histogram")
+		h.Write(x, name, model)
 	}
 	splitHist("time_to_first_token_seconds", "Histogram of time to first token in seconds.", &m.ttfts)
 	hist("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)

@@ -221,9 +221,9 @@ func (q *sequence) clock(now time.Time) {
 	m := q.b.s.metrics
 	if q.firstToken.IsZero() {
 		q.firstToken = now
-		m.ttft(q.b.stream).observe(now.Sub(q.start).Seconds())
+		m.ttft(q.b.stream).Observe(now.Sub(q.start).Seconds())
 	} else {
-		m.itl.observe(now.Sub(q.last).Seconds())
+		m.itl.Observe(now.Sub(q.last).Seconds())
 	}
 	q.last = now
 }

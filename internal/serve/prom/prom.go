@@ -1,22 +1,32 @@
-package server
+// Package prom writes metrics as Prometheus reads them.
+package prom
 
 import (
 	"math"
+	"net/http"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// exposition builds Prometheus text (exposition format 0.0.4). All names get
+// Text builds Prometheus text (exposition format 0.0.4). All names get
 // SGLang's prefix.
-type exposition struct{ buf []byte }
+type Text struct{ buf []byte }
 
-func (x *exposition) header(name, help, kind string) {
+// Reply sends it.
+func (x *Text) Reply(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Write(x.buf)
+}
+
+// Header begins a family of metrics.
+func (x *Text) Header(name, help, kind string) {
 	x.buf = append(x.buf, "# HELP sglang:"+name+" "+help+"\n# TYPE sglang:"+name+" "+kind+"\n"...)
 }
 
-func (x *exposition) sample(name, labels string, v float64) {
+// Sample adds a value.
+func (x *Text) Sample(name, labels string, v float64) {
 	x.buf = append(x.buf, "sglang:"+name+"{"+labels+"} "...)
 	x.buf = append(appendSample(x.buf, v), '\n')
 }
@@ -34,10 +44,11 @@ func appendSample(dst []byte, v float64) []byte {
 
 var labelReplacer = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-func labelEscape(s string) string { return labelReplacer.Replace(s) }
+// Escape makes the value of a label.
+func Escape(s string) string { return labelReplacer.Replace(s) }
 
-// histogram counts observations by upper bound.
-type histogram struct {
+// Histogram counts observations by upper bound.
+type Histogram struct {
 	bounds []float64 // ascending; +Inf is implied
 
 	mu     sync.Mutex
@@ -45,11 +56,13 @@ type histogram struct {
 	sum    float64
 }
 
-func newHistogram(bounds []float64) *histogram {
-	return &histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+// NewHistogram has upper bounds, ascending.
+func NewHistogram(bounds []float64) *Histogram {
+	return &Histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
-func (h *histogram) observe(v float64) {
+// Observe counts a value.
+func (h *Histogram) Observe(v float64) {
 	i := sort.SearchFloat64s(h.bounds, v) // a bound belongs to its own bucket
 	h.mu.Lock()
 	h.counts[i]++
@@ -57,7 +70,8 @@ func (h *histogram) observe(v float64) {
 	h.mu.Unlock()
 }
 
-func (h *histogram) write(x *exposition, name, labels string) {
+// Write adds its samples.
+func (h *Histogram) Write(x *Text, name, labels string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	total := uint64(0)
@@ -67,8 +81,8 @@ func (h *histogram) write(x *exposition, name, labels string) {
 		if i < len(h.bounds) {
 			le = string(appendSample(nil, h.bounds[i]))
 		}
-		x.sample(name+"_bucket", labels+`,le="`+le+`"`, float64(total))
+		x.Sample(name+"_bucket", labels+`,le="`+le+`"`, float64(total))
 	}
-	x.sample(name+"_sum", labels, h.sum)
-	x.sample(name+"_count", labels, float64(total))
+	x.Sample(name+"_sum", labels, h.sum)
+	x.Sample(name+"_count", labels, float64(total))
 }
