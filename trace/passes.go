@@ -34,7 +34,7 @@ type Pass struct {
 // Passes cuts a trace into forward passes, in time order, and says by which
 // rule. Without any it gives none, by the rule Uncut.
 func Passes(t *Trace) ([]Pass, string) {
-	c := Cutter{Diffusion: OfDiffusion(t.Source.Path)}
+	c := NewCutter(t.Source.Path)
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == UserAnnotation {
 			c.Add(t.Strings.Get(s.Name), Pass{Start: s.Start, End: s.End(), Name: s.Name, Track: s.Track, Requests: StringID(max(s.Detail, 0))})
@@ -60,12 +60,19 @@ func Passes(t *Trace) ([]Pass, string) {
 }
 
 // A Cutter finds the forward passes of a process by its annotations. The zero
-// value is ready.
+// value is ready for traces of language models.
 type Cutter struct {
-	// Diffusion: the process made pictures, see [OfDiffusion].
-	Diffusion bool
+	diffusion bool // the process made pictures
 
 	forward, calls, ends, alone []Pass
+	stage                       int64 // when the last stage of a pipeline began
+}
+
+// NewCutter is a Cutter for a file, whose name may say that its process made
+// pictures, see [AskedSteps].
+func NewCutter(path string) (c Cutter) {
+	_, c.diffusion = AskedSteps(path)
+	return c
 }
 
 // Add looks at one annotation, whose name says what step it is, if any.
@@ -80,6 +87,10 @@ func (c *Cutter) Add(name string, p Pass) {
 		c.ends = append(c.ends, p)
 	case cutsAlone:
 		c.alone = append(c.alone, p)
+	case noStep:
+		if StageOf(name) != "" {
+			c.stage = max(c.stage, p.Start)
+		}
 	}
 }
 
@@ -93,14 +104,23 @@ func (c *Cutter) Passes() ([]Pass, string) {
 		return calls, ByModules
 	}
 	if c.alone = outermost(c.alone); len(c.alone) > 0 {
-		if c.Diffusion {
-			for i := range c.alone {
-				c.alone[i].Step.Kind = Denoising
-			}
+		if c.diffusion {
+			c.denoising()
 		}
 		return c.alone, ByProfiler
 	}
 	return nil, Uncut
+}
+
+// denoising tells which of a diffusion's ProfilerSteps are denoising steps: all
+// but a last one in which another stage begins. It began when the denoising
+// steps were over, and the end of the request ended it.
+func (c *Cutter) denoising() {
+	for i := range c.alone {
+		if p := &c.alone[i]; i < len(c.alone)-1 || c.stage < p.Start {
+			p.Step.Kind = Denoising
+		}
+	}
 }
 
 // RequestIDs reads a list of ids as [Pass] has it.

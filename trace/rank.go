@@ -228,11 +228,17 @@ func ParseFileName(base string) (FileName, bool) {
 	return name, false
 }
 
-// OfDiffusion tells whether a file has the name that SGLang's diffusion programs give their traces: the steps of a
-// profiler in it are denoising steps.
-func OfDiffusion(path string) bool {
+// AskedSteps tells how many steps the profiler of a diffusion program of SGLang's was asked for, by the name of the file:
+// the steps of a profiler in it are denoising steps. steps is 0 for all stages.
+func AskedSteps(path string) (steps int, diffusion bool) {
 	base := filepath.Base(path)
-	return diffusionName.MatchString(strings.TrimSuffix(base, TraceSuffix(base)))
+	m := diffusionName.FindStringSubmatch(strings.TrimSuffix(base, TraceSuffix(base)))
+	if m == nil {
+		return 0, false
+	}
+	id, _ := strings.CutSuffix(m[1], "_steps")
+	steps, _ = strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:]) // no number: full_stages
+	return steps, true
 }
 
 func coordinate(s string) int {

@@ -9,6 +9,7 @@ package explain
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,6 +37,14 @@ type Options struct {
 // tell host time by.
 var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and no named steps (was the window recorded with GPU activities, and was there traffic?)")
 
+// nothing is ErrNothing, with what to do if a GPU was used.
+func (w *Window) nothing() error {
+	if slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return r.APICalls > 0 }) {
+		return fmt.Errorf("%w; CUDA was called, so record for longer, as by more inference steps, and with Nsight Systems add --trace-fork-before-exec=true", ErrNothing)
+	}
+	return ErrNothing
+}
+
 // Analyze explains the traces of one window, one trace per rank (and stage).
 func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 	return Prepare(traces, opt.Rules).Analyze(opt)
@@ -46,7 +55,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	prep.RestoreCut(w.ranks)
 	marks := prep.FindMarkers(w.ranks, w.hosts)
 	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
-		return nil, ErrNothing
+		return nil, w.nothing()
 	}
 	a := match.Align(w.ranks, w.hosts, w.names, marks)
 	doubts := w.doubts(a)

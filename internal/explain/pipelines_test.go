@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 // A scene is a file of a rank, event by event, times in µs.
 type scene struct {
+	head   string // of the file, beside its events
 	events []string
 	corr   int
 }
@@ -34,7 +36,7 @@ func (s *scene) kernel(name string, launched, ts, dur int) {
 // write writes the file, under a name as a server gives it.
 func (s *scene) write(t *testing.T, dir, name string) {
 	t.Helper()
-	text := `{"baseTimeNanoseconds":1700000000000000000,"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
+	text := `{"baseTimeNanoseconds":1700000000000000000,` + s.head + `"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -97,5 +99,88 @@ func TestStages(t *testing.T) {
 		if f.Kind == result.SlowStep {
 			t.Errorf("%s: no step is slow", f.Title)
 		}
+	}
+}
+
+// TestAskedSteps: what files of SGLang's diffusion really hold, and which of their steps are none.
+func TestAskedSteps(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		steps    int  // of the profiler
+		decoding bool // begins in the last
+		want     string
+	}{
+		{"u-2_steps-global-rank0", 3, false, "asked=2 recorded=3 why=asked_more name=ProfilerStep#3"},
+		{"u-2_steps-global-rank0", 3, true, "asked=2 recorded=2 why=asked_after name=ProfilerStep#3"},
+		{"u-9_steps-global-rank0", 4, true, "asked=9 recorded=3 why=asked_after name=ProfilerStep#4"},
+		{"u-4_steps-global-rank0", 4, false, "asked=4 recorded=4 why=asked_perhaps name=ProfilerStep#4"},
+		{"u-full_stages-global-rank0", 4, false, ""},
+		{"1763750000-TP-0", 4, false, ""},
+	} {
+		var s scene
+		for i := range c.steps {
+			s.mark(fmt.Sprintf("ProfilerStep#%d", i+1), 100*i, 99)
+			s.kernel("gemm", 100*i+5, 100*i+10, 50)
+		}
+		if c.decoding {
+			s.mark("STAGE decoding_stage", 100*(c.steps-1)+2, 90)
+		}
+		dir := t.TempDir()
+		s.write(t, dir, c.name+".trace.json")
+		rep := analyzed(t, readDir(t, dir))
+		got := ""
+		for _, f := range rep.Findings {
+			if f.ID == "data-asked" {
+				got = strings.TrimPrefix(f.Title.String(), "data-asked ")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s, %d steps: %s, want %s", c.name, c.steps, got, c.want)
+		}
+		if last := rep.Steps[len(rep.Steps)-1]; strings.HasPrefix(c.name, "u-") && (last.Kind == "denoising") == c.decoding {
+			t.Errorf("%s, %d steps: the last is of the kind %s", c.name, c.steps, last.Kind)
+		}
+	}
+}
+
+// TestNoGPU: where no GPU work was recorded, what to do is said if a GPU was used, and only then.
+func TestNoGPU(t *testing.T) {
+	const devices = `"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],`
+	for _, c := range []struct {
+		calls   int
+		devices string
+		want    string
+	}{
+		{0, "", "data-host"},
+		{0, `"deviceProperties":[],`, "data-host"},
+		{0, devices, "data-host.listed"},
+		{2, devices, "data-host.used n=2"},
+		{1, "", "data-host.used n=1"},
+	} {
+		var s scene
+		s.mark("denoising_step_0_t1000", 0, 100)
+		s.span("cpu_op", "aten::mm", 5, 50, "")
+		for i := range c.calls {
+			s.span("cuda_runtime", "cudaStreamSynchronize", 60+5*i, 2, "")
+		}
+		dir := t.TempDir()
+		s.head = c.devices
+		s.write(t, dir, "u-full_stages-global-rank0.trace.json")
+		got := ""
+		for _, f := range analyzed(t, readDir(t, dir)).Findings {
+			if f.ID == "data-host" {
+				got = f.Title.String()
+			}
+		}
+		if got != c.want {
+			t.Errorf("%d calls, %q: %s, want %s", c.calls, c.devices, got, c.want)
+		}
+	}
+	var s scene
+	s.span("cuda_runtime", "cudaStreamSynchronize", 60, 2, "")
+	dir := t.TempDir()
+	s.write(t, dir, "u-full_stages-global-rank0.trace.json")
+	if _, err := Analyze(readDir(t, dir), Options{}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--trace-fork-before-exec") {
+		t.Errorf("a GPU was used: %v", err)
 	}
 }

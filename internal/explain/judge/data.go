@@ -14,7 +14,7 @@ import (
 
 // What the capture lacks.
 var dataRules = []rule{{[]string{
-	"data-host", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
+	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
 	"data-classes", "data-apart", "data-clocks", "data-sends", "data-lost",
 }, lacks}}
 
@@ -49,7 +49,10 @@ func (c *capture) idleReplica(r *match.Rank) bool {
 func lacks(c *capture) (out []result.Finding) {
 	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
 	if c.HostOnly {
-		add("medium", "data-host", fact.Of("data-host"))
+		add("medium", "data-host", noGPU(c))
+	}
+	if steps := askedSteps(c); steps.Key != "" {
+		add("info", "data-asked", steps)
 	}
 	for i := range c.rep.Layers.Totals {
 		t := &c.rep.Layers.Totals[i]
@@ -146,6 +149,44 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 	}
 	return out
+}
+
+// noGPU says that no GPU work was recorded, and what to do if a GPU was used.
+func noGPU(c *capture) fact.Fact {
+	calls, gpus := 0, 0
+	for _, r := range c.Ranks {
+		calls, gpus = calls+r.APICalls, max(gpus, r.Source.GPUs)
+	}
+	switch {
+	case calls > 0:
+		return fact.Of("data-host.used", "n", calls)
+	case gpus > 0:
+		return fact.Of("data-host.listed")
+	}
+	return fact.Of("data-host")
+}
+
+// askedSteps says where files of SGLang's diffusion hold another number of denoising steps than their names.
+func askedSteps(c *capture) (none fact.Fact) {
+	for _, r := range c.Ranks {
+		asked, _ := trace.AskedSteps(r.Source.Path)
+		n := len(r.Steps)
+		if asked == 0 || n == 0 || r.Rule != trace.ByProfiler {
+			continue
+		}
+		last, recorded := &r.Steps[n-1], n
+		why := fact.Of("asked_more", "name", last.Name)
+		switch {
+		case last.Info.Kind != trace.Denoising:
+			recorded, why = n-1, fact.Of("asked_after", "name", last.Name)
+		case n <= asked:
+			why = fact.Of("asked_perhaps", "name", last.Name)
+		case n > asked+1: // of no release that is known
+			continue
+		}
+		return fact.Of("data-asked", "asked", asked, "recorded", recorded, "why", why)
+	}
+	return none
 }
 
 // sends is the time of sends, receives and other operations that a rank can finish

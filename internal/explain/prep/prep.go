@@ -44,6 +44,7 @@ type Rank struct {
 	Memory     []result.MemorySeries        // times on the rank's own clock
 	Moves      []Move
 	Stages     []Stage // of a diffusion pipeline, in time order
+	APICalls   int     // of CUDA or HIP
 	Ranges     []Range // of layer-wise markers, as nested
 	rangeOf    []int32 // per call: the innermost range open, in ranges + 1; nil without ranges
 }
@@ -108,6 +109,11 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	r.Stacks = slices.ContainsFunc(t.Spans, func(s trace.Span) bool {
 		return s.Cat == trace.PythonFunction && strings.Contains(t.Strings.Get(s.Name), ".py(")
 	})
+	for i := range t.Spans {
+		if t.Spans[i].Cat.Launch() {
+			r.APICalls++
+		}
+	}
 	r.Steps, r.Rule = findSteps(t)
 	r.Stages = findStages(t)
 	r.endWithStages()

@@ -165,6 +165,12 @@ var wordings = map[string]string{
 
 	// What the capture lacks.
 	"data-host":           "no GPU work was recorded: only the host side is known, and steps are timed on the host",
+	"data-host.used":      "no GPU work was recorded, though CUDA was called {n:count} times: only the host side is known, and steps are timed on the host; " + recordLonger,
+	"data-host.listed":    "no GPU work was recorded, and no call of CUDA, though the machine has a GPU: only the host side is known, and steps are timed on the host; if the server used the GPU, " + recordLonger,
+	"data-asked":          "{asked} denoising steps were asked for, and {recorded} are recorded: {why}",
+	"asked_more":          "SGLang's profiler records one more than it is asked for; " + askedPerhaps,
+	"asked_perhaps":       "as to SGLang's profiler, " + askedPerhaps,
+	"asked_after":         "the profiler was stopped by the end of the request, so the last step, {name}, is what came after them, such as decoding",
 	"data-layers.none":    "{kind} steps have no layer-wise markers, since replayed CUDA graphs emit none: to see their layers, run the server with --disable-cuda-graph",
 	"data-layers.graphs":  "{share:share} of the GPU time of {kind} steps is in replayed CUDA graphs, which emit no layer-wise markers: to see their layers, run the server with --disable-cuda-graph",
 	"data-between.untold": "for {share:share} of the time no step was running, and the traces do not show whether there were requests",
@@ -269,3 +275,8 @@ var wordings = map[string]string{
 	"waits_server_on":      "the server on {host}",
 	"waits_server_unknown": "a server on an unknown host",
 }
+
+const (
+	recordLonger = "record for longer, as by more inference steps, and with Nsight Systems add --trace-fork-before-exec=true"
+	askedPerhaps = "if it was stopped by the end of the request, the last one, {name}, is what came after them, such as decoding"
+)

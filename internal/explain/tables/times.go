@@ -187,7 +187,7 @@ func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
 // ledger books a device's time on its steps.
 type ledger struct {
 	parts  []result.Time
-	bounds []int64         // of the steps, see deviceWindows
+	bounds []int64 // of the steps, see deviceWindows
 	ends   []int64
 	none   []prep.Interval // in which no request was under way
 	active [numActivities]int

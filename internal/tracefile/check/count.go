@@ -54,7 +54,7 @@ func (c *counter) event(e *chromejson.Event) {
 			pid := e.Text(e.PID)
 			s := c.steps[string(pid)]
 			if s == nil {
-				s = &Steps{Cutter: trace.Cutter{Diffusion: trace.OfDiffusion(c.out.Path)}}
+				s = &Steps{Cutter: trace.NewCutter(c.out.Path)}
 				if len(c.steps) < 4096 {
 					c.steps[string(pid)] = s
 				}

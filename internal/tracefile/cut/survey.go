@@ -64,7 +64,7 @@ func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Reda
 	defer src.Close()
 	s := chromejson.NewScanner(src)
 	defer s.Close()
-	steps := check.Steps{Cutter: trace.Cutter{Diffusion: trace.OfDiffusion(f.Path)}}
+	steps := check.Steps{Cutter: trace.NewCutter(f.Path)}
 	var read int64
 	whole := nowhere
 	for {
