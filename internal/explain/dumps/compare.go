@@ -26,13 +26,15 @@ type Comparison struct {
 	// Rest is what of the whole is in no stage.
 	Rest Row `json:"between_stages"`
 	// Steps are the denoising steps: the first, the median of the others, and each.
-	Steps  []Row        `json:"denoising_steps"`
-	Memory []Memory     `json:"memory"`
-	Unlike []Unlike     `json:"unlike"`
-	Slow   []SlowStep   `json:"slow_steps"`
-	Causes [][]Cause    `json:"causes"` // by side: what most of its change is; none of the base
-	Worse  []Regression `json:"regressions"`
-	Limit  float64      `json:"limit"` // the share asked for; 0: none
+	Steps  []Row    `json:"denoising_steps"`
+	Memory []Memory `json:"memory"`
+	Unlike []Unlike `json:"unlike"`
+	// NotSaid is what some dump does not say, so that nobody can tell whether it is alike.
+	NotSaid []string     `json:"not_said"`
+	Slow    []SlowStep   `json:"slow_steps"`
+	Causes  [][]Cause    `json:"causes"` // by side: what most of its change is; none of the base
+	Worse   []Regression `json:"regressions"`
+	Limit   float64      `json:"limit"` // the share asked for; 0: none
 }
 
 // About says what a side is of.
@@ -113,7 +115,7 @@ const (
 // Compare sets sides against the first. failOn is the share by which a time may get longer; 0: any.
 func Compare(sides []Side, failOn float64) *Comparison {
 	c := &Comparison{
-		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, Slow: []SlowStep{},
+		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, NotSaid: []string{}, Slow: []SlowStep{},
 		Causes: make([][]Cause, len(sides)), Worse: []Regression{},
 	}
 	read := make([][]*dump, len(sides))
@@ -136,15 +138,15 @@ func Compare(sides []Side, failOn float64) *Comparison {
 	c.Rest = row("between stages", -1, read, (*dump).rest)
 	c.steps(read)
 	c.memory(sides)
-	judge([]*Row{&c.E2E}, wholeStatus)
-	judge(pointers(c.Stages), stageStatus)
-	judge([]*Row{&c.Rest}, stageStatus)
-	judge(pointers(c.Steps), nil) // SGLang has no thresholds for them
-	c.unlike()
+	judge([]*Row{&c.E2E}, wholeStatus, nil)
 	c.slowSteps()
 	for side := 1; side < len(sides); side++ {
 		c.Causes[side] = c.causes(side)
 	}
+	judge(append(pointers(c.Stages), &c.Rest), stageStatus, c.causing)
+	judge(pointers(c.Steps), nil, c.causing) // SGLang has no thresholds for them
+	c.proven()
+	c.unlike(read)
 	c.regressions()
 	return c
 }
@@ -255,13 +257,14 @@ func (v *Value) against(base float64, a, b []float64) {
 	}
 }
 
-// judge gives the rows of one table their verdicts.
-func judge(rows []*Row, status func(a, b float64) string) {
+// judge gives the rows of one table their verdicts. Those that make a change of the whole which is proven (causing) are each
+// tested alone, since that change has a cause; among the others some would differ by chance, so these are adjusted.
+func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, side int) bool) {
 	var p []float64
 	var tested []*Value
 	for _, r := range rows {
-		for i := range r.Values[1:] {
-			if v := &r.Values[1+i]; v.Tested {
+		for side := 1; side < len(r.Values); side++ {
+			if v := &r.Values[side]; v.Tested && (causing == nil || !causing(r, side)) {
 				p, tested = append(p, v.P), append(tested, v)
 			}
 		}
@@ -279,6 +282,17 @@ func judge(rows []*Row, status func(a, b float64) string) {
 			v.Verdict = v.verdict(base.N)
 		}
 	}
+}
+
+// causing tells whether a row makes a large part of a proven change of the whole.
+func (c *Comparison) causing(r *Row, side int) bool {
+	whole := &c.E2E.Values[side]
+	if !whole.Tested || whole.Verdict != Slower && whole.Verdict != Faster {
+		return false
+	}
+	return slices.ContainsFunc(c.Causes[side], func(k Cause) bool {
+		return k.Stage == r.Name || r.Step >= 0 && slices.Contains(k.Steps, r.Step)
+	})
 }
 
 func (v *Value) verdict(baseN int) string {

@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,14 +18,16 @@ type SlowStep struct {
 	Others float64 `json:"others_ms"` // median of the steps after the first
 }
 
-// A step stands out by this factor over the others', where there are so many, and by so many times what these scatter.
+// A step stands out by this factor over the others', where there are so many, by so many times what these scatter, and if
+// it costs this share of the whole.
 const (
 	standsOut   = 1.5
 	leastOthers = 3
 	scatters    = 5
+	costs       = 0.02
 )
 
-// Cause is a stage that makes a large part of a side's change.
+// Cause is a stage that makes a large part of a side's change, as far as a test could tell.
 type Cause struct {
 	Stage string  `json:"stage"` // "between stages": in none
 	Diff  float64 `json:"diff_ms"`
@@ -81,10 +84,9 @@ func (c *Comparison) slowSteps() {
 		}
 		for _, r := range c.Steps {
 			v := r.Values[side]
-			if r.Step < 1 || v.N == 0 || v.MS <= standsOut*others || v.MS-others <= scatters*spread {
-				continue
-			}
-			if c.everywhere(r.Step, side, v.MS/others) {
+			over := v.MS - others
+			if r.Step < 1 || v.N == 0 || v.MS <= standsOut*others || over <= scatters*spread || over < costs*c.E2E.Values[side].MS ||
+				c.everywhere(&r, side, v.MS/others) {
 				continue
 			}
 			c.Slow = append(c.Slow, SlowStep{side, r.Step, v.MS, others})
@@ -110,16 +112,17 @@ func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	return median, metric.Median(v), median > 0
 }
 
-// everywhere tells whether the step stands out as much on the sides that this one is compared with: then it is the
-// model's way.
-func (c *Comparison) everywhere(step, side int, factor float64) bool {
+// everywhere tells whether the step stands out as much on a side that this one is compared with, or may do so: then it is the
+// model's way, or chance.
+func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	for other := range c.Sides {
 		if other == side || side > 0 && other > 0 {
 			continue
 		}
-		others, _, ok := c.others(other)
-		i := slices.IndexFunc(c.Steps, func(r Row) bool { return r.Step == step })
-		if ok && c.Steps[i].Values[other].N > 0 && c.Steps[i].Values[other].MS/others*standsOut > factor {
+		if pair := &r.Values[max(side, other)]; pair.Tested && pair.P > significant {
+			return true
+		}
+		if others, _, ok := c.others(other); ok && r.Values[other].MS/others*standsOut > factor {
 			return true
 		}
 	}
@@ -136,16 +139,20 @@ func (c *Comparison) causes(side int) []Cause {
 			out = append(out, Cause{Stage: r.Name, Diff: diff, Steps: c.stepsOf(&r, side)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Cause) int {
-		switch {
-		case math.Abs(a.Diff) > math.Abs(b.Diff):
-			return -1
-		case math.Abs(a.Diff) < math.Abs(b.Diff):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
 	return out
+}
+
+// proven leaves only causes that their test, where there is one, has not put down to chance.
+func (c *Comparison) proven() {
+	for side := range c.Causes {
+		c.Causes[side] = slices.DeleteFunc(c.Causes[side], func(k Cause) bool {
+			return slices.ContainsFunc(append(pointers(c.Stages), &c.Rest), func(r *Row) bool {
+				v := &r.Values[side]
+				return r.Name == k.Stage && v.Tested && (v.Verdict == NotClear || v.Verdict == Same)
+			})
+		})
+	}
 }
 
 // stepsOf are the denoising steps that make most of the change of their stage: the first, or those that stand out.

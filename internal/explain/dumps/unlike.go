@@ -2,6 +2,8 @@ package dumps
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,9 +32,9 @@ const fallback = "DiffusersExecutionStage"
 func about(s *Side, read []*dump) About {
 	a := About{Name: s.Name, Dumps: len(s.Dumps), Models: []string{}, Prompts: []string{}, Sizes: []string{}, StepCount: []int{}, Commits: []string{}, Tags: []string{}}
 	for _, d := range read {
-		a.Models = add(a.Models, text(d.Meta["model"]))
-		a.Prompts = add(a.Prompts, prompts(d.Meta["prompt"]))
-		a.Sizes = add(a.Sizes, size(d.Meta))
+		for i, list := range []*[]string{&a.Models, &a.Prompts, &a.Sizes} {
+			*list = add(*list, asked[i].of(d))
+		}
 		a.Commits = add(a.Commits, d.Commit)
 		a.Tags = add(a.Tags, d.Tag)
 		if n := len(d.steps); n > 0 && !slices.Contains(a.StepCount, n) {
@@ -79,36 +81,59 @@ func size(m api.DumpMeta) string {
 	return fmt.Sprintf("%g×%g", w, h)
 }
 
-// unlike finds what the sides were asked for differently, or one side was asked for differently from dump to dump.
-func (c *Comparison) unlike() {
-	for _, f := range []struct {
-		what string
-		of   func(*About) []string
-	}{
-		{"model", func(a *About) []string { return a.Models }},
-		{"prompt", func(a *About) []string { return a.Prompts }},
-		{"size", func(a *About) []string { return a.Sizes }},
-		{"denoising steps", func(a *About) (out []string) {
-			for _, n := range a.StepCount {
-				out = append(out, strconv.Itoa(n))
-			}
-			return out
-		}},
-	} {
+// StepCount is Unlike.What of numbers of denoising steps.
+const StepCount = "denoising steps"
+
+// asked are what two dumps must have been asked for alike.
+var asked = []struct {
+	what string
+	of   func(d *dump) string
+}{
+	{"model", func(d *dump) string { return text(d.Meta["model"]) }},
+	{"prompt", func(d *dump) string { return prompts(d.Meta["prompt"]) }},
+	{"size", func(d *dump) string { return size(d.Meta) }},
+	{StepCount, func(d *dump) string {
+		if len(d.steps) == 0 {
+			return ""
+		}
+		return strconv.Itoa(len(d.steps))
+	}},
+}
+
+// unlike finds what the sides were asked for differently, and what some dump does not say. A side may have several prompts:
+// then each must have the same share of every side.
+func (c *Comparison) unlike(read [][]*dump) {
+	for _, f := range asked {
 		u := Unlike{What: f.what}
-		var all []string
-		for i := range c.Sides {
-			values := f.of(&c.Sides[i])
+		shares := make([]map[string]float64, len(read))
+		silent := false
+		for i, side := range read {
+			values := []string{}
+			shares[i] = map[string]float64{}
+			for _, d := range side {
+				v := f.of(d)
+				silent = silent || v == ""
+				values = add(values, v)
+				shares[i][v] += 1 / float64(len(side))
+			}
 			u.Values = append(u.Values, values)
-			for _, v := range values {
-				all = add(all, v)
+		}
+		if silent {
+			c.NotSaid = append(c.NotSaid, f.what)
+		}
+		var known []map[string]float64
+		for i := range shares {
+			if shares[i][""] == 0 {
+				known = append(known, shares[i])
 			}
 		}
-		if len(all) > 1 {
+		if len(known) > 0 && slices.ContainsFunc(known[1:], func(s map[string]float64) bool { return !maps.EqualFunc(known[0], s, near) }) {
 			c.Unlike = append(c.Unlike, u)
 		}
 	}
 }
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // regressions are the times that got longer by more than the limit: by the test, or where there is none by the limit alone,
 // of stages by no less than SGLang looks at, too.

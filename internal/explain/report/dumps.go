@@ -17,38 +17,35 @@ func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 		fmt.Fprintf(&b, "%s %s\n", sideLetter(i), dumpSide(&c.Sides[i]))
 	}
 	b.WriteByte('\n')
-	for _, line := range unlikeLines(c) {
-		for i, l := range columns.Wrap(line, o.width()) {
-			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", min(i, 1)*2), l)
-		}
+	write := lines(&b) // not wrapped: they are searched for
+	for _, line := range unlikeLines(c, false) {
+		write(line)
 	}
 	if n := len(c.Worse); n > 0 {
-		fmt.Fprintf(&b, "%s\n", verdict(n, "slower", c.Limit, ""))
+		write(verdict(n, "slower", c.Limit, ""))
 	} else if c.Limit > 0 {
-		fmt.Fprintf(&b, "no regression above %s\n", metric.Percent(c.Limit))
+		write("no regression above ", metric.Percent(c.Limit))
 	}
 	for _, r := range c.Worse {
-		fmt.Fprintf(&b, "  - %s\n", worseTime(c, &r))
+		write("  - ", worseTime(c, &r))
 	}
 	for side := 1; side < len(c.Sides); side++ {
-		fmt.Fprintf(&b, "%s\n", dumpVerdict(c, side))
+		write(dumpVerdict(c, side))
 	}
 	for _, s := range c.Slow {
-		fmt.Fprintf(&b, "%s\n", slowStep(c, &s))
+		write(slowStep(&s))
 	}
 	for _, t := range dumpTables(c, o.rows()) {
 		if len(t.rows) > 0 {
 			b.WriteString(t.below(o))
 		}
 	}
-	if notes := dumpNotes(c); len(notes) > 0 {
-		b.WriteByte('\n')
-		for _, n := range notes {
-			lead := "note: "
-			for _, l := range columns.Wrap(n, o.width()-len(lead)) {
-				b.WriteString(lead + l + "\n")
-				lead = "      "
-			}
+	b.WriteByte('\n')
+	for _, n := range dumpNotes(c) {
+		lead := "note: "
+		for _, l := range columns.Wrap(n, o.width()-len(lead)) {
+			write(lead, l)
+			lead = "      "
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -80,9 +77,12 @@ func dumpSide(s *dumps.About) string {
 	return text
 }
 
-// unlikeLines are what must be known before any figure is believed.
-func unlikeLines(c *dumps.Comparison) (lines []string) {
+// unlikeLines are what must be known before any figure is believed. counted: the table says the numbers of steps.
+func unlikeLines(c *dumps.Comparison, counted bool) (lines []string) {
 	for _, u := range c.Unlike {
+		if counted && u.What == dumps.StepCount {
+			continue
+		}
 		var each []string
 		for i, values := range u.Values {
 			var quoted []string
@@ -144,7 +144,7 @@ func stepList(steps []int) string {
 	return fmt.Sprintf(" (most of it in steps %s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(steps), " ", ", "), "[]"))
 }
 
-func slowStep(c *dumps.Comparison, s *dumps.SlowStep) string {
+func slowStep(s *dumps.SlowStep) string {
 	return fmt.Sprintf("denoising step %d of %s took %s, its others %s", s.Step, sideLetter(s.Side), msText(s.MS), msText(s.Others))
 }
 
@@ -160,7 +160,12 @@ func worseTime(c *dumps.Comparison, r *dumps.Regression) string {
 	return columns.Clean(text)
 }
 
-func msText(ms float64) string { return metric.Duration(ms * 1e6) }
+func msText(ms float64) string {
+	if ms == 0 {
+		return "0"
+	}
+	return metric.Duration(ms * 1e6)
+}
 
 func msChange(ms float64) string {
 	if ms > 0 {
@@ -171,6 +176,9 @@ func msChange(ms float64) string {
 
 // dumpNotes are what limits the comparison.
 func dumpNotes(c *dumps.Comparison) (notes []string) {
+	if len(c.NotSaid) > 0 {
+		notes = append(notes, "not every dump says its "+strings.Join(c.NotSaid, ", ")+": whether these are alike cannot be told.")
+	}
 	few := false
 	for i := range c.Sides {
 		few = few || c.E2E.Values[i].N > 0 && i > 0 && !c.E2E.Values[i].Tested

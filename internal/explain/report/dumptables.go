@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,21 +113,36 @@ func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side 
 	return t
 }
 
-// stageLabel is the name of a row, with the steps that a stage of old dumps is the sum of.
+// stageLabel is the name of a row, with the number of steps that a stage of old dumps is the sum of.
 func stageLabel(r *dumps.Row) string {
-	if r.Name == dumps.Loop {
-		return r.Name + stepCounts(r)
+	var counts []string
+	for _, v := range r.Values {
+		if n := strconv.Itoa(v.Count); v.N > 0 && !slices.Contains(counts, n) {
+			counts = append(counts, n)
+		}
 	}
-	return r.Name
+	return r.Name + ofSteps(r, strings.Join(counts, "->"))
 }
 
-// stepCounts says of how many steps the sum is made, as SGLang does.
-func stepCounts(r *dumps.Row) string {
-	a, b := r.Values[0].Count, r.Values[1].Count
-	if a == b {
-		return fmt.Sprintf(" (%d steps)", b)
+// pairLabel is SGLang's, which counts a loop that is not there as one step.
+func pairLabel(r *dumps.Row) string {
+	counts := [2]int{1, 1}
+	for i, v := range r.Values {
+		if v.N > 0 {
+			counts[i] = v.Count
+		}
 	}
-	return fmt.Sprintf(" (%d->%d steps)", a, b)
+	if counts[0] == counts[1] {
+		return r.Name + ofSteps(r, strconv.Itoa(counts[0]))
+	}
+	return r.Name + ofSteps(r, fmt.Sprintf("%d->%d", counts[0], counts[1]))
+}
+
+func ofSteps(r *dumps.Row, counts string) string {
+	if r.Name != dumps.Loop {
+		return ""
+	}
+	return " (" + counts + " steps)"
 }
 
 func msCell(v *dumps.Value) cell {
@@ -189,7 +206,7 @@ func peaksTable(c *dumps.Comparison) *table {
 func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	var b strings.Builder
 	write := lines(&b)
-	for _, line := range unlikeLines(c) {
+	for _, line := range unlikeLines(c, loops(c)) {
 		write("> ", escapeMarkdown(line), "\n")
 	}
 	write("### Performance Comparison Report\n")
@@ -214,6 +231,13 @@ func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// loops tells that the table of two sides has the row that counts their denoising steps.
+func loops(c *dumps.Comparison) bool {
+	return len(c.Sides) == 2 && slices.ContainsFunc(c.Stages, func(r dumps.Row) bool {
+		return r.Name == dumps.Loop && !slices.ContainsFunc(r.Values, func(v dumps.Value) bool { return v.N == 0 })
+	})
 }
 
 // dumpLabel is what SGLang calls a side.
@@ -247,7 +271,7 @@ func dumpPair(write func(...string), c *dumps.Comparison) {
 	for i := range c.Stages {
 		r := &c.Stages[i]
 		a, b := r.Values[0], r.Values[1]
-		write(fmt.Sprintf("| %s | %.2f | %.2f | %+.2f | %+.1f%% | %s |", stageLabel(r), a.MS, b.MS, b.Diff, 100*b.Change, stageSigns[b.Status]))
+		write(fmt.Sprintf("| %s | %.2f | %.2f | %+.2f | %+.1f%% | %s |", pairLabel(r), a.MS, b.MS, b.Diff, 100*b.Change, stageSigns[b.Status]))
 	}
 }
 

@@ -1,0 +1,206 @@
+package dumps_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain/dumps"
+)
+
+// generation is a dump of one with these denoising steps and this decoding.
+func generation(steps []float64, decoding float64) *api.PerfDump {
+	d := &api.PerfDump{Stages: []api.StageTime{{Name: "TextEncodingStage", MS: 90}, {Name: "DenoisingStage"}, {Name: "DecodingStage", MS: decoding}}}
+	for i, ms := range steps {
+		d.Steps = append(d.Steps, api.StepTime{Step: i, MS: ms})
+		d.Stages[1].MS += ms
+	}
+	d.TotalMS = 90 + d.Stages[1].MS + decoding + 2
+	return d
+}
+
+// noisy is a generation as it is on a machine that does other things too: everything takes up to a tenth longer, now and
+// then a step twice as long.
+func noisy(r *rand.Rand, steps int, change func(steps []float64, decoding *float64)) *api.PerfDump {
+	noise := func(ms float64) float64 { return ms * (1 + 0.1*r.Float64()) }
+	all, decoding := []float64{noise(300)}, noise(400)
+	for range steps - 1 {
+		ms := noise(100)
+		if r.IntN(40) == 0 {
+			ms *= 2
+		}
+		all = append(all, ms)
+	}
+	if change != nil {
+		change(all, &decoding)
+	}
+	return generation(all, decoding)
+}
+
+func side(name string, n int, of func() *api.PerfDump) dumps.Side {
+	s := dumps.Side{Name: name}
+	for range n {
+		s.Dumps = append(s.Dumps, of())
+	}
+	return s
+}
+
+// TestSameBuild: of equal builds hardly a verdict says that they differ, and no step is always slow.
+func TestSameBuild(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const tries = 400
+	whole, stages, slow := 0, 0, 0
+	for range tries {
+		make := func() *api.PerfDump { return noisy(r, 12, nil) }
+		c := dumps.Compare([]dumps.Side{side("a", 6, make), side("b", 6, make)}, 0.02)
+		if v := c.E2E.Values[1]; v.Verdict == dumps.Slower || v.Verdict == dumps.Faster {
+			whole++
+		}
+		for _, row := range c.Stages {
+			if v := row.Values[1].Verdict; v == dumps.Slower || v == dumps.Faster {
+				stages++
+				break
+			}
+		}
+		slow += len(c.Slow)
+	}
+	t.Logf("of %d: whole %d, stages %d, slow steps %d", tries, whole, stages, slow)
+	if whole > tries*7/100 || stages > tries*8/100 || slow > tries/100 {
+		t.Errorf("of %d comparisons of equal builds %d differ, in %d a stage, and %d steps stand out", tries, whole, stages, slow)
+	}
+}
+
+// TestSlower: a slow stage and a slow step are found and named, by four dumps of each side.
+func TestSlower(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 50 {
+		base := side("a", 4, func() *api.PerfDump { return noisy(r, 9, nil) })
+		c := dumps.Compare([]dumps.Side{
+			base,
+			side("decoding", 4, func() *api.PerfDump { return noisy(r, 9, func(_ []float64, d *float64) { *d *= 2 }) }),
+			side("step", 4, func() *api.PerfDump { return noisy(r, 9, func(s []float64, _ *float64) { s[3] += 400 }) }),
+		}, 0.05)
+		if v := c.E2E.Values; v[1].Verdict != dumps.Slower || v[2].Verdict != dumps.Slower || !v[1].Tested {
+			t.Fatalf("%d: %+v", i, v)
+		}
+		if k := c.Causes[1]; len(k) != 1 || k[0].Stage != "DecodingStage" || len(k[0].Steps) > 0 {
+			t.Errorf("%d: decoding: %+v", i, k)
+		}
+		if k := c.Causes[2]; len(k) != 1 || k[0].Stage != "DenoisingStage" || !slices.Equal(k[0].Steps, []int{3}) {
+			t.Errorf("%d: step: %+v", i, k)
+		}
+		if len(c.Slow) != 1 || c.Slow[0].Side != 2 || c.Slow[0].Step != 3 {
+			t.Errorf("%d: %+v", i, c.Slow)
+		}
+		names := []string{}
+		for _, w := range c.Worse {
+			names = append(names, fmt.Sprint(w.Side, w.Name, w.Tested))
+		}
+		if want := []string{"1E2Etrue", "2E2Etrue", "2DenoisingStagetrue", "1DecodingStagetrue"}; !slices.Equal(names, want) {
+			t.Errorf("%d: regressions %q", i, names)
+		}
+	}
+}
+
+// TestThresholds: single dumps are judged as SGLang judges them: 2 % of the whole, 10 % and 120 ms of a stage. A limit takes
+// the place of both shares.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		a, b         float64 // of the decoding, beside 98 ms
+		whole, stage string
+		limit        float64
+		worse        int
+	}{
+		{902, 922, dumps.Neutral, dumps.Neutral, 0.01, 1},
+		{902, 922.1, dumps.Slower, dumps.Neutral, 0.05, 0},
+		{902, 881.9, dumps.Faster, dumps.Neutral, 0.05, 0},
+		{902, 1022, dumps.Slower, dumps.Neutral, 0.05, 1},
+		{902, 1022.1, dumps.Slower, dumps.Slower, 0.05, 2},
+		{902, 781.9, dumps.Faster, dumps.Faster, 0.05, 0},
+		{9902, 10892, dumps.Slower, dumps.Neutral, 0.05, 2},
+		{9902, 10893, dumps.Slower, dumps.Slower, 0.2, 0},
+		{0, 0, dumps.Neutral, dumps.Neutral, 0.05, 0},
+	} {
+		single := func(ms float64) dumps.Side {
+			return side("", 1, func() *api.PerfDump { return generation([]float64{6}, ms) })
+		}
+		got := dumps.Compare([]dumps.Side{single(c.a), single(c.b)}, c.limit)
+		if v := got.E2E.Values[1]; v.Verdict != c.whole || v.Tested {
+			t.Errorf("%+v: the whole is %+v", c, v)
+		}
+		if v := got.Stages[2].Values[1]; v.Verdict != c.stage || v.Status != c.stage {
+			t.Errorf("%+v: the stage is %+v", c, v)
+		}
+		if len(got.Worse) != c.worse {
+			t.Errorf("%+v: %+v", c, got.Worse)
+		}
+	}
+}
+
+// TestUnlike: dumps of unlike work are told, by what they say; several prompts on each side are alike if they are the same.
+func TestUnlike(t *testing.T) {
+	of := func(steps int, prompt any, width float64) *api.PerfDump {
+		d := generation(make([]float64, steps), 100)
+		d.Meta = api.DumpMeta{"model": "m"}
+		if prompt != nil {
+			d.Meta["prompt"] = prompt
+		}
+		if width > 0 {
+			d.Meta["width"], d.Meta["height"] = width, width
+		}
+		return d
+	}
+	cat, dog := []any{"a cat"}, "a dog"
+	for _, c := range []struct {
+		name    string
+		a, b    []*api.PerfDump
+		unlike  string
+		notSaid string
+	}{
+		{"alike", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, "a cat", 64)}, "[]", "[]"},
+		{"prompts", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, dog, 64)}, "[{prompt [[a cat] [a dog]]}]", "[]"},
+		{"sizes and steps", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(8, cat, 128)}, "[{size [[64×64] [128×128]]} {denoising steps [[4] [8]]}]", "[]"},
+		{"a server's", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, nil, 0)}, "[]", "[prompt size]"},
+		{"the same two", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64), of(4, cat, 64)}, "[]", "[]"},
+		{"other shares", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64)}, "[{prompt [[a cat a dog] [a dog]]}]", "[]"},
+	} {
+		got := dumps.Compare([]dumps.Side{{Name: "a", Dumps: c.a}, {Name: "b", Dumps: c.b}}, 0)
+		if u, n := fmt.Sprint(got.Unlike), fmt.Sprint(got.NotSaid); u != c.unlike || n != c.notSaid {
+			t.Errorf("%s: unlike %s, not said %s", c.name, u, n)
+		}
+	}
+}
+
+// TestOldDumps: denoising steps among the stages are summed as SGLang does, and are the steps too; stages that come twice
+// are summed.
+func TestOldDumps(t *testing.T) {
+	old := &api.PerfDump{TotalMS: 700, Stages: []api.StageTime{
+		{Name: "denoising_step_0", MS: 300}, {Name: "denoising_step_1", MS: 100}, {Name: "denoising_step_", MS: 1}, {Name: "DecodingStage", MS: 50}, {Name: "DecodingStage", MS: 50},
+	}}
+	fell := &api.PerfDump{TotalMS: 700, Stages: []api.StageTime{{Name: "DiffusersExecutionStage", MS: 690}}}
+	c := dumps.Compare([]dumps.Side{{Name: "old", Dumps: []*api.PerfDump{old}}, {Name: "fell", Dumps: []*api.PerfDump{fell}}}, 0)
+	got := ""
+	for _, r := range c.Stages {
+		got += fmt.Sprintf("%s %g %d %s; ", r.Name, r.Values[0].MS, r.Values[0].Count, r.Values[1].Verdict)
+	}
+	if want := "DiffusersExecutionStage 0 0 appeared; Denoising Loop 400 2 vanished; denoising_step_ 1 0 vanished; DecodingStage 100 0 vanished; "; got != want {
+		t.Errorf("stages %q", got)
+	}
+	if c.Sides[0].Diffusers || !c.Sides[1].Diffusers || fmt.Sprint(c.Sides[0].StepCount) != "[2]" || c.Rest.Values[0].MS != 199 || c.Steps[1].Values[0].MS != 100 {
+		t.Errorf("%+v %+v %+v", c.Sides, c.Rest, c.Steps)
+	}
+}
+
+// TestModelsWay: a step that is slow on both sides is nobody's fault.
+func TestModelsWay(t *testing.T) {
+	same := side("", 1, func() *api.PerfDump { return generation([]float64{300, 100, 100, 250, 100, 100}, 100) })
+	one := side("", 1, func() *api.PerfDump { return generation([]float64{300, 100, 100, 100, 100, 100}, 100) })
+	if c := dumps.Compare([]dumps.Side{same, same}, 0); len(c.Slow) > 0 {
+		t.Errorf("%+v", c.Slow)
+	}
+	if c := dumps.Compare([]dumps.Side{same, one}, 0); len(c.Slow) != 1 || c.Slow[0].Side != 0 || fmt.Sprint(c.Causes[1]) != "[{DenoisingStage -150 [3]}]" {
+		t.Errorf("%+v %+v", c.Slow, c.Causes)
+	}
+}
