@@ -60,7 +60,7 @@ func TestDocsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := regexp.MustCompile("`([\\w./-]+\\.go)`|\\]\\(([^):#]+)[)#]")
-	for _, doc := range []string{"../*.md", "../docs/*.md", "../docs/formats/*.md"} {
+	for _, doc := range []string{"../*.md", "../docs/*.md", "../docs/*/*.md"} {
 		docs, err := filepath.Glob(doc)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -85,10 +86,14 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 			return fmt.Errorf("--output-path: %w", err)
 		}
 	}
+	line := log.Line
+	if c.level() > slog.LevelInfo {
+		line = func(string) {}
+	}
 	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, Schedule: p.Schedule, TP: c.TP, DType: p.DType}, images.Options{
 		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey,
 		OutputDir: strings.TrimSpace(c.OutputPath), TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests, EnableMetrics: c.EnableMetrics,
-		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()),
+		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()), Line: line,
 	})
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))

@@ -230,13 +230,13 @@ func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error)
 		}
 		reply.Data = append(reply.Data, *pic)
 	}
-	s.o.Log.Info(fmt.Sprintf("Pixel data generated successfully in %.2f seconds", took.Seconds()))
+	s.o.Line(fmt.Sprintf("Pixel data generated successfully in %.2f seconds", took.Seconds()))
 	seconds := took.Seconds()
 	reply.Created, reply.InferenceS = s.o.Now().Unix(), &seconds
 	if peak, ok := peakMemory(); ok {
 		mb := float64(peak) / (1 << 20)
 		reply.PeakMemoryMB = &mb
-		s.o.Log.Info(fmt.Sprintf("Peak memory usage: %.2f MB", mb))
+		s.o.Line(fmt.Sprintf("Peak memory usage: %.2f MB", mb))
 	}
 	return reply, nil
 }
@@ -247,7 +247,7 @@ func (s *Server) writeDump(t *task, res *diffusion.Result) error {
 	if err := diffusion.WriteDump(t.dump, d); err != nil {
 		return err
 	}
-	s.o.Log.Info("Metrics dumped to: " + t.dump)
+	s.o.Line("Metrics dumped to: " + t.dump)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func (s *Server) picture(t *task, job *diffusion.Job, res *diffusion.Result) (*w
 		return nil, fmt.Errorf("write the picture: %w", err)
 	}
 	out.FilePath = &path
-	s.o.Log.Info("Output saved to " + path)
+	s.o.Line("Output saved to " + path)
 	return out, nil
 }
 

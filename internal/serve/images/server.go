@@ -67,6 +67,7 @@ type Options struct {
 
 	// Doors to the outside; nil means the real one.
 	Log    *slog.Logger
+	Line   func(text string) // takes the lines that SGLang's server logs; nil: Log does
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
@@ -79,6 +80,9 @@ func (o Options) withDefaults() Options {
 	o.MaxQueued = cmp.Or(o.MaxQueued, 1024)
 	o.TraceDir = cmp.Or(o.TraceDir, "./logs")
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Line == nil {
+		o.Line = func(text string) { o.Log.Info(text) }
+	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -124,7 +128,7 @@ func New(e Engine, info Info, o Options) *Server {
 			s.refuse(w, &front.Error{Status: status, Message: message})
 		},
 	}
-	s.recorder = &recorder{engine: e, log: func(line string) { s.o.Log.Info(line) }}
+	s.recorder = &recorder{engine: e, log: s.o.Line}
 	s.windows = windows.New(s.recorder, &s.front, windows.Options{
 		Root: s.o.ProfileRoot, WriteTimeout: time.Minute, Log: s.o.Log, Getenv: s.o.Getenv, Now: s.o.Now,
 		Refuse: s.refuse,
