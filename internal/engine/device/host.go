@@ -31,6 +31,8 @@ type Host struct {
 	inStage bool // that Faults are for
 	steps   int
 
+	quiet bool // Marks is not told
+
 	allocated, reserved [2]int64 // host, device
 }
 
@@ -64,6 +66,9 @@ func (h *Host) Bind(name string) {
 // Release lets the goroutine move between threads again.
 func (h *Host) Release() { runtime.UnlockOSThread() }
 
+// Quiet hides from Marks what follows, as warming up.
+func (h *Host) Quiet(quiet bool) { h.quiet = quiet }
+
 // Op begins an operation (cpu_op), with its inputs.
 func (h *Host) Op(name string, args ...Arg) {
 	if r := h.d.rec.Load(); r != nil {
@@ -84,6 +89,9 @@ func (h *Host) Annotate(name string) {
 // recorded.
 func (h *Host) AnnotateStep(name string, requests func() string) {
 	m := h.d.opt.Marks
+	if h.quiet {
+		m = nil
+	}
 	if m != nil {
 		m.Push(name)
 	}

@@ -81,41 +81,61 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	d, t := p.d, p.d.cfg
 	n, dim := rows.Len(), t.Dim
 	x, h := p.x[rows.Lo*dim:rows.Hi*dim], p.h[:n*dim]
-	p.enter(b.name, n, dim)
+	seq := []int{1, n, dim}
+	in := append([][]int{seq}, p.tables(n)...)
+	norms, modulated := b.norms, b.mod.Matrix != nil
+	if modulated {
+		in = append(in, []int{1, len(p.cond)})
+	}
+	p.enter(b.name, in...)
 	defer p.leave()
-	norms := b.norms
-	if b.mod.Matrix != nil {
+	if modulated {
 		norms = p.modulate(b)
 	}
-	d.RMSNorm(h, x, nil, norms[beforeAttention], dim, n, t.NormEps)
-	p.enter(b.name+".attention", n, dim)
+	// Norms with scales or gates are no calls of modules, but fused with these.
+	norm := func(path string, run func()) {
+		if modulated {
+			run()
+		} else {
+			p.call(b.name+path, run, seq)
+		}
+	}
+	norm(".attention_norm1", func() { d.RMSNorm(h, x, nil, norms[beforeAttention], dim, n, t.NormEps) })
+	p.enter(b.name+".attention", append([][]int{seq}, p.tables(n)...)...)
 	p.attend(b, h, rows)
 	p.leave()
-	p.addNorm(x, h, norms[afterAttention], n)
-	d.RMSNorm(h, x, nil, norms[beforeFFN], dim, n, t.NormEps)
-	p.enter(b.name+".feed_forward", n, dim)
-	width := d.ffn.Len()
-	p.linear(p.gateUp, 2*width, b.w13, h, dim, n, b.name, ".feed_forward.w13")
-	d.SiLUMul(p.act, p.gateUp, width, n, func() int { return n })
-	p.linear(h, dim, b.w2, p.act, width, n, b.name, ".feed_forward.w2")
-	d.reduce(h)
+	norm(".attention_norm2", func() { p.addNorm(x, h, norms[afterAttention], n) })
+	norm(".ffn_norm1", func() { d.RMSNorm(h, x, nil, norms[beforeFFN], dim, n, t.NormEps) })
+	p.enter(b.name+".feed_forward", seq)
+	p.feed(b, h, n)
 	p.leave()
-	p.addNorm(x, h, norms[afterFFN], n)
+	norm(".ffn_norm2", func() { p.addNorm(x, h, norms[afterFFN], n) })
 }
 
-// linear is a product as a module of its own.
-func (p *ditPass) linear(y []float32, ldy int, w op.Linear, x []float32, ldx, n int, block, module string) {
-	if p.markers {
-		p.enter(block+module, n, ldx)
-		defer p.leave()
-	}
-	p.d.Linear(y, ldy, w, x, ldx, n)
+// feed launches the feed-forward of a block for n rows; h is read and written.
+func (p *ditPass) feed(b *block, h []float32, n int) {
+	d, dim, width, at := p.d, p.d.cfg.Dim, p.d.ffn.Len(), b.name+".feed_forward"
+	p.call(at+".w13", func() { d.Linear(p.gateUp, 2*width, b.w13, h, dim, n) }, []int{1, n, dim})
+	p.call(at+".act", func() { d.SiLUMul(p.act, p.gateUp, width, n, func() int { return n }) }, []int{1, n, 2 * width})
+	p.call(at+".w2", func() {
+		d.Linear(h, dim, b.w2, p.act, width, n)
+		d.reduce(h)
+	}, []int{1, n, width})
+}
+
+// tables are the sizes of the rotations' cosines and sines for n rows.
+func (p *ditPass) tables(n int) [][]int {
+	half := p.d.cfg.HeadDim() / 2
+	return [][]int{{n, half}, {n, half}}
 }
 
 // modulate computes the norms' weights of a block under the condition.
 func (p *ditPass) modulate(b *block) [4][]float32 {
 	d, dim := p.d, p.d.cfg.Dim
-	p.linear(p.mod, 4*dim, b.mod, p.cond, len(p.cond), 1, b.name, ".adaLN_modulation.0")
+	cond, at := []int{1, len(p.cond)}, b.name+".adaLN_modulation"
+	p.call(at, func() {
+		p.call(at+".0", func() { d.Linear(p.mod, 4*dim, b.mod, p.cond, len(p.cond), 1) }, cond)
+	}, cond)
 	var out [4][]float32
 	for i := range out {
 		out[i] = p.norms[i*dim:][:dim]

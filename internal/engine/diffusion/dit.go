@@ -154,16 +154,21 @@ func (p *ditPass) turns() {
 // forward launches a pass: patches in p.in at time t (0: noise, 1: picture) give velocities in p.out.
 func (p *ditPass) forward(t float64) {
 	d, c := p.d, p.d.cfg
-	p.enter("", p.patches.Len(), c.patchDim())
+	n := p.patches.Len()
+	down := n / p.across
+	p.enter("", []int{1, c.Channels, 1, down * c.Patch, p.across * c.Patch}, []int{1}, []int{1, p.words, c.CapDim})
 	defer p.leave()
-	p.time(t)
-	p.linear(p.x, c.Dim, d.embed, p.in, c.patchDim(), p.patches.Len(), "", fmt.Sprintf("all_x_embedder.%d-1", c.Patch))
+	p.call("t_embedder", func() { p.time(t) }, []int{1})
+	p.call(fmt.Sprintf("all_x_embedder.%d-1", c.Patch), func() { d.Linear(p.x, c.Dim, d.embed, p.in, c.patchDim(), n) }, []int{1, n, c.patchDim()})
 	p.pad(op.Span{Lo: p.patches.Hi, Hi: p.picture.Hi}, d.xPad)
 	for i := range d.noise {
 		p.run(&d.noise[i], p.picture)
 	}
-	d.RMSNorm(p.h, p.feats, nil, d.capNorm, c.CapDim, p.words, c.NormEps)
-	p.linear(p.x[p.caption.Lo*c.Dim:], c.Dim, d.cap, p.h, c.CapDim, p.words, "", "cap_embedder.1")
+	words := []int{1, p.words, c.CapDim}
+	p.call("cap_embedder", func() {
+		p.call("cap_embedder.0", func() { d.RMSNorm(p.h, p.feats, nil, d.capNorm, c.CapDim, p.words, c.NormEps) }, words)
+		p.call("cap_embedder.1", func() { d.Linear(p.x[p.caption.Lo*c.Dim:], c.Dim, d.cap, p.h, c.CapDim, p.words) }, words)
+	}, words)
 	p.pad(op.Span{Lo: p.caption.Lo + p.words, Hi: p.caption.Hi}, d.capPad)
 	for i := range d.context {
 		p.run(&d.context[i], p.caption)
@@ -185,9 +190,10 @@ func (p *ditPass) time(t float64) {
 			p.freqs[k], p.freqs[half+k] = float32(cos), float32(sin)
 		}
 	})
-	d.Linear(p.hidden, timeHidden, d.time0, p.freqs, timeFreqs, 1)
-	p.silu(p.hidden, p.hidden)
-	d.Linear(p.cond, len(p.cond), d.time2, p.hidden, timeHidden, 1)
+	hidden := []int{1, timeHidden}
+	p.call("t_embedder.mlp.0", func() { d.Linear(p.hidden, timeHidden, d.time0, p.freqs, timeFreqs, 1) }, []int{1, timeFreqs})
+	p.call("t_embedder.mlp.1", func() { p.silu(p.hidden, p.hidden) }, hidden)
+	p.call("t_embedder.mlp.2", func() { d.Linear(p.cond, len(p.cond), d.time2, p.hidden, timeHidden, 1) }, hidden)
 }
 
 // silu launches dst = silu(x) of a few values.
@@ -217,21 +223,34 @@ func (p *ditPass) pad(rows op.Span, token []float32) {
 // finish launches the last layer: LayerNorm, scaled by the condition, and a product to the patches.
 func (p *ditPass) finish() {
 	d, c := p.d, p.d.cfg
-	n, dim := p.patches.Len(), c.Dim
-	p.silu(p.freqs[:len(p.cond)], p.cond)
-	d.Linear(p.mod, dim, d.finalMod, p.freqs, len(p.cond), 1)
+	n, dim, at := p.patches.Len(), c.Dim, fmt.Sprintf("all_final_layer.%d-1", c.Patch)
+	rows, cond := []int{1, n, dim}, []int{1, len(p.cond)}
+	p.call(at, func() {
+		p.call(at+".adaLN_modulation", func() {
+			p.call(at+".adaLN_modulation.0", func() { p.silu(p.freqs[:len(p.cond)], p.cond) }, cond)
+			p.call(at+".adaLN_modulation.1", func() { d.Linear(p.mod, dim, d.finalMod, p.freqs, len(p.cond), 1) }, cond)
+		}, cond)
+		p.scaledNorm(at+".norm_final", n)
+		p.call(at+".linear", func() { d.Linear(p.out, c.patchDim(), d.final, p.h, dim, n) }, rows)
+	}, rows, cond)
+}
+
+// scaledNorm launches the norm of the last layer.
+func (p *ditPass) scaledNorm(path string, n int) {
+	d, dim := p.d, p.d.cfg.Dim
 	scale := p.norms[:dim]
 	d.Launch(device.Kernel{Name: "vectorized_elementwise_kernel_add", Op: "aten::add", Grid: op.Grid(1, 1), Args: []device.Arg{op.Floats(dim)}}, 1, func(int) {
 		for i, m := range p.mod[:dim] {
 			scale[i] = 1 + m
 		}
 	})
-	d.Each(device.Kernel{Name: "vectorized_layer_norm_kernel", Op: "aten::native_layer_norm", Args: []device.Arg{op.Floats(n, dim)}}, n, 8*dim, func(rows op.Span) {
-		for i := rows.Lo; i < rows.Hi; i++ {
-			layerNorm(p.h[i*dim:][:dim], p.x[i*dim:][:dim], scale)
-		}
-	})
-	p.linear(p.out, c.patchDim(), d.final, p.h, dim, n, "", fmt.Sprintf("all_final_layer.%d-1.linear", c.Patch))
+	p.call(path, func() {
+		d.Each(device.Kernel{Name: "vectorized_layer_norm_kernel", Op: "aten::native_layer_norm", Args: []device.Arg{op.Floats(n, dim)}}, n, 8*dim, func(rows op.Span) {
+			for i := rows.Lo; i < rows.Hi; i++ {
+				layerNorm(p.h[i*dim:][:dim], p.x[i*dim:][:dim], scale)
+			}
+		})
+	}, []int{1, n, dim})
 }
 
 // layerNorm sets dst = (x - mean) / sqrt(variance + 1e-6) · scale.

@@ -1,7 +1,7 @@
 package diffusion
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -17,28 +17,33 @@ type marker struct {
 	markers   bool
 }
 
-// enter begins a call of the module at path, "" being the component, with an input of 1 × dims. leave ends it.
-func (m *marker) enter(path string, dims ...int) {
+// enter begins a call of the module at path, "" being the component, with tensors of such sizes. leave ends it.
+func (m *marker) enter(path string, in ...[]int) {
 	text := m.component
 	if path != "" {
 		text += "." + path
 	}
 	if m.markers {
-		text = m.stage + "." + text + inputs(dims)
+		text = m.stage + "." + text + inputs(in)
 	}
 	m.host.Annotate(text)
 }
 
 func (m *marker) leave() { m.host.End() }
 
-// inputs is the list of sizes in a marker.
-func inputs(dims []int) string {
-	var b strings.Builder
-	b.WriteString(" in=[[1")
-	for _, d := range dims {
-		b.WriteString(", ")
-		b.WriteString(strconv.Itoa(d))
+// call is a call of a module that has an annotation with markers alone.
+func (m *marker) call(path string, run func(), in ...[]int) {
+	if m.markers {
+		m.enter(path, in...)
+		defer m.leave()
 	}
-	b.WriteString("]]")
-	return b.String()
+	run()
+}
+
+// inputs are the sizes in a marker: " in=[[1, 32, 128], [1, 128]]".
+func inputs(in [][]int) string {
+	if len(in) == 0 {
+		return ""
+	}
+	return " in=" + strings.ReplaceAll(fmt.Sprint(in), " ", ", ")
 }

@@ -12,12 +12,13 @@ import (
 type groupNorm struct {
 	name         string
 	weight, bias []float32
+	flat         bool // pixels are one dimension
 }
 
 const groupEps = 1e-6
 
 func loadNorm(l *op.Loader, name string, n int) groupNorm {
-	return groupNorm{name, l.Vector(name+".weight", n), l.Vector(name+".bias", n)}
+	return groupNorm{name, l.Vector(name+".weight", n), l.Vector(name+".bias", n), false}
 }
 
 // momentRows is the number of pixels whose sums are taken together. It is fixed, so that the result does not depend on
@@ -27,7 +28,11 @@ const momentRows = 256
 // norm launches y = GroupNorm(x), and SiLU of that if act is set.
 func (v *vae) norm(g *groupNorm, y, x op.Plane, act bool) op.Plane {
 	y = y.As(x.H, x.W, x.C)
-	v.enter(g.name, x.C, x.H, x.W)
+	in := sizes(x)
+	if g.flat {
+		in = []int{1, x.C, x.Rows()}
+	}
+	v.enter(g.name, in)
 	defer v.leave()
 	groups, n := v.cfg.Groups, x.Rows()
 	width := x.C / groups

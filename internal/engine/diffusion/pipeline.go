@@ -50,7 +50,7 @@ type Job struct {
 	ID      string
 	Profile *Profile           // nil: none
 	Step    func(done, of int) // is told of each denoising step; nil: nobody
-	Quiet   bool               // nothing is logged: a warm-up
+	Quiet   bool               // nothing is logged or marked: a warm-up
 }
 
 // Profile is what is recorded of a job, on every rank.
@@ -110,6 +110,7 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	ends := &agreement{ctx: ctx, want: func() *Span { return p.want(job) }}
 	res.Began = time.Now()
 	err := p.team.Each(func(i int, r *Runner, h *device.Host) error {
+		h.Quiet(job.Quiet)
 		var pic *Picture
 		err := windows[i].around(h, func() (err error) {
 			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, log, ends.asker(func(s *Span) { p.follow(i, s) })))

@@ -21,11 +21,16 @@ import (
 // tiny is the smallest built-in pipeline on so many ranks, and a request for it.
 func tiny(t *testing.T, tp int, device func(int) device.Options) (*Pipeline, Request) {
 	t.Helper()
+	return tinyWith(t, tp, device, Options{})
+}
+
+func tinyWith(t *testing.T, tp int, device func(int) device.Options, opt Options) (*Pipeline, Request) {
+	t.Helper()
 	c, src, tok, err := Open("builtin:z-image-tiny", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPipeline(c, src, engine.TeamOptions{Sizes: engine.Sizes{TP: tp}, Host: "here", Device: device}, Options{}, func(string) {})
+	p, err := NewPipeline(c, src, engine.TeamOptions{Sizes: engine.Sizes{TP: tp}, Host: "here", Device: device}, opt, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,7 @@ func NewRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, o
 	var err error
 	r.text, err = model.NewRunner(c.Text, src.Text, shard, dev, model.Groups{TP: group}, model.Options{
 		Format: opt.Format, NumBlocks: MaxTokens / model.BlockLen, MaxTokens: MaxTokens, MaxSeqs: 1, NoGraphs: true, Encoder: true,
+		Markers: opt.Markers, Component: TextEncoding.Registered + ".text_encoder",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("text_encoder: %w", err)

@@ -54,7 +54,7 @@ func newVAE(c *VAE, src hf.Source, launch op.Launcher) (*vae, error) {
 		const at = "decoder.mid_block.attentions.0"
 		all := op.Span{Hi: in}
 		v.attention = &midAttention{
-			norm: loadNorm(l, at+".group_norm", in),
+			norm: groupNorm{at + ".group_norm", l.Vector(at+".group_norm.weight", in), l.Vector(at+".group_norm.bias", in), true},
 			qkv: l.Rows(op.RowsOf{Module: at + ".to_q", Rows: all}, op.RowsOf{Module: at + ".to_k", Rows: all},
 				op.RowsOf{Module: at + ".to_v", Rows: all}),
 			o: l.All(at + ".to_out.0"),
@@ -110,28 +110,35 @@ func (c *VAE) elements(w, h int) int {
 // decode launches the way from latents, [h][w][Latent], to pixels, [h·f][w·f][Out] in about -1 … 1. The result is valid
 // when the stream is done.
 func (v *vae) decode(latents op.Plane) op.Plane {
-	v.enter("decoder", latents.C, latents.H, latents.W)
-	defer v.leave()
 	size := v.cfg.elements(latents.W, latents.H)
 	x, a, b := op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}
 	from := latents
 	if v.post.Matrix != nil {
 		from = v.conv(&v.post, a, latents, 1)
 	}
+	v.enter("decoder", sizes(from))
+	defer v.leave()
 	x = v.conv(&v.convIn, x, from, 1)
-	x = v.resnet(&v.mid[0], x, a, b)
-	if v.attention != nil {
-		v.attend(x, a)
-	}
-	x = v.resnet(&v.mid[1], x, a, b)
+	v.call("decoder.mid_block", func() {
+		x = v.resnet(&v.mid[0], x, a, b)
+		if v.attention != nil {
+			v.attend(x, a)
+		}
+		x = v.resnet(&v.mid[1], x, a, b)
+	}, sizes(x))
 	for i := range v.ups {
-		for j := range v.ups[i].resnets {
-			x = v.resnet(&v.ups[i].resnets[j], x, a, b)
-		}
-		if up := &v.ups[i].up; up.Matrix != nil {
-			y := v.conv(up, a, x, 2)
-			a.Data, x = x.Data[:cap(x.Data)], y
-		}
+		at := fmt.Sprintf("decoder.up_blocks.%d", i)
+		v.call(at, func() {
+			for j := range v.ups[i].resnets {
+				x = v.resnet(&v.ups[i].resnets[j], x, a, b)
+			}
+			if up := &v.ups[i].up; up.Matrix != nil {
+				v.call(at+".upsamplers.0", func() {
+					y := v.conv(up, a, x, 2)
+					a.Data, x = x.Data[:cap(x.Data)], y
+				}, sizes(x))
+			}
+		}, sizes(x))
 	}
 	y := v.norm(&v.normOut, a, x, true)
 	return v.conv(&v.convOut, b, y, 1)
@@ -139,7 +146,7 @@ func (v *vae) decode(latents op.Plane) op.Plane {
 
 // resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))); a and b are overwritten.
 func (v *vae) resnet(r *resnet, x, a, b op.Plane) op.Plane {
-	v.enter(r.name, x.C, x.H, x.W)
+	v.enter(r.name, sizes(x))
 	defer v.leave()
 	h := v.conv(&r.conv1, b, v.norm(&r.norm1, a, x, true), 1)
 	h = v.conv(&r.conv2, b, v.norm(&r.norm2, a, h, true), 1)
@@ -165,7 +172,7 @@ func (v *vae) add(dst, p, q []float32) {
 // attend launches x += the attention of all pixels over all, one head as wide as a pixel.
 func (v *vae) attend(x, a op.Plane) {
 	const at = "decoder.mid_block.attentions.0"
-	v.enter(at, x.C, x.H, x.W)
+	v.enter(at, sizes(x))
 	defer v.leave()
 	n, c := x.Rows(), x.C
 	h := v.norm(&v.attention.norm, a, x, false)
@@ -174,7 +181,7 @@ func (v *vae) attend(x, a op.Plane) {
 	att := op.NewAttention(1, c, n)
 	att.Store(&v.Launcher, "transpose_qkv_kernel", "aten::transpose", qkv, n, nil)
 	att.Run(&v.Launcher, out, qkv, n)
-	v.Linear(h.Data, c, v.attention.o, out, c, n)
+	v.call(at+".to_out.0", func() { v.Linear(h.Data, c, v.attention.o, out, c, n) }, []int{1, n, c})
 	v.add(x.Data, x.Data, h.Data)
 }
 
@@ -188,7 +195,10 @@ func loadConv(l *op.Loader, name string) conv { return conv{l.Conv(name), name} 
 
 // conv launches y = the convolution of x, each of whose pixels stands for up×up.
 func (v *vae) conv(c *conv, y, x op.Plane, up int) op.Plane {
-	v.enter(c.name, x.C, x.H*up, x.W*up)
+	v.enter(c.name, []int{1, x.C, x.H * up, x.W * up})
 	defer v.leave()
 	return v.Conv(&c.Conv, y, x, up)
 }
+
+// sizes of a picture, as tensors have them.
+func sizes(x op.Plane) []int { return []int{1, x.C, x.H, x.W} }

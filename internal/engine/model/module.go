@@ -11,6 +11,10 @@ import (
 // that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict of
 // the module's path, the sizes of its own parameters and those of the tensors that it is given by position.
 //
+// Of a diffusion pipeline's text encoder (Options.Component) the texts are short, as SGLang's DiffusionNvtxHooks write
+// them: stage, component and path, and the sizes of all tensors, keywords too, each of a batch of one. Its encoder has
+// what a language model has in "model" at its root (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
+//
 // What SGLang does without calling a module has no marker here either: the whole network, whose forward ModelRunner calls
 // past the hooks; the head, of which LogitsProcessor takes the weights; the norms of query and key heads, one fused kernel.
 
@@ -20,6 +24,7 @@ type module struct {
 
 	head   string  // of a marker, up to its inputs; "": text is fixed
 	inputs []sizes // of a marker
+	short  bool    // it is of a pipeline's component
 	rows   int     // that text is for
 }
 
@@ -69,13 +74,18 @@ func (r *Runner) modules() modules {
 		}
 		name := fmt.Sprintf("model.layers.%d", i)
 		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.Len() * r.cfg.HeadDim}
+		inAttn, inSelf := []sizes{q, kv, kv}, []sizes(nil) // called with keywords, which are not seen
+		if r.opt.Component != "" {
+			heads := func(width int) sizes { return sizes{-1, width / r.cfg.HeadDim, r.cfg.HeadDim} }
+			inAttn, inSelf = []sizes{heads(q[1]), heads(kv[1]), heads(kv[1])}, []sizes{rows, hidden}
+		}
 		y := layerModules{
 			layer:     r.module(name, name, nil, append([]sizes{rows}, added...)...),
 			inputNorm: shown("input_layernorm", norm, added...),
-			selfAttn:  shown("self_attn", nil), // it is called with keywords
+			selfAttn:  shown("self_attn", nil, inSelf...),
 			qkv:       marked("self_attn.qkv_proj", biased(r.cfg.QKVBias, r.qkvWidth, h), hidden),
 			rotary:    marked("self_attn.rotary_emb", nil, rows, q, kv),
-			attn:      marked("self_attn.attn", nil, q, kv, kv),
+			attn:      marked("self_attn.attn", nil, inAttn...),
 			o:         marked("self_attn.o_proj", biased(r.cfg.OBias, h, r.headsWidth), q),
 			postNorm:  shown("post_attention_layernorm", norm, hidden, hidden),
 			mlp:       shown("mlp", nil, hidden),
@@ -114,6 +124,12 @@ func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module
 	if !r.opt.Markers {
 		return module{text: plain}
 	}
+	if c := r.opt.Component; c != "" {
+		if path = strings.TrimPrefix(path+".", "model."); path != "" {
+			c += "." + strings.TrimSuffix(path, ".")
+		}
+		return module{head: c, inputs: inputs, short: true}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "{'Module': 'model.%s'", path)
 	for i, p := range own {
@@ -128,15 +144,21 @@ func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module
 
 // marker is the text of a call with so many rows.
 func (m *module) marker(rows int) string {
-	b := []byte(m.head)
+	b, begin, end := []byte(m.head), ", 'Inputs': [", "}"
+	if m.short {
+		begin, end = " in=[", ""
+	}
 	for i, s := range m.inputs {
-		b = append(b, []string{", 'Inputs': [", ", "}[min(i, 1)]...)
+		b = append(b, []string{begin, ", "}[min(i, 1)]...)
+		if m.short {
+			s = append(sizes{1}, s...)
+		}
 		b = s.append(b, rows)
 	}
 	if len(m.inputs) > 0 {
 		b = append(b, ']')
 	}
-	return string(append(b, '}'))
+	return string(append(b, end...))
 }
 
 // append writes the sizes as a Python list.

@@ -27,6 +27,9 @@ type Options struct {
 	Encoder bool
 	// Markers annotates each call of a module by the text of SGLang's layer-wise NVTX markers.
 	Markers bool
+	// Component names a component of a diffusion pipeline with its stage, "TextEncodingStage.text_encoder": markers are of
+	// that form. "": a language model's.
+	Component string
 }
 
 func (o Options) withDefaults() Options {

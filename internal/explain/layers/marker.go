@@ -10,7 +10,10 @@
 // A diffusion pipeline's are short, and stand inside ranges of the pipeline:
 //
 //	stage_denoising_stage > denoising_loop > denoising_step_0_t1000 > predict_noise
-//	    > transformer in=[[1, 4128, 3840]] > transformer.layers.0.attention.to_q in=[[1, 4128, 3840]]
+//	    > denoising_stage.transformer in=[[1, 16, 1, 128, 128], [1], [1, 93, 2560]]
+//	    > denoising_stage.transformer.layers.0.attention.to_qkv in=[[1, 4128, 3840]]
+//
+// Older ones begin with the component, transformer.
 //
 // Formats after SGLang's srt/utils/nvtx_pytorch_hooks.py and
 // multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
@@ -92,10 +95,11 @@ func Parse(text string) (m Marker, ok bool) {
 }
 
 // Known tells whether a bare name is that of a diffusion pipeline's component
-// or of a part of it.
+// or of a part of it, with its stage or without.
 func Known(module string) bool {
-	first, _, _ := strings.Cut(module, ".")
-	return components.MatchString(first)
+	first, rest, _ := strings.Cut(module, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	return components.MatchString(first) || strings.Contains(strings.ToLower(first), "stage") && components.MatchString(second)
 }
 
 func parseDict(text string) (m Marker, ok bool) {
