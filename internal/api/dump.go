@@ -107,7 +107,12 @@ func ParsePerfDump(data []byte) (*PerfDump, error) {
 		Total  *float64     `json:"total_duration_ms"`
 		Stages *[]StageTime `json:"steps"`
 	}
-	if err := json.Unmarshal(data, &d); err != nil {
+	err := json.Unmarshal(data, &d)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("no performance dump: %s is of type %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+	case err != nil:
 		return nil, fmt.Errorf("no performance dump: %w", err)
 	}
 	if d.Total == nil || d.Stages == nil {
@@ -120,7 +125,7 @@ func ParsePerfDump(data []byte) (*PerfDump, error) {
 		}
 		return nil
 	}
-	err := negative("the whole", d.TotalMS)
+	err = negative("the whole", d.TotalMS)
 	for _, s := range d.PerfDump.Stages {
 		err = cmp.Or(err, negative("stage "+strconv.Quote(s.Name), s.MS))
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +26,8 @@ func perfDump(path string) bool {
 		return false
 	}
 	text, err := os.ReadFile(path)
-	return err == nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"total_duration_ms"`)) &&
+	begins := bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), []byte("{"))
+	return err == nil && begins && bytes.Contains(text, []byte(`"total_duration_ms"`)) &&
 		!bytes.Contains(text, []byte(`"traceEvents"`))
 }
 
@@ -43,8 +46,17 @@ func dumpFiles(ref string) []string {
 		}
 		return slices.DeleteFunc(files, func(f string) bool { return !perfDump(f) })
 	case err != nil && strings.Contains(ref, ","):
-		files := strings.Split(ref, ",")
-		if slices.ContainsFunc(files, perfDump) {
+		var files []string
+		found := false
+		for part := range strings.SplitSeq(ref, ",") {
+			of := dumpFiles(part)
+			found = found || len(of) > 0
+			if len(of) == 0 && part != "" {
+				of = []string{part} // what is wrong with it, its reader says
+			}
+			files = append(files, of...)
+		}
+		if found {
 			return files
 		}
 	case perfDump(ref):
@@ -73,14 +85,14 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	case len(refs) == 1:
 		return nil, usagef("compare with what? give a second performance dump")
 	case other != "":
-		if _, err := os.Stat(other); err != nil {
-			return nil, fmt.Errorf("%s is a performance dump, and %w", which, err)
+		if _, err := os.Stat(other); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is a performance dump, and there is no file %s", which, other)
 		}
 		return nil, usagef("%s is a performance dump, and %s is not: give two of a kind", which, other)
 	}
 	var sides []dumps.Side
 	for i, ref := range refs {
-		side := dumps.Side{Name: filepath.Base(ref)}
+		side := dumps.Side{Name: ref}
 		for _, path := range files[i] {
 			text, err := os.ReadFile(path)
 			if err != nil {

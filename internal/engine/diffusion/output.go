@@ -23,9 +23,10 @@ func (p *Picture) PNG(w io.Writer) error {
 	return png.Encode(w, im)
 }
 
-// Dump is the report of a job that was done.
-func (r *Result) Dump(id, tag string) *api.PerfDump {
+// Dump is the report of a job that was done by a model.
+func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
+	d.Meta = api.DumpMeta{"model": model, "width": r.Picture.Width, "height": r.Picture.Height}
 	for _, s := range r.Stages {
 		d.Stages = append(d.Stages, api.StageTime{Name: s.Name, MS: api.Milliseconds(s.Time)})
 	}

@@ -141,7 +141,7 @@ func TestTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := res.Dump(job.ID, api.DumpGenerate)
+	d := res.Dump(job.ID, api.DumpGenerate, "tiny")
 	sum := 0.0
 	for _, s := range d.Stages {
 		sum += s.MS

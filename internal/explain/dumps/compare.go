@@ -125,7 +125,7 @@ func Compare(sides []Side, failOn float64) *Comparison {
 		}
 		c.Sides = append(c.Sides, about(&s, read[i]))
 	}
-	c.E2E = row("E2E", -1, read, func(d *dump) (float64, bool) { return d.TotalMS, true })
+	c.E2E = row("E2E", -1, read, func(d *dump) (float64, bool) { return d.TotalMS, d.TotalMS > 0 }) // 0: it was not measured
 	for _, name := range stageNames(read) {
 		r := row(name, -1, read, func(d *dump) (float64, bool) { ms, ok := d.stages[name]; return ms, ok })
 		for i := range r.Values {
@@ -140,7 +140,7 @@ func Compare(sides []Side, failOn float64) *Comparison {
 	c.memory(sides)
 	judge([]*Row{&c.E2E}, wholeStatus, nil)
 	c.slowSteps()
-	for side := 1; side < len(sides); side++ {
+	for side := range sides {
 		c.Causes[side] = c.causes(side)
 	}
 	judge(append(pointers(c.Stages), &c.Rest), stageStatus, c.causing)

@@ -40,8 +40,10 @@ func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 			b.WriteString(t.below(o))
 		}
 	}
-	b.WriteByte('\n')
-	for _, n := range dumpNotes(c) {
+	for i, n := range dumpNotes(c) {
+		if i == 0 {
+			write()
+		}
 		lead := "note: "
 		for _, l := range columns.Wrap(n, o.width()-len(lead)) {
 			write(lead, l)
@@ -111,6 +113,9 @@ func dumpVerdict(c *dumps.Comparison, side int) string {
 	text := ""
 	if len(c.Sides) > 2 {
 		text = sideLetter(side) + ": "
+	}
+	if base.N == 0 || v.N == 0 {
+		return text + "E2E is not on both sides: total_duration_ms is 0"
 	}
 	text += fmt.Sprintf("E2E %s: %s → %s (%s)", v.Verdict, msText(base.MS), msText(v.MS), metric.PercentChange(v.Change))
 	var parts []string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,7 +249,7 @@ func dumpLabel(c *dumps.Comparison, i int) string {
 	case len(c.Sides) == 2:
 		return "New"
 	}
-	return c.Sides[i].Name
+	return filepath.Base(c.Sides[i].Name)
 }
 
 // The signs of SGLang's statuses: of whole generations, and of stages.

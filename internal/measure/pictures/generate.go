@@ -182,8 +182,8 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 
 // writeDump writes the report of a picture's times, whole or not at all.
 func writeDump(path string, job *Job, pic *planned) error {
-	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate)
-	d.Meta = api.DumpMeta{"prompt": []string{pic.Prompt}, "model": job.Pipeline.ModelPath, "width": pic.Size.Width, "height": pic.Size.Height}
+	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate, job.Pipeline.ModelPath)
+	d.Meta["prompt"] = []string{pic.Prompt}
 	return diffusion.WriteDump(path, d)
 }
 

@@ -242,8 +242,7 @@ func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error)
 }
 
 func (s *Server) writeDump(t *task, res *diffusion.Result) error {
-	d := res.Dump(t.id, api.DumpServer)
-	d.Meta = map[string]any{"model": s.info.ModelPath}
+	d := res.Dump(t.id, api.DumpServer, s.info.ModelPath)
 	if err := diffusion.WriteDump(t.dump, d); err != nil {
 		return err
 	}

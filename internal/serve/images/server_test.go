@@ -161,7 +161,7 @@ func TestGenerations(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := api.ParsePerfDump(text)
-	if err != nil || d.Tag != "server_perf_dump" || d.RequestID != reply.ID || len(d.Steps) != 3 || len(d.Meta) != 1 || d.Meta["model"] != "builtin:z-image-tiny" {
+	if err != nil || d.Tag != "server_perf_dump" || d.RequestID != reply.ID || len(d.Steps) != 3 || len(d.Meta) != 3 || d.Meta["model"] != "builtin:z-image-tiny" || d.Meta["width"] != 64.0 || d.Meta["height"] != 32.0 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	traces, err := filepath.Glob(filepath.Join(dir, "logs", reply.ID+"-2_steps-global-rank?.trace.json.gz"))
