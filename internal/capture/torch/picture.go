@@ -113,6 +113,9 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	m.picture = true
 	m.count(ctx, &r)
+	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // then it was not SGLang's way of counting
+		s.Why = ""
+	}
 	return &Result{ID: reply.ID, Dir: dir, Servers: []ServerResult{r}}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -48,9 +49,21 @@ func TestServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	hs := httptest.NewServer(images.New(p, images.Info{ModelPath: "builtin:z-image-tiny", Config: p.Config, TP: 1, DType: p.DType}, images.Options{}).Handler())
-	defer hs.Close()
-	o := options(t, hs.URL)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := images.New(p, images.Info{ModelPath: "builtin:z-image-tiny", Config: p.Config, TP: 1, DType: p.DType}, images.Options{})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, ln) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	o := options(t, "http://"+ln.Addr().String())
 	o.NumPrompts, o.Concurrency, o.Outputs, o.Rate, o.SLO, o.SLOScale = 4, 2, 2, 1000, true, 1e6
 	o.RandomConfig = `[{"weight": 1, "width": 32, "height": 32, "num_inference_steps": 2}, {"weight": 1, "width": 64, "height": 32}]`
 	o.Extra = map[string]json.RawMessage{"seed": json.RawMessage("7")}

@@ -57,6 +57,15 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, s.card())
 }
 
+// oldModels is GET /models, which SGLang calls deprecated.
+func (s *Server) oldModels(w http.ResponseWriter, _ *http.Request) {
+	c := s.card()
+	s.reply(w, map[string]any{
+		"model_path": s.info.ModelPath, "num_gpus": c.NumGPUs, "task_type": c.TaskType, "dit_precision": c.DiTPrecision, "vae_precision": c.VAEPrecision,
+		"pipeline_name": c.PipelineName, "pipeline_class": c.PipelineClass,
+	})
+}
+
 func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, map[string]any{"model_path": s.info.ModelPath})
 }

@@ -145,9 +145,6 @@ func New(e Engine, info Info, o Options) *Server {
 	return s
 }
 
-// Handler returns the HTTP handler, for a server on loopback.
-func (s *Server) Handler() http.Handler { return s.mux }
-
 // Serve answers requests on ln until ctx ends. Then it refuses new requests, lets those that it has finish for at most
 // Options.DrainTimeout, ends the rest between two steps, and returns. Beyond loopback it wants an API key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
@@ -185,6 +182,7 @@ func (s *Server) table() []front.Route {
 
 		front.At("GET", "/v1/models", front.Key, s.models),
 		front.At("GET", "/v1/models/{model...}", front.Key, s.model),
+		front.At("GET", "/models", front.Key, s.oldModels),
 		front.At("GET", "/v1/model_info /model_info", front.Key, s.modelInfo),
 		front.At("GET", "/server_info", front.Key, s.serverInfo),
 		front.At("GET", "/v1/loads", front.Key, s.loads),

@@ -222,6 +222,7 @@ func TestInfo(t *testing.T) {
 		"GET /liveness":                       `{"status":"ok"}`,
 		"GET /v1/model_info":                  `{"model_path":"builtin:z-image-tiny"}`,
 		"GET /model_info":                     `{"model_path":"builtin:z-image-tiny"}`,
+		"GET /models":                         `"pipeline_class":"ZImagePipeline","pipeline_name":"ZImagePipeline","task_type":"T2I"`,
 		"GET /v1/models":                      `"num_gpus":1,"task_type":"T2I","dit_precision":"bf16","vae_precision":"fp32","pipeline_name":"ZImagePipeline"`,
 		"GET /v1/models/builtin:z-image-tiny": `"pipeline_class":"ZImagePipeline"`,
 		"GET /server_info":                    `"version":"test"`,
