@@ -32,7 +32,7 @@ func stagesTable(r *result.Report, limit int) *table {
 			durCell(row.Host), shareCell(row.Share), barCell(segment{"compute", row.Share}),
 			cellIf(gpu, durCell(row.Busy)), cellIf(gpu && several, durCell(row.Wait)),
 			cellIf(gpu, shareCell(ratio(row.Idle, row.Host))),
-			cellIf(several, durCell(row.Beyond)), cellIf(gpu && several, durCell(row.Caused)),
+			cellIf(gpu && several, durCell(row.Beyond)), cellIf(gpu && several, durCell(row.Caused)),
 		})
 	}
 	return t
