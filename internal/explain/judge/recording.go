@@ -18,9 +18,11 @@ const (
 	// medianLevel is that of either median's interval, so that the ratio of the two lies
 	// in its own with 95 % or more (Bonferroni).
 	medianLevel = 0.975
-	leastTimed  = 3   // steps, for a median
-	likeBatch   = 5   // batches are about the same that differ by a fifth, or by one
-	costlyRatio = 1.1 // of recording that slows other kinds of steps, too
+	leastTimed  = 3    // steps, for a median
+	likeBatch   = 5    // batches are about the same that differ by a fifth, or by one
+	costlyRatio = 1.1  // of recording that slows other kinds of steps, too
+	skewShare   = 0.25 // of a step: less than that recording can make one rank later than another
+	vagueRatio  = 1.2  // up to which an interval that holds 1 says that recording cost nothing
 )
 
 // Recording tells what recording cost, if there is a reference for its steps.
@@ -51,6 +53,8 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 	o.Upper = ref.Upper
 	if o.RatioLow > 1 {
 		o.Added = o.Inside - o.Outside
+	} else {
+		o.Vague = o.Upper || o.RatioHigh > vagueRatio
 	}
 	return o
 }
@@ -147,6 +151,8 @@ func (c *capture) profilers() {
 		switch decode := f.Kind != result.HostBound || f.ID == id(result.HostBound, o.Kind); {
 		case !o.Known && o.Stacks:
 			most, why = "medium", fact.Of("profilers_stacks")
+		case o.Vague && !c.spares(f), !o.Known && c.skewed(f) && !c.spares(f):
+			most, why = "medium", fact.Of("profilers_vague")
 		case !o.Known || o.Added == 0:
 			continue
 		case f.Kind == result.HostBound && decode:
@@ -176,6 +182,21 @@ func (c *capture) profilers() {
 	o.Says = recordingSays(o)
 }
 
+// skewed tells a rank's lateness that is so small that recording, which no two ranks bear alike, can have made it.
+func (c *capture) skewed(f *result.Finding) bool {
+	middle := (f.FirstStep + f.LastStep) / 2
+	return f.Kind == result.Straggler && middle >= 0 && float64(f.CostNSPerStep) < skewShare*float64(c.StepPeriod(middle))
+}
+
+// spares tells that recording cannot have made a rank late: there are steps beside the finding's, recorded like them.
+func (c *capture) spares(f *result.Finding) bool {
+	if f.Kind != result.Straggler {
+		return false
+	}
+	beside := func(n int) bool { return n < f.FirstStep || n > f.LastStep }
+	return len(decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, beside)) >= leastTimed
+}
+
 // addedBeside is what recording added to a step by those that a finding is not about, if
 // there are some: what made the others longer need not be the profiler.
 func (c *capture) addedBeside(f *result.Finding) int64 {
@@ -191,6 +212,9 @@ func (c *capture) addedBeside(f *result.Finding) int64 {
 // known.
 func recordingSays(o *result.Recording) fact.Fact {
 	switch {
+	case o.Known && o.Vague && o.Upper:
+		return fact.Of("recording_behind", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", o.Outside,
+			"from", fact.Of("recording_from_"+o.From))
 	case o.Known:
 		effect, outside := fact.Of("recording_none"), fact.Of("recording_outside", "ns", o.Outside)
 		switch {
@@ -198,6 +222,8 @@ func recordingSays(o *result.Recording) fact.Fact {
 			effect = fact.Of("recording_corrected")
 		case o.Added > 0:
 			effect = fact.Of("recording_slower")
+		case o.Vague:
+			effect = fact.Of("recording_vague")
 		}
 		if o.Upper {
 			outside = fact.Of("recording_upper", "ns", o.Outside)

@@ -183,7 +183,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 		if cold := coldOf(c.found, s.Step, excess); cold != nil {
 			why = fact.Of("slow_cold", "why", cold.Title.Get("why"), "cost", cold.CostNSPerStep)
 		}
-		f.Title = fact.Of("slow_step", "step", s.Step, "name", s.Name, "took", took, "by", s.SlowBy, "why", why, "blame", blame)
+		f.Title = fact.Of("slow_step", "step", s.Step, "name", ofName(s.Name), "took", took, "by", s.SlowBy, "why", why, "blame", blame)
 		out = append(out, f)
 	}
 	// A capture in which many steps are slow has no typical step; the few
@@ -245,4 +245,12 @@ func slower(c *capture) (out []result.Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// ofName shows what a step is called, if it has a name.
+func ofName(name string) fact.Fact {
+	if name == "" {
+		return fact.Fact{}
+	}
+	return fact.Of("of_name", "name", name)
 }

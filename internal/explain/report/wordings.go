@@ -76,7 +76,7 @@ var wordings = map[string]string{
 	"all_ranks":          "all ranks",
 	"recorded_ranks":     "all recorded ranks (others are missing)",
 	"before":             "{is:ns} per step, {was:ns} before",
-	"slow_step":          "step {step} ({name}) took {took:ns}, {by:more} the median of similar steps: {why}{blame}",
+	"slow_step":          "step {step}{name} took {took:ns}, {by:more} the median of similar steps: {why}{blame}",
 	"slow_step_blame":    "; the other ranks waited {cost:ns} for {rank} (cause: {cause})",
 	"no_part_of_it":      "no single part of it explains this",
 	"no_part_of_them":    "no single part of them explains this",
@@ -101,7 +101,8 @@ var wordings = map[string]string{
 	"kernel_of":          "a kernel of {what}",
 
 	// What is done only once.
-	"cold_start":      "cold start in step {step} ({name}) on {ranks:ranks}: {why}; it cost the step {cost:ns}",
+	"of_name":         " ({name})",
+	"cold_start":      "cold start in step {step}{name} on {ranks:ranks}: {why}; it cost the step {cost:ns}",
 	"cold_triton":     "Triton compiled a kernel{before}",
 	"cold_torch":      "torch.compile compiled code{before}",
 	"cold_build":      "code was compiled{before}",
@@ -145,6 +146,8 @@ var wordings = map[string]string{
 	"recording_outside":        "{ns:ns}",
 	"recording_upper":          "less than {ns:ns}, with prefill between,",
 	"recording_none":           "it did not slow them measurably",
+	"recording_vague":          "whether it slowed them cannot be told from so few or uneven steps, and may be part of what is said of hosts",
+	"recording_behind":         "recording: {kind} steps{batch} took {inside:ns} in the window; outside, by {from}, they took less than {outside:ns}, with prefill between: what recording added is not known, and may be part of what is said of hosts",
 	"recording_slower":         "if the load was the same, that is the profiler's doing",
 	"recording_corrected":      "what is said of hosts is corrected by it",
 	"recording_stacks":         "; a window without Python stacks costs less (--no-with-stack, --lean)",
@@ -162,6 +165,7 @@ var wordings = map[string]string{
 	"profilers_part":           "without the {added:ns} that recording added to a step {rest:ns} are left",
 	"profilers_other":          "may in part be the profiler's, which made {kind} steps {ratio:times} times as long",
 	"profilers_stacks":         "may be the profiler's: recorded with Python stacks, which slow the host",
+	"profilers_vague":          "may be the profiler's, whose part in it is not known",
 
 	// What the capture lacks.
 	"data-host":           "no GPU work was recorded: only the host side is known, and steps are timed on the host",

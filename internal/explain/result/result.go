@@ -64,6 +64,7 @@ type Recording struct {
 	// Upper: other steps took less than Outside, which prefill has a part in.
 	Upper bool      `json:"outside_is_upper"`
 	Added int64     `json:"added_ns"` // to a step; 0: none for sure
+	Vague bool      `json:"vague"`    // whether it added anything cannot be told
 	Says  fact.Fact `json:"text"`     // all of it; "": nothing that matters
 
 	Why     fact.Fact `json:"-"` // it is not known
