@@ -194,8 +194,8 @@ func oldStep(name string) bool {
 // rest is the time in no stage. Dumps with stages twice, once as steps, have none.
 func (d *dump) rest() (float64, bool) {
 	left := d.TotalMS
-	for _, ms := range d.stages {
-		left -= ms
+	for _, name := range d.names {
+		left -= d.stages[name]
 	}
 	return left, left >= 0 && len(d.stages) > 0
 }
