@@ -40,7 +40,7 @@ directories: compare a1b2 last --fail-on 10%.
 Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are
 files; several of one side stand with commas between them or in a directory:
   stepscope compare before.json after.json --fail-on 5%
-  stepscope compare a1.json,a2.json,a3.json,a4.json after/
+  stepscope compare a1.json,a2.json,a3.json,a4.json dumps/
   stepscope compare base.json one.json two.json --markdown`
 }
 
