@@ -151,6 +151,8 @@ func (c *capture) profilers() {
 		switch decode := f.Kind != result.HostBound || f.ID == id(result.HostBound, o.Kind); {
 		case !o.Known && o.Stacks:
 			most, why = "medium", fact.Of("profilers_stacks")
+		case !o.Known && c.nsys():
+			most, why = "medium", fact.Of("profilers_nsys")
 		case o.Vague && !c.spares(f), !o.Known && c.skewed(f) && !c.spares(f):
 			most, why = "medium", fact.Of("profilers_vague")
 		case !o.Known || o.Added == 0:
@@ -180,6 +182,12 @@ func (c *capture) profilers() {
 		f.Profilers, f.Title = true, fact.Of("profilers", "what", f.Title, "why", why)
 	}
 	o.Says = recordingSays(o)
+}
+
+// nsys tells that Nsight Systems recorded: beside layer-wise markers that makes hosts many times slower, now one rank's,
+// now another's.
+func (c *capture) nsys() bool {
+	return slices.ContainsFunc(c.Ranks, func(r *match.Rank) bool { return trace.ReportSuffix(r.Source.Path) != "" })
 }
 
 // skewed tells a rank's lateness that is so small that recording, which no two ranks bear alike, can have made it.

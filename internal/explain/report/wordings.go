@@ -165,6 +165,7 @@ var wordings = map[string]string{
 	"profilers_part":           "without the {added:ns} that recording added to a step {rest:ns} are left",
 	"profilers_other":          "may in part be the profiler's, which made {kind} steps {ratio:times} times as long",
 	"profilers_stacks":         "may be the profiler's: recorded with Python stacks, which slow the host",
+	"profilers_nsys":           "may be the doing of Nsight Systems, which slows hosts, and no two alike",
 	"profilers_vague":          "may be the profiler's, whose part in it is not known",
 
 	// What the capture lacks.
