@@ -53,6 +53,15 @@ func TestExamples(t *testing.T) {
 	if Main([]string{"trace", "merge", profile, "-o", filepath.Join(dir, "merged-run.trace.json.gz")}, nil, &out, &out) != exitOK {
 		t.Fatal(out.String())
 	}
+	if err := os.Mkdir(filepath.Join(dir, "dumps"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range strings.Fields("before after base one two a1 a2 a3 a4 dumps/b1 dumps/b2 dumps/b3 dumps/b4") {
+		dump := fmt.Sprintf(`{"total_duration_ms": %d, "steps": [{"name": "DenoisingStage", "duration_ms": 90}], "denoise_steps_ms": []}`, 1000+i)
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(dump), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	testdata, err := filepath.Abs(filepath.Dir(captures))
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,9 @@ func (m *member) probe(ctx context.Context) {
 	if m.kind == VLLM {
 		route, body, prompt = "/v1/completions", map[string]any{"model": m.model(ctx), "max_tokens": 8, "temperature": 0}, "prompt"
 	}
+	if card, err := m.server("/v1/models").Pipeline(ctx); m.kind == Stepscope && err == nil && card != nil {
+		route, body, prompt = "/v1/images/generations", map[string]any{"num_inference_steps": 8}, "prompt"
+	}
 	body[prompt] = "Tiny requests keep an idle server busy."
 	text, _ := json.Marshal(body) // strings and numbers only
 	to := m
