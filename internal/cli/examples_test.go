@@ -40,19 +40,6 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	dump := []byte(`{"total_duration_ms": 5, "steps": [{"name": "DenoisingStage", "duration_ms": 4}], "denoise_steps_ms": [{"step": 0, "duration_ms": 4}]}`)
-	if err := os.Mkdir(filepath.Join(dir, "dumps"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"before", "after", "base", "one", "two", "a1", "a2", "a3", "a4", "dumps/b1"} {
-		if err := os.WriteFile(filepath.Join(dir, name+".json"), dump, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out strings.Builder
-	if Main([]string{"trace", "merge", profile, "-o", filepath.Join(dir, "merged-run.trace.json.gz")}, nil, &out, &out) != exitOK {
-		t.Fatal(out.String())
-	}
 	if err := os.Mkdir(filepath.Join(dir, "dumps"), 0o777); err != nil {
 		t.Fatal(err)
 	}
