@@ -102,6 +102,33 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestSlowStage: a rank whose device takes much longer in a stage is named, with that stage.
+func TestSlowStage(t *testing.T) {
+	for _, c := range []struct {
+		decoding int // on rank 1; rank 0 takes 300 µs
+		want     string
+	}{
+		{300, ""}, {400, ""},
+		{700, "slow_stage-tp01-decoding_stage: slow_stage rank=TP01 stage=decoding_stage more=400000"},
+	} {
+		dir := t.TempDir()
+		for rank, decoding := range []int{300, c.decoding} {
+			var s scene
+			s.pipeline(0, decoding)
+			s.write(t, dir, fmt.Sprintf("u-full_stages-global-rank%d.trace.json", rank))
+		}
+		got := ""
+		for _, f := range analyzed(t, readDir(t, dir)).Findings {
+			if f.Kind == "slow_stage" {
+				got += f.ID + ": " + f.Title.String()
+			}
+		}
+		if got != c.want {
+			t.Errorf("%d µs: %s, want %s", c.decoding, got, c.want)
+		}
+	}
+}
+
 // TestAskedSteps: what files of SGLang's diffusion really hold, and which of their steps are none.
 func TestAskedSteps(t *testing.T) {
 	for _, c := range []struct {

@@ -72,6 +72,8 @@ var wordings = map[string]string{
 	"slow_link":          "transfers take longer on all ranks from step {first} on: {is:ns} per {kind} step, {was:ns} before; no rank is a straggler",
 	"data-slow":          "collectives take longer on all recorded ranks from step {first} on: {is:ns} per {kind} step, {was:ns} before; ranks are missing, so one of them may be late, or the transfers slower",
 	"transfers_before":   "collectives without waiting: {is:ns} per step, {was:ns} before",
+	"slow_stage":         "{stage} takes {more:ns} longer on the device of {rank} than on other ranks",
+	"stage_work":         "{mine:ns} of work there, waiting for other ranks left out, against {like:ns} on the others (median)",
 	"slow_since":         "{kind} steps take {more:share} longer on {which} from step {first} on: {why}",
 	"all_ranks":          "all ranks",
 	"recorded_ranks":     "all recorded ranks (others are missing)",
