@@ -40,6 +40,10 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
+	var out strings.Builder
+	if Main([]string{"trace", "merge", profile, "-o", filepath.Join(dir, "merged-run.trace.json.gz")}, nil, &out, &out) != exitOK {
+		t.Fatal(out.String())
+	}
 	if err := os.Mkdir(filepath.Join(dir, "dumps"), 0o777); err != nil {
 		t.Fatal(err)
 	}
