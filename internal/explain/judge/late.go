@@ -153,10 +153,13 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				// What begins long after its launch would not have begun sooner had the
-				// launch been earlier: the device was not free.
-				if asked := r.Calls[o.Call].End; o.Start-asked < notFree {
-					host = min(idle, max(0, asked-cursor))
+				// What begins long after its launch, beside what the launch was late, would not have
+				// begun sooner had the launch been earlier: the device was not free. Of a core that
+				// a software device lacked that cannot be said.
+				asked := r.Calls[o.Call].End
+				late := min(idle, max(0, asked-cursor))
+				if wait := o.Start - asked - prep.Overlap(r.NoCore, asked, o.Start); wait < notFree || 8*wait < late {
+					host = late
 				}
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))

@@ -45,7 +45,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstill
 		add(false)
 		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
-	if len(s.list) < leastRecurring {
+	if len(s.list) < leastRecurring || s.lasts(r.First, split) {
 		return nil
 	}
 	for _, x := range s.list {
@@ -56,6 +56,25 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstill
 		}
 	}
 	return s
+}
+
+// lasts tells that from the first standstill to the end nearly every step is late by about one: that is no standing still
+// now and again, but a rank that is late.
+func (s *standstills) lasts(first int, split [][numCauses]int64) bool {
+	var lengths []int64
+	for _, x := range s.list {
+		lengths = append(lengths, x.End-x.Start)
+	}
+	usual := int64(metric.Median(lengths))
+	from := slices.IndexFunc(lengths, func(ns int64) bool { return 2*ns >= usual })
+	late, of := 0, 0
+	for _, cost := range split[int(s.list[from].Step)+first:] {
+		of++
+		if 4*cost[byHost] >= 3*usual && 2*cost[byHost] <= 3*usual {
+			late++
+		}
+	}
+	return 4*late >= 3*of
 }
 
 // regular is how far from a multiple of the period a standstill may come, as a share of it.
