@@ -23,6 +23,10 @@ type generateCmd struct {
 	Seed           int64    `name:"seed" default:"42" help:"Decides the first noise; further outputs of a prompt count on from it."`
 	Width          []int    `name:"width" placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
 	Height         []int    `name:"height" placeholder:"PIXELS" help:"Height."`
+	P720           bool     `name:"720p" help:"1280×720."`
+	P1080          bool     `name:"1080p" help:"1920×1080."`
+	K2             bool     `name:"2k" help:"2560×1440."`
+	K4             bool     `name:"4k" help:"3840×2160."`
 	Steps          *int     `name:"num-inference-steps" placeholder:"N" help:"Denoising steps; default: the model's."`
 	Guidance       *float64 `name:"guidance-scale" placeholder:"G" help:"Guidance; 0: none. Default: the model's."`
 	Outputs        int      `name:"num-outputs-per-prompt" aliases:"num-outputs" limits:"1..1024" default:"1" help:"Pictures of each prompt and size."`
@@ -32,14 +36,36 @@ type generateCmd struct {
 	OutputFile string `name:"output-file-path" placeholder:"FILE.png" help:"Directory and name together."`
 	NoSave     bool   `name:"no-save-output" help:"Write no pictures."`
 
-	WarmupMode  string `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: a run of --warmup-steps before the first picture, which is not counted."`
-	Warmup      bool   `name:"warmup" help:"The same as --warmup-mode request, as SGLang 0.5.11 has it."`
-	WarmupSteps int    `name:"warmup-steps" limits:"1.." default:"1" help:"Denoising steps of the warm-up."`
+	WarmupMode  string   `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: a run of --warmup-steps before the first picture, which is not counted."`
+	Warmup      bool     `name:"warmup" help:"The same as --warmup-mode request, as SGLang 0.5.11 has it."`
+	WarmupSteps int      `name:"warmup-steps" limits:"1.." default:"1" help:"Denoising steps of the warm-up."`
+	WarmupSizes []string `name:"warmup-resolutions" placeholder:"WxH" help:"Sizes to warm up with, each once; default: that of the first picture."`
 
 	Profile      bool   `name:"profile" help:"Record the denoising steps with SGLang's file names, one trace a rank."`
 	ProfileSteps int    `name:"num-profiled-timesteps" limits:"-1.." default:"5" help:"Denoising steps to record, after the first, which warms up; -1: all."`
 	AllStages    bool   `name:"profile-all-stages" help:"Record all stages; with --profile."`
 	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
+
+	// What SGLang's command lines bring along: with another value it asks for what is not here.
+	SaveOutput bool   `name:"save-output" hidden:""`
+	Frames     int    `name:"num-frames" default:"1" hidden:""`
+	FPS        int    `name:"fps" hidden:""`
+	Backend    string `name:"backend" enum:"auto,sglang" default:"auto" hidden:""`
+	Generator  string `name:"generator-device" enum:"cpu" default:"cpu" hidden:""`
+	Debug      bool   `name:"debug" hidden:""`
+}
+
+// presets are the sizes that have names.
+func (c *generateCmd) presets() (out []pictures.Size) {
+	for _, p := range []struct {
+		asked bool
+		pictures.Size
+	}{{c.P720, pictures.Size{Width: 1280, Height: 720}}, {c.P1080, pictures.Size{Width: 1920, Height: 1080}}, {c.K2, pictures.Size{Width: 2560, Height: 1440}}, {c.K4, pictures.Size{Width: 3840, Height: 2160}}} {
+		if p.asked {
+			out = append(out, p.Size)
+		}
+	}
+	return out
 }
 
 // Help is the end of the verb's help text.
@@ -93,10 +119,14 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 		return nil, errors.New("--model-path is missing: a directory of a Diffusers pipeline, builtin:z-image-tiny or builtin:z-image-small")
 	case len(prompts) == 0:
 		return nil, errors.New("no prompt: give --prompt or --prompt-path")
+	case len(c.presets()) > 0 && len(c.Width)+len(c.Height) > 0:
+		return nil, errors.New("--width and --height say the size: leave out its name")
 	case len(c.Width) != len(c.Height):
 		return nil, fmt.Errorf("%d widths and %d heights: give as many", len(c.Width), len(c.Height))
 	case c.AllStages && !c.Profile:
 		return nil, errors.New("--profile-all-stages needs --profile")
+	case c.Frames != 1:
+		return nil, fmt.Errorf("--num-frames %d: this pipeline makes pictures, of one frame", c.Frames)
 	case c.ProfileSteps == 0:
 		return nil, errors.New("--num-profiled-timesteps 0: give 1 or more, or -1 for all")
 	case c.OutputFile != "" && c.OutputName != "":
@@ -109,6 +139,7 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	for i := range c.Width {
 		j.Sizes = append(j.Sizes, pictures.Size{Width: c.Width[i], Height: c.Height[i]})
 	}
+	j.Sizes = append(j.Sizes, c.presets()...)
 	if c.OutputFile != "" {
 		j.Dir, j.Name = filepath.Dir(c.OutputFile), filepath.Base(c.OutputFile)
 	} else {
@@ -117,7 +148,14 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	if c.NoSave || strings.TrimSpace(j.Dir) == "" {
 		j.Dir = ""
 	}
-	if c.Warmup || c.WarmupMode != "off" {
+	for _, text := range c.WarmupSizes {
+		var size pictures.Size
+		if n, err := fmt.Sscanf(text, "%dx%d", &size.Width, &size.Height); n != 2 || err != nil || fmt.Sprintf("%dx%d", size.Width, size.Height) != text {
+			return nil, fmt.Errorf("--warmup-resolutions %s: give sizes such as 512x512", text)
+		}
+		j.WarmupSizes = append(j.WarmupSizes, size)
+	}
+	if c.Warmup || c.WarmupMode != "off" || len(j.WarmupSizes) > 0 {
 		j.WarmupSteps = c.WarmupSteps
 	}
 	if c.Profile {

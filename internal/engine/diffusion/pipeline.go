@@ -92,6 +92,9 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	if err := p.Config.Check(&job.Request); err != nil {
 		return nil, err
 	}
+	if need, have := p.Config.memory(&job.Request), p.team.Ranks()[0].Meta.Device.Memory; have > 0 && need > have {
+		return nil, fmt.Errorf("size %d×%d takes about %.1f GB of memory on each rank, which has %.1f: ask for a smaller picture", job.Width, job.Height, float64(need)/1e9, float64(have)/1e9)
+	}
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	if job.Profile != nil && p.recording() {

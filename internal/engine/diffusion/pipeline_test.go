@@ -216,6 +216,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestMemory: a picture that does not fit into a rank's memory is refused before any work.
+func TestMemory(t *testing.T) {
+	p, q := tiny(t, 1, func(int) device.Options { return device.Options{Memory: 1 << 20} })
+	if _, err := p.Generate(context.Background(), &Job{Request: q}); err == nil || !strings.Contains(err.Error(), "size 64×64 takes about") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestStopped: an interrupt ends a run between two steps, on all ranks.
 func TestStopped(t *testing.T) {
 	p, q := tiny(t, 2, nil)

@@ -123,6 +123,15 @@ func (c *Config) Check(q *Request) error {
 	return nil
 }
 
+// memory is about what activations take on a rank, in bytes.
+func (c *Config) memory(q *Request) int64 {
+	t, f := &c.Transformer, c.VAE.Factor()
+	row := int64(8*t.Dim + 3*t.FFN() + t.CapDim) // residual, queries, keys and values twice, feed-forward
+	rows := int64(padded(c.tokens(q)) + padded(len(q.Prompt)))
+	const buffers, float32Bytes = 3, 4
+	return float32Bytes * (rows*row + buffers*int64(c.VAE.elements(q.Width/f, q.Height/f)))
+}
+
 // tokens is the number of patches of a picture.
 func (c *Config) tokens(q *Request) int { return q.Width / c.Multiple() * (q.Height / c.Multiple()) }
 

@@ -30,6 +30,7 @@ type Job struct {
 	Outputs     int      // of each prompt and size
 	Dir, Name   string   // of pictures; Dir "": none is written, Name "": it is made
 	WarmupSteps int      // 0: no warm-up
+	WarmupSizes []Size   // none: the first picture's
 	PerfDump    string   // "": none
 	Profile     *Profile // nil: none
 }
@@ -77,15 +78,8 @@ func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	if err := p.Load(); err != nil {
 		return nil, err
 	}
-	if job.WarmupSteps > 0 {
-		first := *all[0].job
-		first.Quiet, first.Profile = true, nil
-		first.Steps = min(job.WarmupSteps, first.Steps)
-		begun := time.Now()
-		if _, err := p.Generate(ctx, &first); err != nil {
-			return nil, fmt.Errorf("the warm-up: %w", err)
-		}
-		show.Log(fmt.Sprintf("Warmed up with %d denoising step(s) in %.2f seconds", first.Steps, time.Since(begun).Seconds()))
+	if err := warm(ctx, job, p, all[0].job, show); err != nil {
+		return nil, fmt.Errorf("the warm-up: %w", err)
 	}
 	var out []Picture
 	for i := range all {
@@ -95,6 +89,28 @@ func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 		out = append(out, all[i].Picture)
 	}
 	return out, nil
+}
+
+// warm makes pictures like the first one that nobody counts, in each size that was asked for.
+func warm(ctx context.Context, job *Job, p *launch.Pipeline, first *diffusion.Job, show Show) error {
+	if job.WarmupSteps == 0 {
+		return nil
+	}
+	sizes := job.WarmupSizes
+	if len(sizes) == 0 {
+		sizes = []Size{{first.Width, first.Height}}
+	}
+	for _, size := range sizes {
+		one := *first
+		one.Quiet, one.Profile = true, nil
+		one.Width, one.Height, one.Steps = size.Width, size.Height, min(job.WarmupSteps, first.Steps)
+		begun := time.Now()
+		if _, err := p.Generate(ctx, &one); err != nil {
+			return err
+		}
+		show.Log(fmt.Sprintf("Warmed up with %d denoising step(s) of %d×%d in %.2f seconds", one.Steps, size.Width, size.Height, time.Since(begun).Seconds()))
+	}
+	return nil
 }
 
 // planned is a picture to be made.

@@ -64,6 +64,7 @@ func flatten(t *trace.Trace) plain {
 func same(t *testing.T, got, want *trace.Trace) {
 	t.Helper()
 	a, b := flatten(got), flatten(want)
+	b.Source.GPUs = min(b.Source.GPUs, 1) // a written file lists the device of its rank alone
 	if a.Source != b.Source {
 		t.Errorf("source %+v, want %+v", a.Source, b.Source)
 	}
