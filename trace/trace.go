@@ -29,7 +29,7 @@ type Source struct {
 	Rank      Rank
 	Stage     string
 	Device    string // name of the GPU that has work, from deviceProperties
-	GPUs      int    // that the file lists, with work or without
+	HasGPU    bool   // the file lists one, with work or without
 	World     World
 	BaseNS    int64 // what the file's timestamps count from, ns since the epoch; 0: the file does not say
 	WithStack bool

@@ -153,14 +153,14 @@ func lacks(c *capture) (out []result.Finding) {
 
 // noGPU says that no GPU work was recorded, and what to do if a GPU was used.
 func noGPU(c *capture) fact.Fact {
-	calls, gpus := 0, 0
+	calls, listed := 0, false
 	for _, r := range c.Ranks {
-		calls, gpus = calls+r.APICalls, max(gpus, r.Source.GPUs)
+		calls, listed = calls+r.APICalls, listed || r.Source.HasGPU
 	}
 	switch {
 	case calls > 0:
 		return fact.Of("data-host.used", "n", calls)
-	case gpus > 0:
+	case listed:
 		return fact.Of("data-host.listed")
 	}
 	return fact.Of("data-host")

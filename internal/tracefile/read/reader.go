@@ -93,7 +93,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		}
 		t.Source.World = trace.ParseWorld(dist)
 		r.stage(t)
-		t.Source.Device, t.Source.GPUs = device(r.metaText["deviceProperties"], b.mainDevice())
+		t.Source.Device, t.Source.HasGPU = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
 		if oddBase > 0 {
 			t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteBase, Source: r.file.Path, Count: 1})
@@ -156,18 +156,18 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 }
 
 // device is the name of GPU id among the visible ones.
-func device(raw json.RawMessage, id int32) (name string, listed int) {
+func device(raw json.RawMessage, id int32) (name string, listed bool) {
 	var devices []struct {
 		ID   int32  `json:"id"`
 		Name string `json:"name"`
 	}
 	if raw == nil || json.Unmarshal(raw, &devices) != nil {
-		return "", 0
+		return "", false
 	}
 	for _, d := range devices {
 		if d.ID == id {
 			name = d.Name
 		}
 	}
-	return name, len(devices)
+	return name, len(devices) > 0
 }

@@ -19,7 +19,7 @@ func (r *reader) finish() []*trace.Trace {
 		place := t.Source.Rank
 		t.Source = trace.Source{
 			Path: r.db.Path, Host: r.meta.host, Rank: place, World: trace.World{Rank: -1},
-			BaseNS: r.meta.epoch, GPUs: len(r.meta.gpus), Complete: true, Bytes: r.db.Size, Events: int64(len(t.Spans) + len(t.Memory)),
+			BaseNS: r.meta.epoch, HasGPU: len(r.meta.gpus) > 0, Complete: true, Bytes: r.db.Size, Events: int64(len(t.Spans) + len(t.Memory)),
 		}
 		if k.key.device >= 0 {
 			gpu, _ := r.gpu(k)
