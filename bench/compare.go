@@ -135,6 +135,10 @@ func newHalf(l Load, o CompareOptions) *half {
 	h := &half{load: l}
 	for _, m := range l.Runs {
 		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
+		var t touched
+		if s.Window != nil { // a window that touched no request leaves nothing out
+			t = s.Window.Spans
+		}
 		all := make([]*Record, len(m.Records))
 		for i := range m.Records {
 			all[i] = &m.Records[i]
@@ -143,7 +147,7 @@ func newHalf(l Load, o CompareOptions) *half {
 		bySending := func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) }
 		slices.SortStableFunc(all, bySending)
 		slices.SortStableFunc(ok, bySending)
-		h.summaries, h.all, h.ok, h.touched = append(h.summaries, s), append(h.all, all), append(h.ok, ok), append(h.touched, m.Run.touched())
+		h.summaries, h.all, h.ok, h.touched = append(h.summaries, s), append(h.all, all), append(h.ok, ok), append(h.touched, t)
 	}
 	return h
 }
@@ -225,6 +229,19 @@ func (d *Diff) verdict() string {
 	return NotClear
 }
 
+// lacks are the figures among those compared that too little is left of in a run.
+func (c *Comparison) lacks(s *Summary) (out []string) {
+	if s.Window == nil {
+		return nil
+	}
+	for _, name := range s.Window.Lacks {
+		if name == Rates || name == Good || slices.ContainsFunc(c.Rows, func(d Diff) bool { return d.Metric == name }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 func (c *Comparison) notes(a, b *half, perRun bool) {
 	for _, f := range []struct {
 		name string
@@ -249,6 +266,11 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 	}{{"A", a}, {"B", b}} {
 		if slices.ContainsFunc(side.half.touched, func(t touched) bool { return len(t) > 0 }) {
 			c.Notes = append(c.Notes, side.name+" was profiled while it was measured: what its window touched is left out")
+		}
+		for i, s := range side.half.summaries {
+			if lacks := c.lacks(s); len(lacks) > 0 {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: less than half was left without its window of %s", side.name, i+1, strings.Join(lacks, ", ")))
+			}
 		}
 	}
 	mean := func(h *half, of func(*Summary) int) float64 {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // The line that SGLang's bench_serving appends to its output file, key for key
@@ -77,7 +79,7 @@ func (l *line) value(v any) {
 func (l *line) float(f float64) {
 	switch {
 	case !math.IsNaN(f) && !math.IsInf(f, 0):
-		l.buf = append(l.buf, pyFloat(f)...)
+		l.buf = append(l.buf, metric.PythonFloat(f)...)
 	case !l.python:
 		l.buf = append(l.buf, "null"...)
 	case math.IsNaN(f):
@@ -87,18 +89,6 @@ func (l *line) float(f float64) {
 	default:
 		l.buf = append(l.buf, "-Infinity"...)
 	}
-}
-
-// pyFloat writes a float so that it reads back as one, as Python's repr.
-func pyFloat(f float64) string {
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }
 
 // list writes n values.
@@ -149,7 +139,7 @@ func (l *line) results(s *Summary) {
 		l.put("total_output_tokens_retokenized", s.Retokenized)
 	}
 	l.figures(s)
-	l.goodput(s.Goodput)
+	l.goodput(s)
 }
 
 // figures are those that time was measured of.
@@ -186,8 +176,14 @@ func (l *line) figures(s *Summary) {
 	rate("max_concurrent_requests", s.MaxConcurrent)
 }
 
-// goodput is what SGLang's --goodput adds.
-func (l *line) goodput(g *Goodput) {
+// goodput is what SGLang's --goodput adds: nulls where too little was left of it.
+func (l *line) goodput(s *Summary) {
+	g := s.Goodput
+	value := func(v float64) float64 { return v }
+	if g == nil && s.Window != nil {
+		g = s.Window.Whole.Goodput
+		value = func(float64) float64 { return math.NaN() }
+	}
 	if g != nil {
 		name := func(key string) string {
 			if key == "e2e" {
@@ -198,11 +194,11 @@ func (l *line) goodput(g *Goodput) {
 		limits, met := line{python: l.python, buf: []byte{'{'}}, line{python: l.python, buf: []byte{'{'}}
 		for i, o := range g.SLO {
 			limits.put(name(o.Key), float64(o.Limit)/1e6)
-			met.put(name(o.Key), g.Met[i])
+			met.put(name(o.Key), value(g.Met[i]))
 		}
 		l.put("goodput_slos_ms", json.RawMessage(append(limits.buf, '}')))
-		l.put("request_goodput", g.Rate)
-		l.put("slo_attainment", g.Share)
+		l.put("request_goodput", value(g.Rate))
+		l.put("slo_attainment", value(g.Share))
 		l.put("slo_attainment_by_metric", json.RawMessage(append(met.buf, '}')))
 	}
 }
@@ -222,6 +218,7 @@ func (l *line) window(w *Window) {
 	in.put("lacks", w.Lacks)
 	whole := line{python: l.python, buf: []byte{'{'}}
 	whole.figures(w.Whole)
+	whole.goodput(w.Whole)
 	in.key("whole_run")
 	in.buf = append(append(in.buf, whole.buf...), '}')
 	l.key("profile_window")

@@ -1,6 +1,10 @@
 package bench
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
 
 // Latencies of one request, in ns. ok is false where a moment they need never
 // came: a request without a token has no TTFT, not one of 0.
@@ -217,5 +221,5 @@ func (r *Run) RateText() string {
 	case r.Rate <= 0:
 		return "inf"
 	}
-	return pyFloat(r.Rate)
+	return metric.PythonFloat(r.Rate)
 }

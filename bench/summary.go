@@ -92,19 +92,15 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.count(ok)
 	s.Cache = newCache(ok)
 	t := run.touched()
-	if !slices.ContainsFunc(records, func(r Record) bool { return t.request(&r) }) {
-		t = nil // it began when the load was over, or was in a pause of it
+	n := t.requests(records)
+	if n == 0 { // it began when the load was over, or was in a pause of it
+		s.measure(records, ok, run, o, nil)
+		return s
 	}
-	var whole *Summary
-	if len(t) > 0 {
-		all := *s
-		all.measure(records, ok, run, o, nil)
-		whole = &all
-	}
+	whole := *s
+	whole.measure(records, ok, run, o, nil)
 	untouched := s.measure(records, ok, run, o, t)
-	if whole != nil {
-		s.without(t, records, untouched, whole)
-	}
+	s.without(&Window{Spans: t, Touched: n, Untouched: untouched, Lacks: []string{}, Whole: &whole})
 	return s
 }
 

@@ -1,6 +1,9 @@
 package bench
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Window is what is left of a run's figures without the time that profiling windows
 // touched (Run.Profiled), and what they are with it. docs/metrics.md has the rules.
@@ -15,6 +18,10 @@ type Window struct {
 // Rates is the name in Window.Lacks of all that is counted per time: rates, concurrency,
 // peaks, the steady part, goodput.
 const Rates = "rates"
+
+// Good is the name in Window.Lacks of goodput alone, where too few requests were
+// untouched although there are rates.
+const Good = "goodput"
 
 // Lacks tells whether a figure has no value, since too little was left of the run
 // without its profiling window.
@@ -34,7 +41,7 @@ type touched []Span
 
 func (r *Run) touched() (t touched) {
 	spans := slices.Clone(r.Profiled)
-	slices.SortFunc(spans, func(a, b Span) int { return int(max(-1, min(a.From-b.From, 1))) })
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	for _, s := range spans {
 		switch n := len(t); {
 		case s.To <= s.From:
@@ -89,22 +96,28 @@ func (t touched) request(r *Record) bool {
 	return t.over(from, max(r.Done, from))
 }
 
-// without takes the figures of s that too little is left of away, and names them. whole
-// is s with everything in it.
-func (s *Summary) without(t touched, records []Record, untouched int64, whole *Summary) {
-	w := &Window{Spans: t, Untouched: untouched, Lacks: []string{}, Whole: whole}
+// requests is how many requests were touched.
+func (t touched) requests(records []Record) (n int) {
 	for i := range records {
 		if t.request(&records[i]) {
-			w.Touched++
+			n++
 		}
 	}
+	return n
+}
+
+// without takes the figures of s that too little is left of away, and names them. w says
+// what was touched, and has s with everything in it.
+func (s *Summary) without(w *Window) {
 	s.Window = w
-	if !enough(untouched, s.Duration) {
+	if !enough(w.Untouched, s.Duration) {
 		w.Lacks = append(w.Lacks, Rates)
 		s.RequestRate, s.InputRate, s.OutputRate, s.TotalRate, s.Concurrency, s.MaxOutputRate, s.MaxConcurrent = 0, 0, 0, 0, 0, 0, 0
 		s.PeakRunning, s.PeakOutputRate, s.Steady, s.Goodput = 0, 0, nil, nil
+	} else if s.Goodput == nil && w.Whole.Goodput != nil {
+		w.Lacks = append(w.Lacks, Good)
 	}
-	of := whole.times()
+	of := w.Whole.times()
 	for i, f := range s.times() {
 		if f.to.N < of[i].to.N && !enough(f.to.N, of[i].to.N) {
 			*f.to = Stats{}

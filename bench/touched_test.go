@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -80,7 +81,7 @@ func TestTooLittleLeft(t *testing.T) {
 	}{
 		{Span{1900 * ms, 5990 * ms}, nil},
 		// Of the time 51 % is left, five times to a first token, and four whole requests.
-		{Span{400 * ms, 5050 * ms}, []string{"e2e"}},
+		{Span{400 * ms, 5050 * ms}, []string{Good, "e2e"}},
 		{Span{450 * ms, 9400 * ms}, []string{Rates, "e2e", "ttft", "tpot", "itl"}},
 	} {
 		records, run := profiledLoad(tt.window)
@@ -92,10 +93,10 @@ func TestTooLittleLeft(t *testing.T) {
 				t.Errorf("%v: %s has %d values of %d, lacks %v", tt.window, f.name, f.to.N, was.N, s.Window.Lacks)
 			}
 		}
-		if none := s.RequestRate == 0 && s.OutputRate == 0 && s.Steady == nil && s.Goodput == nil; none != s.Lacks(Rates) {
+		if none := s.RequestRate == 0 && s.OutputRate == 0 && s.Steady == nil && s.Goodput == nil; none != s.Lacks(Rates) || (s.Goodput == nil) != (s.Lacks(Rates) || s.Lacks(Good)) || whole.Goodput == nil {
 			t.Errorf("%v: %v requests/s, steady %+v, goodput %+v, lacks %v", tt.window, s.RequestRate, s.Steady, s.Goodput, s.Window.Lacks)
 		}
-		for _, name := range []string{Rates, "e2e", "ttft", "tpot", "itl"} {
+		for _, name := range []string{Rates, Good, "e2e", "ttft", "tpot", "itl"} { // goodput is named once: it is one of the rates
 			if s.Lacks(name) != slices.Contains(tt.lacks, name) {
 				t.Errorf("%v: lacks %v, want %v", tt.window, s.Window.Lacks, tt.lacks)
 			}
@@ -155,6 +156,40 @@ func TestWindowLine(t *testing.T) {
 	}
 }
 
+// TestGoodputLine: where too little was left of goodput alone its keys are there, null, and
+// have their values in the whole run.
+func TestGoodputLine(t *testing.T) {
+	records, run := profiledLoad(Span{400 * ms, 5050 * ms})
+	s := Summarize(records, run, Options{SLO: SLO{{"e2e", 600 * ms}}})
+	var out bytes.Buffer
+	if err := WriteJSONL(&out, s, run, records, LineOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	type goodput struct {
+		Limits map[string]float64  `json:"goodput_slos_ms"`
+		Rate   *float64            `json:"request_goodput"`
+		Share  *float64            `json:"slo_attainment"`
+		Met    map[string]*float64 `json:"slo_attainment_by_metric"`
+	}
+	var got struct {
+		goodput
+		Throughput *float64 `json:"request_throughput"`
+		Window     struct {
+			Whole goodput `json:"whole_run"`
+		} `json:"profile_window"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	met, there := got.Met["e2el"]
+	if got.Throughput == nil || got.Limits["e2el"] != 600 || got.Rate != nil || got.Share != nil || !there || met != nil {
+		t.Errorf("headline %+v", got)
+	}
+	if w := got.Window.Whole; w.Limits["e2el"] != 600 || w.Rate == nil || !near(*w.Rate, 7/9.501) || w.Share == nil || *w.Share != 0.7 || w.Met["e2el"] == nil || *w.Met["e2el"] != 0.7 {
+		t.Errorf("whole run %+v", w)
+	}
+}
+
 // TestSteadyWithoutWindow: the steady part begins after what was touched, counts nothing
 // of it, and is no lower for it.
 func TestSteadyWithoutWindow(t *testing.T) {
@@ -202,12 +237,39 @@ func TestCompareWithoutWindow(t *testing.T) {
 		return l
 	}
 	c := Compare(load(false), load(true), CompareOptions{})
+	rows := 0
 	for _, d := range c.Rows {
-		if d.Unit == NS && d.A != d.B {
-			t.Errorf("%s: %v, and with a window %v", d.String(), d.A, d.B)
+		if d.Unit != NS {
+			continue
+		}
+		rows++
+		if d.A != d.B || d.A == 0 || d.Figure == "median" && (d.NA != enoughRuns || d.NB != enoughRuns) {
+			t.Errorf("%s: %v of %d, and with a window %v of %d", d.String(), d.A, d.NA, d.B, d.NB)
 		}
 	}
-	if len(c.Notes) == 0 || c.Notes[0] != "B was profiled while it was measured: what its window touched is left out" {
+	if rows != 2*len(latencies) {
+		t.Errorf("%d rows of latencies, want a median and a p99 of %d", rows, len(latencies))
+	}
+	if len(c.Notes) != 1 || c.Notes[0] != "B was profiled while it was measured: what its window touched is left out" {
 		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// TestCompareWindowElsewhere: what touched no request is left out of nothing, and not
+// spoken of; of what too little was left is.
+func TestCompareWindowElsewhere(t *testing.T) {
+	load := func(window Span) Load {
+		records, run := profiledLoad(window)
+		return Load{ID: "x", Runs: []Measured{{run, records}}}
+	}
+	c := Compare(load(Span{}), load(Span{20_000 * ms, 21_000 * ms}), CompareOptions{})
+	for _, n := range c.Notes {
+		if strings.Contains(n, "profiled") {
+			t.Error(n)
+		}
+	}
+	c = Compare(load(Span{}), load(Span{400 * ms, 5050 * ms}), CompareOptions{SLO: SLO{{"e2e", 600 * ms}}})
+	if want := "B, run 1: less than half was left without its window of goodput, e2e"; !slices.Contains(c.Notes, want) {
+		t.Errorf("%q, want %s", c.Notes, want)
 	}
 }

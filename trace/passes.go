@@ -88,7 +88,7 @@ func (c *Cutter) Add(name string, p Pass) {
 	case cutsAlone:
 		c.alone = append(c.alone, p)
 	case noStep:
-		if StageOf(name) != "" {
+		if c.diffusion && StageOf(name) != "" {
 			c.stage = max(c.stage, p.Start)
 		}
 	}

@@ -167,10 +167,16 @@ func firstSuffix(base string, suffixes ...string) string {
 	return ""
 }
 
+// IsReport tells a report of Nsight Systems by its name: .nsys-rep, and .qdrep before 2021.4, which
+// nsys still reads.
+func IsReport(path string) bool {
+	return strings.HasSuffix(path, ".nsys-rep") || strings.HasSuffix(path, ".qdrep")
+}
+
 // ReportSuffix is the part of a base name that marks a report of Nsight
 // Systems (nsys) or its export, or "".
 func ReportSuffix(base string) string {
-	return firstSuffix(base, ".nsys-rep", ".sqlite")
+	return firstSuffix(base, ".nsys-rep", ".qdrep", ".sqlite")
 }
 
 // ParseFileName reads the identity in the base name of a trace file or a

@@ -48,6 +48,7 @@ func TestParseFileName(t *testing.T) {
 		{"decode_1.nsys-rep", FileName{ID: "workers", Rank: at(1, -1, -1, -1), Stage: "decode"}, true},
 		{"run-TP-1-DP-0.sqlite", FileName{ID: "run", Rank: at(1, 0, -1, -1)}, true},
 		{"run_rank3.nsys-rep", FileName{ID: "run", Rank: at(3, -1, -1, -1)}, true},
+		{"run_rank3.qdrep", FileName{ID: "run", Rank: at(3, -1, -1, -1)}, true},
 		{"report1.nsys-rep", FileName{ID: "report1", Rank: NoRank}, false},
 		{"run.2.nsys-rep", FileName{ID: "run.2", Rank: NoRank}, false},
 		{"window-2.nsys-rep", FileName{ID: "window-2", Rank: NoRank}, false},

@@ -36,6 +36,14 @@ type ProfileRequest struct {
 	DecodeMinBS  int // by stage: the decode window waits for so many requests
 }
 
+// Stem is what the names of the window's traces begin with: the prefix, if there is one, and the id.
+func (r *ProfileRequest) Stem() string {
+	if r.Prefix == "" {
+		return r.ID
+	}
+	return r.Prefix + "-" + r.ID
+}
+
 // ProfileResult tells what a window left behind.
 type ProfileResult struct {
 	Dir     string

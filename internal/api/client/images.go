@@ -2,10 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
@@ -31,24 +27,4 @@ func (s *Server) Pipeline(ctx context.Context) (*wire.DiffusionCard, error) {
 		}
 	}
 	return nil, nil
-}
-
-// Healthy waits until /health answers with 200, looking once a second.
-func (s *Server) Healthy(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s: the server was not ready within %v: start it, or correct the URL", s.URL, limit))
-	defer cancel()
-	for {
-		r, err := s.Ask(ctx, http.MethodGet, "/health", nil)
-		if err == nil && r.Status == http.StatusOK {
-			return nil
-		}
-		if err == nil && r.Status == http.StatusUnauthorized {
-			return errors.New("GET " + s.URL + "/health: 401 Unauthorized (give --api-key)")
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Second):
-		}
-	}
 }

@@ -104,6 +104,8 @@ func (p *SamplingParams) Check() error {
 		return Refuse("frequency_penalty", "must be in [-2, 2], got %v", p.FrequencyPenalty)
 	case math.Abs(p.PresencePenalty) > 2:
 		return Refuse("presence_penalty", "must be in [-2, 2], got %v", p.PresencePenalty)
+	case rep > 0 && rep < leastRepetition:
+		return Refuse("repetition_penalty", "must be at least %v, got %v", leastRepetition, rep)
 	case rep <= 0 || rep > 2:
 		return Refuse("repetition_penalty", "must be in (0, 2], got %v", rep)
 	case p.MaxNewTokens != nil && *p.MaxNewTokens < 0:
@@ -123,6 +125,12 @@ func (p *SamplingParams) Check() error {
 	}
 	return nil
 }
+
+// Beyond these the model's logits would not be finite; they do all that can be done long before.
+const (
+	leastRepetition = 1e-6
+	mostBias        = 1e9
+)
 
 // greedy is the temperature below which SGLang takes the most probable token.
 const greedy = 1e-6
@@ -171,6 +179,9 @@ func parseBias(raw json.RawMessage) (map[string]float64, error) {
 		x, err := parseFloat(v)
 		if err != nil {
 			return nil, Within(key, err)
+		}
+		if math.Abs(x) > mostBias {
+			return nil, Refuse(key, "must be in [%v, %v], got %v", -mostBias, mostBias, x)
 		}
 		out[key] = x
 	}

@@ -21,15 +21,9 @@ import (
 // pipe) is refused, for renaming would replace it. fill may seek in the file,
 // or open it again by its name.
 func File(path string, fill func(*os.File) error) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	mode := os.FileMode(0o666)
-	if st, err := os.Stat(path); err == nil {
-		if !st.Mode().IsRegular() {
-			return fmt.Errorf("%s: is not a regular file, it cannot be replaced", path)
-		}
-		mode = st.Mode().Perm()
+	path, mode, err := place(path)
+	if err != nil {
+		return err
 	}
 	f, err := create(path, mode)
 	if err != nil {
@@ -46,6 +40,23 @@ func File(path string, fill func(*os.File) error) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// place is where a file of that name comes to lie, and its permissions.
+func place(path string) (string, os.FileMode, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return path, 0o666, nil
+	case st.IsDir():
+		return "", 0, fmt.Errorf("%s is a directory; give a file", path)
+	case !st.Mode().IsRegular():
+		return "", 0, fmt.Errorf("%s: is not a regular file, it cannot be replaced", path)
+	}
+	return path, st.Mode().Perm(), nil
 }
 
 // create makes the file beside path. Unlike os.CreateTemp it leaves the
@@ -105,6 +116,18 @@ func Named(out string, err error) error {
 		err = fmt.Errorf("%w; say with -o where to write", err)
 	}
 	return err
+}
+
+// TryFile makes the directory of a file and tries whether it can be written there, as [TryDir] does.
+func TryFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	path, _, err := place(path)
+	if err != nil {
+		return err
+	}
+	return TryDir(filepath.Dir(path))
 }
 
 // TryDir makes a directory and tries whether files can be written there: work of minutes whose result finds no place is

@@ -81,3 +81,28 @@ func TestSymlink(t *testing.T) {
 		t.Error("the link was replaced")
 	}
 }
+
+func TestTryFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	for path, ok := range map[string]bool{
+		file: true, filepath.Join(dir, "new"): true, filepath.Join(dir, "sub", "new"): true,
+		dir: false, filepath.Join(dir, "link"): false, filepath.Join(file, "new"): false, "/dev/null": false,
+	} {
+		if err := TryFile(path); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if got, _ := os.ReadFile(file); string(got) != "before" {
+		t.Errorf("the file holds %q", got)
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 3 {
+		t.Errorf("%d files are left", len(list))
+	}
+}

@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Numbers for people: three significant digits and a unit. Whole digits are never dropped, and from a thousand on they
@@ -30,6 +31,19 @@ func Percent(fraction float64) string {
 		return "n/a"
 	}
 	return digits3(v) + " %"
+}
+
+// Tenths formats a share of a whole beside others of it, with one decimal always: "12.3 %", "<0.1 %", "0".
+func Tenths(fraction float64) string {
+	switch {
+	case math.IsNaN(fraction) || math.IsInf(fraction, 0):
+		return "n/a"
+	case fraction == 0:
+		return "0"
+	case fraction > 0 && fraction < 0.0005:
+		return "<0.1 %"
+	}
+	return strconv.FormatFloat(fraction*100, 'f', 1, 64) + " %"
 }
 
 // PercentChange is Percent with the sign of a gain: "+3.21 %", "-12.3 %".
@@ -104,4 +118,22 @@ func group(s string) string {
 		out = append(out, s[i])
 	}
 	return string(append(out, s[end:]...))
+}
+
+// PythonFloat writes a float as Python's repr, so that it reads back as one there.
+func PythonFloat(f float64) string {
+	a := math.Abs(f)
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 0):
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "+"))
+	case a != 0 && (a < 1e-4 || a >= 1e16):
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
 }

@@ -14,6 +14,7 @@ type Console struct {
 	Terminal bool // W is one, so progress may be drawn on it
 
 	mu         sync.Mutex
+	drawn      bool // a line of Steps, which has not ended
 	incomplete atomic.Bool
 }
 
@@ -21,7 +22,16 @@ type Console struct {
 func (c *Console) Line(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.endDrawn()
 	fmt.Fprintln(c.W, text)
+}
+
+// endDrawn ends the line of Steps, if there is one. The caller holds mu.
+func (c *Console) endDrawn() {
+	if c.drawn {
+		fmt.Fprintln(c.W)
+		c.drawn = false
+	}
 }
 
 // Warn prints a line for people, which says whose it is.

@@ -2,14 +2,13 @@ package progress
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
 
 // Steps shows how many of a few steps are done, on a terminal. A nil one shows nothing.
 type Steps struct {
-	w     io.Writer
+	c     *Console
 	label string
 	begun time.Time
 }
@@ -19,7 +18,7 @@ func (c *Console) Steps(label string) *Steps {
 	if !c.Terminal {
 		return nil
 	}
-	return &Steps{w: c.W, label: label, begun: time.Now()}
+	return &Steps{c: c, label: label, begun: time.Now()}
 }
 
 // Done draws that so many of the steps are done; with the last the line ends.
@@ -27,11 +26,24 @@ func (s *Steps) Done(n, of int) {
 	if s == nil {
 		return
 	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
 	const width = 30
 	took := time.Since(s.begun)
-	fmt.Fprintf(s.w, "\r%s %3d%%|%-*s| %d/%d [%.1f s, %.2f it/s]", s.label, 100*n/of, width, strings.Repeat("#", width*n/of), n, of,
+	s.c.drawn = true
+	fmt.Fprintf(s.c.W, "\r%s %3d%%|%-*s| %d/%d [%.1f s, %.2f it/s]", s.label, 100*n/of, width, strings.Repeat("#", width*n/of), n, of,
 		took.Seconds(), float64(n)/took.Seconds())
 	if n == of {
-		fmt.Fprintln(s.w)
+		s.c.endDrawn()
 	}
+}
+
+// Close ends the line of work that stopped before its last step.
+func (s *Steps) Close() {
+	if s == nil {
+		return
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.endDrawn()
 }

@@ -142,6 +142,7 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
 	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)
+	c.odd.add("of these not looked at closely, since too much before them was broken", st.Unmended, -1, false)
 	if src.Garbage() {
 		c.odd.add("bytes after the last gzip member", 1, -1, true)
 	}

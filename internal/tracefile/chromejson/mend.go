@@ -45,15 +45,32 @@ func (s *Scanner) mendMember() bool {
 	return false
 }
 
+// Guesses may look in vain at so many bytes, and so many more for each that was read.
+const (
+	guesses    = 16 << 20
+	guessShare = 4
+)
+
 // guess calls read with the text from i on, and with more of it as long as
 // read asks for more.
+//
+// A guess that fails has looked at text that the next one may look at again. What failed ones have looked at is bounded
+// by a multiple of what was read, so that a text of nothing but broken events takes no longer than its length allows;
+// beyond that broken elements are skipped as they are.
 func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
+	if s.wasted > guesses+guessShare*s.offset() {
+		s.Stats.Unmended++
+		return bad
+	}
 	for m := lenient; ; {
 		b := s.text()[i:]
 		if len(b) > s.lim.guess {
 			b = b[:s.lim.guess]
 		}
 		n := read(b, m)
+		if n < 0 {
+			s.wasted += int64(len(s.fixed)) // which grew as far as it looked
+		}
 		if n != more || len(b) == s.lim.guess || m == lenientAtEnd {
 			return n
 		}

@@ -38,6 +38,7 @@ type Stats struct {
 	Repaired     int64 // events and metadata values whose unescaped quotes were escaped
 	Cleaned      int64 // the same with NaN, control characters, bad UTF-8 or extra commas replaced
 	Skipped      int64 // elements of traceEvents that were no event, and unreadable metadata
+	Unmended     int64 // of these: not looked at closely, since too many before them were broken
 	SkippedBytes int64
 	FirstSkip    int64 // offset of the first skipped element, in decompressed text; -1: none
 	End          End
@@ -66,6 +67,7 @@ type Scanner struct {
 	general  bool  // never take the fast way: for tests
 	whole    int64 // where the last whole element ends
 	g        grammar
+	wasted   int64  // bytes that guesses looked at and made nothing of
 	fixed    []byte // the mended copy of the current event or value
 	fixedKey []byte
 }

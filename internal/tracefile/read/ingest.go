@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -78,7 +77,7 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 // ReadFile reads one file. A file that ends early or holds broken parts still
 // gives its readable part, with notes; an error means it gave nothing.
 func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
-	if strings.HasSuffix(f.Path, ".nsys-rep") || sqlitefile.Is(f.Path) {
+	if trace.IsReport(f.Path) || sqlitefile.Is(f.Path) {
 		return readNsys(ctx, f, opt)
 	}
 	src, err := chromejson.Open(f.Path)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
@@ -16,7 +15,7 @@ import (
 // report says; where the file's name says which rank it is, that counts.
 func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	path := f.Path
-	if strings.HasSuffix(path, ".nsys-rep") {
+	if trace.IsReport(path) {
 		if opt.Export == nil {
 			return nil, errors.New("a report of Nsight Systems: give its SQLite export")
 		}

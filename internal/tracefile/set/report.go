@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/stepscope/stepscope/trace"
@@ -34,8 +35,8 @@ func Exported(path string) bool {
 func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
 	at := map[string]int{} // of reports, by path without the ending
 	for i, f := range found {
-		if stem, ok := strings.CutSuffix(f.Path, ".nsys-rep"); ok {
-			at[stem] = i
+		if trace.IsReport(f.Path) {
+			at[strings.TrimSuffix(f.Path, filepath.Ext(f.Path))] = i
 		}
 	}
 	out := map[int]bool{}

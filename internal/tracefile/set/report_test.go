@@ -44,6 +44,7 @@ func TestReports(t *testing.T) {
 		{"an older export", []string{"p-0.sqlite", "p-0.nsys-rep"}, nil, "p: p-0.nsys-rep", "left out: older than the report"},
 		{"exports alone", []string{"a-TP-1.sqlite", "a-TP-0.sqlite"}, nil, "a: a-TP-0.sqlite a-TP-1.sqlite", ""},
 		{"prefill and decode", []string{"decode_0.nsys-rep", "prefill_0.nsys-rep"}, nil, "workers: decode_0.nsys-rep prefill_0.nsys-rep", ""},
+		{"of an old nsys", []string{"p-0.qdrep", "p-0.sqlite", "p-1.qdrep"}, nil, "p: p-0.sqlite p-1.qdrep", "left out: its export is read instead"},
 		{"windows of one process", []string{"run.1.nsys-rep", "run.2.nsys-rep"}, nil, "run.2: run.2.nsys-rep; run.1: run.1.nsys-rep", ""},
 		{"beside traces", []string{"7-TP-0.trace.json", "p-0.nsys-rep"}, nil, "p: p-0.nsys-rep; 7: 7-TP-0.trace.json", ""},
 		{"given together", []string{"node-b.nsys-rep", "node-a.sqlite", "c.nsys-rep"}, []string{"node-b.nsys-rep", "node-a.sqlite"},

@@ -74,7 +74,7 @@ func Find(paths []string) ([]Set, error) {
 	found, left := oneOfEach(found)
 	notes = append(notes, left...)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep or .sqlite)",
+		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep, .qdrep or .sqlite)",
 			strings.Join(paths, ", "), ErrNone)
 	}
 	together(found)

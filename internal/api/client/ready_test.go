@@ -1,0 +1,53 @@
+package client
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestReady: what is not ready in time says why, what no waiting mends does so at once.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/loading":
+			http.Error(w, "loading weights", http.StatusServiceUnavailable)
+		case "/soon":
+			if asked.Add(1) == 1 {
+				http.Error(w, "loading weights", http.StatusServiceUnavailable)
+			}
+		case "/key":
+			http.Error(w, "who is it", http.StatusUnauthorized)
+		case "/stuck":
+			<-r.Context().Done()
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer hs.Close()
+	for _, tt := range []struct {
+		url, path string
+		limit     time.Duration
+		waits     int
+		want      string // "": ready
+	}{
+		{hs.URL, "/soon", time.Minute, 1, ""},
+		{hs.URL, "/elsewhere", time.Minute, 0, ""},
+		{hs.URL, "/loading", 100 * time.Millisecond, 1, "the server is not ready after 100ms: GET " + hs.URL + "/loading: 503 Service Unavailable: loading weights"},
+		{hs.URL, "/loading", 1100 * time.Millisecond, 1, "loading weights"},
+		{hs.URL, "/stuck", 100 * time.Millisecond, 1, "the server is not ready after 100ms: GET " + hs.URL + "/stuck: context deadline exceeded"},
+		{"http://127.0.0.1:9", "/", 100 * time.Millisecond, 1, "connection refused"},
+		{hs.URL, "/key", time.Minute, 0, "401 Unauthorized: who is it (give --api-key)"},
+	} {
+		waits := 0
+		err := (&Server{URL: tt.url}).Ready(t.Context(), tt.path, tt.limit, func() { waits++ })
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || waits != tt.waits {
+			t.Errorf("%s: %v, said %d times that it waits; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// Package yamltree reads a YAML document, or JSON, as a tree whose nodes know
+// where they stand, so that whoever reads it can say of anything at which line
+// and column it is.
+package yamltree
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Kind is what a node is.
+type Kind int
+
+// The kinds of nodes.
+const (
+	Null Kind = iota
+	Bool
+	Int
+	Float
+	Text
+	List
+	Map
+)
+
+// Node is a value and its place; lines and columns count from 1.
+type Node struct {
+	Line, Column int
+	Kind         Kind
+	Source       string // a scalar as it is written, without quotes
+	Quoted       bool   // a text that says so: quoted, or a block
+	Bool         bool
+	Int          int64
+	Float        float64 // of an Int, too
+	Items        []*Node // of a list
+	Entries      []Entry // of a map, in the order of the file
+}
+
+// Entry is a key of a map and what it stands for.
+type Entry struct {
+	Key          string
+	Line, Column int // of the key
+	Value        *Node
+}
+
+// Problem is what is wrong with a document.
+type Problem struct {
+	Line, Column int
+	Text         string
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Text) }
+
+// MostBytes is how long a document may be: its parser takes the square of the
+// number of keys.
+const MostBytes = 256 << 10
+
+// More limits: the parser recurses, and aliases multiply.
+const (
+	mostDepth = 100
+	mostNodes = 100_000
+)
+
+// Parse reads a document. With problems there may be a tree nonetheless: of two
+// equal keys it has the first, for instance. A document without a value is Null.
+func Parse(data []byte) (tree *Node, problems []Problem) {
+	if len(data) > MostBytes {
+		return nil, []Problem{{1, 1, fmt.Sprintf("longer than %d bytes", MostBytes)}}
+	}
+	// The parser is large and has panicked before on odd input; what it cannot
+	// read is the document's problem.
+	defer func() {
+		if r := recover(); r != nil {
+			tree, problems = nil, []Problem{{1, 1, "this is not YAML that can be read"}}
+		}
+	}()
+	tokens := scan(string(data))
+	if p := tooDeep(tokens); p != nil {
+		return nil, []Problem{*p}
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, []Problem{syntax(err)}
+	}
+	b := builder{anchors: map[string]*Node{}}
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.DirectiveType {
+			continue
+		}
+		if tree != nil {
+			b.problem(doc.Body, "a second document begins here; want one")
+			break
+		}
+		tree = b.node(doc.Body, 0)
+	}
+	if tree == nil {
+		tree = &Node{Line: 1, Column: 1}
+	}
+	return tree, b.problems
+}
+
+// syntax is an error of the parser as a problem.
+func syntax(err error) Problem {
+	p := Problem{1, 1, err.Error()}
+	if e, ok := err.(yaml.Error); ok {
+		p.Text = e.GetMessage()
+		if t := e.GetToken(); t != nil && t.Position != nil {
+			p.Line, p.Column = max(t.Position.Line, 1), max(t.Position.Column, 1)
+		}
+	}
+	return p
+}
+
+// tooDeep refuses what would take the parser deeper than its stack goes: brackets
+// in brackets, and marks that nest on one line ("- - - x").
+func tooDeep(tokens token.Tokens) *Problem {
+	depth, marks, line := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType, token.MappingValueType:
+			if t.Position.Line != line {
+				line, marks = t.Position.Line, 0
+			}
+			if marks++; t.Type == token.MappingValueType && depth > 0 {
+				marks = 0 // {a: 1, b: 2} on one line is no depth
+			}
+		}
+		if depth > mostDepth || marks > mostDepth {
+			return &Problem{t.Position.Line, t.Position.Column, fmt.Sprintf("nested deeper than %d levels", mostDepth)}
+		}
+	}
+	return nil
+}
+
+// Plain is the node as encoding/json would give it, with whole numbers as int64.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case Bool:
+		return n.Bool
+	case Int:
+		return n.Int
+	case Float:
+		return n.Float
+	case Text:
+		return n.Source
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Plain()
+		}
+		return list
+	case Map:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Plain()
+		}
+		return m
+	}
+	return nil
+}
