@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,10 +127,7 @@ func (s *session) writeTrace(f rankFile) {
 // fileName is the name SGLang gives the trace of a rank (section 1.6 of the
 // contract): coordinates of dimensions of size 1 are left out, but for TP.
 func (s *session) fileName(r Rank, stage string) string {
-	name := s.req.ID + "-" + s.place(r)
-	if s.req.Prefix != "" {
-		name = s.req.Prefix + "-" + name
-	}
+	name := s.req.Stem() + "-" + s.place(r)
 	if stage != "" {
 		name += "-" + stage
 	}
@@ -192,7 +190,12 @@ func (s *session) merge() (path, message string) {
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}
-	path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
+	// SGLang's name has no prefix. Where another window's file has it, which may be that of the same id
+	// under another prefix, the prefix tells them apart.
+	path = filepath.Join(s.req.OutputDir, set.OutputName(s.req.ID, traceSuffix))
+	if _, err := os.Lstat(path); err == nil {
+		path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
+	}
 	// Closing the engine waits for the merge: it must not be lost.
 	res, err := merge.File(context.Background(), sets[0], path, merge.Options{
 		ProfileID: s.req.ID, Level: traceLevel, Rest: s.pace.rest,

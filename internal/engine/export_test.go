@@ -91,7 +91,7 @@ func TestDataParallelProfile(t *testing.T) {
 			}
 		}
 	}
-	merged := filepath.Join(dir, "merged-my-run-1700000000.5.trace.json.gz")
+	merged := filepath.Join(dir, "merged-1700000000.5.trace.json.gz")
 	if res.Merged != merged || !strings.Contains(res.Message, "Merged trace: "+merged+" (Events: ") || !strings.HasSuffix(res.Message, ", Files: 4)") {
 		t.Errorf("%+v", res)
 	}
@@ -116,7 +116,7 @@ func TestMerge(t *testing.T) {
 		labels []string
 	}{
 		{"one rank", Sizes{}, func(*api.ProfileRequest) {}, "merged-7.trace.json.gz", []string{"TP00"}},
-		{"prefix", Sizes{}, func(p *api.ProfileRequest) { p.Prefix = "run" }, "merged-run-7.trace.json.gz", []string{"TP00"}},
+		{"prefix", Sizes{}, func(p *api.ProfileRequest) { p.Prefix = "run" }, "merged-7.trace.json.gz", []string{"TP00"}},
 		{"by stage", Sizes{}, func(p *api.ProfileRequest) { p.ByStage, p.Prefill, p.Decode = true, true, true }, "merged-7.trace.json.gz",
 			[]string{"TP00 DECODE", "TP00 EXTEND"}},
 		{"by stage, one alone", Sizes{TP: 2}, func(p *api.ProfileRequest) { p.ByStage, p.Decode = true, true }, "merged-7.trace.json.gz",
@@ -141,6 +141,17 @@ func TestMerge(t *testing.T) {
 				}
 				if res.Merged != filepath.Join(dir, tt.merged) || !strings.HasSuffix(res.Message, fmt.Sprintf("Files: %d)", len(tt.labels))) {
 					t.Errorf("%+v", res)
+				}
+				if req.Prefix != "" { // the same id under another prefix
+					req.Prefix = "other"
+					if err := e.StartProfile(t.Context(), req); err != nil {
+						t.Fatal(err)
+					}
+					s = e.session.Load()
+					ask(t, e, prompts()[:1], 3)
+					if other := waitOver(t, s); filepath.Base(other.Merged) != "merged-other-7.trace.json.gz" {
+						t.Errorf("%+v", other)
+					}
 				}
 				if got := labels(t, res.Merged); !slices.Equal(got, tt.labels) {
 					t.Errorf("labels %q, want %q", got, tt.labels)

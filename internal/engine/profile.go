@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine/device"
 )
 
@@ -66,7 +66,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
 	}
 	if s.records() {
-		if err := writable(req.OutputDir); err != nil {
+		if err := atomicfile.TryDir(req.OutputDir); err != nil {
 			e.session.Store(nil)
 			return fmt.Errorf("%w: no trace can be written to output_dir: %v", api.ErrInvalid, err)
 		}
@@ -126,20 +126,6 @@ func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 
 // Profiling tells whether a window is armed or open.
 func (e *Engine) Profiling() bool { return e.session.Load() != nil }
-
-// writable makes the directory and tries it: a window whose files find no place is
-// refused before it is recorded.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".stepscope-*.tmp")
-	if err != nil {
-		return err
-	}
-	f.Close()
-	return os.Remove(f.Name())
-}
 
 // checkProfile refuses what can leave no trace.
 func checkProfile(r *api.ProfileRequest) error {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -35,12 +36,16 @@ func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, 
 		return nil, err
 	}
 	events := make(chan api.Event, 8)
-	unhook := context.AfterFunc(ctx, func() {
-		h.Abort(api.Finish{Type: api.FinishAbort, Message: context.Cause(ctx).Error()})
-	})
+	leave := func() { h.Abort(api.Finish{Type: api.FinishAbort, Message: context.Cause(ctx).Error()}) }
+	unhook := context.AfterFunc(ctx, leave)
 	e.pumps.Go(func() {
 		defer close(events)
-		defer unhook()
+		defer func() {
+			// The end of the context may show here before its hook has run, which then never does.
+			if unhook() && ctx.Err() != nil {
+				leave()
+			}
+		}()
 		for {
 			batch := out.take(ctx, e.dead)
 			if batch == nil {
@@ -105,6 +110,16 @@ func (e *Engine) check(r *api.Request) error {
 	for id := range r.Params.LogitBias {
 		if id < 0 || int(id) >= vocab {
 			return fmt.Errorf("%w: logit_bias of token %d, outside the vocabulary of %d", api.ErrInvalid, id, vocab)
+		}
+	}
+	if r.Params.MinNewTokens > 0 {
+		stops := map[int32]bool{}
+		for _, id := range slices.Concat(e.opt.EOS, r.Params.StopTokens) {
+			stops[id] = id >= 0 && int(id) < vocab
+		}
+		maps.DeleteFunc(stops, func(_ int32, known bool) bool { return !known })
+		if len(stops) == vocab {
+			return fmt.Errorf("%w: min_new_tokens is %d, but each token of the vocabulary is a stop token", api.ErrInvalid, r.Params.MinNewTokens)
 		}
 	}
 	return nil

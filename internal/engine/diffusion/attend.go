@@ -8,7 +8,7 @@ import (
 // attend launches the attention of a block for rows of the sequence; h is read and written.
 func (p *ditPass) attend(b *block, h []float32, rows op.Span) {
 	d, dim, n := p.d, p.d.cfg.Dim, rows.Len()
-	a, hd := p.att, p.d.cfg.HeadDim()
+	a, hd := p.att, p.d.cfg.headDim()
 	width := a.Heads * hd
 	at := b.name + ".attention"
 	p.call(at+".to_qkv", func() { d.Linear(p.qkv, 3*width, b.qkv, h, dim, n) }, []int{1, n, dim})

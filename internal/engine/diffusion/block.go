@@ -38,7 +38,7 @@ func pairs(place, headDim int) int {
 
 // loadBlock reads the rank's share of a block.
 func (d *dit) loadBlock(l *op.Loader, name string, modulated bool) block {
-	t, hd := d.cfg, d.cfg.HeadDim()
+	t, hd := d.cfg, d.cfg.headDim()
 	heads := op.Span{Lo: d.heads.Lo * hd, Hi: d.heads.Hi * hd}
 	order := func(row int) int { return pairs(row, hd) }
 	first := d.rank == 0
@@ -125,7 +125,7 @@ func (p *ditPass) feed(b *block, h []float32, n int) {
 
 // tables are the sizes of the rotations' cosines and sines for n rows.
 func (p *ditPass) tables(n int) [][]int {
-	half := p.d.cfg.HeadDim() / 2
+	half := p.d.cfg.headDim() / 2
 	return [][]int{{n, half}, {n, half}}
 }
 

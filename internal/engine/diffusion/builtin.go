@@ -39,8 +39,8 @@ var builtins = map[string]map[string]string{
 // Builtins lists the names of the built-in pipelines, sorted.
 func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
-// IsBuiltin tells whether a model path names one.
-func IsBuiltin(path string) bool {
+// isBuiltin tells whether a model path names one.
+func isBuiltin(path string) bool {
 	return builtins[strings.TrimPrefix(path, model.BuiltinPrefix)] != nil
 }
 
@@ -54,7 +54,7 @@ func builtin(name string) (*Config, error) {
 	for part, text := range parts {
 		files[part] = []byte(text)
 	}
-	c := &Config{Pipeline: Pipelines[0], Default: turbo}
+	c := &Config{Pipeline: pipelines[0], Default: turbo}
 	c.Default.Width, c.Default.Height = 128, 128 // what these are for, on a few cores
 	if err := c.parse(files); err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)

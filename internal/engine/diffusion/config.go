@@ -51,10 +51,10 @@ type Transformer struct {
 }
 
 // HeadDim is the width of a head.
-func (t *Transformer) HeadDim() int { return t.Dim / t.Heads }
+func (t *Transformer) headDim() int { return t.Dim / t.Heads }
 
 // FFN is the width of the feed-forward.
-func (t *Transformer) FFN() int { return int(float64(t.Dim) / 3 * 8) }
+func (t *Transformer) ffn() int { return int(float64(t.Dim) / 3 * 8) }
 
 // condDim is the width of the vector that modulates blocks.
 func (t *Transformer) condDim() int { return min(t.Dim, 256) }
@@ -74,7 +74,7 @@ type VAE struct {
 }
 
 // Factor is how many pixels a latent has on a side.
-func (v *VAE) Factor() int { return 1 << (len(v.Channels) - 1) }
+func (v *VAE) factor() int { return 1 << (len(v.Channels) - 1) }
 
 // Scheduler is FlowMatchEulerDiscreteScheduler.
 type Scheduler struct {
@@ -87,25 +87,31 @@ type Scheduler struct {
 }
 
 // Multiple is what width and height must be multiples of, in pixels.
-func (c *Config) Multiple() int { return c.VAE.Factor() * c.Transformer.Patch }
+func (c *Config) multiple() int { return c.VAE.factor() * c.Transformer.Patch }
 
-// parts are what model_index.json must name, and the classes that are known.
+// largest is the size that the transformer has positions for, in pixels.
+func (c *Config) largest() (width, height int) {
+	return c.multiple() * c.Transformer.AxesLens[2], c.multiple() * c.Transformer.AxesLens[1]
+}
+
+// parts are what model_index.json must name, the classes that are known, and the file of a part's configuration.
 var parts = []struct {
 	name    string
 	classes []string
+	config  string
 }{
-	{"transformer", []string{"ZImageTransformer2DModel"}},
-	{"text_encoder", []string{"Qwen3Model", "Qwen3ForCausalLM"}},
-	{"vae", []string{"AutoencoderKL"}},
-	{"tokenizer", []string{"Qwen2Tokenizer", "Qwen2TokenizerFast"}},
-	{"scheduler", []string{"FlowMatchEulerDiscreteScheduler"}},
+	{"transformer", []string{"ZImageTransformer2DModel"}, "config.json"},
+	{"text_encoder", []string{"Qwen3Model", "Qwen3ForCausalLM"}, "config.json"},
+	{"vae", []string{"AutoencoderKL"}, "config.json"},
+	{"tokenizer", []string{"Qwen2Tokenizer", "Qwen2TokenizerFast"}, ""},
+	{"scheduler", []string{"FlowMatchEulerDiscreteScheduler"}, "scheduler_config.json"},
 }
 
-// Pipelines are the classes of model_index.json that this package runs.
-var Pipelines = []string{"ZImagePipeline"}
+// pipelines are the classes of model_index.json that this package runs.
+var pipelines = []string{"ZImagePipeline"}
 
-// LoadConfig reads a directory of Diffusers' layout.
-func LoadConfig(dir string) (*Config, error) {
+// loadConfig reads a directory of Diffusers' layout.
+func loadConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, "model_index.json")
 	index, err := hf.ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,22 +125,25 @@ func LoadConfig(dir string) (*Config, error) {
 	if c.Pipeline, err = checkIndex(index); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for part, file := range map[string]string{
-		"transformer": "config.json", "vae": "config.json", "text_encoder": "config.json", "scheduler": "scheduler_config.json",
-	} {
-		path := filepath.Join(dir, part, file)
+	for _, p := range parts {
+		if p.config == "" {
+			continue
+		}
+		path := filepath.Join(dir, p.name, p.config)
 		data, err := hf.ReadSmall(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is missing: model_index.json names a %s", path, part)
+			return nil, fmt.Errorf("%s is missing: model_index.json names a %s", path, p.name)
 		}
 		if err != nil {
 			return nil, err
 		}
-		files[part] = data
+		files[p.name] = data
 	}
 	if err := c.parse(files); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
+	w, h := c.largest()
+	c.Default.Width, c.Default.Height = min(c.Default.Width, w), min(c.Default.Height, h)
 	return c, nil
 }
 
@@ -145,8 +154,8 @@ func checkIndex(data []byte) (string, error) {
 		return "", err
 	}
 	class := k.Str("_class_name", "")
-	if k.Err == nil && !slices.Contains(Pipelines, class) {
-		return "", fmt.Errorf("pipeline %q is not supported; this engine runs %s", class, strings.Join(Pipelines, ", "))
+	if k.Err == nil && !slices.Contains(pipelines, class) {
+		return "", fmt.Errorf("pipeline %q is not supported; this engine runs %s", class, strings.Join(pipelines, ", "))
 	}
 	for _, p := range parts {
 		var pair []*string
@@ -281,7 +290,7 @@ func (c *Config) check() error {
 		sum += d
 	}
 	switch {
-	case t.Dim%t.Heads != 0 || sum != t.HeadDim():
+	case t.Dim%t.Heads != 0 || sum != t.headDim():
 		return fmt.Errorf("transformer: axes_dims %v add up to %d, not to dim %d by n_heads %d", t.AxesDims, sum, t.Dim, t.Heads)
 	case t.CapDim != c.Text.Hidden:
 		return fmt.Errorf("transformer: cap_feat_dim is %d, and hidden_size of text_encoder %d; want the same", t.CapDim, c.Text.Hidden)
@@ -293,6 +302,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("text_encoder: want at least two layers and no experts")
 	case !(v.Scale != 0) || !(c.Scheduler.Shift > 0):
 		return fmt.Errorf("scaling_factor %g of vae and shift %g of scheduler: want a number other than 0, and a positive one", v.Scale, c.Scheduler.Shift)
+	}
+	if s := &c.Scheduler; s.Dynamic && s.BaseTokens == s.MaxTokens {
+		return fmt.Errorf("scheduler: base_image_seq_len and max_image_seq_len are both %d; with use_dynamic_shifting they must differ", s.MaxTokens)
 	}
 	for _, n := range v.Channels {
 		if n < 1 || n > most || n%v.Groups != 0 {
@@ -317,5 +329,4 @@ func (c *Config) CheckShard(tp int) error {
 var harmless = map[string]bool{
 	"_class_name": true, "_diffusers_version": true, "_name_or_path": true, "down_block_types": true, "in_channels": true,
 	"sample_size": true, "force_upcast": true, "use_quant_conv": true, "latents_mean": true, "latents_std": true,
-	"max_shift": true, "base_shift": true,
 }

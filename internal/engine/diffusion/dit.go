@@ -44,7 +44,7 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	if group != nil {
 		d.rank, size = group.Rank(), group.Size()
 	}
-	d.heads, d.ffn = op.Part(t.Heads, size, d.rank), op.Part(t.FFN(), size, d.rank)
+	d.heads, d.ffn = op.Part(t.Heads, size, d.rank), op.Part(t.ffn(), size, d.rank)
 	l := &op.Loader{Src: src, Format: format}
 	patch := fmt.Sprintf(".%d-1", t.Patch)
 	d.embed, d.cap = l.All("all_x_embedder"+patch), l.All("cap_embedder.1")
@@ -112,12 +112,12 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 		patches: op.Span{Hi: across * down}, picture: op.Span{Hi: nx}, caption: op.Span{Lo: nx, Hi: rows},
 		feats: feats, in: zeros(across*down, t.patchDim()), out: zeros(across*down, t.patchDim()),
 		x: zeros(rows, t.Dim), h: zeros(rows, max(t.Dim, t.CapDim)),
-		qkv: zeros(rows, 3*heads*t.HeadDim()), attn: zeros(rows, heads*t.HeadDim()),
+		qkv: zeros(rows, 3*heads*t.headDim()), attn: zeros(rows, heads*t.headDim()),
 		gateUp: zeros(rows, 2*d.ffn.Len()), act: zeros(rows, d.ffn.Len()),
-		cos: zeros(rows, t.HeadDim()/2), sin: zeros(rows, t.HeadDim()/2),
+		cos: zeros(rows, t.headDim()/2), sin: zeros(rows, t.headDim()/2),
 		freqs: zeros(1, timeFreqs), hidden: zeros(1, timeHidden), cond: zeros(1, t.condDim()),
 		mod: zeros(4, t.Dim), norms: zeros(4, t.Dim),
-		att: op.NewAttention(heads, t.HeadDim(), rows),
+		att: op.NewAttention(heads, t.headDim(), rows),
 	}
 	p.turns()
 	return p
@@ -126,7 +126,7 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 // turns fills the rotations: those of a patch go by its row and column, those of a caption's row by its place.
 func (p *ditPass) turns() {
 	t := p.d.cfg
-	half := t.HeadDim() / 2
+	half := t.headDim() / 2
 	set := func(row int, at [3]int) {
 		j := row * half
 		for axis, dim := range t.AxesDims {

@@ -58,12 +58,12 @@ func (t *Transformer) block(s shapes, name string, modulated bool) {
 		s[name+".attention."+m+".weight"] = []int{t.Dim, t.Dim}
 	}
 	if t.QKNorm {
-		s.norm(name+".attention.norm_q", t.HeadDim(), false)
-		s.norm(name+".attention.norm_k", t.HeadDim(), false)
+		s.norm(name+".attention.norm_q", t.headDim(), false)
+		s.norm(name+".attention.norm_k", t.headDim(), false)
 	}
-	s[name+".feed_forward.w1.weight"] = []int{t.FFN(), t.Dim}
-	s[name+".feed_forward.w3.weight"] = []int{t.FFN(), t.Dim}
-	s[name+".feed_forward.w2.weight"] = []int{t.Dim, t.FFN()}
+	s[name+".feed_forward.w1.weight"] = []int{t.ffn(), t.Dim}
+	s[name+".feed_forward.w3.weight"] = []int{t.ffn(), t.Dim}
+	s[name+".feed_forward.w2.weight"] = []int{t.Dim, t.ffn()}
 	for _, m := range []string{"attention_norm1", "attention_norm2", "ffn_norm1", "ffn_norm2"} {
 		s.norm(name+"."+m, t.Dim, false)
 	}

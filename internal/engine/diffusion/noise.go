@@ -6,10 +6,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/twister"
 )
 
-// Normals fills dst with standard normal numbers that the seed decides: those of torch.randn with a generator of the
+// randn fills dst with standard normal numbers that the seed decides: those of torch.randn with a generator of the
 // CPU (MT19937 by Matsumoto and Nishimura; Box and Muller's method on blocks of 16, normal_fill of ATen's
 // DistributionTemplates.h), to the precision of the logarithm and the cosine.
-func Normals(dst []float32, seed uint64) {
+func randn(dst []float32, seed uint64) {
 	m := normals{twister.New(uint32(seed))}
 	if len(dst) < 16 {
 		m.few(dst)

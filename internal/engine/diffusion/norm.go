@@ -61,17 +61,19 @@ func (v *vae) norm(g *groupNorm, y, x op.Plane, act bool) op.Plane {
 	}
 	v.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{op.Floats(1, x.C, x.H, x.W), op.Floats(x.C), op.Floats(x.C)}}, n, 10*x.C, func(rows op.Span) {
 		scale, shift, ones := make([]float32, x.C), make([]float32, x.C), make([]float32, x.C)
-		for c := range x.C {
+		for group := range groups {
 			var sum, squares float64
 			for b := range blocks {
-				sum += sums[(b*groups+c/width)*2]
-				squares += sums[(b*groups+c/width)*2+1]
+				sum += sums[(b*groups+group)*2]
+				squares += sums[(b*groups+group)*2+1]
 			}
 			count := float64(n * width)
 			mean := sum / count
 			inv := 1 / math.Sqrt(max(squares/count-mean*mean, 0)+groupEps)
-			scale[c], ones[c] = g.weight[c]*float32(inv), 1
-			shift[c] = g.bias[c] - float32(mean)*scale[c]
+			for c := group * width; c < (group+1)*width; c++ {
+				scale[c], ones[c] = g.weight[c]*float32(inv), 1
+				shift[c] = g.bias[c] - float32(mean)*scale[c]
+			}
 		}
 		for i := rows.Lo; i < rows.Hi; i++ {
 			from, to := x.Data[i*x.C:][:x.C], y.Data[i*x.C:][:x.C]

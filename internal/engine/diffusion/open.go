@@ -30,19 +30,19 @@ func (s *Sources) Close() error {
 // dummySeed makes the random weights of every run the same.
 const dummySeed = 1
 
-// Dummy gives random weights for c.
-func (c *Config) Dummy(seed uint64) *Sources {
+// dummy gives random weights for c.
+func (c *Config) dummy() *Sources {
 	return &Sources{
-		Text:        model.NewDummy(c.Text, seed),
-		Transformer: hf.NewDummy(c.Transformer.tensors(), seed),
-		VAE:         hf.NewDummy(c.VAE.tensors(), seed),
+		Text:        model.NewDummy(c.Text, dummySeed),
+		Transformer: hf.NewDummy(c.Transformer.tensors(), dummySeed),
+		VAE:         hf.NewDummy(c.VAE.tensors(), dummySeed),
 	}
 }
 
 // Is tells whether a model path is a pipeline's: a built-in one's, or a directory with a model_index.json.
 func Is(path string) bool {
 	if strings.HasPrefix(path, model.BuiltinPrefix) {
-		return IsBuiltin(path)
+		return isBuiltin(path)
 	}
 	_, err := os.Stat(filepath.Join(path, "model_index.json"))
 	return err == nil
@@ -59,13 +59,13 @@ func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, err
 			return fail(err)
 		}
 		t, err := tokenizer.ByteLevel(c.Text.Vocab)
-		return c, c.Dummy(dummySeed), t, err
+		return c, c.dummy(), t, err
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return fail(fmt.Errorf("model path %q is no directory; want a local directory of Diffusers' layout of the class %s, or %s with one of %s",
-			path, strings.Join(Pipelines, ", "), model.BuiltinPrefix, strings.Join(Builtins(), ", ")))
+			path, strings.Join(pipelines, ", "), model.BuiltinPrefix, strings.Join(Builtins(), ", ")))
 	}
-	c, err := LoadConfig(path)
+	c, err := loadConfig(path)
 	if err != nil {
 		return fail(err)
 	}
@@ -74,7 +74,7 @@ func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, err
 		return fail(fmt.Errorf("tokenizer: %w", err))
 	}
 	if dummy {
-		return c, c.Dummy(dummySeed), t, nil
+		return c, c.dummy(), t, nil
 	}
 	s := &Sources{}
 	for _, p := range []struct {

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,11 +17,11 @@ import (
 
 // Pipeline makes pictures on all ranks. One picture is made at a time.
 type Pipeline struct {
-	Config *Config
-	team   *engine.Team[*Runner]
-	log    func(line string)
-	turn   chan struct{} // full while the ranks work
-	spans  spanState
+	cfg   *Config
+	team  *engine.Team[*runner]
+	log   func(line string)
+	turn  chan struct{} // full while the ranks work
+	spans spanState
 }
 
 // NewPipeline loads the ranks, side by side. Close it.
@@ -29,13 +30,13 @@ func NewPipeline(c *Config, src *Sources, team engine.TeamOptions, opt Options, 
 		return nil, err
 	}
 	team.Thread = "diffusion worker"
-	t, err := engine.NewTeam(team, func(at engine.Seat) (*Runner, error) {
-		return NewRunner(c, src, at.Device, at.TPGroup, opt)
+	t, err := engine.NewTeam(team, func(at engine.Seat) (*runner, error) {
+		return newRunner(c, src, at.Device, at.TPGroup, opt)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{Config: c, team: t, log: log, turn: make(chan struct{}, 1), spans: spanState{ranks: make([]spanRank, len(t.Ranks()))}}, nil
+	return &Pipeline{cfg: c, team: t, log: log, turn: make(chan struct{}, 1), spans: spanState{ranks: make([]spanRank, len(t.Ranks()))}}, nil
 }
 
 // Close ends the ranks.
@@ -89,11 +90,8 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	if job.Quiet {
 		log = func(string) {}
 	}
-	if err := p.Config.Check(&job.Request); err != nil {
+	if err := p.cfg.Check(&job.Request, p.team.Ranks()[0].Meta.Device.Memory); err != nil {
 		return nil, err
-	}
-	if need, have := p.Config.memory(&job.Request), p.team.Ranks()[0].Meta.Device.Memory; have > 0 && need > have {
-		return nil, fmt.Errorf("size %d×%d takes about %.1f GB of memory on each rank, which has %.1f: ask for a smaller picture", job.Width, job.Height, float64(need)/1e9, float64(have)/1e9)
 	}
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
@@ -111,12 +109,18 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 		}
 	}
 	ends := &agreement{ctx: ctx, want: func() *Span { return p.want(job) }}
-	res.Began = time.Now()
-	err := p.team.Each(func(i int, r *Runner, h *device.Host) error {
+	said, allSaid := aside(log)
+	err := p.team.Each(func(i int, r *runner, h *device.Host) error {
+		if i == 0 { // as SGLang's worker sees it
+			res.Began = time.Now()
+		}
 		h.Quiet(job.Quiet)
+		if job.Profile != nil {
+			p.follow(i, nil) // a span that was shut a moment ago may still be open here
+		}
 		var pic *Picture
-		err := windows[i].around(h, func() (err error) {
-			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, log, ends.asker(func(s *Span) { p.follow(i, s) })))
+		err := windows[i].around(func() (err error) {
+			pic, err = r.Generate(&job.Request, p.watch(i, job, res, windows[i], h, said, ends.asker(func(s *Span) { p.follow(i, s) })))
 			return err
 		})
 		if i == 0 {
@@ -124,26 +128,40 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 		}
 		return err
 	})
+	allSaid()
 	if job.Profile != nil {
 		log("Stopping Profiler...")
+		res.Notes = job.lacks()
 		for i, w := range windows {
-			if writeErr := p.write(i, w, job, res); err == nil && writeErr != nil {
+			if writeErr := p.write(i, w, job, res); writeErr != nil {
 				log("Failed to save trace: " + writeErr.Error())
-				err = writeErr
+				err = cmp.Or(err, writeErr)
 			}
 		}
 		for _, path := range res.Traces {
 			log("Saved profiler traces to: " + path)
 		}
-		res.Notes = job.lacks()
 	}
 	return res, err
 }
 
+// aside has lines logged beside the work, so that a slow terminal takes no time of a picture. done returns when all are.
+func aside(log func(string)) (say func(string), done func()) {
+	const room = 64 // more than a picture has
+	lines, over := make(chan string, room), make(chan struct{})
+	go func() {
+		defer close(over)
+		for line := range lines {
+			log(line)
+		}
+	}()
+	return func(line string) { lines <- line }, func() { close(lines); <-over }
+}
+
 // watch is what a rank tells: its window of all, and of the first rank how long everything takes.
-func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) Watch {
+func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) watcher {
 	first := i == 0
-	return Watch{
+	return watcher{
 		Stop: stop,
 		Stage: func(s Stage) func() {
 			if !first {
@@ -154,7 +172,7 @@ func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host
 			return func() {
 				took := time.Since(begun)
 				res.Stages = append(res.Stages, Took{s, took})
-				if s == Denoising && len(res.Steps) > 0 {
+				if s == denoising && len(res.Steps) > 0 {
 					log(fmt.Sprintf("[%s] average time per step: %.4f seconds", s.Name, took.Seconds()/float64(len(res.Steps))))
 				}
 				log(fmt.Sprintf("[%s] finished in %.4f seconds", s.Name, took.Seconds()))
@@ -177,23 +195,36 @@ func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host
 	}
 }
 
-// write writes the trace of a rank, whole or not at all.
+// write writes the trace that a rank has of a job.
 func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
+	rank := p.team.Ranks()[i]
+	if w.err != nil {
+		return fmt.Errorf("record on rank %d: %w", rank.Meta.Rank, w.err)
+	}
 	if w.rec == nil {
 		return nil
 	}
-	rank := p.team.Ranks()[i]
 	path, err := filepath.Abs(filepath.Join(job.Profile.Dir, fmt.Sprintf("%s-%s-global-rank%d.trace.json.gz", job.ID, job.mode(), rank.Meta.Rank)))
 	if err != nil {
 		return err
 	}
-	meta := rank.Meta
-	meta.Name = path
-	if err := atomicfile.Write(path, func(out io.Writer) error { return engine.WriteTrace(out, w.rec, meta) }); err != nil {
+	notes, err := writeTrace(path, rank, w.rec)
+	if err != nil {
 		return err
 	}
-	res.Traces = append(res.Traces, path)
+	res.Traces, res.Notes = append(res.Traces, path), append(res.Notes, notes...)
 	return nil
+}
+
+// writeTrace writes what a rank has recorded, whole or not at all, and tells what it lacks.
+func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []string, err error) {
+	meta := rank.Meta
+	meta.Name = path
+	err = atomicfile.Write(path, func(out io.Writer) error { return engine.WriteTrace(out, rec, meta) })
+	if n := rec.Lost(); n > 0 {
+		notes = []string{fmt.Sprintf("rank %d: %d records found no room, record fewer steps", meta.Rank, n)}
+	}
+	return notes, err
 }
 
 // agreement has all ranks end, and begin and end a Span, at the same place: the first that comes there decides. Otherwise

@@ -28,9 +28,13 @@ type fixture struct {
 	tok *tokenizer.Tokenizer
 	ref *hf.File
 
-	Prompt, Negative       string
-	PromptIDs, NegativeIDs []int32
-	Sigmas                 map[string]map[Schedule][]float64
+	Prompt, Negative string
+	PromptIDs        []int32 `json:"prompt_ids"`
+	NegativeIDs      []int32 `json:"negative_ids"`
+	// By the number of steps; those of a dynamic shift are for a picture of so many tokens.
+	Sigmas        map[string]map[Schedule][]float64
+	DynamicSigmas map[string]map[Schedule][]float64 `json:"dynamic_sigmas"`
+	DynamicTokens int                               `json:"dynamic_tokens"`
 }
 
 func load(t *testing.T) *fixture {
@@ -44,14 +48,7 @@ func load(t *testing.T) *fixture {
 	f := &fixture{}
 	data, err := os.ReadFile(filepath.Join("testdata", "reference.json"))
 	must(err)
-	var doc struct {
-		Prompt, Negative string
-		PromptIDs        []int32                           `json:"prompt_ids"`
-		NegativeIDs      []int32                           `json:"negative_ids"`
-		Sigmas           map[string]map[Schedule][]float64 `json:"sigmas"`
-	}
-	must(json.Unmarshal(data, &doc))
-	f.Prompt, f.Negative, f.PromptIDs, f.NegativeIDs, f.Sigmas = doc.Prompt, doc.Negative, doc.PromptIDs, doc.NegativeIDs, doc.Sigmas
+	must(json.Unmarshal(data, f))
 	f.cfg, f.src, f.tok, err = Open("testdata", false)
 	must(err)
 	t.Cleanup(func() { f.src.Close() })
@@ -100,7 +97,7 @@ func (f *fixture) near(t *testing.T, name string, got []float32) {
 }
 
 // ranks runs f on every rank of a tensor-parallel group.
-func ranks(t *testing.T, f *fixture, tp int, do func(rank int, r *Runner)) {
+func ranks(t *testing.T, f *fixture, tp int, do func(rank int, r *runner)) {
 	t.Helper()
 	var group []device.Comm
 	if tp > 1 {
@@ -119,7 +116,7 @@ func ranks(t *testing.T, f *fixture, tp int, do func(rank int, r *Runner)) {
 			if tp > 1 {
 				end = group[rank]
 			}
-			r, err := NewRunner(f.cfg, f.src, d, end, Options{Format: tensor.F32})
+			r, err := newRunner(f.cfg, f.src, d, end, Options{Format: tensor.F32})
 			if err != nil {
 				t.Error(err)
 				return
@@ -134,7 +131,7 @@ func ranks(t *testing.T, f *fixture, tp int, do func(rank int, r *Runner)) {
 func TestReferencePrompt(t *testing.T) {
 	f := load(t)
 	for prompt, want := range map[string][]int32{f.Prompt: f.PromptIDs, f.Negative: f.NegativeIDs} {
-		if got, err := Prompt(f.tok, prompt); err != nil || !slices.Equal(got, want) {
+		if got, cut, err := Prompt(f.tok, prompt); err != nil || cut != 0 || !slices.Equal(got, want) {
 			t.Errorf("%q is %v, %v; want %v", prompt, got, err, want)
 		}
 	}
@@ -143,7 +140,7 @@ func TestReferencePrompt(t *testing.T) {
 func TestReferenceText(t *testing.T) {
 	f := load(t)
 	for _, tp := range []int{1, 2} {
-		ranks(t, f, tp, func(_ int, r *Runner) {
+		ranks(t, f, tp, func(_ int, r *runner) {
 			for _, c := range []struct {
 				name string
 				ids  []int32
@@ -184,7 +181,7 @@ func hwc(v []float32, h, w int) op.Plane {
 func TestReferenceTransformer(t *testing.T) {
 	f := load(t)
 	for _, tp := range []int{1, 2} {
-		ranks(t, f, tp, func(_ int, r *Runner) {
+		ranks(t, f, tp, func(_ int, r *runner) {
 			m := marker{host: r.dev.Host(), component: "transformer"}
 			p := r.dit.newPass(12, 8, f.values(t, "states"), len(f.PromptIDs), m)
 			copy(p.x, f.values(t, "block_x"))
@@ -211,7 +208,7 @@ func TestReferenceTransformer(t *testing.T) {
 
 func TestReferenceDecoder(t *testing.T) {
 	f := load(t)
-	ranks(t, f, 1, func(_ int, r *Runner) {
+	ranks(t, f, 1, func(_ int, r *runner) {
 		out := r.vae.decode(hwc(f.values(t, "vae_in"), 8, 12))
 		if err := r.dit.Stream.Synchronize(); err != nil {
 			t.Error(err)
@@ -221,16 +218,22 @@ func TestReferenceDecoder(t *testing.T) {
 	})
 }
 
+// TestReferenceSchedule: the noise levels of each schedule, with a fixed shift and with one that goes by the tokens.
 func TestReferenceSchedule(t *testing.T) {
 	f := load(t)
-	for steps, kinds := range f.Sigmas {
-		n, _ := strconv.Atoi(steps)
-		for kind, want := range kinds {
-			got := f.cfg.Scheduler.Sigmas(kind, n, 24)
-			for i := range want {
-				if len(got) != len(want) || math.Abs(got[i]-want[i]) > 1e-6 {
-					t.Errorf("%s, %d steps: %v; want %v", kind, n, got, want)
-					break
+	dynamic := f.cfg.Scheduler
+	dynamic.Dynamic = true
+	for _, c := range []struct {
+		name string
+		Scheduler
+		want map[string]map[Schedule][]float64
+	}{{"fixed", f.cfg.Scheduler, f.Sigmas}, {"dynamic", dynamic, f.DynamicSigmas}} {
+		for _, steps := range []int{1, 4, 9} {
+			for _, kind := range schedules {
+				want := c.want[strconv.Itoa(steps)][kind]
+				got := c.sigmas(kind, steps, f.DynamicTokens)
+				if len(want) != steps+1 || !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-6 }) {
+					t.Errorf("%s shift, %s, %d steps: %v; want %v", c.name, kind, steps, got, want)
 				}
 			}
 		}
@@ -241,7 +244,7 @@ func TestReferenceNoise(t *testing.T) {
 	f := load(t)
 	for _, name := range []string{"randn", "randn_few"} {
 		got := make([]float32, len(f.values(t, name)))
-		Normals(got, 42)
+		randn(got, 42)
 		f.near(t, name, got)
 	}
 }
@@ -250,7 +253,7 @@ func TestReferenceNoise(t *testing.T) {
 func TestReferenceGeneration(t *testing.T) {
 	f := load(t)
 	for _, tp := range []int{1, 2} {
-		ranks(t, f, tp, func(rank int, r *Runner) {
+		ranks(t, f, tp, func(rank int, r *runner) {
 			for _, c := range []struct {
 				want string
 				q    Request
@@ -259,7 +262,7 @@ func TestReferenceGeneration(t *testing.T) {
 				{"plain_pixels", Request{Width: 48, Height: 64, Schedule: SGLang, Noise: f.values(t, "plain_noise")}},
 			} {
 				c.q.Prompt, c.q.Steps = f.PromptIDs, 4
-				pic, err := r.Generate(&c.q, Watch{})
+				pic, err := r.Generate(&c.q, watcher{})
 				if err != nil {
 					t.Error(err)
 					return

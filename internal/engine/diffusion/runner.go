@@ -18,13 +18,21 @@ type Stage struct {
 
 // The stages, in order.
 var (
-	Validation   = Stage{"InputValidationStage", "InputValidationStage"}
-	TextEncoding = Stage{"TextEncodingStage", "TextEncodingStage"}
-	Latents      = Stage{"LatentPreparationStage", "LatentPreparationStage"}
-	Timesteps    = Stage{"TimestepPreparationStage", "TimestepPreparationStage"}
-	Denoising    = Stage{"DenoisingStage", "denoising_stage"}
-	Decoding     = Stage{"DecodingStage", "decoding_stage"}
+	validation   = Stage{"InputValidationStage", "InputValidationStage"}
+	textEncoding = Stage{"TextEncodingStage", "TextEncodingStage"}
+	latents      = Stage{"LatentPreparationStage", "LatentPreparationStage"}
+	timesteps    = Stage{"TimestepPreparationStage", "TimestepPreparationStage"}
+	denoising    = Stage{"DenoisingStage", "denoising_stage"}
+	decoding     = Stage{"DecodingStage", "decoding_stage"}
 )
+
+// Stages lists their names in ranges.
+func Stages() (names []string) {
+	for _, s := range []Stage{validation, textEncoding, latents, timesteps, denoising, decoding} {
+		names = append(names, s.Registered)
+	}
+	return names
+}
 
 // Request asks for a picture.
 type Request struct {
@@ -43,23 +51,23 @@ type Picture struct {
 	RGB           []byte
 }
 
-// Watch is told where a run is. Its functions are called by the rank's thread, with the stage's or the step's work
+// watcher is told where a run is. Its functions are called by the rank's thread, with the stage's or the step's work
 // done at the end; any may be nil.
-type Watch struct {
+type watcher struct {
 	Stage func(s Stage) (end func())
 	Step  func(i int) (end func())
 	// Stop is asked before each stage and each step whether to go on. All ranks must be answered the same.
 	Stop func() error
 }
 
-// Options of a Runner.
+// Options of a runner.
 type Options struct {
 	Format  tensor.Format // of the weights of encoder and transformer
 	Markers bool          // annotate every module's call
 }
 
-// Runner is one rank: its share of the encoder and of the transformer, and a whole decoder. It is used by one goroutine.
-type Runner struct {
+// runner is one rank: its share of the encoder and of the transformer, and a whole decoder. It is used by one goroutine.
+type runner struct {
 	cfg     *Config
 	dev     *device.Device
 	text    *model.Runner
@@ -68,21 +76,21 @@ type Runner struct {
 	markers bool
 }
 
-// MaxTokens is the longest prompt, with what the template puts around it.
-const MaxTokens = 512
+// maxTokens is the longest prompt, with what the template puts around it.
+const maxTokens = 512
 
-// NewRunner loads a rank's weights. group is its end of the tensor-parallel group, nil if it is alone.
-func NewRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, opt Options) (*Runner, error) {
+// newRunner loads a rank's weights. group is its end of the tensor-parallel group, nil if it is alone.
+func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, opt Options) (*runner, error) {
 	shard := model.Shard{TPSize: 1}
 	if group != nil {
 		shard = model.Shard{TPRank: group.Rank(), TPSize: group.Size()}
 	}
-	r := &Runner{cfg: c, dev: dev, markers: opt.Markers}
+	r := &runner{cfg: c, dev: dev, markers: opt.Markers}
 	launch := op.Launcher{Stream: dev.Stream(), Workers: max(dev.Info().SMs, 1)}
 	var err error
 	r.text, err = model.NewRunner(c.Text, src.Text, shard, dev, model.Groups{TP: group}, model.Options{
-		Format: opt.Format, NumBlocks: MaxTokens / model.BlockLen, MaxTokens: MaxTokens, MaxSeqs: 1, NoGraphs: true, Encoder: true,
-		Markers: opt.Markers, Component: TextEncoding.Registered + ".text_encoder",
+		Format: opt.Format, NumBlocks: maxTokens / model.BlockLen, MaxTokens: maxTokens, MaxSeqs: 1, NoGraphs: true, Encoder: true,
+		Markers: opt.Markers, Component: textEncoding.Registered + ".text_encoder",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("text_encoder: %w", err)
@@ -93,26 +101,31 @@ func NewRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, o
 	if r.vae, err = newVAE(&c.VAE, src.VAE, launch); err != nil {
 		return nil, err
 	}
-	r.vae.marker = marker{host: dev.Host(), stage: Decoding.Registered, component: "vae", markers: opt.Markers}
+	r.vae.marker = marker{host: dev.Host(), stage: decoding.Registered, component: "vae", markers: opt.Markers}
 	return r, nil
 }
 
-// Check returns what makes a request impossible.
-func (c *Config) Check(q *Request) error {
-	m := c.Multiple()
+// prompts are those that are encoded, each of which wants a pass in each step.
+func (q *Request) prompts() [][]int32 {
+	if q.Guidance > 0 {
+		return [][]int32{q.Prompt, q.Negative}
+	}
+	return [][]int32{q.Prompt}
+}
+
+// Check returns what makes a request impossible on ranks of so much memory, in bytes; 0: that is not known.
+func (c *Config) Check(q *Request, memory int64) error {
+	m := c.multiple()
+	w, h := c.largest()
 	tokens := c.tokens(q)
 	t := &c.Transformer
 	switch {
 	case q.Steps < 1 || q.Steps > c.Scheduler.Train:
 		return fmt.Errorf("%d inference steps; want 1 to %d", q.Steps, c.Scheduler.Train)
 	case q.Width < m || q.Height < m || q.Width%m != 0 || q.Height%m != 0:
-		return fmt.Errorf("size %d×%d: width and height must be multiples of %d", q.Width, q.Height, m)
-	case q.Height/m > t.AxesLens[1] || q.Width/m > t.AxesLens[2]:
-		return fmt.Errorf("size %d×%d is too large: this model has positions for %d×%d", q.Width, q.Height, m*t.AxesLens[2], m*t.AxesLens[1])
-	case len(q.Prompt) == 0 || len(q.Prompt) > MaxTokens || len(q.Negative) > MaxTokens:
-		return fmt.Errorf("prompt of %d tokens and negative prompt of %d; want 1 to %d", len(q.Prompt), len(q.Negative), MaxTokens)
-	case padded(len(q.Prompt))+2 > t.AxesLens[0]:
-		return fmt.Errorf("prompt of %d tokens: this model has positions for %d", len(q.Prompt), t.AxesLens[0]-2)
+		return fmt.Errorf("size %d×%d: width and height must be multiples of %d, %[3]d or more", q.Width, q.Height, m)
+	case q.Width > w || q.Height > h:
+		return fmt.Errorf("size %d×%d is too large: this model has positions for %d×%d", q.Width, q.Height, w, h)
 	case q.Guidance < 0 || math.IsNaN(q.Guidance) || math.IsInf(q.Guidance, 0):
 		return fmt.Errorf("guidance scale %g; want a number from 0 on", q.Guidance)
 	case q.Guidance > 0 && len(q.Negative) == 0:
@@ -120,38 +133,50 @@ func (c *Config) Check(q *Request) error {
 	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
 		return fmt.Errorf("noise of %d values; want %d", len(q.Noise), tokens*t.patchDim())
 	}
+	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // positions of a caption begin with 1, and the picture has the next
+	for i, p := range q.prompts() {
+		if len(p) < 1 || len(p) > most {
+			return fmt.Errorf("%s of %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
+		}
+	}
+	if need := c.memory(q); memory > 0 && need > memory {
+		return fmt.Errorf("size %d×%d takes about %.1f GB of memory on each rank, which has %.1f: ask for a smaller picture", q.Width, q.Height, float64(need)/1e9, float64(memory)/1e9)
+	}
 	return nil
 }
 
-// memory is about what activations take on a rank, in bytes.
+// memory is about what activations take on a rank, in bytes: passes keep theirs until all steps are done.
 func (c *Config) memory(q *Request) int64 {
-	t, f := &c.Transformer, c.VAE.Factor()
-	row := int64(8*t.Dim + 3*t.FFN() + t.CapDim) // residual, queries, keys and values twice, feed-forward
-	rows := int64(padded(c.tokens(q)) + padded(len(q.Prompt)))
+	t, f := &c.Transformer, c.VAE.factor()
+	row := int64(8*t.Dim + 3*t.ffn() + t.CapDim) // residual, queries, keys and values twice, feed-forward
+	var rows int64
+	for _, p := range q.prompts() {
+		rows += int64(padded(c.tokens(q)) + padded(len(p)))
+	}
 	const buffers, float32Bytes = 3, 4
 	return float32Bytes * (rows*row + buffers*int64(c.VAE.elements(q.Width/f, q.Height/f)))
 }
 
 // tokens is the number of patches of a picture.
-func (c *Config) tokens(q *Request) int { return q.Width / c.Multiple() * (q.Height / c.Multiple()) }
+func (c *Config) tokens(q *Request) int { return q.Width / c.multiple() * (q.Height / c.multiple()) }
 
 // Generate makes a picture. All ranks must be given equal requests in the same order. An error of a collective leaves the
 // rank of no further use.
-func (r *Runner) Generate(q *Request, watch Watch) (*Picture, error) {
-	g := &generation{Runner: r, q: q, watch: watch}
+func (r *runner) Generate(q *Request, watch watcher) (*Picture, error) {
+	g := &generation{runner: r, q: q, watch: watch}
 	for _, s := range []struct {
 		Stage
 		run func() error
 	}{
-		{Validation, func() error { return r.cfg.Check(q) }},
-		{TextEncoding, g.encode},
-		{Latents, func() error { g.prepare(); return nil }},
-		{Timesteps, func() error {
-			g.sigmas = r.cfg.Scheduler.Sigmas(q.Schedule, q.Steps, r.cfg.tokens(q))
+		{validation, func() error { return r.cfg.Check(q, r.dev.Info().Memory) }},
+		{textEncoding, g.encode},
+		{latents, func() error { g.prepare(); return nil }},
+		{timesteps, func() error {
+			g.sigmas = r.cfg.Scheduler.sigmas(q.Schedule, q.Steps, r.cfg.tokens(q))
 			return nil
 		}},
-		{Denoising, g.denoise},
-		{Decoding, g.decode},
+		{denoising, g.denoise},
+		{decoding, g.decode},
 	} {
 		if err := g.stage(s.Stage, s.run); err != nil {
 			return nil, err
@@ -162,9 +187,9 @@ func (r *Runner) Generate(q *Request, watch Watch) (*Picture, error) {
 
 // generation is one picture under way.
 type generation struct {
-	*Runner
+	*runner
 	q       *Request
-	watch   Watch
+	watch   watcher
 	feats   [2][]float32 // of the prompt and the negative one
 	sigmas  []float64
 	latents op.Plane
@@ -198,11 +223,7 @@ func (g *generation) stop() error {
 
 // encode computes the states of the prompts.
 func (g *generation) encode() error {
-	prompts := [][]int32{g.q.Prompt}
-	if g.q.Guidance > 0 {
-		prompts = append(prompts, g.q.Negative)
-	}
-	for i, tokens := range prompts {
+	for i, tokens := range g.q.prompts() {
 		states, err := g.text.Encode(tokens)
 		if err != nil {
 			return err
@@ -215,12 +236,12 @@ func (g *generation) encode() error {
 // prepare draws the first noise.
 func (g *generation) prepare() {
 	c := g.cfg
-	f := c.VAE.Factor()
+	f := c.VAE.factor()
 	w, h, n := g.q.Width/f, g.q.Height/f, c.Transformer.Channels
 	noise := g.q.Noise
 	if noise == nil {
 		noise = make([]float32, w*h*n)
-		Normals(noise, g.q.Seed)
+		randn(noise, g.q.Seed)
 	}
 	g.latents = op.NewPlane(h, w, n)
 	for ch := range n {
@@ -233,7 +254,7 @@ func (g *generation) prepare() {
 // denoise takes the noise away, step by step.
 func (g *generation) denoise() error {
 	t := &g.cfg.Transformer
-	m := marker{host: g.dev.Host(), stage: Denoising.Registered, component: "transformer", markers: g.markers}
+	m := marker{host: g.dev.Host(), stage: denoising.Registered, component: "transformer", markers: g.markers}
 	var passes []*ditPass
 	for _, feats := range g.feats {
 		if feats != nil {

@@ -17,23 +17,23 @@ const (
 	Diffusers37 Schedule = "diffusers-0.37" // even from 1 to 0: the last step does nothing
 )
 
-// Schedules lists them.
-var Schedules = []Schedule{SGLang, SGLang0511, Diffusers37}
+// schedules lists them.
+var schedules = []Schedule{SGLang, SGLang0511, Diffusers37}
 
 // ParseSchedule is the schedule of that name.
 func ParseSchedule(name string) (Schedule, error) {
-	if s := Schedule(name); slices.Contains(Schedules, s) {
+	if s := Schedule(name); slices.Contains(schedules, s) {
 		return s, nil
 	}
-	names := make([]string, len(Schedules))
-	for i, s := range Schedules {
+	names := make([]string, len(schedules))
+	for i, s := range schedules {
 		names[i] = string(s)
 	}
 	return "", fmt.Errorf("no schedule %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // Sigmas returns the noise levels of n steps, n+1 of them, the last of which is 0, for a picture of so many tokens.
-func (s *Scheduler) Sigmas(kind Schedule, n, tokens int) []float64 {
+func (s *Scheduler) sigmas(kind Schedule, n, tokens int) []float64 {
 	// set_timesteps of scheduling_flow_match_euler_discrete.py. Timesteps are sigmas·Train, kept as float32.
 	shift := func(x float64) float64 { return s.Shift * x / (1 + (s.Shift-1)*x) }
 	first, last := 1.0, 1/float64(n)

@@ -2,11 +2,10 @@ package diffusion
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 )
@@ -68,7 +67,7 @@ func (p *Pipeline) Shut(s *Span) error {
 	case p.turn <- struct{}{}:
 	}
 	defer func() { <-p.turn }()
-	return p.team.Each(func(i int, _ *Runner, _ *device.Host) error {
+	return p.team.Each(func(i int, _ *runner, _ *device.Host) error {
 		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // it failed before it came to the beginning
 			r.on = s
 		}
@@ -106,9 +105,10 @@ func (p *Pipeline) follow(i int, want *Span) {
 		return
 	}
 	r.on, r.steps = want, 0
-	if err := p.team.Ranks()[i].Recorder.StartRecording(want.Record); err != nil {
+	rank := p.team.Ranks()[i]
+	if err := rank.Recorder.StartRecording(want.Record); err != nil {
 		p.spans.mu.Lock()
-		want.err = errors.Join(want.err, err)
+		want.err = errors.Join(want.err, fmt.Errorf("record on rank %d: %w", rank.Meta.Rank, err))
 		p.spans.mu.Unlock()
 		p.endSpan(i)
 	}
@@ -139,20 +139,20 @@ func (p *Pipeline) endSpan(i int) {
 	}
 }
 
-// WriteSpan writes the traces of a span that is done, each whole or not at all. path is that of a rank's file.
-func (p *Pipeline) WriteSpan(s *Span, path func(engine.Rank) string) (paths []string, err error) {
+// WriteSpan writes the traces of a span that is done, each whole or not at all, and tells what they lack. path is that of
+// a rank's file. An error says which are missing.
+func (p *Pipeline) WriteSpan(s *Span, path func(engine.Rank) string) (paths, notes []string, err error) {
 	err = s.err
 	for i, rank := range p.team.Ranks() {
 		if s.recs[i] == nil {
 			continue
 		}
-		meta := rank.Meta
-		meta.Name = path(rank)
-		writeErr := atomicfile.Write(meta.Name, func(w io.Writer) error { return engine.WriteTrace(w, s.recs[i], meta) })
+		to := path(rank)
+		lacks, writeErr := writeTrace(to, rank, s.recs[i])
 		if writeErr == nil {
-			paths = append(paths, meta.Name)
+			paths = append(paths, to)
 		}
-		err = errors.Join(err, writeErr)
+		notes, err = append(notes, lacks...), errors.Join(err, writeErr)
 	}
-	return paths, err
+	return paths, notes, err
 }

@@ -13,20 +13,17 @@ type window struct {
 	recorder engine.Recorder
 	open     bool
 	rec      engine.Recording // when it is closed
+	err      error            // why nothing is recorded
 }
 
 func newWindow(job *Job, r engine.Recorder) *window { return &window{job: job, recorder: r} }
 
-// steps are the first denoising step of a window and the one after the last, as far as the job has them.
+// window gives its first denoising step and the one after the last, as far as the job has them.
 func (j *Job) window() (from, to int) {
-	switch n := j.Profile.Steps; {
-	case j.Profile.AllStages:
+	if j.Profile.AllStages || j.Profile.Steps == All {
 		return 0, j.Steps
-	case n == All:
-		return 0, j.Steps
-	default:
-		return 1, min(1+n, j.Steps)
 	}
+	return 1, min(1+j.Profile.Steps, j.Steps)
 }
 
 // mode is the part of a trace's name that says what it holds.
@@ -60,18 +57,17 @@ func (j *Job) lacks() []string {
 	if to <= from {
 		return []string{fmt.Sprintf("No step was recorded: the first of %d warms up. Use more inference steps, or profile all with -1.", j.Steps)}
 	}
-	return []string{fmt.Sprintf("The traces hold %d denoising steps, not %d: the first of %d inference steps warms up.", to-from, j.Profile.Steps, j.Steps)}
+	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps warms up.", to-from, j.Profile.Steps, j.Steps)}
 }
 
-// around runs a job, all of which is recorded with AllStages, and closes what a failure left open.
-func (w *window) around(h *device.Host, run func() error) error {
+// around runs a job, all of which is recorded with AllStages, and closes what a failure left open. A rank that cannot
+// record works on: the others wait for it in collectives.
+func (w *window) around(run func() error) error {
 	if w == nil {
 		return run()
 	}
 	if w.job.Profile.AllStages {
-		if err := w.start(); err != nil {
-			return err
-		}
+		w.start()
 	}
 	defer w.stop()
 	return run()
@@ -86,7 +82,10 @@ func (w *window) step(i int, h *device.Host) (end func()) {
 	if i < from || i >= to {
 		return func() {}
 	}
-	if i == from && w.start() != nil {
+	if i == from {
+		w.start()
+	}
+	if !w.open {
 		return func() {}
 	}
 	h.Annotate(fmt.Sprintf("ProfilerStep#%d", i))
@@ -98,10 +97,9 @@ func (w *window) step(i int, h *device.Host) (end func()) {
 	}
 }
 
-func (w *window) start() error {
-	err := w.recorder.StartRecording(w.job.Profile.Record)
-	w.open = err == nil
-	return err
+func (w *window) start() {
+	w.err = w.recorder.StartRecording(w.job.Profile.Record)
+	w.open = w.err == nil
 }
 
 func (w *window) stop() {

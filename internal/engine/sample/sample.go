@@ -92,7 +92,8 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	}
 	if !greedy && st.p.Temperature != 1 {
 		x = s.own(x)
-		tensor.Scale(x, float32(1/st.p.Temperature))
+		// Not 0, which would make no number of a logit that is minus infinity.
+		tensor.Scale(x, max(float32(1/st.p.Temperature), 1e-30))
 	}
 	best := tensor.MaxIdx(x)
 	if best < 0 || !finite(x[best]) {

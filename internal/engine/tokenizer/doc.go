@@ -1,7 +1,7 @@
 // Package tokenizer turns text into token ids and back, as the tokenizer.json
-// of a Hugging Face model directory says, for the byte-level BPE family: Llama
-// 3, Qwen 2, Qwen 3, GPT-2 and others built the same way. Its main type is
-// [Tokenizer]; [Load] reads one, [ByteLevel] is one without any file, and
+// of a Hugging Face model directory says, or vocab.json and merges.txt of Qwen's
+// models, for the byte-level BPE family: Llama 3, Qwen 2, Qwen 3, GPT-2 and
+// others built the same way. Its main type is [Tokenizer]; [Load] reads one, [ByteLevel] is one without any file, and
 // [Tokenizer.WriteDir] writes that one as files.
 //
 // Encoding goes through five stages:

@@ -12,7 +12,8 @@ import (
 
 // Load reads a model directory, or the tokenizer.json in one: that file, and of
 // tokenizer_config.json, generation_config.json, config.json and
-// chat_template.jinja those that there are.
+// chat_template.jinja those that there are. Of Qwen's models vocab.json and
+// merges.txt will do.
 func Load(path string) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -22,6 +23,13 @@ func Load(path string) (*Tokenizer, error) {
 		path = filepath.Join(path, "tokenizer.json")
 	}
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && info.IsDir() {
+		vocab := filepath.Join(filepath.Dir(path), "vocab.json")
+		if _, missing := os.Stat(vocab); missing == nil {
+			path = vocab
+			data, err = fromVocabulary(filepath.Dir(path))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +110,7 @@ func (t *Tokenizer) configure(dir string) error {
 		}
 		id, ok := t.ids[n.text]
 		if !ok {
-			return None, fmt.Errorf("%s: %s %q is no token of tokenizer.json",
+			return None, fmt.Errorf("%s: %s %q is no token of the vocabulary",
 				filepath.Join(dir, "tokenizer_config.json"), what, n.text)
 		}
 		return id, nil

@@ -84,7 +84,7 @@ func TestLoad(t *testing.T) {
 			{"name":"default","template":"<|start_header_id|><|eot_id|>"}]}`}, bos: None, pad: None, family: "llama3"},
 		{name: "unknown template", files: map[string]string{"chat_template.jinja": "[INST]"}, bos: None, pad: None, family: "chatml", notes: 1},
 		{name: "unknown token", files: map[string]string{"tokenizer_config.json": `{"eos_token":"</s>"}`},
-			wantErr: `tokenizer_config.json: eos_token "</s>" is no token of tokenizer.json`},
+			wantErr: `tokenizer_config.json: eos_token "</s>" is no token of the vocabulary`},
 		{name: "broken", files: map[string]string{"generation_config.json": `{`}, wantErr: "generation_config.json: unexpected end"},
 		{name: "template of another type", files: map[string]string{"tokenizer_config.json": `{"chat_template":5}`}, wantErr: "chat_template is neither"},
 		{name: "tokenizer broken", files: map[string]string{"tokenizer.json": `{"model":{"type":"WordPiece"}}`}, wantErr: `tokenizer.json: model: type "WordPiece"`},

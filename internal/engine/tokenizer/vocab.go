@@ -1,0 +1,65 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fromVocabulary makes a tokenizer.json of vocab.json, merges.txt and the added tokens in tokenizer_config.json. These
+// three do not say how text is normalised and cut into words, the class does: so it is known of Qwen 2 (and 3) alone, of
+// which transformers makes the same (convert_slow_tokenizer.py, Qwen2Converter).
+func fromVocabulary(dir string) ([]byte, error) {
+	vocab, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := os.ReadFile(filepath.Join(dir, "merges.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var c struct {
+		Class          string                `json:"tokenizer_class"`
+		AddPrefixSpace bool                  `json:"add_prefix_space"`
+		Added          map[string]addedToken `json:"added_tokens_decoder"`
+	}
+	path := filepath.Join(dir, "tokenizer_config.json")
+	if err := readJSON(path, &c); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"Qwen2Tokenizer", "Qwen2TokenizerFast"}, c.Class) {
+		return nil, fmt.Errorf("%s: no tokenizer.json, and of vocab.json and merges.txt only those of tokenizer_class Qwen2Tokenizer can be read; this is %q", dir, c.Class)
+	}
+	if len(c.Added) == 0 {
+		return nil, fmt.Errorf("%s: no added_tokens_decoder, and no tokenizer.json beside it: the special tokens are not known", path)
+	}
+	added := []addedToken{}
+	for key, t := range c.Added {
+		id, err := strconv.ParseInt(key, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: added_tokens_decoder: %q is no id", path, key)
+		}
+		t.ID = int32(id)
+		added = append(added, t)
+	}
+	slices.SortFunc(added, func(a, b addedToken) int { return int(a.ID - b.ID) })
+	merges := []string{}
+	for line := range strings.Lines(string(pairs)) {
+		if line = strings.TrimSpace(line); line != "" && (len(merges) > 0 || !strings.HasPrefix(line, "#version:")) {
+			merges = append(merges, line)
+		}
+	}
+	byteLevel := object{"type": "ByteLevel", "add_prefix_space": c.AddPrefixSpace, "use_regex": false}
+	cut := object{"type": "Split", "pattern": object{"Regex": patternQwen2}, "behavior": "Isolated"}
+	return json.Marshal(object{
+		"added_tokens":  added,
+		"normalizer":    object{"type": "NFC"},
+		"pre_tokenizer": object{"type": "Sequence", "pretokenizers": []object{cut, byteLevel}},
+		"decoder":       byteLevel,
+		"model":         object{"type": "BPE", "vocab": json.RawMessage(vocab), "merges": merges},
+	})
+}
