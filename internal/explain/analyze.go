@@ -53,22 +53,22 @@ func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 // Analyze explains the window. It is the last thing to ask of it.
 func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	prep.RestoreCut(w.ranks)
-	marks := prep.FindMarkers(w.ranks, w.hosts)
+	marks := prep.FindMarkers(w.ranks)
 	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
 		return nil, w.nothing()
 	}
-	a := match.Align(w.ranks, w.hosts, w.names, marks)
+	a := match.Align(w.ranks, w.names, marks)
 	doubts := w.doubts(a)
 	if len(doubts) > 0 && !opt.Force {
 		return nil, &NotOneError{doubts[0]}
 	}
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
-	var gaps tables.Longest
+	var pauses tables.Pauses
 	var layers *tables.LayerWork
-	rep.Times, rep.Steps, gaps = tables.Times(a)
+	rep.Times, rep.Steps, pauses = tables.Times(a)
 	rep.Stages = tables.Stages(a)
-	rep.Gaps = tables.Gaps(a, gaps)
+	rep.Gaps = tables.Gaps(a, pauses)
 	rep.Collectives = tables.Collectives(a)
 	rep.Classes, rep.Kernels = tables.Kernels(a)
 	rep.Layers, layers = tables.Layers(a)

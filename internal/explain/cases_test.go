@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -233,7 +232,7 @@ func TestOtherRanks(t *testing.T) {
 // dropSteps removes some steps of a trace: their annotations, launches and ops.
 func dropSteps(ts *trace.Trace, drop func(n, of int) bool) *trace.Trace {
 	t := clone([]*trace.Trace{ts})[0]
-	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
+	r := prep.Trace(t, nil)
 	gone := make([]bool, len(t.Spans))
 	out := func(at int64) bool {
 		n := r.StepAt(at)

@@ -46,8 +46,8 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 // sampleOf takes the samples of one side.
 func sampleOf(traces []*trace.Trace, id, only string, opt CompareOptions) (*tables.Sample, error) {
 	w := Prepare(traces, opt.Rules)
-	marks := prep.FindMarkers(w.ranks, w.hosts)
-	a := match.Align(w.ranks, w.hosts, w.names, marks)
+	marks := prep.FindMarkers(w.ranks)
+	a := match.Align(w.ranks, w.names, marks)
 	if a.HostOnly {
 		return nil, errNoGPU
 	}

@@ -67,3 +67,25 @@ func TestCoresLack(t *testing.T) {
 		t.Errorf("on machines of their own%s", describe(r))
 	}
 }
+
+// TestCoresGap: of a gap in which no core ran the device it is not said that its host was launching, long before.
+func TestCoresGap(t *testing.T) {
+	y := explaintest.New()
+	for at := int64(0); at < 3_000_000; at += 1_000_000 {
+		y.Step(at, at+900_000)
+		first, second := y.Launch("cudaLaunchKernel", at+10, at+1_000), y.Launch("cudaLaunchKernel", at+1_100, at+2_000)
+		y.Op(trace.Kernel, "norm", first, 1, at+1_000, at+5_000, 8)
+		y.Span(trace.NoCore, 1, trace.NoCoreName, at+5_000, at+605_000)
+		y.Op(trace.Kernel, "gemm", second, 1, at+605_000, at+990_000, 8)
+	}
+	r := analyzed(t, []*trace.Trace{y.Done()})
+	for _, g := range r.Gaps[:3] {
+		if g.Dur != 600_000 || g.Cause != "host" || report.Words(g.Host) != "no core ran the software device" {
+			t.Errorf("%+v", g)
+		}
+	}
+	var out strings.Builder
+	if err := report.Text(&out, r, report.Options{}); err != nil || !strings.Contains(strings.ReplaceAll(out.String(), "\n", " "), "host is also when no core") {
+		t.Error("the table of idle time does not say what counts as the host's")
+	}
+}

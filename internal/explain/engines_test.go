@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -157,16 +156,7 @@ func TestEngines(t *testing.T) {
 // TestEnginesInReports: exports of Nsight Systems, with the ranges of NVTX of other engines,
 // and ranges within them.
 func TestEnginesInReports(t *testing.T) {
-	packed, err := os.ReadFile(filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	whole, err := d.DecodeAll(packed, nil)
+	whole, err := io.ReadAll(open(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,10 +206,14 @@ func rename(t *testing.T, path string, e *engine) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	changed := int64(0)
 	exec := func(query string, args ...any) {
-		if _, err := db.Exec(query, args...); err != nil {
+		done, err := db.Exec(query, args...)
+		if err != nil {
 			t.Fatal(err)
 		}
+		n, _ := done.RowsAffected()
+		changed += n
 	}
 	for i, within := range e.within {
 		exec(`INSERT INTO NVTX_EVENTS (start, "end", eventType, globalTid, text, domainId)
@@ -229,5 +223,8 @@ func rename(t *testing.T, path string, e *engine) {
 	for n := 54; n <= 58; n++ {
 		exec(`UPDATE NVTX_EVENTS SET text = ? WHERE text = ?`, e.decode(n, 16), fmt.Sprintf("DECODE step %d", n))
 		exec(`UPDATE NVTX_EVENTS SET text = ? WHERE text = ?`, e.prefill(n, 16, 8192), fmt.Sprintf("EXTEND step %d", n))
+	}
+	if changed == 0 {
+		t.Fatal("no range was renamed")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
@@ -31,7 +30,7 @@ func nameless(ts []*trace.Trace) []*trace.Trace {
 // stepsOfKernels gives the step of each kernel, by its place among the trace's GPU
 // work, and how many kernels there are in steps.
 func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKind, rule string) {
-	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
+	r := prep.Trace(t, nil)
 	steps = map[int32]int32{}
 	for i := range r.Ops {
 		if o := &r.Ops[i]; o.Cat == trace.Kernel {

@@ -70,31 +70,36 @@ func TestNobodyStandsStill(t *testing.T) {
 
 // TestStandsOrWaits: a rank that waits for one that stands still does not stand still,
 // whether it waits for it on the host or in a collective; nor does one in a call that
-// takes its time in each step, or in one of the device's, which may be full or shared.
+// takes its time in each step, or in one of the device's, which may be full or shared. Who stands still in every step from
+// one on is late from there on.
 func TestStandsOrWaits(t *testing.T) {
 	const steps, period, long = 16, 2 * ms, 5 * ms
+	now := func(step int) bool { return step%4 == 3 }
+	always := func(int) bool { return true }
+	later := func(step int) bool { return step >= steps/2 }
 	for _, c := range []struct {
 		name   string
 		waits  string // on the other rank while this one stands still; "": it runs ahead
 		stands string
-		always bool // in each step, not in a few
+		when   func(step int) bool
 		gpu    bool // CPU ops are not recorded
 		want   int  // 1: rank 1 is named
 	}{
-		{"the other waits on its host", "c10d::broadcast_", "aten::add", false, false, 1},
-		{"the other waits in a collective", "", "aten::add", false, false, 1},
-		{"in a call that waits, and the other waits for it", "", "c10d::recv_", false, false, 1},
-		{"both wait", "c10d::broadcast_", "c10d::recv_", false, false, 0},
-		{"always", "", "aten::add", true, false, 0},
-		{"a launch", "", "cudaLaunchKernel", false, false, 0},
-		{"CPU ops are not recorded", "", "aten::add", false, true, 0},
+		{"the other waits on its host", "c10d::broadcast_", "aten::add", now, false, 1},
+		{"the other waits in a collective", "", "aten::add", now, false, 1},
+		{"in a call that waits, and the other waits for it", "", "c10d::recv_", now, false, 1},
+		{"both wait", "c10d::broadcast_", "c10d::recv_", now, false, 0},
+		{"always", "", "aten::add", always, false, 0},
+		{"in every step from one on", "", "aten::add", later, false, 0},
+		{"a launch", "", "cudaLaunchKernel", now, false, 0},
+		{"CPU ops are not recorded", "", "aten::add", now, true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for rank := range 2 {
 				y, at := explaintest.New(), int64(ms)
 				for n := range steps {
-					stalls := n%4 == 3 || c.always
+					stalls := c.when(n)
 					begin, host, device := at, at, at
 					took := func(name string, ns int64) {
 						if cat := trace.CPUOp; !c.gpu {

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -63,10 +62,11 @@ type injector struct {
 func newInjector(t testing.TB, set []*trace.Trace) *injector {
 	t.Helper()
 	in := &injector{ts: clone(set), pauses: make([][]pause, len(set))}
-	n := prep.NewNames(kernel.Default())
-	for i, tr := range in.ts {
-		r := prep.Trace(i, tr, n)
-		in.ranks = append(in.ranks, r)
+	for _, tr := range in.ts {
+		in.ranks = append(in.ranks, prep.Trace(tr, nil))
+	}
+	prep.Join(in.ranks)
+	for _, r := range in.ranks {
 		by := make([][]int32, len(r.Steps))
 		for j := range r.Ops {
 			if o := &r.Ops[j]; o.Comm() && o.Step >= 0 {

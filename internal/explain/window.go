@@ -13,22 +13,24 @@ import (
 type Window struct {
 	names *prep.Names
 	ranks []*prep.Rank
-	hosts []*prep.Host
 	doubt string // why the traces cannot be one capture, if they say so themselves
 }
 
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
 // kernel classes; nil: the built-in table.
 func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
-	if rules == nil {
-		rules = kernel.Default()
-	}
-	w := &Window{names: prep.NewNames(rules)}
-	traces, w.doubt = once(traces)
+	ranks := make([]*prep.Rank, len(traces))
 	for i, t := range traces {
-		w.ranks, w.hosts = append(w.ranks, prep.Trace(i, t, w.names)), append(w.hosts, prep.NewHost(t))
+		ranks[i] = prep.Trace(t, rules)
 	}
-	prep.Label(w.ranks)
+	return Join(ranks)
+}
+
+// Join takes the ranks of one window, prepared one by one wherever their traces are.
+func Join(ranks []*prep.Rank) *Window {
+	w := &Window{}
+	w.ranks, w.doubt = once(ranks)
+	w.names = prep.Join(w.ranks)
 	return w
 }
 

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Exported gives the SQLite export of a report, made for the time being where
@@ -17,7 +17,7 @@ import (
 // file is given back as it is. Errors do not name the report.
 func Exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
-	if !strings.HasSuffix(path, ".nsys-rep") {
+	if !trace.IsReport(path) {
 		return path, done, nil
 	}
 	report, err := os.Stat(path)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -41,7 +42,11 @@ func (l *Launch) Kept(ctx context.Context, say *progress.Console, root string, a
 		case l.Mode == Range:
 			say.Warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
 		}
+		began := time.Now()
 		status, err = l.attended(ctx)
+		if err == nil && time.Since(began) < l.Delay {
+			say.Lack("there is no report: the program ended before --delay %v had passed", l.Delay)
+		}
 	}
 	return status, errors.Join(err, keep(say, run, status, err))
 }

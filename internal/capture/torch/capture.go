@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -362,7 +363,7 @@ func named(targets []Target) ([]Target, error) {
 		t := &out[i]
 		u, err := url.Parse(t.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("%q is no URL of a server: give one as http://localhost:30000", t.URL)
+			return nil, fmt.Errorf("%q is no URL of a server: give one as http://localhost:30000", wire.WithoutUser(t.URL))
 		}
 		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("the URL of %s has more than a host and a path: give keys as headers", u.Host)

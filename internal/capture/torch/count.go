@@ -2,6 +2,7 @@ package torch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -36,8 +37,11 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: shows no count of forward steps, neither as forward_ct at /server_info nor as iteration_tokens_total at /metrics", c.m.URL)
+	return nil, fmt.Errorf("%s: %w", c.m.URL, ErrNoCount)
 }
+
+// ErrNoCount means that a server does not tell how many steps it has made.
+var ErrNoCount = errors.New("shows no count of forward steps, neither as forward_ct at /server_info nor as iteration_tokens_total at /metrics")
 
 // Wait returns when the server has made so many steps more, or after the limit, and tells
 // how many it made.

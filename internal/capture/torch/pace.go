@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/trace"
 )

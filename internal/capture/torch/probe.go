@@ -3,6 +3,7 @@ package torch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
@@ -30,7 +32,7 @@ func (m *member) probe(ctx context.Context) {
 	if m.kind == VLLM {
 		route, body, prompt = "/v1/completions", map[string]any{"model": m.model(ctx), "max_tokens": 8, "temperature": 0}, "prompt"
 	}
-	if card, err := m.server("/v1/models").Pipeline(ctx); m.kind == Stepscope && err == nil && card != nil {
+	if m.kind == Stepscope && m.paints(ctx) {
 		route, body, prompt = "/v1/images/generations", map[string]any{"num_inference_steps": 8}, "prompt"
 	}
 	body[prompt] = "Tiny requests keep an idle server busy."
@@ -66,6 +68,19 @@ func (m *member) probe(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+}
+
+// paints tells whether the server is one of pictures. It is asked again until it answers: what is sent to the wrong kind
+// keeps nothing busy.
+func (m *member) paints(ctx context.Context) bool {
+	for {
+		short, cancel := context.WithTimeout(ctx, askPatience)
+		card, err := m.server("/v1/models").Pipeline(short)
+		cancel()
+		if _, refused := errors.AsType[*client.Refused](err); err == nil || refused || !pause.For(ctx, time.Second) {
+			return err == nil && card != nil
+		}
+	}
 }
 
 // model is the first that the server serves.

@@ -100,7 +100,7 @@ func TestRealServer(t *testing.T) {
 	}{
 		{"plain", Window{NumSteps: 3}, Options{}, false, "TP00-DP00:3 TP00-DP01:3 TP01-DP00:3 TP01-DP01:3", "merged-*.trace.json.gz"},
 		{"by stage, with a prefix, merged there", Window{NumSteps: 2, ByStage: true, Prefix: "run", Merge: true}, Options{}, false,
-			"TP00-DP00 DECODE TP00-DP00 EXTEND TP00-DP01 DECODE TP00-DP01 EXTEND TP01-DP00 DECODE TP01-DP00 EXTEND TP01-DP01 DECODE TP01-DP01 EXTEND", "merged-run-*.trace.json.gz"},
+			"TP00-DP00 DECODE TP00-DP00 EXTEND TP00-DP01 DECODE TP00-DP01 EXTEND TP01-DP00 DECODE TP01-DP00 EXTEND TP01-DP01 DECODE TP01-DP01 EXTEND", "merged-*.trace.json.gz"},
 		{"an id and a start step", Window{NumSteps: 2, StartStep: 20, ProfileID: "mine"}, Options{NoMerge: true}, false, "TP00-DP00:2 TP00-DP01:2 TP01-DP00:2 TP01-DP01:2", ""},
 		{"our own requests", Window{NumSteps: 4}, Options{Probe: true}, true, "TP00-DP00:4 TP00-DP01:4 TP01-DP00:4 TP01-DP01:4", "merged-*.trace.json.gz"},
 	} {

@@ -60,6 +60,9 @@ func (m *member) guardFiles(ctx context.Context) {
 		between = maxWait
 	}
 	m.untilStart(ctx)
+	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
+		return // an outer profiler writes its files elsewhere: nothing tells when the window has ended, so it stays open
+	}
 	w := &watch{m: m, src: m.src, expected: m.expected(), seen: map[string]*seen{}, changed: time.Now()}
 	for m.recording() && pause.For(ctx, between) {
 		changed, err := w.look(ctx)

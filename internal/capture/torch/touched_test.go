@@ -56,6 +56,28 @@ func TestTouched(t *testing.T) {
 	}
 }
 
+// TestTouchedByOuterProfiler: of a window that writes no file here nobody sees the end, so
+// it may still record, and what it touches is not known.
+func TestTouchedByOuterProfiler(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, false, `{"version":"0.5.23","tp_size":1}`)
+	w := Window{OutputDir: t.TempDir(), NumSteps: 3, Activities: []string{"CUDA_PROFILER"}}
+	s, err := Start(t.Context(), []Target{{URL: f.url}}, w, patient(Options{LoadFollows: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Guard(t.Context())
+	if from, to, known := s.Touched(); known || from.IsZero() || !to.IsZero() || !s.members[0].recording() {
+		t.Errorf("touched from %v to %v, known %v, recording %v", from, to, known, s.members[0].recording())
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, to, known := s.Touched(); !known || to.IsZero() {
+		t.Errorf("stopped: to %v, known %v", to, known)
+	}
+}
+
 // TestTouchedFromStartStep: what has a start step touches nothing before that.
 func TestTouchedFromStartStep(t *testing.T) {
 	t.Parallel()

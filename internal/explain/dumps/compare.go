@@ -92,11 +92,6 @@ const (
 	stageMS      = 120.0 // and at least so much
 )
 
-const (
-	significant = 0.05
-	sameWithin  = 0.05
-)
-
 // Memory is the peak of what was allocated at a checkpoint, the median over a side's dumps; -1: it does not say.
 type Memory struct {
 	Checkpoint string    `json:"checkpoint"`
@@ -305,10 +300,11 @@ func (v *Value) verdict(baseN int) string {
 		return Vanished
 	case !v.Tested:
 		return v.Status
-	case v.PAdj > significant || v.Lo <= 0 && v.Hi >= 0:
-		if v.Lo > -sameWithin && v.Hi < sameWithin {
-			return Same
-		}
+	}
+	switch differs, same := metric.Differs(v.Lo, v.Hi, v.PAdj); {
+	case same:
+		return Same
+	case !differs:
 		return NotClear
 	case v.Change > 0:
 		return Slower

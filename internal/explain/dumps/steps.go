@@ -106,10 +106,7 @@ func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 		return 0, 0, false
 	}
 	median = metric.Median(v)
-	for i := range v {
-		v[i] = math.Abs(v[i] - median)
-	}
-	return median, metric.Median(v), median > 0
+	return median, metric.MAD(v), median > 0
 }
 
 // everywhere tells whether the step stands out as much on a side that this one is compared with, or may do so: then it is the
@@ -119,7 +116,7 @@ func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 		if other == side || side > 0 && other > 0 {
 			continue
 		}
-		if pair := &r.Values[max(side, other)]; pair.Tested && pair.P > significant {
+		if pair := &r.Values[max(side, other)]; pair.Tested && pair.P > metric.Significant {
 			return true
 		}
 		if others, _, ok := c.others(other); ok && r.Values[other].MS/others*standsOut > factor {

@@ -115,7 +115,7 @@ func lacks(c *capture) (out []result.Finding) {
 		}
 		for _, r := range d.Ranks {
 			to := r.First + len(r.Steps)
-			if len(r.Steps) > 0 && r.Cut == 0 && r.Rule != trace.Uncut && (r.First > begin && r.First == first || to < last && to == end) {
+			if len(r.Steps) > 0 && len(r.Cut) == 0 && r.Rule != trace.Uncut && (r.First > begin && r.First == first || to < last && to == end) {
 				add("low", id("data-apart", r.Label), fact.Of("data-apart", "rank", r.Label, "first", r.First, "last", to-1, "begin", begin, "end", last-1))
 			}
 		}

@@ -48,7 +48,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		if wait := over(s, func(n int) int64 { return late[n].starved }); wait > 0 {
 			out = append(out, proof("ns", wait, 0, fact.Of("no_core", "ns", wait)))
 		}
-		out = append(out, hostEvidence(a.Names, d.Ranks[i], late, s)...)
+		out = append(out, hostEvidence(a, d.Ranks[i], late, s)...)
 	case byUnknown:
 		out = append(out, topKernels(a.Names, late, s, func(e extra) int64 { return e.untold }, "untold")...)
 	case byComm:
@@ -178,7 +178,7 @@ func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int6
 
 // hostEvidence says which launches took the late host longer than its peer's,
 // and what the launching thread did before the longest of them.
-func hostEvidence(names *prep.Names, r *match.Rank, late []lateness, s []int) []result.Evidence {
+func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []result.Evidence {
 	sum := map[int32]int64{}
 	for _, n := range s {
 		for key, ns := range late[n].host {
@@ -203,13 +203,13 @@ func hostEvidence(names *prep.Names, r *match.Rank, late []lateness, s []int) []
 		}
 		var did, meanwhile fact.Fact
 		if i := longestLaunch(r, worst, key); i >= 0 {
-			c := &r.Calls[i]
-			if did = r.Host.Did(c, previousEnd(r, i), c.Start); did.String() != "" {
+			doing := r.DidBefore(i)
+			if did = doing.Fact(a.Marks); did.String() != "" {
 				meanwhile = fact.Of("meanwhile", "step", worst, "did", did)
 			}
 		}
 		more := float64(sum[key]) / steps
-		e := proof("ns", more, 0, fact.Of("launches_late", "ns", more, "kernel", names.List[names.Keys[key].Name], "meanwhile", meanwhile))
+		e := proof("ns", more, 0, fact.Of("launches_late", "ns", more, "kernel", a.Names.List[a.Names.Keys[key].Name], "meanwhile", meanwhile))
 		e.Name, e.Step = did, worst
 		out = append(out, e)
 	}
@@ -227,14 +227,4 @@ func longestLaunch(r *match.Rank, stepNo int, key int32) int {
 		}
 	}
 	return best
-}
-
-// previousEnd is when the launch before, on the same thread, had ended.
-func previousEnd(r *match.Rank, i int) int64 {
-	for j := i - 1; j >= 0; j-- {
-		if r.Calls[j].Track == r.Calls[i].Track {
-			return min(r.Calls[j].End, r.Calls[i].Start)
-		}
-	}
-	return r.Calls[i].Start
 }

@@ -108,7 +108,7 @@ func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 		return true
 	}
 	for _, r := range d.Ranks {
-		if r.Cut > 0 || r.AsGoodAsMissing() && !a.HostOnly {
+		if len(r.Cut) > 0 || r.AsGoodAsMissing() && !a.HostOnly {
 			return true
 		}
 	}

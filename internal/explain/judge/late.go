@@ -4,6 +4,7 @@ package judge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -59,10 +60,6 @@ const tie = 2000
 // work than it in a step.
 const noExtraWork = 0.005
 
-// notFree is the time from the end of a launch to the start of its op above which it was
-// not the host that an idle device waited for, ns: several times what a launch takes.
-const notFree = 100_000
-
 // lateness is what one rank cost the others in one step.
 type lateness struct {
 	cost    int64            // ns the other ranks waited for it, on average
@@ -113,6 +110,8 @@ func (l *lateness) split() (c [numCauses]int64) {
 type approach struct {
 	keys  []approachKey
 	total int64
+	// earliest has, for each op of the walk, when the first launch of it and all that begin after it had returned.
+	earliest []int64
 }
 
 type approachKey struct {
@@ -138,6 +137,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 		// Ops on other streams may have begun during the collective.
 		start = from + 1
 	}
+	a.launches(r, start, to)
 	for i := start; i <= to; i++ {
 		o := &r.Ops[i]
 		if i != to && o.Comm() {
@@ -153,14 +153,8 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				// What begins long after its launch, beside what the launch was late, would not have
-				// begun sooner had the launch been earlier: the device was not free. Of a core that
-				// a software device lacked that cannot be said.
-				asked := r.Calls[o.Call].End
-				late := min(idle, max(0, asked-cursor))
-				if wait := o.Start - asked - prep.Overlap(r.NoCore, asked, o.Start); wait < notFree || 8*wait < late {
-					host = late
-				}
+				// What was launched before and has not begun either tells that the device was not free.
+				host = min(idle, max(0, a.earliest[i-start]-cursor))
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
 			k.host += host
@@ -180,6 +174,20 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 	}
 	for i := range a.keys {
 		a.total += a.keys[i].busy + a.keys[i].idle()
+	}
+}
+
+// launches fills earliest. What waits for other work is launched after it, so launches tell in which order a device that
+// is free begins.
+func (a *approach) launches(r *match.Rank, start, to int32) {
+	n := int(to - start + 1)
+	a.earliest = slices.Grow(a.earliest[:0], n)[:n]
+	first := int64(math.MaxInt64)
+	for i := to; i >= start; i-- {
+		if c := r.Ops[i].Call; c >= 0 {
+			first = min(first, r.Calls[c].End)
+		}
+		a.earliest[i-start] = first
 	}
 }
 

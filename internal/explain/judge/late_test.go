@@ -22,7 +22,7 @@ func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trac
 		y.Run(explaintest.AllReduce, at+20, at+800, at+10_000, 1)
 		if n == 2 {
 			middle(y, at)
-			y.Run(explaintest.AllReduce, at+9_000, at+arrive, at+80_000, 1)
+			y.Run(explaintest.AllReduce, at+arrive-5_000, at+arrive, at+80_000, 1) // launched after what it waits for
 		} else {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run(explaintest.AllReduce, at+60, at+20_000, at+30_000, 1)

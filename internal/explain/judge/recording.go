@@ -21,7 +21,7 @@ const (
 	leastTimed  = 3    // steps, for a median
 	likeBatch   = 5    // batches are about the same that differ by a fifth, or by one
 	costlyRatio = 1.1  // of recording that slows other kinds of steps, too
-	skewShare   = 0.25 // of a step: less than that recording can make one rank later than another
+	skewShare   = 0.25 // of a step: less than that recording may make one rank later; seen were 13 % of a healthy SGLang
 	vagueRatio  = 1.2  // up to which an interval that holds 1 says that recording cost nothing
 )
 
@@ -139,17 +139,18 @@ func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(ste
 // go by what is left.
 func (c *capture) profilers() {
 	o := &c.rep.Recording
+	corrected := false
 	for i := range c.found {
 		f := &c.found[i]
-		if f.Cause != result.CauseHost || f.Starved || f.Title.Key == "still" || // which recording, in all steps, does not make
+		if f.Cause != result.CauseHost || f.Starved || f.Still || // which recording, in all steps, does not make
 			!slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
 			continue
 		}
 		o.Matters = true
 		most := "" // severity
 		var why fact.Fact
-		switch decode := f.Kind != result.HostBound || f.ID == id(result.HostBound, o.Kind); {
-		case !o.Known && o.Stacks:
+		switch decode := c.ofKind(f, o.Kind); {
+		case !o.Known && o.Stacks && !c.spares(f):
 			most, why = "medium", fact.Of("profilers_stacks")
 		case !o.Known && c.nsys():
 			most, why = "medium", fact.Of("profilers_nsys")
@@ -179,9 +180,10 @@ func (c *capture) profilers() {
 		if slices.Index(severities, f.Severity) < slices.Index(severities, most) {
 			f.Severity = most
 		}
+		corrected = true
 		f.Profilers, f.Title = true, fact.Of("profilers", "what", f.Title, "why", why)
 	}
-	o.Says = recordingSays(o)
+	o.Says = recordingSays(o, corrected)
 }
 
 // nsys tells that Nsight Systems recorded: beside layer-wise markers that makes hosts many times slower, now one rank's,
@@ -201,15 +203,30 @@ func (c *capture) spares(f *result.Finding) bool {
 	if f.Kind != result.Straggler {
 		return false
 	}
-	beside := func(n int) bool { return n < f.FirstStep || n > f.LastStep }
-	return len(decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, beside)) >= leastTimed
+	return len(c.besides(f)) >= leastTimed
+}
+
+// besides are the lengths of the decode steps that a finding is not about.
+func (c *capture) besides(f *result.Finding) []int64 {
+	return decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
+}
+
+// ofKind tells whether a finding is about steps of a kind, or about all.
+func (c *capture) ofKind(f *result.Finding, kind string) bool {
+	switch middle := (f.FirstStep + f.LastStep) / 2; {
+	case f.Kind == result.HostBound:
+		return f.ID == id(result.HostBound, kind)
+	case f.Kind == result.Straggler && middle >= 0:
+		return c.KindOf[middle].String() == kind
+	}
+	return true
 }
 
 // addedBeside is what recording added to a step by those that a finding is not about, if
 // there are some: what made the others longer need not be the profiler.
 func (c *capture) addedBeside(f *result.Finding) int64 {
 	o := &c.rep.Recording
-	times := decodeTimes(c.Aligned, c.rep, o.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
+	times := c.besides(f)
 	if len(times) < leastTimed {
 		return o.Added
 	}
@@ -218,15 +235,17 @@ func (c *capture) addedBeside(f *result.Finding) int64 {
 
 // recordingSays sums it up: what recording cost, or, where that matters, why it is not
 // known.
-func recordingSays(o *result.Recording) fact.Fact {
+func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	switch {
-	case o.Known && o.Vague && o.Upper:
+	case o.Vague && !o.Matters:
+		return fact.Fact{} // nothing is known, and nobody needs it
+	case o.Vague && o.Upper:
 		return fact.Of("recording_behind", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", o.Outside,
 			"from", fact.Of("recording_from_"+o.From))
 	case o.Known:
 		effect, outside := fact.Of("recording_none"), fact.Of("recording_outside", "ns", o.Outside)
 		switch {
-		case o.Added > 0 && o.Matters:
+		case corrected && o.Added > 0:
 			effect = fact.Of("recording_corrected")
 		case o.Added > 0:
 			effect = fact.Of("recording_slower")

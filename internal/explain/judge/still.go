@@ -20,8 +20,9 @@ type standstills struct {
 
 // standsStill finds those of a rank, and takes what they cost out of split. A thread that
 // may have waited stood still only if others waited for it about as long, beyond what is
-// known: who waits for another rank is late with it, not after it.
-func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstills {
+// known: who waits for another rank is late with it, not after it. host is when the host is
+// late, standing still or not.
+func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []lateRun) *standstills {
 	r, s := d.Ranks[i], &standstills{}
 	left := map[int]int64{} // of what the others waited in a step
 	add := func(sure bool) {
@@ -45,7 +46,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstill
 		add(false)
 		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
-	if len(s.list) < leastRecurring || s.lasts(r.First, split) {
+	if len(s.list) < leastRecurring || s.lasts(host, split) {
 		return nil
 	}
 	for _, x := range s.list {
@@ -58,23 +59,23 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64) *standstill
 	return s
 }
 
-// lasts tells that from the first standstill to the end nearly every step is late by about one: that is no standing still
-// now and again, but a rank that is late.
-func (s *standstills) lasts(first int, split [][numCauses]int64) bool {
+// lasts tells that the host is late to the end of the capture, in most steps by about one standstill: that is no standing
+// still now and again, but a rank that is late. host is when it is, these counted in.
+func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	var lengths []int64
 	for _, x := range s.list {
 		lengths = append(lengths, x.End-x.Start)
 	}
-	usual := int64(metric.Median(lengths))
-	from := slices.IndexFunc(lengths, func(ns int64) bool { return 2*ns >= usual })
-	late, of := 0, 0
-	for _, cost := range split[int(s.list[from].Step)+first:] {
-		of++
-		if 4*cost[byHost] >= 3*usual && 2*cost[byHost] <= 3*usual {
-			late++
+	usual := int64(metric.MedianInPlace(lengths))
+	return slices.ContainsFunc(host, func(r lateRun) bool {
+		once := 0
+		for _, n := range r.steps {
+			if cost := split[n][byHost]; 4*cost >= 3*usual && 2*cost <= 3*usual {
+				once++
+			}
 		}
-	}
-	return 4*late >= 3*of
+		return r.stays && 4*once >= 3*len(r.steps)
+	})
 }
 
 // regular is how far from a multiple of the period a standstill may come, as a share of it.
@@ -114,7 +115,7 @@ func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool
 	} else {
 		cost = fact.Of("late_unfelt")
 	}
-	f.ID = id(result.Straggler, r.Label, "still", f.FirstStep)
+	f.ID, f.Still = id(result.Straggler, r.Label, "still", f.FirstStep), true
 	f.Title = fact.Of("still", "rank", r.Label, "n", len(s.list), "least", length(longest[len(longest)-1]), "most", length(longest[0]),
 		"every", every, "k", len(s.steps), "of", of, "steps", s.steps, "cost", cost)
 	f.Evidence = nil

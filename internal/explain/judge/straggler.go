@@ -87,11 +87,12 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 		v.split[n] = v.late[n].split()
 	}
 	stepsKnown := d.stepsKnown()
-	if still := d.standsStill(i, begin, v.split); still != nil {
-		v.runs = append(v.runs, lateRun{steps: still.steps, cause: byHost, recurring: true, still: still})
+	hidden := make([]bool, end)
+	for n := range hidden {
+		hidden[n] = d.hidden(a, i, n)
 	}
-	for c := range numCauses {
-		yes := make([]bool, end)
+	find := func(c int) (yes []bool, late []lateRun) {
+		yes = make([]bool, end)
 		for n := begin; n < end; n++ {
 			limit := lateLimit(a, n)
 			if c == byDevice && d.Ranks[i].NoCore != nil {
@@ -104,19 +105,27 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 		if c != byWork && end-begin > 2 && !(yes[begin+1] && yes[begin+2]) {
 			yes[begin] = false
 		}
-		v.yes[c] = yes
 		var told []int
 		for n := range yes {
-			if yes[n] || !d.hidden(a, i, n) {
+			if yes[n] || !hidden[n] {
 				told = append(told, n)
 			}
 		}
-		v.runs = append(v.runs, runs(a, told, yes, v.split, c)...)
+		return yes, runs(a, told, yes, v.split, c)
+	}
+	_, host := find(byHost)
+	if still := d.standsStill(i, begin, v.split, host); still != nil {
+		v.runs = append(v.runs, lateRun{steps: still.steps, cause: byHost, recurring: true, still: still})
+	}
+	for c := range numCauses {
+		var late []lateRun
+		v.yes[c], late = find(c)
+		v.runs = append(v.runs, late...)
 	}
 	return v
 }
 
-// hidden tells a step in which another rank made all others wait for longer than usual
+// hidden tells a step in which another rank made the others wait, on average, for longer than usual
 // steps take: whether this one is late in it, too, nobody can see.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 	for j := range d.late {

@@ -30,7 +30,6 @@ type Aligned struct {
 // Rank is a rank among the others.
 type Rank struct {
 	*prep.Rank
-	Host  *prep.Host
 	First int         // index of steps[0] in the capture's numbering
 	Shift clock.Shift // of this rank's clock, to agree with the others
 	Match []int32     // per op: the collective it is part of, in the domain's matches; -1
@@ -42,10 +41,10 @@ func (r *Rank) Wall(at int64) int64 { return at + r.Shift.At(at) }
 
 // Align finds the collectives that ranks share, which step of one is which of
 // another, and by how much their clocks differ.
-func Align(ranks []*prep.Rank, hosts []*prep.Host, n *prep.Names, marks *prep.Markers) *Aligned {
+func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 	a := &Aligned{Names: n, Marks: marks, HostOnly: true}
-	for i, r := range ranks {
-		a.Ranks = append(a.Ranks, &Rank{Rank: r, Host: hosts[i], Match: make([]int32, len(r.Ops)), Wait: make([]int64, len(r.Ops))})
+	for _, r := range ranks {
+		a.Ranks = append(a.Ranks, &Rank{Rank: r, Match: make([]int32, len(r.Ops)), Wait: make([]int64, len(r.Ops))})
 		a.HostOnly = a.HostOnly && len(r.Ops) == 0
 	}
 	var all []*Domain

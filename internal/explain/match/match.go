@@ -93,7 +93,7 @@ func (d *Domain) Common() (first, end int) {
 	end = -1
 	named := slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return r.Rule != trace.Uncut })
 	for _, r := range d.Ranks {
-		if len(r.Steps) == 0 || r.Cut > 0 && len(r.Steps) < HardlyAny || r.Rule == trace.Uncut && named {
+		if len(r.Steps) == 0 || len(r.Cut) > 0 && len(r.Steps) < HardlyAny || r.Rule == trace.Uncut && named {
 			continue
 		}
 		first = max(first, r.First)
@@ -109,10 +109,10 @@ func (d *Domain) Common() (first, end int) {
 func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
 		first, end := d.Common()
-		if end == 0 || len(d.Ranks) == 1 && d.Ranks[0].Cut == 0 || step >= first && step < end {
+		if end == 0 || len(d.Ranks) == 1 && len(d.Ranks[0].Cut) == 0 || step >= first && step < end {
 			continue
 		}
-		if d.Ranks[0].Cut > 0 || slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return step >= r.First && step < r.First+len(r.Steps) }) {
+		if len(d.Ranks[0].Cut) > 0 || slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return step >= r.First && step < r.First+len(r.Steps) }) {
 			return false
 		}
 	}

@@ -25,11 +25,11 @@ const (
 type Cold struct {
 	Interval
 	Why  string
-	Name string // of the frame, op, call or overhead that shows it
-	Call int32  // the launch that was held up, in Calls; -1: none
-	Step int32  // it ran in, or before; -1: none
-	Like int64  // ColdFirst: the median of later launches
-	of   trace.TrackID
+	Name string        // of the frame, op, call or overhead that shows it
+	Call int32         // the launch that was held up, in Calls; -1: none
+	Step int32         // it ran in, or before; -1: none
+	Like int64         // ColdFirst: the median of later launches
+	of   trace.TrackID `flat:"-"`
 }
 
 // coldFrames are Python functions, by the end of their file's path and the beginning of

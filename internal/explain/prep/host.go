@@ -2,24 +2,68 @@ package prep
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/layers"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Host is the CPU side of a rank's trace, for those few questions whose answers
-// no summary holds: what a thread did at a moment that only the comparison of
-// ranks singles out.
+// Host is the CPU side of a rank, as far as anything is asked of it once ranks are
+// compared.
 type Host struct {
-	t     *trace.Trace
-	rows  [][]trace.Span // of each track
-	marks *Markers       // nil without layer-wise markers
-	ops   bool           // CPU ops or Python functions were recorded
+	Ops, Frames []SelfTime // of CPU ops, annotations and API calls; of Python's functions
+	// Steps is the self time of CPU ops and annotations on the threads of steps, of a rank
+	// without GPU work: nothing else tells its steps apart. Of a step that a name of the
+	// trace cuts there is one for each name.
+	Steps  []OpTime
+	Before []Before // what was done before launches, by Call
+	Gaps   []Gap    // the longest in which the device did nothing, longest first
+	// Texts are names that may be layer-wise markers, and Marked the spans that have them:
+	// whether they are is known only when the names of all ranks are.
+	Texts  []string
+	Marked []Marked
 }
 
-func NewHost(t *trace.Trace) *Host {
-	h := &Host{t: t, rows: make([][]trace.Span, len(t.Tracks)), ops: slices.ContainsFunc(t.Spans, isHostOp)}
+// SelfTime is the spans of one name.
+type SelfTime struct {
+	Name        string
+	Count       int
+	Total, Self int64
+}
+
+// OpTime is self time that counts to the step which holds a moment.
+type OpTime struct {
+	Name     string
+	At, Self int64
+}
+
+// Before is what the launching thread did since the launch before.
+type Before struct {
+	Call int32
+	Did  Doing
+}
+
+// Marked is a span that may be a layer-wise marker.
+type Marked struct {
+	Start, End int64
+	Span       int32 // in the trace's Spans
+	Text       int32 // in Texts
+	Track      trace.TrackID
+}
+
+// host is a trace, its spans by thread, while its Host is made.
+type host struct {
+	t    *trace.Trace
+	rows [][]trace.Span // of each track
+	ends [][]int64      // of each track, and each of its blocks: when the last span of it ends
+	ops  bool           // CPU ops or Python functions were recorded
+}
+
+const block = 256 // spans
+
+func newHost(t *trace.Trace) *host {
+	h := &host{t: t, rows: make([][]trace.Span, len(t.Tracks)), ends: make([][]int64, len(t.Tracks)), ops: slices.ContainsFunc(t.Spans, isHostOp)}
 	for i := 0; i < len(t.Spans); { // sorted by track
 		j := i
 		for j < len(t.Spans) && t.Spans[j].Track == t.Spans[i].Track {
@@ -31,95 +75,163 @@ func NewHost(t *trace.Trace) *Host {
 	return h
 }
 
-// Names is how many names there are: StringIDs are less.
-func (h *Host) Names() int { return h.t.Strings.Len() }
-
-// CallName is the name of the API call that a launch was.
-func (h *Host) CallName(c *Call) string { return h.t.Strings.Get(h.t.Spans[c.span].Name) }
+// endsOf are the ends of a thread's blocks.
+func (h *host) endsOf(track trace.TrackID) []int64 {
+	if h.ends[track] == nil {
+		for part := range slices.Chunk(h.rows[track], block) {
+			last := part[0].End()
+			for i := range part {
+				last = max(last, part[i].End())
+			}
+			h.ends[track] = append(h.ends[track], last)
+		}
+	}
+	return h.ends[track]
+}
 
 // isHostOp tells what is recorded where a window has the CPU's activities.
 func isHostOp(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }
 
-// Did says what the thread of a launch did between two moments: the
-// deepest span that covers most of the time, or the ops that fill it;
-// nothing if a thread's doings were not recorded.
-func (h *Host) Did(c *Call, from, to int64) fact.Fact {
-	// The idle time may begin before the host came to this work at all: look
-	// at what lies between the launch before and this one.
-	spans := h.rows[c.Track]
-	hi, _ := slices.BinarySearchFunc(spans, to, func(s trace.Span, at int64) int { return cmp.Compare(s.Start, at) })
-	length := to - from
-	if length <= 0 {
-		return fact.Of("did_launch")
+// hostOf makes a rank's Host. The rank is whole but for that.
+func hostOf(t *trace.Trace, r *Rank) (out Host) {
+	h := newHost(t)
+	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
+	for id := 1; id < len(textOf); id++ {
+		if _, ok := layers.Parse(t.Strings.Get(trace.StringID(id))); ok {
+			out.Texts = append(out.Texts, t.Strings.Get(trace.StringID(id)))
+			textOf[id] = int32(len(out.Texts))
+		}
 	}
-	var cover *trace.Span // the shortest span over most of it
-	var filled int64      // by spans that begin inside, outermost only
-	var largest *trace.Span
-	var largestIn int64
-	count, reach := 0, from
-	for i := range spans[:hi] {
-		s := &spans[i]
-		in := min(s.End(), to) - max(s.Start, from)
-		if in <= 0 {
+	for i := range t.Spans {
+		if s := &t.Spans[i]; textOf[s.Name] > 0 && (s.Cat == trace.UserAnnotation || s.Cat == trace.CPUOp) {
+			out.Marked = append(out.Marked, Marked{s.Start, s.End(), int32(i), textOf[s.Name] - 1, s.Track})
+		}
+	}
+	// Python names builtins with the address of their object.
+	name := func(id trace.StringID) string {
+		if textOf[id] > 0 {
+			return t.Strings.Get(id)
+		}
+		return objectAddress.ReplaceAllString(t.Strings.Get(id), "")
+	}
+	out.Ops = h.selfTimes(name, func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation || c.Launch() })
+	if r.Source.WithStack {
+		out.Frames = h.selfTimes(name, func(c trace.Category) bool { return c == trace.PythonFunction })
+	}
+	if len(r.Ops) == 0 {
+		out.Steps = h.opTimes(r, name)
+	}
+	out.Before, out.Gaps = h.before(r), h.gaps(r)
+	return out
+}
+
+var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
+
+// selfTimes adds up the spans of the wanted categories by name.
+func (h *host) selfTimes(name func(trace.StringID) string, want func(trace.Category) bool) (out []SelfTime) {
+	byID := make([]int32, h.t.Strings.Len()) // in out, + 1
+	byName := map[string]int32{}
+	h.nest(want, func(s, parent *trace.Span, dur int64) {
+		if byID[s.Name] == 0 {
+			n := name(s.Name)
+			if byName[n] == 0 {
+				out = append(out, SelfTime{Name: n})
+				byName[n] = int32(len(out))
+			}
+			byID[s.Name] = byName[n]
+		}
+		o := &out[byID[s.Name]-1]
+		o.Count++
+		o.Total += s.Dur
+		o.Self += dur
+		if parent != nil {
+			out[byID[parent.Name]-1].Self -= dur
+		}
+	})
+	return out
+}
+
+// opTimes gives Host.Steps. The steps that a cut file has no GPU work of are steps here
+// (see RestoreCut); without any, the markers of all ranks make one of all (see
+// findRanges), on the first track, and no two times can be added up before.
+func (h *host) opTimes(r *Rank, name func(trace.StringID) string) (out []OpTime) {
+	steps := &Rank{Steps: slices.Concat(r.Steps, r.Cut)}
+	type key struct {
+		name trace.StringID
+		step int32
+	}
+	known := map[key]int{}
+	add := func(s *trace.Span, ns int64) {
+		step := steps.StepAt(s.Start)
+		switch {
+		case len(steps.Steps) == 0 && s.Track == 0:
+			out = append(out, OpTime{name(s.Name), s.Start, ns})
+		case step >= 0 && s.Track == steps.Steps[step].Track:
+			at, ok := known[key{s.Name, step}]
+			if !ok {
+				at, known[key{s.Name, step}] = len(out), len(out)
+				out = append(out, OpTime{name(s.Name), s.Start, 0})
+			}
+			out[at].Self += ns
+		}
+	}
+	h.nest(func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation }, func(s, parent *trace.Span, dur int64) {
+		add(s, dur)
+		if parent != nil {
+			add(parent, -dur)
+		}
+	})
+	return out
+}
+
+// before says what was done before the longest launch of each kernel in each step: those
+// are asked for.
+func (h *host) before(r *Rank) (out []Before) {
+	type key struct{ step, key int32 }
+	longest := map[key]int32{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if c.Op < 0 {
 			continue
 		}
-		if in*10 >= length*6 && (cover == nil || s.Dur < cover.Dur) {
-			cover = s
-		}
-		if s.Start >= from && s.Start >= reach && !(s.Cat == trace.UserAnnotation && s.End() > to) {
-			filled += in
-			count++
-			reach = s.End()
-		}
-		if s.Start >= from && in > largestIn && (s.Cat == trace.CPUOp || s.Cat.Launch() || s.Cat == trace.UserAnnotation) {
-			largest, largestIn = s, in
+		k := key{c.Step, r.Ops[c.Op].Key}
+		if at, ok := longest[k]; !ok || c.Host > r.Calls[at].Host {
+			longest[k] = int32(i)
 		}
 	}
-	name := func(s *trace.Span) string {
-		kind := map[trace.Category]string{
-			trace.PythonFunction: "python", trace.UserAnnotation: "annotation", trace.CPUOp: "op",
-			trace.Runtime: "call", trace.Driver: "call",
-		}[s.Cat]
-		return kind + " " + h.SpanName(s.Name, false)
+	wanted := make([]bool, len(r.Calls))
+	for _, i := range longest {
+		wanted[i] = true
 	}
-	switch {
-	case cover != nil && (filled*2 < length || cover.Cat == trace.PythonFunction || cover.Start >= from):
-		if filled*2 < length && cover.End() > to && cover.Cat == trace.UserAnnotation {
-			return fact.Of("did_nothing_inside", "ns", length-filled, "span", name(cover))
+	last := map[trace.TrackID]int64{} // when the launch before had ended
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		from, ok := last[c.Track]
+		if !ok {
+			from = c.Start
 		}
-		return fact.Name(name(cover))
-	case filled*2 >= length && largest != nil:
-		return fact.Of("did_ops", "n", count, "span", name(largest), "ns", largest.Dur)
-	case cover != nil:
-		return fact.Of("did_inside", "span", name(cover))
-	case !h.ops: // nor would anything else be
-		return fact.Fact{}
+		if wanted[i] {
+			out = append(out, Before{int32(i), h.did(c.Track, min(from, c.Start), c.Start)})
+		}
+		last[c.Track] = c.End
 	}
-	return fact.Of("did_nothing", "ns", length-filled)
+	return out
 }
 
-// SpanName is a span's name; of a layer-wise marker, which has sizes in its text,
-// the module alone, or its kind in any layer.
-func (h *Host) SpanName(id trace.StringID, anyLayer bool) string {
-	name := h.t.Strings.Get(id)
-	if h.marks == nil {
-		return name
+// DidBefore is what the thread of a call did since the launch before, if the call is the
+// longest launch of a kernel in a step.
+func (r *Rank) DidBefore(call int) Doing {
+	i, ok := slices.BinarySearchFunc(r.Host.Before, int32(call), func(b Before, call int32) int { return cmp.Compare(b.Call, call) })
+	if !ok {
+		return Doing{}
 	}
-	at, ok := h.marks.byText[name]
-	if !ok || h.marks.Texts[at].module < 0 {
-		return name
-	}
-	mod := &h.marks.Modules[h.marks.Texts[at].module]
-	if anyLayer {
-		return h.marks.Groups[mod.Group].Name()
-	}
-	return mod.path
+	return r.Host.Before[i].Did
 }
 
-// Nest visits the spans of the wanted categories with the one around each, nil
+// nest visits the spans of the wanted categories with the one around each, nil
 // for none, by containment per thread. dur is the length: of children that stick
 // out of their parent by a few ns what lies inside.
-func (h *Host) Nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
+func (h *host) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
 	type open struct {
 		span *trace.Span
 		end  int64

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -43,8 +42,9 @@ func TestHostDid(t *testing.T) {
 		c.make(y)
 		y.Run("gemm", 200, 215, 230, 1)
 		tr := y.Done()
-		r := Trace(0, tr, NewNames(kernel.Default()))
-		if got := NewHost(tr).Did(&r.Calls[0], 100, 200); !strings.HasPrefix(report.Words(got), c.want) || c.want == "" && report.Words(got) != "" {
+		r := Trace(tr, nil)
+		did := newHost(tr).did(r.Calls[0].Track, 100, 200)
+		if got := did.Fact(nil); !strings.HasPrefix(report.Words(got), c.want) || c.want == "" && report.Words(got) != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -10,6 +10,18 @@ import (
 // Interval is [start, end) in ns.
 type Interval struct{ Start, End int64 }
 
+// extentOf is from the first to the last event of a trace.
+func extentOf(t *trace.Trace) (x Interval) {
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if i == 0 {
+			x = Interval{s.Start, s.End()}
+		}
+		x.Start, x.End = min(x.Start, s.Start), max(x.End, s.End())
+	}
+	return x
+}
+
 // Overlap is how much of [from, to) the intervals cover. They are in order
 // and do not overlap each other.
 func Overlap(in []Interval, from, to int64) int64 {

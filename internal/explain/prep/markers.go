@@ -3,6 +3,7 @@ package prep
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -70,13 +71,12 @@ func (g *Range) Dur() int64 { return g.end - g.start }
 // FindMarkers looks for layer-wise markers among the names of all ranks, and
 // ties launches to them: it fills in the ranks' ranges. Captures without markers,
 // for which it gives nil, pay for a look at each distinct name alone.
-func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
+func FindMarkers(ranks []*Rank) *Markers {
 	m := &Markers{byText: map[string]int32{}}
 	var parsed []layers.Marker
 	prefixes := map[string]bool{} // of components whose names are not known beforehand
-	for _, h := range hosts {
-		for id := 1; id < h.t.Strings.Len(); id++ {
-			text := h.t.Strings.Get(trace.StringID(id))
+	for _, r := range ranks {
+		for _, text := range r.Host.Texts {
 			if _, known := m.byText[text]; known {
 				continue
 			}
@@ -120,17 +120,14 @@ func FindMarkers(ranks []*Rank, hosts []*Host) *Markers {
 		}
 	}
 	found := 0
-	for i, r := range ranks {
-		r.findRanges(hosts[i].t, m)
+	for _, r := range ranks {
+		r.findRanges(m)
 		found += len(r.Ranges)
 	}
 	if found == 0 {
 		return nil
 	}
 	m.sumUp()
-	for _, h := range hosts {
-		h.marks = m
-	}
 	return m
 }
 
@@ -212,43 +209,49 @@ func (m *Markers) sumUp() {
 // findRanges nests the markers of each thread, and gives each launch the
 // innermost one open when it was made. Spans are in the order of tracks and
 // starts, the longer first.
-func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
-	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
+func (r *Rank) findRanges(m *Markers) {
+	textOf := make([]int32, len(r.Host.Texts)) // in m's texts + 1
 	found := false
-	for id := 1; id < len(textOf); id++ {
-		if at, ok := m.byText[t.Strings.Get(trace.StringID(id))]; ok && m.Texts[at].module >= 0 {
-			textOf[id], found = at+1, true
+	for i, text := range r.Host.Texts {
+		if at, ok := m.byText[text]; ok && m.Texts[at].module >= 0 {
+			textOf[i], found = at+1, true
 		}
 	}
 	if !found {
 		return
 	}
-	callAt := make([]int32, len(t.Spans)) // span -> calls + 1
-	r.rangeOf = make([]int32, len(r.Calls))
-	for i := range r.Calls {
-		callAt[r.Calls[i].span] = int32(i) + 1
+	calls := make([]int32, len(r.Calls)) // in the order of spans
+	for i := range calls {
+		calls[i] = int32(i)
 	}
+	slices.SortFunc(calls, func(x, y int32) int { return cmp.Compare(r.Calls[x].Span, r.Calls[y].Span) })
+	r.rangeOf = make([]int32, len(r.Calls))
 	open, track := int32(-1), trace.TrackID(0) // the innermost range
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		text := int32(-1)
-		if s.Cat == trace.UserAnnotation || s.Cat == trace.CPUOp {
-			text = textOf[s.Name] - 1
+	reach := func(at int64, on trace.TrackID) {
+		if on != track {
+			open, track = -1, on
 		}
-		if text < 0 && callAt[i] == 0 {
-			continue
-		}
-		if s.Track != track {
-			open, track = -1, s.Track
-		}
-		for open >= 0 && r.Ranges[open].end <= s.Start {
+		for open >= 0 && r.Ranges[open].end <= at {
 			open = r.Ranges[open].Parent
 		}
+	}
+	launches := func(before int32) {
+		for len(calls) > 0 && r.Calls[calls[0]].Span < before {
+			c := &r.Calls[calls[0]]
+			reach(c.Start, c.Track)
+			r.rangeOf[calls[0]] = open + 1
+			calls = calls[1:]
+		}
+	}
+	for i := range r.Host.Marked {
+		s := &r.Host.Marked[i]
+		text := textOf[s.Text] - 1
 		if text < 0 {
-			r.rangeOf[callAt[i]-1] = open + 1
 			continue
 		}
-		g := Range{start: s.Start, end: s.End(), Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
+		launches(s.Span)
+		reach(s.Start, s.Track)
+		g := Range{start: s.Start, end: s.End, Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
 		if r.Rule == trace.Uncut {
 			g.Step = 0
 		}
@@ -265,6 +268,7 @@ func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
 		open = int32(len(r.Ranges))
 		r.Ranges = append(r.Ranges, g)
 	}
+	launches(math.MaxInt32)
 	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // nothing else says when the window was
 		whole := Step{Start: r.Ranges[0].start, End: r.Ranges[0].end, Info: trace.Step{Batch: -1, Tokens: -1}}
 		for i := range r.Ranges {
@@ -272,6 +276,23 @@ func (r *Rank) findRanges(t *trace.Trace, m *Markers) {
 		}
 		r.Steps = []Step{whole}
 	}
+}
+
+// SpanName is a span's name; of a layer-wise marker, which has sizes in its text,
+// the module alone, or its kind in any layer.
+func (m *Markers) SpanName(name string, anyLayer bool) string {
+	if m == nil {
+		return name
+	}
+	at, ok := m.byText[name]
+	if !ok || m.Texts[at].module < 0 {
+		return name
+	}
+	mod := &m.Modules[m.Texts[at].module]
+	if anyLayer {
+		return m.Groups[mod.Group].Name()
+	}
+	return mod.path
 }
 
 // RangeAt is the range that launched an op, -1 for none.

@@ -2,15 +2,14 @@ package prep
 
 import "github.com/stepscope/stepscope/internal/explain/kernel"
 
-// Names numbers kernel names, and names with grids, over all ranks, and
-// classifies each name once.
+// Names numbers kernel names, and names with grids, and classifies each name once.
 type Names struct {
-	rules  *kernel.Rules
-	byName map[string]int32
 	List   []string
 	Class  []kernel.Class
-	byKey  map[KernelGrid]int32
 	Keys   []KernelGrid
+	rules  *kernel.Rules        `flat:"-"`
+	byName map[string]int32     `flat:"-"`
+	byKey  map[KernelGrid]int32 `flat:"-"`
 }
 
 // KernelGrid is a kernel by name and launch grid.
@@ -19,18 +18,26 @@ type KernelGrid struct {
 	Grid [3]int32
 }
 
-func NewNames(rules *kernel.Rules) *Names {
-	return &Names{rules: rules, byName: map[string]int32{}, byKey: map[KernelGrid]int32{}}
+func newNames(rules *kernel.Rules) Names {
+	if rules == nil {
+		rules = kernel.Default()
+	}
+	return Names{rules: rules, byName: map[string]int32{}, byKey: map[KernelGrid]int32{}}
 }
 
 func (n *Names) id(name, cat string) int32 {
 	id, ok := n.byName[name]
 	if !ok {
-		id = int32(len(n.List))
-		n.byName[name] = id
-		n.List = append(n.List, name)
-		n.Class = append(n.Class, n.rules.Classify(name, cat))
+		id = n.add(name, n.rules.Classify(name, cat))
 	}
+	return id
+}
+
+func (n *Names) add(name string, class kernel.Class) int32 {
+	id := int32(len(n.List))
+	n.byName[name] = id
+	n.List = append(n.List, name)
+	n.Class = append(n.Class, class)
 	return id
 }
 
@@ -43,4 +50,32 @@ func (n *Names) key(name int32, grid [3]int32) int32 {
 		n.Keys = append(n.Keys, k)
 	}
 	return id
+}
+
+// Join makes ranks of what was prepared one by one: it gives them their places and
+// labels, and numbers kernels over all of them.
+func Join(ranks []*Rank) *Names {
+	all := newNames(nil)
+	for i, r := range ranks {
+		r.Index = i
+		own := r.Names
+		r.Names = Names{}
+		names, keys := make([]int32, len(own.List)), make([]int32, len(own.Keys))
+		for id, name := range own.List {
+			at, ok := all.byName[name]
+			if !ok {
+				at = all.add(name, own.Class[id])
+			}
+			names[id] = at
+		}
+		for id, k := range own.Keys {
+			keys[id] = all.key(names[k.Name], k.Grid)
+		}
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			o.Name, o.Key = names[o.Name], keys[o.Key]
+		}
+	}
+	Label(ranks)
+	return &all
 }

@@ -16,16 +16,19 @@ import (
 
 // Rank is what one trace comes to: its GPU work in time order, tied to the
 // launches and the steps it belongs to. It is plain data on the rank's own
-// clock and knows nothing of other ranks, but for the numbering of names.
+// clock and knows nothing of other ranks, so that it can be written down where
+// the trace is, and joined with others elsewhere.
 type Rank struct {
-	Index      int // among the ranks prepared together
+	Index      int // among the ranks joined
 	Label      string
+	Extent     Interval // from the first to the last event
+	Recording  string   // of which the file is: the same for the same spans at the same times; "" if there are none
 	Source     trace.Source
 	Notes      []trace.Note
 	Devices    int    // that have work
 	Rule       string // how steps were cut
 	Steps      []Step
-	Cut        int                          // steps at the end that a file cut off does not have whole
+	Cut        []Step                       // those at the end that a file cut off does not have whole
 	Ops        []Op                         // by start on the device
 	Calls      []Call                       // launches that started GPU work, by start
 	Colls      []Collective                 // that ops are part of
@@ -45,8 +48,10 @@ type Rank struct {
 	Moves      []Move
 	Stages     []Stage // of a diffusion pipeline, in time order
 	APICalls   int     // of CUDA or HIP
-	Ranges     []Range // of layer-wise markers, as nested
-	rangeOf    []int32 // per call: the innermost range open, in ranges + 1; nil without ranges
+	Names      Names   // of its kernels; all ranks have the same once they are joined
+	Host       Host
+	Ranges     []Range `flat:"-"` // of layer-wise markers, as nested: what FindMarkers fills in
+	rangeOf    []int32 `flat:"-"` // per call: the innermost range open, in ranges + 1; nil without ranges
 }
 
 // Op is one kernel, copy or memset.
@@ -56,8 +61,8 @@ type Op struct {
 	Span       int32 // in the trace's Spans
 	Call       int32 // in calls; -1: its launch was not recorded
 	Step       int32 // in steps, by the time of the launch; -1: outside
-	Key        int32 // name and grid, numbered over all ranks
-	Name       int32 // name, numbered over all ranks
+	Key        int32 // name and grid, in the names' Keys
+	Name       int32 // in the names' List
 	Coll       int32 // in colls; -1: no collective
 	Class      kernel.Class
 	Cat        trace.Category
@@ -77,7 +82,7 @@ type Move struct {
 type Call struct {
 	Start, End int64
 	Host       int64 // ns the host needed for it since the launch before
-	span       int32 // in the trace's Spans
+	Span       int32 // in the trace's Spans
 	Ops        int32 // that it started
 	Op         int32 // the first of them on the device, in ops; -1
 	Step       int32 // in steps; -1: outside
@@ -92,14 +97,14 @@ type Step struct {
 	Info                      trace.Step
 	Name, Requests            string // requests as in trace.Pass
 	Track                     trace.TrackID
-	next                      int64 // see trace.Pass.Next
-	until                     int64 // the end of the stage that it is in; 0: none
+	Next                      int64 // see trace.Pass.Next
+	Until                     int64 // the end of the stage that it is in; 0: none
 	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
 }
 
-// Trace builds the rank of a trace.
-func Trace(index int, t *trace.Trace, n *Names) *Rank {
-	r := &Rank{Index: index, Source: t.Source, Notes: t.Notes, Devices: devices(t)}
+// Trace builds the rank of a trace. rules are kernel classes; nil: the built-in table.
+func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
+	r := &Rank{Extent: extentOf(t), Recording: recordingOf(t), Source: t.Source, Notes: t.Notes, Devices: devices(t), Names: newNames(rules)}
 	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete {
 		r.Recorded = Interval{t.Spans[i].Start, t.Spans[i].End()}
 	}
@@ -117,7 +122,7 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	r.Steps, r.Rule = findSteps(t)
 	r.Stages = findStages(t)
 	r.endWithStages()
-	r.link(t, n)
+	r.link(t)
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
 	switch {
 	case len(r.Steps) == 0:
@@ -128,13 +133,15 @@ func Trace(index int, t *trace.Trace, n *Names) *Rank {
 	r.count()
 	r.Cold = coldStarts(t, r)
 	r.Still = standsStill(t, r)
+	r.Host = hostOf(t, r)
 	return r
 }
 
 // link ties GPU work to its launches by correlation, and launches to steps by
 // time on the launching thread: under overlapped scheduling the GPU runs step
 // n while the CPU prepares n+1, so GPU time would assign wrongly.
-func (r *Rank) link(t *trace.Trace, n *Names) {
+func (r *Rank) link(t *trace.Trace) {
+	n := &r.Names
 	callOf, gpu := launchesOf(t)
 	local := make([]int32, t.Strings.Len()) // StringID -> names id + 1
 	colls := collectives(t, r)
@@ -169,7 +176,7 @@ func (r *Rank) link(t *trace.Trace, n *Names) {
 				callAt[at] = c + 1
 				l := &t.Spans[at]
 				graph := trace.IsGraphLaunch(t.Strings.Get(l.Name))
-				r.Calls = append(r.Calls, Call{Start: l.Start, End: l.End(), span: at, Track: l.Track, Step: -1, Op: -1, Graph: graph})
+				r.Calls = append(r.Calls, Call{Start: l.Start, End: l.End(), Span: at, Track: l.Track, Step: -1, Op: -1, Graph: graph})
 			}
 			r.Calls[c].Ops++
 			o.Call = c

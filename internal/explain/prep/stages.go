@@ -47,7 +47,7 @@ func (r *Rank) StageAt(at int64) int {
 
 // EndsStage tells whether a step is the last one of a stage.
 func (r *Rank) EndsStage(i int) bool {
-	until := r.Steps[i].until
+	until := r.Steps[i].Until
 	return until > 0 && (i+1 == len(r.Steps) || r.Steps[i+1].Start >= until)
 }
 
@@ -55,7 +55,7 @@ func (r *Rank) EndsStage(i int) bool {
 func (r *Rank) endWithStages() {
 	for i := range r.Steps {
 		if at := r.StageAt(r.Steps[i].Start); at >= 0 {
-			r.Steps[i].until = r.Stages[at].End
+			r.Steps[i].Until = r.Stages[at].End
 		}
 	}
 }

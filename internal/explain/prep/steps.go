@@ -12,7 +12,7 @@ func findSteps(t *trace.Trace) ([]Step, string) {
 	passes, rule := trace.Passes(t)
 	steps := make([]Step, len(passes))
 	for i, p := range passes {
-		steps[i] = Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track, next: p.Next}
+		steps[i] = Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track, Next: p.Next}
 	}
 	return steps, rule
 }
@@ -43,8 +43,7 @@ func (r *Rank) dropCutSteps() {
 	for i := range r.Ops {
 		whole = max(whole, r.Ops[i].Step)
 	}
-	r.Cut = len(r.Steps) - int(whole)
-	r.Steps = r.Steps[:whole]
+	r.Steps, r.Cut = r.Steps[:whole:whole], r.Steps[whole:]
 	for i := range r.Ops {
 		if o := &r.Ops[i]; o.Step >= whole {
 			o.Step = -1
@@ -64,7 +63,7 @@ func RestoreCut(ranks []*Rank) {
 		return
 	}
 	for _, r := range ranks {
-		r.Steps, r.Cut = r.Steps[:len(r.Steps)+r.Cut], 0
+		r.Steps, r.Cut = slices.Concat(r.Steps, r.Cut), nil
 	}
 }
 
@@ -104,12 +103,12 @@ func (r *Rank) StepAt(at int64) int32 {
 // last step of a stage ends with it: what follows is another stage's.
 func (r *Rank) Period(i int) int64 {
 	if r.EndsStage(i) {
-		return r.Steps[i].until - r.Steps[i].Start
+		return r.Steps[i].Until - r.Steps[i].Start
 	}
 	if i+1 < len(r.Steps) {
 		return r.Steps[i+1].Start - r.Steps[i].Start
 	}
-	if next := r.Steps[i].next; next > 0 {
+	if next := r.Steps[i].Next; next > 0 {
 		return next - r.Steps[i].Start
 	}
 	end := r.Steps[i].End

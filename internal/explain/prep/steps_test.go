@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest"
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -59,11 +58,10 @@ func TestStepsByLaunch(t *testing.T) {
 	y := explaintest.New().Step(0, 100).Step(100, 200).Run("a", 10, 20, 60, 1).Run("b", 20, 60, 150, 1).Run("c", 110, 150, 300, 1)
 	y.Op(trace.Kernel, "unlaunched", 0, 2, 120, 130, 1)
 	y.Op(trace.Kernel, "outside", 0, 2, 320, 330, 1)
-	names := NewNames(kernel.Default())
-	r := Trace(0, y.Done(), names)
+	r := Trace(y.Done(), nil)
 	got := map[string]int32{}
 	for i := range r.Ops {
-		got[names.List[r.Ops[i].Name]] = r.Ops[i].Step
+		got[r.Names.List[r.Ops[i].Name]] = r.Ops[i].Step
 	}
 	for name, want := range map[string]int32{"a": 0, "b": 0, "c": 1, "unlaunched": 1, "outside": -1} {
 		if got[name] != want {

@@ -3,6 +3,7 @@ package prep
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/trace"
@@ -34,7 +35,7 @@ const (
 var (
 	// varies is what differs in names of one thing: numbers and addresses.
 	varies = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
-	// waiting are parts of the names of what waits by nature.
+	// waiting are parts of the names of what waits by nature, if it is no operator of tensors (aten::select).
 	waiting = regexp.MustCompile(`(?i)wait|recv|poll|select|sleep|acquire|synchronize|broadcast|barrier|gloo`)
 )
 
@@ -122,7 +123,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 		factor := int64(waitFactor)
 		if g.in != nil && g.in.Cat != trace.UserAnnotation {
 			s.In = t.Strings.Get(g.in.Name)
-			s.Sure = !waiting.MatchString(s.In) && 2*Overlap(beside, g.Start, g.End) < g.End-g.Start
+			s.Sure = (strings.HasPrefix(s.In, "aten::") || !waiting.MatchString(s.In)) && 2*Overlap(beside, g.Start, g.End) < g.End-g.Start
 		}
 		if s.Sure {
 			factor = stillFactor

@@ -2,18 +2,11 @@ package report
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stepscope/stepscope/bench"
 )
@@ -148,47 +141,15 @@ addEventListener("load", () => setTimeout(() => {
 </script>`
 
 func TestBenchChromium(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no browser")
-	}
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium found; install the package chromium to run this test")
-	}
-	home, err := os.MkdirTemp("", "chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(home) }) // its helpers may still write there: not worth a failure
 	samples := benchSamples()
 	samples["bench-at-once"] = benchAtOnce()
 	for name, b := range samples {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "bench.html")
-			if err := os.WriteFile(file, []byte(strings.Replace(benchPageOf(t, b), "</body>", benchProbe+"</body>", 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-				"--disable-background-networking", "--user-data-dir="+home, "--window-size=1400,1000", "--virtual-time-budget=10000", "--dump-dom", "file://"+file)
-			cmd.Env, cmd.WaitDelay = append(os.Environ(), "HOME="+home), 5*time.Second
-			dom, err := cmd.Output()
-			m := regexp.MustCompile(`(?s)<pre id="probe">(.*?)</pre>`).FindSubmatch(dom)
-			if m == nil {
-				t.Fatalf("the probe did not run: %v", err)
-			}
 			var p struct {
-				Error, Ready string
-				Colors       map[string]int
-				Tips         map[string]string
+				Colors map[string]int
+				Tips   map[string]string
 			}
-			if err := json.Unmarshal(bytes.ReplaceAll(m[1], []byte("&amp;"), []byte("&")), &p); err != nil {
-				t.Fatal(err)
-			}
-			if p.Error != "" || p.Ready != "1" {
-				t.Errorf("ready %q, script error %q", p.Ready, p.Error)
-			}
+			browse(t, benchPageOf(t, b), benchProbe, &p)
 			if got := p.Tips["latency-end"]; name == "bench-at-once" && (!strings.Contains(got, "longest E2E") || strings.Contains(got, "sent")) {
 				t.Errorf("the last bin says %q", got)
 			}

@@ -16,11 +16,17 @@ import (
 // windowFigures are set beside each other, without the window and with it.
 var windowFigures = []struct {
 	name, lacks string
-	of          func(*bench.Summary) float64 // ns, or per second
+	of          func(*bench.Summary) float64 // ns, or per second; NaN: there is none
 	stats       func(*bench.Summary) *bench.Stats
 }{
 	{name: "requests/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.RequestRate }},
 	{name: "output tokens/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.OutputRate }},
+	{name: "good requests/s", lacks: bench.Good, of: func(s *bench.Summary) float64 {
+		if s.Goodput == nil {
+			return math.NaN()
+		}
+		return s.Goodput.Rate
+	}},
 	{name: "median E2E", lacks: "e2e", stats: func(s *bench.Summary) *bench.Stats { return &s.E2E }},
 	{name: "median TTFT", lacks: "ttft", stats: func(s *bench.Summary) *bench.Stats { return &s.TTFT }},
 	{name: "median TPOT", lacks: "tpot", stats: func(s *bench.Summary) *bench.Stats { return &s.TPOT }},
@@ -42,8 +48,8 @@ func windowFact(b *Bench) benchFact {
 	var lacks []string
 	for _, x := range windowFigures {
 		name := strings.TrimPrefix(x.name, "median ")
-		if x.lacks == bench.Rates {
-			name = "rates"
+		if x.stats == nil {
+			name = x.lacks
 		}
 		if s.Lacks(x.lacks) && !slices.Contains(lacks, name) {
 			lacks = append(lacks, name)
@@ -90,13 +96,16 @@ func benchWindow(b *Bench) *table {
 		return t
 	}
 	for _, f := range windowFigures {
-		if f.name != "requests/s" && f.name != "median E2E" && s.Embedding {
+		switch {
+		case f.lacks == bench.Good && s.Window.Whole.Goodput == nil:
+			continue
+		case f.lacks != bench.Good && f.name != "requests/s" && f.name != "median E2E" && s.Embedding:
 			continue
 		}
 		row := []cell{textCell(f.name)}
 		for _, of := range []*bench.Summary{s, s.Window.Whole} {
 			switch {
-			case of == s && s.Lacks(f.lacks):
+			case of == s && s.Lacks(f.lacks), f.of != nil && math.IsNaN(f.of(of)):
 				row = append(row, textCell(none), textCell(dash), textCell(dash))
 			case f.stats == nil:
 				row = append(row, textCell(three(f.of(of))), textCell(dash), textCell(dash))

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // probe looks at the page from inside, after it is drawn: whether canvases hold
@@ -50,15 +50,16 @@ addEventListener("load", () => setTimeout(() => {
 </script>`
 
 type probed struct {
-	Error, Ready, Tip string
-	Colors            map[string]int
-	Sorted            []float64
-	Filtered          int
-	Formats           map[string][2]string
+	Tip      string
+	Colors   map[string]int
+	Sorted   []float64
+	Filtered int
+	Formats  map[string][2]string
 }
 
-// browse loads a page from a file in headless Chromium and returns what the probe saw.
-func browse(t *testing.T, r *result.Report) (p probed) {
+// browse shows a page in headless Chromium, and reads what the probe wrote: whether the scripts came to their end, and
+// into out whatever it saw.
+func browse(t *testing.T, page, probe string, out any) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short: no browser")
@@ -79,8 +80,7 @@ func browse(t *testing.T, r *result.Report) (p probed) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) }) // its helpers may still write there: not worth a failure
 	file := filepath.Join(t.TempDir(), "report.html")
-	page := strings.Replace(pageOf(t, r), "</body>", probe+"</body>", 1)
-	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(page, "</body>", probe+"</body>", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -97,18 +97,19 @@ func browse(t *testing.T, r *result.Report) (p probed) {
 	if m == nil {
 		t.Fatalf("the probe did not run: %v\n%s", err, said.String())
 	}
-	text := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(string(m[1]))
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
+	text := []byte(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(string(m[1])))
+	var scripts struct{ Error, Ready string }
+	if err := errors.Join(json.Unmarshal(text, &scripts), json.Unmarshal(text, out)); err != nil {
 		t.Fatal(err)
 	}
-	if p.Error != "" || p.Ready != "1" {
-		t.Errorf("ready %q, script error %q", p.Ready, p.Error)
+	if scripts.Error != "" || scripts.Ready != "1" {
+		t.Errorf("ready %q, script error %q", scripts.Ready, scripts.Error)
 	}
-	return p
 }
 
 func TestChromium(t *testing.T) {
-	p := browse(t, straggler())
+	var p probed
+	browse(t, pageOf(t, straggler()), probe, &p)
 	// Counted above the axis, where a plot without its figures has one or two: lines and marks.
 	for id, least := range map[string]int{"map-work": 12, "map-host": 8, "map-wait": 8, "bars": 8, "lengths": 4, "memory-plot": 4} {
 		if p.Colors[id] < least {
@@ -147,7 +148,8 @@ func TestChromiumOthers(t *testing.T) {
 	reports["one rank"] = stepped(1, 30, -1, 0)
 	for name, r := range reports {
 		t.Run(name, func(t *testing.T) {
-			p := browse(t, r)
+			var p probed
+			browse(t, pageOf(t, r), probe, &p)
 			if got := p.Colors["bars"] > 0; got != (len(r.Times) > 0) {
 				t.Errorf("bars drawn: %v", got)
 			}

@@ -175,7 +175,7 @@ func hidden(n int) string {
 
 func compareModules(c *result.Comparison, limit int) *table {
 	t := &table{id: "modules", title: "Modules, by their effect on the step", cols: []column{
-		{name: "kind"}, {name: "module", flex: true, code: true, min: 24}, {name: "effect on step", right: true},
+		{name: "kind"}, {name: "module", flex: true, tail: true, code: true, min: 24}, {name: "effect on step", right: true},
 		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
 		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
 	}}

@@ -87,7 +87,7 @@ func layersTable(r *result.Report, limit int) *table {
 		id: "layers", title: "Layers", omitted: omitted,
 		lead: "Each with all modules in it: GPU time by the marker in which it was launched, per step and rank. × median: over the median of the layers with the same modules, on the rank where that is most.",
 		cols: []column{
-			{name: "kind", help: "of steps"}, {name: "layer", flex: true, min: 18, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
+			{name: "kind", help: "of steps"}, {name: "layer", flex: true, min: 18, tail: true, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
 			{name: "", bar: true, drop: 8}, {name: "GPU", right: true}, {name: "wait", right: true, drop: 4, help: "of it, waiting in collectives"},
 			{name: "× median", right: true, drop: 1}, {name: "host", right: true, drop: 2, help: "length of its markers on the host"}, {name: "kernels", right: true, drop: 3},
 			{name: "calls", right: true, page: true}, {name: "parameters", right: true, drop: 6, help: "elements, one rank's part"},
@@ -120,7 +120,7 @@ func modulesTable(r *result.Report, limit int) *table {
 		id: "modules", title: "Modules by kind", omitted: omitted,
 		lead: "Sums over layers, per step and rank. GPU includes nested modules, self does not. Parameters are elements (types are not recorded) of all layers on one rank.",
 		cols: []column{
-			{name: "kind", help: "of steps"}, {name: "module", flex: true, min: 24, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
+			{name: "kind", help: "of steps"}, {name: "module", flex: true, min: 24, tail: true, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
 			{name: "", bar: true, page: true}, {name: "GPU", right: true}, {name: "self", right: true, help: "launched in no marker inside it"},
 			{name: "wait", right: true, page: true, help: "of it, waiting in collectives"},
 			{name: "calls", right: true, drop: 3}, {name: "each", right: true, drop: 1, help: "of one call"}, {name: "kernels", right: true, drop: 6},

@@ -28,6 +28,7 @@ type column struct {
 	right bool   // numbers
 	flex  bool   // text that may be shortened where space is short
 	min   int    // of flex: columns go before it gets shorter than this
+	tail  bool   // of flex: its end tells most, as of the path of a module
 	wrap  bool   // of flex: goes on in the next line instead
 	code  bool   // names of kernels, ops, files
 	bar   bool   // cells hold segments, not text
@@ -92,8 +93,7 @@ func countCell[T ~int | ~int64](n T) cell {
 	return cell{text: metric.Count(n), num: float64(n)}
 }
 
-// shareCell shows a fraction with one decimal always (metric.Percent gives three
-// significant digits), so that the points of a column stand below each other.
+// shareCell shows a fraction with one decimal always, so that the points of a column stand below each other.
 func shareCell(f float64) cell { return cell{text: share(f), num: finite(f)} }
 
 // excessCell shows by what part something is more than something else, from tenfold on
@@ -106,16 +106,7 @@ func excessCell(f float64) cell {
 	return c
 }
 
-func share(f float64) string {
-	f = finite(f)
-	switch {
-	case f == 0:
-		return "0"
-	case f > 0 && f < 0.0005:
-		return "<0.1 %"
-	}
-	return strconv.FormatFloat(f*100, 'f', 1, 64) + " %"
-}
+func share(f float64) string { return metric.Tenths(finite(f)) }
 
 // rateCell shows a positive number with three digits; its unit stands in the
 // column's name. 0 means not known.

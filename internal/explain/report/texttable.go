@@ -137,7 +137,11 @@ func (t *table) shorten(widths []int, over int, comfort bool) (limits []int, ok 
 	for i, col := range t.cols {
 		if limits[i] < widths[i] && !col.wrap {
 			for _, row := range t.rows {
-				row[i].text = shortenName(row[i].text, limits[i])
+				if col.tail {
+					row[i].text = shortenPath(row[i].text, limits[i])
+				} else {
+					row[i].text = shortenName(row[i].text, limits[i])
+				}
 			}
 		}
 	}
@@ -169,6 +173,15 @@ func shortenName(s string, width int) string {
 		return s
 	}
 	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// shortenPath cuts off the start: siblings have that in common.
+func shortenPath(s string, width int) string {
+	runes := []rune(s)
+	if columns.Width(s) <= width || width < 2 || width > len(runes) {
+		return s
+	}
+	return "…" + string(runes[len(runes)-width+1:])
 }
 
 // textBar draws the segments over width columns, each cell by what covers its middle.

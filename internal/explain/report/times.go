@@ -178,6 +178,9 @@ func idleTable(r *result.Report, limit int) *table {
 		lead:   "Shares of the time of steps on the device. host: nothing launched yet; sync: the host was blocked in a synchronisation call; launch: in the launch call or on the way to the device; device: launched in time, started late.",
 		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle per step", right: true}, {name: "", bar: true, drop: 3}},
 	}
+	if slices.ContainsFunc(r.Gaps, func(g result.Gap) bool { return g.Host.Key == "did_no_core" }) {
+		t.lead += " Here host is also when no core ran a software device."
+	}
 	between := slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 })
 	if between {
 		t.legend = append(t.legend, "between")

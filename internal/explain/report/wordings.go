@@ -63,6 +63,7 @@ var wordings = map[string]string{
 
 	// What a thread did.
 	"did_launch":         "the launch call itself",
+	"did_no_core":        "no core ran the software device",
 	"did_nothing_inside": "nothing recorded for {ns:ns} (inside {span})",
 	"did_ops":            "{n} ops, the longest {span} ({ns:ns})",
 	"did_inside":         "inside {span}",
@@ -190,7 +191,7 @@ var wordings = map[string]string{
 	"data-clocks":         "{n} of {of} collectives contradict the clocks of the ranks and were left out: what is said of ranks rests on the others",
 	"data-devices":        "the file of {rank} has work of {n} devices: they are treated as one",
 	"data-empty":          "{rank} has no GPU work in its file: it is left out of times of steps",
-	"data-idle":           "{rank} made no step and launched nothing: its data-parallel replica had no request",
+	"data-idle":           "{rank} made no step and launched nothing: its data-parallel replica shows no request",
 	"data-steps":          "only {steps} of the {least} steps that are needed to call a rank late: the capture is short, or its steps have no names (steps by: {rule})",
 	"data-rule.modules":   "the capture names no steps: each step is a call of the outermost module with its logits; with as many tokens as requests it is decode, with more prefill",
 	"data-rule.pattern":   "the capture names no steps: each step is what is launched up to a choice of tokens, which repeats throughout; prefill and decode are told by replayed graphs and the sizes of kernels",

@@ -118,6 +118,7 @@ type Finding struct {
 	Profilers bool `json:"may_be_profilers"`
 
 	Starved bool `json:"-"` // of a software device: no core ran it
+	Still   bool `json:"-"` // the host stands still now and again
 }
 
 // Evidence is one fact behind a finding.
@@ -347,7 +348,7 @@ type Gap struct {
 	Cause  string    `json:"cause"`  // host, sync, launch, device, profiler, unknown
 	Before string    `json:"before"` // the op that ended before it
 	After  string    `json:"after"`  // the op that ended it
-	Host   fact.Fact `json:"host"`   // what the launching thread did meanwhile
+	Host   fact.Fact `json:"host"`   // what the launching thread did meanwhile, or that no core ran a software device
 }
 
 // Note is something that limits the figures.

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	significant = 0.05
-	sameWithin  = 0.05
 	// effectFloor is the least effect on a step for which a kernel's change
 	// counts as a regression of its own.
 	effectFloor = 0.005
@@ -45,7 +43,7 @@ func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 	}
 	for _, h := range []*Sample{a, b} {
 		for _, r := range h.a.Ranks {
-			if r.Cut > 0 {
+			if len(r.Cut) > 0 {
 				note(fact.Of("compare_cut", "side", h.ID, "rank", r.Label, "from", r.First+len(r.Steps)))
 			}
 		}
@@ -240,10 +238,11 @@ func verdict(c *result.Change) string {
 		return result.Vanished
 	case !c.Enough:
 		return result.Unclear
-	case c.PAdj > significant || c.Lo <= 0 && c.Hi >= 0:
-		if c.Lo > -sameWithin && c.Hi < sameWithin {
-			return result.Same
-		}
+	}
+	switch differs, same := metric.Differs(c.Lo, c.Hi, c.PAdj); {
+	case same:
+		return result.Same
+	case !differs:
 		return result.NotClear
 	case c.Change > 0:
 		return result.Slower

@@ -2,17 +2,13 @@ package tables
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/trace"
 )
-
-var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 
 // keptOps is how many CPU ops and Python frames a report lists.
 const keptOps = 50
@@ -23,12 +19,8 @@ func CPU(a *match.Aligned) result.CPU {
 	var l result.Launch
 	var calls, delays []int64
 	for _, r := range a.Ranks {
-		selfTimes(r.Host, ops, func(c trace.Category) bool {
-			return c == trace.CPUOp || c == trace.UserAnnotation || c.Launch()
-		})
-		if r.Source.WithStack {
-			selfTimes(r.Host, frames, func(c trace.Category) bool { return c == trace.PythonFunction })
-		}
+		addUp(ops, r.Host.Ops, a.Marks)
+		addUp(frames, r.Host.Frames, a.Marks)
 		l.Unlaunched += r.Unlaunched
 		l.EmptyGraphs += r.Empty
 		for i := range r.Calls {
@@ -60,24 +52,17 @@ func CPU(a *match.Aligned) result.CPU {
 	return result.CPU{Ops: topOps(ops), Frames: topOps(frames), Launch: l}
 }
 
-// selfTimes adds up the spans of the wanted categories by name.
-func selfTimes(h *prep.Host, into map[string]*result.CPUOp, want func(trace.Category) bool) {
-	byID := make([]*result.CPUOp, h.Names())
-	h.Nest(want, func(s, parent *trace.Span, dur int64) {
-		o := byID[s.Name]
-		if o == nil {
-			// Python names builtins with the address of their object.
-			name := objectAddress.ReplaceAllString(h.SpanName(s.Name, true), "")
-			o = at(into, name)
-			o.Name, byID[s.Name] = name, o
-		}
-		o.Count++
-		o.Total += s.Dur
-		o.Self += dur
-		if parent != nil {
-			byID[parent.Name].Self -= dur
-		}
-	})
+// addUp adds up self times of the same name.
+func addUp(into map[string]*result.CPUOp, times []prep.SelfTime, marks *prep.Markers) {
+	for i := range times {
+		x := &times[i]
+		name := marks.SpanName(x.Name, true)
+		o := at(into, name)
+		o.Name = name
+		o.Count += x.Count
+		o.Total += x.Total
+		o.Self += x.Self
+	}
 }
 
 // HostOps gives the self time of CPU ops by name and step, of a capture that has no GPU
@@ -88,23 +73,18 @@ func HostOps(a *match.Aligned) map[string][]int64 {
 	}
 	out := map[string][]int64{}
 	for _, r := range a.Ranks {
-		add := func(s *trace.Span, ns int64) {
-			step := r.StepAt(s.Start)
-			if step < 0 || s.Track != r.Steps[step].Track {
-				return
+		for i := range r.Host.Steps {
+			x := &r.Host.Steps[i]
+			step := r.StepAt(x.At)
+			if step < 0 {
+				continue
 			}
-			name := r.Host.SpanName(s.Name, true)
+			name := a.Marks.SpanName(x.Name, true)
 			if out[name] == nil {
 				out[name] = make([]int64, a.Steps)
 			}
-			out[name][int(step)+r.First] += ns
+			out[name][int(step)+r.First] += x.Self
 		}
-		r.Host.Nest(func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation }, func(s, parent *trace.Span, dur int64) {
-			add(s, dur)
-			if parent != nil {
-				add(parent, -dur)
-			}
-		})
 	}
 	return out
 }

@@ -45,12 +45,12 @@ func TestIdle(t *testing.T) {
 		y := explaintest.New().Step(0, 300).Run("gemm", 1, 20, 100, 1)
 		y.Op(trace.Kernel, "late", c.make(y), 1, 200, 220, 1)
 		a := prepared(y.Done())
-		var gaps Longest
-		part := sweep(a.Ranks[0], &findPauses(a)[0], &gaps)[0]
+		pauses := findPauses(a)
+		part, gaps := sweep(a.Ranks[0], &pauses[0])[0], Gaps(a, pauses)
 		if part.IdleBy != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, part.IdleBy, c.want)
 		}
-		if len(gaps) != 1 || gaps[0].cause != c.cause || gaps[0].dur != 100 {
+		if len(gaps) != 1 || gaps[0].Cause != c.cause || gaps[0].Dur != 100 {
 			t.Errorf("%s: gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
 		}
 	}
@@ -59,7 +59,7 @@ func TestIdle(t *testing.T) {
 	corr := y.Launch("cudaGraphLaunch", 10, 250)
 	y.Op(trace.Kernel, "a", corr, 1, 50, 100, 1).Op(trace.Kernel, "b", corr, 1, 200, 220, 1)
 	a := prepared(y.Done())
-	if got := sweep(a.Ranks[0], &findPauses(a)[0], &Longest{})[0].IdleBy; got != (result.Idle{Device: 100}) {
+	if got := sweep(a.Ranks[0], &findPauses(a)[0])[0].IdleBy; got != (result.Idle{Device: 100}) {
 		t.Errorf("inside a graph: %+v, want 100 ns of device", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestSelfTimes(t *testing.T) {
 	y.Span(trace.CPUOp, 1, "other", 15, 25) // on another thread
 	y.Span(trace.PythonFunction, 0, "frame", 0, 200)
 	got := map[string]*result.CPUOp{}
-	selfTimes(prep.NewHost(y.Done()), got, func(c trace.Category) bool { return c == trace.CPUOp })
+	addUp(got, prep.Trace(y.Done(), nil).Host.Ops, nil)
 	for _, want := range []result.CPUOp{
 		{Name: "a", Count: 1, Total: 100, Self: 55},
 		{Name: "b", Count: 2, Total: 40, Self: 30},

@@ -40,17 +40,20 @@ const (
 
 // pauses are the times of a rank's host between steps in which no step was due as far
 // as the trace tells, in time order, and those in which no request was under way.
-type pauses struct{ all, none []prep.Interval }
+type pause struct{ all, none []prep.Interval }
+
+// Pauses are those of each rank.
+type Pauses []pause
 
 // findPauses finds them for each rank. Ranks make each step together, so a step was due
 // when the first of them began it, and for the requests of any: where one is late the
 // others show it.
-func findPauses(a *match.Aligned) []pauses {
+func findPauses(a *match.Aligned) Pauses {
 	all := make([][]under, len(a.Ranks))
 	for i, r := range a.Ranks {
 		all[i] = requestsUnder(r.Rank)
 	}
-	out := make([]pauses, len(a.Ranks))
+	out := make(Pauses, len(a.Ranks))
 	for i, r := range a.Ranks {
 		if n := len(r.Steps); n < 2 || r.Rule != trace.ByAnnotations {
 			continue
@@ -82,7 +85,7 @@ func findPauses(a *match.Aligned) []pauses {
 	return out
 }
 
-func pausesOf(r *prep.Rank, told []under, due []int64) (p pauses) {
+func pausesOf(r *prep.Rank, told []under, due []int64) (p pause) {
 	limit := unusual(r, told)
 	for i := range told {
 		from, to := r.Steps[i].End, due[i+1]

@@ -58,8 +58,8 @@ func TestSweep(t *testing.T) {
 		}
 		a := prepared(y.Done())
 		r := a.Ranks[0]
-		bounds, ends := deviceWindows(r)
-		parts := sweep(r, &findPauses(a)[0], &Longest{})
+		bounds, ends := r.DeviceWindows()
+		parts := sweep(r, &findPauses(a)[0])
 		for i := range parts {
 			p := &parts[i]
 			want := counted(r, bounds[i], ends[i])

@@ -36,42 +36,8 @@ func activity(o *prep.Op) int {
 	return inCompute // memsets count as compute: nothing is moved
 }
 
-// deviceWindows gives the bounds of every step on the device: step i is
-// [out[i], ends[i]), and what lies from there to out[i+1] is of none.
-func deviceWindows(r *match.Rank) (out, ends []int64) {
-	n := len(r.Steps)
-	out, ends = make([]int64, n+1), make([]int64, n)
-	seen := make([]bool, n)
-	last := int64(0)
-	for i := range r.Ops {
-		o := &r.Ops[i]
-		if o.Step < 0 {
-			continue
-		}
-		if !seen[o.Step] || o.Start < out[o.Step] {
-			out[o.Step], seen[o.Step] = o.Start, true
-		}
-		last, ends[o.Step] = max(last, o.End), max(ends[o.Step], o.End)
-	}
-	out[n] = last
-	for i := n - 1; i >= 0; i-- {
-		// A step without device work is empty; one that begins on another
-		// stream before an earlier one starts with it.
-		if !seen[i] || out[i] > out[i+1] {
-			out[i] = out[i+1]
-		}
-	}
-	for i := range ends {
-		if !r.EndsStage(i) {
-			ends[i] = out[i+1]
-		}
-		ends[i] = max(out[i], min(ends[i], out[i+1]))
-	}
-	return out, ends
-}
-
-// Times tells where the time of each step and rank went, and which gaps were the longest.
-func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps Longest) {
+// Times tells where the time of each step and rank went, and when nothing was to be done.
+func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses Pauses) {
 	steps = make([]result.Step, a.Steps)
 	for n := range steps {
 		steps[n] = result.Step{Step: n, Batch: -1, Tokens: -1, Ranks: []result.StepRank{}}
@@ -88,9 +54,9 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps L
 		rows[i].Steps++
 		rows[i].Time.Add(t)
 	}
-	pauses := findPauses(a)
+	pauses = findPauses(a)
 	for i, r := range a.Ranks {
-		parts := sweep(r, &pauses[i], &gaps)
+		parts := sweep(r, &pauses[i])
 		waits, exposed := waitsByStep(r)
 		for i := range r.Steps {
 			st := &r.Steps[i]
@@ -117,7 +83,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, gaps L
 	slices.SortStableFunc(rows, func(x, y result.TimeRow) int {
 		return cmp.Or(result.First(x.Rank == "all", y.Rank == "all"), result.First(x.Kind == "all", y.Kind == "all"))
 	})
-	return rows, steps, gaps
+	return rows, steps, pauses
 }
 
 // waitsByStep sums each step's waiting in collectives, and the part of it
@@ -140,11 +106,10 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	return waits, exposed
 }
 
-// sweep walks the device's timeline once and gives every step its parts. It adds to
-// gaps those in which the device did nothing.
-func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
+// sweep walks the device's timeline once and gives every step its parts.
+func sweep(r *match.Rank, pauses *pause) []result.Time {
 	l := ledger{parts: make([]result.Time, len(r.Steps)), none: pauses.none}
-	l.bounds, l.ends = deviceWindows(r)
+	l.bounds, l.ends = r.DeviceWindows()
 	if len(r.Steps) == 0 {
 		return l.parts
 	}
@@ -153,10 +118,9 @@ func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
 		ends[i] = int32(i)
 	}
 	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(r.Ops[x].End, r.Ops[y].End) })
-	running, lastEnded, ended := 0, int32(-1), 0
+	running, ended := 0, 0
 	end := func() {
-		lastEnded = ends[ended]
-		e := &r.Ops[lastEnded]
+		e := &r.Ops[ends[ended]]
 		l.spend(e.End, nil)
 		l.active[activity(e)]--
 		running--
@@ -167,9 +131,8 @@ func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
 		for ended < i && r.Ops[ends[ended]].End <= o.Start {
 			end()
 		}
-		if running == 0 && lastEnded >= 0 && o.Start > l.cursor && l.cursor >= l.bounds[0] {
-			idle, cause := idleOf(r, l.cursor, o, pauses)
-			gaps.add(Gap{r, l.cursor, o.Start - l.cursor, lastEnded, o, cause})
+		if running == 0 && ended > 0 && o.Start > l.cursor && l.cursor >= l.bounds[0] {
+			idle, _ := idleOf(r, l.cursor, o, pauses)
 			l.spend(o.Start, &idle)
 		} else {
 			l.spend(o.Start, nil)
@@ -187,7 +150,7 @@ func sweep(r *match.Rank, pauses *pauses, gaps *Longest) []result.Time {
 // ledger books a device's time on its steps.
 type ledger struct {
 	parts  []result.Time
-	bounds []int64 // of the steps, see deviceWindows
+	bounds []int64 // of the steps, see prep.Rank.DeviceWindows
 	ends   []int64
 	none   []prep.Interval // in which no request was under way
 	active [numActivities]int
@@ -240,11 +203,14 @@ func (l *ledger) spend(to int64, idle *result.Idle) {
 	}
 }
 
+// starved tells whether for most of a gap no core ran a software device.
+func starved(r *match.Rank, from, to int64) bool { return 2*prep.Overlap(r.NoCore, from, to) > to-from }
+
 // idleOf splits the time from a, when the device fell idle, to the start of op
 // o, by what kept it waiting. The parts sum up to the gap.
-func idleOf(r *match.Rank, a int64, o *prep.Op, p *pauses) (idle result.Idle, cause string) {
+func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cause string) {
 	gap := o.Start - a
-	if starved := prep.Overlap(r.NoCore, a, o.Start); 2*starved > gap {
+	if starved(r, a, o.Start) {
 		// A core is the host's to give.
 		idle.Host = gap
 		return idle, "host"

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -41,7 +43,8 @@ func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string
 type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
-	Missing []string // ranks that are promised and absent, or whose file gave nothing
+	Ranks   []*prep.Rank // instead, of a window that was summarised beside its files
+	Missing []string     // ranks that are promised and absent, or whose file gave nothing
 	// Reference is what steps took that were not recorded, if that lies beside the traces.
 	Reference *trace.Reference
 }
@@ -51,9 +54,21 @@ func (c *Capture) Options() explain.Options {
 	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
 }
 
+// Prepare makes of the capture what explains it. rules are kernel classes, those of a
+// window that was summarised have been used already.
+func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
+	if c.Ranks != nil {
+		return explain.Join(c.Ranks)
+	}
+	return explain.Prepare(c.Traces, rules)
+}
+
 // Open reads the window. What is missing or broken is said, and marks the result as not
 // whole. label says what for, while it lasts.
 func (in *Input) Open(ctx context.Context, say *progress.Console, label string) (*Capture, error) {
+	if in.summaries() {
+		return in.openSummaries(say)
+	}
 	window, _, err := in.Choose(say)
 	if err != nil {
 		return nil, err
@@ -66,29 +81,46 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 		return nil, err
 	}
 	c := &Capture{Set: window, Traces: traces}
-	if len(traces) == 0 && len(failures) == 1 {
-		return nil, fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
+	all := make([]noted, len(traces))
+	for i, t := range traces {
+		all[i] = noted{t.Source.Path, t.Notes}
+	}
+	if err := c.account(say, strings.Join(in.Paths, ", "), all, failures, window.Missing()); err != nil {
+		return nil, err
+	}
+	if c.Reference, err = reference(filepath.Dir(traces[0].Source.Path)); err != nil {
+		say.Warn("%v: what recording cost is not known", err)
+	}
+	return c, nil
+}
+
+// noted is what reading a trace left out.
+type noted struct {
+	path  string
+	notes []trace.Note
+}
+
+// account says what came of the files of a window, and what did not. what names them all.
+func (c *Capture) account(say *progress.Console, what string, all []noted, failures []read.Failure, missing []set.Missing) error {
+	if len(all) == 0 && len(failures) == 1 {
+		return fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
 	}
 	for _, f := range failures {
 		say.Lack("%s: %v", f.Path, f.Err)
 		c.Missing = append(c.Missing, labelOf(f.Path))
 	}
-	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s: nothing could be read", strings.Join(in.Paths, ", "))
+	if len(all) == 0 {
+		return fmt.Errorf("%s: nothing could be read", what)
 	}
-	for _, t := range traces {
-		set.SayNotes(say, t.Source.Path, t.Notes)
+	for _, t := range all {
+		set.SayNotes(say, t.path, t.notes)
 	}
-	missing := window.Missing()
 	set.SayMissing(say, missing)
 	for _, m := range missing {
 		c.Missing = append(c.Missing, m.Label)
 	}
 	slices.Sort(c.Missing)
-	if c.Reference, err = reference(filepath.Dir(traces[0].Source.Path)); err != nil {
-		say.Warn("%v: what recording cost is not known", err)
-	}
-	return c, nil
+	return nil
 }
 
 // reference reads what a directory of traces has of steps that were not recorded; nil:

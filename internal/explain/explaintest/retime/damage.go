@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -60,7 +59,7 @@ func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 // Keep leaves the steps from first to last, and what lies outside of all steps
 // between them: what a window would hold that opened and closed there.
 func Keep(t *trace.Trace, first, last int) {
-	r := prep.Trace(0, t, prep.NewNames(kernel.Default()))
+	r := prep.Trace(t, nil)
 	from, to := r.Steps[first].Start, r.Steps[last].End
 	gone := make([]bool, len(t.Spans))
 	for i := range t.Spans {

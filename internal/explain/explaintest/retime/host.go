@@ -22,7 +22,8 @@ const (
 
 // addHost lists the moments of a rank's threads that launch or wait. It gives
 // those of its calls.
-func (m *Model) addHost(i int, r *match.Rank, h *prep.Host) []*Moment {
+func (m *Model) addHost(i int, r *match.Rank) []*Moment {
+	t := m.traces[i]
 	off := offset(r)
 	threads := map[trace.TrackID][]*Moment{}
 	add := func(track trace.TrackID, at int64, name string) *Moment {
@@ -33,7 +34,7 @@ func (m *Model) addHost(i int, r *match.Rank, h *prep.Host) []*Moment {
 	calls := make([]*Moment, len(r.Calls))
 	most := map[trace.TrackID]int{}
 	for c := range r.Calls {
-		calls[c] = add(r.Calls[c].Track, r.Calls[c].Start, h.CallName(&r.Calls[c]))
+		calls[c] = add(r.Calls[c].Track, r.Calls[c].Start, t.Strings.Get(t.Spans[r.Calls[c].Span].Name))
 		most[r.Calls[c].Track]++
 	}
 	for track, list := range blocked(r) {

@@ -111,17 +111,16 @@ func (o *Op) Grid() int32 { return o.trace.Grid[0] }
 // New models a capture, and leaves it as it is.
 func New(ts []*trace.Trace) *Model {
 	m := &Model{traces: clone(ts)}
-	names := prep.NewNames(kernel.Default())
-	ranks, hosts := make([]*prep.Rank, len(ts)), make([]*prep.Host, len(ts))
+	ranks := make([]*prep.Rank, len(ts))
 	for i, t := range m.traces {
-		ranks[i], hosts[i] = prep.Trace(i, t, names), prep.NewHost(t)
+		ranks[i] = prep.Trace(t, nil)
 	}
-	prep.Label(ranks)
-	a := match.Align(ranks, hosts, names, nil)
+	names := prep.Join(ranks)
+	a := match.Align(ranks, names, nil)
 	m.ranks, m.Steps, m.Kinds = a.Ranks, a.Steps, a.KindOf
 	byRank := make([][]*Op, len(ts))
 	for i, r := range a.Ranks {
-		calls := m.addHost(i, r, hosts[i])
+		calls := m.addHost(i, r)
 		byRank[i] = m.addDevice(i, r, names, calls)
 		m.addWaits(i, r, byRank[i], calls)
 	}

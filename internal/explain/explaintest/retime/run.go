@@ -45,6 +45,11 @@ func (m *Model) time() error {
 		at, add = append(at, p.at), append(add, p.late)
 	}
 	var edges []edge
+	began := make(map[*Meet]int32, len(m.Meets)) // when the last has come
+	for _, meet := range m.Meets {
+		began[meet] = int32(len(at))
+		at, add = append(at, 0), append(add, 0)
+	}
 	for _, o := range m.Ops {
 		n := number[o]
 		if o.prev != nil {
@@ -60,9 +65,7 @@ func (m *Model) time() error {
 			edges = append(edges, edge{n, n + 1, o.Dur})
 			continue
 		}
-		for _, p := range o.Meet.Of {
-			edges = append(edges, edge{number[p], n + 1, o.Meet.Transfer})
-		}
+		edges = append(edges, edge{n, began[o.Meet], 0}, edge{began[o.Meet], n + 1, o.Meet.Transfer})
 	}
 	for _, p := range m.Moments {
 		if p.prev == nil {

@@ -344,16 +344,5 @@ function legend(id, keys) {
   } catch (e) {
     broken(e);
   }
-  const redraw = () => plots.forEach((p) => p.draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", () => {
-    root.dataset.theme = "light";
-    redraw();
-  });
-  addEventListener("afterprint", () => {
-    delete root.dataset.theme;
-    redraw();
-  });
-  redraw();
-  root.dataset.ready = "1";
+  present(() => plots.forEach((p) => p.draw()));
 })();

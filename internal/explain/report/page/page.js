@@ -47,17 +47,5 @@
       }
     }
   };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  // Paper is white whatever the screen is.
-  addEventListener("beforeprint", () => {
-    root.dataset.theme = "light";
-    document.querySelectorAll("details").forEach((d) => (d.open = true));
-    redraw();
-  });
-  addEventListener("afterprint", () => {
-    delete root.dataset.theme;
-    redraw();
-  });
-  redraw();
-  root.dataset.ready = "1";
+  present(redraw);
 })();

@@ -11,6 +11,23 @@
 /** All plots, to draw again when the theme changes. @type {Plot[]} */
 const plots = [];
 
+/** Draws a page, and again when its colours change. Paper is white, and has all that can be opened. @param {() => void} redraw */
+function present(redraw) {
+  const root = document.documentElement;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", () => {
+    root.dataset.theme = "light";
+    document.querySelectorAll("details").forEach((d) => (d.open = true));
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    delete root.dataset.theme;
+    redraw();
+  });
+  redraw();
+  root.dataset.ready = "1";
+}
+
 class Plot {
   /**
    * @param {string} id of the canvas

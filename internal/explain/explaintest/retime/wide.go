@@ -1,0 +1,48 @@
+package retime
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Wide is what a capture of one tensor-parallel group would have been with n ranks: they
+// are copies of those it has, in turns, all in the same collectives. What differs between
+// copies is up to Resample.
+func Wide(ts []*trace.Trace, n int) []*trace.Trace {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprint(i))
+	}
+	group := []byte("[" + strings.Join(list, ", ") + "]")
+	out := make([]*trace.Trace, n)
+	for i := range out {
+		t := clone(ts[i%len(ts) : i%len(ts)+1])[0]
+		s := &t.Source
+		s.Rank = trace.Rank{TP: i, DP: -1, PP: -1, EP: -1}
+		s.World = trace.World{Known: true, Rank: i, Size: n}
+		s.Path = trace.FileName{ID: "wide", Rank: s.Rank}.String()
+		s.TraceID = fmt.Sprintf("%032x", i)
+		all := t.Strings.Intern(group)
+		for k := range t.Comms {
+			if c := &t.Comms[k]; int(c.GroupSize) == len(ts) {
+				c.GroupSize, c.Ranks = int32(n), all
+			}
+		}
+		out[i] = t
+	}
+	return out
+}
+
+// Straggler is a capture with n ranks, no two of them alike, of which the host of one is
+// late by ns in each step from one on.
+func Straggler(ts []*trace.Trace, n, late, from int, ns int64) ([]*trace.Trace, error) {
+	m := New(Wide(ts, n))
+	m.Resample(rand.New(rand.NewPCG(uint64(n), 1)))
+	for step := from; step < m.Steps; step++ {
+		m.Pause(late, step, ns)
+	}
+	return m.Run()
+}

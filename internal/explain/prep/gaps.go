@@ -1,0 +1,83 @@
+package prep
+
+import (
+	"cmp"
+	"slices"
+)
+
+// KeptGaps is how many of the longest idle gaps are of interest.
+const KeptGaps = 30
+
+// Gap is a time between two ops, in the steps, in which the device did nothing.
+type Gap struct {
+	From, Dur     int64
+	Before, After int32  // the op that ended last, and the next one
+	Call          string // the API call that started that; "" not recorded
+	Did           Doing  // meanwhile, the thread that called it
+}
+
+// gaps finds the longest gaps of a rank, longest first, and what the host did in them.
+func (h *host) gaps(r *Rank) (out []Gap) {
+	if len(r.Steps) == 0 || len(r.Ops) == 0 {
+		return nil
+	}
+	bounds, _ := r.DeviceWindows()
+	last := int32(0) // the op that ended last
+	for i := range r.Ops[1:] {
+		after := int32(i + 1)
+		o := &r.Ops[after]
+		if from := r.Ops[last].End; o.Start > from && from >= bounds[0] {
+			out = append(out, Gap{From: from, Dur: o.Start - from, Before: last, After: after})
+		}
+		if o.End >= r.Ops[last].End {
+			last = after
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Gap) int { return cmp.Compare(y.Dur, x.Dur) })
+	out = slices.Clone(out[:min(len(out), KeptGaps)])
+	for i := range out {
+		g := &out[i]
+		after := &r.Ops[g.After]
+		if after.Call < 0 {
+			continue
+		}
+		c := &r.Calls[after.Call]
+		g.Call = h.t.Strings.Get(h.t.Spans[c.Span].Name)
+		g.Did = h.did(c.Track, g.From, max(g.From, min(c.Start, after.Start)))
+	}
+	return out
+}
+
+// DeviceWindows gives the bounds of every step on the device: step i is
+// [out[i], ends[i]), and what lies from there to out[i+1] is of none.
+func (r *Rank) DeviceWindows() (out, ends []int64) {
+	n := len(r.Steps)
+	out, ends = make([]int64, n+1), make([]int64, n)
+	seen := make([]bool, n)
+	last := int64(0)
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Step < 0 {
+			continue
+		}
+		if !seen[o.Step] || o.Start < out[o.Step] {
+			out[o.Step], seen[o.Step] = o.Start, true
+		}
+		last, ends[o.Step] = max(last, o.End), max(ends[o.Step], o.End)
+	}
+	out[n] = last
+	for i := n - 1; i >= 0; i-- {
+		// A step without device work is empty; one that begins on another
+		// stream before an earlier one starts with it.
+		if !seen[i] || out[i] > out[i+1] {
+			out[i] = out[i+1]
+		}
+	}
+	for i := range ends {
+		if !r.EndsStage(i) {
+			ends[i] = out[i+1]
+		}
+		ends[i] = max(out[i], min(ends[i], out[i+1]))
+	}
+	return out, ends
+}
