@@ -59,7 +59,7 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 		return nil, err
 	}
 	want = max(want, minSpace)
-	if free, ok := freeSpace(root); ok && free < want {
+	if free, ok := FreeSpace(root); ok && free < want {
 		return nil, fmt.Errorf("%s: %w: %d MB are wanted, %d MB are free", root, syscall.ENOSPC, want>>20, free>>20)
 	}
 	sweep(root, now())

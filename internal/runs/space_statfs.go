@@ -4,8 +4,8 @@ package runs
 
 import "golang.org/x/sys/unix"
 
-// freeSpace tells how many bytes the user may still write in a directory.
-func freeSpace(dir string) (int64, bool) {
+// FreeSpace tells how many bytes the user may still write in a directory.
+func FreeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, false

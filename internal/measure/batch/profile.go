@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/klauspost/compress/gzip"
@@ -24,21 +23,17 @@ type Profile struct {
 	Stage       string // api.Prefill, api.Decode, or "all"
 	CPU, GPU    bool
 	Shapes      bool
+	NoStack     bool
 	Start       int // first decode step, from 0; negative: half of the output length
 	Steps       int // decode steps
 }
 
 // Check makes the directory and tries it, before anything is loaded.
 func (p *Profile) Check() error {
-	if err := os.MkdirAll(p.Dir, 0o777); err != nil {
+	if err := atomicfile.TryDir(p.Dir); err != nil {
 		return fmt.Errorf("no trace can be written: %w", err)
 	}
-	f, err := os.CreateTemp(p.Dir, ".stepscope-*.tmp")
-	if err != nil {
-		return fmt.Errorf("no trace can be written: %w", err)
-	}
-	f.Close()
-	return os.Remove(f.Name())
+	return nil
 }
 
 func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage || p.Stage == "all") }
@@ -76,7 +71,7 @@ func (p *Profile) begin(ctx context.Context, b *Bench, c Case, stage string) (*w
 		return nil, nil
 	}
 	w := &window{ctx, p, b, c, stage, b.Ranks.Ranks()[0]}
-	err := w.rank.Recorder.StartRecording(device.RecordOptions{CPU: p.CPU, GPU: p.GPU, Stack: true, Shapes: p.Shapes})
+	err := w.rank.Recorder.StartRecording(device.RecordOptions{CPU: p.CPU, GPU: p.GPU, Stack: !p.NoStack, Shapes: p.Shapes})
 	if err != nil {
 		return nil, fmt.Errorf("start recording the %s: %w", stage, err)
 	}

@@ -67,8 +67,13 @@ func (l *level) short(steps int) bool {
 // levelLook is how often the counts of the load are looked at.
 const levelLook = 10 * time.Millisecond
 
-// wait returns true when the load is steady, false when ctx ends.
-func (l *level) wait(ctx context.Context) bool {
+// made is about how many forward steps the load has seen: each gives a token to each request that is under way.
+func (l *level) made() int64 {
+	return max(l.live.Tokens.Load(), l.live.Chunks.Load()) / max(l.most, 1)
+}
+
+// wait returns true when the window may be opened, false when ctx ends.
+func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool) bool {
 	begun, tick := time.Now(), time.NewTicker(levelLook)
 	defer tick.Stop()
 	for {
@@ -77,7 +82,7 @@ func (l *level) wait(ctx context.Context) bool {
 			return false
 		case <-tick.C:
 		}
-		if now := time.Since(begun); l.reached(now) {
+		if now := time.Since(begun); reached(now) {
 			l.steady = now
 			return true
 		}

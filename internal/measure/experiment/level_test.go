@@ -1,8 +1,15 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +101,74 @@ func TestFitSteps(t *testing.T) {
 	}
 }
 
+// recorded is a load of so many requests, four at once with 24 tokens each, with a window of 10 steps in it, and what was
+// said meanwhile.
+func recorded(t *testing.T, url string, requests int, p Profile) (*Outcome, string) {
+	t.Helper()
+	spec := workload.Default()
+	spec.Dataset, spec.N, spec.InputLen, spec.OutputLen, spec.RangeRatio, spec.TokenIDs = "random-ids", requests, 32, 24, 1, true
+	p.Targets, p.Dir, p.Options.LoadFollows = []torch.Target{{URL: url}}, t.TempDir(), true
+	p.Window = torch.Window{OutputDir: t.TempDir(), NumSteps: 10}
+	var mu sync.Mutex
+	var lines []string
+	x := &Serving{
+		Server: &client.Server{URL: url}, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1)}, Warmup: 1,
+		Load:    load.Options{Backend: "sglang", BaseURL: url, Stream: true, IgnoreEOS: true, MaxConcurrency: 4},
+		Run:     bench.Run{Backend: "sglang", URL: url, MaxConcurrency: 4},
+		Profile: &p,
+		Log: func(line string) {
+			mu.Lock()
+			lines = append(lines, line)
+			mu.Unlock()
+		},
+	}
+	out, err := x.Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, strings.Join(lines, "\n")
+}
+
+// TestAfterSteps: a window begins after so many forward steps of the load, whether the server counts them or the load does.
+func TestAfterSteps(t *testing.T) {
+	a := launch.DefaultArgs("builtin:llama-tiny")
+	a.MaxTotalTokens = 8192
+	srv, err := embedded.Start(t.Context(), a, 0, "test", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	at, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }, FlushInterval: -1, ModifyResponse: func(r *http.Response) error {
+		if strings.HasSuffix(r.Request.URL.Path, "server_info") {
+			text, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(string(text), "forward_ct", "another_ct")))
+			return err
+		}
+		return nil
+	}}
+	silent := httptest.NewServer(proxy)
+	defer silent.Close()
+	for _, c := range []struct{ url, says string }{{srv.URL, "the window begins with step "}, {silent.URL, "have had 20 tokens each"}} {
+		after := int64(20)
+		out, log := recorded(t, c.url, 60, Profile{After: &after})
+		if out.Capture == nil || out.Capture.Result == nil || !strings.Contains(log, c.says) {
+			t.Fatalf("%+v\n%s", out.Capture, log)
+		}
+		if s := out.Capture.Servers[0].Steps; s == nil || s.Fewest == nil || *s.Fewest != 10 {
+			t.Errorf("steps %+v\n%s", s, log)
+		}
+		first := out.Last().Records
+		slices.SortFunc(first, func(a, b bench.Record) int { return cmp.Compare(a.Done, b.Done) })
+		if c.url == silent.URL && out.Last().Run.Profiled[0].From < first[3].First {
+			t.Errorf("it began before four requests had a token\n%s", log)
+		}
+	}
+}
+
 // TestYoung: a server in its first seconds, or before its first requests, is told as such.
 func TestYoung(t *testing.T) {
 	for _, tt := range []struct{ metrics, want string }{
@@ -117,30 +192,8 @@ func TestWindowInLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	spec := workload.Default()
-	spec.Dataset, spec.N, spec.InputLen, spec.OutputLen, spec.RangeRatio, spec.TokenIDs = "random-ids", 120, 32, 24, 1, true
-	var mu sync.Mutex
-	var lines []string
-	x := &Serving{
-		Server: &client.Server{URL: srv.URL}, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1)}, Warmup: 1,
-		Load: load.Options{Backend: "sglang", BaseURL: srv.URL, Stream: true, IgnoreEOS: true, MaxConcurrency: 4},
-		Run:  bench.Run{Backend: "sglang", URL: srv.URL, MaxConcurrency: 4},
-		Profile: &Profile{
-			Targets: []torch.Target{{URL: srv.URL}}, Window: torch.Window{OutputDir: t.TempDir(), NumSteps: 10}, FitSteps: true, Dir: t.TempDir(),
-			Options: torch.Options{LoadFollows: true},
-		},
-		Log: func(line string) {
-			mu.Lock()
-			lines = append(lines, line)
-			mu.Unlock()
-		},
-	}
-	out, err := x.Do(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, log := recorded(t, srv.URL, 120, Profile{FitSteps: true})
 	m := out.Last()
-	log := strings.Join(lines, "\n")
 	if out.Capture == nil || out.Capture.Result == nil || len(m.Run.Profiled) != 1 || m.Summary.Window == nil {
 		t.Fatalf("no window: %+v\n%s", out.Capture, log)
 	}

@@ -16,6 +16,7 @@ type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
 	Options torch.Options
+	After   *int64 // forward steps of the load before the window; nil: when the load is steady
 	// FitSteps: the window's steps are chosen by the load, not given.
 	FitSteps bool
 	Dir      string // where the files are brought
@@ -43,6 +44,16 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	if p.Options.Log == nil {
 		p.Options.Log = log
 	}
+	reached := at.reached // when the window may be opened, if not before the load
+	if p.After != nil && *p.After > 0 {
+		counted, err := p.count(ctx, log)
+		if err != nil {
+			return nil, err
+		}
+		if !counted {
+			reached = func(time.Duration) bool { return at.made() >= *p.After }
+		}
+	}
 	s, err := torch.Prepare(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
 		return nil, err
@@ -61,7 +72,7 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	ctx, w.unguard = context.WithCancel(ctx)
 	go func() {
 		defer close(w.guarded)
-		if !first && at.wait(ctx) {
+		if !first && at.wait(ctx, reached) {
 			s.LoadRuns(loadWait)
 			w.open(ctx, at, log)
 		}
@@ -76,7 +87,30 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 // has a start step records nothing before that, what has no end records all, and where all
 // requests are sent at once nothing that is steady has a prefill in it.
 func (p *Profile) first(at *level, prefills bool) bool {
-	return p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
+	return p.After != nil && *p.After == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
+}
+
+// count makes a start step, which servers count since they started, of steps of the load. It reports false where a server
+// does not show how many it has made, as SGLang 0.5.11: then the load's tokens tell.
+func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
+	if len(p.Targets) != 1 {
+		return false, fmt.Errorf("a window that begins after %d steps of the load is one of one server: there are %d", *p.After, len(p.Targets))
+	}
+	c, err := torch.Count(ctx, p.Targets[0], p.Options)
+	if errors.Is(err, torch.ErrNoCount) {
+		log(fmt.Sprintf("The server does not show how many forward steps it has made: the window begins when the requests under way have had %d tokens each, on average", *p.After))
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("begin the window after %d steps: %w", *p.After, err)
+	}
+	made, err := c.Steps(ctx)
+	if err != nil {
+		return false, err
+	}
+	p.Window.StartStep = int64(made) + *p.After + 1
+	log(fmt.Sprintf("The server has made %.0f forward steps: the window begins with step %d", made, p.Window.StartStep))
+	return true, nil
 }
 
 // steps are those that the window will have, as far as it is known before the load.

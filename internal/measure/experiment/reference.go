@@ -48,10 +48,11 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// refer puts a reference beside the traces of the server that made the tokens, if that is
-// one. A window may touch all of the run that it was taken in: then a later run tells.
-func (c *Captured) refer(ref *trace.Reference) {
-	if ref == nil || c == nil || c.Result == nil {
+// refer puts the reference of a run beside the traces of the server that made the tokens,
+// if that is one. A window may touch all of the run that it was taken in: then a later run
+// tells.
+func (c *Captured) refer(records []bench.Record, run *bench.Run) {
+	if c == nil || c.Result == nil {
 		return
 	}
 	var decoders []*torch.ServerResult
@@ -61,6 +62,8 @@ func (c *Captured) refer(ref *trace.Reference) {
 		}
 	}
 	if len(decoders) == 1 && len(decoders[0].Traces) > 0 && decoders[0].Reference == nil {
-		decoders[0].Refer(ref)
+		if ref := Reference(records, run); ref != nil {
+			decoders[0].Refer(ref)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -33,8 +32,9 @@ type Serving struct {
 	Warmup       int           // requests before; 0: none
 	Flush        bool
 	FlushTimeout time.Duration
-	Pause        time.Duration // between the warm-up and the load
-	Repeat       int           // runs of the same plan; 0: one
+	Pause        time.Duration               // between the warm-up and the load
+	Hold         func(context.Context) error // before the first load, after its warm-up, returns when it may begin; nil: at once
+	Repeat       int                         // runs of the same plan; 0: one
 	SLO          bench.SLO
 	Profile      *Profile // nil: none
 	Store        *runs.Run
@@ -43,6 +43,9 @@ type Serving struct {
 	Log  func(line string)            // what is going on, for people
 	Show func(*load.Live, int) func() // shows a run of so many requests while it lasts, until the result is called; may be nil
 }
+
+// Ready is the line that says that a load waits to begin.
+const Ready = "ready"
 
 // Measured is one run of the plan.
 type Measured struct {
@@ -104,6 +107,11 @@ func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Requ
 		if err := s.before(ctx, plan); err != nil {
 			return err
 		}
+		if s.Hold != nil && n == 0 {
+			if err := s.Hold(ctx); err != nil {
+				return err
+			}
+		}
 		m, err := s.once(ctx, plan, times, out, n)
 		if err != nil {
 			return err
@@ -144,30 +152,9 @@ func (s *Serving) ready(ctx context.Context) error {
 	if s.Load.Backend == "trt" {
 		path = "/"
 	}
-	until := time.Now().Add(s.Ready)
-	for said := false; ; {
-		_, err := s.Server.Text(ctx, http.MethodGet, path)
-		var refused *client.Refused
-		var unknown *net.DNSError
-		switch {
-		case errors.As(err, &unknown) && unknown.IsNotFound:
-			return err
-		case err == nil, errors.As(err, &refused) && refused.Status == http.StatusNotFound:
-			return nil
-		case errors.As(err, &refused) && refused.Status/100 == 4, ctx.Err() != nil:
-			return err
-		case time.Now().After(until):
-			return fmt.Errorf("the server is not ready after %v: %w", s.Ready, err)
-		case !said:
-			s.Log(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.Server.URL, s.Ready))
-			said = true
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return s.Server.Ready(ctx, path, s.Ready, func() {
+		s.Log(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.Server.URL, s.Ready))
+	})
 }
 
 // model asks the server for its model's name when none was given.
@@ -343,7 +330,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		run.Profiled = win.touched(res.Start, res.Records)
 	}
 	run.ServerInfo = s.info(ctx)
-	out.Capture.refer(Reference(res.Records, &run))
+	out.Capture.refer(res.Records, &run)
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 

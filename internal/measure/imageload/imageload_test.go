@@ -157,25 +157,77 @@ func TestMix(t *testing.T) {
 	}
 }
 
+// TestExpected: what a request may take grows with its pixels and steps, from what the warm-up took of them.
+func TestExpected(t *testing.T) {
+	o := options(t, "http://localhost")
+	o.SLOScale = 3
+	for _, tt := range []struct {
+		request
+		work float64
+	}{
+		{request{width: 32, height: 32, steps: 2}, 8},
+		{request{width: 64, height: 32}, 8}, // the model's own steps: one
+		{request{width: 24, height: 16, steps: 4}, 6},
+		{request{width: 8, height: 8, steps: 5}, 5}, // a square at least
+		{request{height: 8, steps: 5}, 0},
+	} {
+		all := []request{tt.request}
+		if o.expect(all, 0.5); tt.request.work() != tt.work || all[0].slo != 0.5*tt.work*3 {
+			t.Errorf("%+v: work %v, want %v, and %v ms", tt.request, tt.request.work(), tt.work, all[0].slo)
+		}
+	}
+
+	// Each takes 100 ms, a large one in the warm-up, too: small ones are expected to take a thousandth of that.
+	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/images/generations" {
+			time.Sleep(100 * time.Millisecond)
+		}
+		fmt.Fprint(w, `{"data": [{"b64_json": "aa", "task_type": "T2I"}]}`)
+	}))
+	defer hs.Close()
+	o = options(t, hs.URL)
+	o.SLO, o.SLOScale, o.Concurrency, o.Width, o.Height = true, 0.1, 0, 16, 16
+	o.RandomConfig = `[{"weight": 1}, {"weight": 1, "width": 512, "num_inference_steps": 32}]`
+	all, err := o.requests(nil)
+	if err != nil || all[0].width != 512 {
+		t.Fatal(err, all)
+	}
+	large := 0
+	for _, r := range all {
+		large += r.width / 512
+	}
+	o.WarmupSteps = 32
+	for scale, want := range map[float64]int{0.1: 0, 20: large} {
+		o.SLOScale = scale
+		r, err := Run(context.Background(), o)
+		if err != nil || r.Completed != 10 || *r.Met != want || *r.Attainment != float64(want)/10 {
+			t.Errorf("scale %v: %+v, %v, want %d in time", scale, r, err, want)
+		}
+	}
+	if large == 10 {
+		t.Error("all are large")
+	}
+}
+
 // TestCheck: wrong values are told before the server is asked.
 func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"--task video-to-video: only":           func(o *Options) { o.Task = "video-to-video" },
-		"--task poetry: give one of":            func(o *Options) { o.Task = "poetry" },
-		"give both or none":                     func(o *Options) { o.Width = 3 },
-		"--slo-scale NaN":                       func(o *Options) { o.SLOScale = math.NaN() },
-		"give --width and --height":             func(o *Options) { o.SLO = true },
-		"give --warmup-requests":                func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
-		"give a list of objects":                func(o *Options) { o.RandomConfig = `{}` },
-		"needs a weight":                        func(o *Options) { o.RandomConfig = `[{"width": 8}]` },
-		"no profile has a weight above 0":       func(o *Options) { o.RandomConfig = `[]` },
-		"unknown field":                         func(o *Options) { o.RandomConfig = `[{"weight": 1, "hight": 8}]` },
-		"8 frames: videos are not measured":     func(o *Options) { o.RandomConfig = `[{"weight": 1, "num_frames": 8}]` },
-		"-1; sizes, steps and outputs":          func(o *Options) { o.RandomConfig = `[{"weight": 1, "width": -1}]` },
-		"--dataset-path goes with":              func(o *Options) { o.DatasetPath = "x" },
-		"--random-request-config goes with":     func(o *Options) { o.Dataset, o.RandomConfig = "vbench", `[]` },
-		"--dataset-path: open no/such/file":     func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "no/such/file" },
-		"--dataset-path /dev/null: has no prom": func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "/dev/null" },
+		"--task video-to-video: only":            func(o *Options) { o.Task = "video-to-video" },
+		"--task poetry: give one of":             func(o *Options) { o.Task = "poetry" },
+		"give both or none":                      func(o *Options) { o.Width = 3 },
+		"--slo-scale NaN":                        func(o *Options) { o.SLOScale = math.NaN() },
+		"give --width and --height":              func(o *Options) { o.SLO = true },
+		"give --warmup-requests":                 func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
+		"20}]': byte 1 ends a JSON object":       func(o *Options) { o.RandomConfig = `{}` },
+		"needs a weight":                         func(o *Options) { o.RandomConfig = `[{"width": 8}]` },
+		"no profile has a weight above 0":        func(o *Options) { o.RandomConfig = `[]` },
+		"unknown field":                          func(o *Options) { o.RandomConfig = `[{"weight": 1, "hight": 8}]` },
+		"8 frames: videos are not measured":      func(o *Options) { o.RandomConfig = `[{"weight": 1, "num_frames": 8}]` },
+		"-1; sizes, steps and outputs":           func(o *Options) { o.RandomConfig = `[{"weight": 1, "width": -1}]` },
+		"--dataset-path goes with":               func(o *Options) { o.DatasetPath = "x" },
+		"--random-request-config goes with":      func(o *Options) { o.Dataset, o.RandomConfig = "vbench", `[]` },
+		"--dataset-path: open no/such/file":      func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "no/such/file" },
+		"--dataset-path: /dev/null has no promp": func(o *Options) { o.Dataset, o.DatasetPath = "vbench", "/dev/null" },
 	} {
 		o := options(t, "http://localhost")
 		change(o)

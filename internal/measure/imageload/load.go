@@ -71,12 +71,11 @@ var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-
 // Run waits for the server, warms it up, and loads it.
 func Run(ctx context.Context, o *Options) (*Result, error) {
 	s, say := o.Server, o.Console.Line
-	say("Waiting for the server at " + s.URL)
-	if err := s.Healthy(ctx, o.Ready); err != nil {
+	err := s.Ready(ctx, "/health", o.Ready, func() { say(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.URL, o.Ready)) })
+	if err != nil {
 		return nil, err
 	}
 	res := &Result{Model: o.Model, Dataset: o.Dataset, Rate: o.Rate, Concurrency: o.Concurrency, Asked: o.NumPrompts, SLO: o.SLO}
-	var err error
 	if res.Task, err = o.look(ctx, res); err != nil {
 		return nil, err
 	}
@@ -93,9 +92,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 		return nil, err
 	}
 	if o.SLO {
-		for i := range all {
-			all[i].slo = base * all[i].work() * o.SLOScale
-		}
+		o.expect(all, base)
 	}
 	begun := time.Now()
 	outcomes := o.send(ctx, all, at, res.Model)
@@ -135,10 +132,15 @@ func (o *Options) look(ctx context.Context, res *Result) (task string, err error
 	if task == "" {
 		task = tasks[0]
 	}
-	if task != tasks[0] {
-		return "", fmt.Errorf("task %s: only %s is measured here; SGLang's own bench_serving does the others", task, tasks[0])
+	return task, measured("task", task)
+}
+
+// measured tells whether a task is; name is what the user calls it.
+func measured(name, task string) error {
+	if task == tasks[0] {
+		return nil
 	}
-	return task, nil
+	return fmt.Errorf("%s %s: only %s is measured here; SGLang's own bench_serving does the others", name, task, tasks[0])
 }
 
 // taskOf is what the config.json of a local model says; "": nothing.
@@ -178,6 +180,13 @@ func (o *Options) warmUp(ctx context.Context, all []request, model string) (base
 	return metric.Median(units), nil
 }
 
+// expect says how long each request may take, if a unit of work takes base.
+func (o *Options) expect(all []request, base float64) {
+	for i := range all {
+		all[i].slo = base * all[i].work() * o.SLOScale
+	}
+}
+
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // send sends each request at its time, when there is room for it.
@@ -188,6 +197,7 @@ func (o *Options) send(ctx context.Context, all []request, at []time.Duration, m
 		room = make(chan struct{}, len(all))
 	}
 	bar := o.Console.Steps("Pictures")
+	defer bar.Close()
 	var mu sync.Mutex
 	done := 0
 	begun := time.Now()
@@ -241,8 +251,6 @@ func (o *Options) Check() error {
 	switch {
 	case o.Task != "" && !slices.Contains(tasks, o.Task):
 		return fmt.Errorf("--task %s: give one of %s", o.Task, strings.Join(tasks, ", "))
-	case o.Task != "" && o.Task != tasks[0]:
-		return fmt.Errorf("--task %s: only %s is measured here; SGLang's own bench_serving does the others", o.Task, tasks[0])
 	case (o.Width == 0) != (o.Height == 0):
 		return errors.New("--width and --height: give both or none")
 	case !(o.SLOScale > 0) || math.IsInf(o.SLOScale, 0):
@@ -251,6 +259,11 @@ func (o *Options) Check() error {
 		return errors.New("--dataset-path goes with --dataset vbench")
 	case o.RandomConfig != "" && o.Dataset != "random":
 		return errors.New("--random-request-config goes with --dataset random")
+	}
+	if o.Task != "" {
+		if err := measured("--task", o.Task); err != nil {
+			return err
+		}
 	}
 	all, err := o.requests(func(string) {})
 	switch {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/twister"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
 // request is one of a load. Numbers of 0 are the model's own.
@@ -35,9 +36,6 @@ func (o *Options) requests(say func(string)) ([]request, error) {
 		}
 		return all, o.mix(all)
 	}
-	if o.RandomConfig != "" {
-		return nil, errors.New("--random-request-config goes with --dataset random")
-	}
 	prompts, err := o.vbench(say)
 	for i := range all {
 		if err == nil {
@@ -60,18 +58,9 @@ func (o *Options) vbench(say func(string)) ([]string, error) {
 			return []string{vbenchPrompt}, nil
 		}
 	}
-	text, err := os.ReadFile(path)
+	out, err := workload.Prompts(path)
 	if err != nil {
 		return nil, fmt.Errorf("--dataset-path: %w", err)
-	}
-	var out []string
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("--dataset-path %s: has no prompt", path)
 	}
 	return out, nil
 }
@@ -95,6 +84,9 @@ func (o *Options) mix(all []request) error {
 	d := json.NewDecoder(strings.NewReader(o.RandomConfig))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&profiles); err != nil {
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // its text is of Go's types
+			err = fmt.Errorf("byte %d ends a JSON %s, which does not belong there", wrong.Offset, wrong.Value)
+		}
 		return fmt.Errorf("%s: give a list of objects such as '[{\"weight\": 1, \"width\": 512, \"height\": 512, \"num_inference_steps\": 20}]': %w", flag, err)
 	}
 	total, until := 0.0, make([]float64, len(profiles))

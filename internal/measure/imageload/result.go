@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +87,7 @@ func (r *Result) Print(w io.Writer) error {
 	text("Dataset:", r.Dataset)
 	divide(50)
 	number("Benchmark duration (s):", r.Duration)
-	text("Request rate:", pythonFloat(r.Rate))
+	text("Request rate:", metric.PythonFloat(r.Rate))
 	concurrency := "not set"
 	if r.Concurrency > 0 {
 		concurrency = strconv.Itoa(r.Concurrency)
@@ -120,18 +119,6 @@ func (r *Result) Print(w io.Writer) error {
 	divide(60)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// pythonFloat is str() of a float.
-func pythonFloat(v float64) string {
-	if math.IsInf(v, 1) {
-		return "inf"
-	}
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(text, ".e") {
-		text += ".0"
-	}
-	return text
 }
 
 // Write writes the figures as SGLang's output file.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -36,7 +37,7 @@ func newTarget(ctx context.Context, o *Options) (*target, error) {
 	}
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("load: base URL %q is not http://host:port", o.BaseURL)
+		return nil, fmt.Errorf("load: base URL %q is not http://host:port", wire.WithoutUser(o.BaseURL))
 	}
 	t := &target{Backend: b, opt: o, host: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + b.Path}
 	port := u.Port()

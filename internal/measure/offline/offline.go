@@ -29,15 +29,16 @@ import (
 
 // Benchmark is one of the engine in this process.
 type Benchmark struct {
-	Model        launch.ModelArgs
-	Backend      string // Engine or Runtime
-	Spec         workload.Spec
-	SkipWarmup   bool
-	IgnoreEOS    bool
-	Sampling     map[string]json.RawMessage // over the requests' own
-	Logprob      bool
-	LogprobStart int
-	ProfileDir   string // record all ranks while it runs, into this; "": do not
+	Model             launch.ModelArgs
+	Backend           string // Engine or Runtime
+	Spec              workload.Spec
+	SkipWarmup        bool
+	IgnoreEOS         bool
+	Sampling          map[string]json.RawMessage // over the requests' own
+	Logprob           bool
+	LogprobStart      int
+	ProfileDir        string // record all ranks while it runs, into this; "": do not
+	NoStack, NoShapes bool   // what the window leaves out
 
 	Version string
 	Out     io.Writer
@@ -205,7 +206,7 @@ func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Reque
 func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 	id = strconv.FormatFloat(float64(time.Now().UnixNano())/1e9, 'f', -1, 64)
 	return id, b.engine.StartProfile(ctx, api.ProfileRequest{
-		ID: id, OutputDir: b.ProfileDir, Activities: api.ActivityCPU | api.ActivityGPU, WithStack: true, RecordShapes: true,
+		ID: id, OutputDir: b.ProfileDir, Activities: api.ActivityCPU | api.ActivityGPU, WithStack: !b.NoStack, RecordShapes: !b.NoShapes,
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -63,23 +62,25 @@ type Picture struct {
 
 // Run makes the pictures. What is wrong with the request is found before the first one.
 func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
-	if err := writable(job); err != nil {
-		return nil, err
-	}
 	p, err := launch.OpenPipeline(job.Pipeline, show.Log)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	all, err := plan(job, p)
+	all, warmups, err := plan(job, p)
 	if err != nil {
+		return nil, err
+	}
+	if err := writable(job, all); err != nil {
 		return nil, err
 	}
 	if err := p.Load(); err != nil {
 		return nil, err
 	}
-	if err := warm(ctx, job, p, all[0].job, show); err != nil {
-		return nil, fmt.Errorf("the warm-up: %w", err)
+	for i := range warmups {
+		if err := p.Warmup(ctx, &warmups[i]); err != nil {
+			return nil, err
+		}
 	}
 	var out []Picture
 	for i := range all {
@@ -91,77 +92,67 @@ func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	return out, nil
 }
 
-// warm makes pictures like the first one that nobody counts, in each size that was asked for.
-func warm(ctx context.Context, job *Job, p *launch.Pipeline, first *diffusion.Job, show Show) error {
-	if job.WarmupSteps == 0 {
-		return nil
-	}
-	sizes := job.WarmupSizes
-	if len(sizes) == 0 {
-		sizes = []Size{{first.Width, first.Height}}
-	}
-	for _, size := range sizes {
-		one := *first
-		one.Quiet, one.Profile = true, nil
-		one.Width, one.Height, one.Steps = size.Width, size.Height, min(job.WarmupSteps, first.Steps)
-		begun := time.Now()
-		if _, err := p.Generate(ctx, &one); err != nil {
-			return err
-		}
-		show.Log(fmt.Sprintf("Warmed up with %d denoising step(s) of %d×%d in %.2f seconds", one.Steps, size.Width, size.Height, time.Since(begun).Seconds()))
-	}
-	return nil
-}
-
 // planned is a picture to be made.
 type planned struct {
 	Picture
 	job *diffusion.Job
 }
 
-// plan gives all pictures, each checked.
-func plan(job *Job, p *launch.Pipeline) ([]planned, error) {
-	def := p.Config.Default
-	sizes := job.Sizes
-	if len(sizes) == 0 {
-		sizes = []Size{{def.Width, def.Height}}
-	}
-	steps, guidance := def.Steps, def.Guidance
-	if job.Steps != nil {
-		steps = *job.Steps
-	}
-	if job.Guidance != nil {
-		guidance = *job.Guidance
-	}
-	negative, err := p.Prompt(job.Negative)
-	if err != nil {
-		return nil, err
-	}
-	var out []planned
+// plan gives all pictures, and those that warm up for them, each checked.
+func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Request, err error) {
 	for _, prompt := range job.Prompts {
-		tokens, err := p.Prompt(prompt)
+		q, err := p.Request(prompt, job.Negative)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if job.Steps != nil {
+			q.Steps = *job.Steps
+		}
+		if job.Guidance != nil {
+			q.Guidance = *job.Guidance
+		}
+		sizes := job.Sizes
+		if len(sizes) == 0 {
+			sizes = []Size{{q.Width, q.Height}}
 		}
 		for _, size := range sizes {
+			q.Width, q.Height = size.Width, size.Height
+			if err := p.Check(q); err != nil {
+				return nil, nil, err
+			}
 			for n := range job.Outputs {
-				q := diffusion.Request{
-					Prompt: tokens, Negative: negative, Width: size.Width, Height: size.Height, Steps: steps, Guidance: guidance,
-					Seed: job.Seed + uint64(n), Schedule: p.Schedule,
-				}
-				if err := p.Config.Check(&q); err != nil {
-					return nil, err
-				}
-				d := &diffusion.Job{Request: q, ID: api.NewUUID()}
+				d := &diffusion.Job{Request: *q, ID: api.NewUUID()}
+				d.Seed = job.Seed + uint64(n)
 				if w := job.Profile; w != nil {
 					d.Profile = &diffusion.Profile{
 						Steps: w.Steps, AllStages: w.AllStages, Dir: w.Dir,
 						Record: device.RecordOptions{CPU: true, GPU: true, Shapes: true, Stack: true},
 					}
 				}
-				out = append(out, planned{Picture{Prompt: prompt, Size: size, Steps: steps}, d})
+				all = append(all, planned{Picture{Prompt: prompt, Size: size, Steps: q.Steps}, d})
 			}
 		}
+	}
+	warmups, err = warm(job, p, all[0].job.Request)
+	return all, warmups, err
+}
+
+// warm gives pictures like the first one that nobody counts, in each size that was asked for.
+func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Request, err error) {
+	if job.WarmupSteps == 0 {
+		return nil, nil
+	}
+	sizes := job.WarmupSizes
+	if len(sizes) == 0 {
+		sizes = []Size{{q.Width, q.Height}}
+	}
+	q.Steps = min(job.WarmupSteps, q.Steps)
+	for _, size := range sizes {
+		q.Width, q.Height = size.Width, size.Height
+		if err := p.Check(&q); err != nil {
+			return nil, fmt.Errorf("the warm-up: %w", err)
+		}
+		out = append(out, q)
 	}
 	return out, nil
 }
@@ -169,6 +160,7 @@ func plan(job *Job, p *launch.Pipeline) ([]planned, error) {
 // one makes picture i and writes what is wanted of it.
 func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int, show Show) error {
 	bar := show.Console.Steps("Denoising")
+	defer bar.Close()
 	pic.job.Step = bar.Done
 	res, err := p.Generate(ctx, pic.job)
 	if err != nil {
@@ -203,21 +195,28 @@ func writeDump(path string, job *Job, pic *planned) error {
 	return diffusion.WriteDump(path, d)
 }
 
-// writable makes the directories and tries them.
-func writable(job *Job) error {
-	dirs := map[string]string{}
-	if job.Dir != "" {
-		dirs["--output-path"] = job.Dir
-	}
-	if job.PerfDump != "" {
-		dirs["--perf-dump-path"] = filepath.Dir(job.PerfDump)
+// writable makes the directories and tries what is to be written.
+func writable(job *Job, all []planned) error {
+	for i := range all {
+		for _, f := range []struct {
+			flag string
+			want bool
+			path string
+		}{
+			{"--output-path", job.Dir != "", filepath.Join(job.Dir, fileName(job, &all[i], i))},
+			{"--perf-dump-path", job.PerfDump != "", numbered(job.PerfDump, i)},
+		} {
+			if !f.want {
+				continue
+			}
+			if err := atomicfile.TryFile(f.path); err != nil {
+				return fmt.Errorf("%s: nothing can be written there: %w", f.flag, err)
+			}
+		}
 	}
 	if job.Profile != nil {
-		dirs["the directory of traces"] = job.Profile.Dir
-	}
-	for flag, dir := range dirs {
-		if err := atomicfile.TryDir(dir); err != nil {
-			return fmt.Errorf("%s: nothing can be written there: %w", flag, err)
+		if err := atomicfile.TryDir(job.Profile.Dir); err != nil {
+			return fmt.Errorf("the directory of traces: nothing can be written there: %w", err)
 		}
 	}
 	return nil

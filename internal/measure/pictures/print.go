@@ -24,9 +24,13 @@ func printOne(w io.Writer, p *Picture) error {
 	r := p.Result
 	var rows [][]string
 	for _, s := range r.Stages {
-		rows = append(rows, []string{s.Name, metric.Duration(s.Time), metric.Percent(metric.Share(s.Time, r.Total))})
+		rows = append(rows, []string{s.Name, metric.Duration(s.Time), metric.Tenths(metric.Share(s.Time, r.Total))})
 	}
-	title := fmt.Sprintf("%s in %s: %d×%d, %d denoising steps", columns.Clean(shorten(p.Prompt)), metric.Duration(r.Total), p.Size.Width, p.Size.Height, p.Steps)
+	many := "s"
+	if p.Steps == 1 {
+		many = ""
+	}
+	title := fmt.Sprintf("%s in %s: %d×%d, %d denoising step%s", columns.Clean(shorten(p.Prompt)), metric.Duration(r.Total), p.Size.Width, p.Size.Height, p.Steps, many)
 	if err := columns.Section(w, title, []string{"stage", "time", "share"}, rows); err != nil {
 		return err
 	}
@@ -36,10 +40,11 @@ func printOne(w io.Writer, p *Picture) error {
 		text = fmt.Sprintf("Denoising steps took %s in the middle (median); the first one, which warms up, %s", metric.Duration(median(rest)), metric.Duration(first))
 	}
 	fmt.Fprintf(w, "%s.\n", text)
-	for what, path := range map[string]string{"Picture": p.Path, "Report of times": p.Dump} {
-		if path != "" {
-			fmt.Fprintf(w, "%s: %s\n", what, path)
-		}
+	if p.Path != "" {
+		fmt.Fprintf(w, "Picture: %s\n", p.Path)
+	}
+	if p.Dump != "" {
+		fmt.Fprintf(w, "Report of times: %s\n", p.Dump)
 	}
 	if len(r.Traces) > 0 {
 		fmt.Fprintf(w, "Traces: stepscope analyze %s\n", strings.Join(r.Traces, " "))

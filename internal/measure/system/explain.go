@@ -45,6 +45,8 @@ type Options struct {
 	Rules *kernel.Rules
 	Read  read.Options
 	Force bool // explain files that cannot be one capture, too
+	// Open reads a window in another way than here; nil: here.
+	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
 	Reference *trace.Reference
 }
@@ -56,7 +58,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	r, err := explain.Prepare(capture.Traces, o.Rules).Analyze(o.options(capture))
+	r, err := capture.Prepare(o.Rules).Analyze(o.options(capture))
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		o.Say.Incomplete()
 	}
 	var requests *waits.Result
-	if run != nil {
+	if run != nil && capture.Ranks != nil {
+		o.Say.Warn("what slow requests waited for is told by the traces themselves: analyze the run without --on")
+	} else if run != nil {
 		role := ""
 		if len(servers) == 1 {
 			role = servers[0].Role
@@ -98,7 +102,13 @@ func (o *Options) options(capture *window.Capture) explain.Options {
 
 // open reads a window, and refuses to write the page over it.
 func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
-	capture, err := in.Open(ctx, o.Say, "analyze")
+	var capture *window.Capture
+	var err error
+	if o.Open != nil {
+		capture, err = o.Open(ctx, in)
+	} else {
+		capture, err = in.Open(ctx, o.Say, "analyze")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +205,8 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 	if err != nil {
 		return err
 	}
-	w := explain.Prepare(capture.Traces, o.Rules)
+	joins = joins && capture.Ranks == nil
+	w := capture.Prepare(o.Rules)
 	if x.Role != "" {
 		x.side = w.Server(cmp.Or(x.URL, x.Name), x.Loads)
 	}

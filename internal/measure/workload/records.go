@@ -45,7 +45,7 @@ const maxRecord = 1 << 28
 // is and where it comes from.
 func (b *builder) open(key, wanted string) (*records, error) {
 	if b.Path == "" {
-		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or take --dataset-name random, which needs none", wanted)
+		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or take --dataset-name random-ids, which needs none", wanted)
 	}
 	file, err := os.Open(b.Path)
 	if errors.Is(err, fs.ErrNotExist) {

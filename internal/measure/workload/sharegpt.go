@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
-const shareGPT = "ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
+const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
+
+const shareGPT = shareGPTFile + ", from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
 
 // assistantSuffix is kept at the end of a prompt that gets a suffix.
 const assistantSuffix = "Assistant:"
@@ -53,6 +56,11 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	wanted := shareGPT
 	if b.Dataset == "custom" {
 		wanted = `a file of yours with one {"conversations":[{"content":…},{"content":…}]} in each line`
+	}
+	if b.Path == "" && b.Dataset == "sharegpt" {
+		if b.Path = hubShareGPT(os.Getenv); b.Path != "" {
+			b.note("no --dataset-path: ShareGPT is read from the cache of the Hugging Face hub, %s", b.Path)
+		}
 	}
 	rows, err := b.open("", wanted)
 	if err != nil {

@@ -261,6 +261,7 @@ func compact(t *testing.T, raw json.RawMessage) string {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -275,7 +276,7 @@ func TestRefusals(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{"no path", set("sharegpt", ""), "data set sharegpt: --dataset-path is not set: give ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered (nothing is downloaded), or take --dataset-name random, which needs none"},
+		{"no path", set("sharegpt", ""), "data set sharegpt: --dataset-path is not set: give ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered (nothing is downloaded), or take --dataset-name random-ids, which needs none"},
 		{"no file", set("mooncake", "x.jsonl"), "data set mooncake: --dataset-path x.jsonl: no such file: give FAST25-release/traces/conversation_trace.jsonl of https://github.com/kvcache-ai/Mooncake (nothing is downloaded)"},
 		{"a directory", set("openai", dir), "is a directory: give a file of yours"},
 		{"empty", set("custom", file("empty", " \n")), "empty: is empty"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,6 +40,9 @@ func At(methods, paths string, auth Auth, handler http.HandlerFunc) Route {
 	return Route{methods, paths, auth, handler}
 }
 
+// Acts tells whether the route does something, by whichever of its methods: SGLang starts and stops profiles by GET too.
+func (e *Route) Acts() bool { return e.Methods != http.MethodGet }
+
 // Front is what a server asks of requests before it looks at what they want.
 type Front struct {
 	APIKey, AdminAPIKey string
@@ -49,7 +53,8 @@ type Front struct {
 	// Refuse replies with an error in the form of the route's API.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, message string)
 
-	Public atomic.Bool // listening beyond loopback
+	Insecure bool        // beyond loopback it needs no key
+	Public   atomic.Bool // listening beyond loopback
 }
 
 // Mux has the routes, and for all other paths the reply that there is none.
@@ -59,13 +64,15 @@ func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.
 		methods := strings.Fields(e.Methods)
 		for path := range strings.FieldsSeq(e.Paths) {
 			mux.HandleFunc(path, f.Protect(e.Auth, func(w http.ResponseWriter, r *http.Request) {
-				get := r.Method == http.MethodHead && slices.Contains(methods, http.MethodGet)
+				get := r.Method == http.MethodHead && !e.Acts() && slices.Contains(methods, http.MethodGet)
 				if !get && !slices.Contains(methods, r.Method) {
 					w.Header().Set("Allow", strings.Join(methods, ", "))
 					f.Refuse(w, r, http.StatusMethodNotAllowed, "Method Not Allowed")
 					return
 				}
-				e.Handler(w, r)
+				if !e.Acts() || f.MayAct(w, r) {
+					e.Handler(w, r)
+				}
 			}))
 		}
 	}
@@ -112,7 +119,7 @@ func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // way out have some seconds more. Beyond loopback it wants an API key.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drain func(*http.Server)) error {
 	if !loopback(ln.Addr()) {
-		if f.APIKey == "" {
+		if f.APIKey == "" && !f.Insecure {
 			return fmt.Errorf("%s: %w", ln.Addr(), ErrNeedKey)
 		}
 		f.Public.Store(true)
@@ -122,10 +129,12 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drai
 		ReadHeaderTimeout: 20 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(f.Log.Handler(), slog.LevelWarn),
+		ConnContext:       withConn,
+		ConnState:         answered,
+		ErrorLog:          log.New(httpLog{f.Log}, "", 0),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- hs.Serve(ln) }()
+	go func() { failed <- hs.Serve(halfway{ln}) }()
 	select {
 	case err := <-failed:
 		return err

@@ -26,6 +26,7 @@ func bears(r *http.Request, want string) bool {
 // may point a name of its own at 127.0.0.1) and to no foreign origin.
 func (f *Front) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked(r)
 		rc := http.NewResponseController(w)
 		// The deadline of an earlier reply on this connection is no longer meant.
 		rc.SetWriteDeadline(time.Time{})
@@ -33,14 +34,33 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 			// net/http reads what a handler leaves of the body; that must end too.
 			rc.SetReadDeadline(time.Now().Add(f.BodyTimeout))
 		}
-		if f.APIKey == "" && !f.Public.Load() {
-			if reason := notLocal(r, f.AllowedHosts); reason != "" {
+		if f.APIKey == "" {
+			allowed := f.AllowedHosts
+			if f.Public.Load() { // under whatever name one comes, but no page of another makes a browser come
+				allowed = []string{hostOf(r.Host)}
+			}
+			if reason := notLocal(r, allowed); reason != "" {
 				f.Refuse(w, r, http.StatusForbidden, reason)
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// MayAct looks at a request of a route that acts, and refuses it where it may not: HEAD asks for headers alone, and what
+// a browser sends for a page of another site, be it an image, a link or a form, is not its user's wish. Browsers say
+// whose page it was, also where they send no Origin; programs say nothing.
+func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
+	switch site := strings.ToLower(r.Header.Get("Sec-Fetch-Site")); {
+	case r.Method == http.MethodHead:
+		f.Refuse(w, r, http.StatusMethodNotAllowed, "Method Not Allowed")
+	case site == "cross-site" || site == "same-site":
+		f.Refuse(w, r, http.StatusForbidden, "a web page of another origin may not do this")
+	default:
+		return true
+	}
+	return false
 }
 
 // notLocal says why a server on loopback without a key refuses a request: it names
@@ -58,12 +78,17 @@ func notLocal(r *http.Request, allowed []string) string {
 	return ""
 }
 
-// localName reports whether a host, perhaps with a port, names loopback.
-func localName(host string, allowed []string) bool {
+// hostOf is a host without its port.
+func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// localName reports whether a host, perhaps with a port, names loopback.
+func localName(host string, allowed []string) bool {
+	host = hostOf(host)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "" {
 		return true
 	}

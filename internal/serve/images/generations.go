@@ -107,10 +107,7 @@ func (s *Server) task(req *wire.ImageRequest) (*task, error) {
 		if t.dump, err = s.front.Path("perf_dump_path", req.PerfDumpPath, s.o.ProfileRoot, s.o.Getenv); err != nil {
 			return nil, err
 		}
-		if f, err := os.Stat(t.dump); err == nil && f.IsDir() {
-			return nil, wire.Refuse("perf_dump_path", "%s is a directory; give a file", t.dump)
-		}
-		if err := atomicfile.TryDir(filepath.Dir(t.dump)); err != nil {
+		if err := atomicfile.TryFile(t.dump); err != nil {
 			return nil, wire.Refuse("perf_dump_path", "nothing can be written there: %v", err)
 		}
 	}
@@ -120,12 +117,17 @@ func (s *Server) task(req *wire.ImageRequest) (*task, error) {
 
 // request is what the pipeline is asked, checked.
 func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
-	def := s.info.Config.Default
-	q := &diffusion.Request{
-		Width: def.Width, Height: def.Height, Steps: def.Steps, Guidance: def.Guidance, Seed: defaultSeed, Schedule: s.info.Schedule,
+	negative := ""
+	if req.NegativePrompt != nil {
+		negative = *req.NegativePrompt
 	}
-	if req.Size != "" && req.Size != "auto" {
-		var err error
+	q, err := s.engine.Request(req.Prompt, negative)
+	if err != nil {
+		return nil, err
+	}
+	q.Seed = defaultSeed
+	sized := req.Size != "" && req.Size != "auto"
+	if sized {
 		if q.Width, q.Height, err = wire.ParseSize(req.Size); err != nil {
 			return nil, wire.Within("size", err)
 		}
@@ -135,7 +137,7 @@ func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 		v    *int
 		at   *int
 	}{{"width", req.Width, &q.Width}, {"height", req.Height, &q.Height}} {
-		if side.v != nil && req.Size != "" && *side.v != *side.at {
+		if side.v != nil && sized && *side.v != *side.at {
 			return nil, wire.Refuse(side.name, "%d contradicts the size %s", *side.v, req.Size)
 		}
 		if side.v != nil {
@@ -151,18 +153,7 @@ func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 	if req.Seed != nil {
 		q.Seed = uint64(*req.Seed)
 	}
-	negative := ""
-	if req.NegativePrompt != nil {
-		negative = *req.NegativePrompt
-	}
-	var err error
-	if q.Prompt, err = s.engine.Prompt(req.Prompt); err == nil {
-		q.Negative, err = s.engine.Prompt(negative)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.info.Config.Check(q); err != nil {
+	if err := s.engine.Check(q); err != nil {
 		return nil, &front.Error{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	return q, nil
@@ -183,17 +174,11 @@ func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 	if steps == 0 || steps < diffusion.All {
 		return nil, wire.Refuse("num_profiled_timesteps", "%d; give 1 or more, or -1 for all", steps)
 	}
-	dir, err := s.front.Path("profile", s.o.TraceDir, s.o.ProfileRoot, s.o.Getenv)
-	if err == nil {
-		if err = atomicfile.TryDir(dir); err != nil {
-			err = wire.Refuse("profile", "nothing can be written to the directory of traces: %v", err)
-		}
-	}
-	if err != nil {
-		return nil, err
+	if err := atomicfile.TryDir(s.o.TraceDir); err != nil {
+		return nil, wire.Refuse("profile", "nothing can be written to the directory of traces: %v", err)
 	}
 	return &diffusion.Profile{
-		Steps: steps, AllStages: req.ProfileAllStages, Dir: dir,
+		Steps: steps, AllStages: req.ProfileAllStages, Dir: s.o.TraceDir,
 		Record: device.RecordOptions{CPU: true, GPU: true, Shapes: true, Stack: true},
 	}, nil
 }

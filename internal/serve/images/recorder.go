@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -32,6 +33,7 @@ type session struct {
 	span   *diffusion.Span
 	over   chan struct{} // closed when all is written
 	result api.ProfileResult
+	err    error // why files are missing
 }
 
 // StartProfile implements windows.Recorder.
@@ -74,12 +76,8 @@ func (r *recorder) StartProfile(_ context.Context, req api.ProfileRequest) error
 
 // write writes the files of a window that has ended.
 func (r *recorder) write(s *session, req api.ProfileRequest) {
-	stem := req.ID
-	if req.Prefix != "" {
-		stem = req.Prefix + "-" + stem
-	}
-	paths, err := r.engine.WriteSpan(s.span, func(rank engine.Rank) string {
-		return filepath.Join(req.OutputDir, fmt.Sprintf("%s-TP-%d.trace.json.gz", stem, rank.TP))
+	paths, notes, err := r.engine.WriteSpan(s.span, func(rank engine.Rank) string {
+		return filepath.Join(req.OutputDir, fmt.Sprintf("%s-TP-%d.trace.json.gz", req.Stem(), rank.TP))
 	})
 	s.result = api.ProfileResult{Dir: req.OutputDir, ID: req.ID}
 	for _, p := range paths {
@@ -87,12 +85,13 @@ func (r *recorder) write(s *session, req api.ProfileRequest) {
 	}
 	slices.Sort(s.result.Files)
 	text := "Profiling done. Traces are saved to: " + req.OutputDir
-	switch {
-	case err != nil:
-		s.result.Message = strings.Join(strings.Fields(err.Error()), " ")
-	case len(paths) == 0:
-		s.result.Message = "Nothing was recorded: the window ended before its first step."
+	if err != nil {
+		s.err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
+		notes = append(notes, s.err.Error())
+	} else if len(paths) == 0 {
+		notes = append(notes, "Nothing was recorded: the window ended before its first step.")
 	}
+	s.result.Message = strings.Join(notes, "; ")
 	if len(paths) == 0 {
 		text = "Profiling done. No file was written."
 	}
@@ -115,7 +114,7 @@ func (r *recorder) StopProfile(context.Context) (api.ProfileResult, error) {
 		return api.ProfileResult{}, err
 	}
 	<-s.over
-	return s.result, nil
+	return s.result, s.err
 }
 
 // Profiling tells whether a window is armed, open or being written.

@@ -26,12 +26,14 @@ import (
 
 // Engine is what makes the pictures, one at a time.
 type Engine interface {
-	Prompt(text string) ([]int32, error)
+	// Request asks for a picture of the model's own size; Check tells what makes one impossible.
+	Request(prompt, negative string) (*diffusion.Request, error)
+	Check(q *diffusion.Request) error
 	Generate(ctx context.Context, job *diffusion.Job) (*diffusion.Result, error)
-	// Open has a window over several pictures recorded, Shut ends it, WriteSpan writes what it has.
+	// Open has a window over several pictures recorded, Shut ends it, WriteSpan writes what it has and tells what it lacks.
 	Open(s *diffusion.Span) error
 	Shut(s *diffusion.Span) error
-	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) ([]string, error)
+	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) (paths, notes []string, err error)
 	// Err is the error that stopped it for good, or nil.
 	Err() error
 }
@@ -40,7 +42,6 @@ type Engine interface {
 type Info struct {
 	ModelPath string
 	Config    *diffusion.Config
-	Schedule  diffusion.Schedule
 	TP        int
 	DType     string // of the transformer
 }
@@ -53,10 +54,11 @@ type Options struct {
 
 	APIKey      string // wanted as "Authorization: Bearer KEY" when set
 	AdminAPIKey string // wanted by the profile routes when set
+	Insecure    bool   // beyond loopback no key is needed
 
 	OutputDir   string // pictures are written there too; "": nowhere
-	TraceDir    string // of requests that ask for a profile
-	ProfileRoot string // beyond loopback all files that requests ask for are below it; see front.Path
+	TraceDir    string // of requests that ask for a profile; who runs the server says it, so ProfileRoot does not bind it
+	ProfileRoot string // beyond loopback all files that requests name are below it; see front.Path
 
 	EnableMetrics bool
 
@@ -118,12 +120,13 @@ type Server struct {
 // New returns a server in front of e.
 func New(e Engine, info Info, o Options) *Server {
 	s := &Server{o: o.withDefaults(), engine: e, info: info}
+	s.o.Log = front.Seldom(s.o.Log)
 	s.name = cmp.Or(s.o.ServedModelName, info.ModelPath)
 	s.created = s.o.Now()
 	s.queue, s.metrics = newQueue(s.o.MaxQueued), newMetrics()
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
 	s.front = front.Front{
-		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
+		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, Insecure: s.o.Insecure, BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
 			s.refuse(w, &front.Error{Status: status, Message: message})
 		},

@@ -42,7 +42,7 @@ func tiny(t *testing.T, tp int) (*launch.Pipeline, images.Info) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	return p, images.Info{ModelPath: "builtin:z-image-tiny", Config: p.Config, Schedule: p.Schedule, TP: tp, DType: p.DType}
+	return p, images.Info{ModelPath: "builtin:z-image-tiny", Config: p.Config, TP: tp, DType: p.DType}
 }
 
 func newRig(t *testing.T, e images.Engine, info images.Info, o images.Options) *rig {
@@ -188,6 +188,8 @@ func TestWrong(t *testing.T) {
 		{generations, `{"prompt":"x","size":"60x64"}`, 400, "multiples of 8"},
 		{generations, `{"prompt":"x","size":"big"}`, 400, "size: \\\"big\\\" is no size"},
 		{generations, `{"prompt":"x","size":"64x64","width":32}`, 400, "width: 32 contradicts the size 64x64"},
+		{generations, `{"prompt":"x","size":"auto","width":60}`, 400, "size 60×128: width and height must be multiples of 8"},
+		{generations, `{"prompt":"x","guidance_scale":2,"negative_prompt":"` + strings.Repeat("x", 600) + `"}`, 400, "negative prompt of 512 tokens; want 1 to 480"},
 		{generations, `{"prompt":"x","size":"80000x80000"}`, 400, "too large"},
 		{generations, `{"prompt":"x","num_inference_steps":0}`, 400, "0 inference steps"},
 		{generations, `{"prompt":"x","guidance_scale":-1}`, 400, "guidance scale -1"},
@@ -209,6 +211,20 @@ func TestWrong(t *testing.T) {
 		if status != c.status || !strings.Contains(text, c.text) || strings.Contains(text, "\n") || !strings.HasPrefix(text, `{"detail":`) {
 			t.Errorf("%s %.80s: %d %s; want %d %s", c.what, c.body, status, text, c.status, c.text)
 		}
+	}
+}
+
+// full is an engine without room for any picture.
+type full struct{ images.Engine }
+
+func (full) Check(*diffusion.Request) error { return errors.New("there is no room") }
+
+// TestNoRoom: a picture for which there is no room is the client's to make smaller.
+func TestNoRoom(t *testing.T) {
+	p, info := tiny(t, 1)
+	r := newRig(t, full{p}, info, images.Options{})
+	if status, text := r.call(generations, `{"prompt":"x"}`); status != 400 || !strings.Contains(text, "there is no room") {
+		t.Errorf("%d %s", status, text)
 	}
 }
 
@@ -252,11 +268,11 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestBeyondLoopback: files that requests ask for stay below the profile root.
+// TestBeyondLoopback: files that requests name stay below the profile root; traces go where the server was told.
 func TestBeyondLoopback(t *testing.T) {
 	p, info := tiny(t, 1)
-	root, outside := t.TempDir(), t.TempDir()
-	r := newRigAt(t, "0.0.0.0:0", p, info, images.Options{APIKey: "k", ProfileRoot: root})
+	root, outside, traces := t.TempDir(), t.TempDir(), t.TempDir()
+	r := newRigAt(t, "0.0.0.0:0", p, info, images.Options{APIKey: "k", ProfileRoot: root, TraceDir: traces})
 	const key, bearer = "Authorization", "Bearer k"
 	for status := 0; status != 200; status, _ = r.call("GET /health", "") { // it knows then where it listens
 	}
@@ -266,8 +282,8 @@ func TestBeyondLoopback(t *testing.T) {
 			t.Errorf("%s: %d %.100s; want %d", path, status, text, want)
 		}
 	}
-	for _, pattern := range []string{"sub/d.json", "e.json", "logs/*-1_steps-global-rank0.trace.json.gz"} {
-		if found, err := filepath.Glob(filepath.Join(root, pattern)); err != nil || len(found) == 0 {
+	for _, pattern := range []string{filepath.Join(root, "sub/d.json"), filepath.Join(root, "e.json"), filepath.Join(traces, "*-1_steps-global-rank0.trace.json.gz")} {
+		if found, err := filepath.Glob(pattern); err != nil || len(found) == 0 {
 			t.Errorf("%s is missing: %v", pattern, err)
 		}
 	}

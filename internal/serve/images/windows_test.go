@@ -2,12 +2,15 @@ package images_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/diffusion"
 	"github.com/stepscope/stepscope/internal/serve/images"
 )
 
@@ -37,6 +40,7 @@ func TestWindow(t *testing.T) {
 	start := func(id, rest string) string {
 		return fmt.Sprintf(`{"output_dir":%q,"profile_id":%q%s}`, dir, id, rest)
 	}
+	call("HEAD /start_profile", "", 405, "")
 	call("POST /stop_profile", "", 409, "Profiling is not in progress")
 	call("POST /start_profile", start("one", ""), 200, wire.ProfileStarted)
 	call("POST /start_profile", start("two", ""), 409, "Profiling is already in progress")
@@ -101,5 +105,30 @@ func TestWindowKeys(t *testing.T) {
 		if status, text := r.call("POST /stop_profile", "", "Authorization", "Bearer "+key); status != want {
 			t.Errorf("key %q: %d %s; want %d", key, status, text, want)
 		}
+	}
+}
+
+// torn is an engine one of whose traces cannot be written, while the other lacks something.
+type torn struct{ images.Engine }
+
+func (torn) WriteSpan(*diffusion.Span, func(engine.Rank) string) (paths, notes []string, err error) {
+	return []string{"one-TP-0.trace.json.gz"}, []string{"rank 0: 7 records found no room"}, errors.New("rank 1:\nno space left")
+}
+
+// TestWindowTorn: whoever stops a window is told that files are missing, and the log what the others lack.
+func TestWindowTorn(t *testing.T) {
+	p, info := tiny(t, 1)
+	lines := make(chan string, 10)
+	r := newRig(t, torn{p}, info, images.Options{Line: func(text string) { lines <- text }})
+	dir := t.TempDir()
+	if status, text := r.call("POST /start_profile", fmt.Sprintf(`{"output_dir":%q}`, dir)); status != 200 {
+		t.Fatal(status, text)
+	}
+	if status, text := r.call("POST /stop_profile", ""); status != 500 || text != "rank 1: no space left\n" {
+		t.Errorf("%d %s", status, text)
+	}
+	want := "Profiling done. Traces are saved to: " + dir + " rank 0: 7 records found no room; rank 1: no space left"
+	if line := <-lines; line != want {
+		t.Errorf("logged %q; want %q", line, want)
 	}
 }

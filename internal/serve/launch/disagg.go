@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -74,7 +75,10 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	if out.Role != api.Prefill {
 		return out, nil
 	}
-	ln, err := front.Listen(host, d.Port, key)
+	ln, err := front.Listen(host, d.Port, key, false)
+	if errors.Is(err, front.ErrNeedKey) {
+		return out, fmt.Errorf("%s: the bootstrap port beyond loopback needs --api-key, the same on both servers, also with --insecure", host)
+	}
 	if err != nil {
 		return out, fmt.Errorf("the bootstrap port: %w", err)
 	}

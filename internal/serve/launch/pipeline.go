@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
+	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 )
 
@@ -34,6 +38,7 @@ type Pipeline struct {
 	DType    string // of encoder and transformer
 
 	args   PipelineArgs
+	memory int64 // of a rank, bytes
 	faults map[int]*device.Faults
 	src    *diffusion.Sources
 	tok    *tokenizer.Tokenizer
@@ -43,14 +48,50 @@ type Pipeline struct {
 // IsPipeline tells whether a model path is a diffusion pipeline's.
 func IsPipeline(path string) bool { return diffusion.Is(path) }
 
-// Prompt gives the tokens of a prompt.
-func (p *Pipeline) Prompt(text string) ([]int32, error) { return diffusion.Prompt(p.tok, text) }
+// CheckServed returns what is wrong with a model path that names neither a language model nor a pipeline.
+func CheckServed(path string) error {
+	names := append(model.Builtins(), diffusion.Builtins()...)
+	if name, ok := strings.CutPrefix(path, model.BuiltinPrefix); ok {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("no built-in model %q; there are %s", path, strings.Join(names, ", "))
+		}
+		return nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return fmt.Errorf("model path %q is no directory; want a local directory of a Hugging Face model or of a Diffusers pipeline, or %s with one of %s",
+			path, model.BuiltinPrefix, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// Request asks for a picture of the model's size, with its steps and its guidance.
+func (p *Pipeline) Request(prompt, negative string) (*diffusion.Request, error) {
+	def := p.Config.Default
+	q := &diffusion.Request{Width: def.Width, Height: def.Height, Steps: def.Steps, Guidance: def.Guidance, Schedule: p.Schedule}
+	for _, f := range []struct {
+		name, text string
+		to         *[]int32
+	}{{"prompt", prompt, &q.Prompt}, {"negative prompt", negative, &q.Negative}} {
+		var cut int
+		var err error
+		if *f.to, cut, err = diffusion.Prompt(p.tok, f.text); err != nil {
+			return nil, err
+		}
+		if cut > 0 {
+			p.log(fmt.Sprintf("The %s is too long: the last %d of its %d tokens are cut off", f.name, cut, cut+len(*f.to)))
+		}
+	}
+	return q, nil
+}
+
+// Check returns what makes a request impossible here. It can be asked before Load.
+func (p *Pipeline) Check(q *diffusion.Request) error { return p.Config.Check(q, p.memory) }
 
 // OpenPipeline reads what the arguments name, and no weights yet. Close it. log takes lines about it.
 func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
-	p := &Pipeline{args: a, log: log}
+	p := &Pipeline{args: a, log: log, memory: freeMemory() / int64(a.TP)}
 	var err error
-	if p.faults, err = parseFaults(a.Faults, a.TP); err != nil {
+	if p.faults, err = parseFaults(a.Faults, a.TP, diffusion.Stages()); err != nil {
 		return nil, err
 	}
 	if p.Schedule, err = diffusion.ParseSchedule(a.Sigmas); err != nil {
@@ -75,8 +116,7 @@ func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
 // Load makes the ranks.
 func (p *Pipeline) Load() error {
 	a := &p.args
-	marks := ModelArgs{Markers: a.Markers, DisableGraph: true}
-	marks.logMarks(p.log)
+	logMarks(a.Markers, false, p.log)
 	cores := a.Cores
 	if cores == 0 {
 		cores = max(1, runtime.GOMAXPROCS(0)/a.TP)
@@ -84,7 +124,7 @@ func (p *Pipeline) Load() error {
 	team := engine.TeamOptions{
 		Sizes: engine.Sizes{TP: a.TP}, Host: hostname(),
 		Device: func(rank int) device.Options {
-			return device.Options{Name: accelerator(), Memory: freeMemory() / int64(a.TP), Workers: cores, Faults: p.faults[rank], Marks: marks.marks()}
+			return device.Options{Name: accelerator(), Memory: p.memory, Workers: cores, Faults: p.faults[rank], Marks: marks(a.Markers)}
 		},
 	}
 	var err error
@@ -95,21 +135,13 @@ func (p *Pipeline) Load() error {
 	return err
 }
 
-// Warmup makes a picture of the model's size in so many steps, which nobody gets.
-func (p *Pipeline) Warmup(ctx context.Context, steps int) error {
-	def := p.Config.Default
-	tokens, err := p.Prompt("")
-	if err != nil {
-		return err
-	}
+// Warmup makes a picture that nobody gets.
+func (p *Pipeline) Warmup(ctx context.Context, q *diffusion.Request) error {
 	begun := time.Now()
-	_, err = p.Generate(ctx, &diffusion.Job{Quiet: true, Request: diffusion.Request{
-		Prompt: tokens, Negative: tokens, Width: def.Width, Height: def.Height, Steps: steps, Guidance: def.Guidance, Schedule: p.Schedule,
-	}})
-	if err != nil {
+	if _, err := p.Generate(ctx, &diffusion.Job{Request: *q, Quiet: true}); err != nil {
 		return fmt.Errorf("the warm-up: %w", err)
 	}
-	p.log(fmt.Sprintf("Warmed up with %d denoising step(s) in %.2f seconds", steps, time.Since(begun).Seconds()))
+	p.log(fmt.Sprintf("Warmed up with %d denoising step(s) of %d×%d in %.2f seconds", q.Steps, q.Width, q.Height, time.Since(begun).Seconds()))
 	return nil
 }
 

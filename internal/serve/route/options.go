@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // Backend is a worker.
@@ -30,6 +31,7 @@ type Options struct {
 
 	APIKey      string // clients must bring it, workers get it
 	AdminAPIKey string // instead, for profile, flush and abort routes
+	Insecure    bool   // beyond loopback no key is needed
 	WorkerKey   string // workers get it instead of both
 	// AllowedHosts are names, besides those of loopback, by which a router that
 	// listens on loopback without a key may be addressed.
@@ -100,7 +102,7 @@ func (o *Options) check() error {
 		b := &o.Workers[i]
 		u, err := url.Parse(b.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("worker %q is no URL of a server: give one as http://localhost:30001", b.URL)
+			return fmt.Errorf("worker %q is no URL of a server: give one as http://localhost:30001", wire.WithoutUser(b.URL))
 		}
 		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return fmt.Errorf("the URL of worker %s has more than a host and a path", u.Host)

@@ -316,3 +316,37 @@ func TestPayload(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
+
+// TestActing: what a page of another site sends, and HEAD, gets to no worker where it could do something.
+func TestActing(t *testing.T) {
+	var last atomic.Value
+	url := fake(t, func(rw http.ResponseWriter, r *http.Request) {
+		last.Store(r.Method + " " + r.URL.Path)
+		rw.Write([]byte("{}"))
+	})
+	r := newRig(t, Options{Workers: plain(url)})
+	id := r.rt.workers[0].id
+	for _, c := range []struct {
+		call, site string
+		status     int
+		reaches    bool
+	}{
+		{"HEAD /start_profile", "", 405, false},
+		{"GET /start_profile", "cross-site", 403, false},
+		{"GET /flush_cache", "same-site", 403, false},
+		{"HEAD /workers/" + id + "/start_profile", "", 405, false},
+		{"GET /workers/" + id + "/start_profile", "cross-site", 403, false},
+		{"GET /workers/" + id + "/start%5Fprofile", "cross-site", 403, false},
+		{"GET /workers/" + id + "/release_memory_occupation", "cross-site", 403, false},
+		{"POST /generate", "cross-site", 403, false},
+		{"GET /workers/" + id + "/model_info", "cross-site", 200, true},
+		{"GET /workers/" + id + "/start_profile", "none", 200, true},
+		{"GET /workers/" + id + "/stop_profile", "", 200, true},
+	} {
+		last.Store("")
+		a := r.call(c.call, "", "Sec-Fetch-Site", c.site)
+		if reached := last.Load() != ""; a.status != c.status || reached != c.reaches {
+			t.Errorf("%s of a page that is %q: got %d %s, the worker got %q", c.call, c.site, a.status, a.body, last.Load())
+		}
+	}
+}

@@ -117,9 +117,10 @@ func New(o Options) (*Router, error) {
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
+	rt.o.Log = front.Seldom(rt.o.Log)
 	rt.front = front.Front{
-		APIKey: o.APIKey, AdminAPIKey: o.AdminAPIKey, AllowedHosts: o.AllowedHosts,
-		BodyTimeout: o.BodyTimeout, MaxBodyBytes: o.MaxBodyBytes, Log: o.Log,
+		APIKey: o.APIKey, AdminAPIKey: o.AdminAPIKey, Insecure: o.Insecure, AllowedHosts: o.AllowedHosts,
+		BodyTimeout: o.BodyTimeout, MaxBodyBytes: o.MaxBodyBytes, Log: rt.o.Log,
 		Refuse: func(rw http.ResponseWriter, r *http.Request, status int, message string) {
 			rt.refuse(rw, r.URL.Path, &failure{status, message})
 		},

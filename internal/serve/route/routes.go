@@ -40,20 +40,24 @@ func (rt *Router) routes() http.Handler {
 	mux := rt.front.Mux(rt.table(), func(r *http.Request) string {
 		return "Not Found: the router has no such route; one of a worker is at /workers/ID" + r.URL.Path
 	})
-	levels := map[string]front.Auth{}
+	known := map[string]front.Route{}
 	for _, e := range rt.table() {
 		for path := range strings.FieldsSeq(e.Paths) {
-			levels[path] = e.Auth
+			known[path] = e
 		}
 	}
 	// A worker's own API, under its own rules: what is not known to be harmless needs
-	// the admin key.
+	// the admin key, and acts.
 	mux.HandleFunc("/workers/{id}/{path...}", func(rw http.ResponseWriter, r *http.Request) {
-		level, ok := levels["/"+r.PathValue("path")]
+		e, ok := known["/"+r.PathValue("path")]
 		if !ok {
-			level = front.Admin
+			e.Auth = front.Admin
 		}
-		rt.front.Protect(level, func(rw http.ResponseWriter, r *http.Request) { rt.ofWorker(rw, r, level) })(rw, r)
+		rt.front.Protect(e.Auth, func(rw http.ResponseWriter, r *http.Request) {
+			if !e.Acts() || rt.front.MayAct(rw, r) {
+				rt.ofWorker(rw, r, e.Auth)
+			}
+		})(rw, r)
 	})
 	return rt.front.Guard(mux)
 }

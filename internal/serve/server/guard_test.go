@@ -81,6 +81,38 @@ func TestWebPages(t *testing.T) {
 	}
 }
 
+// TestActing: no HEAD and no page of another site starts a window or asks for tokens, with a key or without.
+func TestActing(t *testing.T) {
+	for _, key := range []string{"", "k"} {
+		r := newRig(t, "", fakeengine.Options{}, server.Options{APIKey: key})
+		dir := t.TempDir()
+		for _, c := range []struct {
+			call, site string
+			status     int
+		}{
+			{"HEAD /start_profile", "", 405},
+			{"HEAD /flush_cache", "", 405},
+			{"HEAD /v1/models", "", 200},
+			{"GET /start_profile", "cross-site", 403},
+			{"GET /start_profile", "same-site", 403},
+			{"POST /start_profile", "Cross-Site", 403},
+			{"GET /flush_cache", "cross-site", 403},
+			{"POST /abort_request", "cross-site", 403},
+			{"POST /generate", "cross-site", 403},
+			{"GET /v1/models", "cross-site", 200},
+			{"GET /profile_files", "cross-site", 200},
+			{"GET /stop_profile", "", 409}, // none was started
+			{"GET /flush_cache", "none", 200},
+			{"POST /flush_cache", "same-origin", 200},
+		} {
+			a := r.call(c.call, `{"output_dir":"`+dir+`"}`, "Sec-Fetch-Site", c.site, "Authorization", "Bearer "+key)
+			if a.status != c.status {
+				t.Errorf("%s of a page that is %q: got %d %s, want %d", c.call, c.site, a.status, a.body, c.status)
+			}
+		}
+	}
+}
+
 func TestBodyLimits(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{ContextLen: 16}, server.Options{MaxBodyBytes: 100000, BodyTimeout: 100 * time.Millisecond})
 	for _, path := range []string{"/generate", "/v1/completions", "/v1/chat/completions", "/tokenize", "/start_profile", "/stop_profile", "/abort_request", "/v1/embeddings"} {
@@ -141,5 +173,42 @@ func TestHealth(t *testing.T) {
 		if a := sick.call("GET "+path, ""); a.status != 503 {
 			t.Errorf("sick engine, %s: got %d", path, a.status)
 		}
+	}
+}
+
+// TestManyTexts: texts of many megabytes are refused, and of large ones that many clients send at once, few are worked
+// on: the memory that the server holds is a bounded multiple of what one takes.
+func TestManyTexts(t *testing.T) {
+	r := newRig(t, "", fakeengine.Options{}, server.Options{})
+	for _, call := range []struct{ path, body string }{
+		{"/tokenize", `{"prompt":"` + strings.Repeat("y", 5<<20) + `"}`},
+		{"/v1/detokenize", `{"tokens":[` + strings.Repeat("1,", 3<<20) + `1]}`},
+	} {
+		if a := r.call("POST "+call.path, call.body); a.status != 413 || !strings.Contains(a.body, "this route takes 4194304") {
+			t.Errorf("%s: got %d %.200s", call.path, a.status, a.body)
+		}
+	}
+	text := `{"prompt":"` + strings.Repeat("y ", 1<<20) + `"}`
+	statuses := make(chan int)
+	for range 8 {
+		go func() {
+			res, err := http.Post(r.url+"/tokenize", "application/json", strings.NewReader(text))
+			if err != nil {
+				statuses <- 0
+				return
+			}
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+			statuses <- res.StatusCode
+		}()
+	}
+	for range 8 {
+		if status := <-statuses; status != 200 {
+			t.Errorf("one of eight at once: %d", status)
+		}
+	}
+	// All turns are over.
+	if a := r.call("POST /tokenize", `{"prompt":"x"}`); a.status != 200 {
+		t.Errorf("got %d %s", a.status, a.body)
 	}
 }

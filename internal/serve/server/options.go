@@ -18,6 +18,7 @@ type Options struct {
 
 	APIKey      string // wanted as "Authorization: Bearer KEY" when set
 	AdminAPIKey string // wanted by profile, flush and abort routes when set
+	Insecure    bool   // beyond loopback no key is needed
 
 	// AllowedHosts are names, besides those of loopback, by which a server that
 	// listens on loopback without a key may be addressed.

@@ -188,7 +188,7 @@ func TestAbortRequest(t *testing.T) {
 // to stop, and what Serve returned.
 func serve(t *testing.T, e *fakeengine.Engine, o server.Options) (url string, stop func(), done chan error) {
 	t.Helper()
-	ln, err := front.Listen("", 0, "")
+	ln, err := front.Listen("", 0, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +253,11 @@ func TestDrain(t *testing.T) {
 
 // TestListen checks that only a server with a key is reachable from elsewhere.
 func TestListen(t *testing.T) {
-	if ln, err := front.Listen("0.0.0.0", 0, ""); err == nil {
+	if ln, err := front.Listen("0.0.0.0", 0, "", false); err == nil {
 		ln.Close()
 		t.Error("an open server may listen everywhere")
 	}
-	ln, err := front.Listen("0.0.0.0", 0, "k")
+	ln, err := front.Listen("0.0.0.0", 0, "k", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +267,27 @@ func TestListen(t *testing.T) {
 		t.Errorf("Serve without a key: %v", err)
 	}
 	ln.Close()
+	if ln, err = front.Listen("0.0.0.0", 0, "", true); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.New(e, server.Options{Insecure: true}).Serve(ctx, ln) }()
+	url := fmt.Sprintf("http://127.0.0.1:%d/health", ln.Addr().(*net.TCPAddr).Port)
+	for origin, want := range map[string]int{"": 200, "http://gpu1:30000": 200, "http://evil.example": 403} {
+		req, _ := http.NewRequest("GET", url, nil)
+		req.Host = "gpu1:30000"
+		req.Header.Set("Origin", origin)
+		if resp, err := http.DefaultClient.Do(req); err != nil || resp.StatusCode != want {
+			t.Errorf("origin %q: %v %v", origin, resp, err)
+		}
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 	var ne *net.OpError
-	if _, err := front.Listen("203.0.113.1", 1, "k"); !errors.As(err, &ne) {
+	if _, err := front.Listen("203.0.113.1", 1, "k", false); !errors.As(err, &ne) {
 		t.Errorf("foreign address: %v", err)
 	}
 }

@@ -33,6 +33,7 @@ type Server struct {
 	base     context.Context
 
 	mu     sync.Mutex
+	texts  chan struct{}        // has an element for each large request of /tokenize that is worked on
 	active map[string]*sequence // by request id
 	idle   chan struct{}        // closed and replaced when active gets empty
 	work   sync.WaitGroup       // collectors
@@ -46,7 +47,9 @@ func New(e Engine, o Options) *Server {
 		tok:    e.Tokenizer(),
 		info:   e.Info(),
 		active: map[string]*sequence{},
+		texts:  make(chan struct{}, textsAtOnce),
 	}
+	s.o.Log = front.Seldom(s.o.Log)
 	s.name = s.o.ServedModelName
 	if s.name == "" {
 		s.name = s.info.ModelPath
@@ -55,7 +58,7 @@ func New(e Engine, o Options) *Server {
 	s.metrics = newMetrics(s.name)
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
 	s.front = front.Front{
-		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, AllowedHosts: s.o.AllowedHosts,
+		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, Insecure: s.o.Insecure, AllowedHosts: s.o.AllowedHosts,
 		BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
 			s.refuse(w, dialectGeneral, &apiError{status: status, message: message})

@@ -64,11 +64,7 @@ func (l *list) remember(p api.ProfileRequest, now time.Time) {
 			kept = append(kept, w)
 		}
 	}
-	w := window{id: p.ID, dir: p.OutputDir, stem: p.ID, started: now}
-	if p.Prefix != "" {
-		w.stem = p.Prefix + "-" + p.ID
-	}
-	l.all = append(kept, w)
+	l.all = append(kept, window{id: p.ID, dir: p.OutputDir, stem: p.Stem(), started: now})
 	if n := len(l.all) - maxWindows; n > 0 {
 		l.all = l.all[n:]
 	}
@@ -115,7 +111,7 @@ func (w *window) wrote(info fs.FileInfo) bool {
 		seconds, err := strconv.ParseInt(m[1], 10, 64)
 		return err == nil && seconds >= w.started.Unix() && (w.ended.IsZero() || seconds < w.ended.Unix()+1)
 	}
-	return name == "merged-"+w.stem+traceEnding || strings.HasPrefix(name, w.stem+"-TP-") && strings.HasSuffix(name, traceEnding)
+	return name == "merged-"+w.id+traceEnding || name == "merged-"+w.stem+traceEnding || strings.HasPrefix(name, w.stem+"-TP-") && strings.HasSuffix(name, traceEnding)
 }
 
 // files lists what the window has written. The engine gives a file its name when
@@ -141,7 +137,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 	return out, nil
 }
 
-// profileFiles is GET /profile_files.
+// files is GET /profile_files.
 func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
 	out := wire.ProfileFiles{Windows: []wire.ProfileWindow{}}
 	for i, win := range ws.list.newest() {
@@ -160,7 +156,7 @@ func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
 	front.WriteJSON(w, http.StatusOK, text)
 }
 
-// profileFile is GET /profile_files/{id}/{name}.
+// file is GET /profile_files/{id}/{name}.
 func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	f, info, err := ws.open(r.PathValue("id"), r.PathValue("name"))
 	if err != nil {
@@ -179,7 +175,7 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(&patient{ResponseWriter: w, limit: ws.o.WriteTimeout}, r, "", info.ModTime(), f)
 }
 
-// openProfileFile opens a file that a window wrote. Neither a name with a
+// open opens a file that a window wrote. Neither a name with a
 // directory nor a symbolic link leads out of the window's directory.
 func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	missing := &front.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}

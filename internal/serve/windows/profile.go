@@ -137,7 +137,7 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 // a directory.
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
-// profileRequest applies the defaults and the environment to a request.
+// request applies the defaults and the environment to a request.
 func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error) {
 	env := ws.o.Getenv
 	dir := front.ProfileRoot(env)

@@ -1,0 +1,195 @@
+// Package ranks explains a window on a Slurm cluster: each of its files is summarised
+// where it can be read, and what comes of that is joined here. Where the files lie on
+// storage that nodes share, tasks divide them; where each node has its own, each node
+// summarises what it finds.
+package ranks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/summary"
+	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/job/scatter"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// Options say how a window is summarised.
+type Options struct {
+	Program []string      // that summarises: analyze --summary - and paths follow
+	Flags   []string      // of analyze, for all tasks
+	Nodes   []string      // each with files of its own; none: all can read all
+	Tasks   int           // that divide the files; 0: one for filesEach of them
+	AtOnce  int           // of them
+	Within  time.Duration // in which all is done
+	Args    []string      // of sbatch
+}
+
+var errSilent = errors.New("its task says nothing of it")
+
+// One task takes so many files, if nothing is said, and there are so many tasks at most.
+const (
+	filesEach = 8
+	mostTasks = 64
+)
+
+// Read summarises a window on the cluster and joins it.
+func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
+	if len(o.Nodes) > 0 {
+		return o.ofNodes(ctx, say, in)
+	}
+	chosen, _, err := in.Choose(say)
+	if err != nil {
+		return nil, err
+	}
+	n := o.Tasks
+	if n == 0 {
+		n = min(mostTasks, (len(chosen.Files)+filesEach-1)/filesEach)
+	}
+	n = min(n, len(chosen.Files))
+	var tasks []scatter.Task
+	var files [][]set.File
+	for i := range n {
+		share := chosen.Files[i*len(chosen.Files)/n : (i+1)*len(chosen.Files)/n]
+		files = append(files, share)
+		var paths []string
+		for _, f := range share {
+			paths = append(paths, f.Path)
+		}
+		task, err := o.task("", paths)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, task)
+	}
+	parts, lost, err := o.run(ctx, say, tasks, in.Paths)
+	if err != nil {
+		return nil, err
+	}
+	var all []*summary.File
+	var without []window.Lost
+	for i, p := range parts {
+		x := window.Lost{Why: cmp.Or(lost[i], errSilent)}
+		for _, f := range files[i] {
+			at := slices.IndexFunc(p.Files, func(x *summary.File) bool { return x.Of.Path == f.Path })
+			if at >= 0 {
+				all = append(all, p.Files[at])
+			} else {
+				x.Files = append(x.Files, f)
+			}
+		}
+		if x.Files != nil {
+			without = append(without, x)
+		}
+	}
+	return in.Join(say, chosen, all, without)
+}
+
+// ofNodes has each node summarise what it finds.
+func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
+	var tasks []scatter.Task
+	flags := o.Flags
+	if in.ID != "" {
+		flags = append(flags[:len(flags):len(flags)], "--profile-id="+in.ID)
+	}
+	for _, node := range o.Nodes {
+		task, err := (&Options{Program: o.Program, Flags: flags}).task(node, in.Paths)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, task)
+	}
+	parts, lost, err := o.run(ctx, say, tasks, in.Paths)
+	if err != nil {
+		return nil, err
+	}
+	var with []*window.Part
+	for i, p := range parts {
+		if p.From = o.Nodes[i]; len(p.Files) > 0 {
+			with = append(with, p)
+		}
+	}
+	for i, err := range lost {
+		switch {
+		case len(with) == 0:
+			return nil, fmt.Errorf("%s: %w", o.Nodes[i], cmp.Or(err, errSilent))
+		case err != nil:
+			say.Lack("%s: %v; what it has of the window is missing", o.Nodes[i], err)
+		}
+	}
+	return window.JoinParts(say, with)
+}
+
+// task summarises paths, which may be relative here and not there.
+func (o *Options) task(node string, paths []string) (scatter.Task, error) {
+	args := slices.Concat(o.Program, []string{"analyze", "--summary=-"}, o.Flags, []string{"--"})
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return scatter.Task{}, err
+		}
+		args = append(args, abs)
+	}
+	return scatter.Task{Node: node, Args: args}, nil
+}
+
+// run runs tasks and reads what they say, in which files have the names that they were
+// given by here.
+func (o *Options) run(ctx context.Context, say *progress.Console, tasks []scatter.Task, given []string) ([]*window.Part, []error, error) {
+	parts := make([]*window.Part, len(tasks))
+	for i := range parts {
+		parts[i] = &window.Part{}
+	}
+	lost, err := scatter.Run(ctx, tasks, scatter.Options{
+		Name: "stepscope-analyze", AtOnce: o.AtOnce, Within: o.Within, Args: o.Args, Say: say,
+		Take: func(i int, stdout io.Reader) (err error) {
+			parts[i], err = window.ReadPart("task "+strconv.Itoa(i), stdout)
+			return err
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range parts {
+		for _, f := range p.Files {
+			rename(f, given)
+		}
+	}
+	return parts, lost, nil
+}
+
+// rename gives a file the name that it has here.
+func rename(f *summary.File, given []string) {
+	name := func(path string) string {
+		for _, g := range given {
+			abs, err := filepath.Abs(g)
+			if err != nil || abs == g {
+				continue
+			}
+			if path == abs {
+				return g
+			}
+			if rest, ok := strings.CutPrefix(path, abs+string(filepath.Separator)); ok {
+				return filepath.Join(g, rest)
+			}
+		}
+		return path
+	}
+	f.Of.Path = name(f.Of.Path)
+	for i := range f.Ranks {
+		r := &f.Ranks[i]
+		r.Source.Path = name(r.Source.Path)
+		for k := range r.Notes {
+			r.Notes[k].Source = name(r.Notes[k].Source)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package workload
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// hubShareGPT is ShareGPT's file in the cache of the Hugging Face hub, where its own tools put what they download and
+// SGLang's client looks first; empty: it is not there. The snapshot that the main branch names comes before others.
+func hubShareGPT(env func(string) string) string {
+	home := ""
+	if dir := cmp.Or(env("XDG_CACHE_HOME"), under(env("HOME"), ".cache")); dir != "" {
+		home = filepath.Join(dir, "huggingface")
+	}
+	hub := cmp.Or(env("HF_HUB_CACHE"), env("HUGGINGFACE_HUB_CACHE"), under(cmp.Or(env("HF_HOME"), home), "hub"))
+	if hub == "" {
+		return ""
+	}
+	set := filepath.Join(hub, "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered")
+	var snapshots []string
+	if main, err := os.ReadFile(filepath.Join(set, "refs", "main")); err == nil {
+		snapshots = append(snapshots, filepath.Base(strings.TrimSpace(string(main))))
+	}
+	entries, _ := os.ReadDir(filepath.Join(set, "snapshots"))
+	for _, e := range entries {
+		snapshots = append(snapshots, e.Name())
+	}
+	for _, name := range snapshots {
+		path := filepath.Join(set, "snapshots", name, shareGPTFile)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// under is a name in a directory; empty if there is none.
+func under(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}

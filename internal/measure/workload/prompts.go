@@ -1,0 +1,24 @@
+package workload
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Prompts are those of a file with one a line; there is one at least.
+func Prompts(path string) (out []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no prompt", path)
+	}
+	return out, nil
+}

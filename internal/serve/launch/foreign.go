@@ -1,0 +1,46 @@
+package launch
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+//go:embed foreign.txt
+var foreignText string
+
+// Foreign is a launch flag of SGLang that this server has not.
+type Foreign struct {
+	Value, Values bool   // it takes a value, or one and more
+	Refused       string // why a server without it would not be what was asked for; empty: it changes nothing here
+	Same          string // the value with which it is not refused
+}
+
+// ForeignFlag finds one by its name.
+func ForeignFlag(name string) (Foreign, bool) {
+	f, ok := foreignFlags()[name]
+	return f, ok
+}
+
+var foreignFlags = sync.OnceValue(func() map[string]Foreign {
+	flags, refused := map[string]Foreign{}, ""
+	for line := range strings.Lines(foreignText) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if why, ok := strings.CutPrefix(line, "refused: "); ok {
+			refused = why
+			continue
+		}
+		for word := range strings.FieldsSeq(line) {
+			name, same, value := strings.Cut(word, "=")
+			f := Foreign{Value: value, Refused: refused, Same: same}
+			if same == "+" {
+				f.Values, f.Same = true, ""
+			}
+			flags[name] = f
+		}
+	}
+	return flags
+})
