@@ -1,0 +1,233 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// longWindow is from where a window is long: srtctl's document calls 30 to 100 steps typical.
+const longWindow = 100
+
+// finish checks what there should be, merges and explains it. When ctx ends what is not explained by then stays so.
+func (r *Run) finish(ctx context.Context) {
+	for i := range r.plan.Phases {
+		if !r.loading {
+			break // no window was opened: what failed before is all there is to say
+		}
+		ph := &r.plan.Phases[i]
+		var from []string
+		if r.plan.Job.Profiling.Type == spec.Nsys {
+			from = r.reports(ph)
+		} else {
+			from = r.traces(ctx, ph)
+		}
+		if len(from) == 0 {
+			continue
+		}
+		r.analyze(ctx, ph, from)
+	}
+	if r.RunDir != "" && (r.Token == "" || Shared(r.dir, r.Token)) {
+		if err := r.state.Keep(r.plan, r.RunDir); err != nil {
+			r.lack("%v", err)
+		}
+	}
+}
+
+// present tells whether a file is there and not empty, and notes if not.
+func (r *Run) present(name string) bool {
+	info, err := os.Stat(filepath.Join(r.dir, name))
+	switch {
+	case err != nil:
+		r.lack("%s is missing", name)
+	case info.Size() == 0:
+		r.lack("%s is empty", name)
+	default:
+		return true
+	}
+	return false
+}
+
+// reports are those of Nsight Systems, one for each node of the worker.
+func (r *Run) reports(ph *Phase) (there []string) {
+	for rank := range r.plan.Workers[ph.Worker].Nodes {
+		if name := fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank); r.present(name) {
+			there = append(there, filepath.Join(r.dir, name))
+		}
+	}
+	if len(there) == 0 {
+		r.empty(ph)
+	}
+	return there
+}
+
+// traces are those of the role's window: the run of its load, whose requests say what slow ones waited for, or else the
+// files as the server wrote them. They are merged.
+func (r *Run) traces(ctx context.Context, ph *Phase) []string {
+	dir := filepath.Join(r.dir, "profiles", string(ph.Role))
+	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
+		r.lack("%v", err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json*"))
+	whole := files[:0]
+	for _, f := range files {
+		if rel, _ := filepath.Rel(r.dir, f); r.present(rel) {
+			whole = append(whole, f)
+		}
+	}
+	if len(whole) == 0 {
+		r.empty(ph)
+		return nil
+	}
+	if n, want := tensorRanks(whole), r.plan.Job.TP(ph.Role); n > 0 && n < want {
+		r.lack("the window of %s has traces of %d of %d ranks", ph.Role, n, want)
+	}
+	if out, err := r.program(ctx, "trace", "merge", dir, "-o", filepath.Join(r.dir, "merged_"+string(ph.Role)+".trace.json.gz")); err != nil {
+		r.lack("merge the traces of %s: %s", ph.Role, lastLine(string(out)))
+	}
+	if all, err := runs.List(filepath.Join(r.dir, "runs", string(ph.Role))); err == nil && len(all) == 1 {
+		if run, err := runs.Open(filepath.Join(r.dir, "runs", string(ph.Role)), all[0].ID); err == nil && len(run.Traces()) > 0 {
+			return []string{run.Dir()}
+		}
+	}
+	return []string{dir}
+}
+
+var tensorRank = regexp.MustCompile(`-TP-([0-9]+)`)
+
+// tensorRanks is of how many tensor-parallel ranks there are traces, by their names.
+func tensorRanks(files []string) int {
+	seen := map[string]bool{}
+	for _, f := range files {
+		if m := tensorRank.FindStringSubmatch(filepath.Base(f)); m != nil {
+			seen[m[1]] = true
+		}
+	}
+	return len(seen)
+}
+
+// empty gives the document's advice.
+func (r *Run) empty(ph *Phase) {
+	r.lack("the window of %s has no file", ph.Role)
+	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step; see profile_%s.out", ph.Role, ph.Role)
+}
+
+// advise says what may help, unless something failed: then that is what must be mended.
+func (r *Run) advise(format string, args ...any) {
+	if r.state.Failure != nil {
+		return
+	}
+	r.state.Advice = append(r.state.Advice, fmt.Sprintf(format, args...))
+}
+
+// program runs a verb of stepscope here, and gives what it wrote.
+func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
+	var both bytes.Buffer
+	cmd := exec.CommandContext(ctx, r.plan.Program, args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &both, &both, r.dir
+	err := cmd.Run()
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
+		err = nil // done; what is missing it says, and the check of the files
+	}
+	return both.Bytes(), err
+}
+
+// analyze explains a window, as text, JSON and a page, and looks how many steps it has.
+func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
+	base := filepath.Join(r.dir, "analysis_"+string(ph.Role))
+	text, err := r.program(ctx, append([]string{"analyze", "--html", base + ".html"}, from...)...)
+	if ctx.Err() != nil {
+		r.lack("the window of %s is not explained: the job was told to end", ph.Role)
+		return
+	}
+	if err != nil {
+		r.lack("explain the window of %s: %s", ph.Role, lastLine(string(text)))
+		return
+	}
+	os.WriteFile(base+".txt", text, 0o644)
+	cmd := exec.CommandContext(ctx, r.plan.Program, append([]string{"analyze", "--json"}, from...)...)
+	out, _ := cmd.Output() // the exit status tells of losses, too
+	if len(out) == 0 {
+		r.lack("explain the window of %s as JSON: nothing came", ph.Role)
+		return
+	}
+	os.WriteFile(base+".json", out, 0o644)
+	var report struct {
+		Steps []json.RawMessage `json:"steps"`
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		r.lack("explain the window of %s as JSON: %v", ph.Role, err)
+		return
+	}
+	want := ph.StopStep - ph.StartStep
+	switch n := len(report.Steps); {
+	case n == 0:
+		r.lack("the window of %s has no steps", ph.Role)
+		r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step", ph.Role)
+	case n < want:
+		r.lack("the window of %s has %d of %d steps", ph.Role, n, want)
+		r.advise("Profile too short: adjust `start_step` and `stop_step` of profiling.%s; a typical profiling run uses 30-100 steps", ph.Role)
+	}
+	if want > longWindow {
+		r.advise("Profile too long: profiling.%s has %d steps; adjust `start_step` and `stop_step`; a typical profiling run uses 30-100 steps", ph.Role, want)
+	}
+	r.Log(fmt.Sprintf("%s: %d steps; analysis_%s.txt, .json, .html", ph.Role, len(report.Steps), ph.Role))
+}
+
+// Keep puts the runs of the job's loads among those of root.
+func (s *State) Keep(p *Plan, root string) error {
+	for i := range p.Phases {
+		all, err := runs.List(filepath.Join(s.Dir, "runs", string(p.Phases[i].Role)))
+		if err != nil {
+			continue // no load has begun
+		}
+		for _, e := range all {
+			to, err := runs.Import(root, filepath.Join(s.Dir, "runs", string(p.Phases[i].Role), e.ID))
+			if err != nil {
+				s.Lacks = append(s.Lacks, fmt.Sprintf("the run of %s is not kept in %s: %v", p.Phases[i].Role, root, err))
+				continue
+			}
+			s.Runs = append(s.Runs, to)
+		}
+	}
+	return s.write()
+}
+
+// Summary says what became of a job, for people.
+func (s *State) Summary() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  %s", s.Job, s.Name, s.Stage)
+	if s.Slurm != "" && !s.Stage.Ended() {
+		fmt.Fprintf(&b, ": %s", s.Slurm)
+	}
+	if s.Failure != nil {
+		fmt.Fprintf(&b, ": %s", s.Failure.What)
+		for _, line := range s.Failure.Lines {
+			fmt.Fprintf(&b, "\n    | %s", line)
+		}
+	}
+	fmt.Fprintf(&b, "\n  %s\n", s.Dir)
+	for _, l := range s.Lacks {
+		fmt.Fprintf(&b, "  missing: %s\n", l)
+	}
+	for _, a := range s.Advice {
+		fmt.Fprintf(&b, "  advice:  %s\n", a)
+	}
+	pages, _ := filepath.Glob(filepath.Join(s.Dir, "analysis_*.html"))
+	for _, p := range pages {
+		fmt.Fprintf(&b, "  report:  %s\n", p)
+	}
+	for _, d := range s.Runs {
+		fmt.Fprintf(&b, "  run:     %s\n", d)
+	}
+	return b.String()
+}

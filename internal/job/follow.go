@@ -1,0 +1,218 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Files by which who submitted a job and who conducts it find each other: submitted holds a word that only a directory
+// that both see has; attended is fresh as long as somebody follows the job on its first node.
+const (
+	submitted = ".submitted"
+	attended  = ".attended"
+)
+
+const (
+	// LogFile has what a job itself has said.
+	LogFile = "log.out"
+
+	look       = 500 * time.Millisecond
+	fresh      = 15 * time.Second // for so long an attendant need not have shown itself
+	attendLook = time.Minute      // how long a job that is followed waits for it to begin
+)
+
+// Shared tells whether this directory is the one that who submitted the job sees. A file that is made there first has a
+// network file system ask its server anew for what it did not find before.
+func Shared(dir, token string) bool {
+	if f, err := os.CreateTemp(dir, ".look-"); err == nil {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	text, err := os.ReadFile(filepath.Join(dir, submitted))
+	return err == nil && token != "" && string(text) == token
+}
+
+// Attend follows a job on its first node: its log goes to log, and when it has ended all its files go to out. If who
+// asks sees the directory itself it says so in one line, and is done.
+func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
+	if Shared(dir, token) {
+		_, err := io.WriteString(out, "shared\n")
+		return err
+	}
+	if _, err := io.WriteString(out, "own\n"); err != nil {
+		return err
+	}
+	sign := filepath.Join(dir, attended)
+	defer os.Remove(sign)
+	t := tail{path: filepath.Join(dir, LogFile)}
+	for {
+		if err := os.WriteFile(sign, nil, 0o644); err != nil {
+			return err
+		}
+		s, err := Read(dir)
+		t.copy(log)
+		if err == nil && s.Stage.Ended() {
+			done := make(chan struct{})
+			defer close(done)
+			go func() { // packing may take long
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(look):
+						os.WriteFile(sign, nil, 0o644)
+					}
+				}
+			}()
+			return Pack(out, dir)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+// Linger waits until an attendant has all files; if one is expected, some time for it to come.
+func Linger(ctx context.Context, dir string, expected bool) {
+	until := time.Now()
+	if expected {
+		until = until.Add(attendLook)
+	}
+	came := false
+	for ctx.Err() == nil {
+		info, err := os.Stat(filepath.Join(dir, attended))
+		there := err == nil && time.Since(info.ModTime()) < fresh
+		if came = came || there; !there && (came || time.Now().After(until)) {
+			time.Sleep(time.Second) // its step ends before the job does
+			return
+		}
+		time.Sleep(look)
+	}
+}
+
+// tail copies what is appended to a file.
+type tail struct {
+	path string
+	at   int64
+}
+
+func (t *tail) copy(w io.Writer) {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if _, err := f.Seek(t.at, io.SeekStart); err == nil {
+		n, _ := io.Copy(w, f)
+		t.at += n
+	}
+}
+
+// Output is the name of the file that has what the job, or who in it, has said: the one that is called so, or else the
+// first whose name has that in it.
+func (s *State) Output(who string) (string, error) {
+	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.out"))
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strings.TrimSuffix(filepath.Base(f), ".out")
+	}
+	i := slices.Index(names, who)
+	if i < 0 {
+		i = slices.IndexFunc(names, func(n string) bool { return strings.Contains(n, who) })
+	}
+	switch {
+	case len(names) == 0 && s.Stage.Ended():
+		return "", fmt.Errorf("job %s (%s) has no logs here: they stayed on its first node, if it has begun", s.Job, s.Stage)
+	case len(names) == 0:
+		return "", fmt.Errorf("job %s (%s) has no logs here: it has not begun, or they are on its first node, from where job logs --follow brings them", s.Job, s.Stage)
+	case i < 0:
+		return "", fmt.Errorf("job %s has no log of %s here; there are: %s", s.Job, who, strings.Join(names, ", "))
+	}
+	return names[i] + ".out", nil
+}
+
+// Token is the word that who submitted a job has left in its directory.
+func Token(dir string) string {
+	text, _ := os.ReadFile(filepath.Join(dir, submitted))
+	return string(text)
+}
+
+// Follow copies a file of a job whose directory is here until the job has ended, or over says that it must have.
+func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bool) (*State, error) {
+	t := tail{path: filepath.Join(dir, name)}
+	for n := 0; ; n++ {
+		s, err := Read(dir)
+		ended := err == nil && s.Stage.Ended()
+		gone := !ended && n%10 == 9 && over()
+		if gone { // it may have ended between the two questions
+			s, err = Read(dir)
+			ended = err == nil && s.Stage.Ended()
+		}
+		t.copy(log)
+		switch {
+		case ended:
+			return s, nil
+		case gone:
+			return s, errGone
+		}
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+var errGone = errors.New("the process that conducted the job is gone")
+
+// Jobs are the states of all jobs in a directory of jobs, those of its sweeps among them, the newest first.
+func Jobs(root string) ([]*State, error) {
+	if _, err := os.ReadDir(root); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var out []*State
+	for _, pattern := range []string{"*/", "*_sweep_*/job_*/"} {
+		files, _ := fs.Glob(os.DirFS(root), pattern+stateFile)
+		for _, f := range files {
+			dir := filepath.Join(root, filepath.Dir(f))
+			if s, err := Read(dir); err == nil {
+				s.Dir = dir
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *State) int { return b.Began.Compare(a.Began) })
+	return out, nil
+}
+
+// Find is the job with an id, or in a directory; "" is the newest.
+func Find(root, ref string) (*State, error) {
+	if s, err := Read(ref); ref != "" && err == nil {
+		s.Dir, err = filepath.Abs(ref) // it may be meant on another node, too
+		return s, err
+	}
+	all, err := Jobs(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if ref == "" || s.Job == ref {
+			s.Dir, err = filepath.Abs(s.Dir)
+			return s, err
+		}
+	}
+	if ref == "" {
+		return nil, fmt.Errorf("no jobs in %s; --output-dir says where they are", root)
+	}
+	return nil, fmt.Errorf("no job %s in %s: stepscope job status lists those that are", ref, root)
+}

@@ -1,0 +1,178 @@
+package job
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+)
+
+// gatherLimit is how long the files of one node may take to come home.
+const gatherLimit = time.Hour
+
+// last is the name of a pack's last entry, whose content is the number of files before it: a stream that was cut has none.
+const last = ".last"
+
+// Pack writes the files below a directory, or those of the named parts of it that are there, as a tar stream.
+func Pack(w io.Writer, dir string, parts ...string) error {
+	tw, n := tar.NewWriter(w), 0
+	if len(parts) == 0 {
+		parts = []string{"."}
+	}
+	for _, part := range parts {
+		matches, err := filepath.Glob(filepath.Join(dir, part))
+		if err != nil {
+			return err
+		}
+		for _, m := range matches {
+			if err := packTree(tw, dir, m, &n); err != nil {
+				return err
+			}
+		}
+	}
+	count := strconv.Itoa(n)
+	if err := tw.WriteHeader(&tar.Header{Name: last, Size: int64(len(count)), Mode: 0o644}); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(tw, count); err != nil {
+		return err
+	}
+	return tw.Close()
+}
+
+func packTree(tw *tar.Writer, dir, top string, n *int) error {
+	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil || strings.HasPrefix(name, ".") {
+			return err
+		}
+		h := &tar.Header{Name: filepath.ToSlash(name), Size: info.Size(), Mode: 0o644, ModTime: info.ModTime()}
+		if err := tw.WriteHeader(h); err != nil {
+			return err
+		}
+		*n++
+		_, err = io.CopyN(tw, f, info.Size()) // what is appended meanwhile stays behind
+		return err
+	})
+}
+
+// Unpack writes the files of a pack below a directory, each whole or not at all, and tells how many. A stream that was
+// cut is an error, and what had come by then stays.
+func Unpack(dir string, r io.Reader) (n int, err error) {
+	root, err := os.OpenRoot(dir) // no name leads out of it
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	tr := tar.NewReader(r)
+	for {
+		h, err := tr.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, errors.New("the stream of files was cut")
+		case err != nil:
+			return n, err
+		case h.Name == last:
+			text, err := io.ReadAll(io.LimitReader(tr, 20))
+			if err == nil && string(text) != strconv.Itoa(n) {
+				err = fmt.Errorf("%d files came of %s", n, text)
+			}
+			io.Copy(io.Discard, r) // the end of the stream is the writer's
+			return n, err
+		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
+			return n, fmt.Errorf("%q is no file below the job's directory", h.Name)
+		}
+		if err := root.MkdirAll(filepath.Dir(h.Name), 0o755); err != nil {
+			return n, err
+		}
+		err = atomicfile.Write(filepath.Join(dir, h.Name), func(w io.Writer) error {
+			_, err := io.Copy(w, tr)
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		os.Chtimes(filepath.Join(dir, h.Name), h.ModTime, h.ModTime)
+		n++
+	}
+}
+
+// gather brings home what nodes with directories of their own have made, through steps of the job. What others wrote is
+// there already.
+func (r *Run) gather(ctx context.Context) error {
+	return everywhere(r.c, func(i int) error {
+		if r.here == nil || r.here[i].Addr == "" || r.here[i].Shared {
+			return nil
+		}
+		name, began := r.c.Nodes()[i].Name, time.Now()
+		in, out := io.Pipe()
+		come := make(chan error, 1)
+		n := 0
+		go func() {
+			var err error
+			n, err = Unpack(r.dir, in)
+			in.CloseWithError(err)
+			come <- err
+		}()
+		err := streamed(ctx, r.c, "gather", i, gatherLimit, out, r.plan.Program, "job", "pack", r.dir, "profiles", "runs", "bench_*", "*_config.json")
+		out.Close()
+		if cut := <-come; err == nil {
+			err = cut
+		}
+		if err != nil {
+			return fmt.Errorf("the files of %s did not come home: %w; they are there, in %s", name, err, r.dir)
+		}
+		if _, err := short(ctx, r.c, "forget", i, time.Minute, r.plan.Program, "job", "forget", r.dir, r.token); err != nil {
+			r.Log(fmt.Sprintf("%s keeps its copy in %s: %v", name, r.dir, err))
+		}
+		r.Log(fmt.Sprintf("%d files came from %s in %.1f s", n, name, time.Since(began).Seconds()))
+		return nil
+	})
+}
+
+// flatten moves traces out of the directory that each window has of its own, to where srtctl has them.
+func flatten(dir string) error {
+	windows, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		if !w.IsDir() {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(dir, w.Name()))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f.Name(), ".json") || strings.HasSuffix(f.Name(), ".json.gz") {
+				if err := os.Rename(filepath.Join(dir, w.Name(), f.Name()), filepath.Join(dir, f.Name())); err != nil {
+					return err
+				}
+			}
+		}
+		os.Remove(filepath.Join(dir, w.Name())) // if it is empty
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Local carries a job on this machine: its nodes are all here.
+type Local struct {
+	nodes []Node
+
+	mark string // of this run's tasks, in their environment
+	mu   sync.Mutex
+	cmds map[*Task]*exec.Cmd
+}
+
+// NewLocal is one for so many nodes.
+func NewLocal(nodes int) *Local {
+	l := &Local{mark: "STEPSCOPE_TASK=" + rand.Text(), cmds: map[*Task]*exec.Cmd{}}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	for range nodes {
+		l.nodes = append(l.nodes, Node{Name: host, Addr: "127.0.0.1"})
+	}
+	return l
+}
+
+func (l *Local) String() string { return "this machine" }
+
+// Nodes are as many as the job wants, all this machine.
+func (l *Local) Nodes() []Node { return l.nodes }
+
+// Command is the program itself, in a session of its own.
+func (l *Local) Command(t *Task) (*exec.Cmd, error) {
+	cmd := exec.Command(t.Args[0], t.Args[1:]...)
+	cmd.Env = append(append(os.Environ(), t.Env...), l.of(t))
+	cmd.SysProcAttr = apart()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cmds[t] = cmd
+	return cmd, nil
+}
+
+// Signal goes to all processes of the task, as Slurm's to those of a step.
+func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
+	l.mu.Lock()
+	cmd := l.cmds[t]
+	l.mu.Unlock()
+	if cmd == nil || cmd.Process == nil {
+		return nil
+	}
+	return signalAll(cmd.Process.Pid, l.of(t), sig)
+}
+
+// of is the variable by which the processes of a task are known, whatever session they are in.
+func (l *Local) of(t *Task) string { return l.mark + t.Name }
+
+// sweep waits until all that a task has started has ended, too, and kills what has not then: on Slurm the end of a step is
+// the end of all of it.
+func (l *Local) sweep(t *Task, grace time.Duration) {
+	l.mu.Lock()
+	cmd := l.cmds[t]
+	l.mu.Unlock()
+	for until := time.Now().Add(grace); ; time.Sleep(50 * time.Millisecond) {
+		left, _ := processes(cmd.Process.Pid, l.of(t))
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			signalAll(cmd.Process.Pid, l.of(t), syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// Lost is none: this machine is here.
+func (l *Local) Lost(context.Context) map[string]string { return nil }

@@ -1,0 +1,238 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// leastFree is the space that traces and records want on each node at least, bytes; benchmarks refuse less, too.
+const leastFree = 64 << 20
+
+// prepareLimit is how long a node may take for its first step: on many clusters the prolog runs before it.
+const prepareLimit = 5 * time.Minute
+
+// marker is a file in a job's directory by which a node tells whether it sees the same directory.
+const marker = ".home"
+
+// ownMarker is in a directory that a node has for itself.
+const ownMarker = ".node"
+
+// Here is what a node says of itself before anything is started on it.
+type Here struct {
+	Shared bool   `json:"shared"` // it sees the job's directory itself, not one of its own
+	Addr   string `json:"addr"`   // its own, for the other nodes
+	Free   int64  `json:"free"`   // bytes where the directory is; -1: not known
+	Busy   []int  `json:"busy"`   // of the ports that workers want, those at which somebody listens
+}
+
+// Prepare makes the job's directories on the node that it runs on; token is what the marker holds. The interface is the
+// one whose address others shall use; "": that of the way out, or the first that is private, or else the first.
+// A text in engine is written as sglang_config.yaml if the directory is the node's own.
+func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
+	for _, d := range []string{"profiles", "runs"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, marker))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	h := &Here{Shared: string(text) == token, Free: -1, Busy: slices.DeleteFunc(ports, portIsFree)}
+	if free, ok := runs.FreeSpace(dir); ok {
+		h.Free = free
+	}
+	if !h.Shared {
+		if err := os.WriteFile(filepath.Join(dir, ownMarker), []byte(token), 0o644); err != nil {
+			return nil, err
+		}
+		if engine != "" {
+			if err := os.WriteFile(filepath.Join(dir, engineFile), []byte(engine), 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	h.Addr, err = address(iface)
+	return h, err
+}
+
+// Forget removes a directory that a node had for a job alone, when its files are home.
+func Forget(dir, token string) error {
+	text, err := os.ReadFile(filepath.Join(dir, ownMarker))
+	if err != nil {
+		return err
+	}
+	if string(text) != token {
+		return fmt.Errorf("%s is another job's", dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil { // a network file system showed it too late
+		return fmt.Errorf("%s is the job's own directory: it is shared", dir)
+	}
+	return os.RemoveAll(dir)
+}
+
+// address is this machine's for others: of the interface, or that of the way out, which is no bridge of containers with
+// the same address on all nodes, or the first private one, or the first at all.
+func address(iface string) (string, error) {
+	if iface == "" {
+		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // nothing is sent
+			defer c.Close()
+			if a, ok := c.LocalAddr().(*net.UDPAddr); ok && !a.IP.IsLoopback() {
+				return a.IP.String(), nil
+			}
+		}
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", err
+	}
+	best, names := "", []string{}
+	for _, i := range all {
+		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		names = append(names, i.Name)
+		if iface != "" && i.Name != iface {
+			continue
+		}
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			ip, _, _ := net.ParseCIDR(a.String())
+			switch {
+			case ip.To4() == nil || ip.IsLinkLocalUnicast():
+			case ip.IsPrivate():
+				return ip.String(), nil
+			case best == "":
+				best = ip.String()
+			}
+		}
+	}
+	switch {
+	case best != "":
+		return best, nil
+	case iface != "":
+		return "", fmt.Errorf("network_interface %s has no IPv4 address here; there are %s", iface, strings.Join(names, ", "))
+	}
+	return "127.0.0.1", nil // alone
+}
+
+// short runs one program on a node to its end, and gives its stdout.
+func short(ctx context.Context, c Carrier, name string, node int, limit time.Duration, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	err := streamed(ctx, c, name, node, limit, &out, args...)
+	return out.Bytes(), err
+}
+
+// streamed runs one program on a node to its end, with its stdout going to out.
+func streamed(ctx context.Context, c Carrier, name string, node int, limit time.Duration, out io.Writer, args ...string) error {
+	ctx, done := context.WithTimeout(ctx, limit)
+	defer done()
+	t := &Task{Name: name, Node: node, Command: Command{Args: args}}
+	cmd, err := c.Command(t)
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, &said, 5*time.Second
+	ended, err := launch(cmd)
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		c.Signal(context.WithoutCancel(ctx), t, 9)
+		cmd.Process.Kill()
+		<-ended
+		err = fmt.Errorf("not done after %v", limit)
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		if line := cmp.Or(lastLine(said.String()), strings.TrimSpace(said.String())); line != "" {
+			if line = strings.TrimPrefix(line, "stepscope: "); errors.As(err, new(*exec.ExitError)) {
+				return fmt.Errorf("%s: %s", c.Nodes()[node].Name, line)
+			}
+			return fmt.Errorf("%s: %s (%w)", c.Nodes()[node].Name, line, err)
+		}
+		return fmt.Errorf("%s: %w", c.Nodes()[node].Name, err)
+	}
+	return nil
+}
+
+// lastLine is the last that is not Slurm's own.
+func lastLine(text string) string {
+	last := ""
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "srun:") && !strings.HasPrefix(line, "slurmstepd") {
+			last = line
+		}
+	}
+	return last
+}
+
+// everywhere does something for each node of a job at the same time, once for each machine.
+func everywhere(c Carrier, do func(node int) error) error {
+	var wg sync.WaitGroup
+	seen, errs := map[string]bool{}, make([]error, len(c.Nodes()))
+	for i, n := range c.Nodes() {
+		if !seen[n.Name] {
+			seen[n.Name] = true
+			wg.Go(func() { errs[i] = do(i) })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// prepare asks each node, and makes the directories there.
+func (r *Run) prepare(ctx context.Context) error {
+	r.here = make([]Here, len(r.c.Nodes()))
+	err := everywhere(r.c, func(i int) error {
+		args := []string{r.plan.Program, "job", "prepare", r.dir, r.token, "--interface=" + r.Interface}
+		if !r.plan.Job.Recorded() {
+			args = append(args, "--engine="+Engine(r.plan.Job)) // which dynamo's workers read
+		}
+		for _, port := range r.plan.leads(func(n int) bool { return r.c.Nodes()[n].Name == r.c.Nodes()[i].Name }) {
+			args = append(args, fmt.Sprintf("--port=%d", port))
+		}
+		text, err := short(ctx, r.c, "prepare", i, prepareLimit, args...)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &r.here[i]); err != nil {
+			return err
+		}
+		if free := r.here[i].Free; free >= 0 && free < leastFree {
+			return fmt.Errorf("%s has %d MB free in %s; traces want %d MB at least", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
+		}
+		if busy := r.here[i].Busy; len(busy) > 0 { // it would get the load, until the worker fails
+			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
+		}
+		return nil
+	})
+	for i, n := range r.c.Nodes() {
+		for j, m := range r.c.Nodes()[:i] {
+			if m.Name == n.Name {
+				r.here[i] = r.here[j]
+			}
+		}
+	}
+	return err
+}

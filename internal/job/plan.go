@@ -1,0 +1,278 @@
+// Package job carries a job file to nodes and brings back what came of it: the command lines of workers and of their
+// loads, in the order and with the names of srtctl's profiling document, on this machine or by Slurm. It knows neither
+// servers nor benchmarks: what it runs are programs.
+package job
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// Ports of a worker on a node of its own: SGLang's default, and srtctl's for torch's rendezvous.
+const (
+	httpPort = 30000
+	distPort = 29500
+)
+
+// Of a phase, as in srtctl's script.
+const (
+	leastPrompts   = 128
+	warmupRequests = 10
+)
+
+// Plan is all that a job will do.
+type Plan struct {
+	Job     *spec.Job `json:"job"`
+	Local   bool      `json:"local"`   // on this machine, without containers
+	Program string    `json:"program"` // stepscope, on all nodes
+	Image   string    `json:"image"`   // of containers; "": none
+	Mounts  []string  `json:"mounts"`  // besides the job's directory, "host:container"
+	// Preamble is what a shell runs before each command in a container; "": there is no shell.
+	Preamble string `json:"preamble"`
+
+	Nodes   int      `json:"nodes"`
+	Workers []Worker `json:"workers"`
+	Phases  []Phase  `json:"phases"`
+}
+
+// Worker is a server, on one node or several.
+type Worker struct {
+	Role  spec.Role `json:"role"`
+	Index int       `json:"index"`
+	Nodes []int     `json:"nodes"` // of the job's, the leader first
+	Port  int       `json:"port"`
+	Dist  int       `json:"dist"` // port at which its nodes meet
+}
+
+// Phase is the load of a worker and the window of it.
+type Phase struct {
+	Role    spec.Role `json:"role"`
+	Worker  int       `json:"worker"` // of the plan's
+	Prompts int       `json:"prompts"`
+	spec.Phase
+}
+
+// Command is one command line and what it has in its environment besides.
+type Command struct {
+	Env  []string // NAME=value
+	Args []string
+}
+
+// String is the command as a shell takes it, a variable a line.
+func (c Command) String() string {
+	var b strings.Builder
+	for _, v := range c.Env {
+		name, value, _ := strings.Cut(v, "=")
+		fmt.Fprintf(&b, "%s=%s \\\n", name, quote(value))
+	}
+	for i, a := range c.Args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(quote(a))
+	}
+	return b.String()
+}
+
+// quote is a word as a shell takes it.
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// NewPlan lays a job out over its nodes: those of prefill first, each worker on as many as all workers of its role get.
+// On one machine all are there, and each worker has ports of its own.
+func NewPlan(j *spec.Job, program string, local bool) *Plan {
+	p := &Plan{Job: j, Local: local, Program: program}
+	if !local && j.Backend.Type != spec.StepScope {
+		p.Image = j.Model.Container
+	}
+	if p.Image != "" {
+		if strings.HasPrefix(j.Model.Path, "/") {
+			p.Mounts = append(p.Mounts, j.Model.Path+":/model/")
+		}
+		for _, m := range j.ExtraMount {
+			p.Mounts = append(p.Mounts, m.Host+":"+m.Container)
+		}
+	}
+	for _, role := range j.Roles() {
+		each := j.Nodes(role) / j.Workers(role)
+		for i := range j.Workers(role) {
+			w := Worker{Role: role, Index: i, Port: httpPort, Dist: distPort}
+			if local {
+				w.Port, w.Dist = httpPort+len(p.Workers), distPort+len(p.Workers)
+			}
+			if port, ok := value(j.Backend.Config[role], "port").(int64); ok {
+				w.Port = int(port)
+			}
+			for n := range each {
+				w.Nodes = append(w.Nodes, p.Nodes+i*each+n)
+			}
+			if ph := j.Phase(role); ph != nil && i == 0 {
+				p.Phases = append(p.Phases, Phase{Role: role, Worker: len(p.Workers), Prompts: prompts(ph), Phase: *ph})
+			}
+			p.Workers = append(p.Workers, w)
+		}
+		p.Nodes += j.Nodes(role)
+	}
+	return p
+}
+
+// Shift gives the workers other ports, so that jobs that run on one machine at the same time do not meet.
+func (p *Plan) Shift(by int) {
+	for i := range p.Workers {
+		w := &p.Workers[i]
+		w.Dist += by
+		if !has(p.Job.Backend.Config[w.Role], "port") {
+			w.Port += by
+		}
+	}
+}
+
+// prompts are as many as a window needs. Each request of a batch takes one step of prefill at least, and one of decode
+// for each token after the first; a batch more keeps the server busy until the window's end.
+func prompts(ph *spec.Phase) int {
+	batches := (ph.StopStep+ph.OSL-1)/ph.OSL + 1
+	return max(leastPrompts, batches*ph.Concurrency)
+}
+
+// label is how the tree's name tells of workers: 1P_1D, 1A.
+func (p *Plan) label() string {
+	letters := map[spec.Role]string{spec.Prefill: "P", spec.Decode: "D", spec.Aggregated: "A"}
+	var out []string
+	for _, role := range p.Job.Roles() {
+		out = append(out, strconv.Itoa(p.Job.Workers(role))+letters[role])
+	}
+	return strings.Join(out, "_")
+}
+
+// Name is the worker's in file names: prefill_w0, agg_w0.
+func (w *Worker) Name() string {
+	role := string(w.Role)
+	if w.Role == spec.Aggregated {
+		role = "agg"
+	}
+	return fmt.Sprintf("%s_w%d", role, w.Index)
+}
+
+// task is the name of the worker's task on one of its nodes.
+func (w *Worker) task(rank int) string {
+	if len(w.Nodes) == 1 {
+		return w.Name()
+	}
+	return fmt.Sprintf("%s_n%d", w.Name(), rank)
+}
+
+// task is the name of a phase's task, and of its output.
+func (ph *Phase) task() string { return "profile_" + string(ph.Role) }
+
+// profiles is where a role's traces are, under the job's directory as its commands see it.
+func profiles(logs string, role spec.Role) string { return path.Join(logs, "profiles", string(role)) }
+
+// Server is the command of one node of a worker; logs is the job's directory as the command sees it, leader the address
+// of the worker's first node, node the name of this one.
+func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
+	j, b := p.Job, &p.Job.Backend
+	c := Command{}
+	for _, v := range b.Environment[w.Role] {
+		c.Env = append(c.Env, v.Name+"="+v.Value)
+	}
+	if j.Profiling.Type == spec.Torch {
+		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+profiles(logs, w.Role))
+	}
+	if j.Profiling.Type == spec.Nsys {
+		c.Args = p.nsys(path.Join(logs, "profiles", fmt.Sprintf("%s_%d", w.Role, rank)))
+	}
+	switch {
+	case b.Type == spec.StepScope:
+		c.Args = append(c.Args, p.Program, "serve")
+		if !has(b.Config[w.Role], "model-path") {
+			c.Args = append(c.Args, "--model-path", j.Model.Path)
+		}
+		c.Args = append(c.Args, flags(j, w.Role)...)
+		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
+			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // else the report shows no steps
+		}
+	case j.Profiling.Type == spec.None:
+		c.Args = append(c.Args, "python3", "-m", "dynamo.sglang", "--config", path.Join(logs, "sglang_config.yaml"), "--config-key", string(w.Role))
+	default:
+		c.Args = append(c.Args, "python3", "-m", "sglang.launch_server")
+		c.Args = append(c.Args, flags(j, w.Role)...)
+	}
+	if b.Type != spec.StepScope || len(w.Nodes) > 1 {
+		c.Args = append(c.Args, "--dist-init-addr", fmt.Sprintf("%s:%d", leader, w.Dist), "--nnodes", strconv.Itoa(len(w.Nodes)), "--node-rank", strconv.Itoa(rank))
+	}
+	host := "0.0.0.0"
+	if b.Type == spec.StepScope {
+		host = "127.0.0.1" // the load comes from the same node; elsewhere it would want a key
+	}
+	c.Args = append(c.Args, "--host", host)
+	if w.Port != httpPort && !has(b.Config[w.Role], "port") {
+		c.Args = append(c.Args, "--port", strconv.Itoa(w.Port))
+	}
+	if b.Type != spec.StepScope && j.Profiling.Type == spec.None && j.EnableConfigDump {
+		c.Args = append(c.Args, "--dump-config-to", path.Join(logs, node+"_config.json"))
+	}
+	return c
+}
+
+// flags are those of a role in sglang_config, by key. When something is recorded the servers are ordinary ones, each of
+// which does both: launch_server's --disaggregation-mode is left out.
+func flags(j *spec.Job, role spec.Role) (args []string) {
+	for _, f := range j.Backend.Config[role] {
+		if f.Key != "disaggregation-mode" || !j.Recorded() {
+			args = append(args, f.Args()...)
+		}
+	}
+	return args
+}
+
+func has(flags []spec.Flag, key string) bool { return value(flags, key) != nil }
+
+// value is that of a flag; nil: it is not given.
+func value(flags []spec.Flag, key string) any {
+	if i := slices.IndexFunc(flags, func(f spec.Flag) bool { return f.Key == key }); i >= 0 {
+		return flags[i].Value
+	}
+	return nil
+}
+
+// nsys is srtctl's line, before the server's. The embedded server has no GPU whose profiler could be started: its window
+// is a range.
+func (p *Plan) nsys(output string) []string {
+	args := []string{"nsys", "profile", "-t", "cuda,nvtx", "--cuda-graph-trace=node", "-c", "cudaProfilerApi"}
+	if p.Job.Backend.Type == spec.StepScope {
+		args = append(args[:len(args)-1], "nvtx", "-p", "cudaProfilerApi@stepscope")
+	}
+	return append(args, "--capture-range-end", "stop", "-o", output)
+}
+
+// Load is the command of a phase: it waits until the server is ready, warms it up, says so, and when it is told sends
+// its load and takes the window.
+func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
+	w := &p.Workers[ph.Worker]
+	c := Command{Args: []string{
+		p.Program, "bench", "serving", "--backend", "sglang", "--host", "127.0.0.1", "--port", strconv.Itoa(w.Port), "--ready-check-timeout-sec", strconv.Itoa(ready),
+		"--dataset-name", "random", "--max-concurrency", strconv.Itoa(ph.Concurrency), "--num-prompts", strconv.Itoa(ph.Prompts),
+		"--random-input-len", strconv.Itoa(ph.ISL), "--random-output-len", strconv.Itoa(ph.OSL), "--random-range-ratio", "1",
+		"--warmup-requests", strconv.Itoa(warmupRequests), "--start-on-input",
+		"--profile", "--profile-after-steps", strconv.Itoa(ph.StartStep), "--profile-num-steps", strconv.Itoa(ph.StopStep - ph.StartStep),
+	}}
+	if p.Job.Profiling.Type == spec.Nsys {
+		c.Args = append(c.Args, "--profile-activities", "CUDA_PROFILER")
+	} else {
+		c.Args = append(c.Args, "--profile-output-dir", profiles(logs, ph.Role))
+	}
+	c.Args = append(c.Args, "--run-dir", path.Join(logs, "runs", string(ph.Role)), "--output-file", path.Join(logs, "bench_"+string(ph.Role)+".jsonl"), "--tag", p.Job.Name)
+	return c
+}

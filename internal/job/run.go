@@ -1,0 +1,376 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// The limits of what a job waits for.
+const (
+	warming     = 30 * time.Minute // the first requests may have kernels compiled
+	serverGrace = 60 * time.Second // after TERM; with a report to be made: reportGrace
+	reportGrace = 10 * time.Minute
+	loadGrace   = 60 * time.Second // the load that is left when a worker has died
+	settle      = time.Second      // until what ended a task may have shown itself otherwise
+)
+
+// Run is a job under way.
+type Run struct {
+	Ready     time.Duration     // how long workers may take until they serve
+	Interface string            // whose address workers meet at; "": see Prepare
+	RunDir    string            // where the runs of the loads are put as well; "": nowhere
+	Token     string            // of who submitted the job: where the directory is not his, he puts the runs himself
+	Log       func(line string) // what is going on, for people
+
+	plan  *Plan
+	c     Carrier
+	dir   string
+	token string
+	state State
+	here  []Here
+
+	workers []*Proc // a node each
+	loads   []*Proc
+	loading bool          // they have begun
+	broken  chan *Failure // the first worker or load that failed
+}
+
+// New is a run of a plan, in a directory of its own, which is made; on is how it is conducted, see State.
+func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	r := &Run{plan: p, c: c, dir: dir, token: rand.Text(), broken: make(chan *Failure, 1), Log: func(string) {}}
+	now := time.Now()
+	r.state = State{Job: id, Name: p.Job.Name, On: on, Stage: Starting, Since: now, Began: now, Dir: dir, Host: host, PID: os.Getpid(), Nodes: c.Nodes()}
+	if err := os.WriteFile(filepath.Join(dir, marker), []byte(r.token), 0o644); err != nil {
+		return nil, err
+	}
+	return r, r.state.write()
+}
+
+// enter begins a stage.
+func (r *Run) enter(s Stage) {
+	r.state.Stage, r.state.Since = s, time.Now()
+	if err := r.state.write(); err != nil {
+		r.Log("The state could not be written: " + err.Error())
+	}
+}
+
+// Do conducts the job from its first process to the report, and returns its state at the end. Whatever fails, what there
+// is by then is gathered, and nothing is left running.
+func (r *Run) Do(ctx context.Context) *State {
+	failure := r.work(ctx)
+	r.state.Failure = failure
+	if failure != nil {
+		r.Log(failure.What)
+		for _, line := range failure.Lines {
+			r.Log("    | " + line)
+		}
+	}
+	r.enter(Stopping)
+	after := context.WithoutCancel(ctx)
+	r.stopAll(after)
+	r.enter(Gathering)
+	if err := r.gather(after); err != nil {
+		r.lack("%v", err)
+	}
+	if ctx.Err() == nil { // who ends a job does not want to wait for its report
+		r.enter(Analyzing)
+		r.finish(ctx)
+	}
+	switch {
+	case failure != nil && failure.Cause == ByScheduler:
+		r.state.Status = statuses[failure.Cause]
+		r.enter(Cancelled)
+	case failure != nil:
+		r.state.Status = statuses[failure.Cause]
+		r.enter(Failed)
+	case len(r.state.Lacks) > 0:
+		r.state.Status = 3
+		r.enter(Completed)
+	default:
+		r.enter(Completed)
+	}
+	return &r.state
+}
+
+// work starts everything and waits until the loads are done, or something fails.
+func (r *Run) work(ctx context.Context) *Failure {
+	if err := r.prepare(ctx); err != nil {
+		return r.because(ctx, ByNode, "prepare the nodes: %v", err)
+	}
+	if err := r.files(); err != nil {
+		return r.because(ctx, ByNode, "%v", err)
+	}
+	if f := r.serve(ctx); f != nil {
+		return f
+	}
+	r.enter(Awaiting)
+	if len(r.plan.Phases) == 0 {
+		if b := r.plan.Job.Benchmark.Type; b != "manual" {
+			r.lack("benchmark.type %s is not run here: send the load yourself", b)
+		}
+		r.Log("The workers are started; nothing is recorded, and the job goes on until one ends or: stepscope job cancel " + r.state.Job)
+		return r.wait(ctx, nil, "")
+	}
+	ready := make(chan int, len(r.plan.Phases))
+	for i := range r.plan.Phases {
+		if f := r.load(i, func() { ready <- i }); f != nil {
+			return f
+		}
+	}
+	all := make(chan struct{})
+	go func() {
+		for range r.plan.Phases {
+			<-ready
+		}
+		close(all)
+	}()
+	if f := r.wait(ctx, all, "ready"); f != nil {
+		return f
+	}
+	r.enter(Loading)
+	r.loading = true
+	r.Log("All workers are ready and warm: the loads and their windows begin")
+	for _, p := range r.loads {
+		if _, err := io.WriteString(p.stdin, "go\n"); err != nil {
+			return r.because(ctx, ByLoad, "%s: %v", p.Name, err)
+		}
+		p.stdin.Close()
+	}
+	done := make(chan struct{})
+	go func() {
+		for _, p := range r.loads {
+			<-p.done
+		}
+		close(done)
+	}()
+	if f := r.wait(ctx, done, "done"); f != nil {
+		return f
+	}
+	for _, p := range r.loads {
+		if f := r.failed(p, ByLoad); f != nil {
+			return r.explain(ctx, f)
+		}
+	}
+	return nil
+}
+
+// serve starts the workers.
+func (r *Run) serve(ctx context.Context) *Failure {
+	for i := range r.plan.Workers {
+		w := &r.plan.Workers[i]
+		for rank, node := range w.Nodes {
+			name := r.nodeName(node)
+			logs := r.dir
+			if r.plan.Image != "" {
+				logs = "/logs"
+			}
+			t := &Task{Name: w.task(rank), Node: node, Inside: true, Command: r.plan.Server(w, rank, logs, r.addr(w.Nodes[0]), name)}
+			p, err := start(r.c, t, filepath.Join(r.dir, name+"_"+w.Name()+".out"), nil)
+			if err != nil {
+				return r.because(ctx, ByWorker, "%s: %v", t.Name, err)
+			}
+			r.Log(fmt.Sprintf("%s starts on %s", t.Name, name))
+			r.workers = append(r.workers, p)
+			go r.watch(p, ByWorker)
+		}
+	}
+	return nil
+}
+
+// nodeName is a node's in the names of files: on one machine, where all have the same, with its number.
+func (r *Run) nodeName(node int) string {
+	name := r.c.Nodes()[node].Name
+	if r.plan.Local && r.plan.Nodes > 1 {
+		return fmt.Sprintf("%s-%d", name, node)
+	}
+	return name
+}
+
+// addr is where other nodes reach one.
+func (r *Run) addr(node int) string {
+	if r.plan.Local {
+		return "127.0.0.1"
+	}
+	return r.here[node].Addr
+}
+
+// load starts the load of a phase, which says when it is ready.
+func (r *Run) load(i int, ready func()) *Failure {
+	ph := &r.plan.Phases[i]
+	w := &r.plan.Workers[ph.Worker]
+	t := &Task{Name: ph.task(), Node: w.Nodes[0], Stdin: true, Command: r.plan.Load(ph, r.dir, int(r.Ready.Seconds()))}
+	p, err := start(r.c, t, filepath.Join(r.dir, t.Name+".out"), &readyWatch{tell: sync.OnceFunc(ready)})
+	if err != nil {
+		return fail(ByLoad, "%s: %v", t.Name, err)
+	}
+	r.loads = append(r.loads, p)
+	go r.watch(p, ByLoad)
+	return nil
+}
+
+// readyWatch tells when a line "ready" is written.
+type readyWatch struct {
+	tell func()
+	line []byte
+}
+
+func (w *readyWatch) Write(p []byte) (int, error) {
+	w.line = append(w.line, p...)
+	for {
+		line, rest, ok := bytes.Cut(w.line, []byte("\n"))
+		if !ok {
+			w.line = w.line[:min(len(w.line), 100)]
+			return len(p), nil
+		}
+		if string(bytes.TrimSpace(line)) == "ready" {
+			w.tell()
+		}
+		w.line = rest
+	}
+}
+
+// watch waits for the end of a task that must not end, or not so.
+func (r *Run) watch(p *Proc, cause Cause) {
+	<-p.done
+	if f := r.failed(p, cause); f != nil {
+		select {
+		case r.broken <- f:
+		default:
+		}
+	}
+}
+
+// failed is what a task that has ended failed by; nil: it did not, or was told to end.
+func (r *Run) failed(p *Proc, cause Cause) *Failure {
+	if p.told.Load() || cause == ByLoad && (p.err == nil || p.cmd.ProcessState.ExitCode() == 3) {
+		return nil
+	}
+	how := "has ended"
+	if p.err != nil {
+		how = "failed: " + p.err.Error()
+	}
+	f := fail(cause, "%s on %s %s, %.0f s after its start", p.Name, r.nodeName(p.Node), how, time.Since(p.began).Seconds())
+	f.of = p
+	return f
+}
+
+// wait returns when done is closed, or with the first failure, or at the end of the job.
+func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Failure {
+	limit := time.NewTimer(24 * 365 * time.Hour)
+	if what == "ready" { // the load itself ends after Ready; this is for a warm-up that hangs
+		limit.Reset(r.Ready + warming)
+	}
+	defer limit.Stop()
+	select {
+	case <-done:
+		return nil
+	case f := <-r.broken:
+		return r.explain(ctx, f)
+	case <-limit.C:
+		return fail(ByWorker, "a worker is not ready and warm after %v", r.Ready+warming)
+	case <-ctx.Done():
+		return r.ended()
+	}
+}
+
+// because is a failure, unless the job was told to end: then that is it.
+func (r *Run) because(ctx context.Context, cause Cause, format string, args ...any) *Failure {
+	if ctx.Err() != nil {
+		return r.ended()
+	}
+	return r.explain(ctx, fail(cause, format, args...))
+}
+
+// ended is what a job that was told to end says. Whether somebody did or the limit came near, its time may tell.
+func (r *Run) ended() *Failure {
+	f := fail(ByScheduler, "the job was told to end while it was %s, %.0f s after its start", r.state.Stage, time.Since(r.state.Began).Seconds())
+	if limit := r.plan.Job.Slurm.TimeLimit; !r.plan.Local && limit != "" {
+		f.What += "; slurm.time_limit is " + limit
+	}
+	return f
+}
+
+// explain adds what is known of a failure: whether a node is lost, or which worker's output ends how.
+func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
+	select { // what ends a job from outside ends its steps first
+	case <-ctx.Done():
+		return r.ended()
+	case <-time.After(settle):
+	}
+	if lost := r.c.Lost(context.WithoutCancel(ctx)); len(lost) > 0 {
+		for name, state := range lost {
+			f = fail(ByNode, "the node %s is %s: %s", name, strings.ToLower(state), f.What)
+		}
+		return f
+	}
+	p := f.of
+	if p == nil {
+		return f
+	}
+	text := r.output(p)
+	f.Lines = ending(text)
+	if full := "no space left on device"; strings.Contains(text, full) {
+		f.Cause, f.What = ByNode, f.What+": "+full
+		return f
+	}
+	if f.Cause != ByLoad {
+		return f
+	}
+	f.What += ": " + reason(text)
+	if r.state.Stage != Awaiting || time.Since(p.began) < r.Ready {
+		return f
+	}
+	// The load has waited for a worker that never became ready.
+	for _, w := range r.workers {
+		if w.Node == p.Node {
+			return &Failure{Cause: ByWorker, What: fmt.Sprintf("%s on %s is not ready after %v", w.Name, r.nodeName(w.Node), r.Ready), Lines: ending(r.output(w))}
+		}
+	}
+	return f
+}
+
+// stopAll ends loads that are left, then the workers.
+func (r *Run) stopAll(ctx context.Context) {
+	for _, p := range stop(ctx, r.c, r.loads, loadGrace) {
+		r.Log(fmt.Sprintf("%s did not end by itself: it was killed", p.Name))
+	}
+	grace := serverGrace
+	if r.plan.Job.Profiling.Type == spec.Nsys {
+		grace = reportGrace
+	}
+	for _, p := range stop(ctx, r.c, r.workers, grace) {
+		r.lack("%s on %s did not end within %v and was killed", p.Name, r.nodeName(p.Node), grace)
+	}
+	for _, p := range slices.Concat(r.workers, r.loads) {
+		if p.out.err != nil {
+			r.lack("the output of %s is cut: %v", p.Name, p.out.err)
+		}
+	}
+	for _, p := range r.loads {
+		if p.cmd.ProcessState != nil && p.cmd.ProcessState.ExitCode() == 3 {
+			r.lack("%s: something is missing or lost: %s; see %s.out", p.Name, lastLine(r.output(p)), p.Name)
+		}
+	}
+}
+
+// lack notes what is missing.
+func (r *Run) lack(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	r.state.Lacks = append(r.state.Lacks, line)
+	r.Log(line)
+}

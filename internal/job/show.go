@@ -1,0 +1,118 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// Show writes all that the job would do. What is known only when it runs stands as shell variables: $HOST_IP_MACHINE is
+// the address of a worker's first node, $NODE the name of a node.
+func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
+	j := p.Job
+	dir := cmp.Or(o.Dir, path.Join(root, p.DirName("JOB_ID", o.At)))
+	logs := dir
+	if p.Image != "" {
+		logs = "/logs"
+	}
+	fmt.Fprintf(w, "# %s: %d nodes, %s\n", j.Name, p.Nodes, p.label())
+	if p.Local {
+		fmt.Fprintln(w, "# on this machine: each worker has a port of its own")
+	}
+	fmt.Fprintf(w, "\n# Files: %s\n", dir)
+	for _, f := range p.Tree() {
+		fmt.Fprintf(w, "#   %s\n", f)
+	}
+	if p.Image != "" {
+		fmt.Fprintf(w, "\n# Container: %s\n", p.Image)
+		for _, f := range p.container(dir)[3:] {
+			for _, m := range strings.Split(strings.TrimPrefix(f, "--container-mounts="), ",") {
+				fmt.Fprintf(w, "#   mount %s\n", m)
+			}
+		}
+	}
+	if j.Recorded() {
+		fmt.Fprintln(w, "# enable_config_dump: false")
+	}
+	if j.Profiling.Type == spec.Nsys && j.Backend.Type == spec.StepScope {
+		fmt.Fprintln(w, "# the embedded server has no GPU whose profiler could be started: its window is a range of NVTX, -c nvtx -p cudaProfilerApi@stepscope")
+	}
+	if !p.Local {
+		fmt.Fprintf(w, "\n# sbatch_script.sh\n%s", p.Script(*o))
+	}
+	for i := range p.Workers {
+		k := &p.Workers[i]
+		for rank, node := range k.Nodes {
+			fmt.Fprintf(w, "\n# %s, node %d\n", strings.ToUpper(k.Name()), node)
+			p.srun(w, &Task{Name: k.task(rank), Inside: true}, dir)
+			leader := "$HOST_IP_MACHINE"
+			if p.Local {
+				leader = "127.0.0.1"
+			}
+			c := p.Server(k, rank, logs, leader, "$NODE")
+			c.Args = p.wrap(&Task{Inside: true, Command: c})
+			fmt.Fprintln(w, shown(c))
+		}
+	}
+	for i := range p.Phases {
+		ph := &p.Phases[i]
+		k := &p.Workers[ph.Worker]
+		fmt.Fprintf(w, "\n# Load of %s, node %d: %d prompts, so that it lasts until step %d (at least %d); steps %d to %d of it, counted after the warm-up, are recorded\n",
+			ph.Role, k.Nodes[0], ph.Prompts, ph.StopStep, leastPrompts, ph.StartStep, ph.StopStep)
+		p.srun(w, &Task{Name: ph.task(), Stdin: true}, dir)
+		fmt.Fprintln(w, shown(p.Load(ph, dir, int(o.Ready.Seconds()))))
+	}
+	if len(p.Phases) > 0 {
+		fmt.Fprintln(w, "\n# When all loads are ready, \"go\" is written to each; after them workers get SIGTERM, files are gathered, and, on the first node:")
+	}
+	for i := range p.Phases {
+		role := p.Phases[i].Role
+		if j.Profiling.Type == spec.Torch {
+			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, profiles(dir, role), dir, role)
+			fmt.Fprintf(w, "%s analyze %s/runs/%s/* --html %s/analysis_%s.html\n", p.Program, dir, role, dir, role)
+		} else {
+			fmt.Fprintf(w, "%s analyze %s/profiles/%s_0.nsys-rep --html %s/analysis_%s.html\n", p.Program, dir, role, dir, role)
+		}
+	}
+}
+
+// shown is a command with its variables left as such.
+func shown(c Command) string {
+	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'/logs/$NODE_config.json'", "/logs/${NODE}_config.json", "'--nodelist=$NODE'", "--nodelist=$NODE").Replace(c.String())
+}
+
+// srun is what stands before a command that is a step.
+func (p *Plan) srun(w io.Writer, t *Task, dir string) {
+	if !p.Local {
+		fmt.Fprintf(w, "# as a step: %s\n", shown(Command{Args: p.step(t, "$NODE", dir).Command(context.Background()).Args}))
+	}
+}
+
+// Tree are the files of a job's directory, as srtctl's document lists them and some of our own.
+func (p *Plan) Tree() (files []string) {
+	files = []string{"config.yaml", "sglang_config.yaml", "JOB_ID.json", "state.json"}
+	if !p.Local {
+		files = append(files, "sbatch_script.sh", "log.out")
+	}
+	for i := range p.Workers {
+		files = append(files, "NODE_"+p.Workers[i].Name()+".out")
+	}
+	for i := range p.Phases {
+		ph := &p.Phases[i]
+		files = append(files, fmt.Sprintf("profile_%s.out", ph.Role), fmt.Sprintf("bench_%s.jsonl", ph.Role))
+		if p.Job.Profiling.Type == spec.Torch {
+			files = append(files, fmt.Sprintf("profiles/%s/*.trace.json.gz", ph.Role), fmt.Sprintf("merged_%s.trace.json.gz", ph.Role))
+		} else {
+			for rank := range p.Workers[ph.Worker].Nodes {
+				files = append(files, fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank))
+			}
+		}
+		files = append(files, fmt.Sprintf("analysis_%s.{txt,json,html}", ph.Role), fmt.Sprintf("runs/%s/", ph.Role))
+	}
+	return files
+}

@@ -1,0 +1,21 @@
+package slurm
+
+import (
+	"context"
+	"strings"
+)
+
+// NodeStates are what Slurm calls the state of nodes, as IDLE, MIXED, DOWN; one that does not answer has a star behind.
+func NodeStates(ctx context.Context, nodes []string) (map[string]string, error) {
+	out, err := ask(ctx, "", "sinfo", "--noheader", "--all", "--Node", "--nodes="+strings.Join(nodes, ","), "--format=%N %T")
+	if err != nil {
+		return nil, err
+	}
+	states := map[string]string{}
+	for line := range strings.Lines(out) {
+		if name, state, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			states[name] = strings.ToUpper(state)
+		}
+	}
+	return states, nil
+}

@@ -1,0 +1,42 @@
+package slurmtest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/job/slurm"
+)
+
+// Job is what Slurm says of a job now: of an array, of a task that has not ended, if
+// there is one, else of one that did not complete.
+func (c *Cluster) Job(id string) slurm.State {
+	c.t.Helper()
+	all := slurm.ParseJobs(c.output("scontrol", "--oneliner", "show", "job", id))
+	if len(all) == 0 {
+		c.t.Fatalf("slurmtest: Slurm has no job %s", id)
+	}
+	for _, is := range []func(slurm.State) bool{
+		func(s slurm.State) bool { return !s.Ended() },
+		func(s slurm.State) bool { return s.Is != "COMPLETED" },
+	} {
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i]
+		}
+	}
+	return all[0]
+}
+
+// Wait waits until a job has ended, if it is an array with all its tasks. One that has
+// not by the limit fails the test.
+func (c *Cluster) Wait(id string, limit time.Duration) slurm.State {
+	c.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+		s := c.Job(id)
+		if s.Ended() {
+			return s
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("slurmtest: job %s has not ended after %v: %+v\n%s", id, limit, s, c.output("squeue", "--steps", "--jobs="+id))
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package slurmtest
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// keeper is the process that starts a cluster and ends it. It does so when the
+// pipe from this process closes, so also when a test is killed and no Cleanup runs.
+type keeper struct {
+	process *exec.Cmd
+	hold    io.Closer
+	ended   chan struct{}
+}
+
+//go:embed testdata/*.sh testdata/slurm.conf testdata/pyxis.c
+var files embed.FS
+
+// keep starts the keeper: testdata/keeper.sh, which says what it starts.
+func (c *Cluster) keep() error {
+	log, err := os.Create(c.file("log/keeper.err"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := c.Command("sh", c.file("keeper.sh"), c.dir, c.tag, c.net, fmt.Sprint(len(c.nodes)))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what interrupts the test does not reach it
+	hold, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // how it ended is in its log
+		close(ended)
+	}()
+	c.keeper = keeper{cmd, hold, ended}
+	return nil
+}
+
+// stop ends the cluster and waits until nothing of it is left.
+func (c *Cluster) stop() {
+	if c.t.Failed() && c.process != nil {
+		c.t.Logf("slurmtest: logs of the cluster:\n%s", c.logs())
+	}
+	if c.process != nil {
+		c.hold.Close()
+		select {
+		case <-c.ended:
+		case <-time.After(time.Minute):
+			c.t.Errorf("slurmtest: the cluster in %s does not end", c.dir)
+			return
+		}
+	}
+	// The keeper did this, unless it never ran.
+	if c.tag != "" {
+		_ = c.Command("ip", "link", "del", c.tag).Run()
+	}
+	os.RemoveAll(c.dir)
+}
+
+// untilReady waits until nodes can have jobs.
+func (c *Cluster) untilReady(limit time.Duration, nodes ...*Node) {
+	c.t.Helper()
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		out, err := c.Command("sinfo", "--noheader", "--Node", "--nodes="+strings.Join(names, ","), "--format=%T").CombinedOutput()
+		if states := ready.FindAll(out, -1); err == nil && len(states) == len(nodes) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("slurmtest: %s not ready after %v: %v %s", names, limit, err, out)
+		}
+	}
+}
+
+// ready are the states in which a node takes jobs; one that does not respond has a
+// sign behind its state.
+var ready = regexp.MustCompile(`(?m)^(idle|mixed|allocated|completing)$`)
+
+// logs are the last lines of each log.
+func (c *Cluster) logs() string {
+	var b strings.Builder
+	paths, _ := filepath.Glob(c.file("log/*"))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if lines = lines[max(0, len(lines)-15):]; lines[0] != "" {
+			fmt.Fprintf(&b, "%s:\n    %s\n", filepath.Base(path), strings.Join(lines, "\n    "))
+		}
+	}
+	return b.String()
+}

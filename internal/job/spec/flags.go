@@ -1,0 +1,79 @@
+package spec
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Flag is one of a worker's command line.
+type Flag struct {
+	Key   string
+	Value any // bool, int64, float64, string, or []any of these
+}
+
+// Args are the words of the flag: --key for true, nothing for false, --key v1 v2
+// for a list, and --key value else.
+func (f Flag) Args() []string {
+	words := []string{"--" + f.Key}
+	switch v := f.Value.(type) {
+	case bool:
+		if !v {
+			return nil
+		}
+	case []any:
+		for _, item := range v {
+			words = append(words, word(item))
+		}
+	default:
+		words = append(words, word(v))
+	}
+	return words
+}
+
+// word is a value as Python prints it, for Python reads it.
+func word(v any) string {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		if size := math.Abs(v); size != 0 && size < 1e-4 || size >= 1e16 {
+			return strings.ToLower(strconv.FormatFloat(v, 'e', -1, 64))
+		}
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return text
+	}
+	return v.(string)
+}
+
+// tpKeys are the names of the flag that says over how many GPUs a worker's
+// layers are cut.
+var tpKeys = []string{"tensor-parallel-size", "tp-size", "tp"}
+
+// tp is that flag's value; 0 if it is not given, or not known before a sweep.
+func tp(flags []Flag) int {
+	for _, key := range tpKeys {
+		for _, f := range flags {
+			if f.Key != key {
+				continue
+			}
+			switch v := f.Value.(type) {
+			case int64:
+				return int(max(0, min(v, most)))
+			case string:
+				if n, err := strconv.Atoi(v); err == nil {
+					return max(0, min(n, most))
+				}
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,41 @@
+package spec
+
+// nearest is the word that somebody may have meant who wrote another: the one
+// with the fewest letters changed, left out, added or swapped, unless these are
+// more than a third of it.
+func nearest(written string, words []string) string {
+	best, fewest := "", len(written)/3+2
+	for _, w := range words {
+		if d := edits(written, w); d < fewest {
+			best, fewest = w, d
+		}
+	}
+	return best
+}
+
+// edits is the optimal string alignment distance.
+func edits(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return len(a) + len(b)
+	}
+	var before, row, above []int
+	for j := range len(b) + 1 {
+		above = append(above, j)
+	}
+	for i := range len(a) {
+		row = append(make([]int, 0, len(b)+1), i+1)
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			d := min(above[j]+cost, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			row = append(row, d)
+		}
+		before, above = above, row
+	}
+	return above[len(b)]
+}

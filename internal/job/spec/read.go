@@ -1,0 +1,221 @@
+package spec
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/yamltree"
+)
+
+// reader fills a T from a tree by a table of keys, and collects all that is
+// wrong. Keys are told by their paths, as profiling.prefill.isl.
+type reader[T any] struct {
+	origin
+	into  *T
+	table []key[T]
+	// open are keys whose value is a placeholder that a sweep will fill; bad are
+	// those with a problem. Nothing can be concluded from either.
+	open, bad map[string]bool
+	texts     map[string]string // texts and numbers as they are written
+	params    []Parameter       // of the sweep, if there is one
+	problems  Problems
+	notes     []Note
+}
+
+func newReader[T any](file string, into *T, table []key[T]) *reader[T] {
+	return &reader[T]{
+		origin: origin{file: file, spots: map[string]spot{}}, into: into, table: table,
+		open: map[string]bool{}, bad: map[string]bool{}, texts: map[string]string{},
+	}
+}
+
+// sure tells whether a key has a value that can be relied on.
+func (r *reader[T]) sure(key string) bool { return r.given(key) && !r.open[key] && !r.bad[key] }
+
+// problem is about a key, at its place.
+func (r *reader[T]) problem(key, format string, args ...any) {
+	r.bad[key] = true
+	r.problems = append(r.problems, r.note(key, format, args...))
+}
+
+// remark is a note about a key.
+func (r *reader[T]) remark(key, format string, args ...any) {
+	r.notes = append(r.notes, r.note(key, format, args...))
+}
+
+// wrong is a problem of a node somewhere in the value of a key.
+func (r *reader[T]) wrong(key string, n *yamltree.Node, format string, args ...any) {
+	r.bad[key] = true
+	r.problems = append(r.problems, Note{r.file, n.Line, n.Column, key, fmt.Sprintf(format, args...)})
+}
+
+// parse reads the text of a file.
+func (r *reader[T]) parse(data []byte) *yamltree.Node {
+	tree, problems := yamltree.Parse(data)
+	for _, p := range problems {
+		r.problems = append(r.problems, Note{r.file, p.Line, p.Column, "", p.Text})
+	}
+	return tree
+}
+
+// read reads a whole document by its table.
+func (r *reader[T]) read(tree *yamltree.Node) {
+	switch {
+	case tree == nil: // it could not be read; that is said
+		return
+	case tree.Kind == yamltree.Null:
+		r.wrong("", tree, "there is nothing in this file")
+	case tree.Kind != yamltree.Map:
+		r.wrong("", tree, "want keys and their values, got %s", described(tree))
+		return
+	default:
+		r.fields("", r.table, tree)
+	}
+	r.missing("", r.table)
+}
+
+// fields reads the keys of a map.
+func (r *reader[T]) fields(path string, keys []key[T], n *yamltree.Node) {
+	for _, e := range n.Entries {
+		at := join(path, e.Key)
+		k := find(keys, e.Key)
+		if k == nil {
+			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, unknown(path, e.Key, names(keys), r.table)})
+			continue
+		}
+		r.field(at, k, e)
+	}
+}
+
+// field reads the value of a known key.
+func (r *reader[T]) field(path string, k *key[T], e yamltree.Entry) {
+	r.spots[path] = spot{e.Value.Line, e.Value.Column}
+	if e.Value.Kind == yamltree.Map || e.Value.Kind == yamltree.Null {
+		r.spots[path] = spot{e.Line, e.Column}
+	}
+	if e.Value.Kind == yamltree.Null {
+		if k.required || k.stays {
+			r.problem(path, "%s has no value", path)
+		} else {
+			delete(r.spots, path) // as if it were not there
+		}
+		return
+	}
+	if k.keys == nil {
+		r.value(path, k, e.Value)
+		return
+	}
+	if e.Value.Kind != yamltree.Map {
+		r.wrong(path, e.Value, "%s: want %s, got %s", path, list(names(k.keys)), described(e.Value))
+		return
+	}
+	if k.begin != nil {
+		k.begin(r.into)
+	}
+	r.fields(path, k.keys, e.Value)
+}
+
+// missing says which required keys are not there, those of maps that are not
+// there too.
+func (r *reader[T]) missing(path string, keys []key[T]) {
+	for i := range keys {
+		k := &keys[i]
+		at := join(path, k.name)
+		other, value, _ := strings.Cut(k.unless, "=")
+		switch {
+		case r.bad[at]:
+		case k.keys != nil:
+			if k.required || r.given(at) {
+				r.missing(at, k.keys)
+			}
+		case k.required && !r.given(at) && (k.unless == "" || r.texts[other] != value):
+			r.problem(at, "%s", missingText(at))
+		}
+	}
+}
+
+// missingText says that a key is missing; in srtctl's words where it has some.
+func missingText(path string) string {
+	text := path + " is missing"
+	if strings.HasPrefix(path, "profiling.") && (strings.HasSuffix(path, ".isl") || strings.HasSuffix(path, ".osl")) {
+		text = "Error: isl and osl must be set for profiling. " + text
+	}
+	return text
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func find[T any](keys []key[T], name string) *key[T] {
+	for i := range keys {
+		if keys[i].name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+func names[T any](keys []key[T]) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	return all
+}
+
+// later are keys of later versions of srtctl, which people bring along.
+var later = map[string]string{
+	"schema": "files of srtctl 2 are not read here", "roles": "files of srtctl 2 are not read here", "engine": "files of srtctl 2 are not read here",
+	"profiling.aggregated": "aggregated workers are recorded by profiling.decode",
+}
+
+// unknown says that there is no such key, and what may have been meant: one like
+// it, or one that belongs elsewhere.
+func unknown[T any](path, name string, here []string, table []key[T]) string {
+	text := fmt.Sprintf("unknown key %q", name)
+	if path != "" {
+		text += " in " + path
+	}
+	if why := later[join(path, name)]; why != "" {
+		return text + "; " + why
+	}
+	if like := nearest(name, here); like != "" {
+		return fmt.Sprintf("%s; did you mean %s?", text, like)
+	}
+	for at := range paths("", table) {
+		if at == name || strings.HasSuffix(at, "."+name) {
+			return fmt.Sprintf("%s; did you mean %s?", text, at)
+		}
+	}
+	return fmt.Sprintf("%s; there are %s", text, list(here))
+}
+
+// paths are all keys of a table.
+func paths[T any](path string, keys []key[T]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, k := range keys {
+			at := join(path, k.name)
+			if !yield(at) {
+				return
+			}
+			for below := range paths(at, k.keys) {
+				if !yield(below) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// list is words as a sentence has them.
+func list(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " and " + words[n]
+	}
+	return strings.Join(words, "")
+}

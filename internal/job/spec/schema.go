@@ -1,0 +1,130 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Schema is a JSON schema (draft 2020-12) of job files, for editors: the keys,
+// what they hold, their defaults and their words. It is made of the table that
+// reading goes by, and right is what Parse takes, numbers in quotes for one.
+// What concerns several keys is left to Parse.
+func Schema() []byte {
+	top := mapSchema(jobKeys)
+	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	top["title"] = "A job of stepscope, in the form of srtctl"
+	top["$defs"] = schema{"parameter": fillerItself}
+	top["allOf"] = exceptions("", jobKeys)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(top); err != nil {
+		panic(err) // the table holds what JSON cannot
+	}
+	return text.Bytes()
+}
+
+type schema = map[string]any
+
+// mapSchema is that of a map of known keys.
+func mapSchema(keys []key[Job]) schema {
+	properties, required := schema{}, []string{}
+	for _, k := range keys {
+		s := valueSchema(k)
+		if !k.required && !k.stays {
+			s = anyOf(s, schema{"type": "null"})
+		}
+		s["description"] = k.about
+		if k.preset != nil {
+			s["default"] = k.preset
+		}
+		properties[k.name] = s
+		if k.required && k.unless == "" {
+			required = append(required, k.name)
+		}
+	}
+	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func anyOf(of ...schema) schema { return schema{"anyOf": of} }
+
+// filler is what a sweep replaces, as a whole value: "{name}", or {name} without
+// quotes, which YAML takes for a map.
+var filler = schema{"$ref": "#/$defs/parameter"}
+
+var fillerItself = anyOf(
+	schema{"type": "string", "pattern": `^\s*` + inBraces.String() + `\s*$`},
+	schema{"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": schema{"type": "null"}},
+)
+
+// valueSchema is that of the value of a key.
+func valueSchema(k key[Job]) schema {
+	if k.keys != nil {
+		return mapSchema(k.keys)
+	}
+	sample := newJob()
+	sample.Profiling = Profiling{Prefill: &Phase{}, Decode: &Phase{}}
+	words := schema{"type": []string{"string", "number", "boolean"}}
+	number := func(least int) schema {
+		return anyOf(schema{"type": "integer", "minimum": least, "maximum": most}, schema{"type": "string", "pattern": `^\s*[+-]?[0-9]+\s*$`}, filler)
+	}
+	switch k.at(sample).(type) {
+	case *string:
+		if k.choices != nil {
+			return anyOf(schema{"enum": k.choices}, filler)
+		}
+		return anyOf(words, filler)
+	case *int:
+		return number(k.least)
+	case *bool:
+		return anyOf(schema{"type": "boolean"}, schema{"enum": []string{"yes", "no", "on", "off"}}, filler)
+	case *[]int:
+		return anyOf(schema{"type": "array", "items": number(1)}, schema{"type": "integer", "minimum": 1},
+			schema{"type": "string", "pattern": `^[0-9]+(x[0-9]+)*$`}, filler)
+	case *[]Mount:
+		return anyOf(schema{"type": "array", "items": schema{"type": "string", "pattern": mountForm.String()}}, filler)
+	case func([]Setting):
+		return schema{"type": "object", "propertyNames": schema{"pattern": variable.String()}, "additionalProperties": anyOf(words, filler)}
+	case func([]Flag):
+		value := schema{"type": []string{"string", "number", "boolean", "array"}, "items": anyOf(words, filler)}
+		return schema{
+			"type": "object", "propertyNames": schema{"pattern": flagForm.String(), "not": schema{"enum": ours}},
+			"additionalProperties": anyOf(value, filler),
+		}
+	case *[]Parameter:
+		value := schema{"type": []string{"string", "number", "boolean", "array"}}
+		return schema{
+			"type": "object", "propertyNames": schema{"pattern": parameter.String()},
+			"additionalProperties": schema{"type": "array", "minItems": 1, "items": value},
+		}
+	}
+	panic("the table has a type at " + k.name + " that the schema lacks")
+}
+
+// exceptions are the keys that are required unless another has some value.
+func exceptions(path string, keys []key[Job]) (all []schema) {
+	for _, k := range keys {
+		at := join(path, k.name)
+		if other, value, ok := strings.Cut(k.unless, "="); ok {
+			all = append(all, schema{"if": holds(other, schema{"const": value}), "else": holds(at, schema{})})
+		}
+		all = append(all, exceptions(at, k.keys)...)
+	}
+	return all
+}
+
+// holds is the schema of a document that has a key with such a value.
+func holds(path string, value schema) schema {
+	names := strings.Split(path, ".")
+	for _, name := range slices.Backward(names) {
+		value = schema{"required": []string{name}, "properties": schema{name: value}}
+	}
+	return value
+}

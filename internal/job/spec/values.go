@@ -1,0 +1,314 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/yamltree"
+)
+
+// value reads a value that is no map of known keys, by where it goes.
+func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
+	if k.at == nil {
+		return
+	}
+	to := k.at(r.into)
+	if _, ok := to.(*[]Parameter); !ok && r.placeholder(path, n) {
+		if to, ok := to.(*string); ok && k.choices == nil && !r.bad[path] {
+			*to = n.Source
+		}
+		return
+	}
+	switch to := to.(type) {
+	case *string:
+		r.text(path, k, to, n)
+	case *int:
+		r.number(path, k.least, to, n)
+	case *bool:
+		if n.Kind == yamltree.Bool {
+			*to = n.Bool
+		} else if yes, ok := oldBool(n); ok {
+			*to = yes
+			r.remark(path, "%s: %s is read as %t, as srtctl reads it", path, n.Source, yes)
+		} else {
+			r.wrong(path, n, "%s: want true or false, got %s", path, described(n))
+		}
+	case *[]int:
+		r.numbers(path, to, n)
+	case *[]Mount:
+		r.mounts(path, to, n)
+	case func([]Setting):
+		r.settings(path, to, n)
+	case func([]Flag):
+		r.flags(path, to, n)
+	case *[]Parameter:
+		*to = r.params
+	default:
+		panic(fmt.Sprintf("the table has a %T at %s", to, path))
+	}
+}
+
+// described is a value in a sentence.
+func described(n *yamltree.Node) string {
+	switch n.Kind {
+	case yamltree.Null:
+		return "nothing"
+	case yamltree.List:
+		if len(n.Items) == 0 {
+			return "an empty list"
+		}
+		return "a list"
+	case yamltree.Map:
+		return "a map"
+	}
+	return strconv.Quote(shortened(n.Source))
+}
+
+func shortened(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return s
+}
+
+// text reads a text. A number or true stands for its letters: that is what was
+// meant by "container: 0.5", and YAML's quotes are easily forgotten.
+func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
+	got, ok := r.letters(path, n)
+	if !ok {
+		return
+	}
+	r.texts[path] = got
+	switch {
+	case len(k.choices) > 0 && !slices.Contains(k.choices, got):
+		r.wrong(path, n, "%s: %q is none of %s", path, shortened(got), list(k.choices))
+		return
+	case strings.TrimSpace(got) == "":
+		r.wrong(path, n, "%s is empty", path)
+		return
+	case strings.ContainsFunc(got, func(c rune) bool { return control(c) && !(k.lines && (c == '\n' || c == '\t')) }):
+		r.wrong(path, n, "%s has a line break or another control character", path)
+		return
+	}
+	*to = got
+}
+
+func control(c rune) bool { return c < ' ' || c == 0x7f }
+
+// letters are those of a scalar.
+func (r *reader[T]) letters(path string, n *yamltree.Node) (string, bool) {
+	switch n.Kind {
+	case yamltree.Null, yamltree.List, yamltree.Map:
+		r.wrong(path, n, "%s: want a text, got %s", path, described(n))
+		return "", false
+	}
+	return n.Source, true
+}
+
+// number reads a whole number, which may stand in quotes.
+func (r *reader[T]) number(path string, least int, to *int, n *yamltree.Node) {
+	v, quoted, ok := whole(n)
+	switch {
+	case !ok:
+		r.wrong(path, n, "%s: want a whole number, got %s", path, described(n))
+	case v < int64(least):
+		r.wrong(path, n, "%s: want at least %d, got %d", path, least, v)
+	case v > most:
+		r.wrong(path, n, "%s: want at most %d, got %d", path, most, v)
+	default:
+		if quoted {
+			r.remark(path, "%s: the text %q is read as the number %d", path, n.Source, v)
+		}
+		*to = int(v)
+		r.texts[path] = n.Source
+	}
+}
+
+// whole is a node as a whole number.
+func whole(n *yamltree.Node) (v int64, quoted, ok bool) {
+	switch n.Kind {
+	case yamltree.Int:
+		return n.Int, false, true
+	case yamltree.Float:
+		if n.Float == math.Trunc(n.Float) && math.Abs(n.Float) < 1<<53 {
+			return int64(n.Float), false, true
+		}
+	case yamltree.Text:
+		v, err := strconv.ParseInt(strings.TrimSpace(n.Source), 10, 64)
+		return v, true, err == nil
+	}
+	return 0, false, false
+}
+
+// numbers reads a list of whole numbers, or 1x4x8.
+func (r *reader[T]) numbers(path string, to *[]int, n *yamltree.Node) {
+	items := n.Items
+	switch n.Kind {
+	case yamltree.List:
+	case yamltree.Text, yamltree.Int:
+		for part := range strings.SplitSeq(n.Source, "x") {
+			items = append(items, &yamltree.Node{Line: n.Line, Column: n.Column, Kind: yamltree.Text, Source: part})
+		}
+	default:
+		r.wrong(path, n, "%s: want a list of numbers, or 1x4x8, got %s", path, described(n))
+		return
+	}
+	for _, item := range items {
+		if r.placeholder(path, item) {
+			continue
+		}
+		v, _, ok := whole(item)
+		if !ok || v < 1 || v > most {
+			r.wrong(path, item, "%s: want numbers from 1 on, got %s", path, described(item))
+			return
+		}
+		*to = append(*to, int(v))
+	}
+}
+
+var mountForm = regexp.MustCompile(`^[^:]+:[^:]+$`)
+
+func (r *reader[T]) mounts(path string, to *[]Mount, n *yamltree.Node) {
+	if n.Kind != yamltree.List {
+		r.wrong(path, n, "extra_mount must be a list of 'host:container' strings, got %s", described(n))
+		return
+	}
+	for _, item := range n.Items {
+		switch {
+		case item.Kind != yamltree.Text:
+			r.wrong(path, item, "extra_mount entries must be strings, got %s", described(item))
+		case !mountForm.MatchString(item.Source) || strings.ContainsFunc(item.Source, control):
+			r.wrong(path, item, "extra_mount entries must be in 'host:container' format, got %s", described(item))
+		default:
+			host, container, _ := strings.Cut(item.Source, ":")
+			*to = append(*to, Mount{host, container})
+		}
+	}
+}
+
+// settings reads a map of texts.
+func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) {
+	if n.Kind != yamltree.Map {
+		r.wrong(path, n, "%s: want names and their values, got %s", path, described(n))
+		return
+	}
+	var all []Setting
+	for _, e := range n.Entries {
+		at := join(path, e.Key)
+		r.spots[at] = spot{e.Value.Line, e.Value.Column}
+		if strings.HasSuffix(path, "_environment") && !variable.MatchString(e.Key) {
+			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is no name of a variable", path, shortened(e.Key))})
+		}
+		// Other braces than a sweep's are no mistake here: shells have them.
+		if name, ok := alone(e.Value); ok && r.parameter(name) {
+			all = append(all, Setting{e.Key, "{" + name + "}"})
+		} else if value, ok := r.letters(at, e.Value); ok {
+			switch free := strings.HasSuffix(path, "_environment"); {
+			case strings.ContainsRune(value, 0):
+				r.wrong(at, e.Value, "%s has a zero byte", at)
+			case !free && strings.ContainsFunc(e.Key+value, control):
+				r.wrong(at, e.Value, "%s has a line break or another control character", at)
+			}
+			all = append(all, Setting{e.Key, value})
+		}
+	}
+	to(all)
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ours are flags that follow from the job's resources.
+var ours = []string{"dist-init-addr", "nnodes", "node-rank"}
+
+var flagForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// flags reads the flags of a role; path is backend.sglang_config.ROLE.
+func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
+	if n.Kind != yamltree.Map {
+		r.wrong(path, n, "%s: want flags and their values, got %s", path, described(n))
+		return
+	}
+	section := strings.TrimPrefix(path, "backend.")
+	all := []Flag{}
+	for _, e := range n.Entries {
+		at := join(path, e.Key)
+		r.spots[at] = spot{e.Line, e.Column}
+		switch {
+		case strings.Contains(e.Key, "_"):
+			r.problem(at, "Invalid key '%s' in %s: Keys must use dashes (kebab-case), not underscores. Use '%s' instead.",
+				e.Key, section, strings.ReplaceAll(e.Key, "_", "-"))
+		case !flagForm.MatchString(e.Key):
+			r.problem(at, "%s: %q is no name of a flag; write it without the dashes before it", section, shortened(e.Key))
+		case slices.Contains(ours, e.Key):
+			r.problem(at, "%s: %s follows from the job's resources; leave it out", section, e.Key)
+		}
+		if v, ok := r.flag(at, e.Value); ok {
+			all = append(all, Flag{e.Key, v})
+		}
+	}
+	slices.SortFunc(all, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+	to(all)
+}
+
+// flag reads the value of a flag, or of an item of its list.
+func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
+	if r.placeholder(path, n) {
+		return n.Source, true
+	}
+	switch n.Kind {
+	case yamltree.Bool:
+		return n.Bool, true
+	case yamltree.Int:
+		return n.Int, true
+	case yamltree.Float:
+		return n.Float, true
+	case yamltree.Text:
+		if yes, ok := oldBool(n); ok {
+			r.remark(path, "%s: %s is read as %t, as srtctl reads it", path, n.Source, yes)
+			return yes, true
+		}
+		if strings.ContainsRune(n.Source, 0) {
+			r.wrong(path, n, "%s has a zero byte", path)
+			return nil, false
+		}
+		return n.Source, true
+	case yamltree.List:
+		items := []any{}
+		for _, item := range n.Items {
+			if item.Kind == yamltree.List {
+				r.wrong(path, item, "%s: a list in a list is no value of a flag", path)
+				return nil, false
+			}
+			v, ok := r.flag(path, item)
+			if !ok {
+				return nil, false
+			}
+			items = append(items, v)
+		}
+		return items, true
+	case yamltree.Map:
+		r.wrong(path, n, "%s: a map is no value of a flag; write JSON as a text in quotes", path)
+	default:
+		r.wrong(path, n, "%s has no value; write true for a flag without one", path)
+	}
+	return nil, false
+}
+
+// oldBool is yes, no, on and off without quotes, which YAML 1.1, and so Python,
+// takes for true and false.
+func oldBool(n *yamltree.Node) (yes, ok bool) {
+	if n.Kind != yamltree.Text || n.Quoted {
+		return false, false
+	}
+	switch n.Source {
+	case "yes", "Yes", "YES", "on", "On", "ON":
+		return true, true
+	case "no", "No", "NO", "off", "Off", "OFF":
+		return false, true
+	}
+	return false, false
+}

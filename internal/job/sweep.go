@@ -1,0 +1,256 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// sweepFile has what the jobs of a sweep are, and what has come of them, in its directory.
+const sweepFile = "sweep.json"
+
+// Sweep are the jobs that a file with parameters becomes, and what has come of them.
+type Sweep struct {
+	Format     int       `json:"format"`
+	Name       string    `json:"name"`
+	Dir        string    `json:"dir"`
+	Began      time.Time `json:"began"`
+	Parameters []string  `json:"parameters"`
+	Jobs       []Variant `json:"jobs"`
+}
+
+// Variant is a job of a sweep.
+type Variant struct {
+	Name    string   `json:"name"` // of its directory in the sweep's
+	Values  []string `json:"values"`
+	Job     string   `json:"job"`   // its id
+	Stage   Stage    `json:"stage"` // "": it has not begun
+	Failure *Failure `json:"failure,omitempty"`
+	Lacks   []string `json:"lacks,omitempty"`
+	Status  int      `json:"status"`
+	Roles   []Result `json:"roles"`
+}
+
+// Result is what a role's load and window came to, by the names of figures; what is not known is not there.
+type Result struct {
+	Role    spec.Role          `json:"role"`
+	Figures map[string]float64 `json:"figures"`
+}
+
+// Figure is one that jobs are compared by.
+type Figure struct {
+	Name  string // in sweep.json
+	Title string
+	Unit  string   // ns, 1/s, share, count
+	key   string   // of the load's line
+	scale float64  // to the unit
+	of    []string // of the analysis: fields of all ranks' time, summed up, as shares of the whole
+}
+
+// Figures are those of the loads, by the keys of SGLang's output file, and those of the windows, from their analyses.
+var Figures = []Figure{
+	{Name: "output_tokens_per_s", Title: "output tokens", Unit: "1/s", key: "output_throughput", scale: 1},
+	{Name: "ttft_median_ns", Title: "TTFT", Unit: "ns", key: "median_ttft_ms", scale: 1e6},
+	{Name: "ttft_p99_ns", Title: "TTFT p99", Unit: "ns", key: "p99_ttft_ms", scale: 1e6},
+	{Name: "tpot_median_ns", Title: "TPOT", Unit: "ns", key: "median_tpot_ms", scale: 1e6},
+	{Name: "itl_median_ns", Title: "ITL", Unit: "ns", key: "median_itl_ms", scale: 1e6},
+	{Name: "steps", Title: "steps", Unit: "count"},
+	{Name: "step_median_ns", Title: "step", Unit: "ns"},
+	{Name: "compute", Title: "compute", Unit: "share", of: []string{"compute_ns"}},
+	{Name: "wait", Title: "wait", Unit: "share", of: []string{"exposed_wait_ns"}},
+	{Name: "idle", Title: "idle", Unit: "share", of: []string{"idle_ns"}},
+}
+
+// NewSweep is one that has not begun, in a directory of its own below root, which is made.
+func NewSweep(name, root string, variants []spec.Variant, at time.Time) (*Sweep, error) {
+	s := &Sweep{Format: 1, Name: name, Dir: filepath.Join(root, SweepDir(name, at)), Began: at}
+	for _, p := range variants[0].Parameters {
+		s.Parameters = append(s.Parameters, p.Name)
+	}
+	for _, v := range variants {
+		values := make([]string, len(v.Parameters))
+		for i, p := range v.Parameters {
+			values[i] = p.Value
+		}
+		s.Jobs = append(s.Jobs, Variant{Name: v.Name, Values: values, Roles: []Result{}})
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	return s, s.Write()
+}
+
+// SweepDir is the name of a sweep's directory.
+func SweepDir(name string, at time.Time) string {
+	return fmt.Sprintf("%s_sweep_%s", (&spec.Job{Name: name}).FileName(), at.Format("20060102_150405"))
+}
+
+// ReadSweep is the sweep in a directory, with what has come of its jobs by now.
+func ReadSweep(dir string) (*Sweep, error) {
+	text, err := os.ReadFile(filepath.Join(dir, sweepFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no sweep's directory: it has no %s", dir, sweepFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Sweep{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sweepFile), err)
+	}
+	s.Dir = dir
+	s.Look()
+	return s, nil
+}
+
+// Look reads what the jobs have left in their directories.
+func (s *Sweep) Look() {
+	for i := range s.Jobs {
+		v := &s.Jobs[i]
+		dir := filepath.Join(s.Dir, v.Name)
+		if state, err := Read(dir); err == nil {
+			v.Take(state)
+		}
+		v.Roles = []Result{}
+		for _, role := range []spec.Role{spec.Prefill, spec.Decode, spec.Aggregated} {
+			of := map[string]float64{}
+			load(filepath.Join(dir, "bench_"+string(role)+".jsonl"), of)
+			window(filepath.Join(dir, "analysis_"+string(role)+".json"), of)
+			if len(of) > 0 {
+				v.Roles = append(v.Roles, Result{role, of})
+			}
+		}
+	}
+}
+
+// Take is what a state says.
+func (v *Variant) Take(s *State) {
+	v.Job, v.Stage, v.Failure, v.Lacks, v.Status = s.Job, s.Stage, s.Failure, s.Lacks, s.Status
+}
+
+// Fail notes an error of a job that has no state to say it.
+func (v *Variant) Fail(err error) {
+	v.Stage, v.Failure, v.Status = Failed, &Failure{Cause: ByJob, What: err.Error()}, statuses[ByJob]
+}
+
+// Outcome is what became of a job, in a word or two.
+func (v *Variant) Outcome() string {
+	switch {
+	case v.Stage == "":
+		return "not begun"
+	case v.Failure != nil:
+		return fmt.Sprintf("%s (%s)", v.Stage, v.Failure.Cause)
+	case len(v.Lacks) > 0:
+		return fmt.Sprintf("%s, %d missing", v.Stage, len(v.Lacks))
+	}
+	return string(v.Stage)
+}
+
+// Status is the exit status of all: that of the first job that failed, else 3 if something is missing.
+func (s *Sweep) Status() int {
+	missing := 0
+	for _, v := range s.Jobs {
+		switch v.Status {
+		case 0:
+		case 3:
+			missing = 3
+		default:
+			return v.Status
+		}
+	}
+	return missing
+}
+
+// Write keeps it in its directory.
+func (s *Sweep) Write() error { return atomicfile.JSON(filepath.Join(s.Dir, sweepFile), s) }
+
+// load takes the figures of a load's last line.
+func load(path string, into map[string]float64) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	var line map[string]any
+	if json.Unmarshal(lines[len(lines)-1], &line) != nil {
+		return
+	}
+	for _, f := range Figures {
+		if v, ok := line[f.key].(float64); ok {
+			into[f.Name] = v * f.scale
+		}
+	}
+}
+
+// window takes the figures of an analysis. The length of a step is that on its slowest rank.
+func window(path string, into map[string]float64) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	var report struct {
+		Times []map[string]any `json:"times"`
+		Steps []struct {
+			Ranks []struct {
+				Period float64 `json:"period_ns"`
+			} `json:"ranks"`
+		} `json:"steps"`
+	}
+	if json.Unmarshal(text, &report) != nil {
+		return
+	}
+	into["steps"] = float64(len(report.Steps))
+	var periods []float64
+	for _, s := range report.Steps {
+		longest := 0.0
+		for _, r := range s.Ranks {
+			longest = max(longest, r.Period)
+		}
+		if longest > 0 {
+			periods = append(periods, longest)
+		}
+	}
+	if n := len(periods); n > 0 {
+		slices.Sort(periods)
+		into["step_median_ns"] = (periods[(n-1)/2] + periods[n/2]) / 2
+	}
+	for _, t := range report.Times {
+		total, _ := t["total_ns"].(float64)
+		if t["rank"] != "all" || t["kind"] != "all" || total <= 0 {
+			continue
+		}
+		for _, f := range Figures {
+			for _, name := range f.of {
+				if v, ok := t[name].(float64); ok {
+					into[f.Name] = v / total
+				}
+			}
+		}
+	}
+}
+
+// ArrayScript is one batch script for all jobs of a sweep, so many at a time: the tasks of an array are asked for alike,
+// so jobs that ask for different things cannot be one.
+func ArrayScript(name string, plans []*Plan, orders []Slurm, parallel int) (string, error) {
+	head := plans[0].directives(&orders[0], name)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s#SBATCH --array=0-%d%%%d\n", head, len(plans)-1, parallel)
+	b.WriteString("case $SLURM_ARRAY_TASK_ID in\n")
+	for i, p := range plans {
+		if p.directives(&orders[i], name) != head {
+			return "", errors.New("the jobs of the sweep ask Slurm for different things (nodes, time limit): that is no array; without --detach each is a job of its own")
+		}
+		fmt.Fprintf(&b, "%d)\n%s;;\n", i, p.body(&orders[i]))
+	}
+	b.WriteString("esac\n")
+	return b.String(), nil
+}

@@ -1,0 +1,55 @@
+//go:build unix
+
+package job
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// processes are those of a session, and those that have a variable in their environment: a program may give what it starts
+// a session of its own, as nsys does. Nothing where they cannot be seen.
+func processes(leader int, variable string) (pids []int, seen bool) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		// pid (name) state ppid pgrp session …; the name may hold anything.
+		f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if len(f) < 4 || f[0] == "Z" {
+			continue
+		}
+		if f[3] != strconv.Itoa(leader) {
+			env, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
+			if !slices.Contains(strings.Split(string(env), "\x00"), variable) {
+				continue
+			}
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, len(stats) > 0
+}
+
+// signalAll sends a signal to all processes of a task. Where they cannot be seen, to the group of its first.
+func signalAll(leader int, variable string, sig syscall.Signal) error {
+	pids, seen := processes(leader, variable)
+	for _, pid := range pids {
+		syscall.Kill(pid, sig)
+	}
+	if !seen {
+		return syscall.Kill(-leader, sig)
+	}
+	return nil
+}
+
+// alive tells whether there is a process with this id.
+func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
