@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -19,6 +20,9 @@ type analyzeCmd struct {
 	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Layers   bool   `name:"layers" help:"All layers and modules of a capture with layer-wise markers."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
+
+	cluster
+	Summary string `placeholder:"FILE" help:"Write what explaining takes of each rank to FILE, - for stdout, and explain nothing: analyze takes such files for the traces."`
 
 	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes that is not recorded, as 2.55ms, or a load of the same server that tells: a run, or a file of bench serving --output-details. What recording cost is taken off what is said of hosts. Windows taken under a load know it themselves."`
 
@@ -57,6 +61,11 @@ func (c *analyzeCmd) Help() string {
   stepscope analyze /tmp/profile
   stepscope analyze /tmp/profile --html report.html
   stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json
+  stepscope analyze /shared/profile --on slurm --slurm-arg=--partition=cpu
+
+With --on slurm tasks on the nodes, where the program must have the same path,
+summarise the files, and summaries come home through srun: in the allocation
+that this is, or else in an array of jobs. What fails is named (status 3).
 
 A benchmark run with traces, by its id or "last", also tells what its slow
 requests waited for. A run of several servers, or a directory with one of each
@@ -82,7 +91,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	var run *runs.Run
 	var servers []system.Server
-	if len(c.Paths) == 1 {
+	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // else it is a directory elsewhere
 		root, _ := c.root() // without a home for runs, their directories can still be named
 		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
 			return notFound(err)
@@ -93,6 +102,12 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	opt.Read = in.Read
+	if c.Summary != "" {
+		return c.summarize(ctx, e, in, opt.Rules, len(servers))
+	}
+	if opt.Open, err = c.open(e); err != nil {
+		return err
+	}
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)
 	}

@@ -237,6 +237,7 @@ func TestOffline(t *testing.T) {
 
 // TestBatchesWrong: one line each, before anything is loaded.
 func TestBatchesWrong(t *testing.T) {
+	t.Setenv("HF_HUB_CACHE", t.TempDir()) // where ShareGPT may be
 	homes(t)
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -27,9 +27,10 @@ type batchServerCmd struct {
 	caseFlags
 	batchDataFlags
 	batchProfileFlags
-	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
-	Backend string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
-	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
+	Backend    string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
 
 	RunName        string  `name:"run-name" default:"default" help:"Written into each row of the results."`
 	Temperature    float64 `name:"temperature" limits:"0.." default:"0" help:"0 is greedy."`
@@ -97,6 +98,7 @@ Examples:
 
 // Run measures.
 func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
+	c.sayForeign(e)
 	if err := c.check(); err != nil {
 		return err
 	}

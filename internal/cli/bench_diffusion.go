@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/measure/imageload"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // benchDiffusionCmd is "bench diffusion", bench_serving of SGLang's multimodal_gen.
@@ -24,7 +25,7 @@ type benchDiffusionCmd struct {
 	RequestRate rate   `name:"request-rate" default:"inf" help:"Requests per second; inf: all at once."`
 	Width       int    `name:"width" limits:"0.." placeholder:"PIXELS" help:"Width; default: the model's."`
 	Height      int    `name:"height" limits:"0.." placeholder:"PIXELS" help:"Height."`
-	Steps       int    `name:"num-inference-steps" limits:"0.." placeholder:"N" help:"Denoising steps; default: the model's."`
+	Steps       *int   `name:"num-inference-steps" limits:"1.." placeholder:"N" help:"Denoising steps; default: the model's."`
 
 	RandomConfig string  `name:"random-request-config" placeholder:"JSON" help:"With --dataset random: a list of profiles with weight, width, height, num_inference_steps, num_outputs_per_prompt."`
 	RandomSeed   int64   `name:"random-request-seed" limits:"0.." default:"42" help:"Decides which request has which profile, as with SGLang, and when requests come."`
@@ -34,6 +35,8 @@ type benchDiffusionCmd struct {
 	WarmupSteps  int     `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Their denoising steps."`
 	Extra        string  `name:"extra-body" placeholder:"JSON" help:"Keys of each request's body, such as '{\"seed\": 1}'."`
 	OutputFile   string  `name:"output-file" placeholder:"FILE" help:"Write the figures as JSON."`
+
+	storeFlags
 
 	Frames      int    `name:"num-frames" hidden:""`
 	FPS         int    `name:"fps" hidden:""`
@@ -52,11 +55,28 @@ Examples:
   stepscope bench diffusion --dataset random --slo --random-request-config '[{"weight": 3, "width": 64, "height": 64}, {"weight": 1, "width": 128, "height": 128}]'`
 }
 
+// keepPictures ends the run of a load of pictures, with its figures.
+func keepPictures(store *runs.Run, r *imageload.Result) error {
+	if err := store.Write(runs.File{Path: "figures.json", Kind: runs.KindFigures, Format: "json"}, r.Write); err != nil {
+		return err
+	}
+	err := store.Update(func(m *runs.Manifest) {
+		m.Model = r.Model
+		m.Numbers = append(m.Numbers,
+			runs.Number{Name: "request throughput", Value: r.Throughput, Unit: "req/s"}, runs.Number{Name: "failed", Value: float64(r.Failed), Unit: "req"},
+			runs.Number{Name: "latency p50", Value: r.P50, Unit: "s"}, runs.Number{Name: "latency p99", Value: r.P99, Unit: "s"})
+	})
+	if err != nil {
+		return err
+	}
+	return store.Finish(runs.Complete, nil)
+}
+
 // readyTime is how long SGLang's benchmark waits for the server.
 const readyTime = 20 * time.Minute
 
 // Run measures.
-func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) error {
+func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.Frames > 1 || c.FPS > 0 {
 		return usagef("--num-frames and --fps are of videos, which are not measured here")
 	}
@@ -66,9 +86,12 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) error {
 	}
 	o := &imageload.Options{
 		Server: s, Model: c.Model, Task: c.Task, Dataset: c.Dataset, DatasetPath: c.DatasetPath, NumPrompts: c.NumPrompts, Outputs: c.Outputs,
-		Concurrency: c.Concurrency, Rate: float64(c.RequestRate), Width: c.Width, Height: c.Height, Steps: c.Steps,
+		Concurrency: c.Concurrency, Rate: float64(c.RequestRate), Width: c.Width, Height: c.Height,
 		RandomConfig: c.RandomConfig, RandomSeed: c.RandomSeed, SLO: c.SLO, SLOScale: c.SLOScale, Warmups: c.Warmups, WarmupSteps: c.WarmupSteps,
 		Ready: readyTime, Console: e.Console,
+	}
+	if c.Steps != nil {
+		o.Steps = *c.Steps
 	}
 	if c.Extra != "" {
 		if err := json.Unmarshal([]byte(c.Extra), &o.Extra); err != nil || o.Extra == nil {
@@ -83,9 +106,22 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) error {
 			return fmt.Errorf("--output-file: nothing can be written there: %w", err)
 		}
 	}
+	store, err := c.create(e, runs.About{Kind: "bench", Tool: "bench diffusion", URL: s.URL})
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		defer func() { store.Finish(runs.Failed, err) }() // if not before
+	}
 	r, err := imageload.Run(ctx, o)
 	if err != nil {
 		return err
+	}
+	if store != nil {
+		if err := keepPictures(store, r); err != nil {
+			return err
+		}
+		e.Warn("run kept: %s", store.Dir())
 	}
 	if err := r.Print(e.stdout); err != nil {
 		return err

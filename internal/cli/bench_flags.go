@@ -19,7 +19,7 @@ import (
 
 // datasetFlags are the flags of SGLang's bench_serving that say what is asked.
 type datasetFlags struct {
-	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan, …"`
+	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"sharegpt (without --dataset-path: from the cache of the Hugging Face hub, if it is there), random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan, …"`
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
 	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests."`
@@ -196,6 +196,7 @@ type profileFlags struct {
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
 	Lean              bool     `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
 	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
+	ProfileAfterSteps *int64   `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps of the load, which begins after the warm-up, before the window; default: when the load is steady."`
 	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default: as many as the median request of the load takes (serving), from 10 to 60; else 10; by stage 5."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
 	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"prefill, decode."`
@@ -220,6 +221,8 @@ func (f *profileFlags) check() error {
 		return usagef("--lean records kernels and launches alone: leave out --profile-activities, or --lean")
 	case f.ProfileUnbounded && (f.ProfileNumSteps > 0 || f.ProfileByStage):
 		return usagef("--profile-unbounded has no --profile-num-steps and no stages")
+	case f.ProfileAfterSteps != nil && (f.ProfileStartStep > 0 || f.ProfileByStage):
+		return usagef("--profile-after-steps says when the window begins: leave out --profile-start-step and --profile-by-stage")
 	case f.ProfileNumSteps < 0:
 		return usagef("--profile-num-steps %d: give 1 or more", f.ProfileNumSteps)
 	}
@@ -261,15 +264,16 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 
 // clientFlags say whom a benchmark talks to.
 type clientFlags struct {
-	Backend   string `name:"backend" default:"sglang" help:"sglang, sglang-oai, sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt, truss, sglang-embedding, …"`
-	BaseURL   string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server; --host and --port, if given too, do not count, as with SGLang's client."`
-	Host      string `name:"host" default:"0.0.0.0"`
-	Port      int    `name:"port" placeholder:"N" help:"Default: the backend's."`
-	APIKey    string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	Model     string `name:"model" placeholder:"NAME" help:"Default: the first that the server lists."`
-	Served    string `name:"served-model-name" placeholder:"NAME" help:"Name in requests; default: --model."`
-	Tokenizer string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
-	ReadySec  int    `name:"ready-check-timeout-sec" default:"60" help:"Wait up to this long for the server; 0: not at all."`
+	Backend    string `name:"backend" default:"sglang" help:"sglang, sglang-oai, sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt, truss, sglang-embedding, …"`
+	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server; --host and --port, if given too, do not count, as with SGLang's client."`
+	Host       string `name:"host" default:"0.0.0.0"`
+	Port       int    `name:"port" placeholder:"N" help:"Default: the backend's."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
+	Model      string `name:"model" placeholder:"NAME" help:"Default: the first that the server lists."`
+	Served     string `name:"served-model-name" placeholder:"NAME" help:"Name in requests; default: --model."`
+	Tokenizer  string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
+	ReadySec   int    `name:"ready-check-timeout-sec" default:"60" help:"Wait up to this long for the server; 0: not at all."`
 }
 
 func (f *clientFlags) server() (*client.Server, error) {

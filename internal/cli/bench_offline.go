@@ -24,7 +24,7 @@ type offlineCmd struct {
 	ReturnLogprob  bool   `name:"return-logprob" help:"Ask for log probabilities."`
 	LogprobStart   int    `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
 	SkipWarmup     bool   `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
-	Profile        bool   `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts."`
+	Profile        bool   `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts. SGLANG_PROFILE_WITH_STACK=false and SGLANG_PROFILE_RECORD_SHAPES=false leave those out."`
 	DoNotExit      bool   `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
 
 	storeFlags
@@ -41,13 +41,14 @@ Examples:
 
 // Run measures.
 func (c *offlineCmd) Run(ctx context.Context, e *env) error {
+	c.sayForeign(e)
 	sampling, dir, err := c.check()
 	if err != nil {
 		return err
 	}
 	b := &offline.Benchmark{
 		Model: c.ModelArgs, Backend: c.Backend, Spec: c.spec(""), SkipWarmup: c.SkipWarmup, IgnoreEOS: !c.NoIgnoreEOS, Sampling: sampling,
-		Logprob: c.ReturnLogprob, LogprobStart: c.LogprobStart, ProfileDir: dir,
+		Logprob: c.ReturnLogprob, LogprobStart: c.LogprobStart, ProfileDir: dir, NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"), NoShapes: !inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
 		Version: release(), Out: e.stdout, Say: e.Console,
 	}
 	err = c.batches(ctx, e, runs.About{Tool: "bench offline", Backend: c.Backend, Model: c.ModelPath}, c.ResultFilename, b.Measure)

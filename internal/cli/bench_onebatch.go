@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -10,7 +9,9 @@ import (
 
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/batch"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
@@ -51,6 +52,7 @@ func (f *caseFlags) grid() batch.Grid {
 // unused is what SGLang's command lines bring along and the embedded engine has no
 // use for.
 type unused struct {
+	foreign
 	TrustRemoteCode  bool   `name:"trust-remote-code" hidden:""`
 	DisableOverlap   bool   `name:"disable-overlap-schedule" hidden:""`
 	Device           string `name:"device" hidden:""`
@@ -75,6 +77,7 @@ Examples:
 
 // Run measures.
 func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
+	c.sayForeign(e)
 	profile, err := c.check()
 	if err != nil {
 		return err
@@ -96,6 +99,9 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	return c.batches(ctx, e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath}, c.ResultFilename, l.Measure)
 }
 
+// inWindows tells whether a variable of SGLang's leaves in what windows have.
+func inWindows(name string) bool { return front.EnvBool(os.Getenv(name), true) }
+
 // check looks at the values.
 func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if err := c.Check(); err != nil {
@@ -108,8 +114,9 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 		return nil, usagef("--cut-len %d, --log-decode-step %d: they cannot be negative", c.CutLen, c.LogDecodeStep)
 	}
 	p := &batch.Profile{
-		Dir: torch.OutputDir(""), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes,
-		CPU: slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,
+		Dir: torch.OutputDir(""), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes && inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
+		NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"),
+		CPU:     slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,
 	}
 	for _, a := range c.ProfileActivities {
 		if a != "CPU" && a != "GPU" {
@@ -137,18 +144,9 @@ func (c *oneBatchCmd) readPrompts() ([]string, error) {
 	if c.PromptFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.PromptFile)
+	out, err := workload.Prompts(c.PromptFile)
 	if err != nil {
 		return nil, fmt.Errorf("--prompt-filename: %w", err)
-	}
-	var out []string
-	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			out = append(out, string(line))
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("--prompt-filename %s: there is no prompt in it", c.PromptFile)
 	}
 	return out, nil
 }

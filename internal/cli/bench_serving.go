@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type benchServingCmd struct {
 	profileFlags
 
 	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests before the run, copies of the first request."`
+	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up print 'ready' and wait for a line on stdin: loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
 
@@ -115,8 +117,8 @@ func (c *benchServingCmd) check() error {
 		return usagef("--burstiness goes with gamma arrivals, not with --arrival constant")
 	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
 		return usagef("--html - takes stdout for the page: give a file")
-	case c.FindMax && (c.Profile || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
-		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
+	case c.FindMax && (c.Profile || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
+		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
 	case c.FindMax && c.SLO == "":
 		return usagef("--find-max-rate searches what meets --slo: give it")
 	}
@@ -262,10 +264,13 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	if !c.DisableTQDM {
 		x.Show = func(live *load.Live, total int) func() { return live.Show(e.Console, total) }
 	}
+	if c.StartOnInput {
+		x.Hold = hold(e.stdin, e.stdout)
+	}
 	if c.Profile {
 		x.Profile = &experiment.Profile{
 			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true},
-			Targets: c.targets(server.URL, server.Header), Window: c.window(), FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
+			Targets: c.targets(server.URL, server.Header), Window: c.window(), After: c.ProfileAfterSteps, FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
 			return nil, usagef("%v", err)
@@ -277,6 +282,27 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		}
 	}
 	return x, nil
+}
+
+// hold says that all is ready, and returns when a line has come.
+func hold(in io.Reader, out io.Writer) func(context.Context) error {
+	return func(ctx context.Context) error {
+		fmt.Fprintln(out, experiment.Ready)
+		line := make(chan error, 1)
+		go func() {
+			_, err := bufio.NewReader(in).ReadString('\n')
+			line <- err
+		}()
+		select {
+		case err := <-line:
+			if err != nil {
+				return fmt.Errorf("--start-on-input: no line came: %w", err)
+			}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // args are the flags that SGLang's result has keys for.

@@ -73,6 +73,7 @@ type root struct {
 	Compare  compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, two benchmark runs, or performance dumps."`
 	Trace    traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Nsys     nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
+	Job      jobCmd           `cmd:"" help:"Jobs of srtctl's files: serve on several nodes, load, record, explain."`
 	Runs     runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
 	Version  kong.VersionFlag `help:"Print the version and exit."`
 
@@ -137,6 +138,9 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		return e.exit(ctx, usagef("%s", text))
 	}
 	if err := checkLimits(cmd.Flags()); err != nil {
+		return e.exit(ctx, err)
+	}
+	if err := readKeys(cmd.Flags()); err != nil {
 		return e.exit(ctx, err)
 	}
 	return e.exit(ctx, cmd.Run())

@@ -2,21 +2,18 @@ package cli
 
 import (
 	"fmt"
-	"maps"
+	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/goccy/go-yaml"
+
+	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
 // configFile is a file with values of a verb's flags, in snake case: JSON or YAML, of which JSON is a part. Flags on the
 // command line beat it.
 type configFile string
-
-// mostConfig bounds such a file.
-const mostConfig = 1 << 20
 
 // BeforeResolve has the file answer for flags that are not given.
 func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path) error {
@@ -24,20 +21,16 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.Stat(string(path))
+	text, err := readYAML(string(path))
 	if err != nil {
 		return usagef("--config: %v", err)
 	}
-	if f.Size() > mostConfig {
-		return usagef("--config %s: %d bytes; want at most %d", path, f.Size(), mostConfig)
+	tree, problems := yamltree.Parse(text)
+	if len(problems) > 0 {
+		return usagef("--config %s:%v", path, problems[0])
 	}
-	text, err := os.ReadFile(string(path))
-	if err != nil {
-		return usagef("--config: %v", err)
-	}
-	values := map[string]any{}
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		return usagef("--config %s: %s", path, firstLine(yaml.FormatError(err, false, false)))
+	if tree.Kind != yamltree.Map && tree.Kind != yamltree.Null {
+		return usagef("--config %s: want flags and their values", path)
 	}
 	flags := map[string]*kong.Flag{}
 	for _, f := range k.Flags() {
@@ -46,12 +39,12 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path) error {
 		}
 	}
 	answers := map[*kong.Flag]any{}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		f := flags[strings.ReplaceAll(key, "-", "_")]
+	for _, e := range tree.Entries {
+		f := flags[strings.ReplaceAll(e.Key, "-", "_")]
 		if f == nil || f == trace.Flag || f.Name == "help" {
-			return usagef("--config %s: there is no %s", path, key)
+			return usagef("--config %s:%d:%d: there is no %s", path, e.Line, e.Column, e.Key)
 		}
-		answers[f] = flagValue(values[key])
+		answers[f] = flagValue(e.Value.Plain())
 	}
 	k.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 		return answers[f], nil
@@ -74,7 +67,12 @@ func flagValue(v any) any {
 	return fmt.Sprint(v)
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+// readYAML reads a file, or as much of it as shows that it is too long.
+func readYAML(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, yamltree.MostBytes+1))
 }

@@ -74,8 +74,8 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has %d examples", name, len(found))
 		}
 		for _, m := range found {
-			if strings.HasPrefix(m[1], "stepscope serve") || strings.Contains(m[1], "HOST") {
-				continue // ends when it is told to; wants a server: TestServe, TestBenchServing
+			if strings.HasPrefix(m[1], "stepscope serve") || strings.Contains(m[1], "HOST") || strings.Contains(m[1], "--on slurm") {
+				continue // ends when it is told to; wants a server: TestServe, TestBenchServing; wants a cluster
 			}
 			if args, ok := strings.CutPrefix(m[1], "stepscope "); ok && slices.ContainsFunc(demos, func(d demoRun) bool { return d.args == args }) {
 				continue // TestDemo runs it

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/measure/pictures"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
@@ -21,13 +22,13 @@ type generateCmd struct {
 	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" help:"One prompt a line."`
 	NegativePrompt string   `name:"negative-prompt" placeholder:"TEXT" help:"What not to paint; with guidance alone."`
 	Seed           int64    `name:"seed" default:"42" help:"Decides the first noise; further outputs of a prompt count on from it."`
-	Width          []int    `name:"width" placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
-	Height         []int    `name:"height" placeholder:"PIXELS" help:"Height."`
+	Width          []int    `name:"width" limits:"1.." placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
+	Height         []int    `name:"height" limits:"1.." placeholder:"PIXELS" help:"Height."`
 	P720           bool     `name:"720p" help:"1280×720."`
 	P1080          bool     `name:"1080p" help:"1920×1080."`
 	K2             bool     `name:"2k" help:"2560×1440."`
 	K4             bool     `name:"4k" help:"3840×2160."`
-	Steps          *int     `name:"num-inference-steps" placeholder:"N" help:"Denoising steps; default: the model's."`
+	Steps          *int     `name:"num-inference-steps" limits:"1.." placeholder:"N" help:"Denoising steps; default: the model's."`
 	Guidance       *float64 `name:"guidance-scale" placeholder:"G" help:"Guidance; 0: none. Default: the model's."`
 	Outputs        int      `name:"num-outputs-per-prompt" aliases:"num-outputs" limits:"1..1024" default:"1" help:"Pictures of each prompt and size."`
 
@@ -104,14 +105,9 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 		if !strings.HasSuffix(c.PromptPath, ".txt") {
 			return nil, fmt.Errorf("--prompt-path %s: give a .txt file, one prompt a line", c.PromptPath)
 		}
-		text, err := os.ReadFile(c.PromptPath)
-		if err != nil {
+		var err error
+		if prompts, err = workload.Prompts(c.PromptPath); err != nil {
 			return nil, fmt.Errorf("--prompt-path: %w", err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSpace(line); line != "" {
-				prompts = append(prompts, line)
-			}
 		}
 	}
 	switch {
@@ -122,7 +118,7 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	case len(c.presets()) > 0 && len(c.Width)+len(c.Height) > 0:
 		return nil, errors.New("--width and --height say the size: leave out its name")
 	case len(c.Width) != len(c.Height):
-		return nil, fmt.Errorf("%d widths and %d heights: give as many", len(c.Width), len(c.Height))
+		return nil, fmt.Errorf("--width and --height: give both, and as many of one (%d) as of the other (%d)", len(c.Width), len(c.Height))
 	case c.AllStages && !c.Profile:
 		return nil, errors.New("--profile-all-stages needs --profile")
 	case c.Frames != 1:
@@ -131,6 +127,8 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 		return nil, errors.New("--num-profiled-timesteps 0: give 1 or more, or -1 for all")
 	case c.OutputFile != "" && c.OutputName != "":
 		return nil, errors.New("--output-file-path has the name: leave out --output-file-name")
+	case c.OutputName != "" && filepath.Base(c.OutputName) != c.OutputName:
+		return nil, fmt.Errorf("--output-file-name %s: give a name alone; --output-path says the directory, --output-file-path both", c.OutputName)
 	}
 	j := &pictures.Job{
 		Pipeline: c.PipelineArgs, Prompts: prompts, Negative: c.NegativePrompt, Seed: uint64(c.Seed), Steps: c.Steps, Guidance: c.Guidance,

@@ -32,10 +32,15 @@ func checkLimits(flags []*kong.Flag) error {
 			panic(err) // the tags of our own verbs are wrong
 		}
 		values := []reflect.Value{f.Target}
-		if f.Target.Kind() == reflect.Slice {
+		switch f.Target.Kind() {
+		case reflect.Slice:
 			values = values[:0]
 			for i := range f.Target.Len() {
 				values = append(values, f.Target.Index(i))
+			}
+		case reflect.Pointer: // nil: it was not given
+			if values[0] = f.Target.Elem(); f.Target.IsNil() {
+				continue
 			}
 		}
 		for _, v := range values {

@@ -69,6 +69,12 @@ func TestNsysGenerate(t *testing.T) {
 		}
 	}
 
+	// A program that ends before its window leaves no report, which is told.
+	cmd, log = program(t, append([]string{"nsys", "run", "--trace=nvtx", "--delay", "600", "-o", report + "-late"}, generate("1")...)...)
+	if status := ends(t, cmd); status != exitIncomplete || !strings.Contains(log.String(), "there is no report: the program ended before --delay 10m0s had passed") {
+		t.Errorf("status %d\n%s", status, log)
+	}
+
 	// A part of a longer run takes the place of that report.
 	before, err := os.Stat(report + ".nsys-rep")
 	if err != nil {

@@ -110,6 +110,8 @@ func (c *nsysRunCmd) check() error {
 	switch {
 	case !slices.Contains([]string{"", "cudaProfilerApi", "nvtx"}, c.CaptureRange):
 		return usagef("--capture-range %q: give cudaProfilerApi or nvtx", c.CaptureRange)
+	case c.CaptureRange == "cudaProfilerApi" && ownServer(c.Command):
+		return usagef("--capture-range cudaProfilerApi: %s: write --capture-range nvtx", noCUDARange)
 	case c.StartLater && (c.Delay > 0 || c.Duration > 0 || c.CaptureRange != ""):
 		return usagef("--start-later leaves all windows to stepscope nsys start: leave --delay, --duration and --capture-range out")
 	case c.CaptureRange != "" && (c.Delay > 0 || c.Duration > 0):

@@ -71,13 +71,14 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Told, output stri
 
 type nsysStartCmd struct {
 	nsysWindow
-	Duration  seconds  `placeholder:"TIME" help:"Close the window after this time: 5 or 5s."`
-	Steps     int      `placeholder:"N" help:"Close it when the server at --url has run this many forward steps."`
-	URL       string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps count."`
-	APIKey    string   `name:"api-key" placeholder:"KEY" help:"Sent to it as bearer token."`
-	Timeout   seconds  `default:"5m" help:"Close a window of --steps after this time at the latest."`
-	Overwrite bool     `name:"force-overwrite" help:"Replace a report that is there."`
-	NsysArg   []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start; may stand here as it is."`
+	Duration   seconds  `placeholder:"TIME" help:"Close the window after this time: 5 or 5s."`
+	Steps      int      `placeholder:"N" help:"Close it when the server at --url has run this many forward steps."`
+	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps count."`
+	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent to it as bearer token."`
+	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	Timeout    seconds  `default:"5m" help:"Close a window of --steps after this time at the latest."`
+	Overwrite  bool     `name:"force-overwrite" help:"Replace a report that is there."`
+	NsysArg    []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start; may stand here as it is."`
 }
 
 // Help is the end of the verb's help text.

@@ -42,6 +42,13 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			return append(out, args[i:]...), verb, nil
 		case strings.HasPrefix(a, "--"):
 			name, value, hasValue := strings.Cut(a[2:], "=")
+			if other, taken, err := takeForeign(node, args[i:]); err != nil {
+				return nil, verb, err
+			} else if taken > 0 {
+				out = append(out, "--"+foreignFlag+"="+other)
+				i += taken - 1
+				continue
+			}
 			if flag, err = findFlag(node, name); err != nil {
 				// An option of the program that the verb wraps.
 				if _, none := findFlag(node, "nsys-arg"); none != nil {

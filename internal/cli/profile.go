@@ -20,13 +20,15 @@ type profileCmd struct {
 	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: what start printed."`
 
-	URL        []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too. Of a router: all servers behind it, by their roles."`
-	PrefillURL []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
-	DecodeURL  []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
-	PD         bool     `name:"pd-separated" hidden:""`
-	APIKey     string   `name:"api-key" placeholder:"KEY" help:"Sent as bearer token."`
-	AdminKey   string   `name:"admin-api-key" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
-	Header     []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
+	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too. Of a router: all servers behind it, by their roles."`
+	PrefillURL   []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
+	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
+	PD           bool     `name:"pd-separated" hidden:""`
+	APIKey       string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent as bearer token."`
+	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
+	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR, else /tmp. For vLLM the one it was started with."`
 	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`

@@ -40,10 +40,10 @@ func TestRecording(t *testing.T) {
 	r := of()
 	if o := r.Recording; o.From != trace.FromTokens || len(r.CPU.Frames) > 0 || o.Stacks {
 		t.Errorf("%+v, %d frames", o, len(r.CPU.Frames))
-	} else if o.Known && (o.Ratio < o.RatioLow || o.Ratio > o.RatioHigh || o.Outside <= 0) {
+	} else if !o.Known || o.Batch != 2 || o.Ratio < o.RatioLow || o.Ratio > o.RatioHigh || o.Inside <= 0 || o.Outside <= 0 {
 		t.Errorf("%+v", o)
 	}
-	if o := of("--reference", "1ms").Recording; o.From != trace.FromUser || o.Known && o.Outside != 1_000_000 {
+	if o := of("--reference", "1ms").Recording; o.From != trace.FromUser || !o.Known || o.Outside != 1_000_000 || o.Inside != r.Recording.Inside {
 		t.Errorf("%+v", o)
 	}
 	if status, _, errs := run(t, t.Context(), "analyze", dirs[0], "--reference", "0ms"); status != exitUsage || !strings.Contains(errs, "--reference 0s: give the time of a step") {

@@ -19,7 +19,7 @@ import (
 
 // routeCmd is "route", SGLang's launch_router and its mini balancer.
 type routeCmd struct {
-	Host string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
+	Host string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port int    `name:"port" limits:"0.." default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 
 	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" help:"Servers that take whole requests; several, or repeat it."`
@@ -36,10 +36,14 @@ type routeCmd struct {
 	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"… by more than this factor, the least loaded is taken."`
 	MaxTreeSize    int     `name:"max-tree-size" limits:"1.." default:"67108864" help:"cache_aware: bytes of prompts remembered for each worker."`
 
-	APIKey      string   `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token, and workers get it. Without one workers get the client's."`
-	AdminAPIKey string   `name:"admin-api-key" placeholder:"KEY" help:"The same for profile, flush and abort requests."`
-	WorkerKey   string   `name:"worker-api-key" placeholder:"KEY" help:"Workers get this instead."`
-	AllowedHost []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another name that requests may be addressed to."`
+	APIKey          string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token, and workers get it. Without one workers get the client's."`
+	APIKeyFile      string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	Insecure        bool     `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
+	AdminAPIKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"The same for profile, flush and abort requests."`
+	AdminAPIKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	WorkerKey       string   `name:"worker-api-key" env:"STEPSCOPE_WORKER_API_KEY" placeholder:"KEY" help:"Workers get this instead."`
+	WorkerKeyFile   string   `name:"worker-api-key-file" into:"worker-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	AllowedHost     []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another name that requests may be addressed to."`
 
 	RequestTimeout int   `name:"request-timeout-secs" limits:"1.." default:"1800" help:"To the first byte of a worker's reply, and from one to the next."`
 	ConnectTimeout int   `name:"connect-timeout-secs" limits:"1.." default:"5" help:"To connect to a worker."`
@@ -90,7 +94,7 @@ func (c *routeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ln, err := listen(c.Host, c.Port, c.APIKey)
+	ln, err := listen(c.Host, c.Port, c.APIKey, c.Insecure)
 	if err != nil {
 		return err
 	}
@@ -144,7 +148,7 @@ func (c *routeCmd) options() (o route.Options, err error) {
 	o = route.Options{
 		Policy: c.Policy, PrefillPolicy: c.PrefillPolicy, DecodePolicy: c.DecodePolicy,
 		Cache:  route.CacheOptions{Threshold: c.CacheThreshold, BalanceAbs: c.BalanceAbs, BalanceRel: c.BalanceRel, MaxTreeSize: c.MaxTreeSize},
-		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, WorkerKey: c.WorkerKey, AllowedHosts: c.AllowedHost,
+		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure, WorkerKey: c.WorkerKey, AllowedHosts: c.AllowedHost,
 		ConnectTimeout: seconds(c.ConnectTimeout), RequestTimeout: seconds(c.RequestTimeout), StartTimeout: seconds(c.StartTimeout), DrainTimeout: c.DrainTimeout,
 		MaxRetries: c.MaxRetries, MaxBodyBytes: c.MaxPayload,
 		HealthPath: c.HealthEndpoint, HealthInterval: seconds(c.HealthInterval), HealthTimeout: seconds(c.HealthTimeout),

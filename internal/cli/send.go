@@ -15,10 +15,11 @@ import (
 
 // serverFlags say which server a client talks to, as SGLang's clients do.
 type serverFlags struct {
-	Host    string `name:"host" default:"localhost" help:"Host of the server."`
-	Port    int    `name:"port" default:"30000" help:"Its port."`
-	BaseURL string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
-	APIKey  string `name:"api-key" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	Host       string `name:"host" default:"localhost" help:"Host of the server."`
+	Port       int    `name:"port" default:"30000" help:"Its port."`
+	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
 }
 
 func (f *serverFlags) server() (*client.Server, error) {

@@ -25,11 +25,15 @@ type serveCmd struct {
 	launch.NodeArgs
 	Disagg launch.DisaggArgs `embed:""`
 	pictureFlags
+	foreign
 
-	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
+	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port            int    `name:"port" limits:"0..65535" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
-	APIKey          string `name:"api-key" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
-	AdminAPIKey     string `name:"admin-api-key" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
+	APIKey          string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
+	APIKeyFile      string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	Insecure        bool   `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
+	AdminAPIKey     string `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
+	AdminAPIKeyFile string `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
 	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
 
 	EnableMetrics     bool   `name:"enable-metrics" help:"Serve Prometheus metrics at /metrics."`
@@ -72,6 +76,10 @@ Under Nsight Systems, its layers as NVTX ranges, and only while a profile reques
 
 // Run serves until it is told to end.
 func (c *serveCmd) Run(ctx context.Context, e *env) error {
+	c.sayForeign(e)
+	if underCUDARange() {
+		e.Warn("nsys -c cudaProfilerApi: %s: write -c nvtx -p cudaProfilerApi@stepscope", noCUDARange)
+	}
 	if c.DrainTimeout <= 0 {
 		return usagef("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	}
@@ -80,6 +88,9 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	}
 	if err := errors.Join(c.ModelArgs.Check(), c.Disagg.Check()); err != nil {
 		return usagef("%v", err)
+	}
+	if err := launch.CheckServed(c.ModelPath); err != nil {
+		return err
 	}
 	if err := c.NodeArgs.Check(&c.ModelArgs); err != nil {
 		return usagef("%v", err)
@@ -92,7 +103,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 			Grace: c.DrainTimeout, Log: launch.NewLog(e.stderr).Line, Loaded: collectGarbage,
 		})
 	}
-	ln, err := listen(c.Host, c.Port, c.APIKey)
+	ln, err := listen(c.Host, c.Port, c.APIKey, c.Insecure)
 	if err != nil {
 		return err
 	}
@@ -140,7 +151,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	}()
 	s := server.New(engine, server.Options{
 		ServedModelName: c.ServedModelName, Version: release(), Args: c.args(),
-		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
+		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
 		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
 	})
@@ -161,8 +172,8 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 
 // listen opens a port for serve and route. Not to give a key beyond loopback is the
 // user's mistake.
-func listen(host string, port int, key string) (net.Listener, error) {
-	ln, err := front.Listen(host, port, key)
+func listen(host string, port int, key string, insecure bool) (net.Listener, error) {
+	ln, err := front.Listen(host, port, key, insecure)
 	if errors.Is(err, front.ErrNeedKey) {
 		return nil, usageError{err}
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/images"
 	"github.com/stepscope/stepscope/internal/serve/launch"
@@ -27,9 +27,9 @@ var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-step
 
 // bothNames are the flags that mean the same for a language model and for a pipeline.
 var bothNames = []string{
-	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key",
-	"admin-api-key", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests", "trust-remote-code",
-	"skip-server-warmup", "device", "attention-backend", "enable-metrics", "help",
+	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key", "api-key-file", "insecure",
+	"admin-api-key", "admin-api-key-file", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests", "trust-remote-code",
+	"skip-server-warmup", "device", "attention-backend", "enable-metrics", "help", foreignFlag,
 }
 
 // AfterApply refuses flags that mean nothing for the kind of model that is served.
@@ -59,7 +59,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	if a.TP < 1 || a.TP > 64 {
 		return usagef("--tp-size %d: give 1 to 64", a.TP)
 	}
-	ln, err := listen(c.Host, c.Port, c.APIKey)
+	ln, err := listen(c.Host, c.Port, c.APIKey, c.Insecure)
 	if err != nil {
 		return err
 	}
@@ -73,26 +73,38 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 		return err
 	}
 	defer p.Close()
+	warm, err := p.Request("", "")
+	if err != nil {
+		return err
+	}
+	warm.Steps = c.WarmupSteps
+	warms := c.WarmupMode != "off" && !c.SkipWarmup
+	if warms {
+		if err := p.Check(warm); err != nil {
+			return fmt.Errorf("the warm-up: %w", err)
+		}
+	}
+	dir := strings.TrimSpace(c.OutputPath)
+	if dir != "" {
+		if err := atomicfile.TryDir(dir); err != nil {
+			return fmt.Errorf("--output-path: nothing can be written there: %w", err)
+		}
+	}
 	if err := p.Load(); err != nil {
 		return err
 	}
-	if c.WarmupMode != "off" && !c.SkipWarmup {
-		if err := p.Warmup(ctx, c.WarmupSteps); err != nil {
+	if warms {
+		if err := p.Warmup(ctx, warm); err != nil {
 			return err
-		}
-	}
-	if dir := strings.TrimSpace(c.OutputPath); dir != "" {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("--output-path: %w", err)
 		}
 	}
 	line := log.Line
 	if c.level() > slog.LevelInfo {
 		line = func(string) {}
 	}
-	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, Schedule: p.Schedule, TP: c.TP, DType: p.DType}, images.Options{
-		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey,
-		OutputDir: strings.TrimSpace(c.OutputPath), TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests, EnableMetrics: c.EnableMetrics,
+	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, TP: c.TP, DType: p.DType}, images.Options{
+		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure,
+		OutputDir: dir, TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests, EnableMetrics: c.EnableMetrics,
 		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()), Line: line,
 	})
 	started()

@@ -20,7 +20,7 @@ func TestServePictures(t *testing.T) {
 	var load sync.WaitGroup
 	load.Go(func() {
 		status, out, errs := stepscope(t, "bench", "diffusion", "--base-url", url, "--dataset", "random", "--num-prompts", "30", "--width", "64", "--height", "64",
-			"--num-inference-steps", "4", "--output-file", filepath.Join(dir, "load.json"))
+			"--num-inference-steps", "4", "--output-file", filepath.Join(dir, "load.json"), "--run-dir", filepath.Join(dir, "runs"))
 		if status != 0 || !strings.Contains(out, "Successful requests:                          30/30") {
 			t.Errorf("%d %s %s", status, out, errs)
 		}
@@ -34,6 +34,9 @@ func TestServePictures(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "load.json"))
 	if err != nil || json.Unmarshal(text, &figures) != nil || figures["completed_outputs"] != 30 {
 		t.Errorf("%s, %v", text, err)
+	}
+	if kept, err := filepath.Glob(filepath.Join(dir, "runs", "*", "figures.json")); err != nil || len(kept) != 1 {
+		t.Errorf("runs: %q, %v", kept, err)
 	}
 	if pictures, err := filepath.Glob(filepath.Join(dir, "out", "*.png")); err != nil || len(pictures) != 31 { // a warm-up request, too
 		t.Errorf("%d pictures, %v", len(pictures), err)

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/serve/launch"
+)
+
+// foreignFlag is the hidden flag that stands for those of SGLang's server which change nothing here.
+const foreignFlag = "foreign-flag"
+
+// foreign is for verbs that take the command lines of SGLang's server.
+type foreign struct {
+	Names []string `name:"foreign-flag" sep:"none" hidden:""`
+}
+
+// sayForeign tells of flags that are ignored, in one line.
+func (f *foreign) sayForeign(e *env) {
+	if len(f.Names) > 0 {
+		e.Warn("%s: of SGLang's server, nothing changes by it here", strings.Join(f.Names, ", "))
+	}
+}
+
+// takeForeign takes a flag of SGLang's server, and its values, off the beginning of args, where the verb takes
+// such and has no flag of that name. It gives how many arguments that were; 0: it is none.
+func takeForeign(n *kong.Node, args []string) (name string, taken int, err error) {
+	given, value, hasValue := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+	given = strings.ReplaceAll(given, "_", "-")
+	flags := flagsOf(n)
+	has := func(name string) bool {
+		return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) })
+	}
+	f, ok := launch.ForeignFlag(given)
+	if !ok || !has(foreignFlag) || has(given) {
+		return "", 0, nil
+	}
+	name, taken = "--"+given, 1
+	switch {
+	case !f.Value && hasValue:
+		return "", 0, usagef("%s takes no value", name)
+	case f.Value && !hasValue:
+		for taken < len(args) && (taken == 1 || f.Values) && (!strings.HasPrefix(args[taken], "--") || taken == 1 && !f.Values) {
+			taken++
+		}
+		if taken == 1 {
+			return "", 0, usagef("%s wants a value", name)
+		}
+		value = args[1]
+	}
+	if f.Refused != "" && (f.Same == "" || value != f.Same) {
+		return "", 0, usagef("%s, of SGLang's server, is not ignored: %s", strings.TrimSpace(name+" "+value), f.Refused)
+	}
+	return name, taken, nil
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// jobCmd groups the verbs on jobs.
+type jobCmd struct {
+	Apply    jobApplyCmd    `cmd:"" help:"Run a job: serve, load, record, gather, explain."`
+	Status   jobStatusCmd   `cmd:"" help:"List jobs, or tell how far one is."`
+	Logs     jobLogsCmd     `cmd:"" help:"Print what a job, a worker or a load has said."`
+	Cancel   jobCancelCmd   `cmd:"" help:"Tell a job to end."`
+	Sweep    jobSweepCmd    `cmd:"" help:"Compare the jobs of a sweep."`
+	Validate jobValidateCmd `cmd:"" help:"Say all that is wrong with job files, by line."`
+	Schema   jobSchemaCmd   `cmd:"" help:"Print a JSON schema of job files, for editors."`
+
+	// What runs on the nodes of a job.
+	Conduct jobConductCmd `cmd:"" hidden:""`
+	Prepare jobPrepareCmd `cmd:"" hidden:""`
+	Pack    jobPackCmd    `cmd:"" hidden:""`
+	Forget  jobForgetCmd  `cmd:"" hidden:""`
+	Attend  jobAttendCmd  `cmd:"" hidden:""`
+}
+
+// clusterFlag says what aliases and defaults jobs are read with.
+type clusterFlag struct {
+	Cluster string `name:"cluster" placeholder:"FILE" help:"The cluster's srtslurm.yaml (default: SRTSLURM_CONFIG, else that of the working directory or of the two above)."`
+}
+
+// cluster reads the cluster file; nil without one.
+func (c clusterFlag) cluster(e *env) (*spec.Cluster, error) {
+	path, err := spec.FindCluster(c.Cluster)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	text, err := readYAML(path)
+	if err != nil {
+		return nil, err
+	}
+	cluster, notes, err := spec.ParseCluster(path, text)
+	var problems spec.Problems
+	if errors.As(err, &problems) {
+		err = fmt.Errorf("%s is no valid cluster file; problems: %d", path, len(problems))
+	}
+	for _, n := range append(notes, problems...) {
+		e.Line(n.String())
+	}
+	return cluster, err
+}
+
+type jobValidateCmd struct {
+	Files []string `arg:"" name:"file" help:"Job files."`
+	clusterFlag
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+// Help is the end of the verb's help text.
+func (c *jobValidateCmd) Help() string {
+	return `Files are those of srtctl (docs/formats/job.md). Every problem is told, with the line and the column; aliases of
+models and containers are looked up where there is a cluster file. A sweep is expanded, and each of its jobs checked.
+Exits with 1 when a file has a problem.
+
+Examples:
+  stepscope job validate job.yaml
+  stepscope job validate recipes/*.yaml --cluster srtslurm.yaml --json`
+}
+
+// jobChecks is what "job validate --json" prints.
+type jobChecks struct {
+	Format int        `json:"format"`
+	Files  []jobCheck `json:"files"`
+}
+
+type jobCheck struct {
+	File     string      `json:"file"`
+	Valid    bool        `json:"valid"`
+	Jobs     []string    `json:"jobs"`
+	Problems []spec.Note `json:"problems"`
+	Notes    []spec.Note `json:"notes"`
+	shape    string
+}
+
+// Run checks.
+func (c *jobValidateCmd) Run(e *env) error {
+	cluster, err := c.cluster(e)
+	if err != nil {
+		return err
+	}
+	checks := jobChecks{Format: 1, Files: []jobCheck{}}
+	wrong := 0
+	for _, path := range c.Files {
+		check, err := checkJob(path, cluster)
+		if err != nil {
+			check.Problems = append(check.Problems, spec.Note{File: path, Line: 1, Column: 1, Text: err.Error()})
+		}
+		if !check.Valid {
+			wrong++
+		}
+		checks.Files = append(checks.Files, check)
+		for _, n := range append(check.Notes, check.Problems...) {
+			e.Line(n.String())
+		}
+		if check.Valid && !c.JSON {
+			fmt.Fprintf(e.stdout, "%s: ok: %s\n", path, check.shape)
+		}
+	}
+	if c.JSON {
+		if err := e.printJSON(checks); err != nil {
+			return err
+		}
+	}
+	switch {
+	case wrong == 0:
+		return nil
+	case len(c.Files) == 1:
+		return fmt.Errorf("%s is no valid job; problems: %d", c.Files[0], len(checks.Files[0].Problems))
+	}
+	return fmt.Errorf("%d of %d files are no valid jobs", wrong, len(c.Files))
+}
+
+// checkJob reads a file and each job of its sweep. Without a cluster file aliases are for whoever has one.
+func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
+	text, err := readYAML(path)
+	if err != nil {
+		return jobCheck{File: path, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}, err
+	}
+	resolve := (*spec.Job).Fit
+	if cluster != nil {
+		resolve = cluster.Resolve
+	}
+	check, _, err = checkText(path, text, resolve)
+	return check, err
+}
+
+// checkText is what there is to say of the text of a job file, and the jobs of its sweep, each resolved.
+func checkText(name string, text []byte, resolve func(*spec.Job) error) (check jobCheck, variants []spec.Variant, err error) {
+	check = jobCheck{File: name, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}
+	_, notes, err := spec.Parse(name, text)
+	check.Notes = append(check.Notes, notes...)
+	if err != nil {
+		return check, nil, check.problems(err)
+	}
+	variants, err = spec.Expand(name, text)
+	if err != nil {
+		return check, nil, check.problems(err)
+	}
+	for _, v := range variants {
+		check.Jobs = append(check.Jobs, v.Job.Name)
+		if err = resolve(v.Job); err != nil {
+			err = check.problems(err)
+		}
+		check.Problems = append(check.Problems, servedFlags(v.Job)...)
+		spec.InOrder(check.Problems)
+		if err != nil || len(check.Problems) > 0 {
+			return check, nil, err
+		}
+	}
+	check.Valid, check.shape = true, variants[0].Job.Shape()
+	if n := len(variants); n > 1 {
+		check.shape = fmt.Sprintf("%d jobs, each with %s", n, check.shape)
+	}
+	return check, variants, nil
+}
+
+// problems keeps those of an error; an error of another kind is given back.
+func (c *jobCheck) problems(err error) error {
+	var all spec.Problems
+	if !errors.As(err, &all) {
+		return err
+	}
+	c.Problems = append(c.Problems, all...)
+	return nil
+}
+
+type jobSchemaCmd struct{}
+
+// Help is the end of the verb's help text.
+func (c *jobSchemaCmd) Help() string {
+	return `Editors complete and check files that begin with "# yaml-language-server: $schema=job.schema.json".
+
+Examples:
+  stepscope job schema > job.schema.json`
+}
+
+// Run prints.
+func (c *jobSchemaCmd) Run(e *env) error {
+	_, err := e.stdout.Write(spec.Schema())
+	return err
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"errors"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// servedFlags holds the flags of a job whose workers are the embedded server
+// against what "serve" takes: a flag that it lacks, or a value that it refuses,
+// would else show when the worker starts.
+func servedFlags(j *spec.Job) (problems spec.Problems) {
+	if j.Backend.Type != spec.StepScope {
+		return nil
+	}
+	for _, role := range j.Roles() {
+		for _, f := range j.Backend.Config[role] {
+			if err := servedFlag(f); err != nil {
+				problems = append(problems, j.Problem("backend.sglang_config."+string(role)+"."+f.Key, err.Error()))
+			}
+		}
+	}
+	return problems
+}
+
+// servedFlag tries a flag as serve's command line would.
+func servedFlag(f spec.Flag) error {
+	var tree struct {
+		Serve serveCmd `cmd:""`
+	}
+	exits := errors.New("it prints something and ends")
+	parser, err := kong.New(&tree, kong.Name("stepscope"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
+	if err != nil {
+		panic(err) // the tags of our own verbs are wrong
+	}
+	flag, err := findFlag(parser.Model.Node.Children[0], f.Key)
+	switch {
+	case err != nil:
+		return err
+	case flag.Name == "help":
+		return exits
+	case flag.IsBool() && !isBool(f.Value):
+		return errors.New("--" + f.Key + " takes no value: write true or false")
+	case !flag.IsBool() && isBool(f.Value):
+		return errors.New("--" + f.Key + " wants a value")
+	}
+	args := append([]string{"serve", "--model-path", "x"}, f.Args()...)
+	if args, _, err = expand(parser.Model.Node, args); err != nil {
+		return err
+	}
+	cmd, err := parser.Parse(args)
+	if err == nil {
+		err = checkLimits(cmd.Flags())
+	}
+	return err
+}
+
+func isBool(v any) bool { _, ok := v.(bool); return ok }

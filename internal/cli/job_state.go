@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/job"
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+type jobStatusCmd struct {
+	Job  string `arg:"" optional:"" placeholder:"ID" help:"The job, or its directory; default: all."`
+	JSON bool   `name:"json" help:"Print as JSON."`
+	jobPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *jobStatusCmd) Help() string {
+	return `Lists the jobs of a directory, the newest first, with how far each is and why it ended; of one job, more.
+
+Examples:
+  stepscope job status
+  stepscope job status 1234`
+}
+
+// Run prints.
+func (c *jobStatusCmd) Run(ctx context.Context, e *env) error {
+	if c.Job != "" {
+		s, err := job.Find(c.Output, c.Job)
+		if err != nil {
+			return err
+		}
+		job.Ask(ctx, s)
+		if c.JSON {
+			return e.printJSON(s)
+		}
+		fmt.Fprint(e.stdout, s.Summary())
+		return nil
+	}
+	all, err := job.Jobs(c.Output)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		job.Ask(ctx, s)
+	}
+	if c.JSON {
+		return e.printJSON(append([]*job.State{}, all...))
+	}
+	if len(all) == 0 {
+		e.Line("no jobs in " + c.Output)
+		return nil
+	}
+	rows := [][]string{{"job", "name", "on", "stage", "since", "directory"}}
+	for _, s := range all {
+		stage := string(s.Stage)
+		if s.Stage == job.Failed && s.Failure != nil {
+			stage += " (" + string(s.Failure.Cause) + ")"
+		}
+		if s.Slurm != "" && !s.Stage.Ended() {
+			stage += ", " + s.Slurm
+		}
+		rows = append(rows, []string{s.Job, s.Name, s.On, stage, s.Since.Local().Format("2006-01-02 15:04:05"), s.Dir})
+	}
+	return columns.Left(e.stdout, rows)
+}
+
+type jobLogsCmd struct {
+	Job    string `arg:"" optional:"" placeholder:"ID" help:"The job, or its directory; default: the newest."`
+	Of     string `arg:"" optional:"" placeholder:"WHO" help:"Whose: a part of a file's name, as prefill_w0, profile_decode; default: the job's own."`
+	Follow bool   `name:"follow" short:"f" help:"Go on until the job has ended."`
+	jobPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *jobLogsCmd) Help() string {
+	return `Prints what a job has said, or one of its workers or loads.
+
+Examples:
+  stepscope job logs 1234 --follow
+  stepscope job logs 1234 decode_w0`
+}
+
+// Run prints the log.
+func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
+	s, err := job.Find(c.Output, c.Job)
+	if err != nil {
+		return err
+	}
+	over := func() bool { job.Ask(ctx, s); return s.Stage.Ended() }
+	if c.Follow = c.Follow && !over(); c.Follow && c.Of == "" {
+		return c.follow(ctx, e, s, over)
+	}
+	name, err := s.Output(cmp.Or(c.Of, "log"))
+	if err != nil {
+		return err
+	}
+	if c.Follow {
+		_, err := job.Follow(ctx, s.Dir, name, e.stdout, over)
+		return err
+	}
+	f, err := os.Open(filepath.Join(s.Dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(e.stdout, f)
+	return err
+}
+
+// follow prints the job's own log until the job has ended. A job of Slurm is attended
+// on its first node, which brings its files home if they are not here.
+func (c *jobLogsCmd) follow(ctx context.Context, e *env, s *job.State, over func() bool) error {
+	if s.On != "slurm" {
+		_, err := job.Follow(ctx, s.Dir, job.LogFile, e.stdout, over)
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	_, err = job.Fetch(ctx, &job.Plan{Program: program, Job: &spec.Job{}}, s.Job, s.Dir, job.Token(s.Dir), e.stdout, e.Line)
+	return err
+}
+
+type jobCancelCmd struct {
+	Job   string        `arg:"" placeholder:"ID" help:"The job, or its directory."`
+	Grace time.Duration `name:"grace" default:"2m" help:"How long it may take to end in order, before it is ended at once."`
+	jobPlace
+}
+
+// Help is the end of the verb's help text.
+func (c *jobCancelCmd) Help() string {
+	return `Tells a job to end: its workers stop, what is there is gathered, nothing is left running.
+
+Examples:
+  stepscope job cancel 1234`
+}
+
+// Run ends the job.
+func (c *jobCancelCmd) Run(ctx context.Context, e *env) error {
+	s, err := job.Find(c.Output, c.Job)
+	if err != nil {
+		return err
+	}
+	if job.Ask(ctx, s); s.Stage.Ended() {
+		return fmt.Errorf("job %s has ended: %s", s.Job, s.Stage)
+	}
+	s, err = job.Cancel(ctx, s, c.Grace, e.Line)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return errors.New("the job ended without a word")
+	}
+	fmt.Fprint(e.stdout, s.Summary())
+	return nil
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// longKey is more than any key has.
+const longKey = 64 << 10
+
+// readKeys reads the files of the flags with the tag into, and gives what they hold to the flags that it names: a key on
+// a command line is seen by everybody on the machine, and a file wins over the environment.
+func readKeys(flags []*kong.Flag) error {
+	byName := map[string]*kong.Flag{}
+	for _, f := range flags {
+		byName[f.Name] = f
+	}
+	for _, f := range flags {
+		into, path := f.Tag.Get("into"), ""
+		if into != "" {
+			path = f.Target.String()
+		}
+		if path == "" {
+			continue
+		}
+		key, err := readKey(path)
+		if err != nil {
+			return usagef("--%s: %v", f.Name, err)
+		}
+		byName[into].Target.SetString(key)
+	}
+	return nil
+}
+
+// readKey reads the first and only line of a file.
+func readKey(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longKey+1))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(text))
+	if key == "" || len(text) > longKey || strings.ContainsAny(key, "\r\n\x00") {
+		return "", fmt.Errorf("%s: want one line, the key", path)
+	}
+	return key, nil
+}
