@@ -132,12 +132,12 @@ func TestPDSystem(t *testing.T) {
 		t.Run("a load that profiles "+role, func(t *testing.T) {
 			home := t.TempDir()
 			args := []string{"bench", "serving", "--url", s.router.url, "--dataset-name", "random", "--random-input", "40", "--random-output", "16", "--random-range-ratio", "1",
-				"--num-prompts", "32", "--max-concurrency", "4", "--disable-tqdm", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home, "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir()}
+				"--num-prompts", "240", "--max-concurrency", "4", "--disable-tqdm", "--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--run-dir", home, "--profile", "--pd-separated", "--profile-num-steps", "3", "--profile-output-dir", t.TempDir()}
 			for _, w := range side {
 				args = append(args, "--profile-"+role+"-url", w.url)
 			}
 			status, out, errs := run(t, t.Context(), args...)
-			if status != exitOK || !strings.Contains(out, "Successful requests:                     32") {
+			if status != exitOK || !strings.Contains(out, "Successful requests:                     240") {
 				t.Fatalf("status %d:\n%s%s", status, errs, out)
 			}
 			status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json")
