@@ -23,7 +23,7 @@ import (
 // batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.
 type batchServerCmd struct {
 	launch.ModelArgs
-	unused
+	foreign
 	caseFlags
 	batchDataFlags
 	batchProfileFlags

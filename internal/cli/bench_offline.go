@@ -15,7 +15,7 @@ import (
 // offlineCmd is "bench offline", SGLang's bench_offline_throughput.
 type offlineCmd struct {
 	launch.ModelArgs
-	unused
+	foreign
 	datasetFlags
 	Backend        string `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go to the engine itself; runtime: over HTTP to a server of this process."`
 	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"A row is appended to it."`

@@ -18,7 +18,7 @@ import (
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.
 type oneBatchCmd struct {
 	launch.ModelArgs
-	unused
+	foreign
 	caseFlags
 	RunName        string `name:"run-name" default:"default" help:"Written into each row of the results."`
 	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"A prompt a line, instead of random tokens: the first ones of it, or the last one again until the batch is full. --input-len does not count then."`
@@ -47,21 +47,6 @@ type caseFlags struct {
 
 func (f *caseFlags) grid() batch.Grid {
 	return batch.Grid{Batches: f.BatchSize, Inputs: f.InputLen, Outputs: f.OutputLen}
-}
-
-// unused is what SGLang's command lines bring along and the embedded engine has no
-// use for.
-type unused struct {
-	foreign
-	TrustRemoteCode  bool   `name:"trust-remote-code" hidden:""`
-	DisableOverlap   bool   `name:"disable-overlap-schedule" hidden:""`
-	Device           string `name:"device" hidden:""`
-	AttentionBackend string `name:"attention-backend" hidden:""`
-	LogLevel         string `name:"log-level" hidden:""`
-	Host             string `name:"host" hidden:""`
-	Port             int    `name:"port" hidden:""`
-	EnableMetrics    bool   `name:"enable-metrics" hidden:""`
-	LogInterval      int    `name:"decode-log-interval" hidden:""`
 }
 
 // Help is the end of the verb's help text.

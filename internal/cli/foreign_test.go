@@ -15,6 +15,8 @@ func TestForeign(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"serve --base-gpu-id 2 --quantization fp8 --enable-torch-compile --model-path none", "--base-gpu-id, --quantization, --enable-torch-compile: of SGLang's server, nothing changes by it here"},
 		{"serve --kv_cache_dtype=fp8_e4m3 --cuda-graph-bs-prefill 1 2 3 --model-path none", "--kv-cache-dtype, --cuda-graph-bs-prefill: of SGLang's server"},
+		{"serve --trust-remote-code --attention-backend fa3 --device cuda --disable-overlap-schedule --skip-server-warmup --model-path none", "--trust-remote-code, --attention-backend, --device, --disable-overlap-schedule, --skip-server-warmup: of SGLang's server"},
+		{"bench one-batch --trust-remote-code --port 30000 --enable-metrics --model-path none", "--trust-remote-code, --port, --enable-metrics: of SGLang's server"},
 		{"bench offline --page-size 64 --model-path none --dataset-name random", "--page-size: of SGLang's server"},
 		{"bench one-batch --schedule-policy fcfs --model-path none", "--schedule-policy: of SGLang's server"},
 		{"bench one-batch --schedule-policy lpm --model-path none", "--schedule-policy lpm, of SGLang's server, is not ignored: "},
@@ -44,7 +46,7 @@ func TestForeignAreForeign(t *testing.T) {
 		}
 		for _, f := range flagsOf(n) {
 			for _, name := range append(f.Aliases, f.Name) {
-				if _, ok := launch.ForeignFlag(name); ok {
+				if f, ok := launch.ForeignFlag(name); ok && !f.Server {
 					t.Errorf("serve has --%s, and its table of foreign flags too", name)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/job/spec"
+	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // servedFlags holds the flags of a job whose workers are the embedded server
@@ -35,6 +36,13 @@ func servedFlag(f spec.Flag) error {
 	parser, err := kong.New(&tree, kong.Name("stepscope"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong
+	}
+	if args := f.Args(); args == nil { // false: nothing is asked for
+		if _, ok := launch.ForeignFlag(f.Key); ok {
+			return nil
+		}
+	} else if name, _, err := takeForeign(parser.Model.Node.Children[0], args); err != nil || name != "" {
+		return err
 	}
 	flag, err := findFlag(parser.Model.Node.Children[0], f.Key)
 	switch {

@@ -46,13 +46,7 @@ type serveCmd struct {
 
 	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written below it alone; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	DrainTimeout time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
-
-	// What SGLang's command lines bring along and this engine has no use for.
-	TrustRemoteCode  bool   `name:"trust-remote-code" hidden:""`
-	DisableOverlap   bool   `name:"disable-overlap-schedule" hidden:""`
-	SkipWarmup       bool   `name:"skip-server-warmup" hidden:""`
-	Device           string `name:"device" hidden:""`
-	AttentionBackend string `name:"attention-backend" hidden:""`
+	SkipWarmup   bool          `name:"skip-server-warmup" hidden:""` // of pipelines: other models have none
 }
 
 // Help is the end of the verb's help text.
@@ -76,6 +70,9 @@ Under Nsight Systems, its layers as NVTX ranges, and only while a profile reques
 
 // Run serves until it is told to end.
 func (c *serveCmd) Run(ctx context.Context, e *env) error {
+	if c.SkipWarmup && !launch.IsPipeline(c.ModelPath) {
+		c.Names = append(c.Names, "--skip-server-warmup")
+	}
 	c.sayForeign(e)
 	if underCUDARange() {
 		e.Warn("nsys -c cudaProfilerApi: %s: write -c nvtx -p cudaProfilerApi@stepscope", noCUDARange)

@@ -28,8 +28,8 @@ var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-step
 // bothNames are the flags that mean the same for a language model and for a pipeline.
 var bothNames = []string{
 	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key", "api-key-file", "insecure",
-	"admin-api-key", "admin-api-key-file", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests", "trust-remote-code",
-	"skip-server-warmup", "device", "attention-backend", "enable-metrics", "help", foreignFlag,
+	"admin-api-key", "admin-api-key-file", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests",
+	"skip-server-warmup", "enable-metrics", "help", foreignFlag,
 }
 
 // AfterApply refuses flags that mean nothing for the kind of model that is served.

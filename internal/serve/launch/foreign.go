@@ -9,11 +9,12 @@ import (
 //go:embed foreign.txt
 var foreignText string
 
-// Foreign is a launch flag of SGLang that this server has not.
+// Foreign is a launch flag of SGLang that this server, or a benchmark that starts an engine, has not.
 type Foreign struct {
 	Value, Values bool   // it takes a value, or one and more
 	Refused       string // why a server without it would not be what was asked for; empty: it changes nothing here
 	Same          string // the value with which it is not refused
+	Server        bool   // serve has it, benchmarks in process do not
 }
 
 // ForeignFlag finds one by its name.
@@ -23,7 +24,7 @@ func ForeignFlag(name string) (Foreign, bool) {
 }
 
 var foreignFlags = sync.OnceValue(func() map[string]Foreign {
-	flags, refused := map[string]Foreign{}, ""
+	flags, refused, server := map[string]Foreign{}, "", false
 	for line := range strings.Lines(foreignText) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
@@ -33,9 +34,13 @@ var foreignFlags = sync.OnceValue(func() map[string]Foreign {
 			refused = why
 			continue
 		}
+		if line == "a server's:" {
+			refused, server = "", true
+			continue
+		}
 		for word := range strings.FieldsSeq(line) {
 			name, same, value := strings.Cut(word, "=")
-			f := Foreign{Value: value, Refused: refused, Same: same}
+			f := Foreign{Value: value, Refused: refused, Same: same, Server: server}
 			if same == "+" {
 				f.Values, f.Same = true, ""
 			}

@@ -1,0 +1,42 @@
+package launch
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestForeignDocs holds the table of refused flags in docs/sglang.md against foreign.txt.
+func TestForeignDocs(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/sglang.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || !strings.Contains(cells[2], "`--") {
+			continue
+		}
+		for _, item := range strings.Split(cells[2], ", ") {
+			name, same, _ := strings.Cut(strings.TrimSpace(item), " (but ")
+			name, same = strings.Trim(name, "`-"), strings.Trim(same, "`)")
+			f, ok := ForeignFlag(name)
+			if !ok || f.Refused != strings.TrimSpace(cells[1]) || f.Same != same {
+				t.Errorf("docs/sglang.md: --%s: %q, as it is with %q: the table has %+v", name, cells[1], same, f)
+			}
+			listed++
+		}
+	}
+	for name, f := range foreignFlags() {
+		if f.Refused != "" {
+			listed--
+			if !strings.Contains(string(text), "`--"+name+"`") {
+				t.Errorf("docs/sglang.md lacks --%s, refused since %s", name, f.Refused)
+			}
+		}
+	}
+	if listed != 0 {
+		t.Errorf("docs/sglang.md lists %d flags more than the table refuses", listed)
+	}
+}
