@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// A decode worker of SGLang's has no log probabilities of the prompt: its prefill
-// worker has computed it. As SGLang's balancer does, the router puts those of the
-// prefill worker's reply into the decode worker's, whose are empty. (Stepscope's decode
-// workers have them themselves.)
+// A decode worker tells no log probabilities of the prompt: its prefill worker has
+// computed it. As SGLang's balancer does, the router puts those of the prefill
+// worker's reply into the decode worker's, whose are empty.
 
 // logprobKeys are the members of meta_info that are about the prompt.
 var logprobKeys = []string{"input_token_logprobs", "input_top_logprobs", "input_token_ids_logprobs"}

@@ -198,6 +198,9 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		m.HasLogprobs, m.HasTop = true, q.req.TopLogprobs > 0
 		m.InputLogprobs, m.OutputLogprobs = u.prompts, u.logprobs
 		m.InputTop, m.OutputTop = u.ptop, u.top
+		if q.b.s.info.Role == api.Decode { // SGLang's routers put the prefill server's before those that are here
+			m.InputLogprobs, m.InputTop = nil, nil
+		}
 		if incremental {
 			m.OutputLogprobs, m.OutputTop = u.logprobs[u.prev.n:], u.top[u.prev.n:]
 			if u.prev != (mark{}) {
