@@ -99,6 +99,16 @@ func TestRefusals(t *testing.T) {
 		{"min_tokens", cmpl, `{"prompt":"a","max_tokens":1,"min_tokens":2}`, `min_tokens: must be in [0, max_new_tokens(1)], got 2`},
 		{"format", cmpl, `{"prompt":"a","response_format":{"type":"x"}}`, `response_format.type: unknown format "x"`},
 		{"no messages", chat, `{"messages":[]}`, `messages: Messages cannot be empty.`},
+		{"unknown role", chat, `{"messages":[{"role":"wizard","content":"a"}]}`, `messages[0].role: there is no role "wizard": give user, system, assistant, tool, function, developer, latest_reminder, root`},
+		{"no content", chat, `{"messages":[{"role":"user","content":null}]}`, `messages[0].content: is needed`},
+		{"call of nothing", chat, `{"messages":[{"role":"assistant","tool_calls":[{"type":"function"}]}]}`, `messages[0].tool_calls[0].function: is needed`},
+		{"arguments", chat, `{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{"}}]}]}`, `messages[0].tool_calls[0].function.arguments: Assistant tool call function.arguments must be valid JSON.`},
+		{"arguments, a list", chat, `{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":[1]}}]}]}`, `messages[0].tool_calls[0].function.arguments: Assistant tool call function.arguments must be a JSON object.`},
+		{"tools", chat, `{"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}]}`, `tools: this server calls no tools (it has no tool-call parser and no constrained decoding): give tool_choice "none"`},
+		{"tools, required", chat, `{"messages":[{"role":"user","content":"a"}],"tools":[{"function":{"name":"f"}}],"tool_choice":"required"}`, `tool_choice: calls of tools need constrained decoding, which this server has not: give "none"`},
+		{"tools, named", chat, `{"messages":[{"role":"user","content":"a"}],"tool_choice":{"type":"function","function":{"name":"f"}}}`, `tool_choice: calls of tools need constrained decoding, which this server has not: give "none"`},
+		{"tools, how", chat, `{"messages":[{"role":"user","content":"a"}],"tool_choice":"any"}`, `tool_choice: want none, auto, required or an object, got "any"`},
+		{"tools, without name", chat, `{"messages":[{"role":"user","content":"a"}],"tools":[{"function":{}}],"tool_choice":"none"}`, `tools[0].function.name: is needed`},
 		{"no role", chat, `{"messages":[{"content":"a"}]}`, `messages[0].role: is needed`},
 		{"image", chat, `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, `messages[0].content[0].type: "image_url" parts are not supported by this server, only text`},
 		{"stages", prof, `{"profile_stages":["prefil"]}`, `profile_stages: [0] must be prefill or decode, got "prefil"`},
@@ -145,14 +155,17 @@ func TestDecodeOpenAI(t *testing.T) {
 	}
 
 	var ch ChatRequest
-	body = `{"messages":[{"role":"system","content":"be"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}],
+	body = `{"messages":[{"role":"system","content":"be"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
+		{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":[1,2.50,{}],\"ö\":{\"b\":null,\"<\":\"\\n\"}}"}}]},
+		{"role":"tool","tool_call_id":"c","content":"2"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none",
 		"max_tokens":3,"max_completion_tokens":5,"response_format":{"type":"json_object"},"chat_template_kwargs":{"enable_thinking":false}}`
 	if err := Decode([]byte(body), &ch); err != nil {
 		t.Fatal(err)
 	}
 	wantChat := ChatRequest{
 		Common:         Common{Sampling: SamplingParams{MaxNewTokens: ptr(5), JSONSchema: `{"type":"object"}`}},
-		Messages:       []Message{{Role: "system", Content: "be"}, {Role: "user", Content: "a b"}},
+		Messages:       []Message{{Role: "system", Content: "be"}, {Role: "user", Content: "a b"},
+			{Role: "assistant", Reasoning: "hm", ToolCalls: []ToolCall{{"f", `{"a": [1, 2.50, {}], "ö": {"b": null, "<": "\n"}}`}}}, {Role: "tool", Content: "2"}},
 		TemplateKwargs: map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")},
 	}
 	if !reflect.DeepEqual(ch, wantChat) {

@@ -168,19 +168,28 @@ type Message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 	Name    string `json:"name,omitempty"`
+
+	Reasoning string     `json:"reasoning_content,omitempty"` // of an assistant
+	ToolCalls []ToolCall `json:"-"`                           // likewise
 }
 
 func parseMessage(raw json.RawMessage) (Message, error) {
 	var m Message
 	f := openObject(raw)
-	value(f, "role", &m.Role, parseString)
+	value(f, "role", &m.Role, parseRole)
 	value(f, "name", &m.Name, parseString)
+	none := string(f.raw["content"]) == "null" || f.raw["content"] == nil
 	value(f, "content", &m.Content, parseContent)
-	if f.err == nil && m.Role == "" {
-		return m, Refuse("role", "is needed")
-	}
-	if calls := f.take("tool_calls"); calls != nil && string(calls) != "[]" {
-		return m, Refuse("tool_calls", "is not supported by this server")
+	value(f, "reasoning_content", &m.Reasoning, parseString)
+	value(f, "tool_calls", &m.ToolCalls, parseList(parseToolCall))
+	switch {
+	case f.err != nil:
+	case m.Role == "":
+		f.err = Refuse("role", "is needed")
+	case m.Role == "user" && none:
+		f.err = Refuse("content", "is needed")
+	case m.Role != "assistant": // SGLang takes no notice either
+		m.Reasoning, m.ToolCalls = "", nil
 	}
 	return m, f.err
 }
@@ -235,6 +244,7 @@ func (r *ChatRequest) UnmarshalJSON(data []byte) error {
 	value(f, "top_logprobs", &r.TopLogprobs, parseCount)
 	value(f, "continue_final_message", &r.ContinueFinal, parseBool)
 	value(f, "chat_template_kwargs", &r.TemplateKwargs, parseRawObject)
+	r.tools(f)
 	if err := r.Common.finish(f); err != nil {
 		return err
 	}

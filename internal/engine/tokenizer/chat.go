@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,7 +10,8 @@ import (
 
 // Chat templates are Jinja programs. The four families here are written in Go
 // and recognised by what their templates contain; that covers Llama 3 to 3.3
-// and Qwen 2 to 3 without tools. Any other template is rendered as plain ChatML,
+// and Qwen 2 to 3, with the tool calls of a history but without descriptions of
+// tools. Any other template is rendered as plain ChatML,
 // and a note says so.
 //
 // Sources: chat_template in tokenizer_config.json of Meta-Llama-3-8B-Instruct,
@@ -21,7 +23,11 @@ type Message struct {
 	Role      string // system, user, assistant or what else the model knows
 	Content   string
 	Reasoning string // of an assistant, if apart from Content; only Qwen 3 has a place for it
+	Calls     []Call // of an assistant; what came of each is a message of the role tool
 }
+
+// Call is a call of a tool. Its arguments are JSON.
+type Call struct{ Name, Arguments string }
 
 // ChatOptions are what a request can say about rendering.
 type ChatOptions struct {
@@ -36,6 +42,7 @@ type Chat struct {
 	bos    string
 	system string // ChatML: what stands in for a missing system message
 	opened bool   // Qwen 3, thinking only: the prompt opens the thought
+	tools  bool   // ChatML: it has a form for calls of tools and what came of them
 	note   string
 }
 
@@ -54,14 +61,14 @@ func newChat(template, bos string) *Chat {
 	has := func(s string) bool { return strings.Contains(template, s) }
 	switch {
 	case template == "":
-		return &Chat{family: chatML, note: "the model has no chat template: chats are rendered as ChatML"}
+		return &Chat{family: chatML, tools: true, note: "the model has no chat template: chats are rendered as ChatML"}
 	case has("<|start_header_id|>") && has("<|eot_id|>"):
 		if has("Cutting Knowledge Date") {
 			return &Chat{family: llama31, bos: bos}
 		}
 		return &Chat{family: llama3, bos: bos}
 	case has("<|im_start|>") && has("<|im_end|>"):
-		c := &Chat{family: chatML}
+		c := &Chat{family: chatML, tools: has("<tool_response>")}
 		if has("</think>") {
 			c.family = qwen3
 			c.opened = has(`<|im_start|>assistant\n<think>\n'`) && !has("enable_thinking")
@@ -71,7 +78,7 @@ func newChat(template, bos string) *Chat {
 		}
 		return c
 	}
-	return &Chat{family: chatML, note: "the model's chat template is not one of Llama 3 or Qwen: chats are rendered as ChatML"}
+	return &Chat{family: chatML, tools: true, note: "the model's chat template is not one of Llama 3 or Qwen: chats are rendered as ChatML"}
 }
 
 // Family names the rules in use: llama3, llama3.1, chatml or qwen3.
@@ -85,11 +92,11 @@ func (c *Chat) Render(messages []Message, opts ChatOptions) (string, error) {
 		return "", fmt.Errorf("chat: no messages: give at least one")
 	}
 	for i, m := range messages {
-		switch m.Role {
-		case "":
+		switch {
+		case m.Role == "":
 			return "", fmt.Errorf("chat: messages[%d] has no role", i)
-		case "tool", "ipython", "function":
-			return "", fmt.Errorf("chat: messages[%d]: role %q is not supported: tools are not rendered", i, m.Role)
+		case c.family == llama31 && len(m.Calls) > 1:
+			return "", fmt.Errorf("chat: messages[%d]: This model only supports single tool-calls at once!", i)
 		}
 	}
 	var b strings.Builder
@@ -117,7 +124,14 @@ func (c *Chat) llama(b *strings.Builder, messages []Message, opts ChatOptions) {
 		turn("system", "Cutting Knowledge Date: December 2023\nToday Date: "+date+"\n\n"+system)
 	}
 	for _, m := range messages {
-		turn(m.Role, strings.TrimSpace(m.Content))
+		switch {
+		case c.family == llama31 && len(m.Calls) > 0:
+			turn(m.Role, `{"name": "`+m.Calls[0].Name+`", "parameters": `+m.Calls[0].Arguments+"}")
+		case c.family == llama31 && m.Role == "tool": // the template writes texts as JSON, too
+			turn("ipython", python(m.Content))
+		default:
+			turn(m.Role, strings.TrimSpace(m.Content))
+		}
 	}
 	if !opts.NoPrompt {
 		b.WriteString("<|start_header_id|>assistant<|end_header_id|>\n\n")
@@ -150,7 +164,30 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 				content = "<think>\n" + strings.Trim(thought, "\n") + "\n</think>\n\n" + strings.TrimLeft(content, "\n")
 			}
 		}
-		turn(m.Role, content)
+		switch {
+		case c.tools && m.Role == "tool": // what came of calls is one turn of the user's
+			if i == 0 || messages[i-1].Role != "tool" {
+				b.WriteString("<|im_start|>user")
+			}
+			b.WriteString("\n<tool_response>\n" + content + "\n</tool_response>")
+			if i == len(messages)-1 || messages[i+1].Role != "tool" {
+				b.WriteString("<|im_end|>\n")
+			}
+		case c.tools && len(m.Calls) > 0:
+			b.WriteString("<|im_start|>" + m.Role)
+			if content != "" || c.family == qwen3 {
+				b.WriteString("\n" + content)
+			}
+			for j, call := range m.Calls {
+				if j > 0 || content != "" || c.family != qwen3 {
+					b.WriteString("\n")
+				}
+				b.WriteString("<tool_call>\n{\"name\": \"" + call.Name + `", "arguments": ` + call.Arguments + "}\n</tool_call>")
+			}
+			b.WriteString("<|im_end|>\n")
+		default:
+			turn(m.Role, content)
+		}
 	}
 	if opts.NoPrompt {
 		return
@@ -162,6 +199,15 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 	case c.family == qwen3 && opts.NoThinking:
 		b.WriteString("<think>\n\n</think>\n\n")
 	}
+}
+
+// python is a text as JSON, as Python's json.dumps writes it with ensure_ascii off.
+func python(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(s) // a text can be encoded
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // splitThought takes an assistant's thought out of its message.

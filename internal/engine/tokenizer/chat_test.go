@@ -11,12 +11,18 @@ const (
 	markLlama31 = markLlama3 + ` Cutting Knowledge Date`
 	markQwen2   = `{{- '<|im_start|>system\nYou are Qwen.<|im_end|>\n' }}`
 	markQwen3   = `'<|im_start|>assistant\n' <|im_end|> '</think>' enable_thinking`
+	markTools   = markQwen2 + ` <tool_response>`
+	markTools3  = markQwen3 + ` <tool_response>`
 	markThink   = `{{- '<|im_start|>assistant\n<think>\n' }} <|im_end|> '</think>'`
 )
 
 func TestChat(t *testing.T) {
 	system, hi, hello := Message{Role: "system", Content: "Be brief. "}, Message{Role: "user", Content: " Hi\n"}, Message{Role: "assistant", Content: "Hello"}
 	thought := Message{Role: "assistant", Content: "<think>\nhm\n</think>\n\nHello"}
+	call := Call{"find", `{"city": "Köln", "n": [1, 2]}`}
+	calls, found := Message{Role: "assistant", Calls: []Call{call, call}}, Message{Role: "tool", Content: "12 \"°C\""}
+	called := Message{Role: "assistant", Calls: []Call{call}}
+	const form = "<tool_call>\n{\"name\": \"find\", \"arguments\": {\"city\": \"Köln\", \"n\": [1, 2]}}\n</tool_call>"
 	tests := []struct {
 		name, template string
 		messages       []Message
@@ -51,6 +57,25 @@ func TestChat(t *testing.T) {
 			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\n"},
 		{"no template", "", []Message{hi}, ChatOptions{NoThinking: true},
 			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
+		// Calls of tools in a history, as the templates of Llama-3.1-8B-Instruct, Qwen2.5-7B-Instruct and Qwen3-8B have them.
+		{"llama 3.1, a call", markLlama31, []Message{hi, called, found}, ChatOptions{NoPrompt: true},
+			"<B><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|>" +
+				"<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n" +
+				"{\"name\": \"find\", \"parameters\": {\"city\": \"Köln\", \"n\": [1, 2]}}<|eot_id|>" +
+				"<|start_header_id|>ipython<|end_header_id|>\n\n\"12 \\\"°C\\\"\"<|eot_id|>"},
+		{"llama 3 has no form for them", markLlama3, []Message{hi, calls, found}, ChatOptions{NoPrompt: true},
+			"<B><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n<|eot_id|>" +
+				"<|start_header_id|>tool<|end_header_id|>\n\n12 \"°C\"<|eot_id|>"},
+		{"qwen 2.5, two calls", markTools, []Message{system, hi, calls, found, found}, ChatOptions{},
+			"<|im_start|>system\nBe brief. <|im_end|>\n<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n" + form + "\n" + form + "<|im_end|>\n" +
+				"<|im_start|>user\n<tool_response>\n12 \"°C\"\n</tool_response>\n<tool_response>\n12 \"°C\"\n</tool_response><|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen 3, a call with words before", markTools3, []Message{hi, {Role: "assistant", Content: "Let me see.", Calls: []Call{call}}, found}, ChatOptions{},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\nLet me see.\n" + form + "<|im_end|>\n" +
+				"<|im_start|>user\n<tool_response>\n12 \"°C\"\n</tool_response><|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen 3, two calls", markTools3, []Message{hi, calls, found}, ChatOptions{NoPrompt: true},
+			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n" + form + "\n" + form + "<|im_end|>\n" +
+				"<|im_start|>user\n<tool_response>\n12 \"°C\"\n</tool_response><|im_end|>\n"},
+		{"qwen 2 has no form for them", `<|im_start|> <|im_end|>`, []Message{found}, ChatOptions{NoPrompt: true}, "<|im_start|>tool\n12 \"°C\"<|im_end|>\n"},
 	}
 	for _, tt := range tests {
 		got, err := newChat(tt.template, "<B>").Render(tt.messages, tt.opts)
@@ -61,9 +86,9 @@ func TestChat(t *testing.T) {
 	for want, messages := range map[string][]Message{
 		"no messages":                         nil,
 		"messages[1] has no role":             {hi, {}},
-		`messages[0]: role "tool" is not sup`: {{Role: "tool"}},
+		"messages[0]: This model only supports single tool-calls at once!": {calls},
 	} {
-		if _, err := newChat("", "").Render(messages, ChatOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newChat(markLlama31, "").Render(messages, ChatOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want …%s…", err, want)
 		}
 	}

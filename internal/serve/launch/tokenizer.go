@@ -95,7 +95,10 @@ func (t text) ChatPrompt(messages []wire.Message, o server.ChatOptions) (string,
 	}
 	list := make([]tokenizer.Message, len(messages))
 	for i, m := range messages {
-		list[i] = tokenizer.Message{Role: m.Role, Content: m.Content}
+		list[i] = tokenizer.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning}
+		for _, c := range m.ToolCalls {
+			list[i].Calls = append(list[i].Calls, tokenizer.Call(c))
+		}
 	}
 	prompt, err := t.Chat().Render(list, opts)
 	if err != nil {

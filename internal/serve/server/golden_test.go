@@ -91,6 +91,7 @@ func TestGolden(t *testing.T) {
 			`POST /v1/chat/completions {"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":3}`,
 			`POST /v1/chat/completions {"messages":[{"role":"user","content":"hi"}],"max_completion_tokens":2,"logprobs":true,"top_logprobs":1}`,
 			`POST /v1/chat/completions {"messages":[{"role":"user","content":"hi"}],"max_tokens":2,"n":2,"return_cached_tokens_details":true}`,
+			`POST /v1/chat/completions {"messages":[{"role":"user","content":"a"},{"role":"ASSISTANT","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"2"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none","max_tokens":2}`,
 		}},
 		{"chat_stream", server.Options{}, []string{
 			`POST /v1/chat/completions {"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":2,"stream":true}`,
@@ -103,7 +104,7 @@ func TestGolden(t *testing.T) {
 			`POST /v1/completions {`,
 			`POST /v1/chat/completions {"messages":[]}`,
 			`POST /v1/chat/completions {"messages":[{"role":"wizard","content":"a"}]}`,
-			`POST /v1/chat/completions {"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function"}]}`,
+			`POST /v1/chat/completions {"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
 			`POST /v1/chat/completions {"messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_object"}}`,
 			`POST /v1/chat/completions {"messages":[{"role":"user","content":"a"}],"chat_template_kwargs":{"chat_template":"x"}}`,
 			`POST /v1/embeddings {"input":"a","model":"m"}`,

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// ToolCall is a call in the history of a chat. Its arguments are a JSON object as
+// Python's json.dumps writes it, which is what chat templates put into prompts.
+type ToolCall struct{ Name, Arguments string }
+
+func parseToolCall(raw json.RawMessage) (ToolCall, error) {
+	var c ToolCall
+	f := openObject(raw)
+	value(f, "function", &c, func(raw json.RawMessage) (ToolCall, error) {
+		c := ToolCall{Arguments: "{}"}
+		f := openObject(raw)
+		value(f, "name", &c.Name, parseString)
+		value(f, "arguments", &c.Arguments, parseArguments)
+		if f.err == nil && c.Name == "" {
+			return c, Refuse("name", "is needed")
+		}
+		return c, f.err
+	})
+	if f.err == nil && c.Name == "" {
+		return c, Refuse("function", "is needed")
+	}
+	return c, f.err
+}
+
+// parseArguments takes an object, or the text of one.
+func parseArguments(raw json.RawMessage) (string, error) {
+	if raw[0] == '"' {
+		text, err := parseString(raw)
+		if err != nil {
+			return "", err
+		}
+		if raw = bytes.TrimSpace([]byte(text)); !json.Valid(raw) {
+			return "", Refuse("", "Assistant tool call function.arguments must be valid JSON.")
+		}
+	}
+	if raw[0] != '{' {
+		return "", Refuse("", "Assistant tool call function.arguments must be a JSON object.")
+	}
+	return string(appendPython(nil, raw)), nil
+}
+
+// appendPython appends a JSON value with the spaces and the escapes of Python's json.dumps, non-ASCII text as it is.
+// Numbers stay as they are written.
+func appendPython(dst []byte, raw json.RawMessage) []byte {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	type level struct {
+		object bool
+		n      int
+	}
+	var open []level
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return dst // the end: it was valid before
+		}
+		if end, ok := t.(json.Delim); ok && (end == '}' || end == ']') {
+			dst, open = append(dst, byte(end)), open[:len(open)-1]
+			continue
+		}
+		if len(open) > 0 {
+			switch at := &open[len(open)-1]; {
+			case at.object && at.n%2 == 1:
+				dst = append(dst, ": "...)
+			case at.n > 0:
+				dst = append(dst, ", "...)
+			}
+			open[len(open)-1].n++
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			dst, open = append(dst, byte(t)), append(open, level{object: t == '{'})
+		case string:
+			dst = AppendString(dst, t)
+		case json.Number:
+			dst = append(dst, t...)
+		case bool:
+			if t {
+				dst = append(dst, "true"...)
+			} else {
+				dst = append(dst, "false"...)
+			}
+		default:
+			dst = append(dst, "null"...)
+		}
+	}
+}
+
+// roles are those of messages that SGLang takes.
+var roles = []string{"system", "assistant", "tool", "function", "developer", "latest_reminder", "root"}
+
+// parseRole takes them in any case; user, as there, in small letters alone.
+func parseRole(raw json.RawMessage) (string, error) {
+	role, err := parseString(raw)
+	if lower := strings.ToLower(role); err != nil || role == "user" {
+		return role, err
+	} else if slices.Contains(roles, lower) {
+		return lower, nil
+	}
+	return "", Refuse("", "there is no role %q: give user, %s", role, strings.Join(roles, ", "))
+}
+
+// tools reads tools and tool_choice. No tool is called here, so tools are taken only where none shall be.
+func (r *ChatRequest) tools(f *fields) {
+	var tools []json.RawMessage
+	value(f, "tools", &tools, parseList(func(raw json.RawMessage) (json.RawMessage, error) {
+		f := openObject(raw)
+		value(f, "function", new(json.RawMessage), func(raw json.RawMessage) (json.RawMessage, error) {
+			f, name := openObject(raw), ""
+			value(f, "name", &name, parseString)
+			if f.err == nil && name == "" {
+				return nil, Refuse("name", "is needed")
+			}
+			return nil, f.err
+		})
+		return nil, f.err
+	}))
+	choice := f.take("tool_choice")
+	named := len(choice) > 0 && choice[0] == '{'
+	switch {
+	case f.err != nil:
+	case choice != nil && !named && !slices.Contains([]string{`"none"`, `"auto"`, `"required"`}, string(choice)):
+		f.err = Refuse("tool_choice", "want none, auto, required or an object, got %s", kindOrText(choice))
+	case named, string(choice) == `"required"`:
+		f.err = Refuse("tool_choice", `calls of tools need constrained decoding, which this server has not: give "none"`)
+	case len(tools) > 0 && string(choice) != `"none"`:
+		f.err = Refuse("tools", `this server calls no tools (it has no tool-call parser and no constrained decoding): give tool_choice "none"`)
+	}
+}
+
+func kindOrText(raw json.RawMessage) string {
+	if raw[0] == '"' && len(raw) < 64 {
+		return string(raw)
+	}
+	return kind(raw)
+}
