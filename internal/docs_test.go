@@ -82,3 +82,37 @@ func TestDocsFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsVariables: docs/sglang.md lists the variables of SGLang that the code reads, and no other.
+func TestDocsVariables(t *testing.T) {
+	text, err := os.ReadFile("../docs/sglang.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(SGLANG_\\w+)`").FindAllStringSubmatch(string(text), -1) {
+		listed[m[1]] = true
+	}
+	read := map[string]bool{}
+	quoted := regexp.MustCompile(`"(SGLANG_\w+)[="]`)
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
+			if read[m[1]] = true; !listed[m[1]] {
+				t.Errorf("%s reads %s, which docs/sglang.md lacks", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range listed {
+		if !read[name] {
+			t.Errorf("docs/sglang.md has %s, which nothing reads", name)
+		}
+	}
+}

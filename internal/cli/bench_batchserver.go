@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -186,12 +185,12 @@ type batchProfileFlags struct {
 	ProfileSteps      int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
 	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
-	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
 	AppendProfiled    bool     `name:"append-profiled" help:"Append the rows of the recorded pass to the results too."`
 }
 
 func (f *batchProfileFlags) window(c batch.Case) (torch.Window, error) {
-	dir, err := filepath.Abs(torch.OutputDir(f.ProfileOutputDir))
+	dir, err := profilesDir(f.ProfileOutputDir)
 	return torch.Window{
 		OutputDir: dir, Prefix: fmt.Sprintf("%sbs-%d-il-%d", f.ProfilePrefix, c.Batch, c.Input), StartStep: f.ProfileStart, NumSteps: f.ProfileSteps,
 		Activities: f.ProfileActivities, ByStage: f.ProfileByStage,

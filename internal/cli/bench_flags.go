@@ -200,7 +200,7 @@ type profileFlags struct {
 	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default: as many as the median request of the load takes (serving), from 10 to 60; else 10; by stage 5."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
 	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"prefill, decode."`
-	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it tells, else the one here, else /tmp."`
 	ProfilePrefix     string   `name:"profile-prefix" placeholder:"TEXT"`
 	ProfileUnbounded  bool     `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
 	PDSeparated       bool     `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
@@ -232,7 +232,7 @@ func (f *profileFlags) check() error {
 // window is what is asked of the profilers.
 func (f *profileFlags) window() torch.Window {
 	w := torch.Window{
-		OutputDir: torch.OutputDir(f.ProfileOutputDir), Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
+		OutputDir: f.ProfileOutputDir, Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
 		ByStage: f.ProfileByStage, Stages: f.ProfileStages,
 	}
 	if f.Lean {

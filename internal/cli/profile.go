@@ -30,7 +30,7 @@ type profileCmd struct {
 	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
 
-	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR, else /tmp. For vLLM the one it was started with."`
+	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM the one it was started with."`
 	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`
 	StartStep int64    `name:"start-step" placeholder:"N" help:"Forward count since the server's start at which to begin."`
 	ByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,13 +52,22 @@ func (c *profileCmd) targets(header http.Header) (out []torch.Target, err error)
 	return out, torch.CheckTargets(out)
 }
 
+// profilesDir is the directory of a flag, or the one that is said here by the environment, as SGLang's profiler has it;
+// empty: the server's.
+func profilesDir(flag string) (string, error) {
+	if flag = cmp.Or(flag, os.Getenv("SGLANG_TORCH_PROFILER_DIR")); flag == "" {
+		return "", nil
+	}
+	return filepath.Abs(flag)
+}
+
 func (c *profileCmd) window() (torch.Window, error) {
 	w := torch.Window{
-		OutputDir: torch.OutputDir(c.OutputDir), Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
+		Prefix: c.Prefix, ProfileID: c.ProfileID, StartStep: c.StartStep, NumSteps: c.NumSteps,
 		ByStage: c.ByStage && !c.NoByStage, Stages: c.Stages, Merge: c.Merge && !c.NoMerge, Activities: c.Activities,
 	}
 	var err error
-	if w.OutputDir, err = filepath.Abs(w.OutputDir); err != nil {
+	if w.OutputDir, err = profilesDir(c.OutputDir); err != nil {
 		return w, err
 	}
 	if w.Activities == nil {

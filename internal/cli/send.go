@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
 // serverFlags say which server a client talks to, as SGLang's clients do.
@@ -57,6 +60,10 @@ type sendCmd struct {
 	JSON             bool     `name:"json" help:"Ask for a JSON object (json_schema)."`
 	ReturnLogprob    bool     `name:"return-logprob" help:"Ask for log probabilities."`
 	Stream           bool     `name:"stream" help:"Print the text as it comes."`
+	Profile          bool     `name:"profile" help:"Arm the server's profiler before the request, and bring its traces: below SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
+	ProfileSteps     int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
+	ProfileByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
+	ProfilePrefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces."`
 }
 
 // Help is the end of the verb's help text.
@@ -64,11 +71,17 @@ func (c *sendCmd) Help() string {
 	return `Examples:
   stepscope send --max-new-tokens 64 --stream
   stepscope send --url http://host:30000 --prompt "Why is the sky blue?" --temperature 0.7
-  stepscope send --batch-size 4 --random-input-len 1024 --ignore-eos`
+  stepscope send --batch-size 4 --random-input-len 1024 --ignore-eos
+  stepscope send --profile --profile-steps 5 --profile-by-stage`
 }
 
 // BeforeReset refuses two addresses. (SGLang's program has no --base-url.)
 func (c *sendCmd) BeforeReset(k *kong.Context) error {
+	for _, name := range []string{"profile-steps", "profile-by-stage", "profile-prefix"} {
+		if given(k, name) && !given(k, "profile") {
+			return usagef("--%s goes with --profile", name)
+		}
+	}
 	for _, name := range []string{"host", "port"} {
 		if given(k, "base-url") && given(k, name) {
 			return usagef("--base-url has host and port: leave out --%s", name)
@@ -89,9 +102,50 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if !c.Profile {
+		return c.send(ctx, e, s)
+	}
+	return c.profiled(ctx, e, s)
+}
+
+// profiled sends with a window around it.
+func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error {
+	dir, err := profilesDir("")
+	if err != nil {
+		return err
+	}
+	w := torch.Window{OutputDir: dir, NumSteps: c.ProfileSteps, ByStage: c.ProfileByStage, Prefix: c.ProfilePrefix}
+	if err := w.Check(); err != nil {
+		return usagef("%v", err)
+	}
+	fmt.Fprintf(e.stdout, "Running profiler with %d steps...\n", c.ProfileSteps)
+	session, err := torch.Start(ctx, []torch.Target{{URL: s.URL, Header: s.Header}}, w, torch.Options{Log: e.Line, LoadFollows: true})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "Dump profiling traces to %s\n", session.Dir())
+	err = c.send(ctx, e, s)
+	if ctx.Err() == nil { // a reply may have fewer steps than the window
+		err = errors.Join(err, session.Stop(ctx))
+	}
+	res, collectErr := session.Collect(ctx, session.Dir()) // leaves no profiler on
+	if err = errors.Join(err, collectErr); err != nil || ctx.Err() != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	if res.Incomplete() {
+		e.Incomplete()
+	}
+	for i := range res.Servers {
+		fmt.Fprintln(e.stdout, strings.Join(res.Servers[i].Lines(), "\n"))
+	}
+	return nil
+}
+
+// send sends one request and prints what came.
+func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 	var last client.Event
 	shown := 0
-	err = s.Generate(ctx, c.body(), func(ev *client.Event) {
+	err := s.Generate(ctx, c.body(), func(ev *client.Event) {
 		if ev.Index != 0 {
 			return // the first of a batch stands for all
 		}

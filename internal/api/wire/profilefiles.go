@@ -4,6 +4,7 @@ package wire
 // server, the newest first. The route is stepscope's own; SGLang has none.
 type ProfileFiles struct {
 	Windows []ProfileWindow `json:"windows"`
+	Dir     string          `json:"dir,omitempty"` // of windows that name none, on the server
 }
 
 // ProfileWindow is one window and what it has written so far.

@@ -58,16 +58,18 @@ func (t *Target) headers(path string) http.Header {
 	return h
 }
 
-// OutputDir is the directory on a server that windows are written below: the given one,
-// else SGLang's default.
+// OutputDir is the directory that windows are written below: the given one, else
+// SGLang's default.
 func OutputDir(given string) string {
-	return cmp.Or(given, os.Getenv("SGLANG_TORCH_PROFILER_DIR"), "/tmp")
+	return cmp.Or(given, os.Getenv(profilerDir), "/tmp")
 }
+
+const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 
 // Window says what to record. The zero value records CPU and GPU until
 // [Session.Stop].
 type Window struct {
-	OutputDir    string   `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with
+	OutputDir    string   `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with. Empty: the server's own, if it tells, else SGLang's default
 	Prefix       string   `json:"profile_prefix,omitempty"`
 	ProfileID    string   `json:"profile_id,omitempty"` // servers make one if it is empty; older ones always do
 	StartStep    int64    `json:"start_step,omitempty"` // absolute forward count; 0: now
@@ -133,6 +135,9 @@ type Session struct {
 	down    []downServer // behind a router, and left out
 }
 
+// Dir is the directory of the window, on the first server.
+func (s *Session) Dir() string { return path.Join(s.w.OutputDir, s.ID) }
+
 // several tells whether each server has a directory of its own.
 func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 
@@ -188,7 +193,7 @@ func (w *Window) Check() error {
 		return errors.New("a window by stage has no start step: its stages begin with their first step")
 	case len(w.Stages) > 0 && !w.ByStage:
 		return errors.New("stages are for windows by stage")
-	case !path.IsAbs(w.OutputDir):
+	case w.OutputDir != "" && !path.IsAbs(w.OutputDir):
 		return fmt.Errorf("output directory %q: give an absolute one, as the server sees it", w.OutputDir)
 	case !namePart.MatchString(w.Prefix), !namePart.MatchString(w.ProfileID):
 		return fmt.Errorf("prefix %q, profile id %q: they become part of file names, use letters, digits and ._+=@,-", w.Prefix, w.ProfileID)
@@ -242,11 +247,13 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 		return nil, err
 	}
 	for _, m := range s.members {
-		m.dir = path.Join(w.OutputDir, s.ID)
+		m.w.OutputDir = cmp.Or(m.w.OutputDir, m.info.Dir, OutputDir(""))
+		m.dir = path.Join(m.w.OutputDir, s.ID)
 		if s.several() {
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
+	s.w.OutputDir = s.members[0].w.OutputDir
 	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 	}
 	o = o.withDefaults()
 	m := &member{Target: targets[0], o: &o, w: w, dir: w.OutputDir}
+	m.w.OutputDir = OutputDir(w.OutputDir)
 	short, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	card, err := m.server("/v1/models").Pipeline(short)

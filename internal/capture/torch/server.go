@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -36,7 +37,8 @@ type Info struct {
 	EP          int    `json:"ep_size,omitempty"`
 	DPAttention bool   `json:"enable_dp_attention,omitempty"` // DP ranks are part of the TP ranks
 	Nodes       int    `json:"nnodes,omitempty"`
-	V2          bool   `json:"profile_v2,omitempty"` // it is known to run SGLANG_PROFILE_V2
+	V2          bool   `json:"profile_v2,omitempty"`   // it is known to run SGLANG_PROFILE_V2
+	Dir         string `json:"profiler_dir,omitempty"` // where it writes windows that name no directory, if it tells
 }
 
 // String says it for people: "SGLang 0.5.6, TP 2 x DP 2".
@@ -206,7 +208,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 			}
 		}
 	}
-	m.info.V2 = profileV2(all["internal_states"])
+	m.info.V2, m.info.Dir = environment(all["internal_states"])
 	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
 		if *n = max(*n, 1); *n > maxSize {
 			return fmt.Errorf("%s: says it has a parallel size of %d", m.URL, *n)
@@ -220,24 +222,29 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
 	var files wire.ProfileFiles
 	if err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, &files) == nil && files.Windows != nil {
-		m.kind = Stepscope
+		m.kind, m.info.Dir = Stepscope, files.Dir
 	}
 	return err
 }
 
-// profileV2 tells whether SGLang's newer profiler is on, which servers say only if they
-// were started with SGLANG_EXPOSE_OWN_ENV_VARS.
-func profileV2(states json.RawMessage) bool {
+// environment tells whether SGLang's newer profiler is on, and where windows are written
+// that name no directory: what servers say only if they were started with
+// SGLANG_EXPOSE_OWN_ENV_VARS.
+func environment(states json.RawMessage) (v2 bool, dir string) {
 	var list []struct {
 		Env struct {
-			V2 string `json:"SGLANG_PROFILE_V2"`
+			V2  string `json:"SGLANG_PROFILE_V2"`
+			Dir string `json:"SGLANG_TORCH_PROFILER_DIR"`
 		} `json:"env_vars"`
 	}
 	if json.Unmarshal(states, &list) != nil || len(list) == 0 {
-		return false
+		return false, ""
+	}
+	if dir = list[0].Env.Dir; !path.IsAbs(dir) {
+		dir = ""
 	}
 	on := strings.ToLower(list[0].Env.V2)
-	return on == "1" || on == "true" || on == "yes" || on == "y"
+	return on == "1" || on == "true" || on == "yes" || on == "y", dir
 }
 
 // maxSize bounds the ranks that a server may claim.

@@ -197,3 +197,31 @@ func TestStopAll(t *testing.T) {
 		t.Errorf("%v, %v", open, err)
 	}
 }
+
+// TestWindowDirectory: a window that names no directory goes where the server writes such windows, if it tells, else
+// where SGLang's default is.
+func TestWindowDirectory(t *testing.T) {
+	t.Setenv("SGLANG_TORCH_PROFILER_DIR", "/here")
+	for _, c := range []struct{ name, info, files, named, want string }{
+		{"of SGLang with SGLANG_EXPOSE_OWN_ENV_VARS", `{"tp_size":1,"internal_states":[{"env_vars":{"SGLANG_TORCH_PROFILER_DIR":"/there"}}]}`, "", "", "/there"},
+		{"a relative one tells nothing", `{"tp_size":1,"internal_states":[{"env_vars":{"SGLANG_TORCH_PROFILER_DIR":"there"}}]}`, "", "", "/here"},
+		{"of our server", `{"tp_size":1}`, `{"dir":"/ours","windows":[]}`, "", "/ours"},
+		{"of one that does not tell", `{"tp_size":1}`, "", "", "/here"},
+		{"named", `{"tp_size":1}`, `{"dir":"/ours","windows":[]}`, "/named", "/named"},
+	} {
+		f := newFake(t, false, c.info)
+		if c.files != "" {
+			f.answer("GET /profile_files", 200, c.files)
+		}
+		s, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: c.named, NumSteps: 1}, quick(Options{Now: fixed}))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if want := c.want + "/" + fixedID; f.body["output_dir"] != want || s.Dir() != want {
+			t.Errorf("%s: told %v, %s; want %s", c.name, f.body["output_dir"], s.Dir(), want)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

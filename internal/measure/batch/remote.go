@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -198,7 +197,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 	start := func() error {
 		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line, LoadFollows: true})
 		if err == nil {
-			dir = filepath.Join(w.OutputDir, session.ID)
+			dir = session.Dir()
 			fmt.Fprintf(r.Out, "Dump profiling traces to %s\n", dir)
 			r.Say.Line("What follows is of the recorded pass, which is slower")
 		}

@@ -68,7 +68,7 @@ func (p *Profile) local(s *torch.Session) string {
 	if p.LocalDir != "" {
 		return p.LocalDir
 	}
-	return filepath.Join(p.Window.OutputDir, s.ID)
+	return s.Dir()
 }
 
 // picturePrompt is what is painted where nothing but the time counts.
@@ -78,7 +78,7 @@ const picturePrompt = "A lighthouse on a cliff at dawn"
 func (p *Profile) picture(ctx context.Context, w *torch.Picture) error {
 	dir := p.LocalDir
 	if dir == "" {
-		dir = filepath.Join(p.Window.OutputDir, api.PythonTime(time.Now()))
+		dir = filepath.Join(torch.OutputDir(p.Window.OutputDir), api.PythonTime(time.Now()))
 	}
 	res, err := w.Run(ctx, picturePrompt, dir)
 	if err != nil {

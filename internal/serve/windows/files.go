@@ -139,7 +139,8 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 
 // files is GET /profile_files.
 func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
-	out := wire.ProfileFiles{Windows: []wire.ProfileWindow{}}
+	dir, _ := ws.dir(nil) // if it cannot be used, who asks for a window is told
+	out := wire.ProfileFiles{Dir: dir, Windows: []wire.ProfileWindow{}}
 	for i, win := range ws.list.newest() {
 		open := false
 		if t, ok := ws.rec.(teller); ok && i == 0 {

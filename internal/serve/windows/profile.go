@@ -4,6 +4,7 @@ package windows
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -137,14 +138,15 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 // a directory.
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
+// dir is where a window goes that names this directory, or none.
+func (ws *Windows) dir(named *string) (string, error) {
+	return ws.front.Path("output_dir", cmp.Or(or(named, ""), front.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
+}
+
 // request applies the defaults and the environment to a request.
 func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error) {
 	env := ws.o.Getenv
-	dir := front.ProfileRoot(env)
-	if req.OutputDir != nil && *req.OutputDir != "" {
-		dir = *req.OutputDir
-	}
-	dir, err := ws.front.Path("output_dir", dir, ws.o.Root, env)
+	dir, err := ws.dir(req.OutputDir)
 	if err != nil {
 		return api.ProfileRequest{}, err
 	}
