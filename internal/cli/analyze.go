@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -128,8 +129,12 @@ func (s *shown) explain(e *env, form system.Form, html string) (*system.Options,
 			return nil, err
 		}
 	}
+	out := io.Writer(e.stdout)
+	if form == system.JSON || html == "-" {
+		out = e.data()
+	}
 	return &system.Options{
-		Say: e.Console, Out: e.stdout, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read, Force: s.Force,
+		Say: e.Console, Out: out, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read, Force: s.Force,
 	}, nil
 }
 

@@ -68,7 +68,7 @@ func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, ru
 	case servers > 1:
 		return usagef("--summary takes the files of one server, these are of %d: give the directory of one", servers)
 	case c.Summary == "-":
-		return in.Summarize(ctx, e.Console, e.stdout, rules)
+		return in.Summarize(ctx, e.Console, e.data(), rules)
 	}
 	path, err := target(c.Summary, "", "window.ranks")
 	if err != nil {

@@ -334,9 +334,9 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	var err error
 	switch {
 	case c.HTML == "-":
-		return report.BenchHTML(e.stdout, b)
+		return report.BenchHTML(e.data(), b)
 	case c.JSON:
-		err = report.BenchJSON(e.stdout, b)
+		err = report.BenchJSON(e.data(), b)
 	default:
 		if err = report.BenchText(e.stdout, b, opt); err == nil && c.Metrics != "" {
 			var figures []bench.Figure

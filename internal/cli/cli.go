@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -35,17 +36,21 @@ const (
 // env is what a verb may touch of the world.
 type env struct {
 	stdin             io.Reader
-	stdout, stderr    io.Writer
-	*progress.Console          // writes to stderr, and knows whether the result is whole
-	args              []string // the command line, its flags written out
-	verb              string   // "trace merge", for the hint after a wrong use
-	status            int      // of the program that a verb has run, if it ends without error
+	stdout, stderr    *columns.Safe // for text: what names hold does nothing to a terminal
+	out, errs         io.Writer     // for what these are not: data, see env.data, and the output of other programs
+	*progress.Console               // writes to stderr, and knows whether the result is whole
+	args              []string      // the command line, its flags written out
+	verb              string        // "trace merge", for the hint after a wrong use
+	status            int           // of the program that a verb has run, if it ends without error
 	// report stands in for the reader of reports of Nsight Systems, in tests.
 	report kineto.ReadFile
 }
 
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, Console: &progress.Console{W: stderr}}
+	e := &env{
+		stdin: stdin, stdout: &columns.Safe{W: stdout}, stderr: &columns.Safe{W: stderr}, out: stdout, errs: stderr,
+		Console: &progress.Console{W: stderr},
+	}
 	if f, ok := stderr.(*os.File); ok {
 		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 	}

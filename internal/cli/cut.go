@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/tracefile/cut"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
@@ -144,7 +145,7 @@ func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) err
 		to = e.stderr
 	} else {
 		for _, res := range results {
-			fmt.Fprintf(to, "%s: %d events, %.2f MB\n", res.Output, res.Events, float64(res.BytesOut)/1e6)
+			fmt.Fprintf(to, "%s: %d events, %.2f MB\n", columns.Clean(res.Output), res.Events, float64(res.BytesOut)/1e6)
 		}
 	}
 	if r != nil {

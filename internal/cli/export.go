@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/export"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -60,7 +61,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	opt.Read.Meter = e.Meter("export", window.Bytes())
 	var res *export.Result
 	if out == "-" {
-		res, err = export.To(ctx, window, e.stdout, format, opt)
+		res, err = export.To(ctx, window, e.data(), format, opt)
 	} else {
 		res, err = export.File(ctx, window, out, format, opt)
 	}
@@ -93,7 +94,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 		ranks = fmt.Sprintf("%d ranks", n)
 	}
 	_, err = fmt.Fprintf(e.stdout, "exported %d spans of %s in %.2f s\n%s (%.1f MB from %.1f MB)\n",
-		res.Spans, ranks, res.Seconds, res.Output, float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
+		res.Spans, ranks, res.Seconds, columns.Clean(res.Output), float64(res.BytesOut)/1e6, float64(res.BytesIn)/1e6)
 	return err
 }
 

@@ -103,7 +103,7 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if c.Follow {
-		_, err := job.Follow(ctx, s.Dir, name, e.stdout, over)
+		_, err := job.Follow(ctx, s.Dir, name, e.data(), over)
 		return err
 	}
 	f, err := os.Open(filepath.Join(s.Dir, name))
@@ -111,7 +111,7 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer f.Close()
-	_, err = io.Copy(e.stdout, f)
+	_, err = io.Copy(e.data(), f)
 	return err
 }
 
@@ -119,14 +119,14 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 // on its first node, which brings its files home if they are not here.
 func (c *jobLogsCmd) follow(ctx context.Context, e *env, s *job.State, over func() bool) error {
 	if s.On != "slurm" {
-		_, err := job.Follow(ctx, s.Dir, job.LogFile, e.stdout, over)
+		_, err := job.Follow(ctx, s.Dir, job.LogFile, e.data(), over)
 		return err
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	_, err = job.Fetch(ctx, &job.Plan{Program: program, Job: &spec.Job{}}, s.Job, s.Dir, job.Token(s.Dir), e.stdout, e.Line)
+	_, err = job.Fetch(ctx, &job.Plan{Program: program, Job: &spec.Job{}}, s.Job, s.Dir, job.Token(s.Dir), e.data(), e.Line)
 	return err
 }
 

@@ -139,7 +139,7 @@ func (c *mergeCmd) write(ctx context.Context, e *env, window set.Set, out string
 	case c.Format == "pftrace":
 		return merge.Perfetto(ctx, window, out, opt)
 	case out == "-":
-		return merge.To(ctx, window, e.stdout, opt)
+		return merge.To(ctx, window, e.data(), opt)
 	}
 	return merge.File(ctx, window, out, opt)
 }

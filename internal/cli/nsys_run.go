@@ -66,7 +66,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	l := &nsys.Launch{
 		Tool: tool, Range: c.CaptureRange, NVTX: c.NVTXCapture, Delay: time.Duration(c.Delay), Duration: time.Duration(c.Duration),
 		Output: output, Options: c.options(), Mode: c.mode(), Session: c.Session, Command: c.Command,
-		Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Log: func(line string) { e.Warn("%s", line) }, Patience: reportPatience,
+		Stdin: e.stdin, Stdout: e.out, Stderr: e.errs, Log: func(line string) { e.Warn("%s", line) }, Patience: reportPatience,
 	}
 	if _, err := nsys.Program(c.Command[0]); err != nil {
 		return err

@@ -66,7 +66,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 		}
 		var err error
 		if c.Format == "csv" {
-			err = report.StatsCSV(e.stdout, s)
+			err = report.StatsCSV(e.data(), s)
 		} else {
 			err = report.StatsText(e.stdout, s, c.Top)
 		}

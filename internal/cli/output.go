@@ -64,23 +64,41 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 	defer f.Close()
 	// Gone from here on: a reader that stops early may end this program.
 	os.RemoveAll(dir)
-	_, err = io.Copy(e.stdout, f)
+	_, err = io.Copy(e.data(), f)
 	return err
 }
 
+// data is stdout for what programs read: as it is, but for a terminal.
+func (e *env) data() io.Writer {
+	if e.terminal() == nil {
+		return e.out
+	}
+	return e.stdout
+}
+
+// terminal is the terminal that stdout is, or nil.
+func (e *env) terminal() *os.File {
+	if f, ok := e.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
 // printJSON writes v for machines.
-func (e *env) printJSON(v any) error { return report.Indented(e.stdout, v) }
+func (e *env) printJSON(v any) error { return report.Indented(e.data(), v) }
 
 // tables are the options of tables on stdout: how wide it is, and whether it takes
 // colours.
 func (e *env) tables() (o report.Options) {
-	f, ok := e.stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := e.terminal()
+	if f == nil {
 		return o
 	}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		o.Width = width
 	}
-	o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"; o.Color {
+		e.stdout.Colours()
+	}
 	return o
 }

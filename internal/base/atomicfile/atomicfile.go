@@ -19,8 +19,10 @@ import (
 // If fill fails nothing is left behind, and a file that was there before stays
 // as it was. A symbolic link is followed; what is no regular file (a device, a
 // pipe) is refused, for renaming would replace it. fill may seek in the file,
-// or open it again by its name.
-func File(path string, fill func(*os.File) error) error {
+// or open it again by its name. Errors name path, not the hidden file that becomes it at the end.
+func File(path string, fill func(*os.File) error) (err error) {
+	given := path
+	defer func() { err = named(given, err) }()
 	path, mode, err := place(path)
 	if err != nil {
 		return err
@@ -104,18 +106,47 @@ func (c *Counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Named makes an error of writing name the file that the user knows, not the hidden one
-// that becomes it at the end.
-func Named(out string, err error) error {
+// named makes an error of writing name the file that the user knows.
+func named(path string, err error) error {
 	var pathErr *fs.PathError
-	if !errors.As(err, &pathErr) || !strings.HasPrefix(filepath.Base(pathErr.Path), "."+filepath.Base(out)+".") {
+	if !errors.As(err, &pathErr) || !hidden(pathErr.Path, path) {
 		return err
 	}
-	err = fmt.Errorf("write %s: %w", out, pathErr.Err)
-	if errors.Is(err, fs.ErrPermission) {
+	return &fs.PathError{Op: "write", Path: path, Err: pathErr.Err}
+}
+
+// hidden tells a name that create gives, beside path or what that links to.
+func hidden(name, path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path && hidden(name, real) {
+		return true
+	}
+	return strings.HasPrefix(filepath.Base(name), "."+filepath.Base(path)+".")
+}
+
+// Named adds to an error of writing out, a file that the user may choose, what to do.
+func Named(out string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) && pathErr.Path == out && errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w; say with -o where to write", err)
 	}
 	return err
+}
+
+// Scratch is a file without a name for what is needed until path is written, on the same disk. Errors of using it
+// within [File] name path.
+func Scratch(path string) (*os.File, error) {
+	f, err := create(path, 0o600)
+	if err == nil {
+		// Gone whatever becomes of us. Where an open file cannot be removed, Discard does it.
+		os.Remove(f.Name())
+	}
+	return f, err
+}
+
+// Discard closes a file of Scratch.
+func Discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
 }
 
 // TryFile makes the directory of a file and tries whether it can be written there, as [TryDir] does.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -59,18 +58,6 @@ func write(w io.Writer, rows [][]string, flags uint) error {
 		}
 	}
 	return nil
-}
-
-// Clean makes a text that comes from a file safe to show in one line: without
-// what would move the cursor.
-func Clean(s string) string {
-	blank := func(r rune) rune {
-		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 {
-			return ' '
-		}
-		return r
-	}
-	return strings.TrimSpace(strings.Map(blank, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // Style is how a table with a header looks.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // Console is whom work tells, beside its result, what is worth knowing and how far it
@@ -18,12 +20,12 @@ type Console struct {
 	incomplete atomic.Bool
 }
 
-// Line prints a line as it is.
+// Line prints a line, without what would move the cursor: it may name what comes from files.
 func (c *Console) Line(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endDrawn()
-	fmt.Fprintln(c.W, text)
+	fmt.Fprintln(c.W, columns.Lines(text))
 }
 
 // endDrawn ends the line of Steps, if there is one. The caller holds mu.

@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // Columns names the columns of every format, in order.
-var Columns = columns()
+var Columns = columnNames()
 
-func columns() []string {
+func columnNames() []string {
 	row := reflect.TypeFor[Row]()
 	names := make([]string, row.NumField())
 	for i := range names {
@@ -24,7 +26,7 @@ func columns() []string {
 }
 
 // csvSink writes RFC 4180: a header, commas, CRLF, quotes where needed. NULL
-// is an empty field.
+// is an empty field, and text is never a formula.
 type csvSink struct {
 	w    *bufio.Writer
 	gzip *gzip.Writer
@@ -110,7 +112,7 @@ func nonzero[T int32 | int64](n *T) *T {
 
 // appendText writes a field, in quotes if it needs them.
 func appendText(b []byte, s string) []byte {
-	if !strings.ContainsAny(s, "\",\r\n") {
+	if s = columns.Cell(s); !strings.ContainsAny(s, "\",\r\n") {
 		return append(b, s...)
 	}
 	b = append(b, '"')

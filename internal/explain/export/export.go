@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,7 +164,11 @@ func toFile(ctx context.Context, set set.Set, out *os.File, f Format, compress b
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, set, s, f, opt)
+	res, err := run(ctx, set, s, f, opt)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNothing) {
+		err = &fs.PathError{Op: "write", Path: out.Name(), Err: err} // SQLite does not say where
+	}
+	return res, err
 }
 
 // To exports the set into w, as Parquet or CSV.

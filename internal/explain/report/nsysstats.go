@@ -30,7 +30,7 @@ func StatsCSV(w io.Writer, s nsysdb.Summary) error {
 	for _, r := range s.Rows {
 		if err := out.Write([]string{
 			figure(100 * float64(r.Total) / whole), count(r.Total), count(r.Count), figure(r.Mean), figure(r.Median),
-			count(r.Min), count(r.Max), figure(r.StdDev), r.Style, r.Name,
+			count(r.Min), count(r.Max), figure(r.StdDev), columns.Cell(r.Style), columns.Cell(r.Name),
 		}); err != nil {
 			return err
 		}

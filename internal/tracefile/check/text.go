@@ -20,7 +20,7 @@ func (r *Report) Print(w io.Writer) error {
 	if len(r.Files) == 1 {
 		files = "file"
 	}
-	fmt.Fprintf(w, "%s: %d %s\n\n", r.ProfileID, len(r.Files), files)
+	fmt.Fprintf(w, "%s: %d %s\n\n", columns.Clean(r.ProfileID), len(r.Files), files)
 	rows := [][]string{{"rank", "world", "events", "JSON MB", "begins (UTC)", "span s", "steps", "state"}}
 	for i := range r.Files {
 		rows = append(rows, r.Files[i].row())
@@ -34,14 +34,14 @@ func (r *Report) Print(w io.Writer) error {
 	if len(r.Missing) > 0 {
 		fmt.Fprintln(w, "\nmissing")
 		for _, m := range set.Together(r.Missing) {
-			fmt.Fprintf(w, "  %v\n", m)
+			fmt.Fprintln(w, "  "+columns.Clean(m.String()))
 		}
 	}
 	for i, n := range r.Notes {
 		if i == 0 {
 			fmt.Fprintln(w, "\nnotes")
 		}
-		fmt.Fprintf(w, "  %v\n", n)
+		fmt.Fprintln(w, "  "+columns.Clean(n.String()))
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (r *Report) printOdd(w io.Writer) {
 	})
 	fmt.Fprintln(w, "\nodd")
 	for _, o := range list {
-		fmt.Fprintf(w, "  %d × %s", o.Count, o.Kind)
+		fmt.Fprintf(w, "  %d × %s", o.Count, columns.Clean(o.Kind))
 		if o.Harmless {
 			fmt.Fprint(w, " (usual)")
 		} else if o.First >= 0 {
@@ -158,9 +158,9 @@ func (r *Report) printClocks(w io.Writer) {
 		fmt.Fprintf(w, "\nclock base  %s\n", strings.Join(bases, ", "))
 	}
 	for _, c := range r.Clocks {
-		fmt.Fprintf(w, "clock of %s against %s: %s", c.Label, c.Against, c.Verdict)
+		fmt.Fprintf(w, "clock of %s against %s: %s", columns.Clean(c.Label), columns.Clean(c.Against), c.Verdict)
 		if c.Why != "" {
-			fmt.Fprintf(w, " (%s)\n", c.Why)
+			fmt.Fprintf(w, " (%s)\n", columns.Clean(c.Why))
 			continue
 		}
 		if c.SpreadNS == 0 {

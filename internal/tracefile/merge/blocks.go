@@ -44,7 +44,7 @@ type sink struct {
 	queue chan *job
 	spare chan *job
 	g     *errgroup.Group
-	ctx   context.Context // of g: ends when a worker or the writer fails
+	ctx   context.Context // of g: ends when a worker or the writer fails, which is its cause
 }
 
 type job struct {

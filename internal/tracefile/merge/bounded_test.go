@@ -100,7 +100,7 @@ func TestPerfettoMemoryBounded(t *testing.T) {
 func TestSpool(t *testing.T) {
 	for _, n := range []int{0, 1000, 200_000} { // the last is more than a run
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		s := spool{dir: t.TempDir()}
+		s := spool{path: filepath.Join(t.TempDir(), "out")}
 		pad := bytes.Repeat([]byte("x"), 100)
 		sum := int64(0)
 		for i := range n {
@@ -119,7 +119,7 @@ func TestSpool(t *testing.T) {
 		var last indexed
 		var lastValue int64
 		got := 0
-		err := s.each(func(r *record) error {
+		err := s.each(t.Context(), func(r *record) error {
 			key := indexed{track: r.track, what: r.what, start: r.start, dur: r.dur}
 			if got > 0 {
 				switch c := before(&last, &key); {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -156,11 +157,11 @@ func (r *Result) Print(w io.Writer) error {
 		}
 		if f.ShiftNS != 0 {
 			fmt.Fprintf(w, "%s: clock moved by %+.3f ms (± %.3f ms, %d collectives)\n",
-				f.Label, float64(f.ShiftNS)/1e6, float64(f.Uncertainty)/1e6, f.Collectives)
+				columns.Clean(f.Label), float64(f.ShiftNS)/1e6, float64(f.Uncertainty)/1e6, f.Collectives)
 		}
 	}
 	fmt.Fprintf(w, "merged %d of %d files%s, %d events, %.1f MB of JSON in %.2f s (%.0f MB/s)\n",
 		read, len(r.Files), partly, r.Events, float64(r.TextBytes)/1e6, r.Seconds, float64(r.TextBytes)/1e6/max(r.Seconds, 1e-9))
-	_, err := fmt.Fprintf(w, "%s (%.1f MB from %.1f MB)\n", r.Output, float64(r.BytesOut)/1e6, float64(r.BytesIn)/1e6)
+	_, err := fmt.Fprintf(w, "%s (%.1f MB from %.1f MB)\n", columns.Clean(r.Output), float64(r.BytesOut)/1e6, float64(r.BytesIn)/1e6)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,16 +23,16 @@ import (
 // has more than 8 MB of is sorted in a temporary file beside path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
-		return m.perfetto(ctx, w, filepath.Dir(path))
+		return m.perfetto(ctx, w, path)
 	})
 }
 
 // perfetto writes the whole output once. Files are read and sorted side by
 // side, and encoded one after another.
-func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
+func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	g, gctx := errgroup.WithContext(ctx)
-	ranks := m.pfRanks(dir)
+	ranks := m.pfRanks(path)
 	defer func() {
 		cancel()
 		_ = g.Wait()
@@ -69,7 +68,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if err := p.encode(pf, uint64(i+1)<<32, m.about(p), &m.notes); err != nil {
+			if err := p.encode(s.ctx, pf, uint64(i+1)<<32, m.about(p), &m.notes); err != nil {
 				return err
 			}
 			p.spool.close()
@@ -93,11 +92,11 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, dir string) error {
 	return err
 }
 
-func (m *merger) pfRanks(dir string) []*pfRank {
+func (m *merger) pfRanks(path string) []*pfRank {
 	var ranks []*pfRank
 	for _, p := range m.readables() {
 		ranks = append(ranks, &pfRank{
-			part: p, spool: spool{dir: dir}, byRow: map[string]uint32{}, process: map[string]string{},
+			part: p, spool: spool{path: path}, byRow: map[string]uint32{}, process: map[string]string{},
 			labels: map[string]string{}, threads: map[string]string{}, open: map[uint32][]record{},
 			flows: map[string]uint64{}, ready: make(chan error, 1),
 		})
@@ -131,13 +130,13 @@ type blockWriter struct{ s *sink }
 
 func (b *blockWriter) Write(p []byte) (int, error) {
 	if !b.s.put(block{data: slices.Clone(p)}) {
-		return 0, context.Canceled // the sink says why when closed
+		return 0, context.Cause(b.s.ctx)
 	}
 	return len(p), nil
 }
 
-// encode writes the rank's tracks and events; uuid is where its tracks begin.
-func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]trace.Note) error {
+// encode writes the rank's tracks and events; uuid is where its tracks begin. It stops when ctx, the sink's, ends.
+func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, about string, notes *[]trace.Note) error {
 	pf.Track(pftrace.Track{UUID: uuid, Name: p.label, Kind: pftrace.Group, Description: about})
 	var out *pftrace.TrackWriter
 	at := -1
@@ -152,7 +151,7 @@ func (p *pfRank) encode(pf *pftrace.Writer, uuid uint64, about string, notes *[]
 		}
 		flows = flows[:0]
 	}
-	err := p.spool.each(func(r *record) error {
+	err := p.spool.each(ctx, func(r *record) error {
 		t := &p.tracks[r.track]
 		id := uuid + 1 + uint64(r.track)
 		if int(r.track) != at {

@@ -49,7 +49,10 @@ func (p *pfRank) read(ctx context.Context) error {
 	defer s.Close()
 	defer func() { p.stats = s.Stats }()
 	var read int64
-	for {
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		kind, err := s.Next()
 		if err == io.EOF {
 			break
@@ -61,9 +64,6 @@ func (p *pfRank) read(ctx context.Context) error {
 			return err
 		}
 		if p.kept&0xfff == 0 {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			p.meter.Reach(src.Consumed(), &read)
 		}
 	}

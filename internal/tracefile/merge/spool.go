@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"cmp"
 	"container/heap"
+	"context"
 	"encoding/binary"
 	"io"
 	"os"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // record is one event on its way into a Perfetto trace, which wants the events
@@ -36,7 +39,7 @@ const (
 // sorted and, if there is more than one, laid down in a temporary file, from
 // which they are read back side by side.
 type spool struct {
-	dir   string
+	path  string // of the output: what is laid down lies beside it
 	slab  []byte
 	index []indexed
 	file  *os.File
@@ -110,12 +113,10 @@ func (r *record) decode(b []byte) {
 func (s *spool) flush() error {
 	s.sort()
 	if s.file == nil {
-		f, err := os.CreateTemp(s.dir, ".stepscope-sort-*")
+		f, err := atomicfile.Scratch(s.path)
 		if err != nil {
 			return err
 		}
-		// Unlinked at once: gone whatever becomes of us.
-		os.Remove(f.Name())
 		s.file = f
 	}
 	w := bufio.NewWriterSize(s.file, 256<<10)
@@ -140,13 +141,19 @@ func (s *spool) sort() {
 
 func (s *spool) close() {
 	if s.file != nil {
-		s.file.Close()
-		os.Remove(s.file.Name()) // where an open file could not be unlinked
+		atomicfile.Discard(s.file)
 	}
 }
 
-// each hands out all records in order; a record is valid until f returns.
-func (s *spool) each(f func(*record) error) error {
+// each hands out all records in order; a record is valid until f returns. It stops when ctx ends.
+func (s *spool) each(ctx context.Context, do func(*record) error) error {
+	n := 0
+	f := func(r *record) error {
+		if n++; n&0xfff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return do(r)
+	}
 	var r record
 	if s.file == nil {
 		s.sort()

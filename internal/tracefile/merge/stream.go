@@ -58,7 +58,10 @@ func (p *part) stream(ctx context.Context) {
 	var buf []byte
 	var read int64
 	pace := startPace(p.rest)
-	for {
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return
+		}
 		kind, err := s.Next()
 		if err == io.EOF {
 			break
