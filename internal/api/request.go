@@ -11,6 +11,7 @@ package api
 import (
 	"errors"
 	"math"
+	"time"
 )
 
 // Reasons for which an engine refuses, wrapped or not; each has its HTTP status.
@@ -98,6 +99,10 @@ type Event struct {
 	// token from Request.LogprobStart on. The first token of all has none (NaN).
 	Prompt    []Logprob
 	PromptTop [][]Logprob
+
+	// Of the first token: how long the request waited for its first forward pass, and
+	// from there to the token.
+	Waited, Prefilled time.Duration
 
 	Cached      int // prompt tokens found in the prefix cache when it was first admitted
 	Retractions int // how often it was retracted so far

@@ -38,8 +38,33 @@ type Stats struct {
 
 	PrefillBusy, DecodeBusy time.Duration // in forward passes
 
+	PrefillSteps, DecodeSteps int64
+	GraphSteps                int64                   // of DecodeSteps, replayed graphs
+	Loop                      [Idle + 1]time.Duration // of the scheduler's loop by LoopStage; its sum is the time since the start
+
 	Queues
-	BootstrapFailed, TransferFailed int64 // requests that came to nothing since the start
+	Preallocated, ToAllocate        float64 // parts of the KV cache that the transfer queue holds, and that the prealloc queue wants
+	BootstrapFailed, TransferFailed int64   // requests that came to nothing since the start
+}
+
+// LoopStage is what a scheduler's loop is at.
+type LoopStage int
+
+// The stages. SGLang also looks over its cache when it is idle (sanity_check_cache).
+const (
+	Other LoopStage = iota
+	RecvRequests
+	ProcessInputRequests
+	GetNextBatch
+	ProcessQueue
+	RunBatch
+	ProcessBatchResult
+	Idle
+)
+
+// String is SGLang's name.
+func (s LoopStage) String() string {
+	return [...]string{"other", "recv_requests", "process_input_requests", "get_next_batch_to_run", "process_queue", "run_batch", "process_batch_result", "idle"}[s]
 }
 
 // Queues count the requests that wait for another server: to be taken, to have arrived,

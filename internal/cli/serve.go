@@ -129,10 +129,12 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 			s.Transferred(bytes, took)
 		}
 	}
+	loading := time.Now()
 	engine, err := launch.Load(ctx, c.ModelArgs, opt)
 	if err != nil {
 		return err
 	}
+	startup := server.Startup{Engine: time.Since(loading), All: time.Since(begun)}
 	collectGarbage(engine.GCPercent())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -147,7 +149,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		}
 	}()
 	s := server.New(engine, server.Options{
-		ServedModelName: c.ServedModelName, Version: release(), Args: c.args(),
+		ServedModelName: c.ServedModelName, Version: release(), Args: c.args(), Command: server.CommandLine(e.args), Startup: startup,
 		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
 		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
@@ -176,6 +178,9 @@ func listen(host string, port int, key string, insecure bool) (net.Listener, err
 	}
 	return ln, err
 }
+
+// begun is when this process was.
+var begun = time.Now()
 
 func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }
 

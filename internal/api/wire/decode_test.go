@@ -163,8 +163,8 @@ func TestDecodeOpenAI(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantChat := ChatRequest{
-		Common:         Common{Sampling: SamplingParams{MaxNewTokens: ptr(5), JSONSchema: `{"type":"object"}`}},
-		Messages:       []Message{{Role: "system", Content: "be"}, {Role: "user", Content: "a b"},
+		Common: Common{Sampling: SamplingParams{MaxNewTokens: ptr(5), JSONSchema: `{"type":"object"}`}},
+		Messages: []Message{{Role: "system", Content: "be"}, {Role: "user", Content: "a b"},
 			{Role: "assistant", Reasoning: "hm", ToolCalls: []ToolCall{{"f", `{"a": [1, 2.50, {}], "ö": {"b": null, "<": "\n"}}`}}}, {Role: "tool", Content: "2"}},
 		TemplateKwargs: map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")},
 	}

@@ -132,16 +132,17 @@ type Scheduler struct {
 	acts     []part
 	decoding int // sequences in running when the step began
 
-	mu      sync.Mutex
-	inbox   []func() // what other goroutines want done between two steps
-	adds    []*seq
-	queued  int // len(adds) + len(waiting), and those that wait to be admitted with another server
-	arrival uint64
-	stopped bool
-	stats   api.Stats
-	wake    chan struct{} // 1 deep: the inbox or stopped changed
-	idle    chan struct{} // closed while there is nothing to do; replaced when there is
-	isIdle  bool
+	mu        sync.Mutex
+	inbox     []func() // what other goroutines want done between two steps
+	adds      []*seq
+	queued    int // len(adds) + len(waiting), and those that wait to be admitted with another server
+	arrival   uint64
+	stopped   bool
+	stats     api.Stats
+	idleSince time.Time     // zero: the loop is not idle
+	wake      chan struct{} // 1 deep: the inbox or stopped changed
+	idle      chan struct{} // closed while there is nothing to do; replaced when there is
+	isIdle    bool
 }
 
 // New returns a scheduler; the caller starts Run.
@@ -158,9 +159,13 @@ func New(m Model, opt Options) *Scheduler {
 	}
 	close(s.idle)
 	s.meter.lastDecode = time.Now()
+	s.meter.since = s.meter.lastDecode
 	s.note()
 	return s
 }
+
+// PageSize is how many positions of the KV cache are given out at once.
+const PageSize = kvcache.BlockSize
 
 // Capacity is the number of positions in the KV cache.
 func (s *Scheduler) Capacity() int { return s.opt.Blocks * kvcache.BlockSize }
@@ -178,6 +183,7 @@ func (s *Scheduler) Run() {
 			return
 		}
 		s.step()
+		s.meter.enter(api.Other)
 		s.note()
 	}
 }
@@ -186,6 +192,7 @@ func (s *Scheduler) Run() {
 // for more. It reports false after Stop.
 func (s *Scheduler) take() bool {
 	for {
+		s.meter.enter(api.RecvRequests)
 		s.mu.Lock()
 		calls, adds, stopped := s.inbox, s.adds, s.stopped
 		s.inbox, s.adds = nil, nil
@@ -194,6 +201,7 @@ func (s *Scheduler) take() bool {
 			s.stats.WaitingTokens += len(q.tokens)
 		}
 		s.mu.Unlock()
+		s.meter.enter(api.ProcessInputRequests)
 		for _, q := range adds {
 			s.arrive(q)
 		}
@@ -210,12 +218,14 @@ func (s *Scheduler) take() bool {
 			s.abortAll(api.Finish{Type: api.FinishAbort, Message: s.fatal.Error(), Status: 500})
 			s.note()
 		}
+		s.meter.enter(api.ProcessQueue)
 		s.preallocate()
 		if s.busy() {
 			return true
 		}
 		s.meter.pause()
 		s.ratio.reset()
+		s.meter.enter(api.Idle)
 		s.note()
 		if s.setIdle() {
 			<-s.wake
@@ -249,6 +259,7 @@ func (s *Scheduler) signal() {
 
 // step runs one forward step.
 func (s *Scheduler) step() {
+	s.meter.enter(api.GetNextBatch)
 	s.acts = s.acts[:0]
 	s.seqs = s.seqs[:0]
 	mode := model.Extend
@@ -264,7 +275,12 @@ func (s *Scheduler) step() {
 	s.decoding = len(s.running)
 	s.count++
 	st := Step{Count: s.count, Batch: &model.Batch{Mode: mode, Seqs: s.seqs}, parts: s.acts}
-	start := time.Now()
+	start := s.meter.enter(api.RunBatch)
+	for _, a := range s.acts {
+		if a.seq.began.IsZero() {
+			a.seq.began = start
+		}
+	}
 	if s.opt.Hooks != nil {
 		s.opt.Hooks.BeforeStep(st)
 	}
@@ -279,7 +295,7 @@ func (s *Scheduler) step() {
 		s.failed(err)
 		return
 	}
-	s.meter.ran(mode, time.Since(start))
+	s.meter.ran(mode, s.meter.enter(api.ProcessBatchResult).Sub(start))
 	s.absorb(mode, rows)
 	s.report(mode)
 	if mode == model.Decode {
@@ -294,6 +310,7 @@ func (s *Scheduler) stuck() {
 	switch {
 	case len(s.waiting) == 0:
 	case s.away.holding():
+		s.meter.enter(api.Idle)
 		s.note()
 		<-s.wake
 	default:

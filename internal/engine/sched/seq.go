@@ -3,6 +3,7 @@ package sched
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/kvcache"
@@ -31,6 +32,7 @@ type seq struct {
 	cached      int // as told in events; -1: never admitted
 	retractions int
 	done        bool
+	came, began time.Time // when it was submitted, and when its first forward pass began
 	sent        int       // blocks that the Sender was given
 	moving      bool      // the Sender or Receiver has not said that it has ended
 	first       api.Event // what the Sender was told
@@ -48,6 +50,7 @@ func newSeq(r *Request) *seq {
 		state:   sample.NewState(r.Params),
 		tokens:  slices.Clone(r.Input),
 		cached:  -1,
+		came:    time.Now(),
 		scored:  r.LogprobStart < 0 || r.LogprobStart >= len(r.Input),
 	}
 }
@@ -74,6 +77,9 @@ func (q *seq) emit(e api.Event) {
 // complete fills in what every event has, and once the scores of the prompt.
 func (q *seq) complete(e *api.Event) {
 	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
+	if e.Token != api.NoToken && q.generated() <= 1 && !q.began.IsZero() {
+		e.Waited, e.Prefilled = q.began.Sub(q.came), time.Since(q.began)
+	}
 	if !q.scored && len(q.scores) == len(q.Input)-q.LogprobStart {
 		e.Prompt, e.PromptTop, q.scored = q.scores, q.scoresTop, true
 		q.scores, q.scoresTop = nil, nil

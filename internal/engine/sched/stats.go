@@ -13,6 +13,9 @@ func (s *Scheduler) Stats() api.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
+	if !s.idleSince.IsZero() {
+		st.Loop[api.Idle] += time.Since(s.idleSince)
+	}
 	for _, q := range s.adds {
 		st.Waiting++
 		st.WaitingTokens += len(q.tokens)
@@ -35,10 +38,17 @@ func (s *Scheduler) note() {
 		Finished: m.finished, Aborted: m.aborted,
 		RetractedRequests: m.retracted, RetractedInput: m.retractedIn, RetractedOutput: m.retractedOut,
 		PrefillBusy: m.busy[model.Extend], DecodeBusy: m.busy[model.Decode],
-		Queues: s.away.queues(), BootstrapFailed: m.bootstrapFailed, TransferFailed: m.transferFailed,
+		PrefillSteps: m.forwards[model.Extend], DecodeSteps: m.forwards[model.Decode], Loop: m.loop,
+		Queues: s.away.queues(), Preallocated: s.preallocated(u), BootstrapFailed: m.bootstrapFailed, TransferFailed: m.transferFailed,
+	}
+	if s.opt.Graphs {
+		st.GraphSteps = st.DecodeSteps
 	}
 	for _, q := range s.waiting {
 		st.WaitingTokens += len(q.tokens)
+	}
+	for _, q := range s.away.prealloc {
+		st.ToAllocate += float64(len(q.tokens)) / float64(max(st.Capacity, 1))
 	}
 	for _, q := range s.running {
 		st.SumSeqLens += len(q.tokens)
@@ -49,9 +59,21 @@ func (s *Scheduler) note() {
 	}
 	st.Utilization = float64(st.Running) / float64(s.opt.MaxRunning)
 	s.mu.Lock()
-	s.stats = st
+	s.stats, s.idleSince = st, time.Time{}
+	if m.stage == api.Idle {
+		s.idleSince = m.since
+	}
 	s.queued = len(s.adds) + len(s.waiting) + st.Bootstrap + st.Prealloc
 	s.mu.Unlock()
+}
+
+// preallocated is the part of the cache that the transfer queue holds.
+func (s *Scheduler) preallocated(u kvcache.Usage) float64 {
+	held := 0
+	for _, q := range s.away.transfer {
+		held += len(q.table.Blocks)
+	}
+	return float64(held) / float64(max(u.Total, 1))
 }
 
 // meter counts for statistics and reports.
@@ -61,6 +83,10 @@ type meter struct {
 	lastRetracted                                         int // by the last decode step
 	bootstrapFailed, transferFailed                       int64
 	busy                                                  [2]time.Duration
+	forwards                                              [2]int64
+	loop                                                  [api.Idle + 1]time.Duration
+	stage                                                 api.LoopStage // of the loop
+	since                                                 time.Time     // when it began
 	graph                                                 bool
 	hitRate, genThroughput                                float64
 
@@ -69,9 +95,18 @@ type meter struct {
 	steps      int // decode steps since
 }
 
+// enter ends a stage of the loop and begins the next, now.
+func (m *meter) enter(stage api.LoopStage) time.Time {
+	now := time.Now()
+	m.loop[m.stage] += now.Sub(m.since)
+	m.stage, m.since = stage, now
+	return now
+}
+
 // ran counts one forward pass.
 func (m *meter) ran(mode model.Mode, took time.Duration) {
 	m.busy[mode&1] += took
+	m.forwards[mode&1]++
 	if mode == model.Decode {
 		m.steps++
 	}
@@ -117,14 +152,10 @@ func rate(n int64, d time.Duration) float64 {
 func (s *Scheduler) report(mode model.Mode) {
 	m := &s.meter
 	u := s.cache.Usage()
-	held := 0
-	for _, q := range s.away.transfer {
-		held += len(q.table.Blocks)
-	}
 	r := api.Step{
 		Time: time.Now(), ForwardCt: s.count, Prefill: mode == model.Extend, Queued: len(s.waiting),
 		UsedTokens: u.Used() * kvcache.BlockSize, Usage: float64(u.Used()) / float64(max(u.Total, 1)),
-		Queues: s.away.queues(), Preallocated: float64(held) / float64(max(u.Total, 1)),
+		Queues: s.away.queues(), Preallocated: s.preallocated(u),
 	}
 	if mode == model.Extend {
 		s.reportPrefill(&r)

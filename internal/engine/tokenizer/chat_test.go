@@ -84,8 +84,8 @@ func TestChat(t *testing.T) {
 		}
 	}
 	for want, messages := range map[string][]Message{
-		"no messages":                         nil,
-		"messages[1] has no role":             {hi, {}},
+		"no messages":             nil,
+		"messages[1] has no role": {hi, {}},
 		"messages[0]: This model only supports single tool-calls at once!": {calls},
 	} {
 		if _, err := newChat(markLlama31, "").Render(messages, ChatOptions{}); err == nil || !strings.Contains(err.Error(), want) {

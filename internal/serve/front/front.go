@@ -53,6 +53,10 @@ type Front struct {
 	// Refuse replies with an error in the form of the route's API.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, message string)
 
+	// Around, if there is one, calls next for a request of a path, which is empty where
+	// there is no such route.
+	Around func(path string, w http.ResponseWriter, r *http.Request, next http.HandlerFunc)
+
 	Insecure bool        // beyond loopback it needs no key
 	Public   atomic.Bool // listening beyond loopback
 }
@@ -63,7 +67,7 @@ func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.
 	for _, e := range routes {
 		methods := strings.Fields(e.Methods)
 		for path := range strings.FieldsSeq(e.Paths) {
-			mux.HandleFunc(path, f.Protect(e.Auth, func(w http.ResponseWriter, r *http.Request) {
+			mux.HandleFunc(path, f.around(path, f.Protect(e.Auth, func(w http.ResponseWriter, r *http.Request) {
 				get := r.Method == http.MethodHead && !e.Acts() && slices.Contains(methods, http.MethodGet)
 				if !get && !slices.Contains(methods, r.Method) {
 					w.Header().Set("Allow", strings.Join(methods, ", "))
@@ -73,13 +77,20 @@ func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.
 				if !e.Acts() || f.MayAct(w, r) {
 					e.Handler(w, r)
 				}
-			}))
+			})))
 		}
 	}
-	mux.HandleFunc("/", f.Protect(Key, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/", f.around("", f.Protect(Key, func(w http.ResponseWriter, r *http.Request) {
 		f.Refuse(w, r, http.StatusNotFound, missing(r))
-	}))
+	})))
 	return mux
+}
+
+func (f *Front) around(path string, next http.HandlerFunc) http.HandlerFunc {
+	if f.Around == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) { f.Around(path, w, r, next) }
 }
 
 // Protect lets those through who bring the key of a level.

@@ -324,8 +324,8 @@ func TestDisaggRefusals(t *testing.T) {
 		}
 	}
 	p.free()
-	for i, want := range []string{`sglang:num_bootstrap_failed_reqs_total{model_name="builtin:llama-tiny",engine_type="prefill",tp_rank="0",pp_rank="0",dp_rank="0"} 1.0`,
-		`sglang:num_bootstrap_failed_reqs_total{model_name="builtin:llama-tiny",engine_type="decode",tp_rank="0",pp_rank="0",dp_rank="0"} 2.0`} {
+	for i, want := range []string{`sglang:num_bootstrap_failed_reqs_total{model_name="builtin:llama-tiny",engine_type="prefill",tp_rank="0",pp_rank="0",moe_ep_rank="0"} 1.0`,
+		`sglang:num_bootstrap_failed_reqs_total{model_name="builtin:llama-tiny",engine_type="decode",tp_rank="0",pp_rank="0",moe_ep_rank="0"} 2.0`} {
 		resp, err := http.Get(p.urls[i] + "/metrics")
 		if err != nil {
 			t.Fatal(err)

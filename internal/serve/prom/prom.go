@@ -70,6 +70,18 @@ func (h *Histogram) Observe(v float64) {
 	h.mu.Unlock()
 }
 
+// Empty tells that nothing was observed.
+func (h *Histogram) Empty() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.counts {
+		if n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Write adds its samples.
 func (h *Histogram) Write(x *Text, name, labels string) {
 	h.mu.Lock()

@@ -65,6 +65,7 @@ func (s *Server) Transferred(bytes int64, took time.Duration) {
 		gbs = float64(bytes) / float64(took.Nanoseconds())
 	}
 	m.transferMS.Observe(ms)
+	m.transferMB.Observe(float64(bytes) / (1 << 20))
 	m.transferGBs.Observe(gbs)
 	m.lastMS.Store(math.Float64bits(ms))
 	m.lastGBs.Store(math.Float64bits(gbs))

@@ -82,6 +82,7 @@ type Info struct {
 	DP, TP, PP, EP     int // ranks
 	MaxRunningRequests int // for each DP rank
 	TokenCapacity      int // KV cache, tokens, for each DP rank
+	PageSize           int // tokens that it is given out by
 
 	WeightBytes, KVBytes, GraphBytes int64 // for each rank
 

@@ -95,6 +95,9 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	}
 	out["version"] = s.o.Version
 	out["kv_events"] = nil
+	out["frontend"] = "stepscope"
+	out["launch_command"] = s.o.Command
+	out["startup_time"] = map[string]any{"scheduler_e2e": s.o.Startup.Engine.Seconds(), "tokenizer_e2e": s.o.Startup.All.Seconds()}
 	s.reply(w, out)
 }
 

@@ -18,6 +18,8 @@ var loadSections = []string{"core", "memory", "spec", "lora", "disagg", "queues"
 
 // loads is GET /v1/loads?dp_rank=&include=&format=.
 func (s *Server) loads(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	defer func() { s.metrics.loads.Observe(time.Since(began).Seconds()) }()
 	query := r.URL.Query()
 	include := map[string]bool{"all": true}
 	if v := query.Get("include"); v != "" {

@@ -1,8 +1,8 @@
 package server
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -16,10 +16,22 @@ var (
 	boundsTTFT = []float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400}
 	boundsE2E  = append(boundsTTFT[:len(boundsTTFT):len(boundsTTFT)], 600, 1200, 1800, 2400)
 	boundsITL  = []float64{.002, .004, .006, .008, .010, .015, .020, .025, .030, .035, .040, .060, .080, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8}
-	// Of KV transfers; SGLang's bounds of these are not known.
-	boundsTransferMS  = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
-	boundsTransferGBs = []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 20, 50, 100}
-	boundsLen         = []float64{
+	// Of KV transfers.
+	boundsTransferMS  = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000}
+	boundsTransferGBs = []float64{.1, .5, 1, 5, 10, 25, 50, 100, 200, 400}
+	boundsTransferMB  = []float64{1, 5, 10, 50, 100, 500, 1000, 5000, 10000}
+	boundsQueue       = []float64{
+		0, .001, .005, .01, .05, .1, .2, .5, 1, 2, 3, 4, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600, 700, 800, 900,
+		1000, 1200, 1400, 1600, 1800, 2000, 2500, 3000,
+	}
+	boundsStage = func() (out []float64) { // exponential
+		for v := .001; len(out) < 30; v *= 1.62 {
+			out = append(out, v)
+		}
+		return out
+	}()
+	boundsLoads = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1}
+	boundsLen   = []float64{
 		100, 300, 500, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 12500, 15000, 17500, 20000,
 		22500, 25000, 27500, 30000, 35000, 40000, 60000, 80000, 100000, 200000, 300000, 400000, 600000, 800000, 1000000, 1100000,
 	}
@@ -28,24 +40,31 @@ var (
 // metrics are the counters and histograms of finished requests. Index 0 is for
 // requests that did not stream, 1 for those that did.
 type metrics struct {
-	model string
+	labels string // of all
 
 	ttfts, e2e, tpot         [2]*prom.Histogram // s
 	itl                      *prom.Histogram    // s
 	prompt, uncached, output *prom.Histogram    // tokens
 
-	transferMS, transferGBs *prom.Histogram
-	lastMS, lastGBs         atomic.Uint64 // bits of float64
+	queue, prefill                      []*prom.Histogram // s, by data-parallel rank
+	loads                               *prom.Histogram   // s
+	transferMS, transferGBs, transferMB *prom.Histogram
+	calls                               calls
+	lastMS, lastGBs                     atomic.Uint64 // bits of float64
 
 	requests, promptTokens, outputTokens [2]atomic.Int64
 	cachedTokens, aborted                atomic.Int64
 }
 
-func newMetrics(model string) *metrics {
+func newMetrics(labels string, ranks int) *metrics {
 	m := &metrics{
-		model: model, itl: prom.NewHistogram(boundsITL),
+		labels: labels, itl: prom.NewHistogram(boundsITL),
 		prompt: prom.NewHistogram(boundsLen), uncached: prom.NewHistogram(boundsLen), output: prom.NewHistogram(boundsLen),
-		transferMS: prom.NewHistogram(boundsTransferMS), transferGBs: prom.NewHistogram(boundsTransferGBs),
+		transferMS: prom.NewHistogram(boundsTransferMS), transferGBs: prom.NewHistogram(boundsTransferGBs), transferMB: prom.NewHistogram(boundsTransferMB),
+		loads: prom.NewHistogram(boundsLoads),
+	}
+	for range ranks {
+		m.queue, m.prefill = append(m.queue, prom.NewHistogram(boundsQueue)), append(m.prefill, prom.NewHistogram(boundsStage))
 	}
 	for i := range 2 {
 		m.ttfts[i], m.e2e[i], m.tpot[i] = prom.NewHistogram(boundsTTFT), prom.NewHistogram(boundsE2E), prom.NewHistogram(boundsITL)
@@ -106,22 +125,74 @@ var gauges = []struct {
 	{"kv_available_tokens", "Number of free token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.FreeTokens) }},
 	{"kv_evictable_tokens", "Number of evictable (radix-cached) token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.EvictableTokens) }},
 	{"kv_used_tokens", "Number of actively used token slots in the KV cache pool.", func(_ *Server, st *api.Stats) float64 { return float64(st.UsedTokens) }},
-	{"spec_accept_length", "Mean acceptance length of speculative decoding.", nil},
-	{"spec_accept_rate", "Speculative acceptance rate.", nil},
+	{"swa_available_tokens", "Number of free token slots in the SWA pool (hybrid-SWA only).", nil},
+	{"swa_evictable_tokens", "Number of evictable (radix-cached) token slots in the SWA pool.", nil},
+	{"swa_used_tokens", "Number of actively used token slots in the SWA pool.", nil},
+	{"mamba_available_tokens", "Number of free state slots in the mamba SSM pool (hybrid-SSM only).", nil},
+	{"mamba_evictable_tokens", "Number of evictable (radix-cached) state slots in the mamba SSM pool.", nil},
+	{"mamba_used_tokens", "Number of actively used state slots in the mamba SSM pool.", nil},
+	{"spec_accept_length", "Mean acceptance length of speculative decoding (accepted drafts + bonus token per forward).", nil},
+	{"spec_accept_rate", "Speculative acceptance rate (`accepted drafts / proposed drafts` in batch).", nil},
+	{"spec_cap_length", "Mean DSpark confidence-scheduled verify window per verify step, incl the bonus slot (0 when no cap is scheduled).", nil},
+	{"spec_block_accept_length", "Mean uncapped full-block accept length per verify step (accept + cap-trimmed drafts; exact only in DSpark cap-accept mode).", nil},
+	{"spec_num_steps", "Currently active speculative_num_steps.", nil},
+	{"spec_num_draft_tokens", "Currently active speculative_num_draft_tokens (decouples from steps under topk>1).", nil},
 	{"num_retracted_reqs", "The number of retracted requests.", func(_ *Server, st *api.Stats) float64 { return float64(st.Retracted) }},
 	{"num_paused_reqs", "The number of paused requests by async weight sync.", nil},
 	{"num_prefill_bootstrap_queue_reqs", "The number of requests in the prefill bootstrap queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Bootstrap) }},
 	{"num_prefill_inflight_queue_reqs", "The number of requests in the prefill inflight queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Inflight) }},
 	{"num_decode_prealloc_queue_reqs", "The number of requests in the decode prealloc queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Prealloc) }},
 	{"num_decode_transfer_queue_reqs", "The number of requests in the decode transfer queue.", func(_ *Server, st *api.Stats) float64 { return float64(st.Transfer) }},
+	{"num_decode_host_receive_queue_reqs", "Requests in the decode transfer queue receiving into host memory or waiting for device admission.", nil},
+	{"num_decode_deferred_kv_release_reqs", "The number of failed decode requests whose KV allocations are held pending transfer drain acknowledgement or timeout.", nil},
+	{"pending_prealloc_token_usage", "The token usage for pending preallocated tokens (not preallocated yet).", func(_ *Server, st *api.Stats) float64 { return st.ToAllocate }},
+	{"prealloc_full_token_usage", "Share of the full-attention KV pool held by decode requests whose KV transfer is pending (preallocated, not yet running); same capacity basis as sglang:full_token_usage.", func(_ *Server, st *api.Stats) float64 { return st.Preallocated }},
+	{"prealloc_swa_token_usage", "Share of the SWA KV pool held by decode requests whose KV transfer is pending; same capacity basis as sglang:swa_token_usage.", nil},
 	{"utilization", "The utilization.", func(_ *Server, st *api.Stats) float64 { return st.Utilization }},
-	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", nil},
+	// SGLang knows it with SGLANG_ENABLE_METRICS_DEVICE_TIMER alone.
+	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", func(*Server, *api.Stats) float64 { return math.NaN() }},
 	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *api.Stats) float64 { return st.NewTokenRatio }},
 	{"is_cuda_graph", "Whether the batch is using CUDA graph.", func(_ *Server, st *api.Stats) float64 {
 		if st.Graph {
 			return 1
 		}
 		return 0
+	}},
+	{"max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.TokenCapacity) }},
+	{"weight_memory_usage_gb", "Memory used by model weights in GB.", func(s *Server, _ *api.Stats) float64 { return gib(s.info.WeightBytes) }},
+	{"kv_cache_memory_usage_gb", "Memory used by the KV cache pools in GB.", func(s *Server, _ *api.Stats) float64 { return gib(s.info.KVBytes) }},
+	{"page_size", "KV cache page size in tokens.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.PageSize) }},
+	{"num_pages", "Number of KV cache pages.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.TokenCapacity / max(1, s.info.PageSize)) }},
+	{"context_len", "Maximum context length.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.ContextLen) }},
+}
+
+// labelled are families that have a sample for each value of a label of their own; of a
+// counter those that are 0 are not shown, as SGLang shows none before the first.
+var labelled = []struct {
+	name, help, kind, label string
+	values                  func(s *Server, st *api.Stats, add func(value string, v float64))
+}{
+	{"graph_memory_usage_gb", "Memory used by captured device graphs in GB.", "gauge", "phase", func(s *Server, _ *api.Stats, add func(string, float64)) {
+		add("decode", gib(s.info.GraphBytes))
+	}},
+	{"cuda_graph_passes_total", "Total number of forward passes categorized by CUDA graph.", "counter", "mode", func(_ *Server, st *api.Stats, add func(string, float64)) {
+		add("prefill_none", float64(st.PrefillSteps))
+		add("decode_cuda_graph", float64(st.GraphSteps))
+		add("decode_none", float64(st.DecodeSteps-st.GraphSteps))
+	}},
+	{"realtime_tokens_total", "Total number of tokens processed (updated on each log interval). mode: prefill_compute, prefill_cache, decode.", "counter", "mode", func(_ *Server, st *api.Stats, add func(string, float64)) {
+		add("prefill_compute", float64(st.ComputedTokens))
+		add("prefill_cache", float64(st.CachedTokens))
+		add("decode", float64(st.GeneratedTokens))
+	}},
+	{"prefill_effective_tokens_total", "Effective prefill tokens with retracted-request re-counts excluded, updated on each log interval. mode: device_hit, host_hit, storage_hit, input. Windowed prefix cache hit rate = rate(sum of *_hit) / rate(sum of all modes); per-tier rate uses a single *_hit mode in the numerator.", "counter", "mode", func(_ *Server, st *api.Stats, add func(string, float64)) {
+		add("device_hit", float64(st.CachedTokens))
+		add("input", float64(st.PromptTokens-st.CachedTokens))
+	}},
+	{"scheduler_stage_seconds_total", "Total scheduler-loop wall time exclusively attributed to each stage. forward_overlap (full, partial, none): full=both endpoints active, partial=one, none=no observed overlap (including unavailable timing). Not exact overlapped/exposed seconds.", "counter", "category", func(_ *Server, st *api.Stats, add func(string, float64)) {
+		for stage, took := range st.Loop {
+			add(api.LoopStage(stage).String()+`",forward_overlap="none`, took.Seconds())
+		}
 	}},
 }
 
@@ -142,9 +213,8 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	var x prom.Text
 	stats := s.engine.Stats()
 	rank := make([]string, len(stats))
-	kind := cmp.Or(s.info.Role, "unified")
 	for i, st := range stats {
-		rank[i] = fmt.Sprintf(`model_name="%s",engine_type="%s",tp_rank="0",pp_rank="0",dp_rank="%d"`, prom.Escape(s.name), kind, st.DPRank)
+		rank[i] = s.rankLabels(st.DPRank)
 	}
 	for _, g := range gauges {
 		x.Header(g.name, g.help, "gauge")
@@ -158,26 +228,52 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	}
 	for _, c := range []struct {
 		name, help string
-		value      func(*api.Stats) int64
+		value      func(*api.Stats) float64
 	}{
-		{"num_retracted_requests_total", "Total number of retracted requests.", func(st *api.Stats) int64 { return st.RetractedRequests }},
-		{"num_retracted_input_tokens_total", "Total number of retracted input tokens.", func(st *api.Stats) int64 { return st.RetractedInput }},
-		{"num_retracted_output_tokens_total", "Total number of retracted output tokens.", func(st *api.Stats) int64 { return st.RetractedOutput }},
-		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *api.Stats) int64 { return st.BootstrapFailed }},
-		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *api.Stats) int64 { return st.TransferFailed }},
+		{"scheduler_idle_seconds_total", "Total wall time while the scheduler has no runnable or queued work.", func(st *api.Stats) float64 { return st.Loop[api.Idle].Seconds() }},
+		{"num_retracted_requests_total", "Total number of retracted requests.", func(st *api.Stats) float64 { return float64(st.RetractedRequests) }},
+		{"num_retracted_input_tokens_total", "Total number of retracted input tokens.", func(st *api.Stats) float64 { return float64(st.RetractedInput) }},
+		{"num_retracted_output_tokens_total", "Total number of retracted output tokens.", func(st *api.Stats) float64 { return float64(st.RetractedOutput) }},
+		{"num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", func(st *api.Stats) float64 { return float64(st.BootstrapFailed) }},
+		{"num_transfer_failed_reqs_total", "The number of transfer failed requests.", func(st *api.Stats) float64 { return float64(st.TransferFailed) }},
 	} {
 		x.Header(c.name, c.help, "counter")
 		for i := range stats {
-			x.Sample(c.name, rank[i], float64(c.value(&stats[i])))
+			x.Sample(c.name, rank[i], c.value(&stats[i]))
 		}
 	}
-	s.metrics.write(&x)
+	for _, g := range labelled {
+		first := true
+		for i := range stats {
+			g.values(s, &stats[i], func(value string, v float64) {
+				if v == 0 && g.kind == "counter" {
+					return
+				}
+				if first {
+					x.Header(g.name, g.help, g.kind)
+					first = false
+				}
+				x.Sample(g.name, rank[i]+","+g.label+`="`+value+`"`, v)
+			})
+		}
+	}
+	s.startup(&x)
+	s.metrics.write(&x, s.rankLabels)
 	x.Reply(w)
 }
 
+// rankLabels are those of SGLang's scheduler of a data-parallel rank.
+func (s *Server) rankLabels(dp int) string {
+	labels := s.metrics.labels + `,tp_rank="0",pp_rank="0",moe_ep_rank="0"`
+	if s.info.DP > 1 {
+		labels += fmt.Sprintf(`,dp_rank="%d"`, dp)
+	}
+	return labels
+}
+
 // write appends the metrics of requests.
-func (m *metrics) write(x *prom.Text) {
-	model := `model_name="` + prom.Escape(m.model) + `"`
+func (m *metrics) write(x *prom.Text, rank func(int) string) {
+	model := m.labels
 	byStream := [2]string{model + `,is_streaming="false"`, model + `,is_streaming="true"`}
 	split := func(name, help string, v *[2]atomic.Int64) {
 		x.Header(name, help, "counter")
@@ -194,29 +290,64 @@ func (m *metrics) write(x *prom.Text) {
 	x.Sample("num_so_requests_total", model, 0)
 	x.Header("num_aborted_requests_total", "Number of requests aborted.", "counter")
 	x.Sample("num_aborted_requests_total", model, float64(m.aborted.Load()))
-	x.Header("spec_verify_calls_total", "Number of speculative verification calls.", "counter")
+	x.Header("spec_verify_calls_total", "Number of speculative decoding verification calls.", "counter")
 	x.Sample("spec_verify_calls_total", model, 0)
 
 	splitHist := func(name, help string, h *[2]*prom.Histogram) {
+		if h[0].Empty() && h[1].Empty() {
+			return
+		}
 		x.Header(name, help, "histogram")
 		for i := range h {
+			if h[i].Empty() {
+				continue
+			}
 			h[i].Write(x, name, byStream[i])
 		}
 	}
 	hist := func(name, help string, h *prom.Histogram) {
+		if h.Empty() {
+			return
+		}
 		x.Header(name, help, "histogram")
 		h.Write(x, name, model)
 	}
 	splitHist("time_to_first_token_seconds", "Histogram of time to first token in seconds.", &m.ttfts)
 	hist("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	splitHist("e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", &m.e2e)
-	// One value for each request: (finished - first token) / (tokens - 1). Two
-	// names: newer and older servers.
-	splitHist("request_time_per_output_token_seconds", "Per-request TPOT in seconds.", &m.tpot)
-	splitHist("time_per_output_token_seconds", "Histogram of time per output token in seconds.", &m.tpot)
+	splitHist("request_time_per_output_token_seconds", "Per-request TPOT in seconds: (finished_time - first_token_time) / (completion_tokens - 1).", &m.tpot)
 	hist("prompt_tokens_histogram", "Histogram of prompt token length.", m.prompt)
 	hist("uncached_prompt_tokens_histogram", "Histogram of uncached (compute) prompt token length.", m.uncached)
 	hist("generation_tokens_histogram", "Histogram of generation token length.", m.output)
-	hist("kv_transfer_speed_gb_s", "Histogram of KV cache transfer speed in GB/s.", m.transferGBs)
-	hist("kv_transfer_latency_ms", "Histogram of KV cache transfer latency in ms.", m.transferMS)
+	ranked := func(name, help, label string, of []*prom.Histogram) {
+		first := true
+		for i, h := range of {
+			if h.Empty() {
+				continue
+			}
+			if first {
+				x.Header(name, help, "histogram")
+				first = false
+			}
+			h.Write(x, name, rank(i)+label)
+		}
+	}
+	ranked("kv_transfer_speed_gb_s", "Histogram of KV cache transfer speed in GB/s.", "", []*prom.Histogram{m.transferGBs})
+	ranked("kv_transfer_latency_ms", "Histogram of KV cache transfer latency in ms.", "", []*prom.Histogram{m.transferMS})
+	ranked("kv_transfer_total_mb", "Histogram of KV cache transfer size in MB.", "", []*prom.Histogram{m.transferMB})
+	ranked("queue_time_seconds", "Histogram of queueing time in seconds.", "", m.queue)
+	ranked("per_stage_req_latency_seconds", "The latency of each stage of requests.", `,stage="prefill_forward"`, m.prefill)
+	hist("get_loads_duration_seconds", "Time spent serving /v1/loads requests (seconds).", m.loads)
+	m.calls.write(x)
+}
+
+// startup writes how long it took to be ready, if that is known.
+func (s *Server) startup(x *prom.Text) {
+	const name = "startup_time_seconds"
+	if s.o.Startup.All <= 0 {
+		return
+	}
+	x.Header(name, "Engine startup duration by phase in seconds.", "gauge")
+	x.Sample(name, s.metrics.labels+`,phase="scheduler_e2e"`, s.o.Startup.Engine.Seconds())
+	x.Sample(name, s.metrics.labels+`,phase="tokenizer_e2e"`, s.o.Startup.All.Seconds())
 }

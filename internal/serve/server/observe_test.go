@@ -34,7 +34,7 @@ func TestMetrics(t *testing.T) {
 	if got := a.header.Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
 		t.Errorf("type %s", got)
 	}
-	model := `model_name="my \"model\""`
+	model := `model_name="my \"model\"",engine_type="unified"`
 	for _, want := range []string{
 		`sglang:num_requests_total{` + model + `,is_streaming="false"} 1.0`,
 		`sglang:num_requests_total{` + model + `,is_streaming="true"} 1.0`,
@@ -51,7 +51,9 @@ func TestMetrics(t *testing.T) {
 		`sglang:e2e_request_latency_seconds_bucket{` + model + `,is_streaming="true",le="+Inf"} 1.0`,
 		`sglang:prompt_tokens_histogram_sum{` + model + `} 12.0`,
 		`sglang:uncached_prompt_tokens_histogram_sum{` + model + `} 7.0`,
-		`sglang:num_running_reqs{` + model + `,engine_type="unified",tp_rank="0",pp_rank="0",dp_rank="1"} 0.0`,
+		`sglang:num_running_reqs{` + model + `,tp_rank="0",pp_rank="0",moe_ep_rank="0",dp_rank="1"} 0.0`,
+		`sglang:http_responses_total{endpoint="/generate",status_code="200",method="POST"} 2.0`,
+		`sglang:fwd_occupancy{` + model + `,tp_rank="0",pp_rank="0",moe_ep_rank="0",dp_rank="0"} NaN`,
 	} {
 		if !strings.Contains(a.body, want+"\n") {
 			t.Errorf("lacks %s", want)
@@ -64,7 +66,8 @@ func TestMetrics(t *testing.T) {
 		prompt_tokens_total generation_tokens_total cached_tokens_total num_requests_total num_so_requests_total num_aborted_requests_total
 		spec_verify_calls_total num_retracted_requests_total num_retracted_input_tokens_total num_retracted_output_tokens_total
 		num_bootstrap_failed_reqs_total num_transfer_failed_reqs_total time_to_first_token_seconds inter_token_latency_seconds
-		e2e_request_latency_seconds prompt_tokens_histogram uncached_prompt_tokens_histogram generation_tokens_histogram time_per_output_token_seconds`) {
+		e2e_request_latency_seconds prompt_tokens_histogram uncached_prompt_tokens_histogram generation_tokens_histogram
+		request_time_per_output_token_seconds max_total_num_tokens page_size num_pages context_len http_requests_active`) {
 		if strings.Count(a.body, "# TYPE sglang:"+name+" ") != 1 {
 			t.Errorf("%s is not there once", name)
 		}

@@ -6,8 +6,17 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
+
+// Startup is what it took to be ready.
+type Startup struct {
+	Engine time.Duration // the engine with its weights, caches and graphs
+	All    time.Duration // since the process began
+}
 
 // Options configure a Server. The zero value serves on loopback without a key,
 // without metrics and without logs.
@@ -15,6 +24,8 @@ type Options struct {
 	ServedModelName string // default: the engine's model path
 	Version         string
 	Args            map[string]any // launch arguments, shown by /server_info
+	Command         string         // the command line, without secrets
+	Startup         Startup
 
 	APIKey      string // wanted as "Authorization: Bearer KEY" when set
 	AdminAPIKey string // wanted by profile, flush and abort routes when set
@@ -47,6 +58,22 @@ type Options struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
+}
+
+// CommandLine is a command line without its secrets.
+func CommandLine(args []string) string {
+	words := []string{"stepscope"}
+	for i, a := range args {
+		name, _, valued := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		switch {
+		case valued && wire.Secret(strings.ReplaceAll(name, "-", "_")):
+			a = "--" + name + "=***"
+		case i > 0 && strings.HasPrefix(args[i-1], "--") && wire.Secret(strings.ReplaceAll(strings.TrimLeft(args[i-1], "-"), "-", "_")):
+			a = "***"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
 }
 
 func (o Options) withDefaults() Options {

@@ -110,6 +110,11 @@ func (q *sequence) take(ev api.Event) bool {
 			text = q.dec.Push(ev.Token)
 		}
 		q.clock(now)
+		if ev.Prefilled > 0 && !q.req.Probe {
+			m := q.b.s.metrics
+			m.queue[ev.DPRank].Observe(ev.Waited.Seconds())
+			m.prefill[ev.DPRank].Observe(ev.Prefilled.Seconds())
+		}
 	}
 	if ev.Finish != nil {
 		text += q.dec.Flush()

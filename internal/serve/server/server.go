@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/prom"
 	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
@@ -55,7 +57,7 @@ func New(e Engine, o Options) *Server {
 		s.name = s.info.ModelPath
 	}
 	s.created = s.o.Now()
-	s.metrics = newMetrics(s.name)
+	s.metrics = newMetrics(fmt.Sprintf(`model_name="%s",engine_type="%s"`, prom.Escape(s.name), cmp.Or(s.info.Role, "unified")), max(1, s.info.DP))
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
 	s.front = front.Front{
 		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, Insecure: s.o.Insecure, AllowedHosts: s.o.AllowedHosts,
@@ -63,6 +65,9 @@ func New(e Engine, o Options) *Server {
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
 			s.refuse(w, dialectGeneral, &apiError{status: status, message: message})
 		},
+	}
+	if s.o.EnableMetrics {
+		s.front.Around = s.metrics.calls.around
 	}
 	s.windows = windows.New(e, &s.front, windows.Options{
 		Root: s.o.ProfileRoot, WriteTimeout: s.o.WriteTimeout, Log: s.o.Log, Getenv: s.o.Getenv, Now: s.o.Now,

@@ -341,7 +341,7 @@ func (e *Engine) Info() server.Info {
 	return server.Info{
 		ModelPath: "fake/model", TokenizerPath: "fake/model", ModelType: "llama", Architectures: []string{"LlamaForCausalLM"},
 		LoadFormat: "dummy", WeightVersion: "default", ContextLen: e.o.ContextLen, VocabSize: 512,
-		DP: e.o.DP, TP: 1, PP: 1, EP: 1, MaxRunningRequests: e.o.MaxRunning, TokenCapacity: e.o.Capacity,
+		DP: e.o.DP, TP: 1, PP: 1, EP: 1, MaxRunningRequests: e.o.MaxRunning, TokenCapacity: e.o.Capacity, PageSize: 16,
 		WeightBytes: 1 << 30, KVBytes: 1 << 29, Accelerator: "fake",
 	}
 }
