@@ -49,7 +49,7 @@ var arrows = []struct {
 		"internal/serve/launch", "trace",
 	}},
 	{"internal/measure/imageload", []string{
-		"internal/api/client", "internal/base/metric", "internal/base/progress", "internal/base/twister", "internal/measure/workload",
+		"internal/api/client", "internal/base/metric", "internal/base/progress", "internal/base/pyrand", "internal/measure/workload",
 	}},
 	{"internal/measure/pictures", []string{
 		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric", "internal/base/progress",
@@ -101,7 +101,7 @@ var arrows = []struct {
 	}},
 	{"internal/measure/load/selftest", []string{"internal/measure/load", "internal/measure/workload", "internal/base/metric"}},
 	{"internal/measure/load", []string{"internal/base/jsonscan", "internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench", "internal/base/progress"}},
-	{"internal/measure/workload", []string{"internal/api/wire", "internal/api/client", "internal/engine/tokenizer"}},
+	{"internal/measure/workload", []string{"internal/api/wire", "internal/api/client", "internal/base/jsonscan", "internal/base/pyrand", "internal/engine/tokenizer"}},
 	{"internal/explain/window", []string{
 		"internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep", "internal/explain/summary",
 		"internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/set", "trace",
@@ -215,6 +215,7 @@ var arrows = []struct {
 	{"internal/engine/nvtx", nil},
 	{"internal/tracefile/pftrace", nil},
 	{"internal/base/atomicfile", nil},
+	{"internal/base/pyrand", []string{"internal/base/twister"}},
 	{"internal/base/twister", nil},
 	{"internal/base/pause", nil},
 	{"trace", nil},

@@ -23,7 +23,7 @@ type datasetFlags struct {
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
 	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests."`
-	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random."`
+	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random; the same as in SGLang's client gives the same requests at the same times."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
 	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
@@ -59,7 +59,7 @@ type datasetFlags struct {
 
 	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT"`
 	ApplyChatTemplate bool     `name:"apply-chat-template"`
-	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids, not text: lengths are exact (backend sglang)."`
+	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids, not text: lengths are exact (random, random-ids, generated-shared-prefix; backend sglang)."`
 	LoRAName          []string `name:"lora-name" placeholder:"NAME"`
 	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed"`
 	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5"`
@@ -109,7 +109,7 @@ type arrivalFlags struct {
 }
 
 func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
-	a := workload.Arrivals{Rate: float64(f.RequestRate), Process: workload.Process(f.Arrival), Burstiness: f.Burstiness, Seed: d.Seed, Slowdown: d.MooncakeSlowdown}
+	a := workload.Arrivals{Rate: float64(f.RequestRate), Process: workload.Process(f.Arrival), Burstiness: f.Burstiness, Slowdown: d.MooncakeSlowdown}
 	if f.Burstiness != 1 {
 		a.Process = workload.Gamma
 	}

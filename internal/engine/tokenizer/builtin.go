@@ -25,7 +25,7 @@ func ByteLevel(vocab int) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{
 		ids:   make(map[string]int32, vocab),
-		bytes: make([][]byte, 0, vocab), special: make([]bool, 0, vocab),
+		bytes: make([][]byte, 0, vocab), special: make([]bool, 0, vocab), own: vocab,
 	}
 	for b, r := range byteToRune {
 		t.model.byteID[b] = int32(b)
@@ -41,6 +41,7 @@ func ByteLevel(vocab int) (*Tokenizer, error) {
 	t.steps = []step{scanners[patternGPT2]}
 	t.addWords(vocab - firstWord)
 	t.bos, t.pad = t.ids[bosToken], t.ids[padToken]
+	t.named = []int32{t.bos, t.ids[eosToken], t.pad}
 	t.eos = []int32{t.ids[eosToken], t.ids["<|im_end|>"]}
 	t.prefix = []int32{t.bos}
 	t.chat = newChat("", "")

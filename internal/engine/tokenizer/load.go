@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +62,19 @@ func (n *namedToken) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &n.text)
 }
 
+// namedTokens are several: a list, or an object with a name for each.
+type namedTokens []namedToken
+
+func (n *namedTokens) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var named map[string]namedToken
+		err := json.Unmarshal(data, &named)
+		*n = slices.Collect(maps.Values(named))
+		return err
+	}
+	return json.Unmarshal(data, (*[]namedToken)(n))
+}
+
 // idList is an id in generation_config.json or config.json: one, several or null.
 type idList []int32
 
@@ -80,6 +94,12 @@ type tokenizerConfig struct {
 	BOS          namedToken      `json:"bos_token"`
 	EOS          namedToken      `json:"eos_token"`
 	PAD          namedToken      `json:"pad_token"`
+	UNK          namedToken      `json:"unk_token"`
+	SEP          namedToken      `json:"sep_token"`
+	CLS          namedToken      `json:"cls_token"`
+	MASK         namedToken      `json:"mask_token"`
+	Additional   namedTokens     `json:"additional_special_tokens"`
+	Extra        namedTokens     `json:"extra_special_tokens"`
 	ChatTemplate json.RawMessage `json:"chat_template"`
 }
 
@@ -135,6 +155,11 @@ func (t *Tokenizer) configure(dir string) error {
 	for _, id := range append(append([]int32{eos}, models[0].EOS...), models[1].EOS...) {
 		if id != None && !slices.Contains(t.eos, id) {
 			t.eos = append(t.eos, id)
+		}
+	}
+	for _, n := range slices.Concat([]namedToken{tc.BOS, tc.EOS, tc.UNK, tc.SEP, tc.PAD, tc.CLS, tc.MASK}, tc.Additional, tc.Extra) {
+		if id, ok := t.ids[n.text]; ok && n.text != "" {
+			t.named = append(t.named, id)
 		}
 	}
 	template, err := chatTemplate(dir, tc.ChatTemplate)

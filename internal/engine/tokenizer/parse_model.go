@@ -68,6 +68,7 @@ func (t *Tokenizer) setModel(raw json.RawMessage) error {
 			return wrong("vocab: %w", err)
 		}
 	}
+	t.own = len(f.Vocab)
 	// With a token for each byte, unk_token can never come up.
 	for b, r := range byteToRune {
 		id, ok := f.Vocab[string(r)]

@@ -1,6 +1,10 @@
 package tokenizer
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // None stands for a token id that a tokenizer does not have.
 const None int32 = -1
@@ -19,6 +23,8 @@ type Tokenizer struct {
 	ids     map[string]int32 // by the token's text as written in the file
 	bytes   [][]byte         // by id: what the token decodes to; nil: no such id
 	special []bool           // by id
+	named   []int32          // special tokens that the configuration names
+	own     int              // tokens of the model, without those added to it
 
 	bos, pad int32
 	eos      []int32
@@ -87,6 +93,16 @@ func (t *Tokenizer) words(ids []int32, s string) []int32 {
 // Size is one more than the highest id, so that any id indexes a slice of this
 // length. A model's vocab_size may be larger: rows that no token uses.
 func (t *Tokenizer) Size() int { return len(t.bytes) }
+
+// Own is how many tokens the model has without those that were added to it, which transformers calls vocab_size.
+func (t *Tokenizer) Own() int { return t.own }
+
+// IDs are all ids that there are, special ones too, ascending.
+func (t *Tokenizer) IDs() []int32 { return slices.Compact(slices.Sorted(maps.Values(t.ids))) }
+
+// Named are the special tokens that tokenizer_config.json names: BOS, EOS and others, which transformers calls
+// all_special_ids. Added tokens may be special without that.
+func (t *Tokenizer) Named() []int32 { return t.named }
 
 // ID finds a token by its text as written in tokenizer.json, which for an added
 // token is its content ("<|im_end|>").

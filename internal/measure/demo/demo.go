@@ -101,7 +101,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 	spec := workload.Default()
 	spec.Dataset, spec.N, spec.InputLen, spec.OutputLen, spec.RangeRatio, spec.TokenIDs, spec.Note = "random", 64, 96, 48, 0.5, true, func(string) {}
 	x := &experiment.Serving{
-		Server: srv, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1), Seed: spec.Seed},
+		Server: srv, Spec: spec, Arrivals: workload.Arrivals{Rate: math.Inf(1)},
 		Load: load.Options{Backend: "sglang", BaseURL: srv.URL, Stream: true, IgnoreEOS: true, MaxConcurrency: 16, RequestID: func(i, _ int) string { return fmt.Sprintf("demo-%d", i) }},
 		Run:  bench.Run{Tool: "demo", Backend: "sglang", URL: srv.URL, Dataset: "random", Seed: spec.Seed, MaxConcurrency: 16},
 		Profile: &experiment.Profile{

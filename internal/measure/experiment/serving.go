@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
@@ -127,9 +128,9 @@ func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Requ
 // anew makes a plan of the same kind with another seed: the same prompts again
 // would be found in the server's prefix cache.
 func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
-	seed, arrivals, log := s.Spec.Seed, s.Arrivals.Seed, s.Log
-	defer func() { s.Spec.Seed, s.Arrivals.Seed, s.Log = seed, arrivals, log }()
-	s.Spec.Seed, s.Arrivals.Seed = seed+int64(n), arrivals+int64(n)
+	seed, log := s.Spec.Seed, s.Log
+	defer func() { s.Spec.Seed, s.Log = seed, log }()
+	s.Spec.Seed = int64(uint32(seed + int64(n)))
 	s.Spec.Note, s.Log = func(string) {}, func(string) {} // said once
 	if s.Flush {
 		return s.plan(ctx)
@@ -188,7 +189,7 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 	if s.Spec.Note == nil {
 		s.Spec.Note = s.Log
 	}
-	plan, err := workload.Build(ctx, s.Spec, tok)
+	plan, times, err := workload.Plan(ctx, s.Spec, s.Arrivals, tok)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,23 +207,29 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 	if _, estimated := tok.(workload.Estimate); estimated {
 		s.Load.Retokenize = nil // an estimate is no count
 	}
-	if s.Arrivals.Process == workload.Trace {
-		s.Arrivals.Trace = workload.Times(plan)
-		s.Run.Traced = true
+	s.Run.Traced = s.Arrivals.Process == workload.Trace
+	return plan, times, nil
+}
+
+// warmUp is the first request as SGLang's client sends it before the load: short,
+// to the first adapter, without what only this request has.
+func warmUp(first workload.Request, adapters []string) workload.Request {
+	first.OutputLen = min(first.OutputLen, 32)
+	first.Rounds = slices.Clone(first.Rounds)
+	for i := range first.Rounds {
+		first.Rounds[i].OutputLen = min(first.Rounds[i].OutputLen, 32)
 	}
-	times, err := workload.Schedule(len(plan), s.Arrivals)
-	return plan, times, err
+	first.Extra, first.RoutingKey = nil, ""
+	if len(adapters) > 0 {
+		first.LoRA = adapters[0]
+	}
+	return first
 }
 
 // before warms up and empties the cache.
 func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 	if s.Warmup > 0 {
-		first := plan[0]
-		first.Rounds = nil
-		first.OutputLen = min(first.OutputLen, 32)
-		if first.System != "" {
-			first.Prompt, first.Tokens = first.System, nil
-		}
+		first := warmUp(plan[0], s.Spec.LoRANames)
 		reqs := make([]workload.Request, s.Warmup)
 		for i := range reqs {
 			reqs[i] = first

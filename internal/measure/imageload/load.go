@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -83,7 +84,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := workload.Schedule(len(all), workload.Arrivals{Rate: o.Rate, Seed: o.RandomSeed})
+	at, err := workload.Schedule(len(all), workload.Arrivals{Rate: o.Rate}, pyrand.NewState(uint32(o.RandomSeed)))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/twister"
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -108,7 +108,7 @@ func (o *Options) mix(all []request) error {
 	if !(total > 0) {
 		return fmt.Errorf("%s: no profile has a weight above 0", flag)
 	}
-	r := twister.Python(uint64(o.RandomSeed))
+	r := pyrand.New(uint64(o.RandomSeed))
 	for i := range all {
 		x := r.Float() * total
 		p := &profiles[min(sort.Search(len(until), func(k int) bool { return until[k] > x }), len(profiles)-1)]

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
 // All arrivals at a rate are made in two steps. First come gaps with mean 1: all
@@ -24,9 +23,8 @@ type Arrivals struct {
 	Process    Process
 	Burstiness float64 // Gamma: the shape, as vLLM's --burstiness: 1 is Poisson, less is burstier
 	Ramp       *Ramp   // nil: a steady rate
-	Seed       int64
 
-	Trace    []time.Duration // Trace: see Times
+	Trace    []time.Duration // Trace: the times; [Plan] takes those of its requests
 	Slowdown float64         // Trace: factor of all times; 0: 1
 }
 
@@ -50,36 +48,41 @@ type Ramp struct {
 	Requests    int
 }
 
-// Times are the At of requests, for [Arrivals].
-func Times(requests []Request) []time.Duration {
-	at := make([]time.Duration, len(requests))
-	for i := range requests {
-		at[i] = requests[i].At
-	}
-	return at
+// Schedule returns when each of n requests is to be sent, since the start, never
+// falling, with draws from np. The first is sent at once; a trace may say otherwise.
+func Schedule(n int, a Arrivals, np *pyrand.State) ([]time.Duration, error) {
+	return a.schedule(n, np, func(int) {})
 }
 
-// Schedule returns when each of n requests is to be sent, since the start, never
-// falling. The first is sent at once; a trace may say otherwise.
-func Schedule(n int, a Arrivals) ([]time.Duration, error) {
-	if a.Process == Trace {
-		return a.trace(n)
-	}
+// schedule calls due with each request before the gap behind it is drawn.
+func (a *Arrivals) schedule(n int, np *pyrand.State, due func(i int)) ([]time.Duration, error) {
 	out := make([]time.Duration, n)
-	if a.Ramp == nil && math.IsInf(a.Rate, 1) {
+	if a.Process == Trace || a.Ramp == nil && math.IsInf(a.Rate, 1) {
+		for i := range n {
+			due(i)
+		}
+		if a.Process == Trace {
+			return a.trace(n)
+		}
 		return out, nil
 	}
 	expected, err := a.inverse()
 	if err != nil {
 		return nil, err
 	}
-	gap, err := a.gaps()
+	gap, err := a.gaps(np)
 	if err != nil {
 		return nil, err
 	}
 	sum := 0.0
-	for i := 1; i < n; i++ {
-		sum += gap()
+	for i := range n {
+		if i > 0 {
+			sum += gap()
+		}
+		due(i)
+		if i == 0 {
+			continue
+		}
 		if out[i], err = duration(expected(sum)); err != nil {
 			return nil, fmt.Errorf("request %d of %d: %w", i+1, n, err)
 		}
@@ -88,11 +91,10 @@ func Schedule(n int, a Arrivals) ([]time.Duration, error) {
 }
 
 // gaps draws times between requests at rate 1.
-func (a *Arrivals) gaps() (func() float64, error) {
-	src := source(a.Seed, streamArrivals)
+func (a *Arrivals) gaps(np *pyrand.State) (func() float64, error) {
 	switch a.Process {
 	case Poisson, "":
-		return rand.New(src).ExpFloat64, nil
+		return np.Exponential, nil
 	case Constant:
 		return func() float64 { return 1 }, nil
 	case Gamma:
@@ -102,7 +104,7 @@ func (a *Arrivals) gaps() (func() float64, error) {
 		if !(a.Burstiness > 0) {
 			return nil, fmt.Errorf("--burstiness %g must be greater than 0", a.Burstiness)
 		}
-		return distuv.Gamma{Alpha: a.Burstiness, Beta: a.Burstiness, Src: src}.Rand, nil
+		return func() float64 { return np.Gamma(a.Burstiness) / a.Burstiness }, nil
 	}
 	return nil, fmt.Errorf("arrivals %q are not known: give poisson, constant, gamma or trace", a.Process)
 }

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
 // seconds are the gaps of a schedule, on the clock that shows how many requests
@@ -50,31 +52,32 @@ func TestArrivals(t *testing.T) {
 		}
 	}
 	const n = 20000
-	for _, c := range []struct {
+	for k, c := range []struct {
 		name     string
 		arrivals Arrivals
 		expected func(float64) float64
 		shape    float64 // of the gamma; 0: constant
 	}{
-		{"poisson", Arrivals{Rate: 50, Seed: 1}, steady(50), 1},
-		{"poisson, another seed", Arrivals{Rate: 0.2, Process: Poisson, Seed: 2}, steady(0.2), 1},
-		{"bursty", Arrivals{Rate: 10, Process: Gamma, Burstiness: 0.3, Seed: 3}, steady(10), 0.3},
-		{"smooth", Arrivals{Rate: 10, Process: Gamma, Burstiness: 4, Seed: 4}, steady(10), 4},
+		{"poisson", Arrivals{Rate: 50}, steady(50), 1},
+		{"poisson, another seed", Arrivals{Rate: 0.2, Process: Poisson}, steady(0.2), 1},
+		{"bursty", Arrivals{Rate: 10, Process: Gamma, Burstiness: 0.3}, steady(10), 0.3},
+		{"smooth", Arrivals{Rate: 10, Process: Gamma, Burstiness: 4}, steady(10), 4},
 		{"constant", Arrivals{Rate: 8, Process: Constant}, steady(8), 0},
 		{"gamma without end", Arrivals{Rate: 8, Process: Gamma, Burstiness: math.Inf(1)}, steady(8), 0},
-		{"linear ramp", Arrivals{Ramp: &Ramp{From: 2, To: 100, Over: 300 * time.Second}, Seed: 5}, linear(2, 100, 300), 1},
-		{"linear ramp from 0", Arrivals{Ramp: &Ramp{To: 100, Over: 300 * time.Second}, Seed: 6}, linear(0, 100, 300), 1},
-		{"linear ramp down", Arrivals{Ramp: &Ramp{From: 100, To: 1, Over: 300 * time.Second}, Seed: 7}, linear(100, 1, 300), 1},
-		{"linear ramp over 1000 requests", Arrivals{Ramp: &Ramp{From: 10, To: 30, Requests: 1000}, Seed: 8}, linear(10, 30, 50), 1},
-		{"exponential ramp", Arrivals{Ramp: &Ramp{From: 1, To: 64, Exponential: true, Over: 600 * time.Second}, Seed: 9}, exponential(1, 64, 600), 1},
-		{"exponential ramp over requests", Arrivals{Ramp: &Ramp{From: 64, To: 1, Exponential: true, Requests: 3000}, Seed: 10},
+		{"linear ramp", Arrivals{Ramp: &Ramp{From: 2, To: 100, Over: 300 * time.Second}}, linear(2, 100, 300), 1},
+		{"linear ramp from 0", Arrivals{Ramp: &Ramp{To: 100, Over: 300 * time.Second}}, linear(0, 100, 300), 1},
+		{"linear ramp down", Arrivals{Ramp: &Ramp{From: 100, To: 1, Over: 300 * time.Second}}, linear(100, 1, 300), 1},
+		{"linear ramp over 1000 requests", Arrivals{Ramp: &Ramp{From: 10, To: 30, Requests: 1000}}, linear(10, 30, 50), 1},
+		{"exponential ramp", Arrivals{Ramp: &Ramp{From: 1, To: 64, Exponential: true, Over: 600 * time.Second}}, exponential(1, 64, 600), 1},
+		{"exponential ramp over requests", Arrivals{Ramp: &Ramp{From: 64, To: 1, Exponential: true, Requests: 3000}},
 			exponential(64, 1, 3000*math.Log(64)/63), 1},
-		{"bursty ramp", Arrivals{Process: Gamma, Burstiness: 0.5, Ramp: &Ramp{From: 5, To: 50, Over: 100 * time.Second}, Seed: 11}, linear(5, 50, 100), 0.5},
+		{"bursty ramp", Arrivals{Process: Gamma, Burstiness: 0.5, Ramp: &Ramp{From: 5, To: 50, Over: 100 * time.Second}}, linear(5, 50, 100), 0.5},
 		{"constant ramp", Arrivals{Process: Constant, Ramp: &Ramp{From: 5, To: 50, Over: 100 * time.Second}}, linear(5, 50, 100), 0},
-		{"a ramp that is flat", Arrivals{Ramp: &Ramp{From: 5, To: 5, Exponential: true, Over: time.Second}, Seed: 12}, steady(5), 1},
+		{"a ramp that is flat", Arrivals{Ramp: &Ramp{From: 5, To: 5, Exponential: true, Over: time.Second}}, steady(5), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			times, err := Schedule(n, c.arrivals)
+			seeded := func(seed uint32) *pyrand.State { return pyrand.NewState(seed + uint32(k)) }
+			times, err := Schedule(n, c.arrivals, seeded(0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,13 +105,11 @@ func TestArrivals(t *testing.T) {
 			if k := kolmogorov(gaps, distuv.Gamma{Alpha: c.shape, Beta: c.shape}.CDF); k > 1.95 {
 				t.Errorf("Kolmogorov-Smirnov %.2f", k)
 			}
-			again, _ := Schedule(n, c.arrivals)
+			again, _ := Schedule(n, c.arrivals, seeded(0))
 			if !slices.Equal(times, again) {
 				t.Error("not the same with the same seed")
 			}
-			other := c.arrivals
-			other.Seed += 100
-			if again, _ = Schedule(n, other); slices.Equal(times, again) {
+			if again, _ = Schedule(n, c.arrivals, seeded(100)); slices.Equal(times, again) {
 				t.Error("the same with another seed")
 			}
 		})
@@ -117,9 +118,9 @@ func TestArrivals(t *testing.T) {
 
 // A longer plan begins as the shorter one does.
 func TestSchedulePrefix(t *testing.T) {
-	a := Arrivals{Rate: 3, Seed: 42}
-	short, _ := Schedule(10, a)
-	long, _ := Schedule(1000, a)
+	a := Arrivals{Rate: 3}
+	short, _ := Schedule(10, a, pyrand.NewState(42))
+	long, _ := Schedule(1000, a, pyrand.NewState(42))
 	if !slices.Equal(short, long[:10]) {
 		t.Errorf("%v\n%v", short, long[:10])
 	}
@@ -159,7 +160,7 @@ func TestScheduleTable(t *testing.T) {
 		{"a slowdown", 1, Arrivals{Process: Trace, Trace: ms(0), Slowdown: -1}, nil, "--mooncake-slowdown-factor -1 must be greater than 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Schedule(c.n, c.arrivals)
+			got, err := Schedule(c.n, c.arrivals, pyrand.NewState(1))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("got %v, want %s", err, c.err)

@@ -22,7 +22,7 @@ func (b *builder) longbench(ctx context.Context) ([]Request, error) {
 		output = b.FixedOutputLen
 	}
 	var out []Request
-	for _, i := range b.stream(streamOrder).Perm(len(rows.at)) {
+	for _, i := range b.order(len(rows.at)) {
 		if len(out) == b.limit(len(rows.at)) {
 			break
 		}
@@ -83,25 +83,37 @@ func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 	if len(prompts) == 0 && rows.bad == 0 {
 		return nil, fmt.Errorf("%s: no row has the category %q", b.Path, b.SpeedBenchCategory)
 	}
+	if len(prompts) == 0 {
+		return nil, rows.finish(b, 0)
+	}
+	all := make([]Request, len(prompts))
+	for i, p := range prompts {
+		all[i] = textRequest(p, 0, b.SpeedBenchOutputLen)
+	}
 	if _, ok := b.tok.(ChatTokenizer); ok {
-		if prompts, err = b.templated(ctx, prompts); err != nil {
+		made, err := b.rendered(ctx, asked(prompts))
+		if err != nil {
 			return nil, err
 		}
+		for i, m := range made {
+			all[i] = textRequest(m.Text, m.Len, b.SpeedBenchOutputLen)
+		}
+	} else if err := b.measure(ctx, all); err != nil {
+		return nil, err
 	}
-	rng, out := b.stream(streamOrder), make([]Request, 0, b.limit(len(prompts)))
-	rng.Shuffle(len(prompts), func(i, j int) { prompts[i], prompts[j] = prompts[j], prompts[i] })
 	n := cmp.Or(b.N, len(prompts))
-	for i := range n {
-		if len(prompts) > 0 { // asked for more than there are: all of them again
-			out = append(out, textRequest(prompts[i%len(prompts)], 0, b.SpeedBenchOutputLen))
+	out := make([]Request, n)
+	if n <= len(prompts) {
+		for i, k := range b.py.Sample(len(prompts), n) {
+			out[i] = all[k]
+		}
+	} else { // all of them again
+		for i, k := range b.order(n) {
+			out[i] = all[k%len(prompts)]
 		}
 	}
-	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	if n > len(prompts) && len(prompts) > 0 {
+	if n > len(prompts) {
 		b.note("%s has %d prompts: they are repeated to make %d requests", b.Path, len(prompts), n)
-	}
-	if err := b.measure(ctx, out); err != nil {
-		return nil, err
 	}
 	return out, rows.finish(b, len(out))
 }

@@ -4,48 +4,67 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"sort"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
 // Build makes the requests of a data set. The same Spec and the same tokenizer
-// make the same requests, byte for byte but for the time in routing keys. A nil
-// tokenizer is an [Estimate].
+// make the same requests, byte for byte but for routing keys. A nil tokenizer is an
+// [Estimate].
 func Build(ctx context.Context, spec Spec, tok Tokenizer) ([]Request, error) {
+	requests, _, err := Plan(ctx, spec, Arrivals{Rate: math.Inf(1)}, tok)
+	return requests, err
+}
+
+// Plan makes the requests of a data set and the time to send each at. A trace has
+// the times of the requests themselves.
+func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]Request, []time.Duration, error) {
 	if err := spec.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if tok == nil {
 		tok = Estimate{}
 	}
-	b := &builder{Spec: &spec, tok: tok}
+	b := &builder{Spec: &spec, tok: tok, py: pyrand.New(uint64(spec.Seed)), np: pyrand.NewState(uint32(spec.Seed))}
 	requests, err := b.build(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("data set %s: %w", spec.Dataset, err)
+		return nil, nil, fmt.Errorf("data set %s: %w", spec.Dataset, err)
 	}
 	if len(requests) == 0 {
-		return nil, fmt.Errorf("data set %s: no request is left: %s has no row that fits", spec.Dataset, spec.Path)
+		return nil, nil, fmt.Errorf("data set %s: no request is left: %s has no row that fits", spec.Dataset, spec.Path)
 	}
 	for i := range requests {
 		if r := &requests[i]; len(r.Rounds) > 1 && !spec.chatBackend() {
-			return nil, fmt.Errorf("data set %s: conversations of several turns need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
+			return nil, nil, fmt.Errorf("data set %s: conversations of several turns need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
 		} else if r.Messages != nil && !spec.chatBackend() {
-			return nil, fmt.Errorf("data set %s: messages need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
+			return nil, nil, fmt.Errorf("data set %s: messages need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
 		}
 	}
-	b.adapters(requests)
 	if _, ok := tok.(Estimate); ok && spec.Dataset != "plan" { // which has its own lengths
 		spec.note(estimated)
 	}
-	return requests, nil
+	adapter := b.adapters()
+	arrivals.Trace = nil
+	if arrivals.Process == Trace {
+		for i := range requests {
+			arrivals.Trace = append(arrivals.Trace, requests[i].At)
+		}
+	}
+	times, err := arrivals.schedule(len(requests), b.np, func(i int) { adapter(i, &requests[i]) })
+	return requests, times, err
 }
 
 const estimated = "lengths are estimates, one token for 4 characters: there is no tokenizer"
 
-// builder is one Build under way.
+// builder is one Plan under way. Its generators are those that SGLang's client
+// seeds, and it draws from them in the order of that client: a draw more or less,
+// or in another place, makes another load.
 type builder struct {
 	*Spec
 	tok Tokenizer
+	py  pyrand.Random
+	np  *pyrand.State
 }
 
 func (b *builder) build(ctx context.Context) ([]Request, error) {
@@ -75,78 +94,45 @@ func (b *builder) build(ctx context.Context) ([]Request, error) {
 		"write the rows as JSON lines with image_data and take --dataset-name plan, or take image")
 }
 
-// The draws of a plan come from streams of their own, so that an option that
-// changes how much is drawn from one leaves the others as they were.
-const (
-	streamLengths = iota + 1
-	streamText
-	streamOrder
-	streamGroups
-	streamImages
-	streamLoRA
-	streamKeys
-	streamArrivals
-)
-
-func (s *Spec) stream(n uint64) *rand.Rand { return rand.New(source(s.Seed, n)) }
-
-// source sets streams far apart: PCG begins alike for seeds that are near.
-func source(seed int64, n uint64) *rand.PCG { return rand.NewPCG(uint64(seed), n*0x9e3779b97f4a7c15) }
-
 // lengths draws n lengths, uniform in [max(int(full*ratio), 1), full], both ends
 // included. Ratio 0 is 1 to full.
-func lengths(rng *rand.Rand, full int, ratio float64, n int) []int {
+func (b *builder) lengths(full int, ratio float64, n int) []int {
 	low := max(int(float64(full)*ratio), 1)
 	out := make([]int, n)
 	for i := range out {
 		if full > 0 { // 0 is right for an output that is not to be
-			out[i] = low + rng.IntN(full-low+1)
+			out[i] = b.np.Int(low, full+1)
 		}
 	}
 	return out
 }
 
-// weighted draws indices with probabilities in proportion to weights.
-type weighted struct{ sums []float64 }
-
-func newWeighted(n int, weight func(i int) float64) weighted {
-	w := weighted{make([]float64, n)}
-	sum := 0.0
-	for i := range n {
-		sum += weight(i)
-		w.sums[i] = sum
+// order is the order of n rows behind Python's shuffle.
+func (b *builder) order(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
 	}
-	return w
+	b.py.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	return rows
 }
 
-func (w weighted) draw(rng *rand.Rand) int {
-	n := len(w.sums)
-	i := sort.SearchFloat64s(w.sums, rng.Float64()*w.sums[n-1])
-	return min(i, n-1)
-}
-
-// zipf draws ranks 0 to n-1 with p(rank) in proportion to 1/(rank+1)^alpha.
-func zipf(n int, alpha float64) weighted {
-	return newWeighted(n, func(i int) float64 { return math.Pow(float64(i+1), -alpha) })
-}
-
-// adapters gives each request its LoRA adapter. "skewed" is what SGLang calls
-// Zipf: the weight of adapter i is alpha^-i.
-func (b *builder) adapters(requests []Request) {
+// adapters gives requests, one after the other, their LoRA adapters. "skewed" is
+// what SGLang calls Zipf: the weight of adapter i is alpha^-i.
+func (b *builder) adapters() func(i int, r *Request) {
 	names := b.LoRANames
 	if len(names) == 0 {
-		return
+		return func(int, *Request) {}
 	}
-	rng := b.stream(streamLoRA)
-	skewed := newWeighted(len(names), func(i int) float64 { return math.Pow(b.LoRAAlpha, -float64(i)) })
-	for i := range requests {
+	skewed := pyrand.NewWeights(len(names), func(i int) float64 { return math.Pow(b.LoRAAlpha, -float64(i)) })
+	return func(i int, r *Request) {
 		switch b.LoRADistribution {
 		case "distinct":
-			requests[i].LoRA = names[i%len(names)]
+			r.LoRA = names[i%len(names)]
 		case "skewed":
-			requests[i].LoRA = names[skewed.draw(rng)]
+			r.LoRA = names[skewed.At(b.np.Float())]
 		default:
-			requests[i].LoRA = names[rng.IntN(len(names))]
+			r.LoRA = names[b.py.Below(len(names))]
 		}
 	}
 }

@@ -84,5 +84,5 @@ func (Estimate) Vocabulary(context.Context) (*Vocabulary, error) {
 	for i := range ids {
 		ids[i] = int32(i)
 	}
-	return &Vocabulary{IDs: ids, Text: ids, Words: ids}, nil
+	return &Vocabulary{Text: ids, Words: ids}, nil
 }

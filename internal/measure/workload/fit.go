@@ -3,18 +3,20 @@ package workload
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Random ids sent as ids have the length they were drawn with. As text they
-// seldom do: what two tokens decode to, the tokenizer may cut into one, or three.
-// So each text is encoded again, and one of a wrong length is mended: the ids
-// that the tokenizer itself found are cut or filled up to the length wanted and
-// made text once more. A text's own ids encode to themselves nearly always, and
-// words with a space in front stay whole behind anything, so a round or two will
-// do. Should the end of a text not come to rest, each round replaces twice as
-// much of it by such words.
+// Where SGLang's client cannot be followed, random ids are those of words, or of
+// text. Sent as ids they have the length they were drawn with; as text they seldom
+// do: what two tokens decode to, the tokenizer may cut into one, or three. So each
+// text is encoded again, and one of a wrong length is mended: the ids that the
+// tokenizer itself found are cut or filled up to the length wanted and made text
+// once more. A text's own ids encode to themselves nearly always, and words with a
+// space in front stay whole behind anything, so a round or two will do. Should the
+// end of a text not come to rest, each round replaces twice as much of it by such
+// words.
 
 const (
 	fitRounds = 10
@@ -25,7 +27,7 @@ const (
 type fitter struct {
 	tok    Tokenizer
 	vocab  *Vocabulary
-	rng    *rand.Rand
+	py     pyrand.Random
 	around int // special tokens that encoding puts around a text
 
 	missed int // texts whose length could not be mended
@@ -43,7 +45,7 @@ func (b *builder) fitter(ctx context.Context) (*fitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fitter{tok: b.tok, vocab: vocab, rng: b.stream(streamText), around: len(around.before) + len(around.after)}, nil
+	return &fitter{tok: b.tok, vocab: vocab, py: b.py, around: len(around.before) + len(around.after)}, nil
 }
 
 // around are the special tokens that encoding puts before and after a text.
@@ -72,7 +74,7 @@ func specials(ctx context.Context, tok Tokenizer) (around, error) {
 func (f *fitter) draw(n int) []int32 {
 	ids := make([]int32, n)
 	for i := range ids {
-		ids[i] = f.vocab.Text[f.rng.IntN(len(f.vocab.Text))]
+		ids[i] = f.vocab.Text[f.py.Choose(len(f.vocab.Text))]
 	}
 	return ids
 }
@@ -142,7 +144,7 @@ func (f *fitter) mend(ids []int32, want, round int) []int32 {
 	}
 	ids = slices.Clone(ids[:keep])
 	for len(ids) < want {
-		ids = append(ids, f.vocab.Words[f.rng.IntN(len(f.vocab.Words))])
+		ids = append(ids, f.vocab.Words[f.py.Choose(len(f.vocab.Words))])
 	}
 	return ids
 }

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
-	"math/rand/v2"
 	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // images makes requests with random text and made-up images. How many tokens an
@@ -31,45 +31,36 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 	if !native && !b.chatBackend() {
 		return nil, fmt.Errorf("backend %s takes no images: give sglang, sglang-oai-chat or another chat backend", b.Backend)
 	}
-	paint, err := b.Image.painter(b.Seed)
+	size, err := b.Image.resolution()
 	if err != nil {
 		return nil, err
 	}
-	rng := b.stream(streamLengths)
-	in, outs := lengths(rng, b.InputLen, b.RangeRatio, b.N), lengths(rng, b.OutputLen, b.RangeRatio, b.N)
 	counts, total := make([]int, b.N), 0
 	for i := range counts {
 		counts[i] = b.Image.Count
 		if b.Image.RandomCount {
-			counts[i] = 1 + rng.IntN(b.Image.Count)
+			counts[i] = b.np.Int(1, b.Image.Count+1)
 		}
 		total += counts[i]
 	}
-	fit, err := b.fitter(ctx)
+	in, outs := b.lengths(b.InputLen, b.RangeRatio, b.N), b.lengths(b.OutputLen, b.RangeRatio, b.N)
+	made, err := b.randomTexts(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	texts, _, err := fit.random(ctx, in, false)
+	texts := make([]string, b.N)
+	for i := range made {
+		texts[i] = made[i].text
+	}
+	lens, err := b.chatLens(ctx, marshalled(asked(texts)))
 	if err != nil {
 		return nil, err
 	}
-	chats := make([][]message, b.N)
-	for i, text := range texts {
-		chats[i] = []message{{"user", text}}
-	}
-	lens, err := b.chatLens(ctx, marshalled(chats))
+	uris, err := b.paint(ctx, size, total)
 	if err != nil {
 		return nil, err
 	}
-	numbers := make([]uint64, total)
-	for i := range numbers {
-		numbers[i] = uint64(i)
-	}
-	uris, err := each(ctx, runtime.GOMAXPROCS(0), numbers, paint)
-	if err != nil {
-		return nil, err
-	}
-	requests, size := make([]Request, b.N), 0
+	requests, written := make([]Request, b.N), 0
 	for i := range requests {
 		text := texts[i]
 		if native { // /generate applies no chat template, so the image's place must be marked
@@ -78,64 +69,85 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 		requests[i] = textRequest(text, lens[i], outs[i])
 		requests[i].Images, uris = uris[:counts[i]:counts[i]], uris[counts[i]:]
 		for _, uri := range requests[i].Images {
-			size += len(uri)
+			written += len(uri)
 		}
 	}
 	if native {
 		b.note("images are marked by <image> in the text, which not every model takes: --backend sglang-oai-chat leaves that to the server")
 	}
 	b.note("the tokens of images are not counted in the plan: take the server's count (prompt_tokens)")
-	if size >= 1<<30 {
-		b.note("%d images take %d MiB of memory", total, size>>20)
+	if written >= 1<<30 {
+		b.note("%d images take %d MiB of memory", total, written>>20)
 	}
-	fit.report(b, b.N)
 	return requests, nil
 }
 
-// painter makes data URIs of images by their number.
-func (s *ImageSpec) painter(seed int64) (func(context.Context, uint64) (string, error), error) {
+// resolution checks how images are to be.
+func (s *ImageSpec) resolution() (resolution, error) {
 	size, err := parseResolution(s.Resolution)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+	case s.Format != "jpeg" && s.Format != "png":
+		err = fmt.Errorf("--image-format %q is not known: give jpeg or png", s.Format)
+	case s.Content != "random" && s.Content != "blank":
+		err = fmt.Errorf("--image-content %q is not known: give random or blank", s.Content)
 	}
-	if s.Format != "jpeg" && s.Format != "png" {
-		return nil, fmt.Errorf("--image-format %q is not known: give jpeg or png", s.Format)
-	}
-	if s.Content != "random" && s.Content != "blank" {
-		return nil, fmt.Errorf("--image-content %q is not known: give random or blank", s.Content)
-	}
-	return func(_ context.Context, number uint64) (string, error) {
-		src := source(seed, streamImages|(number+1)<<8)
-		w, h := size.draw(rand.New(src))
-		img := image.NewRGBA(image.Rect(0, 0, w, h))
-		if s.Content == "random" {
-			for i := 0; i+8 <= len(img.Pix); i += 8 {
-				binary.LittleEndian.PutUint64(img.Pix[i:], src.Uint64())
-			}
-			for i := 3; i < len(img.Pix); i += 4 {
-				img.Pix[i] = 255
-			}
-		} else {
-			for i := range img.Pix {
-				img.Pix[i] = 255
-			}
-		}
-		var out bytes.Buffer
-		var err error
-		if s.Format == "jpeg" {
-			err = jpeg.Encode(&out, img, &jpeg.Options{Quality: 85})
-		} else {
-			err = png.Encode(&out, img)
-		}
-		return "data:image/" + s.Format + ";base64," + base64.StdEncoding.EncodeToString(out.Bytes()), err
-	}, nil
+	return size, err
 }
 
-// resolution is a range of sizes, both ends included.
-type resolution struct{ minW, minH, maxW, maxH int }
+// paint makes n data URIs of images. Pixels are drawn one image after the other,
+// and images compressed side by side.
+func (b *builder) paint(ctx context.Context, size resolution, n int) ([]string, error) {
+	out := make([]string, n)
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range out {
+		if inner.Err() != nil {
+			break
+		}
+		img := b.image(size)
+		group.Go(func() (err error) {
+			out[i], err = b.Image.encode(img)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return out, ctx.Err()
+}
 
-func (r resolution) draw(rng *rand.Rand) (w, h int) {
-	return r.minW + rng.IntN(r.maxW-r.minW+1), r.minH + rng.IntN(r.maxH-r.minH+1)
+// image draws one.
+func (b *builder) image(size resolution) *image.RGBA {
+	w, h := size.minW, size.minH
+	if size.drawn {
+		w, h = b.np.Int(w, size.maxW+1), b.np.Int(h, size.maxH+1)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	for i := range img.Pix {
+		img.Pix[i] = 255
+		if i%4 != 3 && b.Image.Content == "random" {
+			img.Pix[i] = byte(b.np.Float() * 255)
+		}
+	}
+	return img
+}
+
+func (s *ImageSpec) encode(img image.Image) (string, error) {
+	var out bytes.Buffer
+	var err error
+	if s.Format == "jpeg" {
+		err = jpeg.Encode(&out, img, &jpeg.Options{Quality: 85})
+	} else {
+		err = png.Encode(&out, img)
+	}
+	return "data:image/" + s.Format + ";base64," + base64.StdEncoding.EncodeToString(out.Bytes()), err
+}
+
+// resolution is a range of sizes, both ends included; not drawn: it is one.
+type resolution struct {
+	minW, minH, maxW, maxH int
+	drawn                  bool
 }
 
 // maxPixels bounds the memory of one image.
@@ -162,10 +174,10 @@ func parseResolution(s string) (resolution, error) {
 	if !ok0 || !ok1 || h1 < h0 || w1 < w0 {
 		return resolution{}, fmt.Errorf("--image-resolution %q is not known: give 4k, 1080p, 720p, 360p, HEIGHTxWIDTH or random:HxW-HxW, at most %d pixels", s, maxPixels)
 	}
-	return resolution{w0, h0, w1, h1}, nil
+	return resolution{w0, h0, w1, h1, isRange}, nil
 }
 
-func fixed(w, h int) resolution { return resolution{w, h, w, h} }
+func fixed(w, h int) resolution { return resolution{w, h, w, h, false} }
 
 // parseSize reads HEIGHTxWIDTH.
 func parseSize(s string) (h, w int, ok bool) {

@@ -30,7 +30,7 @@ func TestImages(t *testing.T) {
 			requests, notes := build(t, spec, tok)
 			sizes, counts, uris := map[image.Point]bool{}, map[int]bool{}, map[string]bool{}
 			for _, r := range requests {
-				if len(r.Prompt) != 10 || r.TextLen != 3+len("user\n")+10+len("\n")+len("assistant\n") || r.PromptLen != r.TextLen || r.VisionLen != 0 {
+				if r.TextLen != 3+len("user\n")+len(tok.tok.Encode(r.Prompt, false))+len("\n")+len("assistant\n") || r.PromptLen != r.TextLen || r.VisionLen != 0 {
 					t.Errorf("text: %q, %d = %d + %d tokens", r.Prompt, r.PromptLen, r.TextLen, r.VisionLen)
 				}
 				counts[len(r.Images)] = true

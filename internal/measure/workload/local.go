@@ -95,14 +95,10 @@ func each[T, R any](ctx context.Context, limit int, items []T, do func(context.C
 
 // vocabulary sorts out a tokenizer's ids.
 func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
-	v := new(Vocabulary)
-	for id := range int32(tok.Size()) {
+	v := &Vocabulary{All: tok.IDs(), Named: tok.Named(), Own: tok.Own()}
+	for _, id := range v.All {
 		b := tok.Bytes(id)
-		if len(b) == 0 || tok.IsSpecial(id) {
-			continue
-		}
-		v.IDs = append(v.IDs, id)
-		if !utf8.Valid(b) || bytes.ContainsFunc(b, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+		if tok.IsSpecial(id) || len(b) == 0 || !utf8.Valid(b) || bytes.ContainsFunc(b, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
 			continue
 		}
 		v.Text = append(v.Text, id)

@@ -86,16 +86,16 @@ func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 		}
 		prompts, err := b.rendered(ctx, chats)
 		if errors.Is(err, errNoTemplate) {
-			prompts, err = prompts[:0], nil
+			err = nil
 			for _, raw := range marshalled(chats) {
-				prompts = append(prompts, plainChat(raw))
+				prompts = append(prompts, RenderedChat{Text: plainChat(raw)})
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
 		for i, prompt := range prompts {
-			out[len(out)-len(prompts)+i].Prompt = prompt
+			out[len(out)-len(prompts)+i].Prompt = prompt.Text
 		}
 	}
 	if err := b.measure(ctx, out); err != nil {

@@ -25,7 +25,7 @@ import (
 // conversation, a list of texts or of lists of messages, one for each turn.
 // Without prompt_len the tokens are counted. What SGLang has no name for:
 // "rounds" instead of "prompt" for conversations with lengths of their own,
-// "system", "lora", and "at_ns", the time to send at since the start.
+// "lora", and "at_ns", the time to send at since the start.
 type planRow struct {
 	Prompt     json.RawMessage            `json:"prompt,omitempty"`
 	Rounds     []planRound                `json:"rounds,omitempty"`
@@ -36,7 +36,6 @@ type planRow struct {
 	Images     []string                   `json:"image_data,omitempty"`
 	RoutingKey string                     `json:"routing_key,omitempty"`
 	Extra      map[string]json.RawMessage `json:"extra_request_body,omitempty"`
-	System     string                     `json:"system,omitempty"`
 	LoRA       string                     `json:"lora,omitempty"`
 	At         time.Duration              `json:"at_ns,omitempty"`
 }
@@ -81,7 +80,7 @@ func write(w io.Writer, requests []Request, times []time.Duration) error {
 func toRow(r *Request) (*planRow, error) {
 	row := &planRow{
 		PromptLen: &r.PromptLen, OutputLen: r.OutputLen, TextLen: &r.TextLen, VisionLen: r.VisionLen,
-		Images: r.Images, Extra: r.Extra, System: r.System, LoRA: r.LoRA, At: r.At,
+		Images: r.Images, Extra: r.Extra, LoRA: r.LoRA, At: r.At,
 	}
 	var err error
 	for _, turn := range r.Rounds {
@@ -170,7 +169,7 @@ func (b *builder) plan(ctx context.Context) ([]Request, error) {
 func (r *Request) fromRow(row *planRow) error {
 	*r = Request{
 		OutputLen: row.OutputLen, VisionLen: row.VisionLen, Images: row.Images, RoutingKey: row.RoutingKey,
-		System: row.System, LoRA: row.LoRA, At: row.At, Extra: row.Extra,
+		LoRA: row.LoRA, At: row.At, Extra: row.Extra,
 	}
 	if len(r.Extra) == 0 {
 		r.Extra = nil // SGLang writes {}

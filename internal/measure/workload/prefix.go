@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
 // sharedPrefix makes groups of prompts that share a system prompt, of random
@@ -16,40 +20,43 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if b.TokenIDs && p.Turns > 1 {
+		return nil, fmt.Errorf("--tokenize-prompt goes with --gsp-num-turns 1 only")
+	}
 	total := p.Groups * p.PerGroup
-	rng := b.stream(streamLengths)
-	systemLens := lengths(rng, p.SystemLen, p.RangeRatio, p.Groups)
-	questionLens := lengths(rng, p.QuestionLen, p.RangeRatio, total*p.Turns)
-	outputLens := lengths(rng, p.OutputLen, p.RangeRatio, total)
-	fit, err := b.fitter(ctx)
+	systemLens := b.lengths(p.SystemLen, p.RangeRatio, p.Groups)
+	questionLens := b.lengths(p.QuestionLen, p.RangeRatio, total*p.Turns)
+	outputLens := b.lengths(p.OutputLen, p.RangeRatio, total)
+	made, err := b.randomTexts(ctx, append(systemLens, questionLens...))
 	if err != nil {
 		return nil, err
 	}
-	systems, _, err := fit.random(ctx, systemLens, p.Fast)
-	if err != nil {
-		return nil, err
+	systems, questions := made[:p.Groups], made[p.Groups:]
+	group := func(i int) int { return i / p.PerGroup }
+	if p.Distribution == "zipf" {
+		// A generator of its own leaves the others where they are.
+		ranks := pyrand.NewWeights(p.Groups, func(i int) float64 { return 1 / math.Pow(float64(i+1), p.ZipfAlpha) })
+		rng := pyrand.NewGenerator(uint32(b.Seed))
+		group = func(int) int { return ranks.At(rng.Float()) }
 	}
-	questions, lens, err := fit.random(ctx, questionLens, p.Fast)
-	if err != nil {
-		return nil, err
-	}
-	groups := b.stream(streamGroups)
-	ranks := zipf(p.Groups, p.ZipfAlpha)
 	keys := b.keys()
 	out := make([]Request, total)
 	for i := range out {
-		group := i / p.PerGroup
-		if p.Distribution == "zipf" {
-			group = ranks.draw(groups)
+		of := group(i)
+		system, question := systems[of], questions[i*p.Turns]
+		r := Request{OutputLen: outputLens[i]}
+		if b.TokenIDs {
+			r.Tokens = slices.Concat(system.ids, question.ids)
+			r.PromptLen, r.TextLen = len(r.Tokens), len(r.Tokens)
+		} else {
+			r = textRequest(system.text+"\n\n"+question.text, 1, outputLens[i])
 		}
-		r := textRequest(systems[group]+"\n\n"+questions[i*p.Turns], 1, outputLens[i])
-		r.System = systems[group]
 		if p.SendRoutingKey {
-			r.RoutingKey = fmt.Sprintf("%s_%d", keys, group)
+			r.RoutingKey = fmt.Sprintf("%s_%d", keys, of)
 		}
 		out[i] = r
 	}
-	if !p.Fast {
+	if !p.Fast && !b.TokenIDs {
 		if err := b.measure(ctx, out); err != nil {
 			return nil, err
 		}
@@ -59,14 +66,72 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 			r := &out[i]
 			r.Rounds = []Round{{Prompt: r.Prompt, PromptLen: r.PromptLen, OutputLen: r.OutputLen}}
 			for t := i*p.Turns + 1; t < (i+1)*p.Turns; t++ {
-				r.Rounds = append(r.Rounds, Round{Prompt: questions[t], PromptLen: lens[t], OutputLen: r.OutputLen})
+				r.Rounds = append(r.Rounds, Round{Prompt: questions[t].text, PromptLen: questionLens[t], OutputLen: r.OutputLen})
 			}
 		}
 	}
 	if !p.Ordered {
-		b.stream(streamOrder).Shuffle(total, func(i, j int) { out[i], out[j] = out[j], out[i] })
+		b.py.Shuffle(total, func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
-	fit.report(b, p.Groups+len(questions))
+	return out, nil
+}
+
+// madeText is random ids and, unless ids are sent, what they decode to.
+type madeText struct {
+	ids  []int32
+	text string
+}
+
+// randomTexts draws texts of the lengths wanted from the whole vocabulary, special
+// tokens too, as SGLang's client does; of a tokenizer that does not list it, from
+// common words, and mended.
+func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, error) {
+	if _, guessed := b.tok.(Estimate); guessed && b.TokenIDs {
+		return nil, errNoIDs
+	}
+	vocab, err := b.tok.Vocabulary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := vocab.All
+	if b.Dataset == "image" { // some of these stand for images
+		from = slices.DeleteFunc(slices.Clone(from), func(id int32) bool { return slices.Contains(vocab.Named, id) })
+	}
+	mend := len(from) == 0
+	if mend {
+		b.note(unlike, b.tok)
+		from = vocab.Words
+	}
+	if len(from) == 0 {
+		return nil, fmt.Errorf("%s has no tokens that random prompts can be made of", b.tok)
+	}
+	out, rows := make([]madeText, len(lens)), make([][]int32, len(lens))
+	for i, n := range lens {
+		rows[i] = make([]int32, n)
+		for j := range rows[i] {
+			rows[i][j] = from[b.py.Choose(len(from))]
+		}
+		out[i].ids = rows[i]
+	}
+	if b.TokenIDs {
+		return out, nil
+	}
+	var texts []string
+	if fast := b.Dataset != "image" && b.Prefix.Fast; mend && !fast {
+		fit, err := b.fitter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if texts, _, err = fit.texts(ctx, rows, false); err != nil {
+			return nil, err
+		}
+		fit.report(b, len(rows))
+	} else if texts, err = b.tok.Decode(ctx, rows, false); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].text = texts[i]
+	}
 	return out, nil
 }
 
@@ -96,19 +161,6 @@ func (p *PrefixSpec) check() error {
 	return nil
 }
 
-// random makes texts of random tokens; unverified ones have no lengths.
-func (f *fitter) random(ctx context.Context, lens []int, unverified bool) ([]string, []int, error) {
-	rows, err := f.uniform(ctx, lens, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if unverified {
-		texts, err := f.tok.Decode(ctx, rows, false)
-		return texts, lens, err
-	}
-	return f.texts(ctx, rows, false)
-}
-
 // measure sets the lengths of prompts as a server will count them.
 func (b *builder) measure(ctx context.Context, requests []Request) error {
 	for from := 0; from < len(requests); from += fitBatch {
@@ -128,12 +180,12 @@ func (b *builder) measure(ctx context.Context, requests []Request) error {
 	return nil
 }
 
-// keys is what the routing keys of a run begin with: 8 hexadecimal digits and the
-// time, YYYYMMDDhhmmss.
+// keys is what the routing keys of a run begin with: 8 hexadecimal digits, others
+// each time, and the time, YYYYMMDDhhmmss.
 func (b *builder) keys() string {
 	start := b.Start
 	if start.IsZero() {
 		start = time.Now()
 	}
-	return fmt.Sprintf("%08x_%s", b.stream(streamKeys).Uint32(), start.Format("20060102150405"))
+	return fmt.Sprintf("%08x_%s", rand.Uint32(), start.Format("20060102150405"))
 }

@@ -8,139 +8,190 @@ import (
 var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give --tokenizer a model directory, or a server with /tokenize")
 
 // random makes prompts of random lengths. Their tokens are those of ShareGPT's
-// prompts, cut or repeated, if the file is given (random), random ones if not, or
-// ones that follow one another in the vocabulary (random-ids).
+// prompts, cut or repeated (random), or ones that follow one another in the
+// vocabulary (random-ids). As text they are what the ids decode to, which may
+// encode to more or fewer, and their length is that of the ids: as in SGLang.
 func (b *builder) random(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen), checkRatio("--random-range-ratio", b.RangeRatio),
 	); err != nil {
 		return nil, err
 	}
-	_, guessed := b.tok.(Estimate)
-	if guessed && b.TokenIDs {
+	if _, guessed := b.tok.(Estimate); guessed && b.TokenIDs {
 		return nil, errNoIDs
 	}
-	rng := b.stream(streamLengths)
-	in, outs := lengths(rng, b.InputLen, b.RangeRatio, b.N), lengths(rng, b.OutputLen, b.RangeRatio, b.N)
-	fit, err := b.fitter(ctx)
+	in, outs := b.lengths(b.InputLen, b.RangeRatio, b.N), b.lengths(b.OutputLen, b.RangeRatio, b.N)
+	if b.Dataset == "random" {
+		if b.findShareGPT(); b.Path != "" {
+			return b.fromShareGPT(ctx, in, outs)
+		}
+		b.note("prompts are made of random tokens, not as by SGLang's client of those of ShareGPT: no --dataset-path, which is %s", shareGPT)
+		return b.madeUp(ctx, in, outs, (*fitter).uniform)
+	}
+	vocab, err := b.tok.Vocabulary(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fill := fit.uniform
-	rows := new(records)
-	switch {
-	case b.Dataset == "random-ids":
-		fill = fit.consecutive
-		if _, served := b.tok.(*Served); served {
-			b.note("the ids of random-ids are those of %d common words: a server does not list its vocabulary, --tokenizer would", len(fit.vocab.IDs))
-		}
-	case b.Path != "":
-		if rows, err = b.open("", shareGPT); err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		s := &sampler{b: b, rows: rows, order: b.stream(streamOrder).Perm(len(rows.at))}
-		fill = s.fill
-	default:
-		b.note("prompts are made of random tokens: no --dataset-path, which for random is %s", shareGPT)
+	if vocab.All == nil {
+		b.note(unlike, b.tok)
+		return b.madeUp(ctx, in, outs, (*fitter).consecutive)
 	}
-	var requests []Request
-	for from := 0; from < b.N; from += fitBatch {
-		to := min(from+fitBatch, b.N)
-		ids, err := fill(ctx, in[from:to], from)
+	if err := b.roomForSpecials(ctx, in); err != nil {
+		return nil, err
+	}
+	starts := make([]int, b.N)
+	for i := range starts {
+		starts[i] = b.np.Int(0, vocab.Own)
+	}
+	return b.sentAs(ctx, b.N, outs, func(i int) []int32 {
+		ids := make([]int32, in[i])
+		for j := range ids {
+			ids[j] = int32((starts[i] + i + j) % vocab.Own)
+		}
+		return ids
+	})
+}
+
+// unlike says that prompts are not SGLang's, for the tokenizer given.
+const unlike = "prompts are made of common words, not of the vocabulary as by SGLang's client: %s does not list it; give --tokenizer a model directory"
+
+// roomForSpecials takes from the lengths of texts the tokens that a server puts
+// around them.
+func (b *builder) roomForSpecials(ctx context.Context, in []int) error {
+	if b.TokenIDs {
+		return nil
+	}
+	around, err := specials(ctx, b.tok)
+	for i := range in {
+		in[i] = max(1, in[i]-len(around.before)-len(around.after))
+	}
+	return err
+}
+
+// sentAs makes requests of n prompts' ids, which are sent so or as text.
+func (b *builder) sentAs(ctx context.Context, n int, outs []int, ids func(i int) []int32) ([]Request, error) {
+	out := make([]Request, n)
+	for from := 0; from < n; from += fitBatch {
+		rows := make([][]int32, min(fitBatch, n-from))
+		for i := range rows {
+			rows[i] = ids(from + i)
+			out[from+i] = Request{PromptLen: len(rows[i]), TextLen: len(rows[i]), OutputLen: outs[from+i]}
+		}
+		if b.TokenIDs {
+			for i, row := range rows {
+				out[from+i].Tokens = row
+			}
+			continue
+		}
+		texts, err := b.tok.Decode(ctx, rows, false)
 		if err != nil {
 			return nil, err
 		}
-		made, err := fit.requests(ctx, ids, outs[from:], b.TokenIDs)
-		if err != nil {
-			return nil, err
-		}
-		requests = append(requests, made...)
-		if len(ids) < to-from {
-			break
+		for i, text := range texts {
+			out[from+i].Prompt = text
 		}
 	}
-	fit.report(b, len(requests))
-	b.shorter(len(requests))
-	return requests, rows.finish(b, len(requests))
+	return out, nil
 }
 
-// requests sends rows as they are or makes texts of them.
-func (f *fitter) requests(ctx context.Context, rows [][]int32, outs []int, asIDs bool) ([]Request, error) {
-	out := make([]Request, len(rows))
-	if asIDs {
-		for i, row := range rows {
-			out[i] = Request{Tokens: row, PromptLen: len(row), TextLen: len(row), OutputLen: outs[i]}
-		}
-		return out, nil
+// fromShareGPT takes the tokens of ShareGPT's prompts, those around a text among
+// them.
+func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, error) {
+	rows, err := b.open("", shareGPT)
+	if err != nil {
+		return nil, err
 	}
-	texts, lens, err := f.texts(ctx, rows, true)
-	for i := range texts {
-		out[i] = textRequest(texts[i], lens[i], outs[i])
+	defer rows.Close()
+	if err := b.roomForSpecials(ctx, in); err != nil {
+		return nil, err
 	}
-	return out, err
-}
-
-// uniform draws rows of the lengths wanted.
-func (f *fitter) uniform(_ context.Context, lens []int, _ int) ([][]int32, error) {
-	rows := make([][]int32, len(lens))
-	for i, n := range lens {
-		rows[i] = f.draw(n)
+	order, err := b.dialogueOrder(rows)
+	if err != nil {
+		return nil, err
 	}
-	return rows, nil
-}
-
-// consecutive makes rows whose token j is (offset + row + j) mod the vocabulary;
-// from is the first row's number.
-func (f *fitter) consecutive(_ context.Context, lens []int, from int) ([][]int32, error) {
-	rows, size := make([][]int32, len(lens)), len(f.vocab.IDs)
-	for i, n := range lens {
-		rows[i] = make([]int32, n)
-		at := f.rng.IntN(size) + from + i
-		for j := range rows[i] {
-			rows[i][j] = f.vocab.IDs[(at+j)%size]
-		}
-	}
-	return rows, nil
-}
-
-// sampler takes the tokens of ShareGPT's prompts.
-type sampler struct {
-	b     *builder
-	rows  *records
-	order []int // rows not yet looked at
-}
-
-// fill returns fewer rows than lengths when the file has no more.
-func (s *sampler) fill(ctx context.Context, lens []int, _ int) ([][]int32, error) {
-	var out [][]int32
-	for len(out) < len(lens) && len(s.order) > 0 {
+	var ids [][]int32
+	for len(ids) < b.N && len(order) > 0 {
 		var prompts []string
-		for len(prompts) < len(lens)-len(out) && len(s.order) > 0 {
+		for len(prompts) < min(b.N-len(ids), fitBatch) && len(order) > 0 {
 			var d dialogue
-			ok, err := s.rows.read(s.order[0], &d)
+			ok, err := rows.read(order[0], &d)
 			if err != nil {
 				return nil, err
 			}
-			s.order = s.order[1:]
+			order = order[1:]
 			if prompt, _, enough := d.turns(); ok && enough {
 				prompts = append(prompts, prompt)
 			}
 		}
-		encoded, err := s.b.tok.Encode(ctx, prompts, false)
+		encoded, err := b.tok.Encode(ctx, prompts, true)
 		if err != nil {
 			return nil, err
 		}
-		for _, ids := range encoded {
-			if len(ids) == 0 {
+		for _, some := range encoded {
+			if len(some) == 0 {
 				continue
 			}
-			row := make([]int32, lens[len(out)])
-			for n := 0; n < len(row); n += len(ids) {
-				copy(row[n:], ids)
+			row := make([]int32, in[len(ids)])
+			for n := 0; n < len(row); n += len(some) {
+				copy(row[n:], some)
 			}
-			out = append(out, row)
+			ids = append(ids, row)
 		}
 	}
+	out, err := b.sentAs(ctx, len(ids), outs, func(i int) []int32 { return ids[i] })
+	if err != nil {
+		return nil, err
+	}
+	b.shorter(len(out))
+	return out, rows.finish(b, len(out))
+}
+
+// madeUp makes prompts of exact lengths where SGLang's cannot be made.
+func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitter, lens []int, from int) [][]int32) ([]Request, error) {
+	fit, err := b.fitter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Request, 0, len(in))
+	for from := 0; from < len(in); from += fitBatch {
+		rows := fill(fit, in[from:min(from+fitBatch, len(in))], from)
+		if b.TokenIDs {
+			for i, row := range rows {
+				out = append(out, Request{Tokens: row, PromptLen: len(row), TextLen: len(row), OutputLen: outs[from+i]})
+			}
+			continue
+		}
+		texts, lens, err := fit.texts(ctx, rows, true)
+		if err != nil {
+			return nil, err
+		}
+		for i := range texts {
+			out = append(out, textRequest(texts[i], lens[i], outs[from+i]))
+		}
+	}
+	fit.report(b, len(out))
 	return out, nil
+}
+
+// uniform draws rows of the lengths wanted.
+func (f *fitter) uniform(lens []int, _ int) [][]int32 {
+	rows := make([][]int32, len(lens))
+	for i, n := range lens {
+		rows[i] = f.draw(n)
+	}
+	return rows
+}
+
+// consecutive makes rows whose token j is (offset + row + j) mod the words; from
+// is the first row's number.
+func (f *fitter) consecutive(lens []int, from int) [][]int32 {
+	rows, size := make([][]int32, len(lens)), len(f.vocab.Words)
+	for i, n := range lens {
+		rows[i] = make([]int32, n)
+		at := f.py.Choose(size) + from + i
+		for j := range rows[i] {
+			rows[i][j] = f.vocab.Words[(at+j)%size]
+		}
+	}
+	return rows
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
@@ -24,6 +25,7 @@ type records struct {
 	path string
 	file *os.File
 	at   []place
+	text []byte // of the row read last
 
 	looked   int // rows read
 	bad      int // of them those that could not be used
@@ -275,17 +277,26 @@ func (r *records) add(from, to int64, line int32) error {
 
 // read decodes row i. A row that is not what it should be is counted, and false.
 func (r *records) read(i int, into any) (bool, error) {
-	r.looked++
-	p := r.at[i]
-	raw := make([]byte, p.n)
-	if _, err := r.file.ReadAt(raw, p.off); err != nil {
-		return false, fmt.Errorf("%s: line %d: %w", r.path, p.line, err)
+	r.looked = min(r.looked+1, len(r.at)) // all may have been looked at before
+	raw, err := r.raw(i)
+	if err != nil {
+		return false, err
 	}
-	if err := json.Unmarshal(bytes.TrimSpace(raw), into); err != nil {
+	if err := json.Unmarshal(raw, into); err != nil {
 		r.skip(i, "%s", wire.JSONCause(err))
 		return false, nil
 	}
 	return true, nil
+}
+
+// raw is the text of row i, until the next is asked for.
+func (r *records) raw(i int) ([]byte, error) {
+	p := r.at[i]
+	r.text = slices.Grow(r.text[:0], int(p.n))[:p.n]
+	if _, err := r.file.ReadAt(r.text, p.off); err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", r.path, p.line, err)
+	}
+	return bytes.TrimSpace(r.text), nil
 }
 
 // skip counts row i among the bad ones.

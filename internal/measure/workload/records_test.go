@@ -166,7 +166,7 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Add([]byte(`{"rounds":[{"prompt":"a","prompt_len":1,"output_len":2,"delay_ns":3},{"prompt":[{"role":"user"}]}],"at_ns":5,"lora":"x","system":"y"}`))
+	f.Add([]byte(`{"rounds":[{"prompt":"a","prompt_len":1,"output_len":2,"delay_ns":3},{"prompt":[{"role":"user"}]}],"at_ns":5,"lora":"x"}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(dir, "plan")

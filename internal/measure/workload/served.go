@@ -114,7 +114,7 @@ func (s *Served) Vocabulary(ctx context.Context) (*Vocabulary, error) {
 	words = slices.Compact(words)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vocab = &Vocabulary{IDs: words, Text: words, Words: words}
+	s.vocab = &Vocabulary{Text: words, Words: words}
 	return s.vocab, nil
 }
 

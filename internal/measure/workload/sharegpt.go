@@ -3,10 +3,13 @@ package workload
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
 const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
@@ -57,10 +60,8 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	if b.Dataset == "custom" {
 		wanted = `a file of yours with one {"conversations":[{"content":…},{"content":…}]} in each line`
 	}
-	if b.Path == "" && b.Dataset == "sharegpt" {
-		if b.Path = hubShareGPT(os.Getenv); b.Path != "" {
-			b.note("no --dataset-path: ShareGPT is read from the cache of the Hugging Face hub, %s", b.Path)
-		}
+	if b.Dataset == "sharegpt" {
+		b.findShareGPT()
 	}
 	rows, err := b.open("", wanted)
 	if err != nil {
@@ -68,7 +69,10 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	}
 	defer rows.Close()
 	var out []Request
-	order := b.stream(streamOrder).Perm(len(rows.at))
+	order, err := b.dialogueOrder(rows)
+	if err != nil {
+		return nil, err
+	}
 	images, n := 0, b.limit(len(order))
 	for len(order) > 0 && len(out) < n {
 		var prompts, replies []string
@@ -97,6 +101,67 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	}
 	b.shorter(len(out))
 	return out, rows.finish(b, len(out))
+}
+
+// findShareGPT takes the file from the hub's cache where no path was given.
+func (b *builder) findShareGPT() {
+	if b.Path == "" {
+		if b.Path = hubShareGPT(os.Getenv); b.Path != "" {
+			b.note("no --dataset-path: ShareGPT is read from the cache of the Hugging Face hub, %s", b.Path)
+		}
+	}
+}
+
+// dialogueOrder is the order of the rows that have two turns or more. A row that
+// is no JSON is none of them, and counted.
+func (b *builder) dialogueOrder(rows *records) ([]int, error) {
+	var long []int
+	for i := range rows.at {
+		raw, err := rows.raw(i)
+		if err != nil {
+			return nil, err
+		}
+		if turnsIn(raw) >= 2 && (b.Dataset != "custom" || json.Valid(raw)) {
+			long = append(long, i)
+			continue
+		}
+		var d dialogue // none of them, or no JSON
+		if _, err := rows.read(i, &d); err != nil {
+			return nil, err
+		}
+	}
+	rows.looked = len(rows.at)
+	order := b.order(len(long))
+	for i, k := range order {
+		order[i] = long[k]
+	}
+	return order, nil
+}
+
+// turnsIn counts the turns of a row without decoding it.
+func turnsIn(raw []byte) int {
+	long, short, has := 0, 0, false
+	s := jsonscan.New(raw)
+	for k := range s.Object {
+		n := &short
+		switch string(k) {
+		case "conversations":
+			n, has = &long, s.Peek() == '['
+		case "conversation":
+		default:
+			s.Skip()
+			continue
+		}
+		*n = 0
+		for range s.List {
+			*n++
+			s.Skip()
+		}
+	}
+	if has {
+		return long
+	}
+	return short
 }
 
 // dialogues makes requests of prompts and the replies to them, and drops those
@@ -148,20 +213,43 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// templated renders each prompt as a conversation of one turn.
-func (b *builder) templated(ctx context.Context, prompts []string) ([]string, error) {
+// asked are conversations of one turn.
+func asked(prompts []string) [][]message {
 	chats := make([][]message, len(prompts))
 	for i, p := range prompts {
 		chats[i] = []message{{"user", p}}
 	}
-	return b.rendered(ctx, chats)
+	return chats
+}
+
+// templated renders each prompt as a conversation of one turn, without its BOS.
+func (b *builder) templated(ctx context.Context, prompts []string) ([]string, error) {
+	made, err := b.rendered(ctx, asked(prompts))
+	if err != nil {
+		return nil, err
+	}
+	around, err := specials(ctx, b.tok)
+	if err != nil {
+		return nil, err
+	}
+	bos, err := b.tok.Decode(ctx, [][]int32{around.before}, false)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(made))
+	for i, m := range made {
+		out[i] = m.Text
+		if bos[0] != "" { // which the server puts there again
+			out[i] = strings.ReplaceAll(m.Text, bos[0], "")
+		}
+	}
+	return out, nil
 }
 
 var errNoTemplate = errors.New("there is no chat template: give --tokenizer a model directory")
 
-// rendered is the text of conversations without their BOS, which the server puts
-// there again.
-func (b *builder) rendered(ctx context.Context, chats [][]message) ([]string, error) {
+// rendered are conversations by the chat template.
+func (b *builder) rendered(ctx context.Context, chats [][]message) ([]RenderedChat, error) {
 	tok, ok := b.tok.(ChatTokenizer)
 	if !ok {
 		return nil, errNoTemplate
@@ -170,20 +258,5 @@ func (b *builder) rendered(ctx context.Context, chats [][]message) ([]string, er
 	if err != nil {
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
-	around, err := specials(ctx, tok)
-	if err != nil {
-		return nil, err
-	}
-	bos, err := tok.Decode(ctx, [][]int32{around.before}, false)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, len(made))
-	for i, m := range made {
-		out[i] = m.Text
-		if bos[0] != "" {
-			out[i] = strings.ReplaceAll(m.Text, bos[0], "")
-		}
-	}
-	return out, nil
+	return made, nil
 }

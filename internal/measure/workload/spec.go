@@ -118,8 +118,11 @@ func (s *Spec) check() error {
 	if s.FixedOutputLen != 0 && s.FixedOutputLen < 4 {
 		return fmt.Errorf("--sharegpt-output-len %d is too small: give at least 4", s.FixedOutputLen)
 	}
-	if s.TokenIDs && !slices.Contains([]string{"random", "random-ids", "plan"}, s.Dataset) {
-		return fmt.Errorf("--tokenize-prompt does not go with data set %s: only random and random-ids make token ids", s.Dataset)
+	if s.TokenIDs && !slices.Contains([]string{"random", "random-ids", "generated-shared-prefix", "plan"}, s.Dataset) {
+		return fmt.Errorf("--tokenize-prompt does not go with data set %s: only random, random-ids and generated-shared-prefix make token ids", s.Dataset)
+	}
+	if s.Seed < 0 || s.Seed > math.MaxUint32 {
+		return fmt.Errorf("--seed %d must be from 0 to %d, as numpy takes them", s.Seed, uint32(math.MaxUint32))
 	}
 	return s.checkLoRA()
 }

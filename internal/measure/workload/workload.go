@@ -1,13 +1,17 @@
 // Package workload says what is asked of a server and when: prompts from data
 // sets or made up, their lengths, and arrival times, all from one seed.
 //
-// [Build] makes the requests of a data set, [Schedule] the times to send them
-// at; [Save] and [Load] keep both in a file, and [Hash] names them. Lengths are
+// [Plan] makes the requests of a data set and the times to send them at, and [Hash]
+// names both; [Build] makes requests alone, [Schedule] times alone. Lengths are
 // in tokens, times count from the start of the run. Nothing is ever downloaded.
 //
-// The data sets and their rules are those of SGLang's bench_serving, so that its
-// results can be compared; where its lengths are not what was asked for, those
-// here are mended until they are (see fit.go).
+// The data sets are those of SGLang's bench_serving, and so are the requests: the
+// same flags, seed and tokenizer make the same prompts, lengths, order, adapters
+// and arrival times, since the draws are those of Python and numpy (base/pyrand),
+// in the order of its client. What it takes from a tokenizer that this program
+// cannot have (a server does not list its vocabulary), or from a file that is not
+// there, is made up here in another way, which is said; its lengths are mended
+// until they are what was drawn (see fit.go).
 package workload
 
 import (
@@ -34,7 +38,6 @@ type Request struct {
 	VisionLen int
 	OutputLen int // most tokens to generate
 
-	System     string        // the part that a group shares; warm-up sends it alone
 	RoutingKey string        // X-SMG-Routing-Key
 	LoRA       string        // adapter
 	At         time.Duration // traces: since the first request, slowdown not applied
@@ -63,10 +66,13 @@ type Tokenizer interface {
 	String() string // for people: "the tokenizer in DIR"
 }
 
-// Vocabulary is what random prompts are made of. No list has special tokens.
+// Vocabulary is what random prompts are made of.
 type Vocabulary struct {
-	IDs   []int32 // all others, ascending
-	Text  []int32 // those that are text by themselves: no parts of characters, no control characters
+	All   []int32 // every id, special ones too, ascending; nil: a tokenizer that does not list them
+	Named []int32 // special ones that the tokenizer's configuration names: all_special_ids of transformers
+	Own   int     // tokens of the model, without those added to it: vocab_size of transformers
+
+	Text  []int32 // those that are text by themselves: no parts of characters, no control characters, not special
 	Words []int32 // those of Text that stay what they are behind any other: a space and letters
 }
 

@@ -156,10 +156,10 @@ func TestFilesOfConversations(t *testing.T) {
 		name: "speed-bench: one category, repeated to make the number asked for",
 		spec: of("speed-bench", "speedbench.jsonl", func(s *Spec) { s.SpeedBenchCategory, s.N = "low_entropy", 4 }),
 		want: []string{
-			"42>512 <|im_start|>user\nSort this list: 3 1 2.<|im_end|>\n<|im_start|>assistant\n",
-			"42>512 <|im_start|>user\nSort this list: 3 1 2.<|im_end|>\n<|im_start|>assistant\n",
-			"40>512 <|im_start|>user\nRepeat: one one one.<|im_end|>\n<|im_start|>assistant\n",
-			"40>512 <|im_start|>user\nRepeat: one one one.<|im_end|>\n<|im_start|>assistant\n",
+			"41>512 <|im_start|>user\nSort this list: 3 1 2.<|im_end|>\n<|im_start|>assistant\n",
+			"41>512 <|im_start|>user\nSort this list: 3 1 2.<|im_end|>\n<|im_start|>assistant\n",
+			"39>512 <|im_start|>user\nRepeat: one one one.<|im_end|>\n<|im_start|>assistant\n",
+			"39>512 <|im_start|>user\nRepeat: one one one.<|im_end|>\n<|im_start|>assistant\n",
 		},
 		notes: []string{"testdata/speedbench.jsonl has 2 prompts: they are repeated to make 4 requests"},
 	}} {
@@ -299,6 +299,8 @@ func TestRefusals(t *testing.T) {
 		{"turns without a chat", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Turns, s.Prefix.Groups, s.Backend = 2, 1, "sglang" }), "conversations of several turns need a chat backend, not sglang"},
 		{"messages without a chat", of("openai", "openai.jsonl", func(s *Spec) { s.Backend = "vllm" }), "messages need a chat backend, not vllm"},
 		{"ids of texts", of("sharegpt", "sharegpt.json", func(s *Spec) { s.TokenIDs = true }), "--tokenize-prompt does not go with data set sharegpt"},
+		{"a seed that numpy does not take", of("sharegpt", "sharegpt.json", func(s *Spec) { s.Seed = -1 }), "--seed -1 must be from 0 to 4294967295"},
+		{"ids of turns", of("generated-shared-prefix", "", func(s *Spec) { s.TokenIDs, s.Prefix.Turns = true, 2 }), "--tokenize-prompt goes with --gsp-num-turns 1 only"},
 		{"one adapter", of("sharegpt", "sharegpt.json", func(s *Spec) { s.LoRADistribution, s.LoRANames = "skewed", []string{"a"} }), "needs two or more adapters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
