@@ -191,10 +191,10 @@ func TestFilesOfRequests(t *testing.T) {
 		want: []string{
 			`44>32 [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hello!"}] + {"temperature":0.5}`,
 			`135>256 [{"role": "user", "content": [{"type": "text", "text": "Look "}, {"type": "text", "text": "here."}]}] + {"tools":[{"type":"function","function":{"name":"clock","parameters":{"type":"object","properties":{}}}}]}`,
-			`34>256 [{"role": "user", "content": "What time is it?"}, {"role": "tool", "content": "noon"}]`,
+			`83>256 [{"role": "user", "content": "What time is it?"}, {"role": "tool", "content": 12}]`,
 		},
 		notes: []string{
-			`1 of 3 conversations are counted without the chat template: chat: messages[1]: role "tool" is not supported: tools are not rendered`,
+			`1 of 3 conversations are counted without the chat template: messages[1]: content is neither a text nor a list of parts`,
 			"testdata/openai.jsonl: 2 of the 5 rows looked at cannot be used and were skipped, first line 3: there are no messages",
 		},
 	}, {
