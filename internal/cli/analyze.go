@@ -22,6 +22,8 @@ type analyzeCmd struct {
 	Layers   bool   `name:"layers" help:"All layers and modules of a capture with layer-wise markers."`
 	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
 
+	Quick bool `help:"Leave out what findings are worth, and the critical path: up to a fifth less of time."`
+
 	cluster
 	Summary string `placeholder:"FILE" help:"Write what explaining takes of each rank to FILE, - for stdout, and explain nothing: analyze takes such files for the traces."`
 
@@ -83,7 +85,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	opt.Show.Layers = c.Layers
+	opt.Show.Layers, opt.Quick = c.Layers, c.Quick
 	if c.Reference != "" {
 		root, _ := c.root()
 		if opt.Reference, err = system.ReadReference(root, c.Reference, e.Console); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
+	"github.com/stepscope/stepscope/internal/explain/worth"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	Force   bool          // explain traces that cannot be one capture, too
 	// Reference is what steps took that were not recorded; nil: it is not known.
 	Reference *trace.Reference
+	// Quick leaves out what findings are worth, and the critical path.
+	Quick bool
 }
 
 // ErrNothing means that no trace has any GPU work, nor named steps or layers to
@@ -81,6 +84,9 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	blames := judge.Blame(a)
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
+	if !opt.Quick {
+		worth.New(a).Findings(rep)
+	}
 	result.NoNil(rep)
 	return rep, nil
 }

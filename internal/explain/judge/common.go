@@ -54,7 +54,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 		fact.Of("host_bound", "kind", kind, "idle", share, "busy", busy),
 		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
 			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
-	f.Cause, f.CostNSPerStep = result.CauseHost, late
+	f.Cause, f.CostNSPerStep, f.Steps = result.CauseHost, late, c.stepsOf(kind)
 	if share > hostShareHigh {
 		f.Severity = "high"
 	}
@@ -90,8 +90,18 @@ func commBound(c *capture, kind string, steps []stepTime, share float64) result.
 		fact.Of("comm_bound", "kind", kind, "share", share, "counted", counted),
 		proof("ns", float64(move), 0, fact.Of("exposed", "exposed", part(func(t *stepTime) int64 { return t.ExposedComm }),
 			"wait", part(func(t *stepTime) int64 { return t.ExposedWait }), "hidden", part(func(t *stepTime) int64 { return t.HiddenComm }))))
-	f.Cause, f.CostNSPerStep = result.CauseCommunication, move
+	f.Cause, f.CostNSPerStep, f.Steps = result.CauseCommunication, move, c.stepsOf(kind)
 	return f
+}
+
+// stepsOf are the steps of a kind.
+func (c *capture) stepsOf(kind string) (steps []int) {
+	for i, k := range c.KindOf {
+		if k.String() == kind {
+			steps = append(steps, i)
+		}
+	}
+	return steps
 }
 
 func launchBound(c *capture) []result.Finding {

@@ -94,7 +94,7 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 // onData is what of its data the time of a kernel depends on that no grid shows.
 func onData(c kernel.Class) (f fact.Fact) {
 	switch {
-	case !dependent(c):
+	case !kernel.DataDependent(c):
 	case c == kernel.Attention || c == kernel.LinearAttention:
 		f = fact.Of("longer_context")
 	default:

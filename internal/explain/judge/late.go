@@ -451,17 +451,6 @@ func inTime(m *match.Match, early []int32) *match.Part {
 	return order[(len(order)-1)/2]
 }
 
-// dependent are the classes of kernels whose time depends on the data and not
-// only on the grid: grouped matrix products run persistent grids, attention
-// takes as long as the contexts are.
-func dependent(c kernel.Class) bool {
-	switch c {
-	case kernel.MoEGEMM, kernel.MoERouting, kernel.Attention, kernel.LinearAttention:
-		return true
-	}
-	return false
-}
-
 // otherSlow is how much longer the kernels whose time does not depend on data
 // may take, as a share of their time, on a device that is not slow.
 const otherSlow = 0.02
@@ -477,14 +466,14 @@ func (l *lateness) settle(own *ownExcess, n *prep.Names) {
 	}
 	for key, ns := range own.slow {
 		whole += ns
-		if dependent(n.Class[n.Keys[key].Name]) {
+		if kernel.DataDependent(n.Class[n.Keys[key].Name]) {
 			data += ns
 		} else {
 			others += ns
 		}
 	}
 	for key, ns := range own.peer {
-		if !dependent(n.Class[n.Keys[key].Name]) {
+		if !kernel.DataDependent(n.Class[n.Keys[key].Name]) {
 			otherTime += ns
 		}
 	}
@@ -499,7 +488,7 @@ func (l *lateness) settle(own *ownExcess, n *prep.Names) {
 	l.excess[byDevice] -= moved
 	l.excess[byWork] += moved
 	for key, e := range l.extra {
-		if dependent(n.Class[n.Keys[key].Name]) && e.slow > 0 {
+		if kernel.DataDependent(n.Class[n.Keys[key].Name]) && e.slow > 0 {
 			e.ns, e.slow = e.ns+e.slow, 0
 			l.extra[key] = e
 		}

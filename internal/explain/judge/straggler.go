@@ -286,7 +286,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	first, last := run.steps[0], run.steps[len(run.steps)-1]
 	f := result.Finding{
 		Kind: result.Straggler, Cause: name, Ranks: []int{r.Index}, FirstStep: first, LastStep: last,
-		Passing: !run.stays, CostNSPerStep: cost,
+		Passing: !run.stays, CostNSPerStep: cost, Steps: run.steps,
 		ID: id(result.Straggler, r.Label, name, first),
 	}
 	middle := run.steps[len(run.steps)/2]

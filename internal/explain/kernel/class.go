@@ -99,3 +99,14 @@ func (c Class) Group() Group {
 	}
 	return GroupOther
 }
+
+// DataDependent tells the classes of kernels whose time depends on the data and not only
+// on the grid: grouped matrix products run persistent grids, attention takes as long as
+// the contexts are.
+func DataDependent(c Class) bool {
+	switch c {
+	case MoEGEMM, MoERouting, Attention, LinearAttention:
+		return true
+	}
+	return false
+}

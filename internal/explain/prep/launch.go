@@ -80,3 +80,34 @@ func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	}
 	return blocked
 }
+
+// eventCalls lists when a process asked for events to be recorded on a stream, and when
+// it began to wait for one.
+func eventCalls(t *trace.Trace) (records, awaits []int64) {
+	const unknown, other, record, await = 0, 1, 2, 3
+	kind := make([]uint8, t.Strings.Len())
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if !s.Cat.Launch() {
+			continue
+		}
+		if kind[s.Name] == unknown {
+			kind[s.Name] = other
+			switch name := t.Strings.Get(s.Name); {
+			case strings.Contains(name, "EventRecord"):
+				kind[s.Name] = record
+			case strings.Contains(name, "EventSynchronize"):
+				kind[s.Name] = await
+			}
+		}
+		switch kind[s.Name] {
+		case record:
+			records = append(records, s.Start)
+		case await:
+			awaits = append(awaits, s.Start)
+		}
+	}
+	slices.Sort(records)
+	slices.Sort(awaits)
+	return records, awaits
+}

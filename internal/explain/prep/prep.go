@@ -43,6 +43,8 @@ type Rank struct {
 	Cold       []Cold                       // what the launching threads did for the first time, in time order
 	Still      []Still                      // when the launching thread stood still, in time order
 	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
+	Records    []int64                      // when events were asked to be recorded, in time order
+	Awaits     []int64                      // when calls began that wait for one, in time order
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
 	Moves      []Move
@@ -56,14 +58,15 @@ type Rank struct {
 
 // Op is one kernel, copy or memset.
 type Op struct {
-	Start, End int64 // ns on the rank's own clock
-	Bytes      int64 // moved, by copies and memsets
-	Span       int32 // in the trace's Spans
-	Call       int32 // in calls; -1: its launch was not recorded
-	Step       int32 // in steps, by the time of the launch; -1: outside
-	Key        int32 // name and grid, in the names' Keys
-	Name       int32 // in the names' List
-	Coll       int32 // in colls; -1: no collective
+	Start, End int64         // ns on the rank's own clock
+	Bytes      int64         // moved, by copies and memsets
+	Span       int32         // in the trace's Spans
+	Call       int32         // in calls; -1: its launch was not recorded
+	Step       int32         // in steps, by the time of the launch; -1: outside
+	Key        int32         // name and grid, in the names' Keys
+	Name       int32         // in the names' List
+	Coll       int32         // in colls; -1: no collective
+	Track      trace.TrackID // the stream
 	Class      kernel.Class
 	Cat        trace.Category
 	First      bool // the first op of its launch on this device
@@ -109,6 +112,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 		r.Recorded = Interval{t.Spans[i].Start, t.Spans[i].End()}
 	}
 	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
+	r.Records, r.Awaits = eventCalls(t)
 	r.Stalls, r.Full = overheadSpans(t, profilers), overheadSpans(t, backPressure)
 	// A software device's frames are not Python's, and cost little.
 	r.Stacks = slices.ContainsFunc(t.Spans, func(s trace.Span) bool {
@@ -160,7 +164,7 @@ func (r *Rank) link(t *trace.Trace) {
 		detail := &t.Ops[s.Detail]
 		o := Op{
 			Start: s.Start, End: s.End(), Bytes: detail.Bytes, Span: int32(i), Call: -1, Step: -1,
-			Name: id, Key: n.key(id, detail.Grid), Class: n.Class[id], Cat: s.Cat,
+			Name: id, Key: n.key(id, detail.Grid), Track: s.Track, Class: n.Class[id], Cat: s.Cat,
 		}
 		switch s.Cat {
 		case trace.Memcpy:

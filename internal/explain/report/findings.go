@@ -33,6 +33,14 @@ func stepsOf(f *result.Finding) string {
 	return fmt.Sprintf("steps %d–%d", f.FirstStep, f.LastStep)
 }
 
+// proofs are a finding's evidence, after what the finding is worth.
+func proofs(f *result.Finding) []result.Evidence {
+	if f.Worth.Says.String() == "" {
+		return f.Evidence
+	}
+	return slices.Concat([]result.Evidence{{Text: f.Worth.Says}}, f.Evidence)
+}
+
 // proof is a piece of evidence as text, and the name that the text does not
 // hold itself, shortened.
 func proof(e *result.Evidence) (text, name string) {

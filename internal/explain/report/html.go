@@ -43,16 +43,17 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 		}, strings.ToLower(s))
 	},
 	// at is where a span's value stands in its drawing, 160 wide.
-	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
-	"share": share,
-	"count": metric.Count[int64],
-	"one":   columns.Clean,
-	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },
-	"cost":  cost,
-	"when":  stepsOf,
-	"first": func(e []result.Evidence) []result.Evidence { return e[:min(len(e), firstEvidence)] },
-	"rest":  func(e []result.Evidence) []result.Evidence { return e[min(len(e), firstEvidence):] },
-	"facts": func(e []result.Evidence) string { return plural(len(e), "more fact") },
+	"at":     func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
+	"share":  share,
+	"count":  metric.Count[int64],
+	"one":    columns.Clean,
+	"clip":   func(n int, s string) string { return shortenName(columns.Clean(s), n) },
+	"cost":   cost,
+	"when":   stepsOf,
+	"first":  func(e []result.Evidence) []result.Evidence { return e[:min(len(e), firstEvidence)] },
+	"rest":   func(e []result.Evidence) []result.Evidence { return e[min(len(e), firstEvidence):] },
+	"facts":  func(e []result.Evidence) string { return plural(len(e), "more fact") },
+	"proofs": func(f result.Finding) []result.Evidence { return proofs(&f) },
 	"proof": func(e result.Evidence) (p struct{ Text, Name string }) {
 		p.Text, p.Name = proof(&e)
 		return p

@@ -84,7 +84,7 @@ func plain(v reflect.Value) reflect.Value {
 	case reflect.Struct:
 		out.Set(v)
 		for i := range v.NumField() {
-			if out.Field(i).CanSet() {
+			if out.Field(i).CanSet() && v.Type().Field(i).Tag.Get("json") != "-" {
 				out.Field(i).Set(plain(v.Field(i)))
 			}
 		}

@@ -59,7 +59,7 @@ func markdownFinding(write func(...string), f *result.Finding, all bool) {
 		line += " (**" + c + "**)"
 	}
 	write(line)
-	evidence := f.Evidence
+	evidence := proofs(f)
 	if !all {
 		evidence, _ = cut(evidence, firstEvidence, "")
 	}
@@ -71,7 +71,7 @@ func markdownFinding(write func(...string), f *result.Finding, all bool) {
 		}
 		write(line)
 	}
-	if n := len(f.Evidence) - len(evidence); n > 0 {
+	if n := len(proofs(f)) - len(evidence); n > 0 {
 		write("  - and ", plural(n, "more fact"))
 	}
 }

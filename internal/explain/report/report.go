@@ -55,6 +55,7 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 		stagesTable(r, limit),
 		stepsTable(r, limit),
 		ranksTable(r, limit),
+		pathTable(r, limit),
 		collectivesTable(r, limit),
 		layerTotalsTable(r),
 		layersTable(r, layerLimit),

@@ -122,12 +122,26 @@ func straggler() *result.Report {
 				{Text: fact.Name("last to arrive in 124 of 168 collectives"), Value: 124, Peers: 20, Unit: "count", Step: -1},
 				{Text: fact.Name("its excess stayed above 3 × the spread of steps 0–6"), Value: math.Inf(1), Unit: "ratio", Step: 7},
 			},
+			Worth: result.Worth{
+				Known: true, Kind: "decode", Steps: 14, Several: true, Step: 4 * ms, Without: 36 * ms / 10, Low: 35 * ms / 10, High: 37 * ms / 10, Last: ms / 2, Tokens: 2000, WithoutTokens: 2222,
+				Says: fact.Of("worth", "kind", "decode", "step", 4*ms, "without", 36*ms/10, "low", 35*ms/10, "high", 37*ms/10,
+					"tokens", fact.Of("worth_tokens", "is", 2000, "without", 2222), "last", fact.Of("worth_last", "last", ms/2)),
+			},
 		},
 		{
 			ID: "slow_step-10", Kind: result.SlowStep, Severity: "medium", Ranks: nil, FirstStep: 10, LastStep: 10, Passing: true, CostNSPerStep: 3 * ms,
 			Title: fact.Name("Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name"),
 		},
 		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: fact.Name("The files of 2 ranks are missing")},
+	}
+	r.Replay = result.Replay{Known: true, Steps: 23, Off: 0.004, OffP90: 0.012, Unexplained: 0.07}
+	r.Path = result.Path{
+		Steps: 23, NS: 92 * ms,
+		Rows: []result.PathRow{
+			{Rank: 2, Cause: result.PathHost, Class: "gemm", NS: 60 * ms, Share: 60. / 92}, {Rank: 2, Cause: result.PathWork, Class: "attention", NS: 20 * ms, Share: 20. / 92},
+			{Rank: 0, Cause: result.PathGap, NS: 12 * ms, Share: 12. / 92},
+		},
+		Ranks: []result.PathRank{{Rank: 2, NS: 80 * ms, Share: 80. / 92, Ahead: 9 * ms, Next: 0}, {Rank: 0, NS: 12 * ms, Share: 12. / 92, Next: -1}},
 	}
 	r.Collectives = []result.CollectiveRow{
 		{Op: "all_reduce", Group: fact.Name("TP"), Size: 4, Kind: "decode", Bytes: 131072, Count: 132, InGraphs: 120, Matched: 132, Wait: 30 * ms, Transfer: 9 * ms, Median: 17_300, AlgGBs: 7.57, BusGBs: 11.4},

@@ -116,7 +116,7 @@ func (t *textWriter) findings(r *result.Report) {
 				t.line(lead + t.p.bold(l))
 			}
 		}
-		evidence := f.Evidence
+		evidence := proofs(f)
 		if !t.all {
 			evidence, _ = cut(evidence, firstEvidence, "")
 		}
@@ -133,7 +133,7 @@ func (t *textWriter) findings(r *result.Report) {
 				t.line(strings.Repeat(" ", mark) + lead + l)
 			}
 		}
-		if n := len(f.Evidence) - len(evidence); n > 0 {
+		if n := len(proofs(f)) - len(evidence); n > 0 {
 			t.line(strings.Repeat(" ", mark) + t.p.faint("  and "+plural(n, "more fact")))
 		}
 	}

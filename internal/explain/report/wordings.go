@@ -32,6 +32,16 @@ var wordings = map[string]string{
 	"still_after": "after {span}",
 	"still_look":  "look at what stops the process: collection of garbage, a CPU quota of its cgroup (nr_throttled in cpu.stat), other processes on its cores (nonvoluntary_ctxt_switches in /proc/PID/status), signals",
 
+	// What findings are worth.
+	"worth":         "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{last}",
+	"worth_little":  "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",
+	"worth_most":    "a {kind} step takes at least {without:ns} instead of {step:ns} however much of it goes",
+	"worth_tokens":  ": {without:count} output tokens/s instead of {is:count}",
+	"worth_last":    "; once all else is mended it costs {last:ns}",
+	"replay_no_gpu": "no GPU work was recorded",
+	"replay_few":    "only {n} steps can be compared",
+	"replay_off":    "run again from what everything took, steps differ by {off:share} from what was recorded",
+
 	"last_in":              "it arrives last in {last} of the {of} collectives of these steps",
 	"excess":               "between collectives it takes longer than the rank with the median arrival, per step by {parts}",
 	"excess_work":          "{ns:ns} (more or larger kernels, including their launches)",

@@ -13,6 +13,8 @@ type Report struct {
 	Source    Source    `json:"source"`
 	Recording Recording `json:"recording"`
 	Findings  []Finding `json:"findings"` // the important ones first
+	Replay    Replay    `json:"replay"`
+	Path      Path      `json:"critical_path"`
 	// Times holds one row per rank and step kind, and one over all ranks
 	// ("all") per kind; the kind "all" takes every step together.
 	Times       []TimeRow       `json:"times"`
@@ -113,12 +115,15 @@ type Finding struct {
 	Title         fact.Fact  `json:"title"`
 	Evidence      []Evidence `json:"evidence"`
 
+	Worth Worth `json:"worth"`
+
 	// Profilers: it may be the profiler's, which slows hosts. CostNSPerStep is without what
 	// recording is known to have added, where that is of the same steps.
 	Profilers bool `json:"may_be_profilers"`
 
-	Starved bool `json:"-"` // of a software device: no core ran it
-	Still   bool `json:"-"` // the host stands still now and again
+	Steps   []int `json:"-"` // that it is about; none: all from the first to the last
+	Starved bool  `json:"-"` // of a software device: no core ran it
+	Still   bool  `json:"-"` // the host stands still now and again
 }
 
 // Evidence is one fact behind a finding.

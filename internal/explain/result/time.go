@@ -45,6 +45,7 @@ func NoNil(v any) { noNilIn(reflect.ValueOf(v).Elem()) }
 func noNilIn(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); {
+		case v.Type().Field(i).Tag.Get("json") == "-":
 		case f.Kind() == reflect.Slice && f.CanSet() && f.IsNil():
 			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 		case f.Kind() == reflect.Struct:

@@ -45,6 +45,7 @@ type Options struct {
 	Rules *kernel.Rules
 	Read  read.Options
 	Force bool // explain files that cannot be one capture, too
+	Quick bool // leave out what findings are worth, and the critical path
 	// Open reads a window in another way than here; nil: here.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
@@ -93,7 +94,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 // options are those of a window's analysis.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
-	opt.Force = o.Force
+	opt.Force, opt.Quick = o.Force, o.Quick
 	if o.Reference != nil {
 		opt.Reference = o.Reference
 	}

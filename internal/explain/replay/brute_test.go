@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+)
+
+// randomGraph has three ranks of hosts and devices, with a collective now and then, whose
+// recorded times are those of its durations and lags.
+func randomGraph(rng *rand.Rand) *Graph {
+	const ranks, steps = 3, 3
+	g := &Graph{domain: &match.Domain{Ranks: make([]*match.Rank, ranks)}, End: steps}
+	host, dev := make([]int32, ranks), make([]int32, ranks)
+	for r := range ranks {
+		host[r], dev[r] = none, none
+	}
+	add := func(n node, froms ...int32) int32 {
+		n.from, n.ref, n.key = [3]int32{none, none, none}, n.ref, none
+		ready := int64(math.MinInt64)
+		k := 0
+		for _, f := range froms {
+			if f != none {
+				n.from[k], n.lag[k] = f, int32(rng.IntN(5))
+				ready = max(ready, g.nodes[f].at+int64(n.lag[k]))
+				k++
+			}
+		}
+		if n.what == Meet {
+			for _, f := range g.meets[n.ref] {
+				ready = max(ready, g.nodes[f].at)
+			}
+		}
+		if ready == math.MinInt64 {
+			ready = int64(rng.IntN(20))
+		}
+		n.at = ready + n.gap + n.dur
+		g.nodes = append(g.nodes, n)
+		return int32(len(g.nodes) - 1)
+	}
+	for step := range int32(steps) {
+		for range 1 + rng.IntN(2) {
+			for r := range int32(ranks) {
+				host[r] = add(node{what: Host, rank: r, step: step, dur: int64(rng.IntN(30))}, host[r])
+				dev[r] = add(node{what: Work, rank: r, step: step, dur: int64(1 + rng.IntN(40)), gap: int64(rng.IntN(2) * rng.IntN(9))}, host[r], dev[r])
+			}
+			if rng.IntN(2) == 0 {
+				continue
+			}
+			var arrivals []int32
+			for r := range int32(ranks) {
+				arrivals = append(arrivals, add(node{what: Arrive, rank: r, step: step}, dev[r]))
+			}
+			g.meets = append(g.meets, arrivals)
+			meet := add(node{what: Meet, rank: none, step: step, ref: int32(len(g.meets) - 1)})
+			for r := range int32(ranks) {
+				dev[r] = add(node{what: Leave, rank: r, step: step, dur: int64(1 + rng.IntN(9))}, meet)
+				g.nodes[dev[r]].at -= int64(g.nodes[dev[r]].lag[0])
+				g.nodes[dev[r]].lag[0] = 0
+			}
+		}
+	}
+	return g
+}
+
+// longest tries all ways to a node: the length of the longest, from the time at which it
+// begins.
+func longest(g *Graph, at int32) int64 {
+	n := &g.nodes[at]
+	best, any := int64(math.MinInt64), false
+	try := func(from int32, lag int64) {
+		if from != none {
+			best, any = max(best, longest(g, from)+lag), true
+		}
+	}
+	for k, from := range n.from {
+		try(from, int64(n.lag[k]))
+	}
+	if n.what == Meet {
+		for _, from := range g.meets[n.ref] {
+			try(from, 0)
+		}
+	}
+	if !any {
+		best = n.start() - n.gap
+	}
+	return best + n.gap + n.dur
+}
+
+// TestAgainstAllWays: on random graphs a run gives each step the end of the longest of all
+// ways, and the pieces of a critical path add up to its step.
+func TestAgainstAllWays(t *testing.T) {
+	for seed := range uint64(300) {
+		g := randomGraph(rand.New(rand.NewPCG(seed, 1)))
+		ends, want := g.Run(nil), make([]int64, g.End)
+		for i := range g.nodes {
+			if n := &g.nodes[i]; n.ends() {
+				want[n.step] = max(want[n.step], longest(g, int32(i)))
+			}
+		}
+		sums := make([]int64, g.End)
+		g.Path(func(p *Piece) { sums[p.Step] += p.NS }, func(_, rank, before int, ns int64) {
+			if rank == before || ns < 0 {
+				t.Errorf("seed %d: rank %d is the last %d ns after rank %d", seed, rank, ns, before)
+			}
+		})
+		times := g.Times(g.Recorded())
+		for step := range ends {
+			if ends[step] != want[step] {
+				t.Errorf("seed %d, step %d ends at %d, want %d", seed, step, ends[step], want[step])
+			}
+			if times[step] > 0 && sums[step] != times[step] {
+				t.Errorf("seed %d, step %d takes %d, its path %d", seed, step, times[step], sums[step])
+			}
+		}
+	}
+}
+
+// TestChanges: what is taken away from a node delays nobody any more, and changes of one
+// node come upon each other.
+func TestChanges(t *testing.T) {
+	for seed := range uint64(100) {
+		g := randomGraph(rand.New(rand.NewPCG(seed, 2)))
+		half := func(n Node) float64 {
+			if n.Rank == 1 && n.What == Work {
+				return 0.5
+			}
+			return 1
+		}
+		once := g.Scale(half)
+		twice := g.Both(once, once)
+		changed := *g
+		changed.at, changed.nodes = nil, append([]node(nil), g.nodes...)
+		for i := range changed.nodes {
+			if n := &changed.nodes[i]; n.rank == 1 && n.what == Work {
+				n.dur, n.gap = n.dur/2, n.gap/2
+			}
+		}
+		a, b := g.Run(once), changed.Run(nil)
+		for step := range a {
+			if a[step] != b[step] {
+				t.Fatalf("seed %d: step %d ends at %d with a change, at %d if it had been so", seed, step, a[step], b[step])
+			}
+		}
+		for _, x := range twice {
+			if n := &g.nodes[x.node]; x.dur > n.dur/4+1 {
+				t.Fatalf("seed %d: half of a half of %d is %d", seed, n.dur, x.dur)
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Kinds of lags.
+const (
+	lagGraph  = iota // between ops of one graph
+	lagStream        // between ops of one stream
+	lagOther         // between ops of two streams
+	lagReturn        // from the end of the work to the return of the call that waits for it
+	lagKinds
+)
+
+const (
+	// near is how soon an op begins after what it waits for, ns; later it waited for something else.
+	near = 20_000
+	// noise is what is no gap, ns: lags vary by as much.
+	noise = 3_000
+	// together is the share of their ops that overlap from which on two streams run at once.
+	together = 0.01
+)
+
+// lags are what is usual on a rank.
+type lags struct {
+	of     [lagKinds]int64
+	after  map[int32]int64 // from the end of an op of a graph to the next, by that
+	launch map[int32]int64 // from a call to its first op on an idle device, by the op's name
+}
+
+// addRank makes the nodes of a rank: its hosts', then its device's.
+func (b *builder) addRank(rank int32, r *match.Rank) {
+	calls, returns := b.addHost(rank, r)
+	usual := usualLags(r)
+	ends := make([]int32, len(r.Ops))
+	b.leave[rank] = ends
+	queues := serial(r)
+	last := map[trace.TrackID]int32{} // op that ended last on a stream
+	var busy int64                    // until when the device was
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		n := newNode(Work, rank, r.Wall(o.End), 0)
+		n.dur = n.at - r.Wall(o.Start)
+		n.step, n.ref, n.key = stepOf(r, o.Step), int32(i), o.Key
+		prev, ok := last[o.Track]
+		if ok {
+			kind := lagStream
+			if o.Call >= 0 && r.Ops[prev].Call == o.Call && r.InGraph(o) {
+				kind = lagGraph
+			}
+			lag := usual.of[kind]
+			if after, ok := usual.after[o.Key]; ok && kind == lagGraph {
+				lag = after
+			}
+			// An op may begin as the one before comes to its end (programmatic dependent launch).
+			if p := &r.Ops[prev]; p.End > o.Start && p.End <= o.End {
+				lag = o.Start - p.End
+			}
+			n.await(ends[prev], b.nodes[ends[prev]].at, lag)
+		}
+		if o.Call >= 0 && o.First {
+			c := &r.Calls[o.Call]
+			lag := o.Start - c.Start
+			// Launching took that long if the device had nothing else to do most of the time.
+			if idle := o.Start - max(busy, c.Start); 2*idle < lag || c.Blocks && busy > c.Start {
+				lag = min(lag, usual.launch[o.Name])
+			}
+			n.await(calls[o.Call], b.nodes[calls[o.Call]].at, lag)
+		}
+		if other := b.other(r, i, last, queues, ends, &n); other != none {
+			n.await(ends[other], b.nodes[ends[other]].at, usual.of[lagOther])
+		}
+		b.settle(&n)
+		ends[i] = b.add(n)
+		busy = max(busy, o.End)
+		if !ok || r.Ops[prev].End <= o.End {
+			last[o.Track] = int32(i)
+		}
+	}
+	w := newWaitFor(r)
+	for _, x := range returns {
+		n := &b.nodes[x.node]
+		if o := w.op(x); o != none {
+			n.await(ends[o], b.nodes[ends[o]].at, usual.of[lagReturn])
+		}
+		b.settle(n)
+	}
+}
+
+// settle gives a node the gap that nothing explains.
+func (b *builder) settle(n *node) {
+	if ready, ok := b.ready(n); ok && n.start()-ready > noise {
+		n.gap = n.start() - ready
+	}
+}
+
+// other is the op of another stream that op i waits for; none.
+func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, queues map[trace.TrackID]int, ends []int32, n *node) int32 {
+	o := &r.Ops[i]
+	ready, known := b.ready(n)
+	unexplained := !known || n.start()-ready > noise
+	best := int32(none)
+	for track, at := range last {
+		p := &r.Ops[at]
+		if track == o.Track || p.End > o.Start || best != none && p.End <= r.Ops[best].End {
+			continue
+		}
+		if queues[track] == queues[o.Track] || unexplained && o.Start-p.End < near {
+			best = at
+		}
+	}
+	return best
+}
+
+// serial numbers the queues of a rank: streams that never run at once are one.
+func serial(r *match.Rank) map[trace.TrackID]int {
+	type pair struct{ a, b trace.TrackID }
+	ops := map[trace.TrackID]int{}
+	overlaps := map[pair]int{}
+	running := map[trace.TrackID]int64{}
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		ops[o.Track]++
+		for track, end := range running {
+			if track != o.Track && end > o.Start {
+				overlaps[pair{min(track, o.Track), max(track, o.Track)}]++
+			}
+		}
+		running[o.Track] = max(running[o.Track], o.End)
+	}
+	queues := map[trace.TrackID]int{}
+	var members [][]trace.TrackID
+	var tracks []trace.TrackID
+	for track := range ops {
+		tracks = append(tracks, track)
+	}
+	slices.Sort(tracks)
+	for _, track := range tracks {
+		at := slices.IndexFunc(members, func(of []trace.TrackID) bool {
+			return !slices.ContainsFunc(of, func(m trace.TrackID) bool {
+				return float64(overlaps[pair{min(track, m), max(track, m)}]) > together*float64(min(ops[track], ops[m]))
+			})
+		})
+		if at < 0 {
+			at = len(members)
+			members = append(members, nil)
+		}
+		members[at] = append(members[at], track)
+		queues[track] = at
+	}
+	return queues
+}
+
+// usualLags are the medians of what was recorded where nothing else can have decided.
+func usualLags(r *match.Rank) lags {
+	var seen [lagKinds][]int64
+	launch, after := map[int32][]int64{}, map[int32][]int64{}
+	last := map[trace.TrackID]int32{}
+	var busy int64 // until when the device was
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if prev, ok := last[o.Track]; ok {
+			p := &r.Ops[prev]
+			gap := o.Start - p.End
+			switch {
+			case gap < 0 || gap >= near:
+			case o.Call >= 0 && p.Call == o.Call && r.InGraph(o):
+				seen[lagGraph] = append(seen[lagGraph], gap)
+				after[o.Key] = append(after[o.Key], gap)
+			case o.Call >= 0 && r.Calls[o.Call].End < p.End-near:
+				seen[lagStream] = append(seen[lagStream], gap)
+			}
+		}
+		if o.Call >= 0 && o.First && busy < r.Calls[o.Call].Start {
+			launch[o.Name] = append(launch[o.Name], o.Start-r.Calls[o.Call].Start)
+		}
+		busy = max(busy, o.End)
+		last[o.Track] = int32(i)
+	}
+	l := lags{launch: map[int32]int64{}, after: map[int32]int64{}}
+	for key, of := range after {
+		l.after[key] = int64(metric.MedianInPlace(of))
+	}
+	for k := range seen {
+		l.of[k] = min(int64(metric.MedianInPlace(seen[k])), near)
+	}
+	l.of[lagOther] = l.of[lagStream]
+	var all []int64
+	for name, of := range launch {
+		all = append(all, of...)
+		l.launch[name] = int64(metric.MedianInPlace(of))
+	}
+	usual := int64(metric.MedianInPlace(all))
+	for i := range r.Ops {
+		if name := r.Ops[i].Name; launch[name] == nil {
+			l.launch[name] = usual
+		}
+	}
+	w := newWaitFor(r)
+	for _, list := range blocked(r) {
+		var returns []int64
+		for _, x := range list {
+			if o := w.op(ret{since: x.Start, at: x.End}); o != none && r.Ops[o].End > x.Start && x.End-r.Ops[o].End < near {
+				returns = append(returns, x.End-r.Ops[o].End)
+			}
+		}
+		l.of[lagReturn] = max(l.of[lagReturn], int64(metric.MedianInPlace(returns)))
+	}
+	return l
+}

@@ -1,0 +1,215 @@
+// Package replay runs a window again from how long everything took and what it waited
+// for: what steps would take if something were otherwise, and what they consist of.
+//
+// A Graph ties each moment of a domain's ranks to those that it waits for. A host thread
+// goes from call to call. An op begins when it is launched, the op before it on its
+// stream has ended, and so has the op of another stream that it waits for. A collective's
+// ops end once it has begun on all ranks, after its transfer. A call that blocks returns
+// when the work is done that it waits for.
+//
+// Traces do not record which stream waits for which event. What an op waits for on
+// another stream is inferred: streams of a rank that never run at once are one queue, and
+// an op that begins just as one of another stream has ended waits for it.
+//
+// From an end to what waits for it lies a lag, which is the rank's median of its kind and
+// not what was recorded. What begins later than all that is a gap that nothing explains:
+// it stays with its moment. Times are int64 ns.
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+)
+
+// What a node is.
+type What uint8
+
+const (
+	Host   What = iota // a host thread on its way to a call
+	Return             // it returns from a call that waits for the device
+	Work               // a kernel, copy or memset
+	Arrive             // an op of a collective has begun
+	Meet               // all ranks have begun a collective
+	Leave              // an op of a collective ends, its transfer after they met
+)
+
+// none stands for no node, op or name.
+const none = -1
+
+// node is a moment: it ends dur after it begins, and begins gap after the last of what
+// it waits for.
+type node struct {
+	at       int64    // its end as recorded, on the clock of all
+	dur, gap int64    //
+	from     [3]int32 // the nodes that it waits for; none
+	lag      [3]int32 // from their ends on, ns
+	rank     int32    // in the domain's ranks; none of a meeting
+	step     int32    // in the capture's numbering; none
+	ref      int32    // the op or call; of a meeting its place in meets
+	key      int32    // the kernel, with its grid, that it is or launches; none
+	what     What
+}
+
+func (n *node) start() int64 { return n.at - n.dur }
+
+// Graph is the ranks of one domain.
+type Graph struct {
+	domain *match.Domain
+	nodes  []node    // each after those that it waits for
+	meets  [][]int32 // the nodes of arrivals
+	// First and End are the steps that all ranks have whole, from First to before End.
+	First, End int
+	at         []int64           // of the last run
+	sums       map[place]tallies // once they are asked for
+}
+
+// New builds the graph of a domain.
+func New(d *match.Domain) *Graph {
+	g := &Graph{domain: d}
+	g.First, g.End = d.Common()
+	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks))}
+	g.nodes = make([]node, 0, size(d))
+	for i, r := range d.Ranks {
+		b.addRank(int32(i), r)
+	}
+	b.addMeets()
+	b.order()
+	return g
+}
+
+// size is how many nodes there may be: those of calls and waits, of ops, and of collectives.
+func size(d *match.Domain) (n int) {
+	for _, r := range d.Ranks {
+		n += 3*len(r.Calls) + len(r.Ops)
+		for _, list := range r.Blocked {
+			n += 2 * len(list)
+		}
+		for i := range r.Calls {
+			if !r.Calls[i].Blocks {
+				n -= 2
+			}
+		}
+	}
+	for i := range d.Matches {
+		n += 1 + len(d.Matches[i].At)
+	}
+	return n
+}
+
+// builder makes the nodes of a graph in any order; they are ordered at the end.
+type builder struct {
+	*Graph
+	leave [][]int32 // by rank and op: the node at which the op ends
+}
+
+func (b *builder) add(n node) int32 {
+	b.nodes = append(b.nodes, n)
+	return int32(len(b.nodes) - 1)
+}
+
+// newNode is one that waits for nothing yet.
+func newNode(what What, rank int32, at, dur int64) node {
+	return node{what: what, rank: rank, at: at, dur: dur, from: [3]int32{none, none, none}, step: none, ref: none, key: none}
+}
+
+// await makes a node wait for another. What contradicts the times is no wait.
+func (n *node) await(from int32, ends int64, lag int64) bool {
+	if ends+min(lag, 0) > n.start() {
+		return false
+	}
+	for i := range n.from {
+		if n.from[i] == none {
+			n.from[i], n.lag[i] = from, int32(min(lag, 1<<30))
+			return true
+		}
+	}
+	return false
+}
+
+// ready is when a node could have begun as recorded; ok is false if it waits for nothing.
+func (b *builder) ready(n *node) (at int64, ok bool) {
+	for i, from := range n.from {
+		if from != none {
+			if t := b.nodes[from].at + int64(n.lag[i]); !ok || t > at {
+				at, ok = t, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// addMeets ties the ops of collectives together. One whose times contradict each other
+// is left alone.
+func (b *builder) addMeets() {
+	for i := range b.domain.Matches {
+		m := &b.domain.Matches[i]
+		if !m.Possible() {
+			continue
+		}
+		meet := newNode(Meet, none, m.Last, 0)
+		meet.step, meet.ref = int32(m.Step), int32(len(b.meets))
+		at := b.add(meet)
+		var arrivals []int32
+		for _, p := range m.At {
+			end := b.leave[p.Rank][p.Op]
+			n := &b.nodes[end]
+			arrive := *n
+			arrive.what, arrive.at, arrive.dur = Arrive, p.Start, 0
+			n.what, n.at, n.dur, n.gap = Leave, p.End, p.End-m.Last, 0
+			n.from = [3]int32{at, none, none}
+			n.lag = [3]int32{}
+			arrivals = append(arrivals, b.add(arrive))
+		}
+		b.meets = append(b.meets, arrivals)
+	}
+}
+
+// order sorts the nodes by time, in which each comes after those that it waits for, and
+// numbers them anew.
+func (b *builder) order() {
+	order := make([]int32, len(b.nodes))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		p, q := &b.nodes[x], &b.nodes[y]
+		return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what)), cmp.Compare(x, y))
+	})
+	place := make([]int32, len(order))
+	for to, from := range order {
+		place[from] = int32(to)
+	}
+	for i := range b.nodes {
+		n, own := &b.nodes[i], place[i]
+		for k, f := range n.from {
+			if f == none {
+				continue
+			}
+			if n.from[k] = place[f]; n.from[k] >= own { // ops of no length
+				n.from[k] = none
+			}
+		}
+	}
+	for _, m := range b.meets {
+		for i := range m {
+			m[i] = place[m[i]]
+		}
+	}
+	for i := range place { // in place: each swap brings one node home
+		for int(place[i]) != i {
+			to := place[i]
+			b.nodes[i], b.nodes[to] = b.nodes[to], b.nodes[i]
+			place[i], place[to] = place[to], to
+		}
+	}
+}
+
+// turn orders moments of one time.
+func turn(w What) int {
+	if w == Host {
+		return 0
+	}
+	return int(w)
+}

@@ -1,0 +1,165 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// moment is a point of a host thread: it calls, blocks, or returns from blocking.
+type moment struct {
+	at    int64 // on the rank's clock
+	call  int32 // none: it blocks or returns
+	since int64 // of a return: when it blocked
+	what  What
+}
+
+// moments lists those of a rank's threads, each in time order.
+func moments(r *match.Rank) map[trace.TrackID][]moment {
+	out := map[trace.TrackID][]moment{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		out[c.Track] = append(out[c.Track], moment{at: c.Start, call: int32(i), what: Host})
+	}
+	for track, list := range blocked(r) {
+		for _, x := range list {
+			out[track] = append(out[track], moment{at: x.Start, call: none, what: Host}, moment{at: x.End, call: none, since: x.Start, what: Return})
+		}
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b moment) int {
+			// A copy that blocks is launched by the very call that waits, and so before it blocks.
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call))
+		})
+	}
+	return out
+}
+
+// blocked lists when threads may wait for the device: in synchronisations, and in
+// copies that return when they are done.
+func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
+	out := map[trace.TrackID][]prep.Interval{}
+	for track, list := range r.Blocked {
+		out[track] = append(out[track], list...)
+	}
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Blocks && r.Ops[c.Op].End <= c.End {
+			out[c.Track] = append(out[c.Track], prep.Interval{Start: c.Start, End: c.End})
+		}
+	}
+	for track, list := range out {
+		slices.SortFunc(list, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		out[track] = slices.DeleteFunc(prep.Union(list), func(x prep.Interval) bool { return x.End == x.Start })
+	}
+	return out
+}
+
+// addHost makes the nodes of a rank's threads, and gives those of its calls. What
+// returns wait for is added once there are ops.
+func (b *builder) addHost(rank int32, r *match.Rank) (calls []int32, returns []ret) {
+	calls = make([]int32, len(r.Calls))
+	threads := moments(r)
+	for _, track := range slices.Sorted(maps.Keys(threads)) {
+		before := int32(none)
+		for _, m := range threads[track] {
+			n := newNode(m.what, rank, r.Wall(m.at), 0)
+			n.step, n.ref = stepOf(r, r.StepAt(m.at)), m.call
+			if m.call != none {
+				c := &r.Calls[m.call]
+				n.step = stepOf(r, c.Step)
+				if c.Op >= 0 {
+					n.key = r.Ops[c.Op].Key
+				}
+			}
+			if before != none {
+				last := b.nodes[before].at
+				if m.what == Host {
+					n.dur = n.at - last
+				}
+				n.await(before, last, 0)
+			}
+			before = b.add(n)
+			if m.what == Return {
+				returns = append(returns, ret{node: before, since: m.since, at: m.at})
+			}
+			if m.call != none {
+				calls[m.call] = before
+			}
+		}
+	}
+	return calls, returns
+}
+
+// ret is a return from a call that blocks; times are of the rank's clock.
+type ret struct {
+	node      int32
+	since, at int64
+}
+
+// stepOf is a step of a rank in the capture's numbering.
+func stepOf(r *match.Rank, step int32) int32 {
+	if step < 0 {
+		return none
+	}
+	return step + int32(r.First)
+}
+
+// waitFor finds the op that a return waits for: of those that were launched before and
+// had ended by then the last. A call that waits for an event waits for what was launched
+// last before an event was recorded.
+type waitFor struct {
+	r      *match.Rank
+	lastOf []int32 // by call: the op of it that ends last; none
+}
+
+func newWaitFor(r *match.Rank) *waitFor {
+	w := &waitFor{r: r, lastOf: make([]int32, len(r.Calls))}
+	for i := range w.lastOf {
+		w.lastOf[i] = none
+	}
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Call < 0 {
+			continue
+		}
+		if at := w.lastOf[o.Call]; at == none || o.End > r.Ops[at].End {
+			w.lastOf[o.Call] = int32(i)
+		}
+	}
+	return w
+}
+
+// longAgo is how many calls before a return are looked at.
+const longAgo = 4096
+
+func (w *waitFor) op(x ret) int32 {
+	r := w.r
+	_, onEvent := slices.BinarySearch(r.Awaits, x.since)
+	last, _ := slices.BinarySearchFunc(r.Calls, x.at, func(c prep.Call, at int64) int { return cmp.Compare(c.Start, at) })
+	best := int32(none)
+	for i := last - 1; i >= max(0, last-longAgo); i-- {
+		o := w.lastOf[i]
+		if o == none || r.Ops[o].End > x.at || best != none && r.Ops[o].End <= r.Ops[best].End {
+			continue
+		}
+		if !onEvent || w.recordedAfter(i, x.since) {
+			best = o
+		}
+	}
+	return best
+}
+
+// recordedAfter tells whether an event was recorded between a call and the next, and
+// before a moment.
+func (w *waitFor) recordedAfter(call int, before int64) bool {
+	r := w.r
+	k, _ := slices.BinarySearch(r.Records, r.Calls[call].Start)
+	if k == len(r.Records) || r.Records[k] >= before {
+		return false
+	}
+	return call+1 == len(r.Calls) || r.Records[k] <= r.Calls[call+1].Start
+}

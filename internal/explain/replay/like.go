@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// Why is a cause that can be taken away: what of a rank becomes as it is elsewhere.
+type Why uint8
+
+const (
+	ByWork     Why = iota // kernels that others have fewer of, or with other grids, and their launches
+	ByDevice              // how long the same kernels take, or begin later than they could
+	ByHost                // how long the host takes for the same launches
+	ByTransfer            // how long the rank takes to leave collectives
+	ByAll                 // all of it
+)
+
+// A Blame is what is to be as elsewhere.
+type Blame struct {
+	Why   Why
+	Ranks []int // of the domain
+	Steps []int // in the capture's numbering
+	// Like are the steps of the same rank that it is to be like; none: as other ranks in the
+	// same step.
+	Like []int
+}
+
+// place is a rank in a step.
+type place struct{ rank, step int }
+
+// tally is what a place has of one name.
+type tally struct {
+	ns, n int64
+	grids int64 // the same for the same grids, each as often
+}
+
+// tallied is what is tallied: hosts, devices and transfers by the kernel's name.
+type tallied struct {
+	what What
+	name int32
+}
+
+type tallies map[tallied]*tally
+
+// tallies adds up what ranks do in steps. Gaps count.
+func (g *Graph) tallies(names *prep.Names) map[place]tallies {
+	out := map[place]tallies{}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.step < 0 || n.what == Arrive || n.what == Meet {
+			continue
+		}
+		at := place{int(n.rank), int(n.step)}
+		of := out[at]
+		if of == nil {
+			of = tallies{}
+			out[at] = of
+		}
+		k := tallied{n.what, nameOf(names, int(n.key))}
+		t := of[k]
+		if t == nil {
+			t = &tally{}
+			of[k] = t
+		}
+		t.ns += n.dur + n.gap
+		t.n++
+		t.grids += (int64(n.key) + 1) * 0x9e3779b1 % 1_000_003
+	}
+	return out
+}
+
+func nameOf(names *prep.Names, key int) int32 {
+	if key == none {
+		return none
+	}
+	return names.Keys[key].Name
+}
+
+// As gives the change by which ranks are in some steps as others are, or as they were. It
+// compares by kernel: what there is of each name, with the median of the others. ok is
+// false if there is nothing to compare with.
+func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
+	if g.sums == nil {
+		g.sums = g.tallies(names)
+	}
+	factors := map[place]map[tallied]float64{}
+	for _, rank := range b.Ranks {
+		for _, step := range b.Steps {
+			own, others := g.sums[place{rank, step}], g.others(b, rank, step)
+			if own != nil && len(others) > 0 {
+				factors[place{rank, step}] = factorsOf(own, others, b.Why, names)
+				ok = true
+			}
+		}
+	}
+	return g.Scale(func(n Node) float64 {
+		if f, known := factors[place{n.Rank, n.Step}][tallied{n.What, nameOf(names, n.Key)}]; known {
+			return f
+		}
+		return 1
+	}), ok
+}
+
+// others are what a rank in a step is to be like.
+func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
+	for _, s := range b.Like {
+		if t := g.sums[place{rank, s}]; t != nil {
+			out = append(out, t)
+		}
+	}
+	if b.Like != nil {
+		return out
+	}
+	for r := range g.domain.Ranks {
+		if t := g.sums[place{r, step}]; t != nil && !slices.Contains(b.Ranks, r) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// factorsOf gives by what times are to be multiplied to be without a cause.
+func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[tallied]float64 {
+	peers := medians(others)
+	// Names that only one side has may be the same work by other kernels.
+	var extra, missing int64
+	for k, p := range peers {
+		if own[k] == nil && k.what == Work {
+			missing += p.ns
+		}
+	}
+	for k, t := range own {
+		if peers[k].n == 0 && k.what == Work {
+			extra += t.ns
+		}
+	}
+	out := map[tallied]float64{}
+	for k, t := range own {
+		if t.ns == 0 {
+			continue
+		}
+		p := peers[k]
+		ratio := float64(p.ns) / float64(t.ns)
+		each := ratio // of one, whatever their number
+		if p.n > 0 {
+			each = ratio * float64(t.n) / float64(p.n)
+		}
+		alone := p.n == 0
+		switch by := causeOf(k.what); {
+		case why == ByAll && alone && k.what == Work, why == ByWork && alone && k.what == Work:
+			out[k] = float64(min(missing, extra)) / float64(extra)
+		case why == ByAll:
+			out[k] = ratio
+		case why == ByWork && k.what == Host && k.name != none:
+			out[k] = min(1, float64(p.n)/float64(t.n))
+		case why == ByWork && k.what == Work && (p.n != t.n || p.grids != t.grids || dependent(names, k.name)):
+			out[k] = ratio
+		case why == by && !alone:
+			out[k] = each
+		}
+	}
+	return out
+}
+
+// causeOf is the cause that what a node takes counts to.
+func causeOf(w What) Why {
+	switch w {
+	case Host, Return:
+		return ByHost
+	case Leave:
+		return ByTransfer
+	}
+	return ByDevice
+}
+
+// dependent tells kernels whose time depends on data, and not on their grids alone.
+func dependent(names *prep.Names, name int32) bool {
+	return name != none && kernel.DataDependent(names.Class[name])
+}
+
+// medians are of each name over several places; the grids are those of a place that has
+// the median number.
+func medians(of []tallies) map[tallied]tally {
+	out := map[tallied]tally{}
+	for _, m := range of {
+		for k := range m {
+			out[k] = tally{}
+		}
+	}
+	ns, n := make([]int64, len(of)), make([]int64, len(of))
+	for k := range out {
+		for i, m := range of {
+			ns[i], n[i] = 0, 0
+			if t := m[k]; t != nil {
+				ns[i], n[i] = t.ns, t.n
+			}
+		}
+		t := tally{ns: int64(metric.MedianInPlace(ns)), n: int64(metric.MedianInPlace(n))}
+		for _, m := range of {
+			if m[k] != nil && m[k].n == t.n {
+				t.grids = m[k].grids
+			}
+		}
+		out[k] = t
+	}
+	return out
+}

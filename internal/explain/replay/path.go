@@ -1,0 +1,99 @@
+package replay
+
+// A Piece is time on the critical path of a step.
+type Piece struct {
+	Step  int // on whose path it is
+	Rank  int // in the domain's ranks
+	Node  Node
+	Lag   bool // not the node itself but what was before it, after a node of
+	After What
+	Gap   bool // of what was before, what nothing explains
+	NS    int64
+}
+
+// Path walks the critical path of each step that Times has, by what was recorded: from
+// the step's end back to the end of the step before, each time to that of all it waited
+// for which ended last. The pieces of a step, last first, add up to it. Where a rank was
+// the last to come to a collective, second is called with the one before it, and by how
+// much earlier that was.
+func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, ns int64)) {
+	ends := g.Recorded()
+	last := make([]int32, len(ends))
+	for i := range g.nodes {
+		if n := &g.nodes[i]; n.ends() && int(n.step) < len(ends) && n.at == ends[n.step] {
+			last[n.step] = int32(i)
+		}
+	}
+	for step, ns := range g.Times(ends) {
+		if ns > 0 {
+			w := walk{Graph: g, step: step, until: ends[step] - ns, visit: visit, second: second}
+			w.back(last[step])
+		}
+	}
+}
+
+// walk is the way back through one step.
+type walk struct {
+	*Graph
+	step   int
+	until  int64
+	visit  func(p *Piece)
+	second func(step, rank, before int, ns int64)
+}
+
+func (w *walk) back(at int32) {
+	for n := &w.nodes[at]; n.at > w.until; n = &w.nodes[at] {
+		before := w.before(n)
+		if before == none { // the window begins
+			w.piece(n, n.start(), n.at, Piece{})
+			w.piece(n, w.until, n.start(), Piece{Lag: true, Gap: true})
+			return
+		}
+		b := &w.nodes[before]
+		gap := max(min(n.gap, n.start()-b.at), 0)
+		w.piece(n, max(n.start(), b.at), n.at, Piece{}) // it may begin as that comes to its end
+		w.piece(n, n.start()-gap, n.start(), Piece{Lag: true, Gap: true, After: b.what})
+		w.piece(n, b.at, n.start()-gap, Piece{Lag: true, After: b.what})
+		at = before
+	}
+}
+
+func (w *walk) piece(n *node, from, to int64, p Piece) {
+	if p.NS = to - max(from, w.until); p.NS > 0 {
+		p.Step, p.Rank, p.Node = w.step, int(n.rank), w.node(n)
+		w.visit(&p)
+	}
+}
+
+// before is the node that decided when another could begin.
+func (w *walk) before(n *node) int32 {
+	best, second := int32(none), int32(none)
+	froms := n.from[:]
+	if n.what == Meet {
+		froms = w.meets[n.ref]
+	}
+	for _, from := range froms {
+		switch {
+		case from == none:
+		case best == none || w.nodes[from].at > w.nodes[best].at:
+			best, second = from, best
+		case second == none || w.nodes[from].at > w.nodes[second].at:
+			second = from
+		}
+	}
+	if n.what == Meet && second != none {
+		w.second(w.step, int(w.nodes[best].rank), int(w.nodes[second].rank), w.nodes[best].at-w.nodes[second].at)
+	}
+	return best
+}
+
+// Total is the length of all steps that Path walks.
+func (g *Graph) Total() (ns int64, steps int) {
+	for _, t := range g.Times(g.Recorded()) {
+		if t > 0 {
+			ns += t
+			steps++
+		}
+	}
+	return ns, steps
+}

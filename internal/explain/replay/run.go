@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Change is nodes that take another time; in order of nodes. None: all is as it was.
+type Change []changed
+
+type changed struct {
+	node     int32
+	dur, gap int64
+}
+
+// Node is what a Change is chosen by.
+type Node struct {
+	What What
+	Rank int // in the domain's ranks
+	Step int // in the capture's numbering; -1: none
+	Op   int // in the rank's; -1
+	Call int // in the rank's; -1
+	Key  int // the kernel, with its grid, that it is or launches; -1
+}
+
+func (g *Graph) node(n *node) Node {
+	out := Node{What: n.what, Rank: int(n.rank), Step: int(n.step), Op: none, Call: none, Key: int(n.key)}
+	switch n.what {
+	case Work, Arrive, Leave:
+		out.Op = int(n.ref)
+	case Host:
+		out.Call = int(n.ref)
+	}
+	return out
+}
+
+// Scale multiplies what nodes take, and the gaps before them, by what a function gives; 1
+// leaves them as they are. Arrivals and meetings take no time.
+func (g *Graph) Scale(factor func(n Node) float64) (c Change) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.what == Arrive || n.what == Meet || n.dur == 0 && n.gap == 0 {
+			continue
+		}
+		if f := factor(g.node(n)); f != 1 {
+			c = append(c, changed{int32(i), int64(float64(n.dur) * f), int64(float64(n.gap) * f)})
+		}
+	}
+	return c
+}
+
+// Both makes two changes at once: where both change a node, one upon the other.
+func (g *Graph) Both(a, b Change) Change {
+	out := slices.Concat(a, b)
+	slices.SortStableFunc(out, func(x, y changed) int { return cmp.Compare(x.node, y.node) })
+	kept := out[:0]
+	for _, x := range out {
+		if k := len(kept); k > 0 && kept[k-1].node == x.node {
+			n, last := &g.nodes[x.node], &kept[k-1]
+			last.dur, last.gap = upon(last.dur, x.dur, n.dur), upon(last.gap, x.gap, n.gap)
+			continue
+		}
+		kept = append(kept, x)
+	}
+	return kept
+}
+
+// upon is what becomes of was if one change makes a of it, and another b.
+func upon(a, b, was int64) int64 {
+	if was == 0 {
+		return 0
+	}
+	return int64(float64(a) * float64(b) / float64(was))
+}
+
+// Run puts times to the nodes and gives when each step ends: the last of its GPU work on
+// any rank. A step without any has 0.
+func (g *Graph) Run(change Change) (ends []int64) {
+	if g.at == nil {
+		g.at = make([]int64, len(g.nodes))
+	}
+	at := g.at
+	ends = make([]int64, g.End)
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		takes := n.gap + n.dur
+		if len(change) > 0 && change[0].node == int32(i) {
+			takes = change[0].gap + change[0].dur
+			change = change[1:]
+		}
+		ready := int64(math.MinInt64)
+		for k, from := range n.from {
+			if from != none {
+				ready = max(ready, at[from]+int64(n.lag[k]))
+			}
+		}
+		if n.what == Meet {
+			for _, from := range g.meets[n.ref] {
+				ready = max(ready, at[from])
+			}
+		}
+		if ready == math.MinInt64 { // what waits for nothing is where it was
+			ready = n.start() - n.gap
+		}
+		at[i] = ready + takes
+		if n.ends() && int(n.step) < len(ends) {
+			ends[n.step] = max(ends[n.step], at[i])
+		}
+	}
+	return ends
+}
+
+// ends tells GPU work of a step.
+func (n *node) ends() bool { return (n.what == Work || n.what == Leave) && n.step >= 0 }
+
+// Recorded is when each step ended, as Run gives it, in the recording.
+func (g *Graph) Recorded() []int64 {
+	ends := make([]int64, g.End)
+	for i := range g.nodes {
+		if n := &g.nodes[i]; n.ends() && int(n.step) < len(ends) {
+			ends[n.step] = max(ends[n.step], n.at)
+		}
+	}
+	return ends
+}
+
+// Times are the lengths of steps: from the end of the one before to its own. Of the
+// first, and of what has no end or no step before it, they are 0.
+func (g *Graph) Times(ends []int64) []int64 {
+	out := make([]int64, len(ends))
+	for i := g.First + 1; i < len(ends); i++ {
+		if ends[i] != 0 && ends[i-1] != 0 {
+			out[i] = ends[i] - ends[i-1]
+		}
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package result
+
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
+// Replay tells how well the steps of a capture can be run again from what everything took
+// and waited for: what findings are worth, and any other what-if, is no better than that.
+type Replay struct {
+	Known bool      `json:"known"`
+	Why   fact.Fact `json:"why"` // it is not
+	Steps int       `json:"steps"`
+	// Off is by what part steps that nothing changes differ from what was recorded: the
+	// median, and the 90th percentile.
+	Off    float64 `json:"off_median"`
+	OffP90 float64 `json:"off_p90"`
+	// Unexplained is the share of gaps on the critical path that nothing explains: they stay
+	// as they are.
+	Unexplained float64 `json:"unexplained"`
+}
+
+// Worth is what steps would take without what a finding is about. It is not known where
+// a replay abstains, or nothing can be taken away.
+type Worth struct {
+	Known bool   `json:"known"`
+	Kind  string `json:"kind"`  // of the steps that are compared: the one that most are of
+	Steps int    `json:"steps"` // of them
+	// Several: the finding is about steps of other kinds, too.
+	Several bool `json:"several_kinds"`
+	// Step is the median over these steps, Without is less by the median of what each gains,
+	// within the interval of that (95 %).
+	Step    int64 `json:"step_ns"`
+	Without int64 `json:"without_ns"`
+	Low     int64 `json:"without_low_ns"`
+	High    int64 `json:"without_high_ns"`
+	// Last is what it costs on top of a capture without what all other findings are about,
+	// the median: where causes hide each other it is more than Step - Without.
+	Last int64 `json:"last_ns"`
+	// AtMost: all of the time was taken away, which nobody can reach.
+	AtMost bool `json:"at_most"`
+	// Output tokens per second of decode steps, all data-parallel ranks together; 0: not known.
+	Tokens        float64 `json:"tokens_per_s"`
+	WithoutTokens float64 `json:"without_tokens_per_s"`
+	// All of it; "": not known.
+	Says fact.Fact `json:"text"`
+}
+
+// Path is the critical path of the steps: what everybody waited for in the end. The rows
+// add up to NS.
+type Path struct {
+	Steps int        `json:"steps"`
+	NS    int64      `json:"total_ns"`
+	Rows  []PathRow  `json:"rows"`  // the largest first
+	Ranks []PathRank `json:"ranks"` // the largest first
+}
+
+// Causes of time on a critical path.
+const (
+	PathWork     = "work"     // a kernel, copy or memset
+	PathTransfer = "transfer" // a collective, once all ranks had come
+	PathHost     = "host"     // a host thread on its way to a call
+	PathLaunch   = "launch"   // from a call to the start of its work
+	PathReturn   = "return"   // from the end of the work to the return of a call that waits for it
+	PathDevice   = "device"   // from the end of an op to the next
+	PathGap      = "gap"      // nothing explains it
+)
+
+// PathRow is time on the critical path of one rank, cause and class of kernels.
+type PathRow struct {
+	Rank  int     `json:"rank"`
+	Cause string  `json:"cause"`
+	Class string  `json:"class"` // of the kernels that it is of, or launches; "": none
+	NS    int64   `json:"ns"`
+	Share float64 `json:"share"`
+}
+
+// PathRank is time on the critical path of one rank.
+type PathRank struct {
+	Rank  int     `json:"rank"`
+	NS    int64   `json:"ns"`
+	Share float64 `json:"share"`
+	// Ahead is what is gained, over all steps, before another rank is the last at the
+	// collectives on the path at which this one is; Next is mostly that rank, -1: none.
+	Ahead int64 `json:"ahead_ns"`
+	Next  int   `json:"next"`
+}

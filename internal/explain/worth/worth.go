@@ -1,0 +1,343 @@
+// Package worth tells what the findings of a capture are worth: what steps would take
+// without what they are about, by running them again (package replay); and what the
+// critical path of the steps consists of.
+package worth
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/replay"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+const (
+	// mostOff is by what part a replay may differ from what was recorded.
+	mostOff = 0.05
+	// leastSteps is how many steps there must be to compare.
+	leastSteps = 3
+	level      = 0.95 // of intervals
+)
+
+// Domain is the ranks of a domain, to be run again.
+type Domain struct {
+	*match.Domain
+	Graph    *replay.Graph
+	Base     []int64 // the lengths of steps as run again, by step; 0: not compared
+	Recorded []int64
+}
+
+// Window is what a capture is run again by.
+type Window struct {
+	*match.Aligned
+	Domains []*Domain
+	Replay  result.Replay
+	Path    result.Path
+}
+
+// New prepares a capture.
+func New(a *match.Aligned) *Window {
+	w := &Window{Aligned: a}
+	var off []float64
+	for _, d := range a.Domains {
+		g := replay.New(d)
+		x := &Domain{Domain: d, Graph: g, Recorded: g.Times(g.Recorded()), Base: g.Times(g.Run(nil))}
+		for i, was := range x.Recorded {
+			if was > 0 {
+				part := float64(x.Base[i]-was) / float64(was)
+				off = append(off, max(part, -part))
+			}
+		}
+		w.Domains = append(w.Domains, x)
+	}
+	w.Path = pathOf(w)
+	w.judge(off)
+	return w
+}
+
+// judge says whether the replay is good enough.
+func (w *Window) judge(off []float64) {
+	r := &w.Replay
+	r.Steps = len(off)
+	slices.Sort(off)
+	if len(off) > 0 {
+		r.Off, r.OffP90 = metric.Quantile(off, 0.5), metric.Quantile(off, 0.9)
+	}
+	for _, row := range w.Path.Rows {
+		if row.Cause == result.PathGap {
+			r.Unexplained += row.Share
+		}
+	}
+	switch {
+	case w.HostOnly:
+		r.Why = fact.Of("replay_no_gpu")
+	case len(off) < leastSteps:
+		r.Why = fact.Of("replay_few", "n", len(off))
+	case r.Off > mostOff:
+		r.Why = fact.Of("replay_off", "off", r.Off)
+	default:
+		r.Known = true
+	}
+}
+
+// taken is what is to be taken away for a finding.
+type taken struct {
+	domain *Domain
+	change replay.Change
+	steps  []int
+	atMost bool
+}
+
+// Findings fills in what each finding of the report is worth.
+func (w *Window) Findings(rep *result.Report) {
+	rep.Replay, rep.Path = w.Replay, w.Path
+	if !w.Replay.Known {
+		return
+	}
+	all := make([]*taken, len(rep.Findings))
+	for i := range rep.Findings {
+		all[i] = w.take(&rep.Findings[i])
+	}
+	for i, t := range all {
+		if t != nil {
+			w.worth(rep, &rep.Findings[i], t, all)
+		}
+	}
+}
+
+// take is what is taken away for a finding; nil: that cannot be told.
+func (w *Window) take(f *result.Finding) *taken {
+	for _, d := range w.Domains {
+		b, atMost, ok := d.blame(w.Aligned, f)
+		if !ok {
+			continue
+		}
+		t := &taken{domain: d, steps: b.Steps, atMost: atMost}
+		if atMost {
+			t.change = d.without(f.Kind)
+		} else if t.change, ok = d.Graph.As(w.Names, b); !ok {
+			continue
+		}
+		return t
+	}
+	return nil
+}
+
+var byCause = map[string]replay.Why{
+	result.CauseWork: replay.ByWork, result.CauseDevice: replay.ByDevice,
+	result.CauseHost: replay.ByHost, result.CauseCommunication: replay.ByTransfer,
+}
+
+// blame is what a finding says of a domain.
+func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atMost, ok bool) {
+	for i, r := range d.Ranks {
+		if slices.Contains(f.Ranks, r.Index) {
+			b.Ranks = append(b.Ranks, i)
+		}
+	}
+	first, last := f.FirstStep, f.LastStep
+	if first < 0 {
+		first, last = 0, len(d.Base)-1
+	}
+	of := f.Steps
+	for s := first; len(f.Steps) == 0 && s <= last; s++ {
+		of = append(of, s)
+	}
+	for _, s := range of {
+		if s < len(d.Base) && d.Base[s] > 0 {
+			b.Steps = append(b.Steps, s)
+		}
+	}
+	before := func() {
+		b.Why = replay.ByAll
+		for s := range d.Base {
+			if s < first && d.Base[s] > 0 && a.Likes[s] == a.Likes[b.Steps[0]] {
+				b.Like = append(b.Like, s)
+			}
+		}
+	}
+	if len(b.Steps) == 0 {
+		return b, false, false
+	}
+	switch f.Kind {
+	case result.Straggler:
+		why, known := byCause[f.Cause]
+		b.Why = why
+		return b, false, known && len(b.Ranks) > 0 && !f.Starved
+	case result.SlowLink:
+		before()
+		b.Why = replay.ByTransfer
+		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
+	case result.SlowSince:
+		before()
+		b.Steps = slices.DeleteFunc(b.Steps, func(s int) bool { return a.Likes[s] != a.Likes[b.Steps[0]] })
+		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
+	case result.HostBound, result.CommBound:
+		return b, true, len(d.Ranks) == len(a.Ranks)
+	}
+	return b, false, false
+}
+
+// without takes away all of what a finding is about.
+func (d *Domain) without(kind string) replay.Change {
+	return d.Graph.Scale(func(n replay.Node) float64 {
+		if kind == result.HostBound && n.What == replay.Host || kind == result.CommBound && n.What == replay.Leave {
+			return 0
+		}
+		return 1
+	})
+}
+
+// worth runs the capture without what a finding is about, and with nothing else.
+func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken, all []*taken) {
+	d := t.domain
+	now := d.Graph.Times(d.Graph.Run(t.change))
+	// Bounds are no cause among others.
+	var others, together replay.Change
+	for _, o := range all {
+		if o != nil && o.domain == d && !o.atMost {
+			together = d.Graph.Both(together, o.change)
+			if o != t {
+				others = d.Graph.Both(others, o.change)
+			}
+		}
+	}
+	if t.atMost {
+		together = d.Graph.Both(others, t.change)
+	}
+	bare, ideal := d.Graph.Times(d.Graph.Run(others)), d.Graph.Times(d.Graph.Run(together))
+	var was, gain, last []int64
+	var tokens, more []float64
+	kind, several := w.mostly(t.steps)
+	for _, s := range t.steps {
+		if w.KindOf[s] != kind {
+			continue
+		}
+		g := min(d.Base[s]-now[s], d.Recorded[s])
+		was, gain, last = append(was, d.Recorded[s]), append(gain, g), append(last, bare[s]-ideal[s])
+		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
+			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)
+			more = append(more, float64(batch)/float64(d.Recorded[s]-g)*1e9)
+		}
+	}
+	slices.Sort(gain)
+	lo, hi := metric.MedianInterval(gain, level)
+	step := int64(metric.Median(was))
+	x := &f.Worth
+	*x = result.Worth{
+		Known: true, Kind: kind.String(), Several: several, Steps: len(gain), AtMost: t.atMost, Step: step, Last: int64(metric.Median(last)),
+		Without: max(step-int64(metric.Quantile(gain, 0.5)), 0), Low: max(step-hi, 0), High: max(step-lo, 0),
+	}
+	if len(tokens) == len(gain) {
+		x.Tokens, x.WithoutTokens = metric.Median(tokens), metric.Median(more)
+	}
+	x.Says = says(x)
+}
+
+// mostly is the kind that most of some steps are of; several: others are of another.
+func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
+	n := map[trace.StepKind]int{}
+	for _, s := range steps {
+		n[w.KindOf[s]]++
+	}
+	kind = w.KindOf[steps[0]]
+	for _, s := range steps {
+		if k := w.KindOf[s]; n[k] > n[kind] {
+			kind = k
+		}
+	}
+	return kind, len(n) > 1
+}
+
+// hidden is by how much more than its worth alone a finding must cost on top of all else
+// to be told, as a share of a step.
+const hidden = 0.02
+
+// says tells a worth.
+func says(x *result.Worth) fact.Fact {
+	var tokens, last fact.Fact
+	if x.Tokens > 0 {
+		tokens = fact.Of("worth_tokens", "is", x.Tokens, "without", x.WithoutTokens)
+	}
+	if more := x.Last - (x.Step - x.Without); float64(more) > hidden*float64(x.Step) {
+		last = fact.Of("worth_last", "last", x.Last)
+	}
+	switch {
+	case x.AtMost:
+		return fact.Of("worth_most", "kind", x.Kind, "step", x.Step, "without", x.Without)
+	case x.High >= x.Step:
+		return fact.Of("worth_little", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
+	}
+	return fact.Of("worth", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "last", last)
+}
+
+// pathOf walks the critical paths of all domains.
+func pathOf(w *Window) (p result.Path) {
+	type key struct {
+		rank         int
+		cause, class string
+	}
+	rows := map[key]int64{}
+	ranks := map[int]int64{}
+	ahead, next := map[int]int64{}, map[int]map[int]int{}
+	for _, d := range w.Domains {
+		ns, steps := d.Graph.Total()
+		p.NS, p.Steps = p.NS+ns, p.Steps+steps
+		index := func(i int) int { return d.Ranks[i].Index }
+		d.Graph.Path(func(x *replay.Piece) {
+			k := key{rank: index(x.Rank), cause: causeOf(x)}
+			if x.Node.Key >= 0 {
+				k.class = w.Names.Class[w.Names.Keys[x.Node.Key].Name].String()
+			}
+			rows[k] += x.NS
+			ranks[k.rank] += x.NS
+		}, func(_, rank, after int, ns int64) {
+			of := index(rank)
+			ahead[of] += ns
+			if next[of] == nil {
+				next[of] = map[int]int{}
+			}
+			next[of][index(after)]++
+		})
+	}
+	for k, ns := range rows {
+		p.Rows = append(p.Rows, result.PathRow{Rank: k.rank, Cause: k.cause, Class: k.class, NS: ns, Share: float64(ns) / float64(p.NS)})
+	}
+	slices.SortFunc(p.Rows, func(a, b result.PathRow) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Class, b.Class))
+	})
+	for rank, ns := range ranks {
+		row := result.PathRank{Rank: rank, NS: ns, Share: float64(ns) / float64(p.NS), Ahead: ahead[rank], Next: -1}
+		most := 0
+		for r, n := range next[rank] {
+			if n > most || n == most && r < row.Next {
+				most, row.Next = n, r
+			}
+		}
+		p.Ranks = append(p.Ranks, row)
+	}
+	slices.SortFunc(p.Ranks, func(a, b result.PathRank) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank)) })
+	return p
+}
+
+func causeOf(p *replay.Piece) string {
+	switch {
+	case p.Gap:
+		return result.PathGap
+	case p.Lag && p.Node.What == replay.Return:
+		return result.PathReturn
+	case p.Lag && p.After == replay.Host:
+		return result.PathLaunch
+	case p.Lag:
+		return result.PathDevice
+	case p.Node.What == replay.Leave:
+		return result.PathTransfer
+	case p.Node.What == replay.Work:
+		return result.PathWork
+	}
+	return result.PathHost
+}

@@ -1,0 +1,108 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestReplay: run again, the steps of real captures take as long as they were recorded, and
+// their critical paths add up to them to the nanosecond.
+func TestReplay(t *testing.T) {
+	roots := []string{testTraces}
+	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
+		roots = append(roots, filepath.Join(data, "traces"))
+	}
+	for _, root := range roots {
+		dirs, err := filepath.Glob(filepath.Join(root, "*"))
+		if err != nil || len(dirs) == 0 {
+			t.Fatalf("%s: no captures, %v", root, err)
+		}
+		for _, dir := range dirs {
+			t.Run(filepath.Base(dir), func(t *testing.T) {
+				r := analyzed(t, readDir(t, dir))
+				if r.Replay.Steps < 3 {
+					if r.Replay.Known || r.Replay.Why.Key != "replay_few" && r.Replay.Why.Key != "replay_no_gpu" {
+						t.Errorf("%d steps: %+v", r.Replay.Steps, r.Replay)
+					}
+					return
+				}
+				if !r.Replay.Known || r.Replay.Off > 0.013 || r.Replay.OffP90 > 0.05 {
+					t.Errorf("%+v, want 1.3 %% at the median, 5 %% at the 90th percentile", r.Replay)
+				}
+				var rows, ranks int64
+				for _, x := range r.Path.Rows {
+					rows += x.NS
+				}
+				for _, x := range r.Path.Ranks {
+					ranks += x.NS
+				}
+				if rows != r.Path.NS || ranks != r.Path.NS || r.Path.Steps != r.Replay.Steps {
+					t.Errorf("%d steps of %d ns, whose rows add up to %d, and ranks to %d", r.Path.Steps, r.Path.NS, rows, ranks)
+				}
+			})
+		}
+	}
+}
+
+// TestWorth: what steps would take without the work that one rank has more of from some
+// step on is what they took before.
+func TestWorth(t *testing.T) {
+	for _, c := range []struct {
+		capture, id string
+		within      float64
+	}{
+		{"graph_work", "straggler-tp01-work-6", 0.03},
+		{"compute_skew", "straggler-tp02-work-7", 0.03},
+	} {
+		t.Run(c.capture, func(t *testing.T) {
+			r := analyzed(t, readDir(t, filepath.Join(testTraces, c.capture)))
+			f := findingOf(r, c.id)
+			if f == nil || !f.Worth.Known {
+				t.Fatalf("%s: %+v", c.id, f)
+			}
+			var before []int64
+			for i := range r.Steps {
+				if s := &r.Steps[i]; s.Step > 1 && s.Step < f.FirstStep && s.Kind == f.Worth.Kind {
+					before = append(before, s.Ranks[0].Period)
+				}
+			}
+			was := metric.Median(before)
+			if off := float64(f.Worth.Without)/was - 1; off < -c.within || off > c.within {
+				t.Errorf("a step would take %d ns, %.1f %% off the %.0f ns that it took before", f.Worth.Without, 100*off, was)
+			}
+			if f.Worth.Step <= f.Worth.Without || f.Worth.WithoutTokens <= f.Worth.Tokens || f.Worth.Tokens == 0 {
+				t.Errorf("%+v", f.Worth)
+			}
+		})
+	}
+}
+
+func findingOf(r *result.Report, id string) *result.Finding {
+	for i := range r.Findings {
+		if r.Findings[i].ID == id {
+			return &r.Findings[i]
+		}
+	}
+	return nil
+}
+
+// TestNotReplayed: where a capture cannot be run again nothing is said of worth.
+func TestNotReplayed(t *testing.T) {
+	ts := readDir(t, filepath.Join(testTraces, "graph_work"))
+	for _, tr := range ts {
+		cpuOnly(tr)
+	}
+	r := analyzed(t, ts)
+	if r.Replay.Known || r.Replay.Why.Key != "replay_no_gpu" {
+		t.Errorf("%+v", r.Replay)
+	}
+	for _, f := range r.Findings {
+		if f.Worth.Known || f.Worth.Says.String() != "" {
+			t.Errorf("%s is worth %+v", f.ID, f.Worth)
+		}
+	}
+}
