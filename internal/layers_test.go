@@ -33,7 +33,7 @@ var arrows = []struct {
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
 		"internal/measure/offline", "internal/measure/pictures", "internal/measure/ranks", "internal/measure/imageload", "internal/explain/dumps",
-		"internal/base/yamltree", "internal/job", "internal/job/spec", "internal/job/slurm",
+		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm",
 	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/yamltree"}},
@@ -114,7 +114,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/worth", []string{
-		"internal/base/metric", "internal/explain/fact", "internal/explain/match", "internal/explain/replay", "internal/explain/result", "trace",
+		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/replay", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/replay", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{

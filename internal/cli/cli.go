@@ -75,6 +75,7 @@ type root struct {
 	Generate generateCmd      `cmd:"" help:"Make pictures of prompts with a diffusion pipeline on the embedded engine, as sglang generate does, and record how."`
 	Profile  profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, fetch its traces, merge and explain them."`
 	Analyze  analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
+	Whatif   whatifCmd        `cmd:"" help:"Say what steps would take if a host, a device, a class of kernels or a link were faster."`
 	Compare  compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, two benchmark runs, or performance dumps."`
 	Trace    traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Nsys     nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`

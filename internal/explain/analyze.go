@@ -61,6 +61,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, w.nothing()
 	}
 	a := match.Align(w.ranks, w.names, marks)
+	w.aligned = a
 	doubts := w.doubts(a)
 	if len(doubts) > 0 && !opt.Force {
 		return nil, &NotOneError{doubts[0]}

@@ -4,16 +4,19 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
+	"github.com/stepscope/stepscope/internal/explain/worth"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // Window is what the ranks of one server recorded, prepared once for all that is asked
 // of it.
 type Window struct {
-	names *prep.Names
-	ranks []*prep.Rank
-	doubt string // why the traces cannot be one capture, if they say so themselves
+	names   *prep.Names
+	ranks   []*prep.Rank
+	aligned *match.Aligned // once it is analysed
+	doubt   string         // why the traces cannot be one capture, if they say so themselves
 }
 
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
@@ -55,6 +58,17 @@ func (w *Window) Idle() (recorded int64, ok bool) {
 		recorded = max(recorded, r.Recorded.End-r.Recorded.Start)
 	}
 	return recorded, len(w.ranks) > 0
+}
+
+// WhatIf runs the window's steps again with settings. Like Analyze it is the last thing to
+// ask of it.
+func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, error) {
+	opt.Quick = true
+	rep, err := w.Analyze(opt)
+	if err != nil {
+		return nil, err
+	}
+	return worth.New(w.aligned).WhatIf(rep, settings)
 }
 
 // Server is what PrefillDecode wants of one server.

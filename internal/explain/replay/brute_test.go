@@ -18,7 +18,7 @@ func randomGraph(rng *rand.Rand) *Graph {
 		host[r], dev[r] = none, none
 	}
 	add := func(n node, froms ...int32) int32 {
-		n.from, n.ref, n.key = [3]int32{none, none, none}, n.ref, none
+		n.from, n.key = [3]int32{none, none, none}, none
 		ready := int64(math.MinInt64)
 		k := 0
 		for _, f := range froms {

@@ -50,6 +50,20 @@ func (g *Graph) Scale(factor func(n Node) float64) (c Change) {
 	return c
 }
 
+// ScaleGaps multiplies the gaps that nothing explains alone.
+func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.gap == 0 || n.what == Meet {
+			continue
+		}
+		if f := factor(g.node(n)); f != 1 {
+			c = append(c, changed{int32(i), n.dur, int64(float64(n.gap) * f)})
+		}
+	}
+	return c
+}
+
 // Both makes two changes at once: where both change a node, one upon the other.
 func (g *Graph) Both(a, b Change) Change {
 	out := slices.Concat(a, b)

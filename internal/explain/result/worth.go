@@ -82,3 +82,19 @@ type PathRank struct {
 	Ahead int64 `json:"ahead_ns"`
 	Next  int   `json:"next"`
 }
+
+// WhatIf is what steps would take if something were otherwise.
+type WhatIf struct {
+	Format   int         `json:"format"` // 1
+	Source   Source      `json:"source"`
+	Settings []string    `json:"settings"`
+	Replay   Replay      `json:"replay"`
+	Rows     []WhatIfRow `json:"rows"` // none if it is not known
+}
+
+// WhatIfRow is that of one kind of steps of ranks that share collectives.
+type WhatIfRow struct {
+	Ranks []int  `json:"ranks"` // indices into Source.Ranks
+	Kind  string `json:"kind"`
+	Worth
+}

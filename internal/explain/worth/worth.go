@@ -210,31 +210,15 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken, all []*t
 		together = d.Graph.Both(others, t.change)
 	}
 	bare, ideal := d.Graph.Times(d.Graph.Run(others)), d.Graph.Times(d.Graph.Run(together))
-	var was, gain, last []int64
-	var tokens, more []float64
 	kind, several := w.mostly(t.steps)
-	for _, s := range t.steps {
-		if w.KindOf[s] != kind {
-			continue
-		}
-		g := min(d.Base[s]-now[s], d.Recorded[s])
-		was, gain, last = append(was, d.Recorded[s]), append(gain, g), append(last, bare[s]-ideal[s])
-		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
-			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)
-			more = append(more, float64(batch)/float64(d.Recorded[s]-g)*1e9)
-		}
+	steps := slices.DeleteFunc(slices.Clone(t.steps), func(s int) bool { return w.KindOf[s] != kind })
+	var last []int64
+	for _, s := range steps {
+		last = append(last, bare[s]-ideal[s])
 	}
-	slices.Sort(gain)
-	lo, hi := metric.MedianInterval(gain, level)
-	step := int64(metric.Median(was))
+	f.Worth = w.gain(rep, d, steps, kind, now)
 	x := &f.Worth
-	*x = result.Worth{
-		Known: true, Kind: kind.String(), Several: several, Steps: len(gain), AtMost: t.atMost, Step: step, Last: int64(metric.Median(last)),
-		Without: max(step-int64(metric.Quantile(gain, 0.5)), 0), Low: max(step-hi, 0), High: max(step-lo, 0),
-	}
-	if len(tokens) == len(gain) {
-		x.Tokens, x.WithoutTokens = metric.Median(tokens), metric.Median(more)
-	}
+	x.Several, x.AtMost, x.Last = several, t.atMost, int64(metric.Median(last))
 	x.Says = says(x)
 }
 

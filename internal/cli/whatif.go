@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/worth"
+)
+
+// whatifCmd is "whatif".
+type whatifCmd struct {
+	inputs
+	stretch
+	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"What is otherwise: times of a part (host, device, class:NAME, kernel:TEXT, collective, gap) multiplied by FACTOR, 0 for gone; peers: as the median of the other ranks. Several come upon each other."`
+	JSON  bool     `name:"json" help:"Print as JSON."`
+	Rules string   `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
+	Force bool     `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
+}
+
+// Help is the end of the verb's help text.
+func (c *whatifCmd) Help() string {
+	return `Examples:
+  stepscope whatif capture/ --set TP02.host=0
+  stepscope whatif capture/ --set class:attention=0.8 --set collective=0.5
+  stepscope whatif capture/ --set TP02.device=peers --json
+
+The steps are run again from how long everything took and what it waited for,
+with nothing changed and with this. Ranks are named as analyze names them.
+What is inferred, and when it says nothing: docs/metrics.md.`
+}
+
+// Run runs a capture again.
+func (c *whatifCmd) Run(ctx context.Context, e *env) error {
+	var settings []worth.Setting
+	for _, text := range c.Set {
+		s, err := worth.ParseSetting(text)
+		if err != nil {
+			return usagef("--set %v", err)
+		}
+		settings = append(settings, s)
+	}
+	rules, err := (&shown{Rules: c.Rules}).rules()
+	if err != nil {
+		return err
+	}
+	in, err := c.of(c.inputs)
+	if err != nil {
+		return err
+	}
+	capture, err := in.Open(ctx, e.Console, "whatif")
+	if err != nil {
+		return err
+	}
+	opt := capture.Options()
+	opt.Force = c.Force
+	r, err := capture.Prepare(rules).WhatIf(opt, settings)
+	if err != nil {
+		return err
+	}
+	if len(r.Source.Doubts) > 0 {
+		e.Incomplete()
+	}
+	if c.JSON {
+		return report.WhatIfJSON(e.stdout, r)
+	}
+	return report.WhatIf(e.stdout, r, e.tables())
+}

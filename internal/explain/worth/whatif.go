@@ -1,0 +1,196 @@
+package worth
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/replay"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// A Setting is what is to be otherwise: times of a part are multiplied by a factor, or
+// become as those of the other ranks.
+type Setting struct {
+	Text   string
+	Rank   string // its label; "": all ranks
+	Part   string // host, device, class, kernel, collective, gap
+	Of     string // the class, or a part of the kernels' names
+	Factor float64
+	Peers  bool // as the median of the other ranks
+}
+
+// settingForms says what a setting may be.
+const settingForms = `write [RANK.]PART=FACTOR, such as TP02.host=0, class:attention=0.8, TP01.kernel:nvjet=0.5, collective=0.5, gap=0 or TP02.device=peers; parts are host, device, class:NAME, kernel:TEXT, collective, gap`
+
+// ParseSetting reads a setting: [RANK.]PART=FACTOR, see settingForms.
+func ParseSetting(text string) (s Setting, err error) {
+	wrong := func(why string) (Setting, error) { return s, fmt.Errorf("%s: %s; %s", text, why, settingForms) }
+	what, to, ok := strings.Cut(text, "=")
+	if i := strings.LastIndex(text, "="); i > 0 { // names of kernels may have one
+		what, to = text[:i], text[i+1:]
+	}
+	if !ok {
+		return wrong("no factor")
+	}
+	s.Text = text
+	if to == "peers" {
+		s.Peers = true
+	} else if s.Factor, err = strconv.ParseFloat(to, 64); err != nil || !(s.Factor >= 0 && s.Factor <= 1e6) {
+		return wrong(to + " is no factor from 0 on")
+	}
+	head, of, named := strings.Cut(what, ":")
+	if rank, part, ok := strings.Cut(head, "."); ok {
+		s.Rank, head = rank, part
+	}
+	s.Part, s.Of = head, of
+	if !slices.Contains([]string{"host", "device", "class", "kernel", "collective", "gap"}, s.Part) {
+		return wrong(fmt.Sprintf("no part %q", s.Part))
+	}
+	if named != (s.Part == "class" || s.Part == "kernel") || named && of == "" {
+		return wrong("class and kernel have a name, other parts none")
+	}
+	if _, ok := kernel.ParseClass(of); s.Part == "class" && !ok {
+		return wrong(fmt.Sprintf("no class %q", of))
+	}
+	if s.Peers && (s.Rank == "" || s.Part != "host" && s.Part != "device" && s.Part != "collective") {
+		return wrong("as the others can be the host, device or collective of a rank")
+	}
+	return s, nil
+}
+
+// WhatIf runs the steps again with settings, one upon the other. rep has the capture's
+// steps. An error says which setting is about nothing in the capture.
+func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf, error) {
+	out := &result.WhatIf{Format: 1, Source: rep.Source, Replay: w.Replay}
+	for _, s := range settings {
+		out.Settings = append(out.Settings, s.Text)
+	}
+	changes := make([]replay.Change, len(w.Domains))
+	for _, s := range settings {
+		some := false
+		for i, d := range w.Domains {
+			change, any, err := w.setting(d, s)
+			if err != nil {
+				return nil, err
+			}
+			some = some || any
+			changes[i] = d.Graph.Both(changes[i], change)
+		}
+		if !some {
+			return nil, fmt.Errorf("%s: nothing in this capture is that (ranks: %s)", s.Text, strings.Join(rep.Source.Ranks, ", "))
+		}
+	}
+	if !w.Replay.Known {
+		return out, nil
+	}
+	for i, d := range w.Domains {
+		now := d.Graph.Times(d.Graph.Run(changes[i]))
+		for _, kind := range []trace.StepKind{trace.Decode, trace.Prefill, trace.Mixed, trace.Denoising, trace.OtherStep} {
+			var steps []int
+			for s := range d.Base {
+				if d.Base[s] > 0 && w.KindOf[s] == kind {
+					steps = append(steps, s)
+				}
+			}
+			if len(steps) == 0 {
+				continue
+			}
+			row := result.WhatIfRow{Kind: kind.String(), Worth: w.gain(rep, d, steps, kind, now)}
+			for _, r := range d.Ranks {
+				row.Ranks = append(row.Ranks, r.Index)
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	result.NoNil(out)
+	return out, nil
+}
+
+// setting is a setting as a change of a domain; some is false if it is about nothing there.
+func (w *Window) setting(d *Domain, s Setting) (change replay.Change, some bool, err error) {
+	ranks := make([]bool, len(d.Ranks))
+	var which []int
+	for i, r := range d.Ranks {
+		if ranks[i] = s.Rank == "" || r.Label == s.Rank; ranks[i] {
+			which = append(which, i)
+		}
+	}
+	if s.Peers && len(which) > 0 {
+		why := map[string]replay.Why{"host": replay.ByHost, "device": replay.ByDevice, "collective": replay.ByTransfer}[s.Part]
+		change, ok := d.Graph.As(w.Names, replay.Blame{Why: why, Ranks: which, Steps: count(len(d.Base))})
+		if !ok {
+			return nil, false, fmt.Errorf("%s: no other rank to compare %s with", s.Text, s.Rank)
+		}
+		return change, true, nil
+	}
+	class, _ := kernel.ParseClass(s.Of)
+	names := make(map[int]bool, len(w.Names.Keys))
+	for k, key := range w.Names.Keys {
+		name := w.Names.List[key.Name]
+		names[k] = s.Part == "class" && w.Names.Class[key.Name] == class || s.Part == "kernel" && strings.Contains(name, s.Of)
+	}
+	factor := func(n replay.Node) float64 {
+		of := false
+		switch s.Part {
+		case "host":
+			of = n.What == replay.Host || n.What == replay.Return
+		case "device":
+			of = n.What == replay.Work
+		case "collective":
+			of = n.What == replay.Leave
+		case "gap":
+			of = true
+		default:
+			of = (n.What == replay.Work || n.What == replay.Leave) && names[n.Key]
+		}
+		if !of || !ranks[n.Rank] {
+			return 1
+		}
+		some = true
+		return s.Factor
+	}
+	if s.Part == "gap" {
+		change = d.Graph.ScaleGaps(factor)
+	} else {
+		change = d.Graph.Scale(factor)
+	}
+	return change, some, nil
+}
+
+func count(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// gain is what steps of a kind, some of a domain's, gain if they take as long as now.
+func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
+	var was, gain []int64
+	var tokens, more []float64
+	for _, s := range steps {
+		g := min(d.Base[s]-now[s], d.Recorded[s])
+		was, gain = append(was, d.Recorded[s]), append(gain, g)
+		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
+			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)
+			more = append(more, float64(batch)/float64(d.Recorded[s]-g)*1e9)
+		}
+	}
+	slices.Sort(gain)
+	lo, hi := metric.MedianInterval(gain, level)
+	step := int64(metric.Median(was))
+	x = result.Worth{
+		Known: true, Kind: kind.String(), Steps: len(gain), Step: step,
+		Without: max(step-int64(metric.Quantile(gain, 0.5)), 0), Low: max(step-hi, 0), High: max(step-lo, 0),
+	}
+	if len(tokens) == len(gain) {
+		x.Tokens, x.WithoutTokens = metric.Median(tokens), metric.Median(more)
+	}
+	return x
+}
