@@ -97,6 +97,7 @@ func (c *analyzeCmd) open(e *env) (func(context.Context, *window.Input) (*window
 	if c.From != 0 || c.To != 0 {
 		o.Flags = append(o.Flags, fmt.Sprintf("--from=%g", c.From), fmt.Sprintf("--to=%g", c.To))
 	}
+	e.hold("Slurm to cancel what was submitted, and for tasks to end")
 	return func(ctx context.Context, in *window.Input) (*window.Capture, error) {
 		return o.Read(ctx, e.Console, in)
 	}, nil

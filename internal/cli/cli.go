@@ -11,12 +11,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
@@ -36,12 +38,14 @@ const (
 // env is what a verb may touch of the world.
 type env struct {
 	stdin             io.Reader
-	stdout, stderr    *columns.Safe // for text: what names hold does nothing to a terminal
-	out, errs         io.Writer     // for what these are not: data, see env.data, and the output of other programs
-	*progress.Console               // writes to stderr, and knows whether the result is whole
-	args              []string      // the command line, its flags written out
-	verb              string        // "trace merge", for the hint after a wrong use
-	status            int           // of the program that a verb has run, if it ends without error
+	stdout, stderr    *columns.Safe          // for text: what names hold does nothing to a terminal
+	out, errs         io.Writer              // for what these are not: data, see env.data, and the output of other programs
+	*progress.Console                        // writes to stderr, and knows whether the result is whole
+	args              []string               // the command line, its flags written out
+	verb              string                 // "trace merge", for the hint after a wrong use
+	status            int                    // of the program that a verb has run, if it ends without error
+	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
+	interrupted       sync.Once
 	// report stands in for the reader of reports of Nsight Systems, in tests.
 	report kineto.ReadFile
 }
@@ -93,18 +97,19 @@ const description = `stepscope benchmarks, profiles and explains LLM serving.
 
 Exit status: 0 ok, 1 failed, 2 usage, 3 done but something is missing or lost, 4 regression found, 130 interrupted.`
 
-// sentTwice is how long after a signal the same one is its copy: timeout(1)
-// sends it to the process and then to its group.
-const sentTwice = 250 * time.Millisecond
-
 // Main runs one command line and gives its exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// A second interrupt ends at once: after the first, signals have their
-	// usual effect again. Not before sentTwice: that is no second one.
-	context.AfterFunc(ctx, func() { time.AfterFunc(sentTwice, stop) })
-	return newEnv(stdin, stdout, stderr).main(ctx, args)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	aside := func() { signal.Stop(signals) }
+	defer aside()
+	e := newEnv(stdin, stdout, stderr)
+	finished := make(chan struct{})
+	defer close(finished)
+	go e.interrupts(signals, finished, cancel, aside, atomicfile.Abandon, os.Exit)
+	return e.main(ctx, args)
 }
 
 func (e *env) main(ctx context.Context, args []string) (status int) {
@@ -149,6 +154,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	if err := readKeys(cmd.Flags()); err != nil {
 		return e.exit(ctx, err)
 	}
+	e.holdBy(e.verb)
 	return e.exit(ctx, cmd.Run())
 }
 
@@ -169,7 +175,7 @@ func (e *env) exit(ctx context.Context, err error) int {
 	case errors.Is(err, errRegression):
 		return exitRegression
 	case ctx.Err() != nil:
-		e.Warn("interrupted")
+		e.sayInterrupted()
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &unknown):
 		e.Warn("%v", err)

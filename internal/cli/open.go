@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -74,11 +75,11 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 		traces, whole = e.pinnable(ctx, window.Files[0])
 	}
 	if len(window.Files) > 1 || !whole || packed(path) {
-		dir, err := os.MkdirTemp("", "stepscope-open-")
+		dir, remove, err := atomicfile.TempDir("stepscope-open-")
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer remove()
 		if path, err = e.mergeInto(ctx, window, dir); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
@@ -48,11 +49,11 @@ func oneStdout(out string, asJSON bool) error {
 // throughFile lets write fill a file and copies it to stdout, for what can be
 // written to files alone.
 func (e *env) throughFile(name string, write func(path string) error) error {
-	dir, err := os.MkdirTemp("", "stepscope-")
+	dir, remove, err := atomicfile.TempDir("stepscope-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	path := filepath.Join(dir, name)
 	if err := write(path); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 	}
 	defer f.Close()
 	// Gone from here on: a reader that stops early may end this program.
-	os.RemoveAll(dir)
+	remove()
 	_, err = io.Copy(e.data(), f)
 	return err
 }

@@ -35,13 +35,15 @@ func File(path string, fill func(*os.File) error) (err error) {
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return end(f.Name(), func() error {
+		if err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+		if err != nil {
+			os.Remove(f.Name())
+		}
+		return err
+	})
 }
 
 // place is where a file of that name comes to lie, and its permissions.
@@ -66,7 +68,11 @@ func place(path string) (string, os.FileMode, error) {
 func create(path string, mode os.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		var f *os.File
+		err := begin(func() (_ string, err error) {
+			f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+			return name, err
+		}, os.Remove)
 		if os.IsExist(err) && try < 100 {
 			continue
 		}
@@ -138,7 +144,7 @@ func Scratch(path string) (*os.File, error) {
 	f, err := create(path, 0o600)
 	if err == nil {
 		// Gone whatever becomes of us. Where an open file cannot be removed, Discard does it.
-		os.Remove(f.Name())
+		_ = end(f.Name(), func() error { return os.Remove(f.Name()) })
 	}
 	return f, err
 }

@@ -106,3 +106,21 @@ func TestTryFile(t *testing.T) {
 		t.Errorf("%d files are left", len(list))
 	}
 }
+
+// TestDir: a directory that was made for files is removed where none came to lie in it.
+func TestDir(t *testing.T) {
+	there, made, empty := t.TempDir(), filepath.Join(t.TempDir(), "a", "made"), filepath.Join(t.TempDir(), "empty")
+	for path, stays := range map[string]bool{there: true, made: true, empty: false} {
+		done, err := Dir(path)
+		if err == nil && path == made {
+			err = os.WriteFile(filepath.Join(path, "file"), nil, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -32,11 +33,11 @@ func Exported(ctx context.Context, path string) (db string, done func(), err err
 	if st, err := os.Stat(beside); there && err == nil && st.ModTime().After(report.ModTime()) {
 		return beside, done, nil
 	}
-	dir, err := os.MkdirTemp("", "stepscope-export-")
+	dir, remove, err := atomicfile.TempDir("stepscope-export-")
 	if err != nil {
 		return "", done, err
 	}
-	done = func() { os.RemoveAll(dir) }
+	done = remove
 	db = filepath.Join(dir, filepath.Base(beside))
 	if err := Export(ctx, path, db); err != nil {
 		done()

@@ -195,7 +195,11 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 	}
 	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
 		// An interrupted run has texts too.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		limit := time.Minute
+		if ctx.Err() != nil {
+			limit = interruptLimit
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
 		ids, err := tok.Encode(ctx, texts, false)
 		lens := make([]int, len(ids))

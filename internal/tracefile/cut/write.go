@@ -3,11 +3,11 @@ package cut
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -57,17 +57,15 @@ func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Opti
 		res, err := write()
 		return p, []*merge.Result{res}, err
 	}
-	_, there := os.Stat(out)
-	if err := os.MkdirAll(out, 0o777); err != nil {
+	done, err := atomicfile.Dir(out)
+	if err != nil {
 		return p, nil, err
 	}
+	defer done()
 	var results []*merge.Result
 	for i := range p.Set.Files {
 		res, err := p.File(ctx, i, filepath.Join(out, j.Name(p.Set, i)), opt)
 		if err != nil {
-			if there != nil {
-				os.Remove(out) // ours, and refused unless it is empty
-			}
 			return p, nil, err
 		}
 		results = append(results, res)
@@ -99,11 +97,11 @@ func redactedName(window set.Set, i int) trace.FileName {
 // redacted merges what was redacted file by file, so that equal names
 // have equal replacements whatever the order in which a merge reads.
 func (p *Plan) redacted(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
-	dir, err := os.MkdirTemp("", "stepscope-redacted-")
+	dir, remove, err := atomicfile.TempDir("stepscope-redacted-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	window := set.Set{ID: opt.ProfileID}
 	for i := range p.Set.Files {
 		name := redactedName(p.Set, i)

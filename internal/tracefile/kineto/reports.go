@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -20,6 +21,7 @@ type Set struct {
 	set.Set
 	original set.Set
 	dir      string   // of the files made; "": none
+	remove   func()   // the directory
 	names    []string // pairs: a file made, the report that it is of
 }
 
@@ -35,7 +37,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 		return t, nil
 	}
 	var err error
-	if t.dir, err = os.MkdirTemp("", "stepscope-reports-"); err != nil {
+	if t.dir, t.remove, err = atomicfile.TempDir("stepscope-reports-"); err != nil {
 		return nil, err
 	}
 	meter := say.Meter("read", window.Bytes())
@@ -113,7 +115,7 @@ func (t *Set) add(say *progress.Console, report set.File, place string, tr *trac
 // Close removes what FromReports wrote.
 func (t *Set) Close() {
 	if t.dir != "" {
-		os.RemoveAll(t.dir)
+		t.remove()
 	}
 }
 
