@@ -185,16 +185,10 @@ func (l *line) goodput(s *Summary) {
 		value = func(float64) float64 { return math.NaN() }
 	}
 	if g != nil {
-		name := func(key string) string {
-			if key == "e2e" {
-				return "e2el"
-			}
-			return key
-		}
 		limits, met := line{python: l.python, buf: []byte{'{'}}, line{python: l.python, buf: []byte{'{'}}
 		for i, o := range g.SLO {
-			limits.put(name(o.Key), float64(o.Limit)/1e6)
-			met.put(name(o.Key), value(g.Met[i]))
+			limits.put(o.Metric(), float64(o.Limit)/1e6)
+			met.put(o.Metric(), value(g.Met[i]))
 		}
 		l.put("goodput_slos_ms", json.RawMessage(append(limits.buf, '}')))
 		l.put("request_goodput", value(g.Rate))

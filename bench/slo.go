@@ -16,6 +16,14 @@ type Objective struct {
 	Limit int64  `json:"limit_ns"`
 }
 
+// Metric is SGLang's name of what it limits.
+func (o Objective) Metric() string {
+	if o.Key == "e2e" {
+		return "e2el"
+	}
+	return o.Key
+}
+
 // objectives are the latencies that can have one. A reply of one token has no
 // time between tokens, which meets every limit, as in SGLang's --goodput; any
 // other latency that a request lacks misses it.

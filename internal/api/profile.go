@@ -31,6 +31,7 @@ type ProfileRequest struct {
 	Decode       bool // by stage: record decode
 	WithStack    bool
 	RecordShapes bool
+	Detailed     bool // names of steps have sums of lengths
 	Merge        bool
 	MemEntries   int // ActivityMem: entries of the memory's history that are kept, the last; 0: all
 	DecodeMinBS  int // by stage: the decode window waits for so many requests

@@ -46,13 +46,14 @@ type benchServingCmd struct {
 	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens per second over the run."`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
-	SLO     string `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
-	Repeat  int    `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
-	Metrics string `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
-	FindMax bool   `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
-	Strict  bool   `name:"strict" help:"Fail when the client's own timing is not clean."`
-	HTML    string `name:"html" placeholder:"FILE" help:"Also write a page with plots."`
-	JSON    bool   `name:"print-json" help:"Print the summary as JSON."`
+	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
+	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
+	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
+	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
+	FindMax bool     `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
+	Strict  bool     `name:"strict" help:"Fail when the client's own timing is not clean."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots."`
+	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
 
 	storeFlags
 
@@ -95,6 +96,19 @@ Examples:
 }
 
 func (c *benchServingCmd) check() error {
+	if len(c.Goodput) > 0 {
+		if c.SLO != "" {
+			return usagef("--goodput and --slo say the same: leave one of them out")
+		}
+		for _, limit := range c.Goodput {
+			if key, ms, _ := strings.Cut(limit, ":"); !slices.Contains([]string{"ttft", "tpot", "e2el"}, key) {
+				return usagef("--goodput %s: give KEY:MS with ttft, tpot or e2el; --slo has more", limit)
+			} else if v, err := strconv.ParseFloat(ms, 64); err != nil || !(v > 0) {
+				return usagef("--goodput %s: give milliseconds above 0, as %s:200", limit, key)
+			}
+		}
+		c.SLO = strings.Join(c.Goodput, ",")
+	}
 	for _, err := range []error{c.arrivalFlags.check(), c.profileFlags.check()} {
 		if err != nil {
 			return err

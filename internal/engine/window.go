@@ -64,10 +64,12 @@ func (r *dpRank) arm(s *session) error {
 }
 
 // BeforeStep opens windows, see sched.Hooks.
-func (r *dpRank) BeforeStep(st sched.Step) {
-	if r.window != nil {
-		r.window.before(st)
+func (r *dpRank) BeforeStep(st sched.Step) (detailed bool) {
+	if r.window == nil {
+		return false
 	}
+	r.window.before(st)
+	return r.window != nil && r.window.open && r.window.s.req.Detailed
 }
 
 // AfterStep closes windows, see sched.Hooks.

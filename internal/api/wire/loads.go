@@ -9,7 +9,9 @@ type Load struct {
 	NumWaitingReqs       int         `json:"num_waiting_reqs"`
 	NumWaitingTokens     int         `json:"num_waiting_uncached_tokens"`
 	NumUsedTokens        int         `json:"num_used_tokens"`
-	NumTotalTokens       int         `json:"num_total_tokens"` // used and waiting
+	NumTotalTokens       int         `json:"num_total_tokens"`          // used and waiting
+	NumActiveTokens      int         `json:"num_active_tokens"`         // of running sequences
+	NumPreallocReady     int         `json:"num_prealloc_ready_tokens"` // whose keys and values have come, to a decode server
 	MaxTotalNumTokens    int         `json:"max_total_num_tokens"`
 	MaxRunningRequests   int         `json:"max_running_requests"`
 	TokenUsage           float64     `json:"token_usage"`    // fraction of max_total_num_tokens
@@ -45,10 +47,11 @@ type DisaggLoad struct {
 
 // QueuesLoad is the queues section.
 type QueuesLoad struct {
-	Waiting   int `json:"waiting"`
-	Grammar   int `json:"grammar"`
-	Paused    int `json:"paused"`
-	Retracted int `json:"retracted"`
+	Waiting       int `json:"waiting"`
+	Grammar       int `json:"grammar"`
+	Paused        int `json:"paused"`
+	Retracted     int `json:"retracted"`
+	PreallocReady int `json:"prealloc_ready"`
 }
 
 // Loads is the reply of /v1/loads.

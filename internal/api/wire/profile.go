@@ -26,6 +26,7 @@ type ProfileRequest struct {
 	MergeProfiles  bool     `json:"merge_profiles"`
 	ProfilePrefix  *string  `json:"profile_prefix,omitempty"`
 	ProfileID      *string  `json:"profile_id,omitempty"`
+	Detailed       bool     `json:"detailed_annotations,omitempty"`
 }
 
 // UnmarshalJSON decodes leniently: the stock clients send integers as strings.
@@ -42,6 +43,7 @@ func (r *ProfileRequest) UnmarshalJSON(data []byte) error {
 	optional(f, "record_shapes", &r.RecordShapes, parseBool)
 	value(f, "merge_profiles", &r.MergeProfiles, parseBool)
 	optional(f, "profile_prefix", &r.ProfilePrefix, parseString)
+	value(f, "detailed_annotations", &r.Detailed, parseBool)
 	optional(f, "profile_id", &r.ProfileID, parseString)
 	switch {
 	case f.err != nil:

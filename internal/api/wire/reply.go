@@ -145,6 +145,9 @@ type ModelInfo struct {
 	PreferredSamplingParams json.RawMessage `json:"preferred_sampling_params"`
 	WeightVersion           string          `json:"weight_version"`
 	LoadFormat              string          `json:"load_format"`
+	ReasoningParser         *string         `json:"reasoning_parser"` // none here
+	ToolCallParser          *string         `json:"tool_call_parser"` // likewise
+	DisaggregationMode      string          `json:"disaggregation_mode"`
 	HasImageUnderstanding   bool            `json:"has_image_understanding"`
 	HasAudioUnderstanding   bool            `json:"has_audio_understanding"`
 	ModelType               string          `json:"model_type"`

@@ -43,6 +43,8 @@ type Step struct {
 	Count int64 // forward_ct: steps so far, this one included
 	Batch *model.Batch
 	parts []part // of the sequences of the batch; valid as long as the batch
+
+	Detailed bool // the name has sums of lengths
 }
 
 var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
@@ -64,14 +66,29 @@ func (s Step) Requests() string {
 // Name is the step's annotation in a trace, as SGLang writes it.
 func (s Step) Name() string {
 	if s.Batch.Mode == model.Extend {
-		return fmt.Sprintf("step[EXTEND bs=%d toks=%d]", len(s.Batch.Seqs), s.Batch.Tokens())
+		return fmt.Sprintf("step[EXTEND bs=%d toks=%d%s]", len(s.Batch.Seqs), s.Batch.Tokens(), s.sums("c"))
 	}
-	return fmt.Sprintf("step[%s bs=%d]", s.Batch.Mode, len(s.Batch.Seqs))
+	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
+}
+
+// sums are what SGLang's detailed annotations add, from which the work of a step follows: over all sequences the new
+// tokens, their squares, their products with the positions that they attend to, and these.
+func (s Step) sums(group string) string {
+	if !s.Detailed {
+		return ""
+	}
+	var sq, sqsq, sqsk, sk int
+	for i := range s.Batch.Seqs {
+		n := len(s.Batch.Seqs[i].Tokens)
+		all := s.Batch.Seqs[i].Start + n
+		sq, sqsq, sqsk, sk = sq+n, sqsq+n*n, sqsk+n*all, sk+all
+	}
+	return fmt.Sprintf(" %s_sq=%d %[1]s_sqsq=%[3]d %[1]s_sqsk=%[4]d %[1]s_sk=%[5]d forward_id=%[6]d", group, sq, sqsq, sqsk, sk, s.Count)
 }
 
 // Hooks are called by the loop around each forward pass, when no rank runs.
 type Hooks interface {
-	BeforeStep(Step)
+	BeforeStep(Step) (detailed bool) // whether its name shall be
 	AfterStep(Step)
 }
 
@@ -282,7 +299,7 @@ func (s *Scheduler) step() {
 		}
 	}
 	if s.opt.Hooks != nil {
-		s.opt.Hooks.BeforeStep(st)
+		st.Detailed = s.opt.Hooks.BeforeStep(st)
 	}
 	rows, err := s.model.Forward(st)
 	if s.opt.Hooks != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
@@ -125,6 +126,9 @@ func benchTable(out *strings.Builder, b *Bench) {
 	if s.AcceptLength > 0 {
 		t.row("Accept length:", s.AcceptLength)
 	}
+	if s.Goodput != nil {
+		t.goodput(s.Goodput)
+	}
 	t.latency("End-to-End Latency", "E2E Latency", s.E2E, false)
 	if !s.Embedding {
 		t.latency("Time to First Token", "TTFT", s.TTFT, false)
@@ -135,6 +139,21 @@ func benchTable(out *strings.Builder, b *Bench) {
 		t.cache(s.Cache)
 	}
 	t.title("", "=")
+}
+
+// goodput is the section of SGLang's --goodput.
+func (t benchRows) goodput(g *bench.Goodput) {
+	var limits []string
+	for _, o := range g.SLO {
+		limits = append(limits, o.Metric()+":"+strconv.FormatFloat(float64(o.Limit)/1e6, 'g', 6, 64))
+	}
+	t.title("Goodput", "-")
+	t.row("SLOs (ms):", strings.Join(limits, " "))
+	t.row("Request goodput (req/s):", g.Rate)
+	t.row("SLO attainment (%):", g.Share*100)
+	for i, o := range g.SLO {
+		t.row(strings.ToUpper(o.Metric())+" SLO attainment (%):", g.Met[i]*100)
+	}
 }
 
 func (t benchRows) cache(c *bench.Cache) {

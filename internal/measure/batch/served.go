@@ -36,8 +36,12 @@ type Served struct {
 	OutputThroughput  float64 // 0: there was no time after the first tokens
 	OverallThroughput float64
 	LastTTFT          float64
-	LastGenThroughput float64  // -1: the server does not tell
-	AccLength         float64  // -1: no speculation
+	LastGenThroughput float64 // -1: the server does not tell
+	AccLength         float64 // -1: no speculation
+	OutputTokens      *int    // nil: the server does not count them (vLLM)
+	EarlyStopped      *int
+	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: they never did
+	SteadyWindow      *float64 // s
 	CacheHitRate      *float64 // nil: the server shows no metrics
 	ProfileDir        string   // of the pass that was recorded
 	// Steps are the times between the last sequence's tokens as they came here, the
@@ -70,9 +74,11 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 		p := math.Pow10(decimals)
 		return math.Round(v*p) / p
 	}
-	var hit *float64
-	if s.CacheHitRate != nil {
-		hit = new(round(*s.CacheHitRate, 4))
+	given := func(v *float64, decimals int) *float64 {
+		if v == nil {
+			return nil
+		}
+		return new(round(*v, decimals))
 	}
 	return json.Marshal(struct {
 		RunName           string   `json:"run_name"`
@@ -86,10 +92,15 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 		LastTTFT          float64  `json:"last_ttft"`
 		LastGenThroughput float64  `json:"last_gen_throughput"`
 		AccLength         float64  `json:"acc_length"`
+		OutputTokens      *int     `json:"total_output_tokens"`
+		EarlyStopped      *int     `json:"num_early_stopped"`
+		SteadyThroughput  *float64 `json:"steady_state_output_throughput"`
+		SteadyWindow      *float64 `json:"steady_state_window_s"`
 		CacheHitRate      *float64 `json:"cache_hit_rate"`
 	}{
 		s.RunName, s.BatchSize, s.InputLen, s.OutputLen, round(s.Latency, 4), round(s.InputThroughput, 2), round(s.OutputThroughput, 2),
-		round(s.OverallThroughput, 2), round(s.LastTTFT, 4), round(s.LastGenThroughput, 2), round(s.AccLength, 2), hit,
+		round(s.OverallThroughput, 2), round(s.LastTTFT, 4), round(s.LastGenThroughput, 2), round(s.AccLength, 2),
+		s.OutputTokens, s.EarlyStopped, given(s.SteadyThroughput, 2), given(s.SteadyWindow, 4), given(s.CacheHitRate, 4),
 	})
 }
 
@@ -100,6 +111,7 @@ type flight struct {
 	tokens []int
 	merged bool          // a first chunk had more than one token
 	nth    map[int]*came // by the number of tokens: when sequences had so many
+	steady steady
 }
 
 // came is when the last of so many sequences had as many tokens.
@@ -109,10 +121,11 @@ type came struct {
 }
 
 func newFlight(batch int) *flight {
-	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), nth: map[int]*came{}}
+	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), nth: map[int]*came{}, steady: steady{last: make([]seen, batch)}}
 }
 
-func (f *flight) event(index, tokens int, at time.Time) error {
+// event takes one of a sequence, which has so many tokens now and may have ended.
+func (f *flight) event(index, tokens int, ended bool, at time.Time) error {
 	if index < 0 || index >= len(f.first) {
 		return fmt.Errorf("the server sent sequence %d of %d", index, len(f.first))
 	}
@@ -129,6 +142,7 @@ func (f *flight) event(index, tokens int, at time.Time) error {
 		n.sequences, n.last = n.sequences+1, at
 	}
 	f.tokens[index] = tokens
+	f.steady.event(index, tokens, ended, at)
 	return nil
 }
 
@@ -204,6 +218,8 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 		r.OutputThroughput = perSecond(p.Batch*p.Output, latency-ttft)
 	}
 	if !s.VLLM {
+		r.OutputTokens, r.EarlyStopped = new(p.Batch*p.Output), new(0) // all had to reach their length
+		r.SteadyThroughput, r.SteadyWindow = f.steady.figures()
 		if err := s.told(ctx, r); err != nil {
 			return nil, err
 		}
@@ -316,7 +332,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 		if reason := bytes.TrimSpace(ev.Meta.FinishReason); len(reason) > 0 && string(reason) != "null" && ev.Meta.Finish() != "length" {
 			wrong = fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
 		} else {
-			wrong = f.event(ev.Index, ev.Meta.CompletionTokens, ev.At)
+			wrong = f.event(ev.Index, ev.Meta.CompletionTokens, ev.Meta.Finish() != "", ev.At)
 		}
 		if wrong != nil {
 			stop() // the rest is of no use

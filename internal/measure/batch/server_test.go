@@ -131,7 +131,7 @@ func TestServed(t *testing.T) {
 	if got := masked(out.String()); got != printedServed {
 		t.Errorf("printed\n%s\nwant\n%s", got, printedServed)
 	}
-	keysAre(t, r, "run_name batch_size input_len output_len latency input_throughput output_throughput overall_throughput last_ttft last_gen_throughput acc_length cache_hit_rate")
+	keysAre(t, r, "run_name batch_size input_len output_len latency input_throughput output_throughput overall_throughput last_ttft last_gen_throughput acc_length total_output_tokens num_early_stopped steady_state_output_throughput steady_state_window_s cache_hit_rate")
 	if r.LastTTFT < 0.02 || r.Latency < 0.04 || r.LastTTFT >= r.Latency {
 		t.Errorf("last_ttft %v, latency %v: the second sequence began after 20 ms and ended after 40 ms, at the earliest", r.LastTTFT, r.Latency)
 	}
@@ -148,7 +148,7 @@ func TestServed(t *testing.T) {
 		}
 	}
 	text, _ := json.Marshal(r)
-	if !strings.Contains(string(text), `"last_gen_throughput":12.35,"acc_length":2.5,"cache_hit_rate":0.5`) {
+	if !strings.Contains(string(text), `"last_gen_throughput":12.35,"acc_length":2.5,"total_output_tokens":6,"num_early_stopped":0,"steady_state_output_throughput":`) || !strings.HasSuffix(string(text), `,"cache_hit_rate":0.5}`) {
 		t.Errorf("row %s", text)
 	}
 	sampling := f.body["sampling_params"].(map[string]any)

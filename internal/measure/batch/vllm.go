@@ -33,7 +33,7 @@ func (s *Server) complete(ctx context.Context, p *Prompts, h How, f *flight) err
 			if c.Finish != "" && c.Finish != "length" {
 				return fmt.Errorf("sequence %d ended with finish reason %s, not length", c.Index, c.Finish)
 			}
-			if err := f.event(c.Index, 1, at); err != nil {
+			if err := f.event(c.Index, 1, c.Finish != "", at); err != nil {
 				return err
 			}
 			if c.Finish != "" {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, wire.ModelInfo{
 		ModelPath: s.info.ModelPath, ServedModelName: s.name, TokenizerPath: s.info.TokenizerPath, IsGeneration: true,
-		WeightVersion: s.info.WeightVersion, LoadFormat: s.info.LoadFormat, ModelType: s.info.ModelType, Architectures: s.info.Architectures,
+		WeightVersion: s.info.WeightVersion, LoadFormat: s.info.LoadFormat, ModelType: s.info.ModelType, DisaggregationMode: cmp.Or(s.info.Role, "null"), Architectures: s.info.Architectures,
 	})
 }
 

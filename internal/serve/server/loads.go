@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -69,6 +70,8 @@ func (s *Server) load(st *api.Stats, now time.Time, include map[string]bool) wir
 		NumWaitingTokens:     st.WaitingTokens,
 		NumUsedTokens:        st.UsedTokens,
 		NumTotalTokens:       st.UsedTokens + st.WaitingTokens,
+		NumActiveTokens:      st.UsedTokens + st.WaitingTokens - int(math.Round(st.Preallocated*float64(st.Capacity))),
+		NumPreallocReady:     int(math.Round(st.ToAllocate * float64(st.Capacity))),
 		MaxTotalNumTokens:    s.info.TokenCapacity,
 		MaxRunningRequests:   s.info.MaxRunningRequests,
 		TokenUsage:           s.tokenUsage(st),
@@ -87,7 +90,7 @@ func (s *Server) load(st *api.Stats, now time.Time, include map[string]bool) wir
 		l.Disagg = s.disaggLoad(st)
 	}
 	if include["all"] || include["queues"] {
-		l.Queues = &wire.QueuesLoad{Waiting: st.Waiting, Retracted: st.Retracted}
+		l.Queues = &wire.QueuesLoad{Waiting: st.Waiting, Retracted: st.Retracted, PreallocReady: st.Prealloc}
 	}
 	return l
 }

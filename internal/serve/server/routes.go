@@ -4,7 +4,7 @@ import "github.com/stepscope/stepscope/internal/serve/front"
 
 // table lists every route. Old and new names are the same route.
 func (s *Server) table() []front.Route {
-	return append(s.windows.Table(),
+	return append(append(s.windows.Table(), s.foreignRoutes()...),
 		front.At("GET", "/health /health_generate /ping", front.Open, s.health),
 		front.At("GET", "/ready", front.Open, s.ready),
 		front.At("GET", "/metrics", front.Open, s.scrape),

@@ -160,6 +160,7 @@ func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error)
 		StageNames:   front.EnvBool(env("SGLANG_PROFILE_V2"), false),
 		WithStack:    or(req.WithStack, true) && front.EnvBool(env("SGLANG_PROFILE_WITH_STACK"), true),
 		RecordShapes: or(req.RecordShapes, true) && front.EnvBool(env("SGLANG_PROFILE_RECORD_SHAPES"), true),
+		Detailed:     req.Detailed,
 		Merge:        req.MergeProfiles,
 		MemEntries:   envInt(env("SGLANG_MEM_PROFILE_MAX_ENTRIES"), 100000),
 		DecodeMinBS:  envInt(env("SGLANG_PROFILE_BY_STAGE_DECODE_MIN_BS"), 0),
