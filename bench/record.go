@@ -84,6 +84,7 @@ const (
 	Empty       Failure = "empty"        // status 200 and no token
 	ServerError Failure = "server_error" // an error event in a stream
 	Interrupted Failure = "interrupted"  // the run was ended by its user
+	NotSent     Failure = "not_sent"     // the run was ended by its user before; no failure, and no success
 )
 
 // OK tells success.

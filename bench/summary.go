@@ -14,6 +14,7 @@ type Summary struct {
 	Embedding bool   `json:"embedding"`
 	Requests  int    `json:"requests"`
 	Completed int    `json:"completed"`
+	NotSent   int    `json:"not_sent,omitempty"` // of the plan, beside Requests: the run was interrupted
 	Duration  int64  `json:"duration_ns"`
 
 	// SGLang's figures, by its formulas.
@@ -82,8 +83,10 @@ type Options struct {
 // Summarize computes all figures of a run. What profiling windows touched is in none
 // but Window's; that of a run without windows is nil.
 func Summarize(records []Record, run *Run, o Options) *Summary {
+	all := len(records)
+	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Failure == NotSent })
 	s := &Summary{
-		Format: 1, Backend: run.Backend, Embedding: run.Embedding(), Requests: len(records), Duration: run.Duration,
+		Format: 1, Backend: run.Backend, Embedding: run.Embedding(), Requests: len(records), NotSent: all - len(records), Duration: run.Duration,
 		AcceptLength: run.AcceptLength(), LengthFrom: map[OutputFrom]int{}, Health: run.Health,
 	}
 	ok, failures := successes(records, s.Embedding)

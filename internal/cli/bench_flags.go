@@ -152,7 +152,8 @@ type requestFlags struct {
 	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
 	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
 	FakePrefill         bool          `name:"fake-prefill" hidden:""`
-	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long has failed."`
+	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long has failed; comments of a stream are no data."`
+	RequestTimeout      time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer has failed, whatever comes; SGLang's client waits 6 h."`
 	NewConnections      bool          `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
 	UserStamps          bool          `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
 }
@@ -163,7 +164,10 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		Backend: backend, BaseURL: base, Model: model, Header: map[string]string{},
 		Stream: !f.DisableStream, Temperature: f.Temperature, TopP: f.TopP, IgnoreEOS: !f.DisableIgnoreEOS, ReturnLogprob: f.ReturnLogprob,
 		TopLogprobs: f.TopLogprobsNum, TokenIDsLogprob: f.TokenIDsLogprob, LogprobStartLen: f.LogprobStartLen, ReturnRoutedExperts: f.ReturnRoutedExperts,
-		EventTimeout: f.StallTimeout, HeaderTimeout: f.StallTimeout, CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
+		EventTimeout: f.StallTimeout, HeaderTimeout: f.StallTimeout, Timeout: f.RequestTimeout, CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
+	}
+	if f.StallTimeout <= 0 || f.RequestTimeout <= 0 {
+		return o, usagef("--stall-timeout and --request-timeout are more than 0")
 	}
 	for name := range header {
 		o.Header[name] = header.Get(name)

@@ -88,10 +88,14 @@ func (s *Server) Stream(ctx context.Context, path string, body map[string]any, e
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	events := wire.NewEventReader(resp.Body, 64<<20)
+	reply := watch(resp.Body, stallLimit, false)
+	defer reply.Close()
+	events := wire.NewEventReader(reply, 64<<20)
 	for {
 		data, err := events.Next()
+		if err == nil {
+			reply.progress() // by events: comments are none
+		}
 		at := time.Now()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -57,10 +57,11 @@ func New(base string, header http.Header) (*Server, error) {
 	return &Server{URL: base, Header: header}, nil
 }
 
-// plain has no timeout: generating takes as long as it takes, and the context ends it.
+// plain has the longest of limits alone: generating takes as long as it takes, and the context ends it.
 // Replies come as they are, traces among them.
-var plain = &http.Client{Transport: &http.Transport{
+var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
 	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+	MaxResponseHeaderBytes: 1 << 20,
 }}
 
 const (
@@ -130,23 +131,35 @@ func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*h
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+		body := watch(resp.Body, errorLimit, false)
+		defer body.Close()
+		text, _ := io.ReadAll(io.LimitReader(body, 4<<10))
 		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), what: what}
 	}
+	resp.Body = watch(resp.Body, stallLimit, true)
 	return resp, nil
 }
 
 // read is the whole of the reply to a request.
 func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	most := int64(maxReply)
+	if method == http.MethodGet {
+		most = maxShort
+		limited, cancel := context.WithTimeout(ctx, getLimit)
+		defer cancel()
+		ctx = limited
+	}
 	resp, err := s.Open(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	switch {
+	case err != nil:
 		err = fmt.Errorf("%s %s%s: the reply broke off: %w", method, s.URL, path, err)
+	case int64(len(text)) > most:
+		err = fmt.Errorf("%s %s%s: the reply is longer than %d MiB", method, s.URL, path, most>>20)
 	}
 	return text, err
 }

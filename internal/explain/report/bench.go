@@ -246,6 +246,9 @@ func benchFacts(b *Bench) (f []benchFact) {
 	if s.Window != nil {
 		f = append(f, windowFact(b))
 	}
+	if s.NotSent > 0 {
+		add("not sent", "warning", "%s of the plan: the load was interrupted", plural(s.NotSent, "request"))
+	}
 	if n := s.Requests - s.Completed; n > 0 {
 		add("failures", "warning", "%s of %s requests (%s), by reason below", metric.Count(n), metric.Count(s.Requests), share(float64(n)/float64(s.Requests)))
 	}

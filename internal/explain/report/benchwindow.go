@@ -65,7 +65,7 @@ func windowFact(b *Bench) benchFact {
 
 // longer says what to do when a window of this length left too little.
 func longer(b *Bench, touched int64) string {
-	if slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
+	if b.Summary.NotSent > 0 || slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
 		return "The load was interrupted: let it run to its end"
 	}
 	if w := b.Summary.Window; w.Spans[len(w.Spans)-1].To >= b.Summary.Duration {

@@ -149,6 +149,10 @@ func (f *flight) receiveRaw(c *conn) error {
 			if f.over {
 				return true
 			}
+			if f.kill.Load() != alive { // seen here, since a server that never pauses never lets this wait
+				ended = errKilled
+				return true
+			}
 			if left == 0 {
 				return false
 			}

@@ -29,6 +29,14 @@ func TestFaults(t *testing.T) {
 			io.Copy(io.Discard, c) // until the client gives up
 		}
 	}
+	flood := func(text, piece string) func(int, net.Conn) {
+		return func(_ int, c net.Conn) {
+			_, err := io.WriteString(c, text)
+			for err == nil {
+				_, err = io.WriteString(c, piece)
+			}
+		}
+	}
 	soon := Options{HeaderTimeout: 150 * time.Millisecond, EventTimeout: 150 * time.Millisecond}
 	for _, c := range []struct {
 		name   string
@@ -50,8 +58,18 @@ func TestFaults(t *testing.T) {
 		{"a length that is none", says("HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n"), Options{}, bench.Malformed, `the reply is not HTTP/1.1: Content-Length is "-3"`, 0},
 		{"a chunk without a size", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), Options{}, bench.Malformed, "the size of a chunk of the body is not a hexadecimal number", 0},
 		{"slow headers", hang(""), soon, bench.Timeout, "no reply within 150ms", 0},
-		{"silent in the stream", hang(data(chatEvent("a", ""))), soon, bench.Timeout, "nothing for 150ms in the middle of the reply", 1},
+		{"silent in the stream", hang(data(chatEvent("a", ""))), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 1},
 		{"too slow in all", hang(data(chatEvent("a", ""))), Options{Timeout: 150 * time.Millisecond}, bench.Timeout, "not finished within 150ms", 1},
+		{"comments without end", flood(data(chatEvent("a", "")), ": alive\n\n"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 1},
+		{"empty events without end", flood(data(chatEvent("a", "")), "data:\n\n"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 1},
+		{"comments behind [DONE]", flood(data(chatEvent("a", "stop"), "[DONE]"), ": alive\n\n"), Options{}, "", "", 1},
+		{"events without end", flood(data(chatEvent("a", "")), "data: {}\n\n"), Options{Timeout: 150 * time.Millisecond}, bench.Timeout, "not finished within 150ms", 1},
+		{"100 Continue without end", flood("", "HTTP/1.1 100 Continue\r\n\r\n"), soon, bench.Timeout, "no reply within 150ms", 0},
+		{"an error's body without end", flood("HTTP/1.1 500 Internal Server Error\r\n\r\nboom", " \n"), Options{}, "http_500", "500 Internal Server Error: boom", 0},
+		{"trailers without end", flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 0},
+		{"a chunk's extension without end", flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "x"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 0},
+		{"a redirect to itself", says("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n"), Options{}, "http_307", "307 Temporary Redirect", 0},
+		{"a packed reply that nobody asked for", says("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b"), Options{}, bench.Malformed, "the reply is neither an event stream nor a JSON object:", 0},
 		{"closes in the stream", says(strings.TrimSuffix(stream(chatEvent("a", ""), chatEvent("b", "")), "0\r\n\r\n")), Options{}, bench.Cut, "the connection ended in the middle of the stream", 2},
 		{"half an event", says(head + "data: " + chatEvent("a", "") + "\n\ndata: {\"choices\":[{\"ind"), Options{}, bench.Cut, "the stream ended inside an event", 1},
 		{"[DONE] early", says(data(chatEvent("a", ""), "[DONE]")), Options{}, bench.Cut, "the stream ended without a finish reason after 1 events", 1},
@@ -229,7 +247,7 @@ func TestInterrupt(t *testing.T) {
 	if r[1].Failure != bench.Interrupted || len(r[1].Chunks) != 1 || r[1].First == bench.Never {
 		t.Errorf("in the air: %+v", r[1])
 	}
-	if r[2].Failure != bench.Interrupted || r[2].Sent != bench.Never || r[2].Released != bench.Never {
+	if r[2].Failure != bench.NotSent || r[2].Sent != bench.Never || r[2].Released != bench.Never {
 		t.Errorf("never sent: %+v", r[2])
 	}
 	if live.Done.Load() != 1 || live.Failed.Load() != 1 || live.Running() != 0 || live.Chunks.Load() != 2 {

@@ -12,6 +12,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
+// Why a request has no end, or no beginning.
+const (
+	interrupted = "the run was interrupted"
+	neverSent   = "never sent: " + interrupted
+)
+
 // errKilled is how a read ends that the guard ended.
 var errKilled = errors.New("ended by the guard")
 
@@ -21,7 +27,11 @@ func (f *flight) land(err error) {
 	r := f.rec
 	switch f.kill.Load() {
 	case killedUser:
-		f.fail(bench.Interrupted, "the run was interrupted")
+		if r.Sent == bench.Never {
+			f.fail(bench.NotSent, neverSent)
+		} else {
+			f.fail(bench.Interrupted, interrupted)
+		}
 	case killedTotal:
 		f.fail(bench.Timeout, fmt.Sprintf("not finished within %v", f.run.opt.Timeout))
 	case killedIdle:
@@ -31,7 +41,7 @@ func (f *flight) land(err error) {
 		case r.Headers == bench.Never:
 			f.fail(bench.Timeout, fmt.Sprintf("no reply within %v", f.run.opt.HeaderTimeout))
 		default:
-			f.fail(bench.Timeout, fmt.Sprintf("nothing for %v in the middle of the reply", f.run.opt.EventTimeout))
+			f.fail(bench.Timeout, fmt.Sprintf("no data for %v in the middle of the reply", f.run.opt.EventTimeout))
 		}
 	}
 	if r.Failure == "" {

@@ -125,7 +125,6 @@ func (f *flight) fail(why bench.Failure, text string) {
 
 // feed takes the bytes of one read, which came at at.
 func (f *flight) feed(b []byte, at int64) {
-	f.last.Store(f.user)
 	f.fresh = 0
 	for len(b) > 0 && !f.over {
 		if f.reply.state == replyDone {
@@ -140,6 +139,7 @@ func (f *flight) feed(b []byte, at int64) {
 		if f.rec.Status == 0 && f.reply.status != 0 {
 			f.rec.Headers, f.rec.Status = at, f.reply.status
 			f.phase.Store(streaming)
+			f.last.Store(f.user)
 		}
 		if len(body) > 0 {
 			f.content(body, at)
@@ -164,9 +164,10 @@ func (f *flight) content(b []byte, at int64) {
 		// Of an error only its beginning is for people.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
 			f.fail(bench.Malformed, "the reply is longer than the limit of an event")
-		} else if f.reply.status == 200 || len(f.body) < maxHead {
-			f.body = append(f.body, b...)
+		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
+			f.over, f.reply.keep = true, false // which may never end
 		}
+		f.last.Store(f.user)
 		return
 	}
 	for {
@@ -179,6 +180,9 @@ func (f *flight) content(b []byte, at int64) {
 			return
 		}
 		if b = rest; !f.over {
+			if len(data) > 0 && !f.done {
+				f.last.Store(f.user) // a comment, or what stands behind [DONE], keeps nothing alive
+			}
 			f.event(data, at)
 		}
 	}

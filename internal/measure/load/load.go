@@ -64,7 +64,7 @@ type Options struct {
 	// Limits; 0: the default, negative: none.
 	ConnectTimeout time.Duration // 30 s
 	HeaderTimeout  time.Duration // from sent to the status line: 30 min
-	EventTimeout   time.Duration // between bytes of a stream: 10 min
+	EventTimeout   time.Duration // between events of a stream, or pieces of another reply: 10 min; comments are none
 	Timeout        time.Duration // of the whole request: 6 h, as SGLang's
 	MaxEvent       int           // bytes of one event: 16 MiB
 
@@ -119,8 +119,8 @@ func (o *Options) defaults() {
 
 // Run sends the plan and waits for all of it. The error is about the plan: a
 // request that fails is a record that says why. An error of Retokenize comes with
-// the result. When ctx ends, what is in the air
-// or was never sent ends as [bench.Interrupted], and Run gives what there is.
+// the result. When ctx ends, what is in the air ends as [bench.Interrupted], what
+// was never sent as [bench.NotSent], and Run gives what there is.
 func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, error) {
 	opt.defaults()
 	if len(reqs) == 0 {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -121,7 +120,11 @@ func (r *run) launch(ctx context.Context) {
 			}
 		}
 		if !ok || ctx.Err() != nil {
-			r.strand(i, cmp.Or(ctx.Err(), err))
+			if ctx.Err() != nil {
+				r.strand(i, bench.NotSent, neverSent)
+			} else {
+				r.strand(i, bench.Interrupted, "never sent: "+err.Error())
+			}
 			return
 		}
 		rec.Released = released
@@ -131,10 +134,10 @@ func (r *run) launch(ctx context.Context) {
 }
 
 // strand ends what was never sent.
-func (r *run) strand(from int, err error) {
+func (r *run) strand(from int, why bench.Failure, text string) {
 	for _, f := range r.flights[from:] {
 		for i := range f.recs {
-			f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: "+err.Error()
+			f.recs[i].Failure, f.recs[i].Error = why, text
 		}
 	}
 }
@@ -159,6 +162,9 @@ func (f *flight) fly(ctx context.Context) {
 			r.opt.Live.Failed.Add(1)
 			for i := turn + 1; i < len(f.recs); i++ {
 				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: a round before it failed"
+				if f.rec.Failure == bench.Interrupted {
+					f.recs[i].Failure, f.recs[i].Error = bench.NotSent, neverSent
+				}
 			}
 			break
 		}
@@ -184,7 +190,7 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 		}
 		if err != nil || !t.wait(ctx, time.Duration(wait)) {
 			for i := turn; i < len(f.recs); i++ {
-				f.recs[i].Failure, f.recs[i].Error = bench.Interrupted, "never sent: the run was interrupted"
+				f.recs[i].Failure, f.recs[i].Error = bench.NotSent, neverSent
 			}
 			return false
 		}
@@ -205,7 +211,7 @@ func (f *flight) round(ctx context.Context) {
 		if err != nil {
 			f.rec.Done = r.clock.now()
 			if ctx.Err() != nil {
-				f.fail(bench.Interrupted, "the run was interrupted")
+				f.fail(bench.NotSent, neverSent)
 			} else {
 				f.fail(dialFailure(err), err.Error())
 			}
