@@ -2,8 +2,8 @@ package kernel
 
 import (
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 )
 
 // How a name is judged
@@ -126,34 +126,77 @@ func (r *Rules) Classify(name, cat string) Class {
 		return Memset
 	}
 
+	return finder().class(name)
+}
+
+// longestName is as much of a name as is looked at. The longest of CUTLASS have some thousands of characters.
+const longestName = 32 << 10
+
+// classifier is the table as one automaton, and what it said last.
+type classifier struct {
+	*automaton
+	known map[string]Class
+}
+
+// remembered is of how many names the classes are kept: ranks have the same ones.
+const remembered = 1 << 15
+
+var finder = sync.OnceValue(func() *classifier {
+	var patterns []string
+	for _, r := range table {
+		patterns = append(patterns, r.re.String())
+	}
+	patterns = append(patterns, carriers.String(), deepGEMMGrouped.String())
+	return &classifier{newAutomaton(patterns), map[string]Class{}}
+})
+
+// class is that of a kernel's name.
+func (f *classifier) class(name string) Class {
+	name = name[:min(len(name), longestName)]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, ok := f.known[name]
+	if !ok {
+		c = f.find3(name)
+		if len(f.known) == remembered {
+			clear(f.known)
+		}
+		f.known[strings.Clone(name)] = c
+	}
+	return c
+}
+
+// find3 asks the table three times.
+func (f *classifier) find3(name string) Class {
+	rules := uint64(1)<<len(table) - 1
 	d := parseDecl(name)
 	function, args := d.bare(), d.name
-	if i := firstMatch(table, function); i >= 0 {
-		return settle(table[i].class, function, args)
+	found := f.find(function)
+	if i := first(found & rules); i >= 0 {
+		return f.settle(table[i].class, found, args)
 	}
 	for _, text := range []string{args, name} {
-		if i := firstMatch(table, text); i >= 0 {
+		if i := first(f.find(text) & rules); i >= 0 {
 			return table[i].class
 		}
 	}
 	return Other
 }
 
-// settle lets a function that matched, but does not know what it does, look into its template arguments.
-func settle(c Class, function, args string) Class {
+// settle lets a function that matched, but does not know what it does, look into its template arguments. found is what
+// the function has.
+func (f *classifier) settle(c Class, found uint64, args string) Class {
+	carrier, grouped := uint64(1)<<len(table), uint64(2)<<len(table)
 	switch {
-	case c == GEMM && (strings.Contains(args, "GemmType")) && deepGEMMGrouped.MatchString(args):
+	case c == GEMM && strings.Contains(args, "GemmType") && f.find(args)&grouped != 0:
 		return MoEGEMM
-	case (c == Elementwise || c == Reduce) && carriers.MatchString(function):
-		for _, t := range table {
-			if functors[t.class] && t.re.MatchString(args) {
+	case (c == Elementwise || c == Reduce) && found&carrier != 0:
+		found = f.find(args)
+		for i, t := range table {
+			if functors[t.class] && found>>i&1 != 0 {
 				return t.class
 			}
 		}
 	}
 	return c
-}
-
-func firstMatch(rules []rule, text string) int {
-	return slices.IndexFunc(rules, func(r rule) bool { return r.re.MatchString(text) })
 }

@@ -18,16 +18,20 @@ var kdSuffix = regexp.MustCompile(`(\s*\[clone [^\]]*\]|\s*\(\.kd\)|\.kd)+$`)
 
 // parseDecl takes a name apart. It never fails: what it does not understand it leaves whole.
 func parseDecl(s string) decl {
-	s = kdSuffix.ReplaceAllString(strings.TrimSpace(s), "")
+	if s = strings.TrimSpace(s); strings.HasSuffix(s, ".kd") || strings.HasSuffix(s, ".kd)") || strings.HasSuffix(s, "]") {
+		s = kdSuffix.ReplaceAllString(s, "")
+	}
 	if strings.HasPrefix(s, "_Z") {
 		s = demangle(s)
 	}
-	s = anonymousNS.ReplaceAllString(s, "")
+	if strings.Contains(s, "anonymous") || strings.Contains(s, "<unnamed>") || strings.Contains(s, "_GLOBAL__N") {
+		s = anonymousNS.ReplaceAllString(s, "")
+	}
 
 	start := 0 // after the last space outside brackets: where the return type ends
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
-		case strings.HasPrefix(s[i:], "operator") && !wordBefore(s, i):
+		case c == 'o' && strings.HasPrefix(s[i:], "operator") && !wordBefore(s, i):
 			i = skipOperator(s, i+len("operator"))
 		case c == ' ':
 			start = i + 1
@@ -96,16 +100,22 @@ func skipOperator(s string, i int) int {
 // innermost and no arrow; a `)`, `}` or `]` also closes what was left open inside it, so that a `<` meaning "less"
 // does no harm.
 func closing(s string, i int) int {
-	const open, shut = "(<{[", ")>}]"
-	var stack []byte
+	stack := make([]byte, 0, 32)
 	for ; i < len(s); i++ {
 		c := s[i]
-		if strings.IndexByte(open, c) >= 0 {
+		opening := byte('(')
+		switch c {
+		case '(', '<', '{', '[':
 			stack = append(stack, c)
 			continue
-		}
-		k := strings.IndexByte(shut, c)
-		if k < 0 {
+		case '>':
+			opening = '<'
+		case ')':
+		case '}':
+			opening = '{'
+		case ']':
+			opening = '['
+		default:
 			continue
 		}
 		if c == '>' {
@@ -115,10 +125,10 @@ func closing(s string, i int) int {
 			stack = stack[:len(stack)-1]
 		} else {
 			j := len(stack) - 1
-			for j > 0 && stack[j] != open[k] {
+			for j > 0 && stack[j] != opening {
 				j--
 			}
-			if stack[j] != open[k] {
+			if stack[j] != opening {
 				return -1
 			}
 			stack = stack[:j]

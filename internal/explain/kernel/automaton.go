@@ -1,0 +1,239 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"regexp/syntax"
+	"slices"
+	"sync"
+	"unicode/utf8"
+)
+
+// automaton looks for many patterns at once, in one pass over a text, where regexp takes a pass for each. It is the
+// deterministic automaton of all of them, whose states are made when a text first comes to them. A test holds it equal
+// to regexp.
+type automaton struct {
+	mu      sync.Mutex
+	code    []inst
+	starts  []uint32
+	symbols [utf8.RuneSelf]uint8 // the class of an ASCII character
+	fold    map[rune]uint8       // of others that a pattern tells apart
+	other   uint8                // of the rest
+	runes   []rune               // one of each class
+	states  []node
+	byKey   map[string]int32
+	mark    []uint32 // of code: the closure that it was last in
+	now     uint32
+}
+
+// inst is an instruction of a pattern.
+type inst struct {
+	syntax.Inst
+	out, arg uint32 // places in code
+	pattern  uint64 // its bit, of what matches
+}
+
+// node is a state: places in code, and what the rune before was.
+type node struct {
+	pcs  []uint32
+	prev rune
+	next []edge // by class; the last is for the end of the text
+}
+
+type edge struct {
+	to    int32 // 0: not known yet
+	found uint64
+}
+
+// mostStates bounds the memory of the automaton: with more it begins anew.
+const mostStates = 1 << 13
+
+// others are runes that patterns of ASCII tell apart from the rest: case folding makes K and s of them.
+var others = []rune{'\u017f', '\u212a'}
+
+// newAutomaton is one for at most 64 patterns.
+func newAutomaton(patterns []string) *automaton {
+	a := &automaton{fold: map[rune]uint8{}}
+	for i, p := range patterns {
+		re, err := syntax.Parse(p, syntax.Perl)
+		if err != nil {
+			panic(err) // our own table is wrong
+		}
+		prog, err := syntax.Compile(re.Simplify())
+		if err != nil {
+			panic(err)
+		}
+		base := uint32(len(a.code))
+		a.starts = append(a.starts, base+uint32(prog.Start))
+		for _, x := range prog.Inst {
+			a.code = append(a.code, inst{x, base + x.Out, base + x.Arg, 1 << i})
+		}
+	}
+	a.mark = make([]uint32, len(a.code))
+	a.classes()
+	a.begin()
+	return a
+}
+
+// classes sorts runes by what the patterns tell apart.
+func (a *automaton) classes() {
+	ids := map[string]uint8{}
+	class := func(r rune) uint8 {
+		key := []byte{0}
+		if syntax.IsWordChar(r) {
+			key[0] = 1
+		}
+		for i := range a.code {
+			if x := &a.code[i]; takes(x, r) {
+				key = binary.AppendUvarint(key, uint64(i))
+			}
+		}
+		id, ok := ids[string(key)]
+		if !ok {
+			id = uint8(len(ids))
+			ids[string(key)] = id
+			a.runes = append(a.runes, r)
+		}
+		return id
+	}
+	for c := range rune(utf8.RuneSelf) {
+		a.symbols[c] = class(c)
+	}
+	for _, r := range others {
+		a.fold[r] = class(r)
+	}
+	a.other = class(utf8.RuneError)
+}
+
+// takes tells that an instruction reads the rune.
+func takes(x *inst, r rune) bool {
+	switch x.Op {
+	case syntax.InstRune, syntax.InstRune1:
+		return x.MatchRune(r)
+	case syntax.InstRuneAny:
+		return true
+	case syntax.InstRuneAnyNotNL:
+		return r != '\n'
+	}
+	return false
+}
+
+// begin forgets all states but the first: that before a text. State 0 is none.
+func (a *automaton) begin() {
+	a.states, a.byKey = make([]node, 1, 64), map[string]int32{}
+	a.state(nil, -1)
+}
+
+func (a *automaton) state(pcs []uint32, prev rune) int32 {
+	key := binary.AppendVarint(nil, int64(prev))
+	for _, pc := range pcs {
+		key = binary.LittleEndian.AppendUint32(key, pc)
+	}
+	id, ok := a.byKey[string(key)]
+	if !ok {
+		id = int32(len(a.states))
+		a.byKey[string(key)] = id
+		a.states = append(a.states, node{pcs, prev, make([]edge, len(a.runes)+1)})
+	}
+	return id
+}
+
+// find gives the patterns that the text has, a bit for each.
+func (a *automaton) find(text string) (found uint64) {
+	at := int32(1)
+	for i := 0; i < len(text); {
+		class, n := a.other, 1
+		if c := text[i]; c < utf8.RuneSelf {
+			class = a.symbols[c]
+		} else {
+			var r rune
+			r, n = utf8.DecodeRuneInString(text[i:])
+			if other, ok := a.fold[r]; ok {
+				class = other
+			}
+		}
+		i += n
+		e := a.states[at].next[class]
+		if e.to == 0 {
+			e = a.step(at, int(class))
+		}
+		found |= e.found
+		at = e.to
+	}
+	e := a.states[at].next[len(a.runes)]
+	if e.to == 0 {
+		e = a.step(at, len(a.runes))
+	}
+	return found | e.found
+}
+
+// step makes an edge.
+func (a *automaton) step(from int32, class int) edge {
+	s := a.states[from]
+	r := rune(-1)
+	if class < len(a.runes) {
+		r = a.runes[class]
+	}
+	holds := syntax.EmptyOpContext(s.prev, r)
+	var next []uint32
+	var e edge
+	a.now++
+	var follow func(pc uint32)
+	follow = func(pc uint32) {
+		if a.mark[pc] == a.now {
+			return
+		}
+		a.mark[pc] = a.now
+		x := &a.code[pc]
+		switch x.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			follow(x.out)
+			follow(x.arg)
+		case syntax.InstNop, syntax.InstCapture:
+			follow(x.out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(x.Arg)&^holds == 0 {
+				follow(x.out)
+			}
+		case syntax.InstMatch:
+			e.found |= x.pattern
+		default:
+			if r >= 0 && takes(x, r) {
+				next = append(next, x.out)
+			}
+		}
+	}
+	for _, pc := range s.pcs {
+		follow(pc)
+	}
+	for _, pc := range a.starts {
+		follow(pc)
+	}
+	if r < 0 {
+		e.to = 1
+		a.states[from].next[class] = e
+		return e
+	}
+	slices.Sort(next)
+	prev := ' '
+	if syntax.IsWordChar(r) {
+		prev = 'a'
+	}
+	full := len(a.states) >= mostStates
+	if full {
+		a.begin()
+	}
+	e.to = a.state(slices.Compact(next), prev)
+	if !full {
+		a.states[from].next[class] = e
+	}
+	return e
+}
+
+// first is the first pattern of those found, or -1.
+func first(found uint64) int {
+	if found == 0 {
+		return -1
+	}
+	return bits.TrailingZeros64(found)
+}
