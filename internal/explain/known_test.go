@@ -50,6 +50,13 @@ func analyzed(t testing.TB, ts []*trace.Trace) *result.Report {
 // checkIdentities holds a report against what it promises of itself.
 func checkIdentities(t testing.TB, r *result.Report) {
 	t.Helper()
+	var path int64
+	for _, row := range r.Path.Rows {
+		path += row.NS
+	}
+	if path != r.Path.NS {
+		t.Errorf("the critical path takes %d ns, its parts %d", r.Path.NS, path)
+	}
 	check := func(what string, x *result.Time) {
 		if x.Compute+x.ExposedComm+x.ExposedCopy+x.Idle != x.Total {
 			t.Errorf("%s: the parts are not the total: %+v", what, *x)

@@ -27,7 +27,8 @@ func (s *Scanner) mend() bool {
 // mendMember does the same for the top-level member at the current position,
 // and skips what cannot be read up to traceEvents.
 func (s *Scanner) mendMember() bool {
-	if at := s.g.key(s.text(), 0); at > 0 {
+	head, _ := s.bounded(s.text()) // how much more there is of the text must not matter
+	if at := s.g.key(head, 0); at > 0 {
 		n := s.guess(at, func(b []byte, m mode) (n int) {
 			s.fixed, n = clean(s.fixed[:0], b, m, object)
 			return n
