@@ -23,6 +23,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
+		"internal/base/memory",
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
 		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
@@ -208,6 +209,7 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{"trace", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", []string{"internal/base/columns"}},
 	{"internal/base/columns", nil},
+	{"internal/base/memory", nil},
 	{"internal/tracefile/chromejson", nil},
 	{"internal/tracefile/open", []string{"internal/base/pause", "trace"}},
 	{"internal/tracefile/clock", nil},

@@ -30,6 +30,7 @@ type analyzeCmd struct {
 	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes that is not recorded, as 2.55ms, or a load of the same server that tells: a run, or a file of bench serving --output-details. What recording cost is taken off what is said of hosts. Windows taken under a load know it themselves."`
 
 	shown
+	bounded
 	runPlace
 }
 
@@ -86,6 +87,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	opt.Show.Layers, opt.Quick = c.Layers, c.Quick
+	done, err := c.watch(e)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if c.Reference != "" {
 		root, _ := c.root()
 		if opt.Reference, err = system.ReadReference(root, c.Reference, e.Console); err != nil {

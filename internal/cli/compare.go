@@ -23,6 +23,7 @@ type compareCmd struct {
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
 	stretch
 	shown
+	bounded
 	runPlace
 }
 
@@ -50,6 +51,11 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usagef("--fail-on %s: %v", c.FailOn, err)
 	}
+	done, err := c.watch(e)
+	if err != nil {
+		return err
+	}
+	defer done()
 	sides, err := c.dumpSides()
 	switch {
 	case err != nil:

@@ -1,0 +1,118 @@
+// Package memory bounds what a process takes, so that a machine does not swap.
+package memory
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parse reads a number of bytes, with a unit of powers of 1000 (kB, MB, GB, TB, or their first letters) or 1024 (KiB
+// and so on).
+func Parse(s string) (int64, error) {
+	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit := strings.ToLower(strings.TrimSpace(s[len(number):]))
+	base := 1000.0
+	if rest, ok := strings.CutSuffix(unit, "ib"); ok {
+		unit, base = rest, 1024
+	}
+	power := 0
+	if unit = strings.TrimSuffix(unit, "b"); unit != "" {
+		if power = strings.Index(" kmgt", unit); len(unit) > 1 {
+			power = -1
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if n *= math.Pow(base, float64(power)); err != nil || power < 0 || !(n >= 1 && n < 1<<62) {
+		return 0, errors.New("give a number of bytes, such as 8GB or 512MiB")
+	}
+	return int64(n), nil
+}
+
+// Machine is the memory of this machine, or of the control group that the process is in, in bytes; 0: the system does
+// not tell.
+func Machine() int64 { return machine("/") }
+
+func machine(root string) (most int64) {
+	less := func(n int64) {
+		if n > 0 && (most == 0 || n < most) {
+			most = n
+		}
+	}
+	read := func(name string) string {
+		text, _ := os.ReadFile(filepath.Join(root, name))
+		return string(text)
+	}
+	for line := range strings.Lines(read("proc/meminfo")) {
+		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			less(kib << 10)
+		}
+	}
+	// A line is ID:CONTROLLERS:PATH. A group has the limits of those above it, too. Within a container the path may be
+	// that of the host, which is not there: then the root is the container's group.
+	for line := range strings.Lines(read("proc/self/cgroup")) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, ok := strings.Cut(rest, ":")
+		dir, file := "sys/fs/cgroup", "memory.max"
+		if controllers != "" {
+			dir, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		if !ok || controllers != "" && !strings.Contains(","+controllers+",", ",memory,") {
+			continue
+		}
+		for group = path.Join("/", group); ; group = path.Dir(group) {
+			n, _ := strconv.ParseInt(strings.TrimSpace(read(filepath.Join(dir, group, file))), 10, 64) // "max" is none
+			less(n)
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return most
+}
+
+// look is how often memory is looked at. Between two looks a process takes some ten megabytes more.
+const look = 10 * time.Millisecond
+
+// Watch has the garbage collector work harder near the limit, and calls over, once, when more than that is in use all
+// the same. stop ends both.
+func Watch(limit int64, over func()) (stop func()) {
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, limit))
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(look)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if exceeds(limit) {
+				over()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		debug.SetMemoryLimit(before)
+	}
+}
+
+// exceeds tells that what the last collection left, or all that was allocated since with it, cannot be held within the
+// limit: the collector keeps to it as long as it can.
+func exceeds(limit int64) bool {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() > uint64(limit) || s[1].Value.Uint64() > uint64(limit)+uint64(limit)/4
+}

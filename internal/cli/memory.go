@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/memory"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// bounded is how much memory a verb may take that has all of a window in it.
+type bounded struct {
+	MaxMemory string `placeholder:"BYTES" help:"End with an error when more memory than this is needed, such as 8GB (default: half of what the machine has, or the control group)."`
+}
+
+// watch ends the program when it needs more than it may; done ends the watching.
+func (b *bounded) watch(e *env) (done func(), err error) {
+	limit := memory.Machine() / 2
+	if b.MaxMemory != "" {
+		if limit, err = memory.Parse(b.MaxMemory); err != nil {
+			return nil, usagef("--max-memory %q: %v", b.MaxMemory, err)
+		}
+	}
+	if limit == 0 { // nobody says what there is
+		return func() {}, nil
+	}
+	return memory.Watch(limit, func() {
+		// Nothing that the verb is in the middle of could end it soon enough, and all it has written is hidden.
+		said := make(chan struct{})
+		go func() {
+			atomicfile.Abandon()
+			e.Warn("this takes more memory than %s: cut a window out of the traces first (stepscope trace cut), give fewer ranks, or allow more with --max-memory", metric.Bytes(limit))
+			close(said)
+		}()
+		select {
+		case <-said:
+		case <-time.After(tidy):
+		}
+		os.Exit(exitFailed)
+	}), nil
+}
