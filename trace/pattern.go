@@ -36,6 +36,10 @@ type launched struct {
 // launches lists the calls with kernels in the order of their time; none where more
 // than a twentieth of the kernels lack theirs.
 func launches(t *Trace) []launched {
+	is, some := endings(t)
+	if !some { // most that is recorded of a process without passes: no list of it all is made
+		return nil
+	}
 	of := map[int64]int{} // correlation -> list
 	var list []launched
 	for i := range t.Spans {
@@ -43,7 +47,7 @@ func launches(t *Trace) []launched {
 		if !s.Cat.Launch() {
 			continue
 		}
-		l := launched{start: s.Start, end: s.End(), track: s.Track, graph: IsGraphLaunch(t.Strings.Get(s.Name))}
+		l := launched{start: s.Start, end: s.End(), track: s.Track, graph: is[s.Name]&replays != 0}
 		at, ok := of[s.Corr]
 		switch {
 		case s.Corr == 0 && !l.graph:
@@ -55,7 +59,6 @@ func launches(t *Trace) []launched {
 		}
 	}
 	recorded := len(list) > 0
-	is := map[StringID][2]bool{}
 	kernels, lost := 0, 0
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -78,13 +81,7 @@ func launches(t *Trace) []launched {
 		if g := t.Ops[s.Detail].Grid; g[0] > 0 {
 			l.blocks += int64(g[0]) * int64(max(g[1], 1)) * int64(max(g[2], 1))
 		}
-		kind, known := is[s.Name]
-		if !known {
-			name := t.Strings.Get(s.Name)
-			kind = [2]bool{choosing.MatchString(name), passing.MatchString(name)}
-			is[s.Name] = kind
-		}
-		l.chooses, l.sent = l.chooses || kind[0], l.sent || kind[1]
+		l.chooses, l.sent = l.chooses || is[s.Name]&chooses != 0, l.sent || is[s.Name]&sends != 0
 	}
 	if 20*lost > kernels {
 		return nil
@@ -92,6 +89,34 @@ func launches(t *Trace) []launched {
 	list = slices.DeleteFunc(list, func(l launched) bool { return l.kernels == 0 && !l.graph })
 	slices.SortStableFunc(list, func(a, b launched) int { return cmp.Compare(a.start, b.start) })
 	return list
+}
+
+// What a name may tell of the end of a pass.
+const (
+	chooses = 1 << iota // a kernel
+	sends
+	replays // a call that launches a graph
+	known
+)
+
+// endings looks at the names of calls and kernels, and tells whether any ends a pass.
+func endings(t *Trace) (is []uint8, some bool) {
+	is = make([]uint8, t.Strings.Len())
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if is[s.Name]&known != 0 || s.Cat != Kernel && !s.Cat.Launch() {
+			continue
+		}
+		name := t.Strings.Get(s.Name)
+		is[s.Name] = known
+		for bit, match := range map[uint8]func(string) bool{chooses: choosing.MatchString, sends: passing.MatchString, replays: IsGraphLaunch} {
+			if match(name) {
+				is[s.Name] |= bit
+				some = true
+			}
+		}
+	}
+	return is, some
 }
 
 // patternPasses finds the passes by what ends each of them; nil: it cannot be told

@@ -82,11 +82,19 @@ func machine(root string) (most int64) {
 // look is how often memory is looked at. Between two looks a process takes some ten megabytes more.
 const look = 10 * time.Millisecond
 
-// Watch has the garbage collector work harder near the limit, and calls over, once, when more than that is in use all
+// share is how much garbage there may be to what is held, in percent: tables without pointers cost the collector next
+// to nothing, and half of Go's default saves a third of the memory.
+const share = 50
+
+// Watch has the garbage collector work harder, most so near the limit, and calls over, once, when more than that is in use all
 // the same. stop ends both.
 func Watch(limit int64, over func()) (stop func()) {
 	before := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(before, limit))
+	percent := debug.SetGCPercent(share)
+	if os.Getenv("GOGC") != "" { // its user knows better
+		debug.SetGCPercent(percent)
+	}
 	done := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(look)
@@ -106,6 +114,7 @@ func Watch(limit int64, over func()) (stop func()) {
 	return func() {
 		close(done)
 		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(percent)
 	}
 }
 
