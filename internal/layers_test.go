@@ -93,7 +93,7 @@ var arrows = []struct {
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",
 		"internal/engine/diffusion",
 	}},
-	{"internal/serve/route", []string{"internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
+	{"internal/serve/route", []string{"internal/base/seldom", "internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
@@ -155,10 +155,10 @@ var arrows = []struct {
 	{"internal/tracefile/read/nsysdb", []string{"internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
-	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front", "internal/serve/prom", "internal/serve/windows"}},
+	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom"}},
 	{"internal/serve/images", []string{
 		"internal/api", "internal/api/wire", "internal/base/atomicfile", "internal/engine", "internal/engine/device", "internal/engine/diffusion",
-		"internal/serve/front", "internal/serve/prom", "internal/serve/windows",
+		"internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom",
 	}},
 	{"internal/serve/prom", nil},
 	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
@@ -177,14 +177,14 @@ var arrows = []struct {
 	{"internal/engine/op", []string{"internal/engine/hf", "internal/engine/device", "internal/engine/tensor"}},
 	{"internal/engine/hf", []string{"internal/engine/tensor"}},
 	{"internal/engine/sample", []string{"internal/api", "internal/engine/tensor"}},
-	{"internal/engine/kvtransfer", nil},
+	{"internal/engine/kvtransfer", []string{"internal/base/seldom"}},
 	{"internal/engine/memsnap", nil},
 	{"internal/engine/kvcache", nil},
 	{"internal/engine/tokenizer", []string{"internal/base/atomicfile"}},
 	{"internal/engine/device", []string{"internal/engine/device/comm", "internal/engine/device/park", "internal/engine/device/record"}},
 	{"internal/engine/device/comm", []string{"internal/engine/device/park"}},
 	{"internal/engine/device/park", nil},
-	{"internal/engine/mesh", []string{"internal/base/pause"}},
+	{"internal/engine/mesh", []string{"internal/base/pause", "internal/base/seldom"}},
 	{"internal/engine/device/record", []string{"internal/tracefile/chromejson"}},
 	{"internal/engine/tensor", nil},
 	{"internal/runs", []string{
@@ -224,6 +224,7 @@ var arrows = []struct {
 	{"internal/base/pyrand", []string{"internal/base/twister"}},
 	{"internal/base/twister", nil},
 	{"internal/base/pause", nil},
+	{"internal/base/seldom", nil},
 	{"trace", nil},
 }
 

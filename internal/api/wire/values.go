@@ -44,11 +44,38 @@ func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Values)
 }
 
+// maxElements bounds lists of what is not a number: an element of two bytes may take hundreds when it is parsed.
+const maxElements = 1 << 16
+
+// elements counts those of a JSON list, up to one more if it is empty.
+func elements(raw json.RawMessage) int {
+	n, depth, quoted := 1, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		case c == ',' && depth == 1:
+			n++
+		}
+	}
+	return n
+}
+
 // parseList parses a JSON list with parse for each element.
 func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) ([]T, error) {
 	return func(raw json.RawMessage) ([]T, error) {
 		if raw[0] != '[' {
 			return nil, Refuse("", "want a list, got %s", kind(raw))
+		}
+		if n := elements(raw); n > maxElements {
+			return nil, Refuse("", "a list has at most %d elements here, got %d", maxElements, n)
 		}
 		var items []json.RawMessage
 		if err := json.Unmarshal(raw, &items); err != nil {
@@ -118,6 +145,9 @@ func parseTokens(raw json.RawMessage) ([]int32, error) {
 }
 
 func parseOddTokens(raw json.RawMessage) ([]int32, error) {
+	if elements(raw) > maxElements {
+		return nil, Refuse("", "not all of its elements are token ids")
+	}
 	return parseList(func(raw json.RawMessage) (int32, error) {
 		n, err := parseInt(raw)
 		if err != nil {

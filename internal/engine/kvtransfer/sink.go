@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/seldom"
 )
 
 // Sink is a decode worker. Its methods may be called from many goroutines.
@@ -15,6 +17,7 @@ type Sink struct {
 	w   Worker
 	opt Options
 
+	seldom  seldom.Lines // of what others cause
 	life    context.Context
 	end     context.CancelFunc
 	threads sync.WaitGroup

@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/seldom"
 )
 
 // ErrBootstrap is in the chain of errors of rooms that ended before both sides had
@@ -16,6 +18,8 @@ var ErrBootstrap = errors.New("the workers did not meet")
 type Source struct {
 	w   Worker
 	opt Options
+
+	seldom seldom.Lines // of what others cause
 
 	mu       sync.Mutex
 	meetings map[roomOf]*meeting
@@ -59,7 +63,7 @@ func (s *Source) Serve(ln net.Listener) error {
 			return nil
 		}
 		if err != nil { // too many open files: some will be closed
-			s.opt.Log("KV transfer: " + err.Error())
+			s.seldom.Printf(s.opt.Log, "KV transfer: %v", err)
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}

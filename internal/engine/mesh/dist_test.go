@@ -195,7 +195,7 @@ func TestStrangers(t *testing.T) {
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	said := make(chan string, 100)
+	said := make(chan string, 1000)
 	results := make(chan error, 2)
 	join := func(node int) {
 		m, err := Join(t.Context(), Options{Node: node, Nodes: 2, Addr: addr, Names: []string{"a", "b"}, Timeout: 20 * time.Second, Log: func(s string) { said <- s }})
@@ -221,11 +221,22 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("after %q: %s", text, line)
 		}
 	}
+	for range 200 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		c.Close()
+	}
 	go join(1)
 	for range 2 {
 		if err := <-results; err != nil {
 			t.Error(err)
 		}
+	}
+	if n := len(said); n > 50 {
+		t.Errorf("200 strangers at once made %d lines", n)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/seldom"
 )
 
 // How nodes find each other:
@@ -101,6 +103,7 @@ type joining struct {
 	arrivals chan arrival
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
+	seldom   seldom.Lines // of what strangers cause
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -165,7 +168,7 @@ func (j *joining) listen(ctx context.Context, addr string) (err error) {
 				a := arrival{c: c}
 				if err := hear(c, &a.hello); err != nil {
 					if ctx.Err() == nil {
-						j.opt.Log(fmt.Sprintf("%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err)))
+						j.seldom.Printf(j.opt.Log, "%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err))
 					}
 					j.drop(c)
 					return

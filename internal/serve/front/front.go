@@ -4,9 +4,7 @@ package front
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net"
@@ -59,6 +57,8 @@ type Front struct {
 
 	Insecure bool        // beyond loopback it needs no key
 	Public   atomic.Bool // listening beyond loopback
+
+	bodies bodies // of all clients
 }
 
 // Mux has the routes, and for all other paths the reply that there is none.
@@ -108,21 +108,12 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Body reads the whole body; Guard has set the time for it. One that is too large
-// is an *http.MaxBytesError, one that cannot be read an *Error.
-func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, f.MaxBodyBytes))
-	if err == nil {
-		// Without a deadline again: net/http goes on reading to see the client leave.
-		http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return body, nil
-	}
-	// The deadline stays, else net/http would wait for the rest of the body.
-	w.Header().Set("Connection", "close")
-	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return nil, err
-	}
-	return nil, &Error{http.StatusBadRequest, "the body could not be read: " + err.Error()}
+// httpLog passes on what net/http says, which is of its peers and never twice the same.
+type httpLog struct{ log *slog.Logger }
+
+func (h httpLog) Write(p []byte) (int, error) {
+	h.log.Warn("HTTP", "problem", string(p[:max(0, len(p)-1)]))
+	return len(p), nil
 }
 
 // Serve answers on ln until ctx ends. Then drain lets running requests come to

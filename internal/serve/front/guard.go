@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"crypto/subtle"
 	"net"
 	"net/http"
@@ -33,6 +34,9 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 		if r.Body != http.NoBody {
 			// net/http reads what a handler leaves of the body; that must end too.
 			rc.SetReadDeadline(time.Now().Add(f.BodyTimeout))
+			room := &held{}
+			defer room.release()
+			r = r.WithContext(context.WithValue(r.Context(), heldKey{}, room))
 		}
 		if f.APIKey == "" {
 			allowed := f.AllowedHosts

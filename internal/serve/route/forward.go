@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // request is what a client asked.
@@ -37,6 +39,9 @@ func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *fail
 	body, err := rt.front.Body(rw, r)
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &failure{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes (--max-payload-size)"}
+	}
+	if own, ok := errors.AsType[*front.Error](err); ok {
+		return nil, &failure{own.Status, own.Message}
 	}
 	if err != nil {
 		return nil, &failure{http.StatusBadRequest, err.Error()}

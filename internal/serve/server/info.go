@@ -112,7 +112,7 @@ func gib(bytes int64) float64 {
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.front.Body(w, r); err != nil {
+	if _, err := s.front.BodyUpTo(w, r, front.MostControl); err != nil {
 		s.refuse(w, dialectGeneral, err)
 		return
 	}
@@ -147,7 +147,11 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 // every request whose id begins with it.
 func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 	var req wire.AbortRequest
-	if _, err := s.decode(w, r, &req); err != nil {
+	body, err := s.front.BodyUpTo(w, r, front.MostControl)
+	if err == nil {
+		err = wire.Decode(body, &req)
+	}
+	if err != nil {
 		s.refuse(w, dialectNative, err)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/seldom"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/prom"
 	"github.com/stepscope/stepscope/internal/serve/windows"
@@ -35,7 +36,6 @@ type Server struct {
 	base     context.Context
 
 	mu     sync.Mutex
-	texts  chan struct{}        // has an element for each large request of /tokenize that is worked on
 	active map[string]*sequence // by request id
 	idle   chan struct{}        // closed and replaced when active gets empty
 	work   sync.WaitGroup       // collectors
@@ -49,9 +49,8 @@ func New(e Engine, o Options) *Server {
 		tok:    e.Tokenizer(),
 		info:   e.Info(),
 		active: map[string]*sequence{},
-		texts:  make(chan struct{}, textsAtOnce),
 	}
-	s.o.Log = front.Seldom(s.o.Log)
+	s.o.Log = seldom.Log(s.o.Log)
 	s.name = s.o.ServedModelName
 	if s.name == "" {
 		s.name = s.info.ModelPath

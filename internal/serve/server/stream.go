@@ -71,9 +71,16 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dial
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req json.Unmarshaler, specs func() ([]*spec, error), stream *bool) *batch {
 	var list []*spec
 	var b *batch
-	received, err := s.decode(w, r, req)
+	body, err := s.front.Body(w, r)
+	received := s.o.Now() // latencies count from here
 	if err == nil {
-		list, err = specs()
+		var done func()
+		if done, err = s.front.Turn(r, len(body)); err == nil {
+			if err = wire.Decode(body, req); err == nil {
+				list, err = specs()
+			}
+			done()
+		}
 	}
 	if err == nil {
 		b, err = s.launch(r.Context(), received, list, *stream)
@@ -99,14 +106,4 @@ func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d diale
 		}
 	}
 	return done
-}
-
-// decode reads and decodes the body, within the limits of size and time. It
-// returns when the request was there, from which its latencies count.
-func (s *Server) decode(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (time.Time, error) {
-	body, err := s.front.Body(w, r)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return s.o.Now(), wire.Decode(body, dst)
 }

@@ -2,50 +2,34 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// What /tokenize and /detokenize take: they need no place among the engine's requests, and tokens of a text take thirty
-// times its memory.
-const (
-	maxTexts    = 4 << 20   // bytes of a request's body
-	largeText   = 256 << 10 // bytes of a body from which a request waits for its turn
-	textsAtOnce = 2
-)
+// maxTexts is the largest body of /tokenize and /detokenize: they have no context length that bounds their texts.
+const maxTexts = 4 << 20
 
 // textRequest decodes a request of /tokenize or /detokenize when it is its turn; nil: it was refused. The function ends the
 // turn.
 func (s *Server) textRequest(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (done func()) {
-	body, err := s.front.Body(w, r)
-	if err == nil && len(body) > maxTexts {
-		err = &apiError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body has %d bytes: this route takes %d, send the texts one by one", len(body), maxTexts)}
+	body, err := s.front.BodyUpTo(w, r, maxTexts)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = &apiError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body is larger than %d bytes, which is all that this route takes: send the texts one by one", big.Limit)}
 	}
-	if err != nil {
-		s.refuse(w, dialectOpenAI, err)
-		return nil
+	if err == nil {
+		done, err = s.front.Turn(r, len(body))
 	}
-	done = func() {}
-	if len(body) >= largeText {
-		select {
-		case s.texts <- struct{}{}:
-		case <-r.Context().Done():
-			return nil
+	if err == nil {
+		if err = wire.Decode(body, dst); err == nil {
+			return done
 		}
-		done = func() {
-			debug.FreeOSMemory() // at once, not when the next steps have made garbage
-			<-s.texts
-		}
-	}
-	if err := wire.Decode(body, dst); err != nil {
 		done()
-		s.refuse(w, dialectOpenAI, err)
-		return nil
 	}
-	return done
+	s.refuse(w, dialectOpenAI, err)
+	return nil
 }
 
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {

@@ -73,7 +73,7 @@ func (ws *Windows) Table() []front.Route {
 // is armed. A body is optional; failures have a real status and the reason as
 // text, as the stock clients print the body of a failure.
 func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
-	body, err := ws.front.Body(w, r)
+	body, err := ws.front.BodyUpTo(w, r, front.MostControl)
 	if err != nil {
 		ws.o.Refuse(w, err)
 		return
@@ -105,7 +105,7 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 // stop is /stop_profile and /end_profile. The files are written when it
 // answers.
 func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
-	if _, err := ws.front.Body(w, r); err != nil { // stock clients send {} or the start body again
+	if _, err := ws.front.BodyUpTo(w, r, front.MostControl); err != nil { // stock clients send {} or the start body again
 		ws.o.Refuse(w, err)
 		return
 	}

@@ -1,7 +1,7 @@
-package front
+package seldom
 
 import (
-	"log"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,13 +13,14 @@ import (
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		l := Seldom(slog.New(slog.NewTextHandler(&out, nil)))
+		l := Log(slog.New(slog.NewTextHandler(&out, nil)))
 		with := l.With("worker", 1)
-		http := log.New(httpLog{l}, "", 0)
+		var lines Lines
+		plain := func(text string) { fmt.Fprintln(&out, text) }
 		for i := range 10000 {
 			l.Warn("refused", "n", i)
 			with.Error("refused", "n", i)
-			http.Printf("http: bad request from 127.0.0.1:%d", i)
+			lines.Printf(plain, "stranger %d", i)
 			time.Sleep(time.Millisecond)
 		}
 		l.Warn("another")
@@ -27,14 +28,15 @@ func TestSeldom(t *testing.T) {
 			l.Info("told")
 		}
 		time.Sleep(2 * time.Second)
+		lines.Printf(plain, "stranger %d", 10000)
 		l.Warn("refused")
-		for text, want := range map[string]int{"msg=refused": 20, "msg=HTTP": 19, "msg=another": 1, "msg=told": 50} {
+		for text, want := range map[string]int{"msg=refused": 20, "stranger": 20, "msg=another": 1, "msg=told": 50, "more such lines were not written": 10} {
 			if n := strings.Count(out.String(), text); n != want {
 				t.Errorf("%d lines with %s, want %d", n, text, want)
 			}
 		}
-		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if last := lines[len(lines)-1]; !strings.Contains(last, "more_not_written=") {
+		told := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if last := told[len(told)-1]; !strings.Contains(last, "more_not_written=") {
 			t.Errorf("the last line does not tell of those that are not there: %s", last)
 		}
 	})

@@ -1,0 +1,162 @@
+package front
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// MostControl is the largest body, in bytes, of routes whose requests are a few words.
+const MostControl = 1 << 20
+
+// The memory that bodies take, of all clients together. A body of at most smallBody is read at once. A larger one waits
+// until it has room among the others, and a large text until it is its turn: tokens of a text take thirty times its
+// memory, and a list of many parts more.
+const (
+	smallBody = 64 << 10
+	bodyRoom  = 256 << 20 // bytes of all larger bodies; where one alone may be larger, that
+	largeText = 256 << 10
+	turnRoom  = 8 << 20  // bytes of the large texts that are worked on at once; a larger one comes alone
+	freeAfter = 32 << 20 // bytes of bodies after which their memory is given back to the system
+	patience  = 20 * time.Second
+)
+
+// bodies is the room that is left.
+type bodies struct {
+	once        sync.Once
+	room, turns *semaphore.Weighted
+	most        int64 // size of room
+
+	mu    sync.Mutex
+	freed int64
+}
+
+func (b *bodies) open(largest int64) {
+	b.once.Do(func() {
+		b.most = max(bodyRoom, largest)
+		b.room, b.turns = semaphore.NewWeighted(b.most), semaphore.NewWeighted(turnRoom)
+	})
+}
+
+// held is what the body of one request has of the room.
+type held struct {
+	b *bodies
+	n int64
+}
+
+type heldKey struct{}
+
+// release gives the room back.
+func (h *held) release() {
+	if h.n > 0 {
+		h.b.room.Release(h.n)
+		h.b.free(h.n)
+	}
+}
+
+// free counts bytes that nobody holds any more. What came at once does not wait for the collector's next turn, which is
+// far off where nearly all memory is weights.
+func (b *bodies) free(n int64) {
+	b.mu.Lock()
+	b.freed += n
+	enough := b.freed >= freeAfter
+	if enough {
+		b.freed = 0
+	}
+	b.mu.Unlock()
+	if enough {
+		debug.FreeOSMemory()
+	}
+}
+
+// wait takes n of a room, for as long as a client has patience.
+func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
+	if room.TryAcquire(n) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if room.Acquire(ctx, n) != nil {
+		return &Error{http.StatusServiceUnavailable, "the server has no memory left for a body of this size: others have their turn, try again"}
+	}
+	return nil
+}
+
+// Body reads the whole body; Guard has set the time for it. One that is too large
+// is an *http.MaxBytesError, one that cannot be read or finds no room an *Error. It has its room until the handler ends.
+func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return f.BodyUpTo(w, r, f.MaxBodyBytes)
+}
+
+// BodyUpTo is Body with another limit.
+func (f *Front) BodyUpTo(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := f.read(w, r, min(limit, f.MaxBodyBytes))
+	if err == nil {
+		// Without a deadline again: net/http goes on reading to see the client leave.
+		http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return body, nil
+	}
+	// The deadline stays, else net/http would wait for the rest of the body.
+	w.Header().Set("Connection", "close")
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return nil, err
+	}
+	if own, ok := errors.AsType[*Error](err); ok {
+		return nil, own
+	}
+	return nil, &Error{http.StatusBadRequest, "the body could not be read: " + err.Error()}
+}
+
+func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	from := http.MaxBytesReader(w, r.Body, limit)
+	var first []byte
+	if r.ContentLength < 0 || r.ContentLength <= smallBody {
+		var err error
+		if first, err = io.ReadAll(io.LimitReader(from, smallBody+1)); err != nil || len(first) <= smallBody {
+			return first, err
+		}
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = limit
+	}
+	if h, ok := r.Context().Value(heldKey{}).(*held); ok {
+		f.bodies.open(f.MaxBodyBytes)
+		if err := wait(r.Context(), f.bodies.room, size); err != nil {
+			return nil, err
+		}
+		h.b, h.n = &f.bodies, size
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // it did not wait by its own fault
+	}
+	if r.ContentLength >= 0 {
+		body := make([]byte, r.ContentLength)
+		_, err := io.ReadFull(from, body)
+		return body, err
+	}
+	whole := bytes.NewBuffer(first)
+	_, err := whole.ReadFrom(from)
+	return whole.Bytes(), err
+}
+
+// Turn waits until a body of n bytes may be decoded and its text worked on; done ends the turn.
+func (f *Front) Turn(r *http.Request, n int) (done func(), err error) {
+	if n < largeText {
+		return func() {}, nil
+	}
+	f.bodies.open(f.MaxBodyBytes)
+	turn := min(int64(n), turnRoom)
+	if err := wait(r.Context(), f.bodies.turns, turn); err != nil {
+		return nil, err
+	}
+	return func() { f.bodies.turns.Release(turn) }, nil
+}
