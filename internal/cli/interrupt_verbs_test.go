@@ -118,6 +118,9 @@ func TestInterruptVerbs(t *testing.T) {
 				}
 				if left := append(entries(t, out), entries(t, tmp)...); len(left) > 0 {
 					t.Errorf("after %v: %q is left", after, left)
+					for _, e := range entries(t, out) {
+						os.RemoveAll(filepath.Join(out, e))
+					}
 				}
 				t.Logf("after %v: %v", after, took)
 			}

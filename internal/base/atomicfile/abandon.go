@@ -1,7 +1,9 @@
 package atomicfile
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -53,7 +55,8 @@ func Dir(path string) (done func(), err error) {
 // after it, who tries to waits for the end.
 func Abandon() {
 	begun.Lock()
-	for name, remove := range begun.remove {
-		_ = remove(name)
+	// What lies in a directory goes before it.
+	for _, name := range slices.SortedFunc(maps.Keys(begun.remove), func(a, b string) int { return len(b) - len(a) }) {
+		_ = begun.remove[name](name)
 	}
 }

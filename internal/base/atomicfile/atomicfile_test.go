@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -122,5 +124,31 @@ func TestDir(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != stays {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// TestAbandon: nothing is left of what was begun, a directory neither that it was begun in. It is for the end of a
+// process, so it runs in one of its own.
+func TestAbandon(t *testing.T) {
+	if dir := os.Getenv("ABANDON_IN"); dir != "" {
+		if _, err := Dir(filepath.Join(dir, "made")); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			if _, err := create(filepath.Join(dir, "made", strings.Repeat("x", i+1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		Abandon()
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAbandon$")
+	cmd.Env = append(os.Environ(), "ABANDON_IN="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }
