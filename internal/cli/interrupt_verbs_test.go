@@ -72,7 +72,7 @@ func TestInterruptVerbs(t *testing.T) {
 		{"merge as JSON", []string{"trace", "merge", in, "-o", filepath.Join(out, "a.json")}},
 		{"merge for Perfetto", []string{"trace", "merge", in, "-o", filepath.Join(out, "a.pftrace")}},
 		{"merge for Perfetto to stdout", []string{"trace", "merge", in, "--format", "pftrace", "-o", "-"}},
-		{"cut", []string{"trace", "cut", in, "--steps", "1-300", "-o", filepath.Join(out, "cut")}},
+		{"cut", []string{"trace", "cut", in, "--steps", "1-300", "--merge", "-o", filepath.Join(out, "cut.json.gz")}},
 		{"redact", []string{"trace", "cut", in, "--redact", "--merge", "-o", filepath.Join(out, "a.json.gz")}},
 		{"export to Parquet", []string{"trace", "export", in, "-o", filepath.Join(out, "a.parquet")}},
 		{"export to CSV", []string{"trace", "export", in, "-o", filepath.Join(out, "a.csv.gz")}},
