@@ -1,0 +1,271 @@
+// Command attacks attacks a built binary as scripts/attack says.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+)
+
+var (
+	short   = flag.Bool("short", false, "a tenth of it")
+	race    = flag.Bool("race", false, "the binary has the race detector: wider limits")
+	program = flag.String("binary", "", "what is attacked")
+	only    = flag.String("only", "", "one family alone")
+	seed    = flag.Uint64("seed", 1, "of what is drawn")
+)
+
+// An attack is one run of the binary, or one thing that is done to one that runs.
+type attack struct {
+	family string
+	mu     sync.Mutex
+	tried  int
+	failed []string
+}
+
+// try counts one that is tried.
+func (a *attack) try() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried++
+}
+
+// family counts what is tried of a kind.
+type family struct {
+	name string
+	run  func(a *attack) error
+}
+
+func main() {
+	flag.Parse()
+	path, err := filepath.Abs(*program)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "attack:", err)
+		os.Exit(2)
+	}
+	*program = path
+	began := time.Now()
+	rows := [][]string{{"family", "tried", "survived", "seconds"}}
+	var failed []string
+	for _, f := range []family{
+		{"bombs", bombs}, {"mutated captures", mutated}, {"signals", signals}, {"names", names},
+		{"HTTP to a server", func(a *attack) error { return hostileHTTP(a, false) }},
+		{"HTTP to a router", func(a *attack) error { return hostileHTTP(a, true) }},
+		{"peers", peers}, {"servers", servers},
+	} {
+		if *only != "" && *only != f.name {
+			continue
+		}
+		a := &attack{family: f.name}
+		from := time.Now()
+		if err := f.run(a); err != nil {
+			a.failed = append(a.failed, fmt.Sprintf("%s: %v", f.name, err))
+		}
+		rows = append(rows, []string{f.name, fmt.Sprint(a.tried), fmt.Sprint(a.tried - min(len(a.failed), a.tried)), fmt.Sprintf("%.1f", time.Since(from).Seconds())})
+		failed = append(failed, a.failed...)
+	}
+	for _, r := range rows {
+		fmt.Printf("%-20s %7s %9s %8s\n", r[0], r[1], r[2], r[3])
+	}
+	fmt.Printf("all in %.0f s\n", time.Since(began).Seconds())
+	for _, f := range failed {
+		fmt.Println("did not survive:", columns.Clean(f))
+	}
+	if len(failed) > 0 {
+		os.Exit(1)
+	}
+}
+
+// some is how many of n are tried: a tenth of them if it is to be short.
+func some(n int) int {
+	if *short {
+		return max(n/10, 1)
+	}
+	return n
+}
+
+// wide is a limit of time, wider with the race detector.
+func wide(d time.Duration) time.Duration {
+	if *race {
+		return 8 * d
+	}
+	return d
+}
+
+func draw(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(*seed, stream)) }
+
+func (a *attack) fail(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = append(a.failed, a.family+": "+fmt.Sprintf(format, args...))
+}
+
+// temp makes a directory that stays if something did not survive meanwhile.
+func (a *attack) temp() (dir string, done func(), err error) {
+	dir, err = os.MkdirTemp("", "attack-")
+	count := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.failed)
+	}
+	before := count()
+	return dir, func() {
+		if count() == before {
+			os.RemoveAll(dir)
+		} else {
+			fmt.Println("kept:", dir)
+		}
+	}, err
+}
+
+// result is how a run of the binary ended.
+type result struct {
+	status      int
+	out, errs   []byte
+	took        time.Duration
+	rss         int64 // bytes, the peak
+	interrupted time.Duration
+}
+
+// limits of one run: a reader's.
+const (
+	longest = 20 * time.Second
+	mostRSS = 1500 << 20
+)
+
+// run runs the binary; interrupt > 0: with SIGINT after that time.
+func run(interrupt time.Duration, dir string, args ...string) (r result, err error) {
+	limit := wide(longest) + interrupt
+	if interrupt > 0 {
+		limit += 20 * time.Second // of which the caller judges
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, *program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "XDG_CACHE_HOME="+dir)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &limited{b: &out}, &limited{b: &errs}
+	cmd.WaitDelay = time.Second
+	from := time.Now()
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	var sent time.Time
+	if interrupt > 0 {
+		t := time.AfterFunc(interrupt, func() { sent = time.Now(); cmd.Process.Signal(syscall.SIGINT) })
+		defer t.Stop()
+	}
+	ended := make(chan struct{})
+	peak := make(chan int64)
+	go watch(cmd.Process.Pid, ended, peak)
+	err = cmd.Wait()
+	close(ended)
+	r.rss = <-peak
+	r.took, r.out, r.errs = time.Since(from), out.Bytes(), errs.Bytes()
+	if !sent.IsZero() {
+		r.interrupted = time.Since(sent)
+	}
+	if ctx.Err() != nil {
+		return r, fmt.Errorf("still runs after %.0f s", r.took.Seconds())
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return r, err
+	}
+	r.status = cmd.ProcessState.ExitCode()
+	return r, r.sane()
+}
+
+// watch gives the most memory that a process was seen with. What the kernel tells of it in
+// the end counts this process's, too, of which it is a fork.
+func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
+	var most int64
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok && strings.Contains(string(text), "Name:\t"+comm()+"\n") {
+			var kb int64
+			fmt.Sscan(rest, &kb)
+			most = max(most, kb<<10)
+		}
+		select {
+		case <-ended:
+			peak <- most
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// comm is what the kernel calls the program, once it is no fork any more.
+func comm() string {
+	name := filepath.Base(*program)
+	return name[:min(len(name), 15)]
+}
+
+// sane is what holds of every run.
+func (r *result) sane() error {
+	if r.rss > mostRSS && !*race {
+		return fmt.Errorf("took %d MB", r.rss>>20)
+	}
+	switch r.status {
+	case 0, 1, 2, 3, 4, 130:
+	default:
+		return fmt.Errorf("status %d: %s", r.status, tail(r.errs))
+	}
+	for _, word := range []string{"panic:", "goroutine ", "runtime error", "DATA RACE"} {
+		if bytes.Contains(r.errs, []byte(word)) {
+			return fmt.Errorf("%s in %s", word, tail(r.errs))
+		}
+	}
+	if c := control(r.errs); c != "" {
+		return fmt.Errorf("stderr has %s", c)
+	}
+	if (r.status == 1 || r.status == 2) && len(bytes.TrimSpace(r.errs)) == 0 {
+		return fmt.Errorf("status %d without a word", r.status)
+	}
+	return nil
+}
+
+// control names what moves a cursor or turns text around.
+func control(text []byte) string {
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || r == '\t' || r == unicode.ReplacementChar:
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return fmt.Sprintf("%U", r)
+		}
+	}
+	return ""
+}
+
+func tail(b []byte) string {
+	s := strings.TrimSpace(string(b))
+	return s[max(0, len(s)-200):]
+}
+
+// limited keeps the first of much text.
+type limited struct{ b *bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := 1<<20 - l.b.Len(); room > 0 {
+		l.b.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}
