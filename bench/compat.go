@@ -86,7 +86,7 @@ func each(v []float64) sample {
 	return s
 }
 
-// sglang: a reply without a token is a success with a TTFT of 0, rounds of a
+// sglang: a reply without text is a success with a TTFT of 0, rounds of a
 // conversation have no input, and lists that are empty count as one 0 (but for
 // E2E, of which SGLang has none then).
 func (c *compat) sglang() {
@@ -95,6 +95,9 @@ func (c *compat) sglang() {
 	turns := slices.ContainsFunc(c.ok, func(r *Record) bool { return r.Turn > 0 })
 	for _, r := range c.ok {
 		first, _ := r.TTFT()
+		if !slices.ContainsFunc(r.Chunks, func(c Chunk) bool { return c.Text }) {
+			first = 0
+		}
 		last, _ := r.E2E()
 		e2e, ttft = append(e2e, float64(last)), append(ttft, float64(first))
 		if r.OutputLen > 1 {

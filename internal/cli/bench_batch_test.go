@@ -47,7 +47,7 @@ func shape(s string) string { return measured.ReplaceAllString(s, "N ") }
 
 const (
 	oneBatchKeys = "run_name batch_size input_len output_len prefill_latency prefill_throughput median_decode_latency median_decode_throughput total_latency overall_throughput"
-	servedKeys   = "run_name batch_size input_len output_len latency input_throughput output_throughput overall_throughput last_ttft last_gen_throughput acc_length cache_hit_rate"
+	servedKeys   = "run_name batch_size input_len output_len latency input_throughput output_throughput overall_throughput last_ttft last_gen_throughput acc_length total_output_tokens num_early_stopped steady_state_output_throughput steady_state_window_s cache_hit_rate"
 	offlineKeys  = "backend successful_requests total_latency total_input_tokens total_output_tokens request_throughput input_throughput output_throughput total_throughput last_gen_throughput"
 )
 

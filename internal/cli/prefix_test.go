@@ -26,7 +26,7 @@ func TestExpand(t *testing.T) {
 		{"dash is an argument", "trace merge d -o - --js", "trace merge d -o - --json", "trace merge", ""},
 		{"after -- nothing changes", "analyze -- --js", "analyze -- --js", "analyze", ""},
 		{"a path named as a verb", "analyze merge trace", "analyze merge trace", "analyze", ""},
-		{"flag of another verb", "analyze d --fail 5%", "", "analyze", "no flag --fail, there are: --help, --version, --profile-id, --from"},
+		{"flag of another verb", "trace cut d --fail 5%", "", "trace cut", "no flag --fail, there are: --help, --version, --profile-id, --steps"},
 		{"flag of a verb with too many to list", "serve --slow-rank 1", "", "serve", "no flag --slow-rank"},
 		{"ambiguous", "analyze d --h", "", "analyze", "--h could be --help or --html"},
 		{"exact is not ambiguous", "trace cut d --to 5", "trace cut d --to 5", "trace cut", ""},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
@@ -47,6 +48,7 @@ func (f *flight) land(err error) {
 	if r.Failure == "" {
 		f.judge(err)
 	}
+	f.unseen()
 	f.lengths()
 	if f.keep() {
 		r.Text = jsonscan.Unquote(f.text)
@@ -134,6 +136,19 @@ func (f *flight) single() {
 	f.run.opt.Live.Tokens.Add(int64(max(tokens, 0)))
 	if f.keep() {
 		f.keepText(e)
+	}
+}
+
+// unseen gives a reply whose tokens have no text a time of the first and the last
+// of them: a model may make special tokens alone, or the first bytes of a character.
+func (f *flight) unseen() {
+	r := f.rec
+	if r.Failure != "" || r.First != bench.Never || f.known <= 0 {
+		return
+	}
+	r.First, r.Last = r.Done, r.Done // where no event tells, they had come when all had
+	if i := slices.IndexFunc(r.Chunks, func(c bench.Chunk) bool { return c.Tokens > 0 }); i >= 0 {
+		r.First, r.Last = r.Chunks[i].At, r.Chunks[len(r.Chunks)-1].At
 	}
 }
 

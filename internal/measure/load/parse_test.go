@@ -171,6 +171,31 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// TestUnseenTokens: a reply whose tokens have no text has not failed, and has a TTFT.
+func TestUnseenTokens(t *testing.T) {
+	for _, c := range []struct {
+		name, backend string
+		events        []string
+		first, last   int64
+	}{
+		{"special tokens, each in an event", "sglang", []string{
+			`{"text":"","output_ids":[2],"meta_info":{"finish_reason":null,"completion_tokens":1}}`,
+			`{"text":"","output_ids":[2,2],"meta_info":{"finish_reason":{"type":"length"},"completion_tokens":2}}`}, 2, 3},
+		{"only the usage counts them", "sglang-oai", []string{
+			`{"choices":[{"index":0,"text":"","finish_reason":"length"}],"usage":null}`,
+			`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}`}, 5, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			head, body, _ := strings.Cut(stream(append(c.events, "[DONE]")...), "\r\n\r\n")
+			e := strings.SplitAfter(body, "\n\n\r\n")
+			r := landed(c.backend, Options{}, append([]string{head + "\r\n\r\n"}, e...)...)
+			if r.Failure != "" || r.First != c.first || r.Last != c.last {
+				t.Errorf("failure %q, first token at %d and last at %d, want %d and %d", r.Failure, r.First, r.Last, c.first, c.last)
+			}
+		})
+	}
+}
+
 // TestNoAllocations: an event costs none.
 func TestNoAllocations(t *testing.T) {
 	for _, c := range []struct{ backend, event string }{
