@@ -170,6 +170,23 @@ func TestBatchServer(t *testing.T) {
 	if keys := keysOf(t, results); len(keys) != 3 {
 		t.Errorf("rows %q", keys)
 	}
+
+	// Prompts of several lengths, sequences that may end, and a batch that has to wait for room.
+	status, out, errs = run(t, t.Context(), "bench", "one-batch-server", "--base-url", url, "--skip-warmup", "--batch-size", "3", "--input-len-list", "20,301",
+		"--output-len", "6", "--disable-ignore-eos", "--result-filename", results)
+	if status != exitOK || !strings.Contains(out, "input_len: 113\n") || !strings.Contains(out, "total output tokens: ") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	for flag, want := range map[string]string{"": "due to kv cache limit", "--skip-token-capacity-check": "skip_token_capacity_threshold=inf\n"} {
+		args := []string{"bench", "one-batch-server", "--base-url", url, "--skip-warmup", "--batch-size", "3", "--input-len", "6000", "--output-len", "2", "--result-filename", results}
+		if status, out, errs = run(t, t.Context(), append(args, strings.Fields(flag)...)...); (status == exitOK) != (flag != "") || !strings.Contains(out, want) {
+			t.Errorf("%s: status %d\n%s%s", flag, status, out, errs)
+		}
+	}
+	status, _, errs = run(t, t.Context(), "bench", "one-batch-server", "--base-url", url, "--skip-warmup", "--flush-hicache-storage", "--input-len", "8", "--result-filename", results)
+	if status != exitFailed || !strings.Contains(errs, "/hicache/storage-backend/clear: 400 Bad Request: ") || strings.Count(errs, "\n") != 2 { // and one of what prompts are made of
+		t.Errorf("status %d\n%s", status, errs)
+	}
 }
 
 const offlineTable = `
@@ -268,12 +285,18 @@ func TestBatchesWrong(t *testing.T) {
 		{srv + "--cache-hit-rate 1.5", exitUsage, "--cache-hit-rate 1.5: give 0 to 1"},
 		{srv + "--apply-chat-template", exitUsage, "goes with --fixed-prompt-file"},
 		{srv + "--dataset-name sharegpt", exitUsage, "--dataset-name must be one of"},
+		{srv + "--input-len-list 10,20 --input-len 5 6", exitUsage, "--input-len-list says the lengths"},
+		{srv + "--input-len-list 10,0", exitUsage, "--input-len-list 0: give 1 or more"},
+		{srv + "--input-len-list 10,x", exitUsage, "--input-len-list"},
+		{srv + "--disable-ignore-eos --fake-prefill", exitUsage, "--disable-ignore-eos counts each sequence's tokens"},
+		{srv + "--flush-hicache-storage", exitUsage, "give it with --base-url"},
 		{srv + "--profile-by-stage --profile-start-step 5", exitUsage, "a window by stage has no start step"},
 		{srv + "--profile-activities NOTHING", exitUsage, `activity "NOTHING"`},
 		{srv + "--max-running-requests 2 --batch-size 3", exitFailed, "no batch fits the server"},
 		{srv + "--lora-name a --batch-size 1 --input-len 8 --output-len 2", exitFailed, "lora_path"},
 		{off, exitFailed, "--dataset-path is not set: give ShareGPT_V3_unfiltered_cleaned_split.json"},
 		{off + "--profile", exitUsage, "set SGLANG_TORCH_PROFILER_DIR"},
+		{off + "--profile-steps 3", exitUsage, "--profile-steps, of SGLang's client, is not here: all of the run is recorded"},
 		{off + "--extra-request-body [", exitUsage, "--extra-request-body: no JSON object"},
 		{off + `--dataset-name random --num-prompts 2 --extra-request-body {"stop":"x"}`, exitFailed, "give --backend runtime"},
 		{off + `--dataset-name random --num-prompts 2 --extra-request-body {"top_p":7}`, exitFailed, "top_p"},

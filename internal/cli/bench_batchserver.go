@@ -40,6 +40,9 @@ type batchServerCmd struct {
 	CacheHitRate   float64 `name:"cache-hit-rate" limits:"0..1" default:"0" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
 	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches beyond what the server runs at once: then only the overall throughput means something."`
 	SkipWarmup     bool    `name:"skip-warmup" help:"No warm-up, which is a batch of each size."`
+	AnyCapacity    bool    `name:"skip-token-capacity-check" help:"Also send batches that have more tokens than the server says it has room for."`
+	StopAtEOS      bool    `name:"disable-ignore-eos" help:"Sequences end where the model ends them: read the steady-state figures then."`
+	FlushStorage   bool    `name:"flush-hicache-storage" help:"Before each batch also empty the storage tier of the server's hierarchical cache."`
 
 	ResultFilename string   `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
 	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
@@ -59,6 +62,7 @@ type batchDataFlags struct {
 	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT's file, for random; default: random tokens."`
 	Seed          int64    `name:"seed" default:"42" help:"Of the prompts."`
 	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
+	Lens          []int    `name:"input-len-list" limits:"1..16777216" placeholder:"N,N" help:"Lengths of the prompts of a batch, in turn, instead of --input-len (random, random-ids)."`
 	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"Its text is the prompt of all."`
 	ChatTemplate  bool     `name:"apply-chat-template" help:"Put it through the model's chat template."`
 	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: what the server names, or its /tokenize."`
@@ -116,22 +120,22 @@ func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
 	r := &batch.Remote{
 		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout},
 		Data: batch.Data{
-			Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Groups: c.Groups, SystemLen: c.SystemLen,
+			Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Lens: c.Lens, Groups: c.Groups, SystemLen: c.SystemLen,
 			QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,
 			LoRANames: c.LoRAName, LoRADistribution: c.LoRADist, LoRAAlpha: c.LoRAAlpha,
 		},
 		How: batch.How{
 			Temperature: c.Temperature, ReturnLogprob: c.ReturnLogprob, StreamInterval: c.StreamInterval, ParallelBatch: c.ParallelBatch,
-			FakePrefill: c.FakePrefill, CacheHitRate: c.CacheHitRate,
+			FakePrefill: c.FakePrefill, CacheHitRate: c.CacheHitRate, StopAtEOS: c.StopAtEOS, FlushStorage: c.FlushStorage,
 		},
 		Grid: c.grid(), Name: c.RunName, ModelPath: c.ModelPath, TokenizerPath: c.batchDataFlags.TokenizerPath, Several: c.MultiBatch,
-		SkipWarmup: c.SkipWarmup, Profile: c.Profile, Window: c.window, AppendProfiled: c.AppendProfiled,
+		SkipWarmup: c.SkipWarmup, AnyCapacity: c.AnyCapacity, Profile: c.Profile, Window: c.window, AppendProfiled: c.AppendProfiled,
 		ResultName: c.ResultFilename, Nightly: c.Pydantic, ServerArgs: c.ServerArgs,
 		Summary: !c.NoSummary && slices.Contains([]string{"1", "true"}, strings.ToLower(os.Getenv("SGLANG_IS_IN_CI"))),
 		Say:     e.Console,
 	}
 	if c.ShowReport {
-		r.Report = &batch.Report{Inputs: c.InputLen, Outputs: c.OutputLen, CacheHitRate: c.CacheHitRate, HourlyCost: c.GPUCost, Profile: c.Profile}
+		r.Report = &batch.Report{Inputs: c.InputLen, Outputs: c.OutputLen, CacheHitRate: c.CacheHitRate, HourlyCost: c.GPUCost, StopAtEOS: c.StopAtEOS, Profile: c.Profile}
 	}
 	return r
 }
@@ -150,6 +154,12 @@ func (c *batchServerCmd) check() error {
 		return usagef("--apply-chat-template goes with --fixed-prompt-file: the data sets make token ids")
 	case c.LenStep > 0 && (c.PromptFile != "" || c.Dataset == "generated-shared-prefix"):
 		return usagef("--input-len-step-percentage goes with the data sets random and random-ids")
+	case len(c.Lens) > 0 && (c.PromptFile != "" || c.LenStep > 0 || len(c.InputLen) > 1 || !strings.HasPrefix(c.Dataset, "random")):
+		return usagef("--input-len-list says the lengths of the data sets random and random-ids: leave out --fixed-prompt-file and --input-len-step-percentage, and give one --input-len")
+	case c.StopAtEOS && (c.Backend == "vllm" || c.FakePrefill || c.StreamInterval > 1):
+		return usagef("--disable-ignore-eos counts each sequence's tokens as they come: leave out --backend vllm, --fake-prefill and --client-stream-interval")
+	case c.FlushStorage && (c.Backend == "vllm" || c.BaseURL == ""):
+		return usagef("--flush-hicache-storage is for a server of SGLang with such a cache: give it with --base-url")
 	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
 		return usagef("the numbers of --gsp-* are 1 or more")
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/offline"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -17,15 +18,16 @@ type offlineCmd struct {
 	launch.ModelArgs
 	foreign
 	datasetFlags
-	Backend        string `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go to the engine itself; runtime: over HTTP to a server of this process."`
-	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"A row is appended to it."`
-	NoIgnoreEOS    bool   `name:"disable-ignore-eos" help:"Outputs end where the model ends them."`
-	Extra          string `name:"extra-request-body" placeholder:"JSON" help:"Sampling parameters, over those of the data set."`
-	ReturnLogprob  bool   `name:"return-logprob" help:"Ask for log probabilities."`
-	LogprobStart   int    `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
-	SkipWarmup     bool   `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
-	Profile        bool   `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts. SGLANG_PROFILE_WITH_STACK=false and SGLANG_PROFILE_RECORD_SHAPES=false leave those out."`
-	DoNotExit      bool   `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
+	Backend        string   `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go to the engine itself; runtime: over HTTP to a server of this process."`
+	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"A row is appended to it."`
+	NoIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Outputs end where the model ends them."`
+	Extra          string   `name:"extra-request-body" placeholder:"JSON" help:"Sampling parameters, over those of the data set."`
+	ReturnLogprob  bool     `name:"return-logprob" help:"Ask for log probabilities."`
+	LogprobStart   int      `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
+	SkipWarmup     bool     `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
+	Profile        bool     `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts. SGLANG_PROFILE_WITH_STACK=false and SGLANG_PROFILE_RECORD_SHAPES=false leave those out."`
+	Activities     []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
+	DoNotExit      bool     `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
 
 	storeFlags
 }
@@ -48,7 +50,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 	}
 	b := &offline.Benchmark{
 		Model: c.ModelArgs, Backend: c.Backend, Spec: c.spec(""), SkipWarmup: c.SkipWarmup, IgnoreEOS: !c.NoIgnoreEOS, Sampling: sampling,
-		Logprob: c.ReturnLogprob, LogprobStart: c.LogprobStart, ProfileDir: dir, NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"), NoShapes: !inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
+		Logprob: c.ReturnLogprob, LogprobStart: c.LogprobStart, ProfileDir: dir, Activities: c.activities(), NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"), NoShapes: !inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
 		Version: release(), Out: e.stdout, Say: e.Console,
 	}
 	err = c.batches(ctx, e, runs.About{Tool: "bench offline", Backend: c.Backend, Model: c.ModelPath}, c.ResultFilename, b.Measure)
@@ -77,8 +79,21 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 		if profileDir == "" {
 			return nil, "", usagef("--profile: set SGLANG_TORCH_PROFILER_DIR to the directory for the traces")
 		}
+		if err := hostAndGPU(c.Activities); err != nil {
+			return nil, "", err
+		}
 		p := batch.Profile{Dir: profileDir}
 		err = p.Check()
 	}
 	return sampling, profileDir, err
+}
+
+func (c *offlineCmd) activities() (a api.Activity) {
+	if slices.Contains(c.Activities, "CPU") {
+		a |= api.ActivityCPU
+	}
+	if slices.Contains(c.Activities, "GPU") {
+		a |= api.ActivityGPU
+	}
+	return a
 }

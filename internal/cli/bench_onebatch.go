@@ -87,6 +87,16 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 // inWindows tells whether a variable of SGLang's leaves in what windows have.
 func inWindows(name string) bool { return front.EnvBool(os.Getenv(name), true) }
 
+// hostAndGPU looks at --profile-activities of an engine in this process.
+func hostAndGPU(activities []string) error {
+	for _, a := range activities {
+		if a != "CPU" && a != "GPU" {
+			return usagef("--profile-activities %s: the embedded engine records CPU and GPU", a)
+		}
+	}
+	return nil
+}
+
 // check looks at the values.
 func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if err := c.Check(); err != nil {
@@ -103,10 +113,8 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 		NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"),
 		CPU:     slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,
 	}
-	for _, a := range c.ProfileActivities {
-		if a != "CPU" && a != "GPU" {
-			return nil, usagef("--profile-activities %s: the embedded engine records CPU and GPU", a)
-		}
+	if err := hostAndGPU(c.ProfileActivities); err != nil {
+		return nil, err
 	}
 	if c.ProfileStart != nil {
 		p.Start = *c.ProfileStart

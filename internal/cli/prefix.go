@@ -49,6 +49,9 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				i += taken - 1
 				continue
 			}
+			if err := refuseFlag(verb, name); err != nil {
+				return nil, verb, err
+			}
 			if flag, err = findFlag(node, name); err != nil {
 				// An option of the program that the verb wraps.
 				if _, none := findFlag(node, "nsys-arg"); none != nil {

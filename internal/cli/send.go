@@ -75,7 +75,7 @@ func (c *sendCmd) Help() string {
   stepscope send --profile --profile-steps 5 --profile-by-stage`
 }
 
-// BeforeReset refuses two addresses. (SGLang's program has no --base-url.)
+// BeforeReset refuses two addresses.
 func (c *sendCmd) BeforeReset(k *kong.Context) error {
 	for _, name := range []string{"profile-steps", "profile-by-stage", "profile-prefix"} {
 		if given(k, name) && !given(k, "profile") {

@@ -28,6 +28,8 @@ type Data struct {
 	// Step makes the lengths of a batch differ from one to the next by this part of
 	// the input length, around it (random, random-ids).
 	Step float64
+	// Lens are the lengths that the prompts of a batch have in turn (random, random-ids).
+	Lens []int
 
 	Groups, SystemLen, QuestionLen, OutputLen int // generated-shared-prefix
 
@@ -88,6 +90,12 @@ func (d *Data) Lengths(c Case) Case {
 		c.Input = len(d.fixed)
 	case d.Dataset == "generated-shared-prefix":
 		c.Input, c.Output = d.SystemLen+d.QuestionLen, d.OutputLen
+	case len(d.Lens) > 0:
+		sum := 0
+		for i := range c.Batch {
+			sum += d.Lens[i%len(d.Lens)]
+		}
+		c.Input = sum / c.Batch
 	}
 	return c
 }
@@ -95,7 +103,11 @@ func (d *Data) Lengths(c Case) Case {
 // Prompts makes those of a case.
 func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	p := &Prompts{Case: d.Lengths(c)}
-	requests, err := d.requests(ctx, p.Case)
+	of := p.Case
+	if len(d.Lens) > 0 {
+		of.Input = c.Input // of which the others are made
+	}
+	requests, err := d.requests(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +121,9 @@ func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 			ids = list[0]
 		} else if d.Step != 0 {
 			ids = ids[:d.length(c, i)]
+		} else if len(d.Lens) > 0 {
+			n := d.Lens[i%len(d.Lens)]
+			ids = slices.Repeat(ids, n/len(ids)+1)[:n]
 		}
 		p.IDs = append(p.IDs, ids)
 		p.Tokens += len(ids)

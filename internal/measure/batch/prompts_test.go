@@ -36,6 +36,7 @@ func TestPrompts(t *testing.T) {
 		{"random-ids", batch.Data{Dataset: "random-ids"}, c, []int{100, 100, 100, 100}},
 		// 100 × (1 + (i − 1.5) × 0.2)
 		{"steps", batch.Data{Dataset: "random", Step: 0.2}, c, []int{70, 90, 110, 130}},
+		{"a list", batch.Data{Dataset: "random-ids", Lens: []int{30, 250, 7}}, batch.Case{Batch: 4, Input: 79, Output: 8}, []int{30, 250, 7, 30}},
 		{"a file", batch.Data{Dataset: "random", File: file}, batch.Case{Batch: 4, Input: len(fixed), Output: 8}, slices.Repeat([]int{len(fixed)}, 4)},
 	} {
 		t.Run(k.name, func(t *testing.T) {

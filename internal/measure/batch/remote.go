@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -30,6 +32,7 @@ type Remote struct {
 	TokenizerPath string // directory of a tokenizer.json; "": as the server says
 	Several       bool   // batches may be beyond what the server runs at once
 	SkipWarmup    bool
+	AnyCapacity   bool // batches may be beyond the tokens that the server has room for
 
 	Profile        bool                             // record a second pass
 	Window         func(Case) (torch.Window, error) // of it
@@ -56,23 +59,25 @@ func (r *Remote) Measure(ctx context.Context, keep *experiment.Batches) error {
 	}
 	keep.Server(r.Told)
 	keep.About(func(m *runs.Manifest) { m.Model = r.model() })
+	capacity := strconv.Itoa(r.Capacity)
+	if r.AnyCapacity {
+		r.Capacity, capacity = math.MaxInt, "inf"
+	}
 	if !r.VLLM {
-		fmt.Fprintf(r.Out, "max_running_requests_per_dp=%d\ndp_size=%d\nskip_max_running_requests_threshold=%d\nskip_token_capacity_threshold=%d\n",
-			r.MaxRunning, r.DP, r.MaxRunning*r.DP, r.Capacity)
+		fmt.Fprintf(r.Out, "max_running_requests_per_dp=%d\ndp_size=%d\nskip_max_running_requests_threshold=%d\nskip_token_capacity_threshold=%s\n",
+			r.MaxRunning, r.DP, r.MaxRunning*r.DP, capacity)
 	}
 	if err := r.openData(ctx); err != nil {
 		return err
 	}
-	cached := r.CacheHitRate
-	if r.CacheHitRate = 0; !r.SkipWarmup {
+	if !r.SkipWarmup {
 		if err := r.warmUp(ctx); err != nil {
 			return err
 		}
 	}
-	r.CacheHitRate = cached
 	var cases []Case
 	for _, c := range r.Cases() {
-		if text := r.Skip(r.Lengths(c), r.Several); text != "" {
+		if text := r.Skip(r.Lengths(c), r.Several, r.Lens...); text != "" {
 			fmt.Fprintln(r.Out, text)
 			keep.Note(strings.Trim(text, "="))
 			r.Say.Incomplete()
@@ -112,21 +117,24 @@ func (r *Remote) openData(ctx context.Context) error {
 // The warm-up is as long as SGLang's, if what is measured is no shorter.
 const warmupInput, warmupOutput = 1024, 16
 
+// Its sequences all have them, whatever is measured.
 func (r *Remote) warmUp(ctx context.Context) error {
+	how, data := r.How, r.Data
+	how.CacheHitRate, how.StopAtEOS, data.Lens = 0, false, nil
 	sizes := slices.Clone(r.Batches)
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
 	fmt.Fprintf(r.Out, "======== Warmup Begin ========\nWarmup with batch_size=%s\n", strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "))
 	for _, n := range sizes {
 		c := Case{Batch: n, Input: min(warmupInput, slices.Max(r.Inputs)), Output: min(warmupOutput, slices.Max(r.Outputs))}
-		if r.Skip(r.Lengths(c), r.Several) != "" {
+		if r.Skip(data.Lengths(c), r.Several) != "" {
 			continue
 		}
-		p, err := r.Prompts(ctx, c)
+		p, err := data.Prompts(ctx, c)
 		if err != nil {
 			return err
 		}
-		if _, err := r.Run(ctx, "", p, r.How, nil); err != nil {
+		if _, err := r.Run(ctx, "", p, how, nil); err != nil {
 			return fmt.Errorf("warm-up: %w", err)
 		}
 	}

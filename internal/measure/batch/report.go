@@ -15,6 +15,7 @@ type Report struct {
 	Inputs, Outputs []int
 	CacheHitRate    float64 // that was asked for
 	HourlyCost      float64 // USD, of all GPUs
+	StopAtEOS       bool
 	Profile         bool
 }
 
@@ -31,6 +32,9 @@ func (r Report) Text(results []*Served) string {
 	header := []string{
 		"batch size", "input len", "latency (s)", "input throughput (tok/s)", "output throughput (tok/s)", "acc length", "ITL (ms)",
 		"input cost ($/1M)", "output cost ($/1M)", "cache hit rate",
+	}
+	if r.StopAtEOS {
+		header = append(header, "steady output throughput (tok/s)", "steady ITL (ms)", "early stops")
 	}
 	cols := columns.All(columns.AlignRight, header...)
 	if r.Profile {
@@ -50,6 +54,13 @@ func (r Report) Text(results []*Served) string {
 		}
 		if s.CacheHitRate != nil {
 			row[9] = fmt.Sprintf("%.4f", *s.CacheHitRate)
+		}
+		if r.StopAtEOS {
+			steady := 0.0
+			if s.SteadyThroughput != nil {
+				steady = *s.SteadyThroughput
+			}
+			row = append(row, known(steady > 0, steady), over(1000*float64(s.BatchSize), steady), fmt.Sprintf("%d/%d", *s.EarlyStopped, s.BatchSize))
 		}
 		if r.Profile {
 			link := "n/a"

@@ -23,6 +23,8 @@ type How struct {
 	ParallelBatch  bool
 	FakePrefill    bool    // of a decode server alone, without a prefill server
 	CacheHitRate   float64 // part of each prompt that is sent before, to be in the cache
+	StopAtEOS      bool    // sequences may end before their length
+	FlushStorage   bool    // empty the storage tier of a hierarchical cache before each batch, too
 }
 
 // Served is what one batch took.
@@ -38,6 +40,7 @@ type Served struct {
 	LastTTFT          float64
 	LastGenThroughput float64 // -1: the server does not tell
 	AccLength         float64 // -1: no speculation
+	StopAtEOS         bool    // sequences could end before their length
 	OutputTokens      *int    // nil: the server does not count them (vLLM)
 	EarlyStopped      *int
 	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: they never did
@@ -107,11 +110,12 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 // flight is a request under way: when each sequence had its first token, and how
 // many it has.
 type flight struct {
-	first  []time.Time
-	tokens []int
-	merged bool          // a first chunk had more than one token
-	nth    map[int]*came // by the number of tokens: when sequences had so many
-	steady steady
+	first   []time.Time
+	tokens  []int
+	stopped []bool        // it ended where the model ended it
+	merged  bool          // a first chunk had more than one token
+	nth     map[int]*came // by the number of tokens: when sequences had so many
+	steady  steady
 }
 
 // came is when the last of so many sequences had as many tokens.
@@ -121,7 +125,7 @@ type came struct {
 }
 
 func newFlight(batch int) *flight {
-	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), nth: map[int]*came{}, steady: steady{last: make([]seen, batch)}}
+	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), stopped: make([]bool, batch), nth: map[int]*came{}, steady: steady{last: make([]seen, batch)}}
 }
 
 // event takes one of a sequence, which has so many tokens now and may have ended.
@@ -174,10 +178,24 @@ func (f *flight) lastFirst() (last time.Time, err error) {
 	return last, nil
 }
 
+// output is how many tokens all sequences have, and how many of them were stopped before their length.
+func (f *flight) output(length int) (tokens, stopped int, err error) {
+	for i, n := range f.tokens {
+		tokens += n
+		switch {
+		case f.stopped[i]:
+			stopped++
+		case n != length:
+			return 0, 0, fmt.Errorf("sequence %d ended after %d tokens of %d", i, n, length)
+		}
+	}
+	return tokens, stopped, nil
+}
+
 // Run sends a batch and prints what it took. before, if there is one, is called
 // when all is ready, to start a profiler.
 func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before func() error) (*Served, error) {
-	if err := s.flush(ctx); err != nil {
+	if err := s.flush(ctx, h); err != nil {
 		return nil, err
 	}
 	if err := s.fillCache(ctx, p, h); err != nil {
@@ -203,22 +221,25 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 	if err != nil {
 		return nil, err
 	}
-	for i, n := range f.tokens {
-		if n != p.Output {
-			return nil, fmt.Errorf("sequence %d ended after %d tokens of %d", i, n, p.Output)
-		}
+	tokens, stopped, err := f.output(p.Output)
+	if err != nil {
+		return nil, err
 	}
 	ttft := last.Sub(start).Seconds()
 	r := &Served{
 		RunName: name, BatchSize: p.Batch, InputLen: p.Input, OutputLen: p.Output, Latency: latency, LastTTFT: ttft,
-		InputThroughput: perSecond(p.Tokens, ttft), OverallThroughput: perSecond(p.Tokens+p.Batch*p.Output, latency),
-		LastGenThroughput: -1, AccLength: -1, Steps: f.steps(p.Output),
+		InputThroughput: perSecond(float64(p.Tokens), ttft), OverallThroughput: perSecond(float64(p.Tokens+tokens), latency),
+		LastGenThroughput: -1, AccLength: -1, StopAtEOS: h.StopAtEOS, Steps: f.steps(p.Output),
+	}
+	decoded := float64(tokens)
+	if h.StopAtEOS { // SGLang's tool counts what came in this time alone here, and all otherwise
+		decoded -= f.steady.begin.tokens()
 	}
 	if p.Output > 1 {
-		r.OutputThroughput = perSecond(p.Batch*p.Output, latency-ttft)
+		r.OutputThroughput = perSecond(decoded, latency-ttft)
 	}
 	if !s.VLLM {
-		r.OutputTokens, r.EarlyStopped = new(p.Batch*p.Output), new(0) // all had to reach their length
+		r.OutputTokens, r.EarlyStopped = &tokens, &stopped
 		r.SteadyThroughput, r.SteadyWindow = f.steady.figures()
 		if err := s.told(ctx, r); err != nil {
 			return nil, err
@@ -230,11 +251,11 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 }
 
 // perSecond is 0 where there was no time.
-func perSecond(n int, seconds float64) float64 {
+func perSecond(n, seconds float64) float64 {
 	if seconds <= 0 {
 		return 0
 	}
-	return float64(n) / seconds
+	return n / seconds
 }
 
 // told adds what the server says of its work.
@@ -277,6 +298,16 @@ func (s *Server) print(r *Served, merged bool) {
 	if r.CacheHitRate != nil {
 		line("cache hit rate: %.4f", *r.CacheHitRate)
 	}
+	if !r.StopAtEOS {
+		return
+	}
+	line("total output tokens: %d (requested %d)", *r.OutputTokens, r.BatchSize*r.OutputLen)
+	line("early-stopped requests: %d/%d", *r.EarlyStopped, r.BatchSize)
+	if r.SteadyWindow != nil {
+		line("steady-state output throughput: %.2f tok/s over a %.2f s full-batch window", *r.SteadyThroughput, *r.SteadyWindow)
+	} else {
+		line("WARNING: no steady-state full-batch window (a request finished before the last one started decoding); steady-state metrics are n/a.")
+	}
 }
 
 // fillCache sends the first part of each prompt.
@@ -309,7 +340,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 	body := map[string]any{
 		"input_ids": p.IDs, "return_logprob": h.ReturnLogprob, "stream": true,
 		"sampling_params": map[string]any{
-			"temperature": h.Temperature, "max_new_tokens": p.Output, "ignore_eos": true, "json_schema": nil, "stream_interval": h.StreamInterval,
+			"temperature": h.Temperature, "max_new_tokens": p.Output, "ignore_eos": !h.StopAtEOS, "json_schema": nil, "stream_interval": h.StreamInterval,
 		},
 	}
 	if h.ParallelBatch {
@@ -329,10 +360,11 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 		if wrong != nil {
 			return
 		}
-		if reason := bytes.TrimSpace(ev.Meta.FinishReason); len(reason) > 0 && string(reason) != "null" && ev.Meta.Finish() != "length" {
-			wrong = fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
-		} else {
+		if wrong = finished(ev, h); wrong == nil {
 			wrong = f.event(ev.Index, ev.Meta.CompletionTokens, ev.Meta.Finish() != "", ev.At)
+		}
+		if wrong == nil && ev.Meta.Finish() == "stop" {
+			f.stopped[ev.Index] = true
 		}
 		if wrong != nil {
 			stop() // the rest is of no use
@@ -342,6 +374,22 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 		return fmt.Errorf("POST %s/generate: %w", s.URL, wrong)
 	}
 	return silent(ctx, err)
+}
+
+// finished refuses ends that make a batch's figures worth nothing.
+func finished(ev *client.Event, h How) error {
+	reason := bytes.TrimSpace(ev.Meta.FinishReason)
+	switch kind := ev.Meta.Finish(); {
+	case len(reason) == 0, string(reason) == "null", kind == "length":
+		return nil
+	case kind == "stop" && h.StopAtEOS:
+		var stop struct{ Matched any }
+		if json.Unmarshal(reason, &stop) == nil && stop.Matched != "NaN happened" { // how SGLang tells of it
+			return nil
+		}
+		return fmt.Errorf("sequence %d ended with finish reason %s", ev.Index, reason)
+	}
+	return fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
 }
 
 // listen gives a context that ends when heard has not been called for long.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,22 +95,30 @@ func number(from map[string]any, key string) int {
 }
 
 // Skip tells why a case is left out, in SGLang's words; "" when it can run. With
-// several batches in one request only what runs at once has to fit.
-func (s *Server) Skip(c Case, several bool) string {
+// several batches in one request only what runs at once has to fit. lens are the
+// lengths that prompts have in turn, where they differ.
+func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	running, n := s.MaxRunning*s.DP, c.Batch
 	if several {
 		n = min(n, running)
 	}
-	need := Case{n, c.Input, c.Output}.Tokens()
+	need, longest := Case{n, c.Input, c.Output}.Tokens(), c.Input
+	what := fmt.Sprintf("batch_size=%d * (input_len=%d + output_len=%d) = %d", n, c.Input, c.Output, need)
+	if len(lens) > 0 {
+		need, longest = n*c.Output, slices.Max(lens[:min(n, len(lens))])
+		for i := range n {
+			need += lens[i%len(lens)]
+		}
+		what = fmt.Sprintf("batch_size=%d input_len=%d output_len=%d: resident_tokens=%d", n, c.Input, c.Output, need)
+	}
 	text := ""
 	switch {
 	case !several && c.Batch > running:
 		text = fmt.Sprintf("batch_size=%d > skip_max_running_requests_threshold=%d due to max running requests limit.", c.Batch, running)
 	case need > s.Capacity:
-		text = fmt.Sprintf("batch_size=%d * (input_len=%d + output_len=%d) = %d > skip_token_capacity_threshold=%d due to kv cache limit.",
-			n, c.Input, c.Output, need, s.Capacity)
-	case s.ContextLen > 0 && c.Input+c.Output > s.ContextLen:
-		text = fmt.Sprintf("input_len=%d + output_len=%d = %d > context_length=%d.", c.Input, c.Output, c.Input+c.Output, s.ContextLen)
+		text = fmt.Sprintf("%s > skip_token_capacity_threshold=%d due to kv cache limit.", what, s.Capacity)
+	case s.ContextLen > 0 && longest+c.Output > s.ContextLen:
+		text = fmt.Sprintf("input_len=%d + output_len=%d = %d > context_length=%d.", longest, c.Output, longest+c.Output, s.ContextLen)
 	default:
 		return ""
 	}
@@ -121,11 +130,18 @@ func (s *Server) Skip(c Case, several bool) string {
 const flushes = 3
 
 // flush empties the prefix cache.
-func (s *Server) flush(ctx context.Context) error {
-	route := "/flush_cache"
+func (s *Server) flush(ctx context.Context, h How) error {
 	if s.VLLM {
-		route = "/reset_prefix_cache" // with VLLM_SERVER_DEV_MODE=1
+		return s.flushBy(ctx, "/reset_prefix_cache") // with VLLM_SERVER_DEV_MODE=1
 	}
+	err := s.flushBy(ctx, "/flush_cache")
+	if err == nil && h.FlushStorage {
+		err = s.flushBy(ctx, "/hicache/storage-backend/clear")
+	}
+	return err
+}
+
+func (s *Server) flushBy(ctx context.Context, route string) error {
 	for try := 1; ; try++ {
 		one, cancel := context.WithTimeout(ctx, patience)
 		_, err := s.Text(one, http.MethodPost, route)

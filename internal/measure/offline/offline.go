@@ -38,7 +38,8 @@ type Benchmark struct {
 	Logprob           bool
 	LogprobStart      int
 	ProfileDir        string // record all ranks while it runs, into this; "": do not
-	NoStack, NoShapes bool   // what the window leaves out
+	Activities        api.Activity
+	NoStack, NoShapes bool // what the window leaves out
 
 	Version string
 	Out     io.Writer
@@ -206,7 +207,7 @@ func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Reque
 func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 	id = strconv.FormatFloat(float64(time.Now().UnixNano())/1e9, 'f', -1, 64)
 	return id, b.engine.StartProfile(ctx, api.ProfileRequest{
-		ID: id, OutputDir: b.ProfileDir, Activities: api.ActivityCPU | api.ActivityGPU, WithStack: !b.NoStack, RecordShapes: !b.NoShapes,
+		ID: id, OutputDir: b.ProfileDir, Activities: b.Activities, WithStack: !b.NoStack, RecordShapes: !b.NoShapes,
 	})
 }
 
