@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stepscope/stepscope/internal/measure/demo"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -11,6 +12,7 @@ import (
 type demoCmd struct {
 	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see that it is found."`
 	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (more kernels, the default), device (slower kernels), host (late launches)."`
+	bounded
 	storeFlags
 }
 
@@ -35,11 +37,15 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	if c.NoStore {
 		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
 	}
-	run, err := c.create(e, runs.About{Kind: "demo", Tool: "demo"})
+	var run *runs.Run
+	watch, err := c.watcher(e, func() { run.Finish(runs.Failed, errors.New("it took more memory than it may")) })
 	if err != nil {
 		return err
 	}
-	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
+	if run, err = c.create(e, runs.About{Kind: "demo", Tool: "demo"}); err != nil {
+		return err
+	}
+	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Watch: watch, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
 	err = d.Do(ctx)
 	run.Finish(runs.Failed, err) // if not before
 	return err

@@ -20,6 +20,7 @@ import (
 type exportCmd struct {
 	inputs
 	stretch
+	bounded
 	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
 	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
 	JSON   bool   `name:"json" help:"Print as JSON what was done."`
@@ -56,6 +57,11 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	done, err := c.watch(e)
+	if err != nil {
+		return err
+	}
+	defer done()
 	start := time.Now()
 	opt := export.Options{Read: in.Read}
 	opt.Read.Meter = e.Meter("export", window.Bytes())

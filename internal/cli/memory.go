@@ -16,6 +16,16 @@ type bounded struct {
 
 // watch ends the program when it needs more than it may; done ends the watching.
 func (b *bounded) watch(e *env) (done func(), err error) {
+	begin, err := b.watcher(e, nil)
+	if err != nil {
+		return nil, err
+	}
+	return begin(), nil
+}
+
+// watcher gives what begins the watching, for verbs that do other things first. abandon, if there is one, is called
+// before the program ends.
+func (b *bounded) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
 	limit := memory.Machine() / 2
 	if b.MaxMemory != "" {
 		if limit, err = memory.Parse(b.MaxMemory); err != nil {
@@ -23,20 +33,26 @@ func (b *bounded) watch(e *env) (done func(), err error) {
 		}
 	}
 	if limit == 0 { // nobody says what there is
-		return func() {}, nil
+		return func() func() { return func() {} }, nil
 	}
-	return memory.Watch(limit, func() {
-		// Nothing that the verb is in the middle of could end it soon enough, and all it has written is hidden.
-		said := make(chan struct{})
-		go func() {
-			atomicfile.Abandon()
-			e.Warn("this takes more memory than %s: cut a window out of the traces first (stepscope trace cut), give fewer ranks, or allow more with --max-memory", metric.Bytes(limit))
-			close(said)
-		}()
-		select {
-		case <-said:
-		case <-time.After(tidy):
+	return func() func() { return memory.Watch(limit, func() { over(e, limit, abandon) }) }, nil
+}
+
+// over ends the program, which needs more than the limit.
+func over(e *env, limit int64, abandon func()) {
+	// Nothing that the verb is in the middle of could end it soon enough, and all it has written is hidden.
+	said := make(chan struct{})
+	go func() {
+		atomicfile.Abandon()
+		e.Warn("this takes more memory than %s: cut a window out of the traces first (stepscope trace cut), give fewer ranks, or allow more with --max-memory", metric.Bytes(limit))
+		if abandon != nil {
+			abandon()
 		}
-		os.Exit(exitFailed)
-	}), nil
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-time.After(tidy):
+	}
+	os.Exit(exitFailed)
 }

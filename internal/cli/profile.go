@@ -62,6 +62,7 @@ type profileCmd struct {
 	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
 
 	shown
+	bounded
 	profileOff
 	storeFlags
 }
@@ -195,6 +196,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		Create: func(about runs.About) (*runs.Run, error) { return c.create(e, about) },
 	}
 	p.Root, _ = c.root() // without a home for runs no sessions of nsys are known
-	p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML)
+	if p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML); err != nil {
+		return nil, err
+	}
+	p.Explain.Watch, err = c.watcher(e, nil) // the run is kept by then, and no window is open
 	return p, err
 }

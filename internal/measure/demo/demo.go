@@ -44,7 +44,8 @@ type Demo struct {
 	Version string
 	Out     io.Writer
 	Say     *progress.Console
-	Show    report.Options // of the findings
+	Show    report.Options       // of the findings
+	Watch   func() (done func()) // bounds the memory of the analysis, until done
 }
 
 // Do shows what stepscope does.
@@ -120,6 +121,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 
 // explain analyses the window, writes the pages and says what to look at.
 func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
+	defer d.Watch()()
 	sr := out.Capture.Servers[0]
 	capture, err := (&window.Input{Paths: sr.Traces}).Open(ctx, d.Say, "analyze")
 	if err != nil {

@@ -50,6 +50,8 @@ type Options struct {
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
 	Reference *trace.Reference
+	// Watch, if there is one, bounds the memory of what Captured takes, until done.
+	Watch func() (done func())
 }
 
 // Window explains the window of one server, and what the slow requests of run, if there
@@ -263,6 +265,9 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 		for i := range servers {
 			servers[i].Paths = nil
 		}
+	}
+	if o.Watch != nil {
+		defer o.Watch()()
 	}
 	all, err := o.each(ctx, servers, false)
 	if err != nil {
