@@ -27,14 +27,15 @@ type benchDiffusionCmd struct {
 	Height      int    `name:"height" limits:"0.." placeholder:"PIXELS" help:"Height."`
 	Steps       *int   `name:"num-inference-steps" limits:"1.." placeholder:"N" help:"Denoising steps; default: the model's."`
 
-	RandomConfig string  `name:"random-request-config" placeholder:"JSON" help:"With --dataset random: a list of profiles with weight, width, height, num_inference_steps, num_outputs_per_prompt."`
-	RandomSeed   int64   `name:"random-request-seed" limits:"0.." default:"42" help:"Decides which request has which profile, as with SGLang, and when requests come."`
-	SLO          bool    `name:"slo" help:"Say how many requests took no longer than is expected of their size and steps, by the warm-ups."`
-	SLOScale     float64 `name:"slo-scale" default:"3" help:"How many times the expected time a request may take."`
-	Warmups      int     `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before the load, which are not counted."`
-	WarmupSteps  int     `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Their denoising steps."`
-	Extra        string  `name:"extra-body" placeholder:"JSON" help:"Keys of each request's body, such as '{\"seed\": 1}'."`
-	OutputFile   string  `name:"output-file" placeholder:"FILE" help:"Write the figures as JSON."`
+	RandomConfig   string        `name:"random-request-config" placeholder:"JSON" help:"With --dataset random: a list of profiles with weight, width, height, num_inference_steps, num_outputs_per_prompt."`
+	RandomSeed     int64         `name:"random-request-seed" limits:"0.." default:"42" help:"Decides which request has which profile, as with SGLang, and when requests come."`
+	SLO            bool          `name:"slo" help:"Say how many requests took no longer than is expected of their size and steps, by the warm-ups."`
+	SLOScale       float64       `name:"slo-scale" default:"3" help:"How many times the expected time a request may take."`
+	Warmups        int           `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before the load, which are not counted."`
+	WarmupSteps    int           `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Their denoising steps."`
+	Extra          string        `name:"extra-body" placeholder:"JSON" help:"Keys of each request's body, such as '{\"seed\": 1}'."`
+	RequestTimeout time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer has failed, whatever comes; SGLang's client waits 6 h."`
+	OutputFile     string        `name:"output-file" placeholder:"FILE" help:"Write the figures as JSON."`
 
 	storeFlags
 
@@ -80,6 +81,9 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.Frames > 1 || c.FPS > 0 {
 		return usagef("--num-frames and --fps are of videos, which are not measured here")
 	}
+	if c.RequestTimeout <= 0 {
+		return usagef("--request-timeout %v: give a time above 0, as 90s or 5m", c.RequestTimeout)
+	}
 	s, err := c.server()
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 		Server: s, Model: c.Model, Task: c.Task, Dataset: c.Dataset, DatasetPath: c.DatasetPath, NumPrompts: c.NumPrompts, Outputs: c.Outputs,
 		Concurrency: c.Concurrency, Rate: float64(c.RequestRate), Width: c.Width, Height: c.Height,
 		RandomConfig: c.RandomConfig, RandomSeed: c.RandomSeed, SLO: c.SLO, SLOScale: c.SLOScale, Warmups: c.Warmups, WarmupSteps: c.WarmupSteps,
-		Ready: readyTime, Console: e.Console,
+		Ready: readyTime, Timeout: c.RequestTimeout, Console: e.Console,
 	}
 	if c.Steps != nil {
 		o.Steps = *c.Steps

@@ -35,7 +35,7 @@ func options(t *testing.T, url string) *Options {
 	}
 	return &Options{
 		Server: s, Model: "default", Dataset: "random", NumPrompts: 10, Outputs: 1, Concurrency: 1, Rate: math.Inf(1), RandomSeed: 42, SLOScale: 3,
-		Warmups: 1, WarmupSteps: 1, Ready: time.Minute, Console: &progress.Console{W: io.Discard},
+		Warmups: 1, WarmupSteps: 1, Ready: time.Minute, Timeout: time.Minute, Console: &progress.Console{W: io.Discard},
 	}
 }
 
@@ -87,6 +87,42 @@ func TestServed(t *testing.T) {
 	o.Warmups = 1
 	if _, err = Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "warm-up request 1 of 1 failed") {
 		t.Error(err)
+	}
+}
+
+// TestTimeout: a request has failed when it takes longer than it may, whether nothing comes or something without end.
+func TestTimeout(t *testing.T) {
+	for name, reply := range map[string]func(w http.ResponseWriter){
+		"silent": func(http.ResponseWriter) {},
+		"dripping": func(w http.ResponseWriter) {
+			io.WriteString(w, `{"data": [`)
+			w.(http.Flusher).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := make(chan struct{})
+			hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/v1/models":
+					fmt.Fprint(w, `{"data": [{"id": "m", "task_type": "T2I"}]}`)
+				case "/v1/images/generations":
+					io.Copy(io.Discard, r.Body)
+					reply(w)
+					select {
+					case <-r.Context().Done():
+					case <-end:
+					}
+				}
+			}))
+			defer hs.Close()
+			defer close(end)
+			o := options(t, hs.URL)
+			o.NumPrompts, o.Warmups, o.Timeout = 2, 0, 20*time.Millisecond
+			r, err := Run(context.Background(), o)
+			if err != nil || r.Failed != 2 || len(r.Failures) != 1 || r.Failures[0] != "not finished within 20ms" {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
 	}
 }
 

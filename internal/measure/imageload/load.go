@@ -45,6 +45,7 @@ type Options struct {
 	Extra        map[string]json.RawMessage // keys of each body
 
 	Ready   time.Duration // to wait for the server
+	Timeout time.Duration // of a request, whatever comes
 	Console *progress.Console
 }
 
@@ -232,8 +233,14 @@ func (o *Options) send(ctx context.Context, all []request, at []time.Duration, m
 
 // one sends a request and waits for its pictures.
 func (o *Options) one(ctx context.Context, r *request, model string) outcome {
+	late := fmt.Errorf("not finished within %v", o.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, late)
+	defer cancel()
 	begun := time.Now()
 	reply, err := o.Server.Images(ctx, o.body(r, model))
+	if err != nil && errors.Is(context.Cause(ctx), late) {
+		err = late
+	}
 	out := outcome{latency: time.Since(begun), err: err}
 	if err != nil {
 		return out
