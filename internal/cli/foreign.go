@@ -19,9 +19,17 @@ type foreign struct {
 
 // sayForeign tells of flags that are ignored, in one line.
 func (f *foreign) sayForeign(e *env) {
-	if len(f.Names) > 0 {
-		e.Warn("%s: of SGLang's server, nothing changes by it here", strings.Join(f.Names, ", "))
+	if text := f.line(); text != "" {
+		e.Warn("%s", text)
 	}
+}
+
+// line tells of them; it is empty without such flags.
+func (f *foreign) line() string {
+	if len(f.Names) == 0 {
+		return ""
+	}
+	return strings.Join(f.Names, ", ") + ": of SGLang's server, nothing changes by it here"
 }
 
 // takeForeign takes a flag of SGLang's server, and its values, off the beginning of args, where the verb takes

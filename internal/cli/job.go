@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
@@ -152,7 +153,13 @@ func checkText(name string, text []byte, resolve func(*spec.Job) error) (check j
 		if err = resolve(v.Job); err != nil {
 			err = check.problems(err)
 		}
-		check.Problems = append(check.Problems, servedFlags(v.Job)...)
+		problems, notes := servedFlags(v.Job)
+		check.Problems = append(check.Problems, problems...)
+		for _, n := range notes {
+			if !slices.Contains(check.Notes, n) { // jobs of a sweep have most of their flags in common
+				check.Notes = append(check.Notes, n)
+			}
+		}
 		spec.InOrder(check.Problems)
 		if err != nil || len(check.Problems) > 0 {
 			return check, nil, err

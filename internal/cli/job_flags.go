@@ -12,23 +12,34 @@ import (
 
 // servedFlags holds the flags of a job whose workers are the embedded server
 // against what "serve" takes: a flag that it lacks, or a value that it refuses,
-// would else show when the worker starts.
-func servedFlags(j *spec.Job) (problems spec.Problems) {
+// would else show when the worker starts. notes are of flags of SGLang's server that
+// change nothing, one of each role, as its worker will say it.
+func servedFlags(j *spec.Job) (problems spec.Problems, notes []spec.Note) {
 	if j.Backend.Type != spec.StepScope {
-		return nil
+		return nil, nil
 	}
 	for _, role := range j.Roles() {
+		var ignored foreign
+		at := "backend.sglang_config." + string(role)
 		for _, f := range j.Backend.Config[role] {
-			if err := servedFlag(f); err != nil {
-				problems = append(problems, j.Problem("backend.sglang_config."+string(role)+"."+f.Key, err.Error()))
+			name, err := servedFlag(f)
+			if err != nil {
+				problems = append(problems, j.Problem(at+"."+f.Key, err.Error()))
+			}
+			if name != "" {
+				ignored.Names = append(ignored.Names, name)
 			}
 		}
+		if text := ignored.line(); text != "" {
+			notes = append(notes, j.Problem(at, text))
+		}
 	}
-	return problems
+	return problems, notes
 }
 
-// servedFlag tries a flag as serve's command line would.
-func servedFlag(f spec.Flag) error {
+// servedFlag tries a flag as serve's command line would. It gives the name of a flag
+// that changes nothing.
+func servedFlag(f spec.Flag) (ignored string, err error) {
 	var tree struct {
 		Serve serveCmd `cmd:""`
 	}
@@ -39,31 +50,31 @@ func servedFlag(f spec.Flag) error {
 	}
 	if args := f.Args(); args == nil { // false: nothing is asked for
 		if _, ok := launch.ForeignFlag(f.Key); ok {
-			return nil
+			return "", nil
 		}
 	} else if name, _, err := takeForeign(parser.Model.Node.Children[0], args); err != nil || name != "" {
-		return err
+		return name, err
 	}
 	flag, err := findFlag(parser.Model.Node.Children[0], f.Key)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case flag.Name == "help":
-		return exits
+		return "", exits
 	case flag.IsBool() && !isBool(f.Value):
-		return errors.New("--" + f.Key + " takes no value: write true or false")
+		return "", errors.New("--" + f.Key + " takes no value: write true or false")
 	case !flag.IsBool() && isBool(f.Value):
-		return errors.New("--" + f.Key + " wants a value")
+		return "", errors.New("--" + f.Key + " wants a value")
 	}
 	args := append([]string{"serve", "--model-path", "x"}, f.Args()...)
 	if args, _, err = expand(parser.Model.Node, args); err != nil {
-		return err
+		return "", err
 	}
 	cmd, err := parser.Parse(args)
 	if err == nil {
 		err = checkLimits(cmd.Flags())
 	}
-	return err
+	return "", err
 }
 
 func isBool(v any) bool { _, ok := v.(bool); return ok }
