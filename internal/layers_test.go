@@ -206,7 +206,7 @@ var arrows = []struct {
 	{"internal/base/flat", nil},
 	{"internal/base/sqlitedb", nil},
 	{"internal/tracefile/sqlitefile", nil},
-	{"internal/tracefile/set", []string{"trace", "internal/base/progress", "internal/tracefile/chromejson"}},
+	{"internal/tracefile/set", []string{"trace", "internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", []string{"internal/base/columns"}},
 	{"internal/base/columns", nil},
 	{"internal/base/memory", nil},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/check"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // checkCmd is "trace check".
@@ -19,6 +20,9 @@ type checkCmd struct {
 func (c *checkCmd) Help() string {
 	return `Exits with 3 when a rank is missing or a file is broken, with 1 when no file holds a trace.
 
+Traces in a directory that a server was killed at, while it wrote them, get
+their names: they end early.
+
 Examples:
   stepscope trace check /tmp/profile
   stepscope trace check /tmp/profile --json > check.json`
@@ -26,6 +30,9 @@ Examples:
 
 // Run checks.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
+	for _, dir := range c.Paths { // which are none, or cannot be read, are told below
+		set.Salvage(dir, func(line string) { e.Warn("%s", line) })
+	}
 	missing, text, err := e.text(ctx, c.inputs)
 	if err != nil {
 		return err

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -101,3 +104,22 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 
 // sayInterrupted says so once.
 func (e *env) sayInterrupted() { e.interrupted.Do(func() { e.Warn("interrupted") }) }
+
+// hurry is closed by the second signal, after that which ended ctx: a server then gives up the requests that it waits
+// for, and writes what it has recorded. The third has its usual effect.
+func hurry(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		time.Sleep(sentTwice) // a copy of the first is no second
+		select {
+		case <-signals:
+		default:
+		}
+		<-signals
+		close(out)
+	})
+	return out
+}

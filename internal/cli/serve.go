@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // serveCmd is "serve", SGLang's launch_server on the embedded engine.
@@ -151,10 +153,11 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	s := server.New(engine, server.Options{
 		ServedModelName: c.ServedModelName, Version: release(), Args: c.args(), Command: server.CommandLine(e.args), Startup: startup,
 		APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure, EnableMetrics: c.EnableMetrics, IncrementalOutput: c.Incremental, CacheReport: c.EnableCacheReport,
-		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, ProfileRoot: c.ProfileRoot,
+		LogRequests: c.LogRequests, LogRequestsLevel: c.LogRequestsLevel, DrainTimeout: c.DrainTimeout, Hurry: hurry(ctx), ProfileRoot: c.ProfileRoot,
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
 	})
 	transferred.Store(s)
+	set.SalvageAll(cmp.Or(c.ProfileRoot, front.ProfileRoot(os.Getenv)), log.Line)
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
 	err = s.Serve(ctx, ln)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/images"
 	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // pictureFlags are those of serve that only a diffusion pipeline has.
@@ -105,8 +107,9 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	s := images.New(p, images.Info{ModelPath: c.ModelPath, Config: p.Config, TP: c.TP, DType: p.DType}, images.Options{
 		ServedModelName: c.ServedModelName, Version: release(), Args: c.pictureArgs(), APIKey: c.APIKey, AdminAPIKey: c.AdminAPIKey, Insecure: c.Insecure,
 		OutputDir: dir, TraceDir: profileDir(), ProfileRoot: c.ProfileRoot, MaxQueued: c.MaxQueuedRequests, EnableMetrics: c.EnableMetrics,
-		DrainTimeout: c.DrainTimeout, Log: log.Structured(c.level()), Line: line,
+		DrainTimeout: c.DrainTimeout, Hurry: hurry(ctx), Log: log.Structured(c.level()), Line: line,
 	})
+	set.SalvageAll(cmp.Or(c.ProfileRoot, profileDir()), log.Line)
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
 	return s.Serve(ctx, ln)

@@ -99,7 +99,7 @@ func (s *session) export(files []rankFile) {
 func (s *session) writeFile(path, what string, fill func(io.Writer) error) bool {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
-	if err := atomicfile.Write(path, fill); err != nil {
+	if err := atomicfile.New(path, fill); err != nil {
 		s.fail(fmt.Errorf("write the %s: %w", what, err))
 		return false
 	}
@@ -195,6 +195,9 @@ func (s *session) merge() (path, message string) {
 	path = filepath.Join(s.req.OutputDir, set.OutputName(s.req.ID, traceSuffix))
 	if _, err := os.Lstat(path); err == nil {
 		path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
+		if _, err := os.Lstat(path); err == nil {
+			return "", "Merge failed: " + path + " is there already, and not replaced"
+		}
 	}
 	// Closing the engine waits for the merge: it must not be lost.
 	res, err := merge.File(context.Background(), sets[0], path, merge.Options{

@@ -292,6 +292,7 @@ func TestProfileRaces(t *testing.T) {
 		go func() {
 			for i := range 30 {
 				req := profileIn(dir)
+				req.ID = fmt.Sprint(k, ".", i)
 				req.NumSteps = (i + k) % 4
 				req.StartStep = int64(i % 3)
 				if k == 3 && req.NumSteps > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // session is one window over all ranks, from StartProfile until its files are
@@ -59,17 +61,23 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
 		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
+	if e.session.Load() != nil { // before anything is said of its directory
+		return api.ErrProfileRunning
+	}
+	if s.records() {
+		if err := atomicfile.TryDir(req.OutputDir); err != nil {
+			return fmt.Errorf("%w: no trace can be written to output_dir: %v", api.ErrInvalid, err)
+		}
+		set.Salvage(req.OutputDir, e.opt.Log)
+		if name := taken(&req); name != "" {
+			return fmt.Errorf("%w: output_dir has traces of profile_id %s already, such as %s: give another profile_id or output_dir", api.ErrInvalid, req.ID, name)
+		}
+	}
 	if !e.session.CompareAndSwap(nil, s) {
 		return api.ErrProfileRunning
 	}
 	if req.Activities&api.ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
 		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
-	}
-	if s.records() {
-		if err := atomicfile.TryDir(req.OutputDir); err != nil {
-			e.session.Store(nil)
-			return fmt.Errorf("%w: no trace can be written to output_dir: %v", api.ErrInvalid, err)
-		}
 	}
 	armed := make(chan error, len(e.ranks))
 	for _, r := range e.ranks {
@@ -126,6 +134,17 @@ func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 
 // Profiling tells whether a window is armed or open.
 func (e *Engine) Profiling() bool { return e.session.Load() != nil }
+
+// taken is a trace that another window of that name has left; "": there is none.
+func taken(r *api.ProfileRequest) string {
+	entries, _ := os.ReadDir(r.OutputDir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), r.Stem()+"-TP-") && strings.HasSuffix(e.Name(), traceSuffix) {
+			return e.Name()
+		}
+	}
+	return ""
+}
 
 // checkProfile refuses what can leave no trace.
 func checkProfile(r *api.ProfileRequest) error {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,7 +149,7 @@ func TestProfileRefusals(t *testing.T) {
 	}
 	for _, start := range []int64{0, 50} { // recording, armed
 		req := profileIn(dir)
-		req.StartStep = start
+		req.ID, req.StartStep = fmt.Sprint("w", start), start
 		if err := r.StartProfile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
@@ -158,6 +159,11 @@ func TestProfileRefusals(t *testing.T) {
 		if _, err := r.StopProfile(soon(t)); err != nil {
 			t.Errorf("stop, from %d: %v", start, err)
 		}
+	}
+	again := profileIn(dir)
+	again.ID = "w0"
+	if err := r.StartProfile(t.Context(), again); !errors.Is(err, api.ErrInvalid) || !strings.Contains(err.Error(), "output_dir has traces of profile_id w0 already, such as w0-TP-0.trace.json.gz") {
+		t.Errorf("a name that another window had: %v", err)
 	}
 	r.groups[0].fail = errors.New("no memory")
 	if err := r.StartProfile(t.Context(), profileIn(dir)); err == nil || !strings.Contains(err.Error(), "start recording on TP-0: no memory") {

@@ -70,7 +70,9 @@ func create(path string, mode os.FileMode) (*os.File, error) {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
 		var f *os.File
 		err := begin(func() (_ string, err error) {
-			f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+			if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err == nil {
+				lock(f) // see Salvage
+			}
 			return name, err
 		}, os.Remove)
 		if os.IsExist(err) && try < 100 {

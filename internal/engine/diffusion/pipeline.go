@@ -220,7 +220,7 @@ func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
 func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []string, err error) {
 	meta := rank.Meta
 	meta.Name = path
-	err = atomicfile.Write(path, func(out io.Writer) error { return engine.WriteTrace(out, rec, meta) })
+	err = atomicfile.New(path, func(out io.Writer) error { return engine.WriteTrace(out, rec, meta) })
 	if n := rec.Lost(); n > 0 {
 		notes = []string{fmt.Sprintf("rank %d: %d records found no room, record fewer steps", meta.Rank, n)}
 	}

@@ -63,10 +63,11 @@ type Options struct {
 
 	EnableMetrics bool
 
-	MaxQueued    int           // requests that wait; default 1024
-	MaxBodyBytes int64         // default 1 MiB
-	BodyTimeout  time.Duration // to read a body; default 60 s
-	DrainTimeout time.Duration // requests may take so long at shutdown; default 30 s
+	MaxQueued    int             // requests that wait; default 1024
+	MaxBodyBytes int64           // default 1 MiB
+	BodyTimeout  time.Duration   // to read a body; default 60 s
+	DrainTimeout time.Duration   // requests may take so long at shutdown; default 30 s
+	Hurry        <-chan struct{} // closed: no longer than this; nil: never
 
 	// Doors to the outside; nil means the real one.
 	Log    *slog.Logger
@@ -164,7 +165,15 @@ func (s *Server) drain() {
 	s.queue.close()
 	waiting, running := s.queue.sizes()
 	s.o.Log.Info("shutting down", "running", running, "waiting", waiting, "limit", s.o.DrainTimeout)
-	if !s.queue.wait(time.After(s.o.DrainTimeout)) {
+	limit := make(chan time.Time)
+	go func() {
+		select {
+		case <-time.After(s.o.DrainTimeout):
+		case <-s.o.Hurry:
+		}
+		close(limit)
+	}()
+	if !s.queue.wait(limit) {
 		s.o.Log.Warn("ending requests at shutdown")
 	}
 	s.abortAll(errShutdown)

@@ -41,13 +41,14 @@ type Options struct {
 	LogRequests       bool
 	LogRequestsLevel  int // 0: metadata, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts
 
-	MaxBodyBytes  int64         // default 32 MiB
-	MaxInFlight   int           // sequences; default 4096
-	StreamBuffer  int           // tokens a streaming client may lag behind; default 4096
-	BodyTimeout   time.Duration // to read a body; default 60 s
-	WriteTimeout  time.Duration // for one write of a stream; default 60 s
-	HealthTimeout time.Duration // of the probe; default 20 s
-	DrainTimeout  time.Duration // running requests may take so long at shutdown; default 30 s
+	MaxBodyBytes  int64           // default 32 MiB
+	MaxInFlight   int             // sequences; default 4096
+	StreamBuffer  int             // tokens a streaming client may lag behind; default 4096
+	BodyTimeout   time.Duration   // to read a body; default 60 s
+	WriteTimeout  time.Duration   // for one write of a stream; default 60 s
+	HealthTimeout time.Duration   // of the probe; default 20 s
+	DrainTimeout  time.Duration   // running requests may take so long at shutdown; default 30 s
+	Hurry         <-chan struct{} // closed: no longer than this; nil: never
 
 	// ProfileRoot must hold every output_dir when listening beyond loopback.
 	// Default: SGLANG_TORCH_PROFILER_DIR, else /tmp.

@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 // Drain refuses new requests, waits for the running ones, and aborts those that
-// are left after Options.DrainTimeout.
+// are left after Options.DrainTimeout, or at Options.Hurry.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	n := s.running()
@@ -106,6 +106,8 @@ func (s *Server) Drain() {
 	defer t.Stop()
 	select {
 	case <-s.whenIdle():
+	case <-s.o.Hurry:
+		s.o.Log.Warn("aborting requests at the second signal", "n", s.running())
 	case <-t.C:
 		s.o.Log.Warn("aborting requests at shutdown", "n", s.running())
 	}

@@ -220,8 +220,11 @@ func profile(t *testing.T, e server.Engine) {
 			t.Error(err)
 		}
 	}
+	if err := e.StartProfile(ctx, p); !errors.Is(err, api.ErrInvalid) {
+		t.Errorf("a second window of that name in that directory: %v", err)
+	}
 	// An armed window can be stopped before it ever opened.
-	p.StartStep = 1 << 40
+	p.ID, p.StartStep = "1.6", 1<<40
 	if err := e.StartProfile(ctx, p); err != nil {
 		t.Fatal(err)
 	}
