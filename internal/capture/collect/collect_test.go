@@ -260,7 +260,7 @@ func TestHTTP(t *testing.T) {
 	if got, _ := os.ReadFile(to); !bytes.Equal(got, data) || breaks != -1 {
 		t.Errorf("%d bytes came of %d", len(got), len(data))
 	}
-	if err := h.Bring(t.Context(), "gone", to+"2"); err == nil || !strings.Contains(err.Error(), "404") {
+	if err := h.Bring(t.Context(), "gone", to+"2"); err == nil || !strings.Contains(err.Error(), `has no file "gone"`) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(to + "2"); err == nil {

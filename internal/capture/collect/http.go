@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
@@ -19,11 +22,19 @@ import (
 
 // HTTP is a window of a stepscope server, which gives its files out itself.
 type HTTP struct {
-	Server *client.Server
-	Dir    string // of the window, on the server; no other window has it
+	Server   *client.Server
+	Dir      string        // of the window, on the server; no other window has it
+	Patience time.Duration // for a list; default 1 min
 
 	listed atomic.Pointer[wire.ProfileWindow] // as the server told it last
+	unfit  atomic.Int64                       // files of it that cannot be brought
 }
+
+// No window has as many files, and no rank's trace is as large: a server that says so is wrong, and would fill the disk.
+const (
+	mostFiles = 1 << 16
+	mostBytes = 1 << 40
+)
 
 // ErrNoRoute means that the server does not give out files.
 var ErrNoRoute = errors.New("no route /profile_files")
@@ -35,6 +46,9 @@ func (h *HTTP) Closed() bool {
 	w := h.listed.Load()
 	return w != nil && !w.Open
 }
+
+// Unfit is how many files of the last List have names that cannot be files here.
+func (h *HTTP) Unfit() int { return int(h.unfit.Load()) }
 
 // Here is the file in the server's own directory, if that is visible: the server
 // may be on this host.
@@ -55,6 +69,8 @@ func (h *HTTP) Here(name string) string {
 
 // List asks for the window. All files that the server lists are whole.
 func (h *HTTP) List(ctx context.Context) ([]File, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Patience, time.Minute))
+	defer cancel()
 	r, err := h.Server.Ask(ctx, http.MethodGet, "/profile_files", nil)
 	switch {
 	case err != nil:
@@ -72,6 +88,9 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 		if w.Dir != h.Dir {
 			continue
 		}
+		if len(w.Files) > mostFiles {
+			return nil, fmt.Errorf("%s: lists %d files, which are not those of a window", h, len(w.Files))
+		}
 		h.listed.Store(&w)
 		var out []File
 		for _, f := range w.Files {
@@ -79,29 +98,37 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 				out = append(out, File{Name: f.Name, Size: f.Size, Done: true})
 			}
 		}
+		h.unfit.Store(int64(len(w.Files) - len(out)))
 		return out, nil
 	}
 	return nil, nil
 }
 
-// Bring downloads a file. A connection that breaks is taken up again where it
-// broke.
+// Bring downloads a file, which has the size that List told. A connection that breaks
+// is taken up again where it broke. A file that is here already, and not the same, stays.
 func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	w := h.listed.Load()
 	if w == nil {
 		return fmt.Errorf("%s: list the files first", h)
 	}
+	i := slices.IndexFunc(w.Files, func(f wire.ProfileFile) bool { return f.Name == name })
+	if i < 0 || !plainName.MatchString(name) {
+		return fmt.Errorf("%s: the window has no file %q", h, name)
+	}
+	size := w.Files[i].Size
+	if size < 0 || size > mostBytes {
+		return fmt.Errorf("%s: %s has %d bytes there, which is no trace", h, name, size)
+	}
+	if st, err := os.Lstat(to); err == nil && (!st.Mode().IsRegular() || st.Size() != size) {
+		return fmt.Errorf("%s is there already, and is another file: say with -o where to put those of this window", to)
+	}
 	path := "/profile_files/" + url.PathEscape(w.ID) + "/" + url.PathEscape(name)
 	return atomicfile.File(to, func(f *os.File) error {
-		var at, size int64
+		var at int64
 		for try := 0; ; try++ {
-			n, whole, err := h.part(ctx, path, at, f)
-			at += n
-			if size = max(size, whole); err == nil && at == size {
+			n, err := h.part(ctx, path, at, size, f)
+			if at += n; err == nil {
 				return nil
-			}
-			if err == nil {
-				err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.Server.URL, path, at, size)
 			}
 			if ctx.Err() != nil || n == 0 && try >= 3 || try >= 100 {
 				return err
@@ -110,8 +137,8 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	})
 }
 
-// part copies what is left from the offset; whole is the size of the file.
-func (h *HTTP) part(ctx context.Context, path string, at int64, w io.Writer) (n, whole int64, err error) {
+// part copies what is left of the file from the offset.
+func (h *HTTP) part(ctx context.Context, path string, at, size int64, w io.Writer) (n int64, err error) {
 	from := *h.Server
 	from.Header = from.Header.Clone()
 	if from.Header == nil {
@@ -124,12 +151,18 @@ func (h *HTTP) part(ctx context.Context, path string, at int64, w io.Writer) (n,
 	from.Header.Set("Accept-Encoding", "identity")
 	res, err := from.Open(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer res.Body.Close()
 	if at > 0 && res.StatusCode != http.StatusPartialContent || res.ContentLength < 0 {
-		return 0, 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.Server.URL, path, at)
+		return 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.Server.URL, path, at)
+	}
+	if whole := at + res.ContentLength; whole != size {
+		return 0, fmt.Errorf("%s%s: the server sends %d bytes, and has listed %d", h.Server.URL, path, whole, size)
 	}
 	n, err = io.Copy(w, res.Body)
-	return n, at + res.ContentLength, err
+	if err == nil && at+n != size {
+		err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.Server.URL, path, at+n, size)
+	}
+	return n, err
 }

@@ -143,6 +143,9 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		err = m.attend(ctx, w)
 		m.recheck(w.seen)
 	}
+	if h, ok := w.src.(interface{ Unfit() int }); ok && h.Unfit() > 0 {
+		w.note("%d files of the window have names that are not taken here, and were left there", h.Unfit())
+	}
 	if err == nil {
 		w.leftover(ctx)
 		err = m.nothing(ctx, w)

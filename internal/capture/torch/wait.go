@@ -224,10 +224,10 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 			s = &seen{size: -2}
 			w.seen[f.Name] = s
 		}
-		if s.done && (f.Size == s.size || f.Size < 0) {
+		if s.done && (f.Size == s.size || f.Size < 0 || f.Done) {
 			continue
 		}
-		if f.Size != s.size {
+		if f.Size != s.size && (!f.Done || s.looks == 0) { // what is written to its end has one size
 			*s = seen{size: f.Size}
 			changed = true
 		}
