@@ -51,6 +51,7 @@ func TestEvilNames(t *testing.T) {
 		{"trace", "export", set, "-o", filepath.Join(dir, "x"+evil+".csv")}, {"trace", "export", broken, "--format", "csv"},
 		{"analyze", set}, {"analyze", set, "--markdown"}, {"analyze", one, "--all"}, {"analyze", broken}, {"analyze", set, "--rules", evil},
 		{"compare", set, one, "--all"}, {"compare", one, one, "--markdown"},
+		{"trace", "check", set, "--json"}, {"trace", "merge", set, "--json"}, {"analyze", set, "--json"}, {"compare", set, one, "--json"},
 		{"runs", "show", evil}, {evil}, {"trace", "check", "--" + evil},
 	} {
 		var stdout, stderr bytes.Buffer

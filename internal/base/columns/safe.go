@@ -2,6 +2,7 @@ package columns
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -31,6 +32,22 @@ func Clean(s string) string {
 // a name does not begin a message of its own.
 func Lines(s string) string {
 	return strings.ReplaceAll(string(safe(nil, []byte(s), false)), "\n", "\n  ")
+}
+
+// JSON escapes in a text of JSON what would move the cursor or turn the text around. Outside of strings JSON has no such
+// runes but line ends and tabs, and in strings Go's encoder escapes these.
+func JSON(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if moves(r) && r != '\n' && r != '\t' {
+			out = fmt.Appendf(out, `\u%04x`, r) // none is beyond U+FFFF
+		} else {
+			out = append(out, text[:n]...)
+		}
+		text = text[n:]
+	}
+	return out
 }
 
 // Cell is a text in a file of comma-separated values. Spreadsheets take one that begins with = + - @, a tab or a

@@ -42,6 +42,10 @@ func TestSafe(t *testing.T) {
 			t.Errorf("%q in pieces: %q", c.text, out.String())
 		}
 	}
+	text := "{\n\t\"a\u202eb\": \"\u0085\x7fGrüße 世界 👩‍🚀\u2066\"\n}\n"
+	if got := string(JSON([]byte(text))); got != "{\n\t\"a\\u202eb\": \"\\u0085\\u007fGrüße 世界 👩‍🚀\\u2066\"\n}\n" {
+		t.Errorf("%q", got)
+	}
 	if got := Lines("open a\nstepscope: b\u202e: none"); got != "open a\n  stepscope: b : none" {
 		t.Errorf("%q", got)
 	}

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"reflect"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
@@ -36,16 +37,18 @@ func JSON(w io.Writer, r *result.Report, requests *waits.Result) error {
 // Indented writes any other value as JSON.
 func Indented(w io.Writer, v any) error { return encode(w, v, true) }
 
-// encode writes indented JSON; html escapes <, > and &.
+// encode writes indented JSON; html escapes <, > and &. What would turn text around on a terminal is escaped in any case:
+// names of files and kernels are of others.
 func encode(w io.Writer, v any, html bool) error {
-	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(html)
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write report as json: %w", err)
 	}
-	return b.Flush()
+	_, err := w.Write(columns.JSON(b.Bytes()))
+	return err
 }
 
 // Plain makes a copy of a result that is fit for JSON: in words, with no null and no NaN.

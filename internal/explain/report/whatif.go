@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -47,8 +46,4 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 }
 
 // WhatIfJSON writes it as JSON.
-func WhatIfJSON(w io.Writer, r *result.WhatIf) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func WhatIfJSON(w io.Writer, r *result.WhatIf) error { return encode(w, r, true) }
