@@ -32,6 +32,7 @@ func File(path string, fill func(*os.File) error) (err error) {
 		return err
 	}
 	err = fill(f)
+	defer keep(f)() // until it has its name
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

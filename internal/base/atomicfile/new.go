@@ -24,6 +24,7 @@ func New(path string, fill func(io.Writer) error) (err error) {
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
+	defer keep(f)() // until it has its name
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

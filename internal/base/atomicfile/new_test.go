@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,5 +73,37 @@ func TestSalvage(t *testing.T) {
 	}
 	if _, err := os.Stat(writing.Name()); err != nil {
 		t.Errorf("what is being written is gone: %v", err)
+	}
+}
+
+// TestSalvageBeside: who looks for what was left takes nothing from who writes.
+func TestSalvageBeside(t *testing.T) {
+	dir := t.TempDir()
+	all := func(string) bool { return true }
+	written := make(chan error)
+	go func() {
+		defer close(written)
+		for i := range 400 {
+			write := New
+			if i%2 > 0 {
+				write = Write
+			}
+			written <- write(filepath.Join(dir, strconv.Itoa(i)), says("text"))
+		}
+	}()
+	for {
+		select {
+		case err, more := <-written:
+			if !more {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if saved := Salvage(dir, all); saved != nil {
+				t.Fatalf("%v: saved while it was written", saved)
+			}
+		}
 	}
 }

@@ -15,6 +15,10 @@ ip route add default via "$net.254"
 
 hostname "node$i"
 mount -t tmpfs tmpfs /dev/shm
+# nsys names its sessions by the numbers of processes, and keeps them here: two nodes
+# that shared both would meet one another's.
+[ -d /tmp/nvidia ] || mkdir -m 1777 /tmp/nvidia
+mount -t tmpfs tmpfs /tmp/nvidia
 while read -r options path; do mount -t tmpfs -o "$options" tmpfs "$path"; done <"$dir/etc/tmpfs.node$i"
 mount -t proc proc /proc
 
