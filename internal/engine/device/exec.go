@@ -104,7 +104,7 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 	}
 	// A kernel without helpers is on this thread from start to end, so the thread's
 	// own time tells when it was not run. Faults sleep on purpose.
-	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault
+	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault && (s.d.opt.Faults == nil || s.d.opt.Faults.Pace == 0)
 	var ran int64
 	if alone {
 		runtime.LockOSThread()
@@ -168,14 +168,18 @@ func (s *Stream) note(t *task, w record.Work) {
 func (s *Stream) do(t *task, n *node) {
 	switch n.kind {
 	case kernelNode:
-		if t.fault {
-			s.d.opt.Faults.slow(func() { s.kernel(n) })
+		if f := s.d.opt.Faults; t.fault || f != nil && f.Pace > 0 {
+			f.slow(func() { s.kernel(n) }, t.fault)
 			return
 		}
 		s.kernel(n)
 	case copyNode:
 		copy(n.dst, n.src)
 	case collectiveNode:
+		if t.fault && s.d.opt.Faults.LinkSleep > 0 {
+			n.coll.c.Slow(s.d.opt.Faults.LinkSleep)
+			defer n.coll.c.Slow(0)
+		}
 		if err := n.coll.run(context.Background()); err != nil {
 			s.d.fail(fmt.Errorf("%s: %w", n.coll.op.names().collective, err))
 		}

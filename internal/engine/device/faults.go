@@ -15,8 +15,14 @@ type Faults struct {
 	// another than that of the steps these are not counted.
 	Stage string
 
+	// Pace, in all steps: a kernel lasts that long at least, asleep, so that ranks share
+	// cores without waiting for them.
+	Pace time.Duration
+
 	KernelSleep  time.Duration // slower device: every kernel sleeps that long at its end
 	KernelFactor float64       // slower device: every kernel lasts that many times as long, busy; 0: 1
+
+	LinkSleep time.Duration // slow link: every collective lasts that much longer, once all ranks are there
 
 	HostStall time.Duration // stalled host: it sleeps at the beginning of each step
 
@@ -36,10 +42,14 @@ func (f *Faults) extra() node {
 	}
 }
 
-// slow runs a kernel and what the faults add to it.
-func (f *Faults) slow(kernel func()) {
+// slow runs a kernel and what the faults add to it, on of which begin in some step.
+func (f *Faults) slow(kernel func(), on bool) {
 	start := time.Now()
 	kernel()
+	time.Sleep(f.Pace - time.Since(start))
+	if !on {
+		return
+	}
 	if f.KernelFactor > 1 {
 		until := time.Duration(float64(time.Since(start)) * f.KernelFactor)
 		for time.Since(start) < until {

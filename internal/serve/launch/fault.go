@@ -35,10 +35,14 @@ func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Fa
 				} else if !slices.Contains(stages, value) {
 					err = fmt.Errorf("no such stage, there are %s", strings.Join(stages, ", "))
 				}
+			case "pace":
+				f.Pace, err = time.ParseDuration(value)
 			case "kernel_sleep":
 				f.KernelSleep, err = time.ParseDuration(value)
 			case "kernel_factor":
 				f.KernelFactor, err = strconv.ParseFloat(value, 64)
+			case "link_sleep":
+				f.LinkSleep, err = time.ParseDuration(value)
 			case "host_stall":
 				f.HostStall, err = time.ParseDuration(value)
 			case "extra_kernels":
@@ -46,7 +50,7 @@ func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Fa
 			case "extra_time":
 				f.ExtraTime, err = time.ParseDuration(value)
 			default:
-				err = fmt.Errorf("unknown, there are rank, from, to, stage, kernel_sleep, kernel_factor, host_stall, extra_kernels, extra_time")
+				err = fmt.Errorf("unknown, there are rank, from, to, stage, pace, kernel_sleep, kernel_factor, link_sleep, host_stall, extra_kernels, extra_time")
 			}
 			if err != nil {
 				return nil, fmt.Errorf("--device-fault %s: %s: %w", text, part, err)

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 )
 
@@ -36,6 +37,7 @@ type Comm struct {
 	hub    *hub
 	rank   int
 	closed bool
+	slow   time.Duration // see Slow
 }
 
 // Group names the ranks.
@@ -47,9 +49,13 @@ func (c *Comm) Rank() int { return c.rank }
 // Size is how many members the group has.
 func (c *Comm) Size() int { return len(c.hub.calls) }
 
+// Slow makes the member's part of the next collectives take so much longer, once all have come, as a slow link does.
+// Members in other processes are not slowed.
+func (c *Comm) Slow(by time.Duration) { c.slow = by }
+
 // AllReduce sums buf over all members, element by element, in place.
 func (c *Comm) AllReduce(ctx context.Context, buf []float32) error {
-	return c.hub.meet(ctx, c.rank, call{kind: allReduce, sum: buf})
+	return c.hub.meet(ctx, c.rank, call{kind: allReduce, sum: buf, slow: c.slow})
 }
 
 // AllGather puts src of member i at i·len(src) in every dst;
@@ -58,7 +64,7 @@ func (c *Comm) AllGather(ctx context.Context, dst, src []byte) error {
 	if len(dst) != c.Size()*len(src) {
 		return c.misfit("all-gather", len(dst), c.Size()*len(src))
 	}
-	return c.hub.meet(ctx, c.rank, call{kind: allGather, dst: dst, src: src})
+	return c.hub.meet(ctx, c.rank, call{kind: allGather, dst: dst, src: src, slow: c.slow})
 }
 
 // Ended is when the last collective was complete for all members, by

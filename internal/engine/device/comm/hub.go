@@ -94,7 +94,8 @@ type call struct {
 	kind     kind
 	sum      []float32 // all-reduce
 	dst, src []byte    // all-gather
-	away     *[3]int   // the lengths of sum, dst and src of a member in another process; nil: it is here
+	slow     time.Duration
+	away     *[3]int // the lengths of sum, dst and src of a member in another process; nil: it is here
 }
 
 // sizes are the lengths of sum, dst and src.

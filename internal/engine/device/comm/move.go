@@ -1,5 +1,7 @@
 package comm
 
+import "time"
+
 // moved estimates the bytes that a collective reads and writes in all.
 func (h *hub) moved(c call) int {
 	n := len(h.calls)
@@ -14,6 +16,9 @@ func (h *hub) moved(c call) int {
 func (h *hub) move(rank int) {
 	n := len(h.calls)
 	me := &h.calls[rank]
+	if me.slow > 0 {
+		time.Sleep(me.slow)
+	}
 	if me.kind == allReduce {
 		h.reduceAll(share(len(me.sum), rank, n))
 		return
