@@ -86,7 +86,7 @@ func (e *Engine) StartProfile(_ context.Context, r api.ProfileRequest) error {
 	if e.profile != nil {
 		return api.ErrProfileRunning
 	}
-	if _, err := os.Lstat(filepath.Join(r.OutputDir, file(&r))); err == nil {
+	if slices.ContainsFunc(e.results, func(p api.ProfileResult) bool { return p.Dir == r.OutputDir && slices.Contains(p.Files, file(&r)) }) {
 		return fmt.Errorf("%w: output_dir has traces of profile_id %s already", api.ErrInvalid, r.ID)
 	}
 	e.requests = append(e.requests, r)
