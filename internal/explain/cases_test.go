@@ -180,6 +180,9 @@ func TestShiftedClocks(t *testing.T) {
 							if abs(row.ShiftNS-truth) > row.ShiftError+2000 {
 								t.Errorf("rank %d: shift %d ± %d ns, truth %d", i, row.ShiftNS, row.ShiftError, truth)
 							}
+							if c := row.Clock; truth < row.ShiftNS+c.Low || truth > row.ShiftNS+c.High || max(-c.Low, c.High) > got.Source.Within {
+								t.Errorf("rank %d: shift %d, %d to %d ns more are allowed, truth %d", i, row.ShiftNS, c.Low, c.High, truth)
+							}
 						}
 					})
 				}

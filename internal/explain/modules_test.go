@@ -56,7 +56,7 @@ func TestLayerwiseReport(t *testing.T) {
 	if counts != 1270 || matched != 1269 || steady < 3e3 || steady > 7e3 {
 		t.Errorf("%d all-reduces, %d matched, of %d ns", counts, matched, steady)
 	}
-	if got := report.Words(r.Source.Clocks); !strings.HasPrefix(got, "agree: in all 1250 ") {
+	if got := report.Words(r.Source.Clocks); !strings.HasPrefix(got, "are one: ") || !strings.Contains(got, " in all 1,250 ") {
 		t.Errorf("clocks %s", got)
 	}
 	// The hosts launch op by op, and are late by turns.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -12,7 +13,7 @@ var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced
 // balanced says that no rank is late, and by which measure.
 func balanced(c *capture) []result.Finding {
 	if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep)
+		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil
 	}

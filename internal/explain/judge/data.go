@@ -15,7 +15,7 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-apart", "data-clocks", "data-sends", "data-lost",
+	"data-classes", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
@@ -47,6 +47,7 @@ func (c *capture) idleReplica(r *match.Rank) bool {
 }
 
 func lacks(c *capture) (out []result.Finding) {
+	out = doubtful(c)
 	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
 	if c.HostOnly {
 		add("medium", "data-host", noGPU(c))
@@ -146,6 +147,29 @@ func lacks(c *capture) (out []result.Finding) {
 	for i := range c.rep.Classes {
 		if row := &c.rep.Classes[i]; row.Kind == "all" && row.Class == string(kernel.GroupOther) && row.Share > 0.1 {
 			add("low", "data-classes", fact.Of("data-classes", "share", row.Share))
+		}
+	}
+	return out
+}
+
+// doubtful says which ranks are late by no more than their clocks may be off: by nothing
+// but that they seem to leave collectives later than others, whose clocks are others'.
+func doubtful(c *capture) (out []result.Finding) {
+	for _, d := range c.blames {
+		begin, end := d.Common()
+		for i, r := range d.Ranks {
+			var by []int64
+			for n := max(begin, 1); n < end; n++ {
+				if l, limit := &d.late[i][n], lateLimit(c.Aligned, n); l.cost <= limit && l.cost+l.doubt > limit {
+					by = append(by, l.doubt)
+				}
+			}
+			if len(by) >= max(leastRecurring, (end-begin)/10) {
+				ns := int64(metric.MedianInPlace(by))
+				f := whole(result.Data, "low", id("data-offsets", r.Label), fact.Of("data-offsets", "rank", r.Label, "ns", ns, "n", len(by), "of", end-begin, "within", c.Within))
+				f.Ranks = []int{r.Index}
+				out = append(out, f)
+			}
 		}
 	}
 	return out

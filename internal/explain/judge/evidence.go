@@ -58,6 +58,15 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	return append(append(out, arrivals), work...)
 }
 
+// doubtEvidence says how much of a lateness was left out, since clocks may feign it.
+func doubtEvidence(a *match.Aligned, late []lateness, s []int) []result.Evidence {
+	ns := over(s, func(n int) int64 { return late[n].doubt })
+	if ns < tie {
+		return nil
+	}
+	return []result.Evidence{proof("ns", ns, 0, fact.Of("clocks_left_out", "ns", ns, "within", a.Within))}
+}
+
 // workEvidence compares the kernels of a rank with its peers'.
 func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	kernels, peerKernels := d.perStep(i, s, func(j, n int) float64 {

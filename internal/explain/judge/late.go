@@ -63,6 +63,7 @@ const noExtraWork = 0.005
 // lateness is what one rank cost the others in one step.
 type lateness struct {
 	cost    int64            // ns the other ranks waited for it, on average
+	doubt   int64            // ns that they seem to have waited more, which may be their clocks'
 	excess  [numCauses]int64 // ns by which it was behind, by cause; may be negative
 	last    int              // collectives in which it was the last
 	of      int              // collectives of the step it took part in
@@ -424,8 +425,12 @@ func (d *Domain) blameRanks() {
 					// late as those it waited for, and not to blame for that.
 					waited := d.waited(p.Rank, from, mi) - d.waited(ref.Rank, from, mi)
 					own := p.Start - ref.Start
-					l.cost += int64(float64(wait) * float64(own-min(max(waited, 0), own)) / float64(own))
-					d.compare(from, p, ref, &mine, &theirs, l)
+					all := own - min(max(waited, 0), own)
+					doubt := d.doubt(from, p, ref)
+					share := float64(wait) / float64(own)
+					l.cost += int64(share * float64(max(all-doubt, 0)))
+					l.doubt += int64(share * float64(min(all, doubt)))
+					d.compare(from, p, ref, doubt, &mine, &theirs, l)
 				}
 			}
 		}
@@ -534,9 +539,28 @@ func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 	return sum
 }
 
+// leaves is by how much later than q's rank p's left the last collective that they
+// shared, which compares their clocks.
+func (d *Domain) leaves(from int32, p, q *match.Part) int64 {
+	m := &d.Matches[from]
+	a, b := d.Ranks[p.Rank], d.Ranks[q.Rank]
+	return a.Wall(a.Ops[m.OpOf(p.Rank)].End) - b.Wall(b.Ops[m.OpOf(q.Rank)].End)
+}
+
+// doubt is how much of the lateness of p against q may be their clocks': that part of it
+// which no time of one clock shows, as far as collectives allow the clocks to be off.
+func (d *Domain) doubt(from int32, p, q *match.Part) int64 {
+	byClocks := p.Start - q.Start
+	if from >= 0 {
+		byClocks = d.leaves(from, p, q)
+	}
+	return min(max(byClocks, 0), d.Doubt(p.Rank, q.Rank, p.Start))
+}
+
 // compare adds the difference between a late rank's approach and that of one
-// with the median arrival. Both begin at the last collective that they shared.
-func (d *Domain) compare(from int32, p, q *match.Part, mine, theirs *approach, l *lateness) {
+// with the median arrival. Both begin at the last collective that they shared. What is
+// in doubt of the lateness does not count.
+func (d *Domain) compare(from int32, p, q *match.Part, doubt int64, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {
 		fp, fq = d.Matches[from].OpOf(p.Rank), d.Matches[from].OpOf(q.Rank)
@@ -550,6 +574,6 @@ func (d *Domain) compare(from int32, p, q *match.Part, mine, theirs *approach, l
 	l.refs[q.Rank]++
 	mine.against(theirs, l)
 	if from >= 0 {
-		l.excess[byComm] += a.Wall(a.Ops[fp].End) - b.Wall(b.Ops[fq].End)
+		l.excess[byComm] += d.leaves(from, p, q) - doubt
 	}
 }

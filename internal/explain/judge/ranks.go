@@ -21,6 +21,10 @@ func Ranks(blames []*Domain, steps []result.Step) (out []result.RankRow) {
 			row := result.RankRow{
 				Rank: r.Index, Name: r.Label, File: r.Source.Path, Stage: r.Source.Stage, Steps: len(r.Steps),
 				ShiftNS: r.Shift.Offset, ShiftError: r.Shift.Uncertainty(),
+				Clock: result.Clock{
+					Method: string(r.Clock.Method), Against: r.Clock.Against, Assumed: r.Clock.Assumed, Low: r.Clock.Low, High: r.Clock.High,
+					DriftLow: 1e6 * r.Clock.DriftLow, DriftHigh: 1e6 * r.Clock.DriftHigh,
+				},
 			}
 			var period, work, wait, gap, kernels, caused []int64
 			for n := range steps {

@@ -322,7 +322,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		felt = fact.Of("late_unfelt")
 	}
 	f.Title = fact.Of("straggler", "rank", r.Label, "when", when, "why", why, "cost", felt)
-	f.Evidence = evidence(a, d, i, late, run.steps, cause)
+	f.Evidence = append(evidence(a, d, i, late, run.steps, cause), doubtEvidence(a, late, run.steps)...)
 	if run.still != nil {
 		run.still.tell(&f, r, len(late), waited)
 	}

@@ -22,6 +22,7 @@ type Aligned struct {
 	Origin int64     // when the capture begins, ns since the epoch on the clock of all
 	Span   int64     // how long it is
 	Clocks fact.Fact // what is known of the agreement of the ranks' clocks
+	Within int64     // by how much a clock may be off for all that, ns; 0: ranks share one, or nothing is known
 	Broken int       // collectives whose times contradict each other
 	// HostOnly: no GPU work was recorded, so steps and layers are told by host time.
 	HostOnly bool
@@ -32,6 +33,7 @@ type Rank struct {
 	*prep.Rank
 	First int         // index of steps[0] in the capture's numbering
 	Shift clock.Shift // of this rank's clock, to agree with the others
+	Clock ClockBound  // how surely
 	Match []int32     // per op: the collective it is part of, in the domain's matches; -1
 	Wait  []int64     // per op: of a collective, ns until the last rank arrived
 }
@@ -61,7 +63,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 		all = append(all, parts...)
 	}
 	a.Domains = apart(all)
-	a.Clocks, a.Broken = agree(a.Domains)
+	a.agree()
 	a.numbering = number(a.Ranks)
 	a.Origin, a.Span = extent(a.Ranks)
 	return a
@@ -69,35 +71,63 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 
 // agree brings the clocks of hosts together if the collectives say that they
 // differ, and tells what is known of them.
-func agree(domains []*Domain) (clocks fact.Fact, broken int) {
-	matched, shifted := 0, 0
-	for _, d := range domains {
+func (a *Aligned) agree() {
+	matched, shifted, one, assumed, forbidden := 0, false, true, false, false
+	for _, d := range a.Domains {
 		if n := d.Impossible(); n > 0 && d.alignClocks() {
 			d.find()
 			if d.Impossible() < n {
-				shifted++
+				shifted = true
 			} else {
 				d.leaveClocks()
 			}
 		}
 		if d.steadyShifts() {
-			shifted++
+			shifted = true
 			d.find()
 		}
+		d.readClocks()
+		mendable, none := d.contradictions()
+		if mendable && d.mendClocks() {
+			shifted = true
+		}
+		d.forget()
+		forbidden = forbidden || none
 		d.reindex()
 		d.pairOutside()
 		matched += len(d.Matches)
-		broken += d.Impossible()
+		a.Broken += d.Impossible()
+		one = one && len(d.watches) == 1
+		for _, r := range d.Ranks {
+			a.Within = max(a.Within, r.Clock.Within())
+			assumed = assumed || r.Clock.Assumed
+		}
+	}
+	var others, still, never, taken fact.Fact
+	if a.Within > 0 {
+		others = fact.Of("clocks_others", "ns", a.Within)
+	}
+	if forbidden {
+		never = fact.Of("clocks_never")
+	}
+	if a.Broken > 0 {
+		still = fact.Of("clocks_still", "broken", a.Broken, "never", never)
+	}
+	if assumed {
+		taken = fact.Of("clocks_assumed")
 	}
 	switch {
 	case matched == 0:
-		return fact.Of("clocks_none"), broken
-	case shifted > 0:
-		return fact.Of("clocks_aligned", "matched", matched, "broken", broken), broken
-	case broken == 0:
-		return fact.Of("clocks_agree", "matched", matched), broken
+		a.Clocks = fact.Of("clocks_none")
+	case shifted:
+		a.Clocks = fact.Of("clocks_aligned", "matched", matched, "within", a.Within, "still", still)
+	case a.Broken > 0:
+		a.Clocks = fact.Of("clocks_contradict", "matched", matched, "broken", a.Broken, "others", others, "never", never)
+	case one:
+		a.Clocks = fact.Of("clocks_one", "matched", matched)
+	default:
+		a.Clocks = fact.Of("clocks_agree", "matched", matched, "within", a.Within, "assumed", taken)
 	}
-	return fact.Of("clocks_contradict", "broken", broken, "matched", matched), broken
 }
 
 // apartLeast is how far apart windows of one capture never are, ns: its ranks step

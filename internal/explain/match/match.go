@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -20,6 +21,11 @@ type Domain struct {
 	// divided are the operations without recorded arguments that ranks of one
 	// DP coordinate run among themselves, see divide.
 	divided map[string]bool
+
+	// The ranks' clocks, see readClocks.
+	watches []watch
+	watchOf []int // of each rank
+	bounds  map[[2]int]*clock.Bounds
 }
 
 // Match is one collective with its kernel on each rank of its group.

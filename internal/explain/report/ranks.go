@@ -42,7 +42,7 @@ func ranksTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(rows, limit, " ranks: those of findings, then by what they made others wait")
 	t := &table{
 		id: "ranks", title: "Ranks", omitted: omitted,
-		lead: "Medians over steps. A late rank waits little itself and makes the others wait.",
+		lead: ranksLead(r),
 		cols: []column{
 			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "per step", right: true},
 			{name: "own work", right: true, help: "kernels and copies, communication left out"}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
@@ -50,7 +50,7 @@ func ranksTable(r *result.Report, limit int) *table {
 			{name: "host gap", right: true, drop: 1, help: "idle because the host launched late"},
 			{name: "kernels", right: true, drop: 2}, {name: "last", right: true, help: "share of the collectives at which it arrived last"},
 			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},
-			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and its uncertainty"},
+			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and by how much more or less it may be"},
 			{name: "file", code: true, page: true},
 		},
 	}
@@ -70,16 +70,29 @@ func ranksTable(r *result.Report, limit int) *table {
 	return t
 }
 
+// ranksLead says what the table shows, and how far its comparisons of clocks can be trusted.
+func ranksLead(r *result.Report) string {
+	lead := "Medians over steps. A late rank waits little itself and makes the others wait."
+	if clocks := Words(r.Source.Clocks); clocks != "" && len(r.Ranks) > 1 {
+		lead += " The ranks' clocks " + columns.Clean(clocks) + "."
+	}
+	return lead
+}
+
 func clockCell(row *result.RankRow) cell {
-	if row.ShiftNS == 0 && row.ShiftError == 0 {
+	off := row.ShiftError
+	if c := &row.Clock; !c.Assumed && c.Low < c.High {
+		off = max(-c.Low, c.High)
+	}
+	if row.ShiftNS == 0 && off == 0 {
 		return cell{text: dash}
 	}
 	s := metric.Duration(row.ShiftNS)
 	if row.ShiftNS > 0 {
 		s = "+" + s
 	}
-	if row.ShiftError > 0 {
-		s += " ± " + metric.Duration(row.ShiftError)
+	if off > 0 {
+		s += " ± " + metric.Duration(off)
 	}
 	return cell{text: s, num: float64(row.ShiftNS)}
 }

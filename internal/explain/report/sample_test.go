@@ -36,7 +36,7 @@ func addTime(t *result.Time, o *result.Time) {
 // and the rows that sum them up.
 func stepped(ranks, steps, late, since int) *result.Report {
 	r := &result.Report{Format: 1}
-	r.Source = result.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: fact.Name("one host")}
+	r.Source = result.Source{ID: "1763750000.sample", Complete: true, Device: "NVIDIA H200", StartNS: 1763750000 * 1e9, StepRule: "annotations", Events: 1037098, Clocks: fact.Of("clocks_aligned", "matched", 2880, "within", 3_200, "still", fact.Of("clocks_still", "broken", 3, "never", fact.Of("clocks_never"))), Within: 3_200}
 	at := int64(0)
 	sums := map[[2]string]*result.TimeRow{}
 	for i := range ranks {
@@ -98,6 +98,7 @@ func stepped(ranks, steps, late, since int) *result.Report {
 		}
 		if k == 1 {
 			row.ShiftNS, row.ShiftError = -12_345, 800
+			row.Clock = result.Clock{Method: "collectives", Against: "TP00", Low: -3_200, High: 2_900, DriftLow: -41.5, DriftHigh: 38}
 		}
 		r.Ranks = append(r.Ranks, row)
 	}

@@ -44,6 +44,9 @@ type Source struct {
 	StepRule string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
 	Events   int64     `json:"events"`
 	Clocks   fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
+	// Within is by how much a rank's clock may be off at most, against the first of those it
+	// shares collectives with; 0: they share one for sure, or nothing is known.
+	Within int64 `json:"clocks_within_ns"`
 	// Doubts say why the files cannot be one capture; they were taken for one by --force.
 	Doubts []string `json:"doubts"`
 }
@@ -244,6 +247,18 @@ type RankRow struct {
 	Caused      int64  `json:"caused_ns"`   // what it made others wait, median per step
 	ShiftNS     int64  `json:"shift_ns"`    // added to its clock
 	ShiftError  int64  `json:"shift_error_ns"`
+	Clock       Clock  `json:"clock"`
+}
+
+// Clock is what collectives allow of a rank's clock, with its shift, against that of another.
+type Clock struct {
+	Method    string  `json:"method"`  // reference, same host, collectives, none
+	Against   string  `json:"against"` // the label of that other; "": none
+	Assumed   bool    `json:"assumed"` // that they share one: no file names its host
+	Low       int64   `json:"low_ns"`  // of what might be added to it beyond the shift, at any time of the window
+	High      int64   `json:"high_ns"`
+	DriftLow  float64 `json:"drift_low_ppm"` // beyond that of the shift
+	DriftHigh float64 `json:"drift_high_ppm"`
 }
 
 // CollectiveRow sums up the matched collectives of one operation, group and size.

@@ -353,14 +353,9 @@ func transfer(pairs []pair) int64 {
 	return took[len(took)/4]
 }
 
-// drift is the median of the slopes between collectives half a window apart,
-// or 0 if the slope is lost in the noise.
-func drift(pairs []pair, d []int64) float64 {
+// halves is the median of the slopes between collectives half a window apart.
+func halves(pairs []pair, d []int64) float64 {
 	n := len(pairs)
-	if n < 2*minEvents {
-		return 0
-	}
-	window := pairs[n-1].b.End - pairs[0].b.End
 	slopes := make([]float64, 0, n/2)
 	for i := range n / 2 {
 		if dt := pairs[i+n/2].b.End - pairs[i].b.End; dt > 0 {
@@ -371,7 +366,17 @@ func drift(pairs []pair, d []int64) float64 {
 		return 0
 	}
 	slices.Sort(slopes)
-	rho := slopes[len(slopes)/2]
+	return slopes[len(slopes)/2]
+}
+
+// drift is the slope of the ends, or 0 if that is lost in the noise.
+func drift(pairs []pair, d []int64) float64 {
+	n := len(pairs)
+	if n < 2*minEvents {
+		return 0
+	}
+	window := pairs[n-1].b.End - pairs[0].b.End
+	rho := halves(pairs, d)
 	rest := make([]int64, n)
 	for i := range d {
 		rest[i] = d[i] - int64(rho*float64(pairs[i].b.End-pairs[0].b.End))

@@ -1,0 +1,141 @@
+package match
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/tracefile/clock"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestDoubt holds lateness against the truth: clocks of hosts are off by some offset and
+// drift that contradict no collective, and a rank is later in truth than it seems less the
+// doubt, whichever two are compared. No less is in doubt than their collectives say.
+func TestDoubt(t *testing.T) {
+	const transfer, steps = 500_000, 12
+	everyone := func(ranks int) (out []int) {
+		for i := range ranks {
+			out = append(out, i)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		ranks  int
+		groups [][]int // who shares a collective of each step, the operations below
+		each   int64   // by which each clock is ahead of the one before, ns
+		most   int64   // that is in doubt, ns
+	}{
+		{"two clocks", 2, [][]int{everyone(2)}, 0, 2 * transfer},
+		{"five clocks, each against each", 5, [][]int{everyone(5)}, 0, 2 * transfer},
+		{"over others", 4, [][]int{{0, 1}, {1, 2}, {2, 3}}, 350_000, 2 * transfer},
+		{"so many that two are compared over the first", directPairs + 4, [][]int{everyone(directPairs + 4)}, 0, 4 * transfer},
+		{"and over others", directPairs + 4, [][]int{everyone(10), everyone(directPairs + 4)[9:]}, 0, 8 * transfer},
+	} {
+		operations := []string{explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL"}
+		rng := rand.New(rand.NewPCG(7, uint64(c.ranks)))
+		var toys []*explaintest.Toy
+		var wall []func(at int64) int64
+		truth := make([]map[int64]int64, c.ranks) // of what a clock showed
+		for i := range c.ranks {
+			spread := 220_000 - c.each/2
+			offset, drift := int64(i)*c.each+rng.Int64N(2*spread)-spread, (rng.Float64()-0.5)*200e-6
+			wall = append(wall, func(at int64) int64 { return 1e9 + at + offset + int64(drift*float64(at)) })
+			y := explaintest.New()
+			y.T.Source.Rank.TP, y.T.Source.Host = i, fmt.Sprint("host", i)
+			toys, truth[i] = append(toys, y), map[int64]int64{}
+		}
+		for n := range int64(steps) {
+			begin := n * 10_000_000
+			corr := make([]int64, c.ranks)
+			for i, y := range toys {
+				y.Step(wall[i](begin), wall[i](begin+9_000_000))
+				corr[i] = y.Launch("cudaGraphLaunch", wall[i](begin+10), wall[i](begin+1000))
+			}
+			for g, members := range c.groups {
+				come, last := map[int]int64{}, int64(0)
+				for _, i := range members {
+					come[i] = begin + int64(g+1)*2_000_000 + rng.Int64N(400_000)
+					last = max(last, come[i])
+				}
+				for _, i := range members {
+					at := wall[i](come[i])
+					truth[i][at] = come[i]
+					toys[i].Op(trace.Kernel, operations[g], corr[i], 1, at, wall[i](last+transfer), 1)
+				}
+			}
+		}
+		var ranks []*prep.Rank
+		for _, y := range toys {
+			ranks = append(ranks, prep.Trace(y.Done(), nil))
+		}
+		a := Align(ranks, prep.Join(ranks), nil)
+		if len(a.Domains) != 1 || len(a.Domains[0].Matches) != steps*len(c.groups) || a.Broken > 0 {
+			t.Errorf("%s: %d domains, %d broken", c.name, len(a.Domains), a.Broken)
+			continue
+		}
+		d := a.Domains[0]
+		for i, r := range d.Ranks {
+			for n := range int64(steps) {
+				at := n*10_000_000 + 4_000_000
+				if add := wall[0](at) - r.Wall(wall[i](at)); add < r.Clock.Low || add > r.Clock.High {
+					t.Errorf("%s: %d ns are to be added to the clock of %d in step %d, allowed are %d to %d", c.name, add, i, n, r.Clock.Low, r.Clock.High)
+				}
+			}
+		}
+		direct := map[[2]int32]*clock.Bounds{}
+		bounds := func(late, other int32) *clock.Bounds {
+			key := [2]int32{late, other}
+			if direct[key] == nil {
+				var ref, own []clock.Event
+				for i := range d.Matches {
+					var p, q *Part
+					for j := range d.Matches[i].At {
+						switch at := &d.Matches[i].At[j]; at.Rank {
+						case late:
+							p = at
+						case other:
+							q = at
+						}
+					}
+					if p != nil && q != nil {
+						ref, own = append(ref, clock.Event{Start: q.Start, End: q.End}), append(own, clock.Event{Start: p.Start, End: p.End})
+					}
+				}
+				direct[key], _ = clock.Bound(ref, own)
+			}
+			return direct[key]
+		}
+		pairs, feigned := 0, 0
+		for i := range d.Matches {
+			at := d.Matches[i].At
+			for _, p := range at {
+				for _, q := range at {
+					real := truth[p.Rank][d.Ranks[p.Rank].Ops[p.Op].Start] - truth[q.Rank][d.Ranks[q.Rank].Ops[q.Op].Start]
+					seems, doubt := p.Start-q.Start, d.Doubt(p.Rank, q.Rank, p.Start)
+					if seems-doubt > real+100 {
+						t.Errorf("%s, step %d: rank %d is %d ns later than %d, seems %d, of which %d are in doubt", c.name, d.Matches[i].Step, p.Rank, real, q.Rank, seems, doubt)
+					}
+					least := int64(0)
+					if p.Rank != q.Rank {
+						lo, _ := bounds(p.Rank, q.Rank).At(p.Start)
+						least = max(0, -lo-1000) // what drift does between the two
+					}
+					if doubt < least || doubt > c.most || p.Rank == q.Rank && doubt != 0 {
+						t.Errorf("%s: of ranks %d and %d %d ns are in doubt, of %d to %d", c.name, p.Rank, q.Rank, doubt, least, c.most)
+					}
+					pairs++
+					if seems > real+20_000 {
+						feigned++
+					}
+				}
+			}
+		}
+		if feigned*8 < pairs {
+			t.Errorf("%s: of %d lateness %d are feigned: this tries nothing", c.name, pairs, feigned)
+		}
+	}
+}
