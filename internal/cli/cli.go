@@ -104,7 +104,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	aside := func() { signal.Stop(signals) }
-	defer aside()
+	defer func() {
+		if ctx.Err() == nil { // else a signal that was sent often would end what has ended
+			aside()
+		}
+	}()
 	e := newEnv(stdin, stdout, stderr)
 	finished := make(chan struct{})
 	defer close(finished)

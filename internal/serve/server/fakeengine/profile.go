@@ -53,14 +53,20 @@ func (w *window) before(e *Engine, prefill bool) {
 	}
 }
 
+// file is the name of a window's file.
+func file(r *api.ProfileRequest) string {
+	name := r.ID + "-TP-0.trace.json.gz"
+	if r.Prefix != "" {
+		name = r.Prefix + "-" + name
+	}
+	return name
+}
+
 // close writes one file for the window; e.mu is held.
 func (e *Engine) close(w *window) (api.ProfileResult, error) {
 	e.profile = nil
 	res := api.ProfileResult{Dir: w.r.OutputDir, ID: w.r.ID}
-	name := w.r.ID + "-TP-0.trace.json.gz"
-	if w.r.Prefix != "" {
-		name = w.r.Prefix + "-" + name
-	}
+	name := file(&w.r)
 	if err := os.MkdirAll(res.Dir, 0o755); err != nil {
 		return res, fmt.Errorf("profile directory: %w", err)
 	}
@@ -80,7 +86,7 @@ func (e *Engine) StartProfile(_ context.Context, r api.ProfileRequest) error {
 	if e.profile != nil {
 		return api.ErrProfileRunning
 	}
-	if slices.ContainsFunc(e.results, func(p api.ProfileResult) bool { return p.Dir == r.OutputDir && p.ID == r.ID }) {
+	if slices.ContainsFunc(e.results, func(p api.ProfileResult) bool { return p.Dir == r.OutputDir && slices.Contains(p.Files, file(&r)) }) {
 		return fmt.Errorf("%w: output_dir has traces of profile_id %s already", api.ErrInvalid, r.ID)
 	}
 	e.requests = append(e.requests, r)
