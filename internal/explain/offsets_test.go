@@ -17,6 +17,7 @@ import (
 // about as long, so that each comes last now and then.
 type pairOfHosts struct {
 	hosts    [2]string
+	device   int32                          // of the second; that of the first is 0
 	steps    int                            // of half a second, each with a collective; 0: 60 of 8 ms with four
 	transfer int64                          // ns that a collective takes once both have come
 	leaves   func(rank, step int) int64     // how much later a rank leaves, ns
@@ -68,6 +69,11 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 			}
 		}
 	}
+	for i := range ys[1].T.Tracks {
+		if k := &ys[1].T.Tracks[i]; k.GPU {
+			k.Device = p.device
+		}
+	}
 	return []*trace.Trace{ys[0].Done(), ys[1].Done()}
 }
 
@@ -100,8 +106,10 @@ func TestWhatClocksMayFeign(t *testing.T) {
 		{"a clock gains 400 ppm", pairOfHosts{hosts: two, transfer: 500_000, clock: drifts}, nil, "agree within ±6", []string{"TP01"}},
 		{"one host, a slow link", pairOfHosts{hosts: one, transfer: 500_000, leaves: by(1, 0, 2*off)},
 			[]string{"rank 1 communication 0-59"}, "are one: the files name the same host", nil},
-		{"no host is named", pairOfHosts{hosts: none, transfer: 500_000, leaves: by(1, 0, 2*off)},
+		{"no host is named", pairOfHosts{hosts: none, device: 1, transfer: 500_000, leaves: by(1, 0, 2*off)},
 			[]string{"rank 1 communication 0-59"}, "(no file names its host: they are taken to be of one, whose clock they share)", nil},
+		{"no host is named, devices of one number", pairOfHosts{hosts: none, transfer: 500_000, leaves: by(1, 0, 2*off)},
+			nil, "(no file names its host, and ranks have devices of the same number: they are not taken to be of one)", []string{"TP01"}},
 		{"a slow link from the first step on", pairOfHosts{hosts: two, transfer: 500_000, leaves: by(1, 0, 2*off)}, nil, "agree within ±7", []string{"TP01"}},
 		{"a link becomes slow by more", pairOfHosts{hosts: two, transfer: 12_000, leaves: by(1, 30, 900_000)},
 			[]string{"rank 1 communication 30-59"}, "agree within ±", nil},

@@ -86,7 +86,7 @@ func lacks(c *capture) (out []result.Finding) {
 			}
 			add("medium", id("data-cut", r.Label), cut)
 		}
-		if n := r.Devices; n > 1 {
+		if n := len(r.Devices); n > 1 {
 			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
 		}
 		switch {

@@ -8,12 +8,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// prepared gives the ranks of hand-made traces, matched.
+// prepared gives the ranks of hand-made traces, each on a device of its own, matched.
 func prepared(ts ...*trace.Trace) *match.Aligned {
 	var ranks []*prep.Rank
 	for i, t := range ts {
 		t.Source.Rank.TP = i
 		t.Source.Path = fmt.Sprintf("rank%d", i)
+		for k := range t.Tracks {
+			if t.Tracks[k].GPU {
+				t.Tracks[k].Device = int32(i)
+			}
+		}
 		ranks = append(ranks, prep.Trace(t, nil))
 	}
 	n := prep.Join(ranks)

@@ -10,8 +10,9 @@ import (
 // How surely it is known by how much clocks differ. Collectives say who is late by less
 // than that only as long as one clock times both ranks. Ranks share a clock if their
 // files name the same host. Files that name none, as SGLang's do not, are taken to be of
-// one host too, unless their clocks had to be brought together; what would be known of
-// their clocks if they were not is found all the same.
+// one host too, unless their clocks had to be brought together, or some have work on
+// devices of the same number, as the ranks of two hosts have; what would be known of their
+// clocks if they were not of one is found all the same.
 
 // directPairs is how many clocks are compared each with each: the work grows with their
 // square. Of more, two are compared over the first.
@@ -47,11 +48,12 @@ type sight struct {
 // others where they share no collectives.
 func (d *Domain) readClocks() {
 	d.watchOf, d.watches, d.bounds = make([]int, len(d.Ranks)), nil, map[[2]int]*clock.Bounds{}
+	d.severalHosts = d.sameDevices()
 	for i, r := range d.Ranks {
 		d.watchOf[i] = len(d.watches)
 		for w := range d.watches {
 			o := d.Ranks[d.watches[w].rank]
-			if r.Source.Host != "" && r.oneClock(o) {
+			if r.Source.Host != "" && d.oneClock(r, o) {
 				d.watchOf[i] = w
 			}
 		}
@@ -101,7 +103,7 @@ func (d *Domain) readClocks() {
 		case r.Clock.Method == "":
 			r.Clock.Method = clock.Unaligned
 		case r.Clock.Method == clock.Collectives:
-			r.Clock.Assumed = r.oneClock(d.Ranks[0])
+			r.Clock.Assumed = d.oneClock(r, d.Ranks[0])
 		}
 	}
 }
@@ -239,15 +241,33 @@ func (d *Domain) common(a, b int, possible bool) (ref, other []clock.Event) {
 }
 
 // oneClock tells ranks that are taken to share a clock.
-func (r *Rank) oneClock(o *Rank) bool {
-	return r.Source.Host == o.Source.Host && r.Shift.Offset == o.Shift.Offset && r.Shift.Drift == o.Shift.Drift
+func (d *Domain) oneClock(r, o *Rank) bool {
+	return r == o || r.Source.Host == o.Source.Host && (r.Source.Host != "" || !d.severalHosts) && r.Shift.Offset == o.Shift.Offset && r.Shift.Drift == o.Shift.Drift
+}
+
+// sameDevices tells whether ranks whose files name no host have work on devices of the same
+// number.
+func (d *Domain) sameDevices() bool {
+	seen := map[int32]bool{}
+	for _, r := range d.Ranks {
+		if r.Source.Host != "" {
+			continue
+		}
+		for _, n := range r.Devices {
+			if seen[n] {
+				return true
+			}
+			seen[n] = true
+		}
+	}
+	return false
 }
 
 // Doubt is by how much a rank may be less late than another at a moment, for all that is
 // known of their clocks, ns.
 func (d *Domain) Doubt(late, other int32, at int64) int64 {
 	a, b := d.watchOf[other], d.watchOf[late]
-	if a == b || d.Ranks[late].oneClock(d.Ranks[other]) {
+	if a == b || d.oneClock(d.Ranks[late], d.Ranks[other]) {
 		return 0
 	}
 	if len(d.watches) > directPairs {

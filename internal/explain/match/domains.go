@@ -72,7 +72,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 // agree brings the clocks of hosts together if the collectives say that they
 // differ, and tells what is known of them.
 func (a *Aligned) agree() {
-	matched, shifted, one, assumed, forbidden := 0, false, true, false, false
+	matched, shifted, one, assumed, several, forbidden := 0, false, true, false, false, false
 	for _, d := range a.Domains {
 		if n := d.Impossible(); n > 0 && d.alignClocks() {
 			d.find()
@@ -98,6 +98,7 @@ func (a *Aligned) agree() {
 		matched += len(d.Matches)
 		a.Broken += d.Impossible()
 		one = one && len(d.watches) == 1
+		several = several || d.severalHosts
 		for _, r := range d.Ranks {
 			a.Within = max(a.Within, r.Clock.Within())
 			assumed = assumed || r.Clock.Assumed
@@ -113,8 +114,11 @@ func (a *Aligned) agree() {
 	if a.Broken > 0 {
 		still = fact.Of("clocks_still", "broken", a.Broken, "never", never)
 	}
-	if assumed {
+	switch {
+	case assumed:
 		taken = fact.Of("clocks_assumed")
+	case several:
+		taken = fact.Of("clocks_several")
 	}
 	switch {
 	case matched == 0:

@@ -26,6 +26,8 @@ type Domain struct {
 	watches []watch
 	watchOf []int // of each rank
 	bounds  map[[2]int]*clock.Bounds
+	// severalHosts: files that name no host are not taken to be of one.
+	severalHosts bool
 }
 
 // Match is one collective with its kernel on each rank of its group.

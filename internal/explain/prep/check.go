@@ -97,7 +97,10 @@ func (r *Rank) checkTimes(c *checker) {
 			c.time(min(p.At, 0), p.At)
 		}
 	}
-	c.that(min(r.Devices, r.Unlaunched, r.Empty, r.Lost, r.APICalls) >= 0, "count")
+	for i, n := range r.Devices {
+		c.that(n >= 0 && (i == 0 || r.Devices[i-1] < n), "order of devices")
+	}
+	c.that(min(r.Unlaunched, r.Empty, r.Lost, r.APICalls) >= 0, "count")
 }
 
 func (r *Rank) checkHost(c *checker) {

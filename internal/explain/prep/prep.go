@@ -6,6 +6,7 @@ package prep
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,8 +26,8 @@ type Rank struct {
 	Recording  string   // of which the file is: the same for the same spans at the same times; "" if there are none
 	Source     trace.Source
 	Notes      []trace.Note
-	Devices    int    // that have work
-	Rule       string // how steps were cut
+	Devices    []int32 // that have work, by number
+	Rule       string  // how steps were cut
 	Steps      []Step
 	Cut        []Step                       // those at the end that a file cut off does not have whole
 	Ops        []Op                         // by start on the device
@@ -254,15 +255,15 @@ func launchesOf(t *trace.Trace) (callOf map[int64]int32, gpu int) {
 	return callOf, gpu
 }
 
-// devices counts the devices that have work.
-func devices(t *trace.Trace) int {
+// devices are the devices that have work.
+func devices(t *trace.Trace) []int32 {
 	seen := map[int32]bool{}
 	for i := range t.Tracks {
-		if k := &t.Tracks[i]; k.GPU {
+		if k := &t.Tracks[i]; k.GPU && k.Device >= 0 {
 			seen[k.Device] = true
 		}
 	}
-	return len(seen)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // AsGoodAsMissing tells a rank that made steps of which the recording lost most of the

@@ -257,6 +257,7 @@ var wordings = map[string]string{
 	"clocks_still":        "; {broken:count} still contradict each other{never}",
 	"clocks_contradict":   "contradict each other: in {broken:count} of {matched:count} shared collectives a rank ends before all have begun{never}; these are left out{others}",
 	"clocks_assumed":      " (no file names its host: they are taken to be of one, whose clock they share)",
+	"clocks_several":      " (no file names its host, and ranks have devices of the same number: they are not taken to be of one)",
 	"clocks_others":       ", and by the others clocks agree within ±{ns:ns}",
 	"clocks_never":        ", whatever the offset and the drift of the hosts' clocks: one jumped, or they are not the same collectives",
 	"left_out_of_waits":   "collectives whose times contradict each other across ranks were left out of waits",
