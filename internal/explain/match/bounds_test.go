@@ -139,3 +139,37 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestFewCollectives: too few to see a drift by their ends bound it all the same, of however
+// many clocks.
+func TestFewCollectives(t *testing.T) {
+	for _, n := range []int{2, directPairs + 4} {
+		var toys []*explaintest.Toy
+		for i := range n {
+			toys = append(toys, explaintest.New())
+			toys[i].T.Source.Rank.TP, toys[i].T.Source.Host = i, fmt.Sprint("host", i)
+		}
+		rng := rand.New(rand.NewPCG(3, 4))
+		for step := range int64(12) {
+			begin, last, come := step*500_000_000, int64(0), make([]int64, n)
+			for i := range come {
+				come[i] = begin + 2_000_000 + rng.Int64N(40_000)
+				last = max(last, come[i])
+			}
+			last += step / 6 * 40_000_000 // from step 6 on they take long
+			for i, y := range toys {
+				wall := func(at int64) int64 { return 1e9 + at + int64(i)*5_000 + int64(float64(i%3)*60e-6*float64(at)) }
+				y.Step(wall(begin), wall(begin+400_000_000))
+				corr := y.Launch("cudaGraphLaunch", wall(begin+10), wall(begin+1000))
+				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, wall(come[i]), wall(last+12_000), 1)
+			}
+		}
+		var ranks []*prep.Rank
+		for _, y := range toys {
+			ranks = append(ranks, prep.Trace(y.Done(), nil))
+		}
+		if a := Align(ranks, prep.Join(ranks), nil); len(a.Domains) != 1 || len(a.Domains[0].Matches) != 12 || a.Broken > 0 {
+			t.Errorf("%d clocks: %d domains, %d broken, %v", n, len(a.Domains), a.Broken, a.Clocks)
+		}
+	}
+}
