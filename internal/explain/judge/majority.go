@@ -51,7 +51,7 @@ func (d *Domain) earlySteps() map[int][]int32 {
 
 // shareMajority makes one finding of those that blame most ranks, by one cause and since
 // the same steps: whom they keep waiting is the exception.
-func shareMajority(d *Domain, all []result.Finding) []result.Finding {
+func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
 			both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
@@ -70,14 +70,22 @@ func shareMajority(d *Domain, all []result.Finding) []result.Finding {
 			one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
 		}
 		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
+		run := lateRun{cause: slices.Index(causeNames[:], f.Cause)}
+		for n := one.FirstStep; n <= one.LastStep; n++ {
+			run.steps = append(run.steps, n)
+		}
+		var late []int
 		var others []string
-		for _, r := range d.Ranks {
-			if !slices.Contains(one.Ranks, r.Index) {
+		for i, r := range d.Ranks {
+			if slices.Contains(one.Ranks, r.Index) {
+				late = append(late, i)
+			} else {
 				others = append(others, r.Label)
 			}
 		}
+		one.P = byLabels(a, d, verdicts, &run, late...)
 		one.Title = fact.Of("majority", "ranks", names, "first", one.FirstStep, "why", fact.Of("late_"+f.Cause), "others", others, "cost", one.CostNSPerStep)
-		return shareMajority(d, append(rest, *one))
+		return shareMajority(a, d, verdicts, append(rest, *one))
 	}
 	return all
 }

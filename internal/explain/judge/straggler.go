@@ -45,7 +45,7 @@ var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imb
 		of := stragglers(c.Aligned, d)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
 	}
-	return lackCores(c, out)
+	return c.holdBack(lackCores(c, out))
 }}}
 
 // stragglers turns the lateness of a domain into findings.
@@ -56,9 +56,9 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	}
 	out := moving(a, d, all)
 	for i := range all {
-		out = append(out, rankFindings(a, d, i, &all[i])...)
+		out = append(out, rankFindings(a, d, i, all)...)
 	}
-	return shareLinks(d, shareMajority(d, out))
+	return shareLinks(d, shareMajority(a, d, all, out))
 }
 
 // verdict is in which steps a rank is late, by cause.
@@ -136,7 +136,8 @@ func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 	return false
 }
 
-func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Finding {
+func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []result.Finding {
+	v := &verdicts[i]
 	late, split, all := v.late, v.split, v.runs
 	// What causes without a finding of their own cost in a step is part of the
 	// lateness that was found: it goes to the step's findings in proportion.
@@ -168,7 +169,9 @@ func rankFindings(a *match.Aligned, d *Domain, i int, v *verdict) []result.Findi
 			costs[k] = all[k].still.costs
 		}
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
-		out = append(out, straggler(a, d, i, late, all[k], int64(cost)))
+		f := straggler(a, d, i, late, all[k], int64(cost))
+		f.P = byLabels(a, d, verdicts, &all[k], i)
+		out = append(out, f)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -52,6 +53,17 @@ func proof(e *result.Evidence) (text, name string) {
 		name = ""
 	}
 	return text, name
+}
+
+// chance says what became of findings on late ranks that were held against chance, and what
+// would have been found.
+func chance(r *result.Report) (out []string) {
+	for _, f := range []fact.Fact{r.Chance.Tests, r.Chance.Says} {
+		if s := columns.Clean(Words(f)); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // headline says in one line what was captured.

@@ -48,6 +48,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"count":  metric.Count[int64],
 	"one":    columns.Clean,
 	"clip":   func(n int, s string) string { return shortenName(columns.Clean(s), n) },
+	"chance": chance,
 	"cost":   cost,
 	"when":   stepsOf,
 	"first":  func(e []result.Evidence) []result.Evidence { return e[:min(len(e), firstEvidence)] },

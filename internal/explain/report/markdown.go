@@ -41,6 +41,9 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	for i := range r.Findings {
 		markdownFinding(write, &r.Findings[i], o.All)
 	}
+	for _, s := range chance(r) {
+		write("\n", escapeMarkdown(s))
+	}
 	const open = 2 // tables shown unfolded
 	for i, s := range sections(r, o.rows(), o.Layers) {
 		markdownTable(write, s, i >= open)

@@ -123,6 +123,7 @@ func straggler() *result.Report {
 				{Text: fact.Name("last to arrive in 124 of 168 collectives"), Value: 124, Peers: 20, Unit: "count", Step: -1},
 				{Text: fact.Name("its excess stayed above 3 × the spread of steps 0–6"), Value: math.Inf(1), Unit: "ratio", Step: 7},
 			},
+			P: 0.0005,
 			Worth: result.Worth{
 				Known: true, Kind: "decode", Steps: 14, Several: true, Step: 4 * ms, Without: 36 * ms / 10, Low: 35 * ms / 10, High: 37 * ms / 10, Last: ms / 2, Tokens: 2000, WithoutTokens: 2222,
 				Says: fact.Of("worth", "kind", "decode", "step", 4*ms, "without", 36*ms/10, "low", 35*ms/10, "high", 37*ms/10,
@@ -134,6 +135,11 @@ func straggler() *result.Report {
 			Title: fact.Name("Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name"),
 		},
 		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: fact.Name("The files of 2 ranks are missing")},
+	}
+	r.Chance = result.Chance{
+		Tested: 2, HeldBack: 1, Untested: 1, Seen: []result.Seen{{Ranks: []int{0, 1, 2, 3}, Kind: "decode", Steps: 20, NS: 210_000, Share: 0.0525, Least: 8}},
+		Tests: fact.Of("tested", "n", 1, "held", fact.Of("held_back", "n", 1), "untested", fact.Of("untested", "n", 1)),
+		Says:  fact.Of("seen", "ns", 210_000, "share", 0.0525, "kind", "decode", "n", 20, "least", fact.Of("seen_least", "n", 8)),
 	}
 	r.Replay = result.Replay{Known: true, Steps: 23, Off: 0.004, OffP90: 0.012, Unexplained: 0.07}
 	r.Path = result.Path{
@@ -202,6 +208,10 @@ func balanced() *result.Report {
 		}
 	}
 	r.Times = rows
+	r.Chance = result.Chance{
+		Seen: []result.Seen{{Ranks: []int{0, 1}, Kind: "decode", Steps: 5, NS: 190_000, Share: 0.051}},
+		Says: fact.Of("seen", "ns", 190_000, "share", 0.051, "kind", "decode", "n", 5, "least", fact.Of("seen_untold")),
+	}
 	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: fact.Name("No rank is late: none makes the others wait more than 2 % of a step")}}
 	return r
 }

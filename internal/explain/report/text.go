@@ -27,6 +27,14 @@ func text(w io.Writer, r *result.Report, o Options, tables []*table) error {
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
 	t.findings(r)
+	for i, s := range chance(r) {
+		if i == 0 {
+			t.line("")
+		}
+		for _, l := range columns.Wrap(s, t.width) {
+			t.line(t.p.faint(l))
+		}
+	}
 	for _, s := range tables {
 		t.table(s)
 	}

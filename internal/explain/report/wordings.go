@@ -32,6 +32,14 @@ var wordings = map[string]string{
 	"still_after": "after {span}",
 	"still_look":  "look at what stops the process: collection of garbage, a CPU quota of its cgroup (nr_throttled in cpu.stat), other processes on its cores (nonvoluntary_ctxt_switches in /proc/PID/status), signals",
 
+	"by_chance":   "if the ranks were alike, one would be late so often with a probability of {p:chance}",
+	"tested":      "Findings on late ranks that chance does not explain: {n}{held}{untested}",
+	"held_back":   "; held back, since chance explains them: {n}",
+	"untested":    "; too short to tell: {n}",
+	"seen":        "A rank late by {ns:ns} ({share:share} of a step) or more in the {n} {kind} steps would have been found; {least}",
+	"seen_least":  "in fewer than {n} of them it cannot be told from chance",
+	"seen_untold": "in so few it cannot be told from chance",
+
 	// What findings are worth.
 	"worth":         "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{last}",
 	"worth_little":  "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",

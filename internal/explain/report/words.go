@@ -43,6 +43,13 @@ var formats = map[string]func(any) string{
 	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
 	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
 	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
+	// A probability: of small ones no more is known.
+	"chance": func(v any) string {
+		if number(v) < 0.001 {
+			return "less than 0.1 %"
+		}
+		return metric.Percent(number(v))
+	},
 	// By how much longer something is, before what it is compared with.
 	"more": func(v any) string {
 		if by := number(v); by >= 9 {

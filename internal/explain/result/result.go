@@ -15,6 +15,7 @@ type Report struct {
 	Findings  []Finding `json:"findings"` // the important ones first
 	Replay    Replay    `json:"replay"`
 	Path      Path      `json:"critical_path"`
+	Chance    Chance    `json:"chance"`
 	// Times holds one row per rank and step kind, and one over all ranks
 	// ("all") per kind; the kind "all" takes every step together.
 	Times       []TimeRow       `json:"times"`
@@ -119,6 +120,9 @@ type Finding struct {
 	Evidence      []Evidence `json:"evidence"`
 
 	Worth Worth `json:"worth"`
+
+	// P is how likely it is that chance alone makes a rank late like that; 0: not tested.
+	P float64 `json:"p_value"`
 
 	// Profilers: it may be the profiler's, which slows hosts. CostNSPerStep is without what
 	// recording is known to have added, where that is of the same steps.

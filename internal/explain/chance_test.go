@@ -1,0 +1,75 @@
+package explain
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// lateBy is a window of the first ranks of a healthy capture, of which the host of one is
+// late in each step: that which a digit names, none where there is a dot.
+func lateBy(t *testing.T, ranks int, steps string) *result.Report {
+	t.Helper()
+	m := retime.New(realSet(t, "graphs")[:ranks])
+	for n, r := range steps {
+		if r != '.' {
+			m.Pause(int(r-'0'), n, 400*us)
+		}
+	}
+	ts, err := m.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return analyzed(t, ts)
+}
+
+// TestChance: who is late so often by chance alone is not called late. Of too few steps
+// nobody can tell, and the finding stays without a probability.
+func TestChance(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		ranks  int
+		steps  string
+		want   []string
+		p      float64
+		chance result.Chance
+	}{
+		{
+			what: "one of two in all ten steps: 2 of 1024 ways", ranks: 2, steps: ".1111111111",
+			want: []string{"rank 1 host 1-10"}, p: 2.0 / 1024, chance: result.Chance{Tested: 1},
+		},
+		{what: "one of two in most steps, in the others the other", ranks: 2, steps: ".1011011111", chance: result.Chance{Tested: 1, HeldBack: 1}},
+		{what: "one of two in the last four steps: with two ranks nobody can tell", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: result.Chance{Untested: 1}},
+		{what: "one of four in the last four: 4 of 256 ways", ranks: 4, steps: ".......1111", want: []string{"rank 1 host 7-10"}, p: 4.0 / 256, chance: result.Chance{Tested: 1}},
+		{what: "nobody", ranks: 4, steps: "..........."},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			r := lateBy(t, c.ranks, c.steps)
+			if got := stragglersOf(r); !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q%s", got, c.want, describe(r))
+			}
+			for _, f := range said(r, result.Straggler) {
+				if f.P != c.p {
+					t.Errorf("p is %v, want %v", f.P, c.p)
+				}
+				says := slices.ContainsFunc(f.Evidence, func(e result.Evidence) bool { return e.Text.Key == "by_chance" && e.Value == c.p })
+				if says != (c.p > 0) {
+					t.Errorf("the evidence says p: %v", says)
+				}
+			}
+			if got := r.Chance; got.Tested != c.chance.Tested || got.HeldBack != c.chance.HeldBack || got.Untested != c.chance.Untested {
+				t.Errorf("tested %d, held back %d, untested %d, want %+v", got.Tested, got.HeldBack, got.Untested, c.chance)
+			}
+		})
+	}
+}
+
+// TestChanceOne: of one rank there is nothing to say.
+func TestChanceOne(t *testing.T) {
+	r := analyzed(t, realSet(t, "graphs")[:1])
+	if c := r.Chance; c.Tested+c.Untested+len(c.Seen) > 0 || c.Tests.String()+c.Says.String() != "" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,66 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// delayed is a window in which one kernel of each step of a rank, but not of the first,
+// takes so much longer: the rank comes later to one collective of the step.
+func delayed(t *testing.T, window []*trace.Trace, rank int, ns int64) *result.Report {
+	t.Helper()
+	m := retime.New(window)
+	for step := range m.Steps {
+		ops := slices.DeleteFunc(slices.Clone(m.Ops), func(o *retime.Op) bool { return o.Rank != rank || o.Step != step || o.Meet != nil })
+		ops[len(ops)/2].Dur += ns
+	}
+	ts, err := m.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return analyzed(t, ts)
+}
+
+// TestDetectable: a report says from what lateness on it would have told that a rank is
+// late. A tenth more is found, whichever rank it is of, and half as much of none.
+func TestDetectable(t *testing.T) {
+	for _, c := range []struct {
+		set   string
+		last  int // steps up to it are without a disturbance
+		ranks int
+		least int // of its steps it takes to tell lateness from chance
+	}{
+		{set: "graphs", last: 10, ranks: 4, least: 4},
+		{set: "graphs", last: 10, ranks: 8, least: 3},
+		{set: "graph_work", last: 5, ranks: 2}, // two ranks, and five steps after the first: too few
+	} {
+		t.Run(fmt.Sprintf("%s to %d, %d ranks", c.set, c.last, c.ranks), func(t *testing.T) {
+			window := realSet(t, c.set)
+			if c.ranks != len(window) {
+				window = retime.Wide(window, c.ranks)
+			} else {
+				window = retime.Copy(window)
+			}
+			for _, tr := range window {
+				retime.Keep(tr, 0, c.last)
+			}
+			seen := delayed(t, window, 0, 0).Chance.Seen
+			if len(seen) != 1 || seen[0].Least != c.least || seen[0].Steps != c.last {
+				t.Fatalf("detectable: %+v", seen)
+			}
+			for rank := range c.ranks {
+				if r := delayed(t, window, rank, seen[0].NS*11/10); !slices.Equal(lateRanks(r), []int{rank}) {
+					t.Errorf("rank %d later by more than %d ns is not found%s", rank, seen[0].NS, describe(r))
+				}
+				if r := delayed(t, window, rank, seen[0].NS/2); len(lateRanks(r)) > 0 {
+					t.Errorf("rank %d later by half of %d ns is found%s", rank, seen[0].NS, describe(r))
+				}
+			}
+		})
+	}
+}

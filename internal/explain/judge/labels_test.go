@@ -1,0 +1,168 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// lateIn are the scores of ranks that a picture shows, a rank a line: x late, . not.
+func lateIn(picture ...string) func(rank, step int) int {
+	return func(rank, step int) int {
+		return map[byte]int{'x': 1, '.': -1}[picture[rank][step]]
+	}
+}
+
+func stepsTo(n int) (steps []int) {
+	for i := range n {
+		steps = append(steps, i)
+	}
+	return steps
+}
+
+// TestLabels: how likely chance is, counted by hand.
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		ranks []string
+		least int
+		want  float64
+	}{
+		{"one of two in all six steps: it or the other", []string{"xxxxxx", "......"}, 6, 2.0 / 64},
+		{"one of four in all four", []string{"xxxx", "....", "....", "...."}, 4, 4.0 / 256},
+		{"the others are late as well", []string{"xxxxxx", "xxxxxx"}, 6, 1},
+		{"where nobody is late, labels mean nothing", []string{"..xxxxxx..", ".........."}, 6, 2.0 / 64},
+		{"a stretch of two, of two: any order but in turns", []string{"xx.x", "..x."}, 2, 1 - 2.0/16},
+	} {
+		l := labelled(len(c.ranks), 1, stepsTo(len(c.ranks[0])), -1, lateIn(c.ranks...))
+		if got := l.atLeast(c.least); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// TestLabelsBlocks: sixteen steps and more go in twos, whose labels stay together.
+func TestLabelsBlocks(t *testing.T) {
+	for _, c := range []struct{ steps, block int }{{1, 1}, {15, 1}, {16, 2}, {80, 2}, {81, 3}, {256, 4}, {10_000, 10}} {
+		if got := blockLength(c.steps); got != c.block {
+			t.Errorf("%d steps: blocks of %d, want %d", c.steps, got, c.block)
+		}
+	}
+	late := lateIn(strings.Repeat("x", 16), strings.Repeat(".", 16))
+	if got, want := labelled(2, 1, stepsTo(16), -1, late).atLeast(16), 2.0/256; got != want {
+		t.Errorf("late in 8 blocks of 8: %v, want %v", got, want)
+	}
+}
+
+// TestLabelsNaive holds both ways to count against the plainest one: all permutations of
+// all blocks, step by step.
+func TestLabelsNaive(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for n := range 60 {
+		const ranks = 3
+		length, named := 3+n%4, 1+n%2
+		score := make([][]int, ranks)
+		for r := range score {
+			for range length {
+				score[r] = append(score[r], random.IntN(3)-1)
+			}
+		}
+		what := func(r, step int) int { return score[r][step] }
+		l := labelled(ranks, named, stepsTo(length), -1, what)
+		for least := 1; least <= length; least++ {
+			want := naive(score, named, least)
+			if got := l.atLeast(least); math.Abs(got-want) > 0.04 { // of 2000 drawn; few are counted
+				t.Errorf("%v, %d ranks, %d or more: %v, want %v", score, named, least, got, want)
+			}
+		}
+	}
+}
+
+func naive(score [][]int, named, least int) float64 {
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	hits, total := 0, 0
+	rows := make([][]int, len(score))
+	var from func(step int)
+	from = func(step int) {
+		if step == len(score[0]) {
+			total++
+			var best []int
+			for _, row := range rows {
+				most := 0
+				for i := range row {
+					sum := 0
+					for _, x := range row[i:] {
+						sum += x
+						most = max(most, sum)
+					}
+				}
+				best = append(best, most)
+			}
+			sum := max(best[0], best[1], best[2])
+			if named == 2 {
+				sum = best[0] + best[1] + best[2] - min(best[0], best[1], best[2])
+			}
+			if sum >= least {
+				hits++
+			}
+			return
+		}
+		for _, order := range orders {
+			for r := range rows {
+				rows[r] = append(rows[r], score[order[r]][step])
+			}
+			from(step + 1)
+			for r := range rows {
+				rows[r] = rows[r][:step]
+			}
+		}
+	}
+	from(0)
+	return float64(hits) / float64(total)
+}
+
+// TestLabelsFalse: where in each step any rank is late with the same probability, a
+// probability of 5 % or less comes out 5 % of the time at most.
+func TestLabelsFalse(t *testing.T) {
+	for _, c := range []struct {
+		ranks, steps int
+		late         float64
+	}{{2, 12, 0.5}, {2, 60, 0.4}, {4, 30, 0.3}, {8, 40, 0.1}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			const windows = 400
+			random := rand.New(rand.NewPCG(5, 6))
+			wrong := 0
+			for range windows {
+				late := make([][]bool, c.ranks)
+				for r := range late {
+					for range c.steps {
+						late[r] = append(late[r], random.Float64() < c.late)
+					}
+				}
+				l := labelled(c.ranks, 1, stepsTo(c.steps), -1, func(r, n int) int {
+					if late[r][n] {
+						return 1
+					}
+					return -1
+				})
+				if l.atLeast(l.statistic(l.own, make([]running, c.ranks))) <= falseShare {
+					wrong++
+				}
+			}
+			if wrong > windows*7/100 { // 5 %, and what 400 windows may miss it by
+				t.Errorf("%d of %d", wrong, windows)
+			}
+		})
+	}
+}
+
+// TestTellable: in how few blocks nobody can tell a late rank from chance.
+func TestTellable(t *testing.T) {
+	for _, c := range []struct{ ranks, named, least int }{{2, 1, 6}, {3, 1, 4}, {4, 1, 4}, {8, 1, 3}, {64, 1, 2}, {4, 3, 4}, {5, 3, 3}} {
+		if tellable(c.ranks, c.named, c.least-1) || !tellable(c.ranks, c.named, c.least) {
+			t.Errorf("%d of %d ranks: it does not take %d blocks", c.named, c.ranks, c.least)
+		}
+	}
+}
