@@ -25,6 +25,8 @@ func lateBy(t *testing.T, ranks int, steps string) *result.Report {
 	return analyzed(t, ts)
 }
 
+type counts struct{ Tested, HeldBack, Untested int }
+
 // TestChance: who is late so often by chance alone is not called late. Of too few steps
 // nobody can tell, and the finding stays without a probability.
 func TestChance(t *testing.T) {
@@ -34,21 +36,24 @@ func TestChance(t *testing.T) {
 		steps  string
 		want   []string
 		p      float64
-		chance result.Chance
+		chance counts
 	}{
 		{
 			what: "one of two in all ten steps: 2 of 1024 ways", ranks: 2, steps: ".1111111111",
-			want: []string{"rank 1 host 1-10"}, p: 2.0 / 1024, chance: result.Chance{Tested: 1},
+			want: []string{"rank 1 host 1-10"}, p: 2.0 / 1024, chance: counts{Tested: 1},
 		},
-		{what: "one of two in most steps, in the others the other", ranks: 2, steps: ".1011011111", chance: result.Chance{Tested: 1, HeldBack: 1}},
-		{what: "one of two in the last four steps: with two ranks nobody can tell", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: result.Chance{Untested: 1}},
-		{what: "one of four in the last four: 4 of 256 ways", ranks: 4, steps: ".......1111", want: []string{"rank 1 host 7-10"}, p: 4.0 / 256, chance: result.Chance{Tested: 1}},
+		{what: "one of two in most steps, in the others the other", ranks: 2, steps: ".1011011111", chance: counts{Tested: 1, HeldBack: 1}},
+		{what: "one of two in the last four steps: with two ranks nobody can tell", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: counts{Untested: 1}},
+		{what: "one of four in the last four: 4 of 256 ways", ranks: 4, steps: ".......1111", want: []string{"rank 1 host 7-10"}, p: 4.0 / 256, chance: counts{Tested: 1}},
 		{what: "nobody", ranks: 4, steps: "..........."},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			r := lateBy(t, c.ranks, c.steps)
 			if got := stragglersOf(r); !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q%s", got, c.want, describe(r))
+			}
+			if none := c.chance == (counts{}); none != has(r, result.Balanced) {
+				t.Errorf("balanced: %v", !none)
 			}
 			for _, f := range said(r, result.Straggler) {
 				if f.P != c.p {
@@ -59,8 +64,8 @@ func TestChance(t *testing.T) {
 					t.Errorf("the evidence says p: %v", says)
 				}
 			}
-			if got := r.Chance; got.Tested != c.chance.Tested || got.HeldBack != c.chance.HeldBack || got.Untested != c.chance.Untested {
-				t.Errorf("tested %d, held back %d, untested %d, want %+v", got.Tested, got.HeldBack, got.Untested, c.chance)
+			if got := (counts{r.Chance.Tested, r.Chance.HeldBack, r.Chance.Untested}); got != c.chance {
+				t.Errorf("%+v, want %+v", got, c.chance)
 			}
 		})
 	}

@@ -85,6 +85,10 @@ func (m *Model) Add(o *Op, name string) *Op {
 	return &c
 }
 
+// Leave makes an op of a collective end later, on its rank alone: it leaves later than
+// the others, as by a slow link.
+func (m *Model) Leave(o *Op, ns int64) { o.tail += ns }
+
 // Recorded is from when to when the launching thread of a rank is in its trace.
 func (m *Model) Recorded(rank int) (first, last int64) {
 	list, off := m.threads[rank][m.main[rank]], offset(m.ranks[rank])
