@@ -111,11 +111,14 @@ var arrows = []struct {
 	{"internal/explain", []string{
 		"internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
-		"internal/explain/kernel", "internal/explain/worth", "trace",
+		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "trace",
+	}},
+	{"internal/explain/graphlayers", []string{
+		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/worth", []string{
-		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/replay", "internal/explain/result", "trace",
+		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/replay", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{

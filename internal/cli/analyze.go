@@ -17,10 +17,11 @@ import (
 type analyzeCmd struct {
 	inputs
 	stretch
-	JSON     bool   `name:"json" xor:"form" help:"Print as JSON."`
-	Markdown bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
-	Layers   bool   `name:"layers" help:"All layers and modules of a capture with layer-wise markers."`
-	HTML     string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
+	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
+	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
+	Layers     bool   `name:"layers" help:"All layers and modules, those in replayed CUDA graphs too."`
+	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without graphs, to know them by."`
+	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
 
 	Quick bool `help:"Leave out what findings are worth, and the critical path: up to a fifth less of time."`
 
@@ -86,7 +87,15 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	opt.Show.Layers, opt.Quick = c.Layers, c.Quick
+	opt.Show.Layers, opt.Layers, opt.Quick = c.Layers, c.Layers && !c.Quick, c.Quick
+	switch {
+	case c.LayersFrom != "" && !c.Layers:
+		return usagef("--layers-from is for --layers: give both")
+	case c.LayersFrom != "" && c.Quick:
+		return usagef("--layers-from has no effect with --quick, which leaves layers of graphs out: leave out one of them")
+	case c.LayersFrom != "":
+		opt.LayersFrom = inputs{Paths: []string{c.LayersFrom}}.input()
+	}
 	done, err := c.watch(e)
 	if err != nil {
 		return err
@@ -119,6 +128,9 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)
+	}
+	if c.LayersFrom != "" {
+		return usagef("--layers-from is for the window of one server: there are %d", len(servers))
 	}
 	if c.HTML == "-" {
 		return usagef("--html -: there are %d servers, each with a page: give a file, from whose name theirs are made", len(servers))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/graphlayers"
 	"github.com/stepscope/stepscope/internal/explain/judge"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -34,6 +35,11 @@ type Options struct {
 	Reference *trace.Reference
 	// Quick leaves out what findings are worth, and the critical path.
 	Quick bool
+	// Layers asks for the layers of what replayed graphs ran, too, and for those that no
+	// markers tell. LayersFrom is a window of the same server to know them by; nil: this one.
+	Layers     bool
+	LayersFrom *Window
+	FromName   string // of LayersFrom, for errors
 }
 
 // ErrNothing means that no trace has any GPU work, nor named steps or layers to
@@ -56,9 +62,12 @@ func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 // Analyze explains the window. It is the last thing to ask of it.
 func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	prep.RestoreCut(w.ranks)
-	marks := prep.FindMarkers(w.ranks)
 	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
 		return nil, w.nothing()
+	}
+	marks, graphs, err := w.layers(opt)
+	if err != nil {
+		return nil, err
 	}
 	a := match.Align(w.ranks, w.names, marks)
 	w.aligned = a
@@ -76,6 +85,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Collectives = tables.Collectives(a)
 	rep.Classes, rep.Kernels = tables.Kernels(a)
 	rep.Layers, layers = tables.Layers(a)
+	rep.Layers.Graphs = graphs
 	rep.CPU = tables.CPU(a)
 	rep.Memory = tables.Memory(a)
 
@@ -90,6 +100,29 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	}
 	result.NoNil(rep)
 	return rep, nil
+}
+
+// layers finds the layers of the window, also in replayed graphs if that is asked for.
+func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error) {
+	if !opt.Layers {
+		return prep.FindMarkers(w.ranks), nil, nil
+	}
+	own := graphlayers.Window{Ranks: w.ranks, Names: w.names}
+	ranks := w.ranks
+	var from *graphlayers.Window
+	if f := opt.LayersFrom; f != nil {
+		from = &graphlayers.Window{Ranks: f.ranks, Names: f.names}
+		ranks = slices.Concat(ranks, f.ranks)
+	}
+	marks := prep.FindLayers(ranks)
+	if has := func(r *prep.Rank) bool { return len(r.Ranges) > 0 }; from != nil && !slices.ContainsFunc(from.Ranks, has) {
+		return nil, nil, fmt.Errorf("%s names no layers: record a window of the same server with Python stacks or --enable-layerwise-nvtx-marker, and without CUDA graphs", opt.FromName)
+	}
+	graphs := graphlayers.Find(own, from, marks)
+	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ranges) > 0 }) {
+		marks = nil
+	}
+	return marks, graphs, nil
 }
 
 func sourceOf(a *match.Aligned, opt Options) result.Source {

@@ -57,6 +57,13 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	if path != r.Path.NS {
 		t.Errorf("the critical path takes %d ns, its parts %d", r.Path.NS, path)
 	}
+	path = 0
+	for _, row := range r.Path.Layers {
+		path += row.NS
+	}
+	if len(r.Path.Layers) > 0 && path != r.Path.NS {
+		t.Errorf("the critical path takes %d ns, its layers %d", r.Path.NS, path)
+	}
 	check := func(what string, x *result.Time) {
 		if x.Compute+x.ExposedComm+x.ExposedCopy+x.Idle != x.Total {
 			t.Errorf("%s: the parts are not the total: %+v", what, *x)

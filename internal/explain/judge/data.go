@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -57,11 +58,17 @@ func lacks(c *capture) (out []result.Finding) {
 	}
 	for i := range c.rep.Layers.Totals {
 		t := &c.rep.Layers.Totals[i]
-		switch in := metric.Share(t.Graphs, t.GPU); {
-		case t.InRange == 0 && t.Graphs == 0 && t.Kind != prep.KindName(prep.OutsideSteps) && t.Kind != trace.IdleStep.String():
+		switch in := metric.Share(t.Graphs-t.Placed, t.GPU); {
+		case t.InModule+t.InRange == 0 && t.Graphs == 0 && t.Kind != prep.KindName(prep.OutsideSteps) && t.Kind != trace.IdleStep.String():
 			add("low", id("data-layers", t.Kind), fact.Of("data-layers.none", "kind", t.Kind))
+		case slices.ContainsFunc(c.rep.Layers.Graphs, func(g result.GraphLayers) bool { return g.Kind == t.Kind }):
 		case in > lostShare:
 			add("low", id("data-layers", t.Kind), fact.Of("data-layers.graphs", "share", in, "kind", t.Kind))
+		}
+	}
+	for _, g := range c.rep.Layers.Graphs {
+		if !g.Known {
+			add("low", id("data-layers", g.Kind), fact.Of("data-layers.refused", "kind", g.Kind, "covered", g.Covered, "unsure", g.Unsure, "why", g.Why))
 		}
 	}
 	if t := timeOf(c.rep, "all"); t != nil {

@@ -159,7 +159,7 @@ func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 	layers := map[int32]bool{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
-		in := r.RangeAt(o)
+		in := r.RangeAt(i)
 		if in < 0 || o.Step < 0 || r.Steps[o.Step].Info.Kind != s.kind {
 			continue
 		}

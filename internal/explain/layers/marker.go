@@ -39,12 +39,15 @@ type Form uint8
 
 // Dict is a language model's marker, Short a diffusion pipeline's, Bare one of
 // these without inputs: a name that might be anybody's unless its first part
-// is known (see Known). Scope is a range of the pipeline, around modules.
+// is known (see Known). Scope is a range of the pipeline, around modules. Frame
+// is no marker but Python's frame of a layer, as stacks have it: class and
+// number of the object.
 const (
 	Dict Form = iota
 	Short
 	Bare
 	Scope
+	Frame
 )
 
 // Param is a trainable parameter; types are not recorded.
@@ -59,6 +62,7 @@ type Static struct{ Name, Text string }
 var (
 	barePath = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 	scopes   = regexp.MustCompile(`^(?:stage_\w+|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step)$`)
+	frames   = regexp.MustCompile(`^nn\.Module: (\w*(?:Layer|Block))_(\d+)$`)
 	// The prefixes of a diffusion pipeline's components.
 	components = regexp.MustCompile(`^(?:transformer|text_encoder|image_encoder|image_text_encoder|vae|vae_encoder|image_vae_encoder)(?:_\d+)?$`)
 )
@@ -74,6 +78,13 @@ func Parse(text string) (m Marker, ok bool) {
 	}
 	if !isLetter(text[0]) {
 		return m, false
+	}
+	if strings.HasPrefix(text, "nn.Module: ") {
+		of := frames.FindStringSubmatch(text)
+		if of == nil {
+			return m, false
+		}
+		return Marker{Module: of[1] + "." + of[2], Form: Frame}, true
 	}
 	if name, in, found := strings.Cut(text, " in="); found {
 		p := literal{raw: in}

@@ -107,5 +107,5 @@ func number(s string) (int, bool) {
 // modules, such as the parts of an MLP.
 func isList(name string) bool {
 	ends := []string{"layers", "layer", "blocks", "block", "refiner"}
-	return name == "h" || slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
+	return name == "h" || slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) })
 }

@@ -96,14 +96,19 @@ func isHostOp(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace
 func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	h := newHost(t)
 	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
+	var frame []bool                         // of texts
 	for id := 1; id < len(textOf); id++ {
-		if _, ok := layers.Parse(t.Strings.Get(trace.StringID(id))); ok {
-			out.Texts = append(out.Texts, t.Strings.Get(trace.StringID(id)))
+		if m, ok := layers.Parse(t.Strings.Get(trace.StringID(id))); ok {
+			out.Texts, frame = append(out.Texts, t.Strings.Get(trace.StringID(id))), append(frame, m.Form == layers.Frame)
 			textOf[id] = int32(len(out.Texts))
 		}
 	}
 	for i := range t.Spans {
-		if s := &t.Spans[i]; textOf[s.Name] > 0 && (s.Cat == trace.UserAnnotation || s.Cat == trace.CPUOp) {
+		s := &t.Spans[i]
+		if textOf[s.Name] == 0 {
+			continue
+		}
+		if s.Cat == trace.PythonFunction && frame[textOf[s.Name]-1] || s.Cat == trace.UserAnnotation || s.Cat == trace.CPUOp {
 			out.Marked = append(out.Marked, Marked{s.Start, s.End(), int32(i), textOf[s.Name] - 1, s.Track})
 		}
 	}

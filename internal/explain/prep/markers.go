@@ -19,6 +19,7 @@ type Markers struct {
 	Modules []Module
 	Groups  []Group
 	Layers  []Layer
+	loose   bool // see FindLayers
 }
 
 type MarkerText struct {
@@ -71,8 +72,24 @@ func (g *Range) Dur() int64 { return g.end - g.start }
 // FindMarkers looks for layer-wise markers among the names of all ranks, and
 // ties launches to them: it fills in the ranks' ranges. Captures without markers,
 // for which it gives nil, pay for a look at each distinct name alone.
-func FindMarkers(ranks []*Rank) *Markers {
-	m := &Markers{byText: map[string]int32{}}
+func FindMarkers(ranks []*Rank) *Markers { return findMarkers(ranks, false) }
+
+// FindLayers looks, where there are no markers, for what else tells layers: Python's frames
+// of modules that are layers, and annotations that are paths of them (model.layers.0.mlp).
+// It gives no nil.
+func FindLayers(ranks []*Rank) *Markers {
+	m := FindMarkers(ranks)
+	if m == nil {
+		m = findMarkers(ranks, true)
+	}
+	if m == nil {
+		m = &Markers{byText: map[string]int32{}, loose: true}
+	}
+	return m
+}
+
+func findMarkers(ranks []*Rank, loose bool) *Markers {
+	m := &Markers{byText: map[string]int32{}, loose: loose}
 	var parsed []layers.Marker
 	prefixes := map[string]bool{} // of components whose names are not known beforehand
 	for _, r := range ranks {
@@ -94,7 +111,10 @@ func FindMarkers(ranks []*Rank) *Markers {
 	modules := 0
 	var dicts []string
 	bare := func(mk *layers.Marker) bool {
-		return mk.Form == layers.Bare && !prefixes[component(mk)] && !layers.Known(mk.Module)
+		if loose && (mk.Form == layers.Bare || mk.Form == layers.Frame) && layers.PlaceOf(mk.Module, "").Layer >= 0 {
+			return false
+		}
+		return mk.Form == layers.Frame || mk.Form == layers.Bare && !prefixes[component(mk)] && !layers.Known(mk.Module)
 	}
 	for i := range parsed {
 		switch mk := &parsed[i]; {
@@ -203,6 +223,9 @@ func (m *Markers) sumUp() {
 	for i := range m.Layers {
 		slices.Sort(parts[i])
 		m.Layers[i].Like = m.Layers[i].Stack + "\n" + strings.Join(parts[i], "\n")
+		if m.loose { // whether their modules are alike is not known
+			m.Layers[i].Like = fmt.Sprint(i)
+		}
 	}
 }
 
@@ -251,6 +274,9 @@ func (r *Rank) findRanges(m *Markers) {
 		}
 		launches(s.Span)
 		reach(s.Start, s.Track)
+		if m.loose && open >= 0 { // a part of a layer that looks like one
+			continue
+		}
 		g := Range{start: s.Start, end: s.End, Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
 		if r.Rule == trace.Uncut {
 			g.Step = 0
@@ -296,9 +322,27 @@ func (m *Markers) SpanName(name string, anyLayer bool) string {
 }
 
 // RangeAt is the range that launched an op, -1 for none.
-func (r *Rank) RangeAt(o *Op) int32 {
-	if o.Call < 0 || r.rangeOf == nil {
+func (r *Rank) RangeAt(op int) int32 {
+	if r.replayed != nil && r.replayed[op] > 0 {
+		return r.replayed[op] - 1
+	}
+	return r.RangeOfCall(r.Ops[op].Call)
+}
+
+// RangeOfCall is the range that made a call, -1 for none.
+func (r *Rank) RangeOfCall(call int32) int32 {
+	if call < 0 || r.rangeOf == nil {
 		return -1
 	}
-	return r.rangeOf[o.Call] - 1
+	return r.rangeOf[call] - 1
+}
+
+// LayerAt is the layer of a range, in Layers; -1: none.
+func (m *Markers) LayerAt(r *Rank, at int32) int32 {
+	for ; at >= 0; at = r.Ranges[at].Parent {
+		if l := m.Modules[r.Ranges[at].Module].Layer; l >= 0 {
+			return l
+		}
+	}
+	return -1
 }

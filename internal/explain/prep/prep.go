@@ -55,6 +55,7 @@ type Rank struct {
 	Host       Host
 	Ranges     []Range `flat:"-"` // of layer-wise markers, as nested: what FindMarkers fills in
 	rangeOf    []int32 `flat:"-"` // per call: the innermost range open, in ranges + 1; nil without ranges
+	replayed   []int32 `flat:"-"` // per op: the range that it is in although no launch says so (see Replayed), + 1; nil: none
 }
 
 // Op is one kernel, copy or memset.

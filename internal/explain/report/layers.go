@@ -41,6 +41,11 @@ func layerTotalsTable(r *result.Report) *table {
 	if !gpu {
 		t.lead = layersOnHost
 	}
+	for _, g := range r.Layers.Graphs {
+		if g.Known {
+			t.lead += " Those of " + g.Kind + " steps have their layers " + graphWays[g.By] + ": " + share(g.Covered) + " of their kernels."
+		}
+	}
 	for i := range r.Layers.Totals {
 		l := &r.Layers.Totals[i]
 		in := cellIf(l.Host > 0, shareCell(ratio(l.InRange, l.Host)))
@@ -51,6 +56,13 @@ func layerTotalsTable(r *result.Report) *table {
 		})
 	}
 	return t
+}
+
+// graphWays are how the layers of replayed graphs were found.
+var graphWays = map[string]string{
+	result.GraphsAligned: "by alignment with steps that were launched kernel by kernel",
+	result.GraphsMotif:   "by what repeats, numbered from the first",
+	result.GraphsNode:    "by the numbers of nodes, as in other replays",
 }
 
 // cutEach keeps the longest rows of each step kind, in the order they had.

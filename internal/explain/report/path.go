@@ -1,6 +1,10 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -17,6 +21,34 @@ var pathCauses = map[string]string{
 
 // someGaps is the share of a critical path from which on gaps in it are told of.
 const someGaps = 0.05
+
+// pathLayersTable is the critical path by layer, where layers are known.
+func pathLayersTable(r *result.Report, limit int) *table {
+	p := &r.Path
+	t := &table{
+		id: "path-layers", title: "Critical path by layer",
+		lead: "The same time by the layer of the kernel that ran, that came next, or that a host was about to launch.",
+		cols: []column{
+			{name: "layer", flex: true, min: 18, tail: true, code: true}, {name: "per step", right: true, help: "mean over the steps"},
+			{name: "share", right: true}, {name: "", bar: true},
+		},
+	}
+	rows := p.Layers
+	if limit > 0 && len(rows) > limit {
+		rows = slices.SortedStableFunc(slices.Values(rows), func(a, b result.PathLayer) int { return cmp.Compare(b.NS, a.NS) })
+		rows, t.omitted = cut(rows, limit, ", by share; --layers shows all")
+	}
+	longest := largest(rows, func(l *result.PathLayer) float64 { return l.Share })
+	for i := range rows {
+		l := &rows[i]
+		name := textCell("in no layer")
+		if l.Layer >= 0 {
+			name = textCell(l.Stack + "." + strconv.Itoa(l.Layer))
+		}
+		t.rows = append(t.rows, []cell{name, durCell(ratio(l.NS, p.Steps)), shareCell(l.Share), barCell(segment{"compute", ratio(l.Share, longest)})})
+	}
+	return t
+}
 
 func pathTable(r *result.Report, limit int) *table {
 	p := &r.Path

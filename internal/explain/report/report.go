@@ -56,6 +56,7 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 		stepsTable(r, limit),
 		ranksTable(r, limit),
 		pathTable(r, limit),
+		pathLayersTable(r, layerLimit),
 		collectivesTable(r, limit),
 		layerTotalsTable(r),
 		layersTable(r, layerLimit),

@@ -1,13 +1,38 @@
 package result
 
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
 // Layers is the layer-wise view: GPU work by the range that launched it. All
-// lists are empty without layer-wise markers. Figures are means over the steps
+// lists are empty without layer-wise markers, and whatever else tells layers. Figures are means over the steps
 // of a kind and the ranks that have the layer; outside of steps they are sums
 // over the window, the mean over ranks.
 type Layers struct {
 	Totals  []LayerTotal `json:"totals"`
 	Layers  []LayerRow   `json:"layers"`  // by step kind, stack, number
 	Modules []ModuleRow  `json:"modules"` // by step kind, then GPU time
+	// Graphs says whether the layers of replayed graphs were found, by step kind, where that
+	// was asked for.
+	Graphs []GraphLayers `json:"graphs"`
+}
+
+// How layers of replayed graphs were found.
+const (
+	GraphsAligned = "alignment" // with a forward pass launched kernel by kernel
+	GraphsMotif   = "motif"     // by what repeats
+	GraphsNode    = "node"      // by the number of a graph's node, as in other replays of it
+)
+
+// GraphLayers says of the steps of one kind that replay graphs how surely the layers of
+// their kernels are known.
+type GraphLayers struct {
+	Kind    string    `json:"kind"`
+	Steps   int       `json:"steps"`   // over all ranks
+	Kernels int       `json:"kernels"` // kernels and copies of them, from the first to the last of a replay
+	By      string    `json:"by"`
+	Covered float64   `json:"covered"` // of them, those whose place is known, in a layer or in none
+	Unsure  float64   `json:"unsure"`  // those that may be in several layers
+	Known   bool      `json:"known"`   // enough of them: they have their layers in this report
+	Why     fact.Fact `json:"why"`     // not
 }
 
 // LayerTotal says how much of the steps of one kind the markers cover.
@@ -15,9 +40,10 @@ type LayerTotal struct {
 	Kind     string `json:"kind"`  // of steps, or outside
 	Steps    int    `json:"steps"` // over all ranks
 	GPU      int64  `json:"gpu_ns"`
-	InModule int64  `json:"in_module_ns"` // of it, launched in a module's range
-	Graphs   int64  `json:"in_graphs_ns"` // of it, replayed by graph launches, whose kernels have no ranges of their own
-	Host     int64  `json:"host_ns"`      // length of the step on the host
+	InModule int64  `json:"in_module_ns"`        // of it, launched in a module's range
+	Graphs   int64  `json:"in_graphs_ns"`        // of it, replayed by graph launches, whose kernels have no ranges of their own
+	Placed   int64  `json:"in_graphs_placed_ns"` // of that, in modules all the same, see Layers.Graphs
+	Host     int64  `json:"host_ns"`             // length of the step on the host
 	InRange  int64  `json:"host_in_module_ns"`
 }
 

@@ -50,6 +50,8 @@ type Path struct {
 	NS    int64      `json:"total_ns"`
 	Rows  []PathRow  `json:"rows"`  // the largest first
 	Ranks []PathRank `json:"ranks"` // the largest first
+	// Layers add up to NS, too; none where no layers are known.
+	Layers []PathLayer `json:"layers"` // by stack and number; what is in none last
 }
 
 // Causes of time on a critical path.
@@ -81,6 +83,14 @@ type PathRank struct {
 	// collectives on the path at which this one is; Next is mostly that rank, -1: none.
 	Ahead int64 `json:"ahead_ns"`
 	Next  int   `json:"next"`
+}
+
+// PathLayer is time on the critical path of one layer, on all ranks.
+type PathLayer struct {
+	Stack string  `json:"stack"` // "": in no layer
+	Layer int     `json:"layer"` // -1: in none
+	NS    int64   `json:"ns"`
+	Share float64 `json:"share"`
 }
 
 // WhatIf is what steps would take if something were otherwise.

@@ -55,7 +55,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 			continue
 		}
 		out.Totals = append(out.Totals, result.LayerTotal{
-			Kind: prep.KindName(k), Steps: t.Steps, GPU: t.GPU / n, InModule: t.InModule / n, Graphs: t.Graphs / n, Host: t.Host / n, InRange: t.InRange / n,
+			Kind: prep.KindName(k), Steps: t.Steps, GPU: t.GPU / n, InModule: t.InModule / n, Graphs: t.Graphs / n, Placed: t.Placed / n, Host: t.Host / n, InRange: t.InRange / n,
 		})
 	}
 	slices.SortFunc(out.Totals, func(x, y result.LayerTotal) int { return cmp.Compare(x.Kind, y.Kind) })

@@ -88,7 +88,7 @@ func (w *LayerWork) add(r *match.Rank) {
 		if r.InGraph(o) {
 			total.Graphs += o.End - o.Start
 		}
-		in := r.RangeAt(o)
+		in := r.RangeAt(i)
 		if in < 0 {
 			continue
 		}
@@ -122,6 +122,9 @@ func (w *LayerWork) add(r *match.Rank) {
 		}
 		if inModule {
 			total.InModule += o.End - o.Start
+			if r.InGraph(o) {
+				total.Placed += o.End - o.Start
+			}
 		}
 	}
 	for k, t := range own {

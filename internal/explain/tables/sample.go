@@ -165,7 +165,7 @@ func (h *Sample) addKernels(steps []sampled) {
 			k.sums[s.nth] += mean
 			k.each = append(k.each, took)
 			k.count++
-			for in := r.RangeAt(o); in >= 0; in = r.Ranges[in].Parent {
+			for in := r.RangeAt(i); in >= 0; in = r.Ranges[in].Parent {
 				g := &r.Ranges[in]
 				if !g.FirstGroup {
 					continue

@@ -267,6 +267,7 @@ func pathOf(w *Window) (p result.Path) {
 	}
 	rows := map[key]int64{}
 	ranks := map[int]int64{}
+	layers := map[int32]int64{}
 	ahead, next := map[int]int64{}, map[int]map[int]int{}
 	for _, d := range w.Domains {
 		ns, steps := d.Graph.Total()
@@ -279,6 +280,9 @@ func pathOf(w *Window) (p result.Path) {
 			}
 			rows[k] += x.NS
 			ranks[k.rank] += x.NS
+			if w.Marks != nil {
+				layers[layerOf(w.Marks, d.Ranks[x.Rank], x)] += x.NS
+			}
 		}, func(_, rank, after int, ns int64) {
 			of := index(rank)
 			ahead[of] += ns
@@ -294,6 +298,7 @@ func pathOf(w *Window) (p result.Path) {
 	slices.SortFunc(p.Rows, func(a, b result.PathRow) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Class, b.Class))
 	})
+	p.Layers = pathLayers(w.Marks, layers, p.NS)
 	for rank, ns := range ranks {
 		row := result.PathRank{Rank: rank, NS: ns, Share: float64(ns) / float64(p.NS), Ahead: ahead[rank], Next: -1}
 		most := 0

@@ -46,6 +46,10 @@ type Options struct {
 	Read  read.Options
 	Force bool // explain files that cannot be one capture, too
 	Quick bool // leave out what findings are worth, and the critical path
+	// Layers asks for the layers of replayed graphs, too; LayersFrom is a window of the same
+	// server to know them by, nil: the window itself.
+	Layers     bool
+	LayersFrom *window.Input
 	// Open reads a window in another way than here; nil: here.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
@@ -61,7 +65,15 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	r, err := capture.Prepare(o.Rules).Analyze(o.options(capture))
+	opt := o.options(capture)
+	if from := o.LayersFrom; from != nil {
+		other, err := from.Open(ctx, o.Say, "layers")
+		if err != nil {
+			return fmt.Errorf("--layers-from: %w", err)
+		}
+		opt.LayersFrom, opt.FromName = other.Prepare(o.Rules), "--layers-from "+strings.Join(from.Paths, ", ")
+	}
+	r, err := capture.Prepare(o.Rules).Analyze(opt)
 	if err != nil {
 		return err
 	}
@@ -96,7 +108,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 // options are those of a window's analysis.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
-	opt.Force, opt.Quick = o.Force, o.Quick
+	opt.Force, opt.Quick, opt.Layers = o.Force, o.Quick, o.Layers
 	if o.Reference != nil {
 		opt.Reference = o.Reference
 	}

@@ -1,0 +1,265 @@
+package graphlayers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+const (
+	// tries is how many references a unit is aligned with: the nearest.
+	tries = 3
+	// largest is how many pairs of ops are compared at most; a large model has 2,000 ops a step.
+	largest = 24_000_000
+	// What two ops have in common counts so much.
+	sameKey, sameName = 3, 2
+)
+
+// reference is the ops of a forward pass that were launched one by one, with the ranges
+// that launched them.
+type reference struct {
+	rank   *prep.Rank
+	marks  *prep.Markers
+	ops    []op // in the numbers of the window that is explained
+	ranges []int32
+	layers []int32
+	step   int32
+}
+
+// references are the forward passes of a window that have layers. A pass ends where the
+// numbers of layers begin again; what is between two may be of either.
+func (f *finder) references(w Window) {
+	names, keys := f.numbers(w.Names)
+	seen := map[string]bool{}
+	for _, r := range w.Ranks {
+		graphs := map[int32]bool{}
+		for i := range r.Ops {
+			if o := &r.Ops[i]; r.InGraph(o) {
+				graphs[o.Step] = true
+			}
+		}
+		var cur *reference
+		after := 0 // where the ops after the last layer of the pass before begin
+		reached := int32(-1)
+		end := func() {
+			if cur == nil {
+				return
+			}
+			if of := hash(cur.ops) + fmt.Sprint(cur.layers); reached > 0 && !seen[of] {
+				seen[of] = true
+				f.refs = append(f.refs, cur)
+			}
+		}
+		var all reference
+		all.rank = r
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			if r.InGraph(o) || graphs[o.Step] && o.Step >= 0 && r.Rule != trace.Uncut {
+				continue
+			}
+			at := r.RangeAt(i)
+			layer := f.marks.LayerAt(r, at)
+			x := op{names[o.Name], keys[o.Key], o.Class}
+			if layer >= 0 {
+				n := int32(f.marks.Layers[layer].N)
+				if cur == nil || n < reached || cur.step != o.Step {
+					end()
+					cur = &reference{rank: r, marks: f.marks, step: o.Step}
+					cur.ops = append(cur.ops, all.ops[after:]...)
+					cur.ranges, cur.layers = append(cur.ranges, all.ranges[after:]...), append(cur.layers, all.layers[after:]...)
+				}
+				reached = n
+			}
+			all.ops, all.ranges, all.layers = append(all.ops, x), append(all.ranges, at), append(all.layers, layer)
+			if layer >= 0 {
+				after = len(all.ops)
+			}
+			if cur != nil {
+				cur.ops, cur.ranges, cur.layers = append(cur.ops, x), append(cur.ranges, at), append(cur.layers, layer)
+			}
+		}
+		end()
+	}
+}
+
+// numbers are those of another window's names and kernels in the one that is explained; -1:
+// it has none such.
+func (f *finder) numbers(of *prep.Names) (names, keys []int32) {
+	byName := map[string]int32{}
+	for i, name := range f.own.Names.List {
+		byName[name] = int32(i)
+	}
+	byKey := map[prep.KernelGrid]int32{}
+	for i, k := range f.own.Names.Keys {
+		byKey[k] = int32(i)
+	}
+	for _, name := range of.List {
+		at, ok := byName[name]
+		if !ok {
+			at = -1
+		}
+		names = append(names, at)
+	}
+	for _, k := range of.Keys {
+		at, ok := byKey[prep.KernelGrid{Name: names[k.Name], Grid: k.Grid}]
+		if !ok {
+			at = -1
+		}
+		keys = append(keys, at)
+	}
+	return names, keys
+}
+
+// nearest are the references that are most like a unit: of its kind of steps, its batch,
+// its rank.
+func (f *finder) nearest(u *unit) []*reference {
+	info := &u.rank.Steps[u.step].Info
+	far := func(r *reference) (d int) {
+		if r.step < 0 || int(r.step) >= len(r.rank.Steps) {
+			return 1 << 20
+		}
+		of := &r.rank.Steps[r.step].Info
+		if of.Kind != info.Kind {
+			d += 1 << 20
+		}
+		d += min(max(of.Batch-info.Batch, info.Batch-of.Batch), 1<<16) * 2
+		if r.rank.Source.Rank != u.rank.Source.Rank {
+			d++
+		}
+		return d
+	}
+	refs := slices.Clone(f.refs)
+	slices.SortStableFunc(refs, func(a, b *reference) int { return cmp.Compare(far(a), far(b)) })
+	return refs[:min(len(refs), tries)]
+}
+
+// align finds the alignments of two sequences of ops that have most in common. An op's
+// place is known if it is in the same layer in all of them; and so is that of what lies
+// between two whose places are known, where the reference has nothing but one layer.
+func align(ops []op, ref *reference) *found {
+	n, m := len(ops), len(ref.ops)
+	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
+	if n*m > largest {
+		out.why = fact.Of("graph_layers_long", "n", n)
+		return out
+	}
+	worth := func(i, j int) uint16 {
+		switch a, b := &ops[i], &ref.ops[j]; {
+		case a.key == b.key:
+			return sameKey
+		case a.name == b.name:
+			return sameName
+		}
+		return 0
+	}
+	// ahead[i][j] is the most that the first i and j ops have in common, rest the most of
+	// those from there on.
+	w := m + 1
+	ahead, rest := make([]uint16, (n+1)*w), make([]uint16, (n+1)*w)
+	for i := range n {
+		for j := range m {
+			best := max(ahead[i*w+j+1], ahead[(i+1)*w+j])
+			if v := worth(i, j); v > 0 {
+				best = max(best, ahead[i*w+j]+v)
+			}
+			ahead[(i+1)*w+j+1] = best
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			best := max(rest[(i+1)*w+j], rest[i*w+j+1])
+			if v := worth(i, j); v > 0 {
+				best = max(best, rest[(i+1)*w+j+1]+v)
+			}
+			rest[i*w+j] = best
+		}
+	}
+	most := ahead[n*w+m]
+	first, last := make([]int, n), make([]int, n) // in the reference, of all such alignments; -1: none
+	for i := range n {
+		first[i], last[i] = -1, -1
+		same := true
+		for j := range m {
+			if v := worth(i, j); v > 0 && ahead[i*w+j]+v+rest[(i+1)*w+j+1] == most {
+				if first[i] < 0 {
+					first[i] = j
+				}
+				last[i] = j
+				same = same && ref.layers[j] == ref.layers[first[i]]
+			}
+		}
+		out.template.Of[i] = -1
+		switch {
+		case first[i] < 0:
+		case !same:
+			out.unsure++
+		default:
+			out.template.Of[i], out.known[i] = ref.around(first[i], last[i])
+		}
+	}
+	out.between(first, last, ref)
+	return out
+}
+
+// between places ops that have nothing like them in the reference.
+func (f *found) between(first, last []int, ref *reference) {
+	n := len(f.known)
+	before := -1 // place in the reference of the last that is known
+	for i := 0; i < n; i++ {
+		if f.known[i] {
+			before = last[i]
+			continue
+		}
+		end := i
+		for end < n && !f.known[end] {
+			end++
+		}
+		next := len(ref.ops)
+		if end < n {
+			next = first[end]
+		}
+		from, to := max(before, 0), min(next, len(ref.ops)-1)
+		one := from <= to
+		for j := from; j <= to; j++ {
+			one = one && ref.layers[j] == ref.layers[from]
+		}
+		for k := i; k < end; k++ {
+			if one && first[k] < 0 {
+				f.template.Of[k], f.known[k] = ref.around(from, to)
+			}
+		}
+		i = end - 1
+	}
+}
+
+// around is the innermost range around all of some ops of one layer, -1: none. ok is false
+// if they are in a layer, but in no range of it together.
+func (r *reference) around(from, to int) (at int32, ok bool) {
+	at = r.ranges[from]
+	for j := from + 1; j <= to && at >= 0; j++ {
+		for ; at >= 0 && !r.inside(r.ranges[j], at); at = r.rank.Ranges[at].Parent {
+		}
+	}
+	if r.layers[from] < 0 {
+		return at, true
+	}
+	for up := at; up >= 0; up = r.rank.Ranges[up].Parent {
+		ok = ok || r.marks.Modules[r.rank.Ranges[up].Module].Layer == r.layers[from]
+	}
+	if !ok {
+		at = -1
+	}
+	return at, ok
+}
+
+// inside tells a range that is in another, or is it.
+func (r *reference) inside(at, of int32) bool {
+	for ; at >= 0 && at != of; at = r.rank.Ranges[at].Parent {
+	}
+	return at >= 0
+}

@@ -1,0 +1,103 @@
+package graphlayers
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// leastLayers is how often kernels must repeat to be layers.
+const leastLayers = 3
+
+// motif finds layers by what repeats: each has one attention, and before it the same
+// kernels, beginning with a norm. The first layer's norm may be another kernel: it
+// normalises what the embedding gives, the others add a residual to it.
+//
+// The first norm of a forward pass, before which there is no matrix product, is where the
+// first layer begins; and one more norm follows the last. Each layer but the first has
+// another that is the same but for its norm. What computes element by element right before
+// a layer's norm may be the end of the layer before, or the beginning of this one: servers
+// do both.
+func motif(ops []op) *found {
+	out := &found{known: make([]bool, len(ops)), by: result.GraphsMotif, template: &prep.Template{Of: make([]int32, len(ops))}}
+	begin := slices.IndexFunc(ops, func(o op) bool { return product(o.class) || o.class == kernel.Norm })
+	if begin < 0 || product(ops[begin].class) {
+		return out.refuse(fact.Of("graph_layers_begin"))
+	}
+	anchors := attentions(ops, begin)
+	if len(anchors) < leastLayers {
+		return out.refuse(fact.Of("graph_layers_few"))
+	}
+	n, head := len(anchors), anchors[0]-begin
+	starts := make([]int, n+1)
+	for k, at := range anchors {
+		if starts[k] = at - head; k > 0 && (starts[k] <= anchors[k-1] || !same(ops[starts[k]+1:at], ops[begin+1:anchors[0]])) {
+			return out.refuse(fact.Of("graph_layers_repeat"))
+		}
+		if first := ops[starts[k]]; first.class != kernel.Norm || k > 1 && first.key != ops[starts[1]].key {
+			return out.refuse(fact.Of("graph_layers_repeat"))
+		}
+	}
+	layer := func(k int) []op { return ops[starts[k]:starts[k+1]] }
+	starts[n] = starts[n-1] + len(layer(n-2))
+	if starts[n] >= len(ops) || ops[starts[n]].class != kernel.Norm || !same(layer(n-1), layer(n-2)) {
+		return out.refuse(fact.Of("graph_layers_repeat"))
+	}
+	for k := 1; k < n; k++ {
+		alike := false
+		for j := 0; j < n && !alike; j++ {
+			alike = j != k && same(layer(j)[1:], layer(k)[1:])
+		}
+		if !alike {
+			return out.refuse(fact.Of("graph_layers_repeat"))
+		}
+	}
+	out.layers = n
+	for i := range ops {
+		out.known[i], out.template.Of[i] = true, -1
+	}
+	for k := range n {
+		for i := starts[k]; i < starts[k+1]; i++ {
+			out.template.Of[i] = int32(k)
+		}
+		for i := starts[k+1] - 1; i >= 0 && ops[i].class == kernel.Elementwise; i-- {
+			out.known[i], out.template.Of[i] = false, -1
+			out.unsure++
+		}
+	}
+	return out
+}
+
+// same tells sequences of the same kernels with the same grids.
+func same(a, b []op) bool {
+	return slices.EqualFunc(a, b, func(x, y op) bool { return x.key == y.key })
+}
+
+func (f *found) refuse(why fact.Fact) *found {
+	f.why = why
+	for i := range f.template.Of {
+		f.template.Of[i] = -1
+	}
+	return f
+}
+
+// product tells matrix products.
+func product(c kernel.Class) bool { return c == kernel.GEMM || c == kernel.MoEGEMM }
+
+// attentions are where each attention begins: with its first kernel after a matrix product.
+func attentions(ops []op, from int) (out []int) {
+	fresh := true
+	for i := from; i < len(ops); i++ {
+		switch c := ops[i].class; {
+		case product(c):
+			fresh = true
+		case (c == kernel.Attention || c == kernel.LinearAttention) && fresh:
+			out = append(out, i)
+			fresh = false
+		}
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package explain
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestLayersOfGraphs: asked for, layers of replayed graphs are in the tables of layers and
+// in the critical path, which they add up to; not asked for, they are in neither.
+func TestLayersOfGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name, dir, stack string
+		layers           int
+		share            float64 // of the GPU time of decode steps, at least
+	}{
+		{"beside steps that were launched kernel by kernel", filepath.Join(testTraces, "graphs"), "model.layers", 6, 0.85},
+		{"by what repeats, in a real SGLang", filepath.Join(testTraces, "sglang_shared"), "layers", 24, 0.75},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if r := analyzed(t, readDir(t, c.dir)); len(r.Layers.Layers)+len(r.Layers.Graphs)+len(r.Path.Layers) > 0 {
+				t.Errorf("not asked for: %+v", r.Layers)
+			}
+			r, err := Analyze(readDir(t, c.dir), Options{Layers: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkIdentities(t, r)
+			share, n := 0.0, 0
+			for _, l := range r.Layers.Layers {
+				if l.Kind == "decode" && l.Stack == c.stack {
+					share, n = share+l.Share, n+1
+				}
+			}
+			if n != c.layers || share < c.share || share > 1 {
+				t.Errorf("%d layers with %.3f of the time: %+v", n, share, r.Layers.Layers)
+			}
+			in := map[string]int{}
+			for _, l := range r.Path.Layers {
+				in[l.Stack]++
+			}
+			if in[c.stack] != c.layers || in[""] != 1 {
+				t.Errorf("the critical path: %+v", r.Path.Layers)
+			}
+			for _, f := range r.Findings {
+				if f.Kind == result.SlowLayer {
+					t.Errorf("layers of which it is not known that they are alike: %+v", f)
+				}
+			}
+		})
+	}
+}

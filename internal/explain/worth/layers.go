@@ -1,0 +1,44 @@
+package worth
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/replay"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// layerOf is the layer of a piece of a critical path: that of the op, or of the call that a
+// host is on its way to. A replay of a graph is called in none.
+func layerOf(m *prep.Markers, r *match.Rank, p *replay.Piece) int32 {
+	switch {
+	case p.Node.Op >= 0:
+		return m.LayerAt(r.Rank, r.RangeAt(p.Node.Op))
+	case p.Node.Call >= 0:
+		return m.LayerAt(r.Rank, r.RangeOfCall(int32(p.Node.Call)))
+	}
+	return -1
+}
+
+// pathLayers are the rows of a critical path by layer, what is in none last.
+func pathLayers(m *prep.Markers, of map[int32]int64, total int64) (out []result.PathLayer) {
+	if len(of) == 1 && of[-1] > 0 {
+		return nil
+	}
+	for layer, ns := range of {
+		row := result.PathLayer{Layer: -1, NS: ns, Share: float64(ns) / float64(total)}
+		if layer >= 0 {
+			row.Stack, row.Layer = m.Layers[layer].Stack, m.Layers[layer].N
+		}
+		out = append(out, row)
+	}
+	slices.SortFunc(out, func(a, b result.PathLayer) int {
+		if (a.Layer < 0) != (b.Layer < 0) {
+			return cmp.Compare(b.Layer, a.Layer)
+		}
+		return cmp.Or(cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Layer, b.Layer))
+	})
+	return out
+}
