@@ -45,6 +45,11 @@ func TestChance(t *testing.T) {
 		{what: "one of two in most steps, in the others the other", ranks: 2, steps: ".1011011111", chance: counts{Tested: 1, HeldBack: 1}},
 		{what: "one of two in the last four steps: with two ranks nobody can tell", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: counts{Untested: 1}},
 		{what: "one of four in the last four: 4 of 256 ways", ranks: 4, steps: ".......1111", want: []string{"rank 1 host 7-10"}, p: 4.0 / 256, chance: counts{Tested: 1}},
+		{
+			what: "one of four in the last three, too few to tell, but the others were late as often before", ranks: 4, steps: ".0120.12333",
+			want: []string{"host 1-7 passing"}, chance: counts{Tested: 1, HeldBack: 1},
+		},
+		{what: "one of four in the last three, and nobody before", ranks: 4, steps: "........333", want: []string{"rank 3 host 8-10"}, chance: counts{Untested: 1}},
 		{what: "nobody", ranks: 4, steps: "..........."},
 	} {
 		t.Run(c.what, func(t *testing.T) {

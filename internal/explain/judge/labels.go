@@ -248,23 +248,32 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 		return no
 	}
-	blocks, found := 0, 0
+	blocks, found, own, others := 0, 0, 0, 0
 	for block := range slices.Chunk(steps, blockLength(len(steps))) {
 		in := false
 		for _, n := range block {
 			if !slices.Contains(run.steps, n) {
+				for r := range all {
+					if !slices.Contains(ranks, r) && late(r, n) {
+						others++
+					}
+				}
 				continue
 			}
 			for _, r := range ranks {
-				x := scoreOf(r, n)
-				found, in = found+x, in || x > 0
+				found += scoreOf(r, n)
+				if late(r, n) {
+					own, in = own+1, true
+				}
 			}
 		}
 		if in {
 			blocks++
 		}
 	}
-	if len(ranks) >= len(all) || !tellable(len(all), len(ranks), blocks) {
+	// What is too short to be told from chance stays, unless others are late as often in
+	// other steps: then lateness comes and goes.
+	if len(ranks) >= len(all) || others < own && !tellable(len(all), len(ranks), blocks) {
 		return 0
 	}
 	return labelled(len(all), len(ranks), steps, no, scoreOf).atLeast(found)

@@ -4,14 +4,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
-	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -31,23 +29,26 @@ import (
 
 // source is a capture to draw windows from.
 type source struct {
-	name string
-	last int    // step; later ones were disturbed. -1: none were
-	note string // what of it, or why not
+	name  string
+	last  int    // step; later ones were disturbed. -1: none were
+	wide  int    // as many ranks as that; 0: as it has
+	eager bool   // devices wait for hosts, whatever they do
+	note  string // what of it, or why not
 }
 
 var sources = []source{
-	{"graphs", -1, "all steps"},
-	{"stacks", -1, "all steps"},
-	{"graph_work", 5, "the steps before rank 1 has more work"},
-	{"g_device_r1", 5, "the steps before rank 1's device is shared"},
+	{name: "graphs", last: -1, note: "all steps"},
+	{name: "graphs", last: -1, wide: 8, note: "all steps, as on 8 ranks"},
+	{name: "stacks", last: -1, eager: true, note: "all steps"},
+	{name: "graph_work", last: 5, note: "the steps before rank 1 has more work"},
+	{name: "g_device_r1", last: 5, note: "the steps before rank 1's device is shared"},
 }
 
 // uneven are captures in which a rank was late by nature. Drawn from, that goes to
 // another rank in each step: the imbalance remains, and no rank is to blame for it.
 var uneven = []source{
-	{"balanced", -1, "rank 1's host is late in steps 5 to 8"},
-	{"large", -1, "rank 0's host is late from about step 16 on"},
+	{name: "balanced", last: -1, eager: true, note: "rank 1's host is late in steps 5 to 8"},
+	{name: "large", last: -1, eager: true, note: "rank 0's host is late from about step 16 on"},
 }
 
 // unfit are captures that tell nothing of healthy ones.
@@ -69,31 +70,31 @@ func main() {
 	windows := flag.Int("windows", 1000, "how many windows, of all sources together")
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	only := flag.String("only", "", "draw from the captures whose name has this in it")
-	late := flag.Bool("uneven", false, "draw from captures in which a rank was late by nature, too; they do not count")
-	pause := flag.Float64("pause", 0.15, "to see that who is late is found: a rank's host pauses in each step for this share of it, in as many windows again; 0: not tried")
+	late := flag.Bool("uneven", false, "draw a tenth more, from captures in which a rank was late by nature; they count apart")
+	power := flag.Int("power", 0, "how many windows to draw for each cause and size of a delay that one rank has, of all sources together")
 	examples := flag.Int("examples", 3, "false findings to show of each capture")
 	flag.Parse()
 	log.SetFlags(0)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "capture\tranks\tsteps\twindows\twith a late rank\tshare\tpaused found\tfindings\tof it")
+	w := &rows{}
+	w.row("capture", "ranks", "steps", "windows", "with a straggler", "share (95 %)", "held back in", "imbalance in", "of it")
 	var shown []string
-	healthy := draw(w, sources, *only, *windows, *seed, *pause, *examples, &shown)
+	healthy := draw(w, sources, *only, *windows, *seed, *examples, &shown)
 	for _, dir := range flag.Args() {
 		t := tally{}
 		if err := t.recorded(dir, *examples); err != nil {
 			log.Fatalf("healthy: %s: %v", dir, err)
 		}
-		fmt.Fprintf(w, "%s\t\t\t%s\tas recorded\n", dir, t.row())
+		w.row(slices.Concat([]string{filepath.Base(dir), "", ""}, t.row(), []string{"as recorded"})...)
 		healthy.add(t)
 		shown = append(shown, t.examples...)
 	}
-	fmt.Fprintf(w, "all\t\t\t%s\t\n", healthy.row())
+	w.row(slices.Concat([]string{"all", "", ""}, healthy.row(), []string{""})...)
 	without := slices.Concat(uneven, unfit)
 	if *late {
-		draw(w, uneven, *only, *windows, *seed, *pause, *examples, &shown)
+		draw(w, uneven, *only, *windows/10, *seed, *examples, &shown)
 		without = unfit
 	}
-	w.Flush()
+	w.print()
 	fmt.Println("\nleft out:")
 	for _, s := range without {
 		fmt.Printf("  %s: %s\n", s.name, s.note)
@@ -104,64 +105,82 @@ func main() {
 	for _, e := range shown {
 		fmt.Println("  " + e)
 	}
+	if *power > 0 {
+		fmt.Println()
+		if err := showPower(*power, *only, *seed); err != nil {
+			log.Fatal("healthy: ", err)
+		}
+	}
 	if 20*healthy.wrong > healthy.windows {
-		fmt.Println("\nmore than 5 % of the healthy windows have a late rank: too many")
+		fmt.Println("\nmore than 5 % of the healthy windows have a straggler: too many")
 		os.Exit(1)
 	}
 }
 
-// draw tries as many windows of the captures that are there, and prints a row of each.
-func draw(w io.Writer, from []source, only string, windows int, seed uint64, pause float64, examples int, shown *[]string) (all tally) {
-	from = slices.DeleteFunc(slices.Clone(from), func(s source) bool { return !strings.Contains(s.name, only) || dirOf(s.name) == "" })
+// rows is a table, as Markdown has it.
+type rows struct{ all [][]string }
+
+func (r *rows) row(cells ...string) { r.all = append(r.all, cells) }
+
+func (r *rows) print() {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 0, ' ', 0)
+	for i, cells := range r.all {
+		fmt.Fprintln(w, "| "+strings.Join(cells, "\t | ")+"\t |")
+		if i == 0 {
+			fmt.Fprintln(w, "| "+strings.TrimSuffix(strings.Repeat("---\t | ", len(cells)), " "))
+		}
+	}
+	w.Flush()
+}
+
+// draw tries as many windows of the captures that are there, and has a row of each.
+func draw(w *rows, from []source, only string, windows int, seed uint64, examples int, shown *[]string) (all tally) {
+	from = there(from, only)
 	for i, s := range from {
 		// Each gets its share of what is left to do.
-		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, pause, examples)
+		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, examples)
 		if err != nil {
 			log.Fatalf("healthy: %s: %v", s.name, err)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.name, ranks, steps, t.row(), s.note)
+		w.row(slices.Concat([]string{s.name, fmt.Sprint(ranks), fmt.Sprint(steps)}, t.row(), []string{s.note})...)
 		all.add(t)
 		*shown = append(*shown, t.examples...)
 	}
 	return all
 }
 
+// there are the captures that can be read and whose name has a text in it.
+func there(from []source, only string) []source {
+	return slices.DeleteFunc(slices.Clone(from), func(s source) bool { return !strings.Contains(s.name, only) || dirOf(s.name) == "" })
+}
+
 // tally counts findings that blame ranks of healthy windows.
 type tally struct {
-	windows, wrong int
-	by             map[string]int // windows, by severity and cause
-	paused, found  int            // windows in which a rank's host pauses, and in how many of them that is found
+	windows, wrong int // wrong have a straggler
+	held, turns    int // windows in which chance explained one, and in which ranks take turns
 	examples       []string
 }
 
 func (t *tally) add(o tally) {
-	t.windows, t.wrong = t.windows+o.windows, t.wrong+o.wrong
-	t.paused, t.found = t.paused+o.paused, t.found+o.found
-	for k, n := range o.by {
-		t.count(k, n)
-	}
+	t.windows, t.wrong, t.held, t.turns = t.windows+o.windows, t.wrong+o.wrong, t.held+o.held, t.turns+o.turns
 }
 
-func (t *tally) count(kind string, n int) {
-	if t.by == nil {
-		t.by = map[string]int{}
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+// wilson is the share of some with its 95 % interval (Wilson 1927).
+func wilson(k, of int) string {
+	if of == 0 {
+		return ""
 	}
-	t.by[kind] += n
+	const z = 1.959964
+	n, p := float64(of), float64(k)/float64(of)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	reach := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return fmt.Sprintf("%s (%s to %s)", percent(p), percent(max(0, middle-reach)), percent(min(1, middle+reach)))
 }
 
-func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(of, 1))) }
-
-// row is how many windows there were, how many have a late rank, and which findings.
-func (t *tally) row() string {
-	keys := slices.SortedFunc(maps.Keys(t.by), func(a, b string) int { return cmp.Or(cmp.Compare(t.by[b], t.by[a]), cmp.Compare(a, b)) })
-	for i, k := range keys {
-		keys[i] = fmt.Sprintf("%d %s", t.by[k], k)
-	}
-	found := ""
-	if t.paused > 0 {
-		found = percent(t.found, t.paused)
-	}
-	return fmt.Sprintf("%d\t%d\t%s\t%s\t%s", t.windows, t.wrong, percent(t.wrong, t.windows), found, strings.Join(keys, ", "))
+func (t *tally) row() []string {
+	return []string{fmt.Sprint(t.windows), fmt.Sprint(t.wrong), wilson(t.wrong, t.windows), fmt.Sprint(t.held), fmt.Sprint(t.turns)}
 }
 
 // dirOf is where a capture lies; "": nowhere.
@@ -177,70 +196,53 @@ func dirOf(name string) string {
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // try draws windows from a capture and counts what is found in them.
-func (s source) try(windows int, seed uint64, pause float64, examples int) (t tally, ranks, steps int, err error) {
-	sets, err := set.Find([]string{dirOf(s.name)})
+func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, steps int, err error) {
+	ts, err := s.read()
 	if err != nil {
 		return t, 0, 0, err
 	}
+	for n := range windows {
+		random := rand.New(rand.NewPCG(seed, uint64(n)))
+		m := retime.New(ts)
+		m.Resample(random)
+		steps = m.Steps
+		window, err := m.Run()
+		if err != nil {
+			return t, 0, 0, err
+		}
+		if random.IntN(2) == 1 && steps > leastSteps { // a window is not always as long
+			length := leastSteps + random.IntN(steps-leastSteps)
+			first := random.IntN(steps - length + 1)
+			for _, tr := range window {
+				retime.Keep(tr, first, first+length-1)
+			}
+		}
+		if err := t.window(s.name, n, window, examples); err != nil {
+			return t, 0, 0, err
+		}
+	}
+	return t, len(ts), steps, nil
+}
+
+// read reads the steps of a capture in which nothing was disturbed.
+func (s source) read() ([]*trace.Trace, error) {
+	sets, err := set.Find([]string{dirOf(s.name)})
+	if err != nil {
+		return nil, err
+	}
 	ts, err := ranksOf(sets[0])
 	if err != nil {
-		return t, 0, 0, err
+		return nil, err
 	}
 	if s.last >= 0 {
 		for _, tr := range ts {
 			retime.Keep(tr, 0, s.last)
 		}
 	}
-	for n := range windows {
-		window, length, err := s.window(ts, rand.New(rand.NewPCG(seed, uint64(n))), -1, 0)
-		if err != nil {
-			return t, 0, 0, err
-		}
-		steps = max(steps, length)
-		if err := t.window(s.name, n, window, examples); err != nil {
-			return t, 0, 0, err
-		}
-		if pause == 0 {
-			continue
-		}
-		late := n % len(ts)
-		if window, _, err = s.window(ts, rand.New(rand.NewPCG(seed, uint64(n))), late, pause); err != nil {
-			return t, 0, 0, err
-		}
-		r, err := explain.Analyze(window, explain.Options{})
-		if err != nil {
-			return t, 0, 0, err
-		}
-		t.paused++
-		if slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler && slices.Equal(f.Ranks, []int{late}) }) {
-			t.found++
-		}
+	if s.wide > 0 {
+		ts = retime.Wide(ts, s.wide)
 	}
-	return t, len(ts), steps, nil
-}
-
-// window draws one, in which the host of rank late, if that is not -1, pauses in each
-// step for a share of the capture's median.
-func (s source) window(ts []*trace.Trace, random *rand.Rand, late int, pause float64) (window []*trace.Trace, steps int, err error) {
-	m := retime.New(ts)
-	m.Resample(random)
-	if late >= 0 {
-		ns := int64(pause * float64(m.Period()))
-		for step := range m.Steps {
-			m.Pause(late, step, ns)
-		}
-	}
-	if window, err = m.Run(); err != nil {
-		return nil, 0, err
-	}
-	if random.IntN(2) == 1 && m.Steps > leastSteps { // a window is not always as long
-		length := leastSteps + random.IntN(m.Steps-leastSteps)
-		first := random.IntN(m.Steps - length + 1)
-		for _, tr := range window {
-			retime.Keep(tr, first, first+length-1)
-		}
-	}
-	return window, m.Steps, nil
+	return ts, nil
 }
 
 // recorded counts what is found in the windows of a directory as they are: those of
@@ -272,26 +274,30 @@ func ranksOf(s set.Set) ([]*trace.Trace, error) {
 
 // window counts what is found in one.
 func (t *tally) window(name string, n int, window []*trace.Trace, examples int) error {
-	r, err := explain.Analyze(window, explain.Options{})
+	r, err := explain.Analyze(window, explain.Options{Quick: true})
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for _, f := range r.Findings {
-		if f.Kind != result.Straggler || len(f.Ranks) == 0 {
+	wrong, turns := false, false
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		turns = turns || strings.HasPrefix(f.ID, "imbalance-")
+		if !blames(f) {
 			continue
 		}
-		if kind := f.Severity + " " + f.Cause; !seen[kind] {
-			seen[kind] = true
-			t.count(kind, 1)
-		}
+		wrong = true
 		if len(t.examples) < examples {
-			t.examples = append(t.examples, fmt.Sprintf("%s, window %d: %s, costs %s a step: %s", name, n, f.Severity, metric.Duration(f.CostNSPerStep), report.Words(f.Title)))
+			t.examples = append(t.examples, fmt.Sprintf("%s, window %d: %s, p %.2g, costs %s a step: %s", name, n, f.Severity, f.P, metric.Duration(f.CostNSPerStep), report.Words(f.Title)))
 		}
 	}
 	t.windows++
-	if len(seen) > 0 {
-		t.wrong++
+	for yes, count := range map[*int]bool{&t.wrong: wrong, &t.turns: turns, &t.held: r.Chance.HeldBack > 0} {
+		if count {
+			*yes++
+		}
 	}
 	return nil
 }
+
+// blames tells a finding that calls ranks late from those that call none late.
+func blames(f *result.Finding) bool { return strings.HasPrefix(f.ID, result.Straggler+"-") }
