@@ -48,15 +48,18 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestWorth: what steps would take without the work that one rank has more of from some
-// step on is what they took before.
+// TestWorth: what steps would take without what befalls a rank from some step on is what they took before. The captures
+// are of two and four H200.
 func TestWorth(t *testing.T) {
 	for _, c := range []struct {
 		capture, id string
+		from        int // the step after which nothing else changes
 		within      float64
 	}{
-		{"graph_work", "straggler-tp01-work-6", 0.03},
-		{"compute_skew", "straggler-tp02-work-7", 0.03},
+		{"graph_work", "straggler-tp01-work-6", 1, 0.03},
+		{"compute_skew", "straggler-tp02-work-7", 1, 0.03},
+		{"g_device_r1", "straggler-tp01-device-6", 0, 0.03},
+		{"g_mixed", "straggler-tp01-work-10", 3, 0.06},
 	} {
 		t.Run(c.capture, func(t *testing.T) {
 			r := analyzed(t, readDir(t, filepath.Join(testTraces, c.capture)))
@@ -66,7 +69,7 @@ func TestWorth(t *testing.T) {
 			}
 			var before []int64
 			for i := range r.Steps {
-				if s := &r.Steps[i]; s.Step > 1 && s.Step < f.FirstStep && s.Kind == f.Worth.Kind {
+				if s := &r.Steps[i]; s.Step > c.from && s.Step < f.FirstStep && s.Kind == f.Worth.Kind {
 					before = append(before, s.Ranks[0].Period)
 				}
 			}

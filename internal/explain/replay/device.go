@@ -33,10 +33,28 @@ type lags struct {
 	launch map[int32]int64 // from a call to its first op on an idle device, by the op's name
 }
 
+// usualLags are those of ranks. Launching takes no longer on one than on any other: if it does the device begins late, as
+// one that others use, and that is a gap.
+func usualLags(ranks []*match.Rank) (of []lags) {
+	least := map[int32]int64{}
+	for _, r := range ranks {
+		l := lagsOf(r)
+		for name, ns := range l.launch {
+			if was, ok := least[name]; !ok || ns < was {
+				least[name] = ns
+			}
+		}
+		of = append(of, l)
+	}
+	for i := range of {
+		of[i].launch = least
+	}
+	return of
+}
+
 // addRank makes the nodes of a rank: its hosts', then its device's.
-func (b *builder) addRank(rank int32, r *match.Rank) {
+func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	calls, returns := b.addHost(rank, r)
-	usual := usualLags(r)
 	ends := make([]int32, len(r.Ops))
 	b.leave[rank] = ends
 	queues := serial(r)
@@ -66,9 +84,11 @@ func (b *builder) addRank(rank int32, r *match.Rank) {
 		if o.Call >= 0 && o.First {
 			c := &r.Calls[o.Call]
 			lag := o.Start - c.Start
-			// Launching took that long if the device had nothing else to do most of the time.
-			if idle := o.Start - max(busy, c.Start); 2*idle < lag || c.Blocks && busy > c.Start {
-				lag = min(lag, usual.launch[o.Name])
+			// Launching took that long if the device had nothing else to do most of the time, and it is not far from
+			// the usual: a device that others use begins late.
+			idle, most := o.Start-max(busy, c.Start), usual.launch[o.Name]
+			if 2*idle < lag || c.Blocks && busy > c.Start || lag > 2*most+near {
+				lag = min(lag, most)
 			}
 			n.await(calls[o.Call], b.nodes[calls[o.Call]].at, lag)
 		}
@@ -156,8 +176,8 @@ func serial(r *match.Rank) map[trace.TrackID]int {
 	return queues
 }
 
-// usualLags are the medians of what was recorded where nothing else can have decided.
-func usualLags(r *match.Rank) lags {
+// lagsOf are the medians of what was recorded where nothing else can have decided.
+func lagsOf(r *match.Rank) lags {
 	var seen [lagKinds][]int64
 	launch, after := map[int32][]int64{}, map[int32][]int64{}
 	last := map[trace.TrackID]int32{}

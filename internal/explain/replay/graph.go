@@ -71,12 +71,27 @@ func New(d *match.Domain) *Graph {
 	g.First, g.End = d.Common()
 	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks))}
 	g.nodes = make([]node, 0, size(d))
+	usual := usualLags(d.Ranks)
 	for i, r := range d.Ranks {
-		b.addRank(int32(i), r)
+		b.addRank(int32(i), r, &usual[i])
 	}
 	b.addMeets()
 	b.order()
 	return g
+}
+
+// Loose counts the steps, after the first, in which something waits for nothing that was recorded: it stays where it was
+// whatever happens, and holds up the rest.
+func (g *Graph) Loose() (steps int) {
+	of := make([]bool, g.End)
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.what != Meet && n.from == [3]int32{none, none, none} && int(n.step) > g.First && int(n.step) < g.End && !of[n.step] {
+			of[n.step] = true
+			steps++
+		}
+	}
+	return steps
 }
 
 // size is how many nodes there may be: those of calls and waits, of ops, and of collectives.
@@ -148,21 +163,41 @@ func (b *builder) addMeets() {
 		if !m.Possible() {
 			continue
 		}
+		earliest := m.At[0].End
+		for _, p := range m.At {
+			earliest = min(earliest, p.End)
+		}
 		meet := newNode(Meet, none, m.Last, 0)
 		meet.step, meet.ref = int32(m.Step), int32(len(b.meets))
 		at := b.add(meet)
 		var arrivals []int32
 		for _, p := range m.At {
-			end := b.leave[p.Rank][p.Op]
-			n := &b.nodes[end]
-			arrive := *n
+			arrive := b.nodes[b.leave[p.Rank][p.Op]]
 			arrive.what, arrive.at, arrive.dur = Arrive, p.Start, 0
-			n.what, n.at, n.dur, n.gap = Leave, p.End, p.End-m.Last, 0
-			n.from = [3]int32{at, none, none}
-			n.lag = [3]int32{}
+			b.afterAll(&arrive, earliest)
+			b.nodes[at].at = max(b.nodes[at].at, arrive.at)
 			arrivals = append(arrivals, b.add(arrive))
 		}
+		for _, p := range m.At {
+			n := &b.nodes[b.leave[p.Rank][p.Op]]
+			n.what, n.at, n.dur, n.gap = Leave, p.End, p.End-b.nodes[at].at, 0
+			n.from = [3]int32{at, none, none}
+			n.lag = [3]int32{}
+		}
 		b.meets = append(b.meets, arrivals)
+	}
+}
+
+// afterAll lets an op that began before the one before it had ended (programmatic dependent launch) arrive when that has:
+// it waits for it inside. Nothing ends before all have arrived.
+func (b *builder) afterAll(n *node, latest int64) {
+	for i, from := range n.from {
+		if from != none && n.lag[i] < 0 && b.nodes[from].at <= latest {
+			n.lag[i] = 0
+			if at := b.nodes[from].at; at > n.at {
+				n.at, n.gap = at, 0
+			}
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (g *Graph) tallies(names *prep.Names) map[place]tallies {
 	out := map[place]tallies{}
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		if n.step < 0 || n.what == Arrive || n.what == Meet {
+		if n.step < 0 || n.what == Meet {
 			continue
 		}
 		at := place{int(n.rank), int(n.step)}

@@ -36,11 +36,11 @@ func (g *Graph) node(n *node) Node {
 }
 
 // Scale multiplies what nodes take, and the gaps before them, by what a function gives; 1
-// leaves them as they are. Arrivals and meetings take no time.
+// leaves them as they are. Meetings take no time, and arrivals none but the gaps before them.
 func (g *Graph) Scale(factor func(n Node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		if n.what == Arrive || n.what == Meet || n.dur == 0 && n.gap == 0 {
+		if n.what == Meet || n.dur == 0 && n.gap == 0 {
 			continue
 		}
 		if f := factor(g.node(n)); f != 1 {

@@ -37,6 +37,8 @@ type Window struct {
 	Domains []*Domain
 	Replay  result.Replay
 	Path    result.Path
+
+	loose int // steps that something holds up which waits for nothing
 }
 
 // New prepares a capture.
@@ -53,6 +55,7 @@ func New(a *match.Aligned) *Window {
 			}
 		}
 		w.Domains = append(w.Domains, x)
+		w.loose += g.Loose()
 	}
 	w.Path = pathOf(w)
 	w.judge(off)
@@ -77,6 +80,8 @@ func (w *Window) judge(off []float64) {
 		r.Why = fact.Of("replay_no_gpu")
 	case len(off) < leastSteps:
 		r.Why = fact.Of("replay_few", "n", len(off))
+	case w.loose > 0:
+		r.Why = fact.Of("replay_loose", "n", w.loose)
 	case r.Off > mostOff:
 		r.Why = fact.Of("replay_off", "off", r.Off)
 	default:
