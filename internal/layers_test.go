@@ -23,6 +23,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
+		"docs/guides", "internal/base/meant",
 		"internal/base/memory",
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
@@ -37,7 +38,7 @@ var arrows = []struct {
 		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm",
 	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
-	{"internal/job/spec", []string{"internal/base/yamltree"}},
+	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},
 	{"internal/measure/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",
 		"internal/explain", "internal/explain/report", "internal/explain/window", "internal/measure/embedded",
@@ -111,12 +112,13 @@ var arrows = []struct {
 	{"internal/explain", []string{
 		"internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
-		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "trace",
+		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "internal/explain/answer", "trace",
 	}},
 	{"internal/explain/graphlayers", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
+	{"internal/explain/answer", []string{"internal/base/metric", "internal/explain/fact", "internal/explain/result"}},
 	{"internal/explain/worth", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "trace",
 	}},
@@ -212,6 +214,8 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{"trace", "internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", []string{"internal/base/columns"}},
 	{"internal/base/columns", nil},
+	{"internal/base/meant", nil},
+	{"docs/guides", nil},
 	{"internal/base/memory", nil},
 	{"internal/tracefile/chromejson", nil},
 	{"internal/tracefile/open", []string{"internal/base/pause", "trace"}},

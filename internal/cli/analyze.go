@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -19,6 +20,8 @@ type analyzeCmd struct {
 	stretch
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
+	Full       bool   `name:"full" help:"All tables, after the answer."`
+	Tables     string `name:"tables" placeholder:"NAME,…" help:"Some tables: times, idle, stages, steps, ranks, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"All layers and modules, those in replayed CUDA graphs too."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without graphs, to know them by."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
@@ -87,7 +90,10 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	opt.Show.Layers, opt.Layers, opt.Quick = c.Layers, c.Layers && !c.Quick, c.Quick
+	opt.Show.Layers, opt.Show.Full, opt.Layers, opt.Quick = c.Layers, c.Full, c.Layers && !c.Quick, c.Quick
+	if opt.Show.Tables, err = tableNames(c.Tables); err != nil {
+		return err
+	}
 	switch {
 	case c.LayersFrom != "" && !c.Layers:
 		return usagef("--layers-from is for --layers: give both")
@@ -173,4 +179,15 @@ func form(asJSON, markdown bool) system.Form {
 		return system.Markdown
 	}
 	return system.Text
+}
+
+// tableNames are the tables that --tables asks for.
+func tableNames(text string) (names []string, err error) {
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if !slices.Contains(report.TableNames, name) {
+			return nil, usagef("--tables: there is no table %q: give some of %s", name, strings.Join(report.TableNames, ", "))
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }

@@ -98,7 +98,7 @@ func TestWindowsOfServers(t *testing.T) {
 		t.Errorf("pages %q", pages)
 	}
 	_, out, _ = run(t, t.Context(), "analyze", "last", "--run-dir", home)
-	for _, head := range []string{"\nbatch1_input20_output8\n\nPrefill-decode disaggregation\n", "\nbatch2_input20_output8\n\nPrefill-decode disaggregation\n", "prefill batch2_input20_output8 " + s.prefill[0].url} {
+	for _, head := range []string{"batch1_input20_output8\n\nPrefill-decode disaggregation\n", "\nbatch2_input20_output8\n\nPrefill-decode disaggregation\n", "prefill batch2_input20_output8 " + s.prefill[0].url} {
 		if !strings.Contains(out, head) {
 			t.Errorf("no %q in\n%s", head, out)
 		}

@@ -71,15 +71,15 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
-	Demo     demoCmd          `cmd:"" help:"See it work on this machine alone: serve, load, record, merge, explain."`
+	Demo     demoCmd          `cmd:"" help:"See it work: serve, load, record, merge, explain."`
 	Serve    serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM or a diffusion pipeline on the embedded engine, with SGLang's HTTP API and profile endpoints."`
 	Route    routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, profile requests too, with prefill and decode separated or not."`
 	Bench    benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send     sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
-	Generate generateCmd      `cmd:"" help:"Make pictures of prompts with a diffusion pipeline on the embedded engine, as sglang generate does, and record how."`
+	Generate generateCmd      `cmd:"" help:"Make pictures of prompts on the embedded engine, as sglang generate does."`
 	Profile  profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, fetch its traces, merge and explain them."`
-	Analyze  analyzeCmd       `cmd:"" help:"Say where the time goes and which rank is late, since when, and why."`
-	Whatif   whatifCmd        `cmd:"" help:"Say what steps would take if a host, a device, a class of kernels or a link were faster."`
+	Analyze  analyzeCmd       `cmd:"" help:"Say what is wrong, what it is worth, what to do."`
+	Whatif   whatifCmd        `cmd:"" help:"Say what steps would take if something were faster."`
 	Compare  compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, two benchmark runs, or performance dumps."`
 	Trace    traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 	Nsys     nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
@@ -87,7 +87,8 @@ type root struct {
 	Runs     runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
 	Version  kong.VersionFlag `help:"Print the version and exit."`
 
-	VersionVerb versionCmd    `cmd:"" name:"version" help:"Print the version, the commit, and the CPU level of the engine's kernels."`
+	Guide       guideCmd      `cmd:"" help:"Print a guide by task, or list them."`
+	VersionVerb versionCmd    `cmd:"" name:"version" help:"Print the version and how it was built."`
 	Completion  completionCmd `cmd:"" help:"Print the completion script for bash, zsh or fish."`
 	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`

@@ -17,7 +17,7 @@ type nsysCmd struct {
 	Start    nsysStartCmd    `cmd:"" help:"Open a window on a running session."`
 	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and print where its report is."`
 	Export   nsysExportCmd   `cmd:"" help:"Make the SQLite exports of reports."`
-	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats, without nsys and faster."`
+	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats without nsys."`
 }
 
 // nsysTool is which nsys to use.

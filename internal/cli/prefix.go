@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/base/meant"
 )
 
 // modules are the names of SGLang's programs that are verbs of a group here.
@@ -169,6 +171,9 @@ func noVerb(root, at *kong.Node, word string) error {
 	if _, err := os.Stat(word); err == nil {
 		return usagef("no verb %q; to explain a trace: stepscope analyze %s", word, word)
 	}
+	if near := meant.By(strings.TrimSpace(verbOf(at)+" "+word), verbsOf(at)); near != "" {
+		return usagef("no verb %q, did you mean: stepscope %s", word, near)
+	}
 	return usagef("no verb %q, there are: %s", word, strings.Join(verbsOf(at), ", "))
 }
 
@@ -188,26 +193,13 @@ func verbOf(n *kong.Node) string {
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
 }
 
-// nearest is the flag that was meant perhaps, where there are many: one that name
-// is a part of, or that most of its letters are in, in order. "": none.
+// nearest is the flag that was meant perhaps: one that is not written right, or that name is a part of. "": none.
 func nearest(name string, all []string) string {
-	if len(all) < 12 {
-		return ""
+	if near := meant.By("--"+name, all); near != "" {
+		return near
 	}
-	best, most := "", len(name)*2/3
-	for _, flag := range all {
-		n := 0
-		for _, c := range flag[2:] {
-			if n < len(name) && c == rune(name[n]) {
-				n++
-			}
-		}
-		if strings.Contains(flag, name) {
-			return flag
-		}
-		if n > most && len(name) > 4 {
-			best, most = flag, n
-		}
+	if i := slices.IndexFunc(all, func(flag string) bool { return len(name) > 2 && strings.Contains(flag, name) }); i >= 0 {
+		return all[i]
 	}
-	return best
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/graphlayers"
 	"github.com/stepscope/stepscope/internal/explain/judge"
@@ -98,6 +99,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	if !opt.Quick {
 		worth.New(a).Findings(rep)
 	}
+	answer.Of(rep)
 	result.NoNil(rep)
 	return rep, nil
 }

@@ -216,7 +216,7 @@ var knownSets = []known{
 	{set: "graph_work", all: []string{"rank 1 work 6-14"}},
 	{set: "compute_skew", all: []string{"rank 2 work 7-13"}, causes: []string{result.CauseWork, result.CauseDevice, result.CauseCommunication}},
 	{set: "balanced", all: []string{"rank 1 host 5-8 passing"}},
-	{set: "g_mixed", all: []string{"rank 1 work 10-19", "rank 0 host 4-19"}},
+	{set: "g_mixed", all: []string{"rank 0 host 4-19", "rank 1 work 10-19"}},
 	{set: "g_device_r1", all: []string{"rank 1 device 6-15"}},
 }
 

@@ -140,7 +140,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 		f.Ranks, names = append(f.Ranks, ranks[i].rank.Index), append(names, ranks[i].rank.Label)
 	}
 	f.Title = fact.Of("cold_start", "step", n, "name", ofName(c.rep.Steps[n].Name), "ranks", names, "why", why, "cost", worst.cost)
-	f.Evidence = append(f.Evidence, proof("ns", float64(worst.cost), 0, fact.Of("warm_"+worst.most.Why, "step", c.rep.Steps[n].Name)))
+	f.Next = []fact.Fact{fact.Of("warm_"+worst.most.Why, "step", c.rep.Steps[n].Name)}
 	return f
 }
 

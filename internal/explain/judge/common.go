@@ -20,6 +20,7 @@ var commonRules = []rule{
 const (
 	hostShare     = 0.25
 	hostShareHigh = 0.5
+	opShare       = 0.25 // of all CPU ops, at which one is named
 	commShare     = 0.15
 )
 
@@ -61,6 +62,11 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 	if l := &c.rep.CPU.Launch; l.Calls > 0 {
 		each := usual(steps, func(t *stepTime) float64 { return t.mean(int64(t.launches)) })
 		f.Evidence = append(f.Evidence, proof("count", each, 0, fact.Of("launch_calls", "n", each, "graphs", l.GraphCalls, "calls", l.Calls)))
+	}
+	if ops := c.rep.CPU.Ops; len(ops) > 0 && ops[0].Share > opShare {
+		e := proof("ratio", ops[0].Share, 0, fact.Of("host_op", "op", ops[0].Name, "share", ops[0].Share))
+		e.Name = fact.Name(ops[0].Name)
+		f.Evidence = append(f.Evidence, e)
 	}
 	shown := 0
 	for _, g := range c.rep.Gaps {

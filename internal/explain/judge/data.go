@@ -16,11 +16,14 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost",
+	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
 const lostShare = 0.05
+
+// firstShare is the share of time in the first collectives of a window that is explained.
+const firstShare = 0.1
 
 // leftOut is the share of collectives that may contradict the clocks in a capture that
 // is called balanced.
@@ -78,6 +81,21 @@ func lacks(c *capture) (out []result.Finding) {
 			add("info", "data-between", fact.Of("data-between.none", "share", between))
 		default:
 			add("info", "data-between", fact.Of("data-between.untold", "share", between))
+		}
+	}
+	if t := timeOf(c.rep, "all"); t != nil {
+		first := int64(0)
+		for _, d := range c.Domains {
+			for i := range d.Matches {
+				if m := &d.Matches[i]; m.First && m.Possible() && m.Step >= 0 {
+					for _, p := range m.At {
+						first += p.Wait
+					}
+				}
+			}
+		}
+		if share := metric.Share(first, t.Total); share > firstShare {
+			add("info", "data-first", fact.Of("data-first", "ns", first/int64(len(c.Ranks)), "share", share))
 		}
 	}
 	if missing := c.rep.Source.Missing; len(missing) > 0 {

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,8 +45,7 @@ func finds() (all []string) {
 
 var severities = []string{"high", "medium", "low", "info"}
 
-// Findings says what is to be said of a capture, the important ones first. It goes by
-// the tables in rep.
+// Findings says what is to be said of a capture, in no order. It goes by the tables in rep.
 func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, hostOps map[string][]int64, rep *result.Report) []result.Finding {
 	c := &capture{Aligned: a, blames: blames, layers: layers, hostOps: hostOps, rep: rep}
 	for _, r := range rules {
@@ -63,14 +61,6 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 		}
 		result.NoNil(f)
 	}
-	slices.SortStableFunc(c.found, func(x, y result.Finding) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(severities, x.Severity), slices.Index(severities, y.Severity)),
-			result.First(x.Kind == result.Straggler, y.Kind == result.Straggler),
-			result.First(!x.Passing, !y.Passing),
-			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
-			cmp.Compare(x.ID, y.ID))
-	})
 	return c.found
 }
 

@@ -217,6 +217,9 @@ func (v *verdict) in(n int, like *lateRun) (cost int64, yes bool) {
 // byLabels is the probability that chance makes some ranks late as a run says of one of
 // them; 0: that cannot be tested. all are the verdicts on all ranks.
 func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ...int) float64 {
+	if run.cause == byWork && d.runMore(ranks, run.steps) {
+		return 0
+	}
 	begin, end := d.Common()
 	var steps []int
 	for n := begin; n < end; n++ {
@@ -277,4 +280,26 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		return 0
 	}
 	return labelled(len(all), len(ranks), steps, no, scoreOf).atLeast(found)
+}
+
+// runMore tells whether some ranks run more kernels than any other in each of these steps: that is how their program is,
+// and no chance.
+func (d *Domain) runMore(ranks, steps []int) bool {
+	for _, n := range steps {
+		least, most := math.MaxInt, 0
+		for i, r := range d.Ranks {
+			if n < r.First || n >= r.First+len(r.Steps) {
+				continue
+			}
+			if k := r.Steps[n-r.First].Kernels; slices.Contains(ranks, i) {
+				least = min(least, k)
+			} else {
+				most = max(most, k)
+			}
+		}
+		if least <= most {
+			return false
+		}
+	}
+	return true
 }

@@ -128,5 +128,4 @@ func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool
 		e.Name, e.Step = where, int(x.Step)+r.First
 		f.Evidence = append(f.Evidence, e)
 	}
-	f.Evidence = append(f.Evidence, proof("count", float64(len(s.list)), 0, fact.Of("still_look")))
 }

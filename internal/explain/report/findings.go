@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -13,12 +15,43 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// cost is what a finding costs, "" when that is nothing.
+// cost is what a finding is worth, or else what it costs; "" when that is nothing.
 func cost(f *result.Finding) string {
-	if f.CostNSPerStep <= 0 {
+	w := &f.Worth
+	switch {
+	case w.Known && w.AtMost:
+		return "worth at most " + metric.Duration(w.Gain()) + " per step"
+	case w.Little():
+		return "worth little"
+	case w.Sure() && w.Gain() > 0:
+		return "worth " + metric.Duration(w.Gain()) + " per step"
+	case f.CostNSPerStep <= 0:
 		return ""
 	}
-	return metric.Duration(f.CostNSPerStep) + " per step"
+	if f.FirstStep >= 0 && f.FirstStep == f.LastStep {
+		return "costs " + metric.Duration(f.CostNSPerStep)
+	}
+	return "costs " + metric.Duration(f.CostNSPerStep) + " per step"
+}
+
+// answer is the verdict, as a sentence; "": a report of an older program has none.
+func answer(r *result.Report) string {
+	s := columns.Clean(Words(r.Verdict))
+	if s == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:] + "."
+}
+
+// guides are those that findings name, in their order.
+func guides(found []result.Finding) (names []string) {
+	for i := range found {
+		if g := found[i].Guide; g != "" && !slices.Contains(names, g) {
+			names = append(names, g)
+		}
+	}
+	return names
 }
 
 // stepsOf names the steps of a finding: "" when it is not about steps.

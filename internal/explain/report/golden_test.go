@@ -53,10 +53,11 @@ func TestGolden(t *testing.T) {
 		suffix string
 		write  func(io.Writer, *result.Report) error
 	}{
-		{".txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{}) }},
+		{".txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{Full: true}) }},
+		{"-answer.txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{}) }},
 		{"-wide-all.txt", func(w io.Writer, r *result.Report) error { return Text(w, r, Options{Width: 180, All: true}) }},
 		{"-narrow-color.txt", func(w io.Writer, r *result.Report) error {
-			return Text(w, r, Options{Width: 72, Top: 3, Color: true})
+			return Text(w, r, Options{Width: 72, Top: 3, Full: true, Color: true})
 		}},
 		{".md", func(w io.Writer, r *result.Report) error { return Markdown(w, r, Options{}) }},
 		{".json", func(w io.Writer, r *result.Report) error { return JSON(w, r, nil) }},
@@ -87,7 +88,7 @@ func TestTextWidth(t *testing.T) {
 	for name, r := range samples() {
 		for _, width := range []int{60, 80, 100, 140, 200} {
 			var b bytes.Buffer
-			if err := Text(&b, r, Options{Width: width, Color: true}); err != nil {
+			if err := Text(&b, r, Options{Width: width, Full: true, Color: true}); err != nil {
 				t.Fatal(err)
 			}
 			for i, line := range strings.Split(b.String(), "\n") {
@@ -109,7 +110,7 @@ func TestTextPlain(t *testing.T) {
 		t.Error("an escape sequence without Color")
 	}
 	head := strings.Join(strings.Split(b.String(), "\n")[:15], "\n")
-	for _, want := range []string{"TP02 is late from step 7 on", "400 µs per step", "201 kernels per step against 117", "TP04, TP05", "idle"} {
+	for _, want := range []string{"TP02 is late from step 7 on", "worth 500 µs per step", "201 kernels per step against 117", "TP04, TP05", "idle"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the first 15 lines lack %q:\n%s", want, head)
 		}

@@ -85,7 +85,7 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	if r.Source.ID != "" {
 		p.Title = "Analysis of " + columns.Clean(r.Source.ID)
 	}
-	p.Head = headline(r)
+	p.Head, p.Verdict = headline(r), answer(r)
 	if all := overall(r); all != nil {
 		parts := split(all)
 		p.Summary, p.Segments = summary(all), parts.segments(all.Total)
@@ -142,6 +142,7 @@ type page struct {
 	R         *result.Report
 	Title     string
 	Caveat    string
+	Verdict   string
 	Head      []string
 	Summary   string
 	Segments  []segment

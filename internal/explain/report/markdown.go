@@ -34,6 +34,9 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if says := Words(r.Recording.Says); says != "" {
 		write("\n", escapeMarkdown(columns.Clean(says)))
 	}
+	if s := answer(r); s != "" {
+		write("\n**", escapeMarkdown(s), "**")
+	}
 	write("")
 	if len(r.Findings) == 0 {
 		write("Nothing stands out.")
@@ -76,6 +79,12 @@ func markdownFinding(write func(...string), f *result.Finding, all bool) {
 	}
 	if n := len(proofs(f)) - len(evidence); n > 0 {
 		write("  - and ", plural(n, "more fact"))
+	}
+	for _, todo := range f.Next {
+		write("  - → ", escapeMarkdown(columns.Clean(Words(todo))))
+	}
+	if f.Guide != "" {
+		write("  - → `stepscope guide ", f.Guide, "`")
 	}
 }
 

@@ -7,7 +7,12 @@
 // through package metric, and nowhere before.
 package report
 
-import "github.com/stepscope/stepscope/internal/explain/result"
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
 
 // Options says how much is shown, and where. The zero value fits a log file.
 type Options struct {
@@ -17,6 +22,28 @@ type Options struct {
 	All   bool // all rows, all evidence
 	// Layers asks for all rows of the layer-wise tables.
 	Layers bool
+	// Full asks for all tables, Tables for those of these names (Text only); All is Full.
+	Full   bool
+	Tables []string
+}
+
+// TableNames are the names of tables, in their order.
+var TableNames = []string{
+	"times", "idle", "stages", "steps", "ranks", "path", "collectives", "layer-wise", "layers", "modules", "classes", "kernels",
+	"gaps", "ops", "frames", "launches", "memory", "notes",
+}
+
+// choose gives the tables that are asked for, and the names of the others.
+func (o Options) choose(all []*table) (shown []*table, other []string) {
+	for _, t := range all {
+		of := strings.HasPrefix(t.id, "layer") || t.id == "modules"
+		if o.Full || o.All || o.Layers && of || slices.Contains(o.Tables, t.id) {
+			shown = append(shown, t)
+		} else {
+			other = append(other, t.id)
+		}
+	}
+	return shown, other
 }
 
 func (o Options) width() int {

@@ -141,6 +141,8 @@ func straggler() *result.Report {
 		Tests: fact.Of("tested", "n", 1, "held", fact.Of("held_back", "n", 1), "untested", fact.Of("untested", "n", 1)),
 		Says:  fact.Of("seen", "ns", 210_000, "share", 0.0525, "kind", "decode", "n", 20, "least", fact.Of("seen_least", "n", 8)),
 	}
+	r.Verdict = fact.Name("TP02 is late from step 7 on: without that a decode step takes 3.60 ms instead of 4.00 ms")
+	r.Findings[0].Next, r.Findings[0].Guide = []fact.Fact{fact.Of("next_work", "rank", "TP02")}, "late-rank"
 	r.Replay = result.Replay{Known: true, Steps: 23, Off: 0.004, OffP90: 0.012, Unexplained: 0.07}
 	r.Path = result.Path{
 		Steps: 23, NS: 92 * ms,

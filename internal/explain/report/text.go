@@ -9,12 +9,38 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// firstEvidence is how many lines of proof a finding shows unless all are asked for.
+// firstEvidence is how many pieces of proof a finding shows unless all are asked for.
 const firstEvidence = 4
 
-// Text writes r for people on a terminal: what was found first, then the tables.
+// evidenceOf is that number on a terminal, where the answer is to fit one screen: of the first finding, of the others,
+// and of those that matter little.
+func evidenceOf(i int, f *result.Finding) int {
+	switch {
+	case f.Severity != "high" && f.Severity != "medium":
+		return 0
+	case i == 0:
+		return 3
+	}
+	return 1
+}
+
+// Text writes r for people on a terminal: the answer and what was found first, then the tables that are asked for, or
+// their names.
 func Text(w io.Writer, r *result.Report, o Options) error {
-	return text(w, r, o, sections(r, o.rows(), o.Layers))
+	tables := sections(r, o.rows(), o.Layers)
+	shown, other := o.choose(tables)
+	b := bufio.NewWriter(w)
+	if err := text(b, r, o, shown); err != nil {
+		return err
+	}
+	if len(shown) == 0 && len(other) > 0 {
+		t := textWriter{b: b, width: o.width(), p: paint(o.Color)}
+		t.line("")
+		for _, l := range columns.Wrap("Tables, by stepscope analyze with --full or --tables NAME,…: "+strings.Join(other, ", "), t.width) {
+			t.line(t.p.faint(l))
+		}
+	}
+	return b.Flush()
 }
 
 // Findings writes what was found alone: the head of Text, without its tables.
@@ -92,7 +118,13 @@ func (t *textWriter) head(r *result.Report) {
 		}
 	}
 	for _, l := range columns.Wrap(columns.Clean(Words(r.Recording.Says)), t.width) {
-		t.line(l)
+		t.line(t.p.faint(l))
+	}
+	if s := answer(r); s != "" {
+		t.line("")
+		for _, l := range columns.Wrap(s, t.width) {
+			t.line(t.p.bold(l))
+		}
 	}
 	t.line("")
 }
@@ -126,7 +158,7 @@ func (t *textWriter) findings(r *result.Report) {
 		}
 		evidence := proofs(f)
 		if !t.all {
-			evidence, _ = cut(evidence, firstEvidence, "")
+			evidence = evidence[:min(len(evidence), evidenceOf(i, f))]
 		}
 		for j := range evidence {
 			s, name := proof(&evidence[j])
@@ -141,9 +173,25 @@ func (t *textWriter) findings(r *result.Report) {
 				t.line(strings.Repeat(" ", mark) + lead + l)
 			}
 		}
-		if n := len(proofs(f)) - len(evidence); n > 0 {
-			t.line(strings.Repeat(" ", mark) + t.p.faint("  and "+plural(n, "more fact")))
+		if n := len(proofs(f)) - len(evidence); n > 0 && len(evidence) > 0 {
+			t.line(strings.Repeat(" ", mark) + t.p.faint("  and "+plural(n, "more fact")+" (--all)"))
 		}
+		if len(evidence) == 0 && !t.all {
+			continue
+		}
+		for _, todo := range f.Next {
+			for k, l := range columns.Wrap(columns.Clean(Words(todo)), t.width-mark-2) {
+				lead := "→ "
+				if k > 0 {
+					lead = "  "
+				}
+				t.line(strings.Repeat(" ", mark) + lead + l)
+			}
+		}
+	}
+	if names := guides(r.Findings); len(names) > 0 {
+		t.line("")
+		t.line(t.p.faint("More on these: stepscope guide " + strings.Join(names, "; stepscope guide ")))
 	}
 }
 

@@ -11,6 +11,7 @@ import "github.com/stepscope/stepscope/internal/explain/fact"
 type Report struct {
 	Format    int       `json:"format"` // 1
 	Source    Source    `json:"source"`
+	Verdict   fact.Fact `json:"verdict"` // the answer in a sentence
 	Recording Recording `json:"recording"`
 	Findings  []Finding `json:"findings"` // the important ones first
 	Replay    Replay    `json:"replay"`
@@ -122,7 +123,9 @@ type Finding struct {
 	Worth Worth `json:"worth"`
 
 	// P is how likely it is that chance alone makes a rank late like that; 0: not tested.
-	P float64 `json:"p_value"`
+	P     float64     `json:"p_value"`
+	Next  []fact.Fact `json:"next"`  // what to do about it
+	Guide string      `json:"guide"` // that tells more: a file of docs/guides, without .md; "": none
 
 	// Profilers: it may be the profiler's, which slows hosts. CostNSPerStep is without what
 	// recording is known to have added, where that is of the same steps.

@@ -108,3 +108,17 @@ type WhatIfRow struct {
 	Kind  string `json:"kind"`
 	Worth
 }
+
+// sureSteps is how many steps there must be for an interval of their median (95 %).
+const sureSteps = 6
+
+// Sure tells whether there are enough steps to say what it is worth by.
+func (w *Worth) Sure() bool { return w.Known && !w.AtMost && w.Step > 0 && w.Steps >= sureSteps }
+
+// Gain is by how much a step is shorter: alone, or once all else is mended if that is more.
+func (w *Worth) Gain() int64 { return max(w.Step-w.Without, w.Last, 0) }
+
+// Little tells that steps may be no shorter at all, not even once all else is mended.
+func (w *Worth) Little() bool {
+	return w.Sure() && w.High >= w.Step && w.Last <= max(w.Step-w.Without, 0)
+}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -159,25 +160,28 @@ type explained struct {
 	side   *explain.Server // of prefill and decode servers
 	served *waits.Server
 	late   []waits.Late
+	text   bytes.Buffer // what is printed of it
 }
 
-// each explains servers one after the other, and prints that unless it is to be JSON.
-// One that cannot be is named, and the others have theirs. joins: they served a load.
-func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []explained, err error) {
+// each explains servers one after the other; texts prints that. One that cannot be is named, and the others have
+// theirs. joins: they served a load.
+func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []*explained, err error) {
 	idle, tried := 0, 0
 	for i, s := range servers {
-		x := explained{Server: s}
+		x := &explained{Server: s}
+		to := *o
+		to.Out = &x.text
 		if s.Queue != "" {
 			if x.Loads, err = readLoads(s.Queue); err != nil {
 				o.Say.Lack("%v: it is left out", err)
 			}
 		}
 		if o.Form != JSON {
-			o.head(i, &s)
+			to.head(i, &s)
 		}
 		if len(s.Paths) > 0 {
 			tried++
-			err = o.one(ctx, &x, len(servers), joins)
+			err = to.one(ctx, x, len(servers), joins)
 			switch {
 			case err != nil && (len(servers) == 1 || ctx.Err() != nil):
 				return nil, err
@@ -194,6 +198,16 @@ func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out [
 		o.Say.Lack("no server did anything while it was recorded: was there traffic?")
 	}
 	return out, nil
+}
+
+// texts prints what came of servers, each for itself: that of all together stands above.
+func (o *Options) texts(all []*explained) error {
+	for _, x := range all {
+		if _, err := x.text.WriteTo(o.Out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // head says whose findings follow.
@@ -286,6 +300,9 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 		return nil, err
 	}
 	pd, err := o.together(all, "")
+	if err == nil {
+		err = o.texts(all)
+	}
 	out := &Explained{PD: report.Plain(pd)}
 	for _, x := range all {
 		out.Reports = append(out.Reports, report.Plain(x.report))
@@ -325,6 +342,9 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 	if err != nil {
 		return err
 	}
+	if err := o.texts(all); err != nil {
+		return err
+	}
 	var requests *waits.Result
 	if run != nil {
 		requests = o.requests(run, sides, slow)
@@ -336,7 +356,7 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 }
 
 // json writes what came of several servers.
-func (o *Options) json(all []explained, systems []system, requests *waits.Result) error {
+func (o *Options) json(all []*explained, systems []system, requests *waits.Result) error {
 	type server struct {
 		Name   string         `json:"name"`
 		Window string         `json:"window,omitempty"`

@@ -22,8 +22,8 @@ type system struct {
 }
 
 // systems is together for each window of several.
-func (o *Options) systems(all []explained) (out []system, err error) {
-	of := map[string][]explained{}
+func (o *Options) systems(all []*explained) (out []system, err error) {
+	of := map[string][]*explained{}
 	var windows []string
 	for _, x := range all {
 		if of[x.Window] == nil {
@@ -49,7 +49,7 @@ func (o *Options) systems(all []explained) (out []system, err error) {
 
 // together explains prefill and decode servers as one system, and prints that; nil
 // where they are no such. window tells it from others; "": there are none.
-func (o *Options) together(all []explained, window string) (*result.PD, error) {
+func (o *Options) together(all []*explained, window string) (*result.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
 		if i := slices.Index([]string{api.Prefill, api.Decode}, x.Role); i >= 0 && x.side != nil {
@@ -84,11 +84,12 @@ func (o *Options) together(all []explained, window string) (*result.PD, error) {
 	case Markdown:
 		mark, show = "# ", report.PDMarkdown
 	}
-	fmt.Fprintln(o.Out)
 	if window != "" {
 		fmt.Fprintf(o.Out, "%s%s\n\n", mark, window)
 	}
-	return pd, show(o.Out, pd, o.Show)
+	err = show(o.Out, pd, o.Show)
+	fmt.Fprintln(o.Out)
+	return pd, err
 }
 
 // requests tells what the slow requests of a run waited for; nil: it is not known, and

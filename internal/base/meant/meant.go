@@ -1,9 +1,8 @@
-package spec
+// Package meant finds the word that somebody may have meant who wrote another.
+package meant
 
-// nearest is the word that somebody may have meant who wrote another: the one
-// with the fewest letters changed, left out, added or swapped, unless these are
-// more than a third of it.
-func nearest(written string, words []string) string {
+// By is that of words with the fewest letters changed, left out, added or swapped; "": these are more than a third of it.
+func By(written string, words []string) string {
 	best, fewest := "", len(written)/3+2
 	for _, w := range words {
 		if d := edits(written, w); d < fewest {

@@ -1,0 +1,155 @@
+// Package answer turns findings into an answer: which matters most by what it is worth, the
+// one sentence that says so, and what to do next.
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Of orders the findings of a report, says what to do about each, and gives the verdict.
+func Of(rep *result.Report) {
+	for i := range rep.Findings {
+		f := &rep.Findings[i]
+		lower(f)
+		next(rep, f)
+	}
+	slices.SortStableFunc(rep.Findings, func(x, y result.Finding) int {
+		return cmp.Or(
+			cmp.Compare(level(x.Severity), level(y.Severity)),
+			cmp.Compare(sort(&x), sort(&y)),
+			cmp.Compare(total(rep, &y), total(rep, &x)),
+			cmp.Compare(x.ID, y.ID))
+	})
+	once(rep.Findings)
+	rep.Verdict = verdict(rep)
+}
+
+// once keeps what is to be done where it is said first.
+func once(found []result.Finding) {
+	said := map[string]bool{}
+	for i := range found {
+		f := &found[i]
+		f.Next = slices.DeleteFunc(f.Next, func(todo fact.Fact) bool {
+			key := todo.String()
+			defer func() { said[key] = true }()
+			return said[key]
+		})
+		result.NoNil(f)
+	}
+}
+
+var levels = []string{"high", "medium", "low", "info"}
+
+func level(severity string) int { return slices.Index(levels, severity) }
+
+// What findings are about. Faults come before what holds for all ranks and steps alike: they are what is not as
+// it was, or not as elsewhere, and mending them costs no performance work.
+const (
+	fault = iota
+	bound
+	lack
+)
+
+func sort(f *result.Finding) int {
+	switch f.Kind {
+	case result.HostBound, result.CommBound, result.LaunchBound:
+		return bound
+	case result.Data, result.Balanced:
+		return lack
+	}
+	return fault
+}
+
+// What is worth less than these shares of a step is at most of medium and of low severity.
+const (
+	highShare   = 0.03
+	mediumShare = 0.01
+)
+
+// lower takes the severity of a finding down to what it is worth. Bounds, that nobody reaches, say nothing of it, nor do
+// few steps.
+func lower(f *result.Finding) {
+	w := &f.Worth
+	if !w.Sure() {
+		return
+	}
+	most := "high"
+	switch share := metric.Share(w.Gain(), w.Step); {
+	case share < mediumShare, w.Little():
+		most = "low"
+	case share < highShare:
+		most = "medium"
+	}
+	if level(f.Severity) < level(most) {
+		f.Severity = most
+	}
+}
+
+// total is what a finding costs all its steps together: by what it is worth, where that is known.
+func total(rep *result.Report, f *result.Finding) int64 {
+	n := len(f.Steps)
+	switch {
+	case n > 0:
+	case f.FirstStep < 0:
+		n = len(rep.Steps)
+	default:
+		n = f.LastStep - f.FirstStep + 1
+	}
+	if f.Worth.Known {
+		return f.Worth.Gain() * int64(n)
+	}
+	return f.CostNSPerStep * int64(n)
+}
+
+// verdict is the sentence: what is wrong with a rank, a link or some steps, and what bounds all steps. If nothing is
+// it says what is known of that.
+func verdict(rep *result.Report) fact.Fact {
+	var first [lack + 1]*result.Finding
+	for i := range rep.Findings {
+		f := &rep.Findings[i]
+		if s := sort(f); first[s] == nil && (s == lack || level(f.Severity) <= level("medium")) {
+			first[s] = f
+		}
+	}
+	switch a, b, c := first[fault], first[bound], first[lack]; {
+	case a != nil && b != nil && level(b.Severity) < level(a.Severity):
+		return fact.Of("verdict_both", "one", says(b), "other", says(a))
+	case a != nil && b != nil:
+		return fact.Of("verdict_both", "one", says(a), "other", says(b))
+	case a != nil:
+		return says(a)
+	case b != nil:
+		return says(b)
+	case len(rep.Findings) > 0 && sort(&rep.Findings[0]) != lack:
+		return fact.Of("verdict_small", "what", rep.Findings[0].Title)
+	case c != nil:
+		return c.Title
+	}
+	return fact.Of("verdict_nothing")
+}
+
+// says is a finding in a sentence: its title, or of a late rank what it does, and what it is worth.
+func says(f *result.Finding) fact.Fact {
+	title, doubt := f.Title, fact.Fact{}
+	if f.Profilers {
+		title, doubt = title.Get("what").(fact.Fact), fact.Of("verdict_doubt", "why", title.Get("why"))
+	}
+	w := &f.Worth
+	if title.Key != "straggler" || !w.Sure() {
+		return fact.Of("verdict_one", "what", title, "doubt", doubt)
+	}
+	effect := fact.Of("verdict_little", "kind", w.Kind, "cost", f.CostNSPerStep)
+	if !w.Little() {
+		var tokens fact.Fact
+		if w.Tokens > 0 {
+			tokens = fact.Of("worth_tokens", "is", w.Tokens, "without", w.WithoutTokens)
+		}
+		effect = fact.Of("verdict_worth", "kind", w.Kind, "step", w.Step, "without", w.Without, "tokens", tokens)
+	}
+	return fact.Of("verdict_late", "rank", title.Get("rank"), "when", title.Get("when"), "why", title.Get("why"), "effect", effect, "doubt", doubt)
+}

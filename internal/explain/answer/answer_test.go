@@ -1,0 +1,144 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+const ms = 1_000_000
+
+// late is a rank that costs so much, and is worth so much of a step of 10 ms.
+func late(id, severity string, cost, worth int64) result.Finding {
+	return result.Finding{
+		ID: id, Kind: result.Straggler, Cause: result.CauseDevice, Severity: severity, Names: []string{"TP01"}, FirstStep: 4, LastStep: 13, CostNSPerStep: cost,
+		Title: fact.Of("straggler", "rank", "TP01", "when", fact.Of("late_since", "first", 4), "why", fact.Of("late_device"), "cost", fact.Of("late_cost")),
+		Worth: result.Worth{Known: true, Kind: "decode", Steps: 10, Step: 10 * ms, Without: 10*ms - worth, Low: 9*ms - worth, High: 10*ms - worth/2},
+	}
+}
+
+func bounded(id, severity string, cost int64) result.Finding {
+	return result.Finding{ID: id, Kind: result.HostBound, Severity: severity, FirstStep: -1, LastStep: -1, CostNSPerStep: cost, Title: fact.Of("host_bound")}
+}
+
+func with(f ...result.Finding) *result.Report {
+	r := &result.Report{Findings: f}
+	for i := range 20 {
+		r.Steps = append(r.Steps, result.Step{Step: i})
+	}
+	return r
+}
+
+func TestOrderAndSeverity(t *testing.T) {
+	unsure := late("unsure", "high", 6*ms, ms/2)
+	unsure.Worth.High = 10 * ms
+	hidden := late("hidden", "high", 6*ms, 0)
+	hidden.Worth.High, hidden.Worth.Last = 10*ms, 2*ms
+	few := late("few", "high", 6*ms, ms/20)
+	few.Worth.Steps = 5
+	unknown := late("unknown", "medium", 6*ms, 0)
+	unknown.Worth = result.Worth{}
+	for _, c := range []struct {
+		name string
+		rep  *result.Report
+		want string
+	}{
+		{"a fault comes before a bound of its severity", with(bounded("hosts", "high", 9*ms), late("a", "high", 2*ms, ms)), "high a, high hosts"},
+		{"and after one of a higher", with(late("a", "medium", 2*ms, ms), bounded("hosts", "high", 9*ms)), "high hosts, medium a"},
+		{"by worth, not by cost", with(late("a", "high", 5*ms, ms/2), late("b", "high", 2*ms, ms)), "high b, high a"},
+		{"worth little", with(late("a", "high", 6*ms, ms/5), late("b", "high", 6*ms, ms/20)), "medium a, low b"},
+		{"perhaps nothing", with(unsure), "low unsure"},
+		{"nothing as long as others hide it", with(hidden), "high hidden"},
+		{"too few steps to say", with(few), "high few"},
+		{"what is not known changes nothing", with(unknown), "medium unknown"},
+		{"worth raises no severity", with(late("a", "low", 6*ms, 5*ms)), "low a"},
+	} {
+		Of(c.rep)
+		var got []string
+		for _, f := range c.rep.Findings {
+			got = append(got, f.Severity+" "+f.ID)
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: %s, want %s", c.name, s, c.want)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	doubted := late("a", "high", 2*ms, ms)
+	doubted.Profilers, doubted.Title = true, fact.Of("profilers", "what", doubted.Title, "why", fact.Of("profilers_stacks"))
+	balanced := result.Finding{Kind: result.Balanced, Severity: "info", Title: fact.Of("balanced")}
+	for _, c := range []struct {
+		name string
+		rep  *result.Report
+		want []string // parts, in order
+	}{
+		{"a late rank, and what it is worth", with(late("a", "high", 2*ms, ms)), []string{"verdict_late rank=TP01", "late_since", "late_device", "verdict_worth", "without=9000000"}},
+		{"with what bounds all", with(bounded("h", "high", 9*ms), late("a", "high", 2*ms, ms)), []string{"verdict_both one=verdict_late", "host_bound"}},
+		{"the higher severity first", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "host_bound", "verdict_late"}},
+		{"a doubt stays with it", with(doubted), []string{"verdict_late rank=TP01", "verdict_doubt", "profilers_stacks"}},
+		{"nothing but small things", with(late("a", "low", ms, ms/20), balanced), []string{"verdict_small", "straggler rank=TP01"}},
+		{"no rank is late", with(balanced), []string{"balanced"}},
+		{"nothing at all", with(), []string{"verdict_nothing"}},
+	} {
+		Of(c.rep)
+		got := c.rep.Verdict.String()
+		for _, part := range c.want {
+			_, rest, ok := strings.Cut(got, part)
+			if !ok {
+				t.Errorf("%s: %s lacks %q", c.name, c.rep.Verdict, part)
+			}
+			got = rest
+		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	hosts := func(kind string, launches, graphs int) *result.Report {
+		f := bounded("h", "high", ms)
+		f.Steps = []int{0}
+		r := with(f)
+		r.Steps[0] = result.Step{Kind: kind, Batch: 48, Ranks: []result.StepRank{{Launches: launches, Graphs: graphs}}}
+		r.CPU.Launch = result.Launch{Calls: 100, GraphCalls: graphs}
+		return r
+	}
+	beside := hosts("decode", 90, 0)
+	beside.CPU.Launch.GraphCalls = 5
+	routed := late("a", "high", 2*ms, ms)
+	routed.Cause, routed.Evidence = result.CauseWork, []result.Evidence{{Text: fact.Of("input"), Value: 40, Peers: 20}}
+	alone := late("a", "high", 2*ms, ms)
+	alone.Cause, alone.Evidence = result.CauseWork, []result.Evidence{{Text: fact.Of("input"), Value: 10, Peers: 20}}
+	cold := result.Finding{Kind: result.ColdStart, Severity: "high", Next: []fact.Fact{fact.Of("warm_triton")}}
+	for _, c := range []struct {
+		name  string
+		rep   *result.Report
+		want  []string
+		guide string
+	}{
+		{"no graphs anywhere", hosts("decode", 90, 0), []string{"next_graphs"}, "host-bound"},
+		{"graphs already", hosts("decode", 90, 3), []string{"next_between_graphs kind=decode"}, "host-bound"},
+		{"graphs in other steps", beside, []string{"next_larger_graphs kind=decode batch=48"}, "host-bound"},
+		{"prefill", hosts("prefill", 90, 0), []string{"next_prefill"}, "host-bound"},
+		{"no launches recorded", hosts("decode", 0, 0), nil, "host-bound"},
+		{"a slower device", with(late("a", "high", 2*ms, ms)), []string{"next_device rank=TP01"}, "late-rank"},
+		{"given more", with(routed), []string{"next_spread"}, "moe-and-dp"},
+		{"given less, and runs more", with(alone), []string{"next_work rank=TP01"}, "late-rank"},
+		{"what the rule says itself", with(cold), []string{"warm_triton"}, "slow-steps"},
+	} {
+		Of(c.rep)
+		var got []string
+		for _, todo := range c.rep.Findings[0].Next {
+			got = append(got, todo.String())
+		}
+		if f := c.rep.Findings[0]; !slices.Equal(got, c.want) || f.Guide != c.guide {
+			t.Errorf("%s: %v, guide %s; want %v, guide %s", c.name, got, f.Guide, c.want, c.guide)
+		}
+	}
+	twice := with(late("a", "high", 2*ms, ms), late("b", "medium", ms, ms))
+	if Of(twice); len(twice.Findings[0].Next) != 1 || len(twice.Findings[1].Next) != 0 {
+		t.Errorf("the same advice twice: %v, %v", twice.Findings[0].Next, twice.Findings[1].Next)
+	}
+}
