@@ -72,8 +72,8 @@ var errRegression = errors.New("a regression stands")
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
 	Demo     demoCmd          `cmd:"" help:"See it work: serve, load, record, merge, explain."`
-	Serve    serveCmd         `cmd:"" aliases:"launch_server" help:"Serve an LLM or a diffusion pipeline on the embedded engine, with SGLang's HTTP API and profile endpoints."`
-	Route    routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests to several servers, profile requests too, with prefill and decode separated or not."`
+	Serve    serveCmd         `cmd:"" aliases:"launch_server" help:"Serve a model on the embedded engine, as SGLang does."`
+	Route    routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests, and profiles, to several servers."`
 	Bench    benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
 	Send     sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
 	Generate generateCmd      `cmd:"" help:"Make pictures of prompts on the embedded engine, as sglang generate does."`
