@@ -22,16 +22,16 @@ type analyzeCmd struct {
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"All tables, after the answer."`
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Some tables: times, idle, stages, steps, ranks, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
-	Layers     bool   `name:"layers" help:"All layers and modules, those in replayed CUDA graphs too."`
-	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without graphs, to know them by."`
+	Layers     bool   `name:"layers" help:"All layers and modules, also in CUDA graphs."`
+	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window without CUDA graphs."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
 
 	Quick bool `help:"Leave out what findings are worth, and the critical path: up to a fifth less of time."`
 
 	cluster
-	Summary string `placeholder:"FILE" help:"Write what explaining takes of each rank to FILE, - for stdout, and explain nothing: analyze takes such files for the traces."`
+	Summary string `placeholder:"FILE" help:"Write what is needed of each rank to FILE, - for stdout: analyze takes it for traces."`
 
-	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes that is not recorded, as 2.55ms, or a load of the same server that tells: a run, or a file of bench serving --output-details. What recording cost is taken off what is said of hosts. Windows taken under a load know it themselves."`
+	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes unrecorded (2.55ms), or a load of the server that tells: a run, or a file of --output-details. What recording cost is then taken off."`
 
 	shown
 	bounded

@@ -19,8 +19,8 @@ import (
 
 // cluster says where a window is read, if not here.
 type cluster struct {
-	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Who reads the files: this machine, tasks on a Slurm cluster that divide them, or these nodes of it, each what it finds on its own disk."`
-	Tasks    string        `placeholder:"N[%K]" help:"Into how many tasks of Slurm, and how many at the same time (default: one for eight files, at most 64)."`
+	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Who reads the files: this machine, tasks on a Slurm cluster, or these nodes of it, each what is on its own disk."`
+	Tasks    string        `placeholder:"N[%K]" help:"Into how many tasks, and how many at the same time (default: one for eight files, at most 64)."`
 	Within   time.Duration `default:"30m" help:"What Slurm has not done by then is given up."`
 	SlurmArg []string      `placeholder:"ARG" sep:"none" help:"An argument for sbatch; may be repeated."`
 }

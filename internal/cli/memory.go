@@ -11,7 +11,7 @@ import (
 
 // bounded is how much memory a verb may take that has all of a window in it.
 type bounded struct {
-	MaxMemory string `placeholder:"BYTES" help:"End with an error when more memory than this is needed, such as 8GB (default: half of what the machine has, or the control group)."`
+	MaxMemory string `placeholder:"BYTES" help:"End with an error when more memory is needed, such as 8GB (default: half of the machine, or of the control group)."`
 }
 
 // watch ends the program when it needs more than it may; done ends the watching.

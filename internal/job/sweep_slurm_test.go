@@ -97,6 +97,7 @@ func TestSlurmSweep(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(s.Dir, s.Jobs[0].Name, "log.out")); err != nil {
 			t.Error("what there was is not here:", err)
 		}
+		c.Wait(s.Jobs[0].Job, time.Minute) // Slurm notices the end of a script a moment after it
 		if left, _ := c.Command("squeue", "--noheader").Output(); len(left) > 0 {
 			t.Errorf("Slurm still has %s", left)
 		}
