@@ -109,8 +109,12 @@ func TestTextPlain(t *testing.T) {
 	if bytes.ContainsRune(b.Bytes(), '\x1b') {
 		t.Error("an escape sequence without Color")
 	}
-	head := strings.Join(strings.Split(b.String(), "\n")[:15], "\n")
-	for _, want := range []string{"TP02 is late from step 7 on", "worth 500 µs per step", "201 kernels per step against 117", "TP04, TP05", "idle"} {
+	lines := strings.Split(b.String(), "\n")
+	if !strings.HasPrefix(lines[1], "TP02 is late from step 7 on: without that") {
+		t.Errorf("the answer is not directly below the title: %q", lines[1])
+	}
+	head := strings.Join(lines[:15], "\n")
+	for _, want := range []string{"TP02 is late from step 7 on", "worth 500 µs per step", "201 kernels per step against 117", "TP04, TP05"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the first 15 lines lack %q:\n%s", want, head)
 		}

@@ -25,17 +25,11 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 		head[i] = escapeMarkdown(head[i])
 	}
 	write(strings.Join(head, " · "))
-	if c := caveat(&r.Source); c != "" {
-		write("\n**Incomplete:** ", escapeMarkdown(c))
-	}
-	if all := overall(r); all != nil {
-		write("\nGPU time: ", escapeMarkdown(summary(all)))
-	}
-	if says := Words(r.Recording.Says); says != "" {
-		write("\n", escapeMarkdown(columns.Clean(says)))
-	}
 	if s := answer(r); s != "" {
 		write("\n**", escapeMarkdown(s), "**")
+	}
+	if c := caveat(&r.Source); c != "" {
+		write("\n**Incomplete:** ", escapeMarkdown(c))
 	}
 	write("")
 	if len(r.Findings) == 0 {
@@ -43,6 +37,12 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	}
 	for i := range r.Findings {
 		markdownFinding(write, &r.Findings[i], o.All)
+	}
+	if all := overall(r); all != nil {
+		write("\nGPU time: ", escapeMarkdown(summary(all)))
+	}
+	if says := Words(r.Recording.Says); says != "" {
+		write("\n", escapeMarkdown(columns.Clean(says)))
 	}
 	for _, s := range chance(r) {
 		write("\n", escapeMarkdown(s))

@@ -53,14 +53,7 @@ func text(w io.Writer, r *result.Report, o Options, tables []*table) error {
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: o.All}
 	t.head(r)
 	t.findings(r)
-	for i, s := range chance(r) {
-		if i == 0 {
-			t.line("")
-		}
-		for _, l := range columns.Wrap(s, t.width) {
-			t.line(t.p.faint(l))
-		}
-	}
+	t.background(r)
 	for _, s := range tables {
 		t.table(s)
 	}
@@ -95,15 +88,28 @@ func (t *textWriter) head(r *result.Report) {
 		head = id + "  " + head
 	}
 	for i, l := range columns.Wrap(head, t.width) {
-		if i == 0 {
+		if i == 0 && answer(r) == "" {
 			l = t.p.bold(l)
 		}
 		t.line(l)
 	}
+	for _, l := range columns.Wrap(answer(r), t.width) {
+		t.line(t.p.bold(l))
+	}
 	if c := caveat(&r.Source); c != "" && !doubt {
 		t.caveat("incomplete: " + c)
 	}
-	if all := overall(r); all != nil {
+	t.line("")
+}
+
+// background is what one wants to know once the answer is read: where the time goes, what recording cost, and how much
+// chance there is in what was found.
+func (t *textWriter) background(r *result.Report) {
+	all, said := overall(r), append([]string{columns.Clean(Words(r.Recording.Says))}, chance(r)...)
+	if all != nil || strings.Join(said, "") != "" {
+		t.line("")
+	}
+	if all != nil {
 		p := split(all)
 		prefix := "GPU time  "
 		s := summary(all)
@@ -117,16 +123,11 @@ func (t *textWriter) head(r *result.Report) {
 			t.line(prefix + l)
 		}
 	}
-	for _, l := range columns.Wrap(columns.Clean(Words(r.Recording.Says)), t.width) {
-		t.line(t.p.faint(l))
-	}
-	if s := answer(r); s != "" {
-		t.line("")
+	for _, s := range said {
 		for _, l := range columns.Wrap(s, t.width) {
-			t.line(t.p.bold(l))
+			t.line(t.p.faint(l))
 		}
 	}
-	t.line("")
 }
 
 func (t *textWriter) findings(r *result.Report) {
