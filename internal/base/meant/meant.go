@@ -1,9 +1,12 @@
 // Package meant finds the word that somebody may have meant who wrote another.
 package meant
 
-// By is that of words with the fewest letters changed, left out, added or swapped; "": these are more than a third of it.
+import "strings"
+
+// By is that of words with the fewest letters changed, left out, added or swapped; "": in each these are more than a
+// third of what was written. The dashes of flags are no letters.
 func By(written string, words []string) string {
-	best, fewest := "", len(written)/3+2
+	best, fewest := "", (len(strings.TrimLeft(written, "-"))+2)/3+1
 	for _, w := range words {
 		if d := edits(written, w); d < fewest {
 			best, fewest = w, d

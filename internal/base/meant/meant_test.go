@@ -6,7 +6,7 @@ func TestBy(t *testing.T) {
 	words := []string{"analyze", "compare", "profile", "--html", "--prompt", "--num-prompts"}
 	for written, want := range map[string]string{
 		"analyse": "analyze", "anaylze": "analyze", "profil": "profile", "--htlm": "--html", "--promt": "--prompt", "--num-promts": "--num-prompts",
-		"report": "", "xyz": "", "--url": "", "": "",
+		"report": "", "xyz": "", "--url": "", "--pram": "", "": "",
 	} {
 		if got := By(written, words); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)
