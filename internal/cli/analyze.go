@@ -100,7 +100,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	case c.LayersFrom != "" && c.Quick:
 		return usagef("--layers-from has no effect with --quick, which leaves layers of graphs out: leave out one of them")
 	case c.LayersFrom != "":
-		opt.LayersFrom = inputs{Paths: []string{c.LayersFrom}}.input()
+		from, err := inputs{Paths: []string{c.LayersFrom}}.input()
+		if err != nil {
+			return err
+		}
+		opt.LayersFrom = from
 	}
 	done, err := c.watch(e)
 	if err != nil {
@@ -160,7 +164,7 @@ func (s *shown) explain(e *env, form system.Form, html string) (*system.Options,
 		out = e.data()
 	}
 	return &system.Options{
-		Say: e.Console, Out: out, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: inputs{}.input().Read, Force: s.Force,
+		Say: e.Console, Out: out, Form: form, Show: s.tables(e), HTML: html, Rules: rules, Read: reading, Force: s.Force,
 	}, nil
 }
 

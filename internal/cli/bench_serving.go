@@ -388,7 +388,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		return nil
 	}
 	fmt.Fprintln(e.stdout)
-	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: opt, Read: inputs{}.input().Read}
+	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: opt, Read: reading}
 	explanation.Show.Top = 5
 	if _, err := explanation.Captured(ctx, out.Capture.Result, false); err != nil && ctx.Err() == nil {
 		e.Lack("%s: %v", out.Capture.Servers[0].URL, err)

@@ -54,7 +54,10 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
-	in := c.input()
+	in, err := c.input()
+	if err != nil {
+		return err
+	}
 	found, missing, err := in.Choose(e.Console)
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ func (c *guideCmd) Run(e *env) error {
 	all := guides.All()
 	if c.Name == "" {
 		w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-		for _, g := range all {
-			fmt.Fprintf(w, "%s\t%s\n", g.Name, g.Title)
+		for _, s := range guides.Symptoms() {
+			fmt.Fprintf(w, "%s\tstepscope guide %s\n", s.What, s.Guide)
 		}
 		return w.Flush()
 	}

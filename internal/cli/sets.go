@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
@@ -14,13 +16,32 @@ import (
 
 // inputs is how every verb is told what to read.
 type inputs struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, or the files."`
+	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last)."`
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
 }
 
-// input is that, all of it.
-func (in inputs) input() *window.Input {
-	return &window.Input{Paths: in.Paths, ID: in.ProfileID, Read: read.Options{Export: nsys.Exported}}
+// reading is how files are read.
+var reading = read.Options{Export: nsys.Exported}
+
+// input is that, all of it. A run is meant by its traces, if they are those of one server.
+func (in inputs) input() (*window.Input, error) {
+	paths := in.Paths
+	if len(paths) == 1 {
+		root, _ := (&runPlace{}).root() // without a home for runs, their directories can still be named
+		_, servers, found, err := system.Find(root, paths[0])
+		switch {
+		case err != nil:
+			return nil, notFound(err)
+		case len(servers) > 1:
+			one := servers[0].Paths[0]
+			if filepath.Base(one) != servers[0].Name {
+				one = filepath.Dir(one) // of files of a run
+			}
+			return nil, usagef("%s has %d servers: give the traces of one, such as %s", paths[0], len(servers), one)
+		}
+		paths = found
+	}
+	return &window.Input{Paths: paths, ID: in.ProfileID, Read: reading}, nil
 }
 
 // stretch is the part of long reports that a verb reads.
@@ -34,14 +55,20 @@ func (s stretch) of(in inputs) (*window.Input, error) {
 	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
 		return nil, usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
 	}
-	w := in.input()
+	w, err := in.input()
+	if err != nil {
+		return nil, err
+	}
 	w.Read.Nsys = nsysdb.Options{From: int64(s.From * 1e9), To: int64(s.To * 1e9)}
 	return w, nil
 }
 
 // text gives the window that inputs name as asText does, and the ranks that it lacks.
 func (e *env) text(ctx context.Context, in inputs) (missing []string, text *kineto.Set, err error) {
-	i := in.input()
+	i, err := in.input()
+	if err != nil {
+		return nil, nil, err
+	}
 	window, missing, err := i.Choose(e.Console)
 	if err == nil {
 		text, err = e.asText(ctx, i.Read, window)
