@@ -21,15 +21,15 @@ import (
 
 // batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.
 type batchServerCmd struct {
-	launch.ModelArgs
+	launch.ModelArgs `group:"More of the model"`
 	foreign
 	caseFlags
-	batchDataFlags
-	batchProfileFlags
-	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
-	Backend    string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
-	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
+	batchDataFlags    `group:"More of batches"`
+	batchProfileFlags `group:"More of traces"`
+	BaseURL           string `name:"url" aliases:"base-url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
+	Backend           string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
+	APIKey            string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
+	APIKeyFile        string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
 
 	RunName        string  `name:"run-name" default:"default" help:"Written into each row of the results."`
 	Temperature    float64 `name:"temperature" limits:"0.." default:"0" help:"0 is greedy."`
@@ -80,7 +80,7 @@ type batchDataFlags struct {
 func (c *batchServerCmd) BeforeReset(k *kong.Context) error {
 	c.limited = given(k, "max-running-requests")
 	for _, f := range k.Flags() {
-		if f.Name == "model-path" && given(k, "base-url") {
+		if f.Name == "model-path" && given(k, "url") {
 			f.Required = false
 		}
 	}
@@ -94,9 +94,9 @@ The cache is flushed before each batch. With --profile a second pass over all ba
 rows are not appended to the results (SGLang's tool does; --append-profiled).
 
 Examples:
-  stepscope bench one-batch-server --base-url http://localhost:30000 --batch-size 1 16 64 --input-len 1024 --output-len 8
+  stepscope bench one-batch-server --url http://localhost:30000 --batch-size 1 16 64 --input-len 1024 --output-len 8
   stepscope bench one-batch-server --model-path builtin:llama-tiny --tp-size 2 --batch-size 8 --show-report
-  stepscope bench one-batch-server --base-url http://localhost:30000 --batch-size 16 --profile --profile-by-stage`
+  stepscope bench one-batch-server --url http://localhost:30000 --batch-size 16 --profile --profile-by-stage`
 }
 
 // Run measures.
@@ -143,7 +143,7 @@ func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
 func (c *batchServerCmd) check() error {
 	if c.BaseURL == "" {
 		if c.Backend == "vllm" {
-			return usagef("--backend vllm: give the server with --base-url")
+			return usagef("--backend vllm: give the server with --url")
 		}
 		if err := c.Check(); err != nil {
 			return usagef("%v", err)
@@ -159,7 +159,7 @@ func (c *batchServerCmd) check() error {
 	case c.StopAtEOS && (c.Backend == "vllm" || c.FakePrefill || c.StreamInterval > 1):
 		return usagef("--disable-ignore-eos counts each sequence's tokens as they come: leave out --backend vllm, --fake-prefill and --client-stream-interval")
 	case c.FlushStorage && (c.Backend == "vllm" || c.BaseURL == ""):
-		return usagef("--flush-hicache-storage is for a server of SGLang with such a cache: give it with --base-url")
+		return usagef("--flush-hicache-storage is for a server of SGLang with such a cache: give it with --url")
 	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
 		return usagef("the numbers of --gsp-* are 1 or more")
 	}

@@ -52,7 +52,7 @@ func (c *benchDiffusionCmd) Help() string {
 
 Examples:
   stepscope bench diffusion --dataset random --num-prompts 4 --width 64 --height 64 --num-inference-steps 4
-  stepscope bench diffusion --base-url http://gpu1:30000 --dataset-path prompts.txt --max-concurrency 4 --output-file c4.json
+  stepscope bench diffusion --url http://gpu1:30000 --dataset-path prompts.txt --max-concurrency 4 --output-file c4.json
   stepscope bench diffusion --dataset random --slo --random-request-config '[{"weight": 3, "width": 64, "height": 64}, {"weight": 1, "width": 128, "height": 128}]'`
 }
 

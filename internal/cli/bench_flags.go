@@ -19,11 +19,11 @@ import (
 
 // datasetFlags are the flags of SGLang's bench_serving that say what is asked.
 type datasetFlags struct {
-	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"sharegpt (without --dataset-path: from the cache of the Hugging Face hub, if it is there), random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan, …"`
-	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded."`
+	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"What is asked: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
+	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default of sharegpt: from the cache of the Hugging Face hub, if it is there."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
-	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests."`
-	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random; the same as in SGLang's client gives the same requests at the same times."`
+	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests to send."`
+	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random; with SGLang's client it gives the same requests at the same times."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
 	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
@@ -31,38 +31,38 @@ type datasetFlags struct {
 	RandomOutputLen    int     `name:"random-output-len" default:"1024" help:"Output tokens (random, random-ids, image)."`
 	RandomRangeRatio   float64 `name:"random-range-ratio" limits:"0..1" default:"0" help:"Lengths are uniform from this share of the full length to all of it."`
 
-	ImageCount       int    `name:"image-count" default:"1"`
-	RandomImageCount bool   `name:"random-image-count"`
-	ImageResolution  string `name:"image-resolution" default:"1080p" help:"4k, 1080p, 720p, 360p, HxW or random:HxW-HxW."`
-	ImageFormat      string `name:"image-format" default:"jpeg" enum:"jpeg,png"`
-	ImageContent     string `name:"image-content" default:"random" enum:"random,blank"`
+	ImageCount       int    `name:"image-count" default:"1" help:"Pictures of each request (image)."`
+	RandomImageCount bool   `name:"random-image-count" help:"Each request has from one picture to --image-count of them (image)."`
+	ImageResolution  string `name:"image-resolution" default:"1080p" help:"Size of pictures: 4k, 1080p, 720p, 360p, HxW or random:HxW-HxW (image)."`
+	ImageFormat      string `name:"image-format" default:"jpeg" enum:"jpeg,png" help:"How pictures are encoded: jpeg or png (image)."`
+	ImageContent     string `name:"image-content" default:"random" enum:"random,blank" help:"What is on pictures: random pixels, or blank ones, which compress to little (image)."`
 
-	GSPNumGroups       int     `name:"gsp-num-groups" default:"64" help:"Groups of generated-shared-prefix."`
-	GSPPromptsPerGroup int     `name:"gsp-prompts-per-group" default:"16"`
-	GSPSystemPromptLen int     `name:"gsp-system-prompt-len" default:"2048"`
-	GSPQuestionLen     int     `name:"gsp-question-len" default:"128"`
-	GSPOutputLen       int     `name:"gsp-output-len" default:"256"`
-	GSPRangeRatio      float64 `name:"gsp-range-ratio" default:"1"`
-	GSPFastPrepare     bool    `name:"gsp-fast-prepare"`
-	GSPSendRoutingKey  bool    `name:"gsp-send-routing-key"`
-	GSPNumTurns        int     `name:"gsp-num-turns" default:"1"`
-	GSPOrdered         bool    `name:"gsp-ordered"`
-	GSPDistribution    string  `name:"gsp-group-distribution" default:"uniform" enum:"uniform,zipf"`
-	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Needed with --gsp-group-distribution zipf."`
+	GSPNumGroups       int     `name:"gsp-num-groups" default:"64" help:"Groups of requests that begin with the same system prompt (generated-shared-prefix)."`
+	GSPPromptsPerGroup int     `name:"gsp-prompts-per-group" default:"16" help:"Requests of each group (generated-shared-prefix)."`
+	GSPSystemPromptLen int     `name:"gsp-system-prompt-len" default:"2048" help:"Tokens of the system prompt that a group shares (generated-shared-prefix)."`
+	GSPQuestionLen     int     `name:"gsp-question-len" default:"128" help:"Tokens of the question behind it, one for each turn (generated-shared-prefix)."`
+	GSPOutputLen       int     `name:"gsp-output-len" default:"256" help:"Tokens to generate for each request (generated-shared-prefix)."`
+	GSPRangeRatio      float64 `name:"gsp-range-ratio" default:"1" help:"Lengths are uniform from this share of the full length to all of it; 1: all are full (generated-shared-prefix)."`
+	GSPFastPrepare     bool    `name:"gsp-fast-prepare" help:"Do not verify lengths, nor count tokens of prompts: the load begins sooner, its input token figures are wrong (generated-shared-prefix)."`
+	GSPSendRoutingKey  bool    `name:"gsp-send-routing-key" help:"Send the header X-SMG-Routing-Key, the same for all requests of a group (generated-shared-prefix)."`
+	GSPNumTurns        int     `name:"gsp-num-turns" default:"1" help:"Questions of a conversation, sent one after the other (generated-shared-prefix)."`
+	GSPOrdered         bool    `name:"gsp-ordered" help:"Send group after group, not shuffled (generated-shared-prefix)."`
+	GSPDistribution    string  `name:"gsp-group-distribution" default:"uniform" enum:"uniform,zipf" help:"uniform: all groups have as many requests; zipf: the first ones have more (generated-shared-prefix)."`
+	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Exponent for --gsp-group-distribution zipf, which needs it: larger gives the first groups more."`
 
 	MooncakeSlowdown float64 `name:"mooncake-slowdown-factor" default:"1" help:"Factor of the times in a trace."`
-	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1"`
-	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent"`
-	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N"`
-	SpeedCategory    string  `name:"speed-bench-category" placeholder:"NAME" help:"low_entropy, mixed or high_entropy."`
-	SpeedOutputLen   int     `name:"speed-bench-output-len" default:"512"`
+	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1" help:"Rounds of each conversation (mooncake)."`
+	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent" help:"Which of Mooncake's traces it is: conversation, mooncake, synthetic or toolagent."`
+	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N" help:"Leave out the turns of a conversation after so many (agentic-trace)."`
+	SpeedCategory    string  `name:"speed-bench-category" placeholder:"NAME" help:"Only this category: low_entropy, mixed or high_entropy (speed-bench)."`
+	SpeedOutputLen   int     `name:"speed-bench-output-len" default:"512" help:"Tokens to generate for each request (speed-bench)."`
 
-	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT"`
-	ApplyChatTemplate bool     `name:"apply-chat-template"`
+	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT" help:"Text to put behind each prompt."`
+	ApplyChatTemplate bool     `name:"apply-chat-template" help:"Put each prompt through the model's chat template."`
 	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids, not text: lengths are exact (random, random-ids, generated-shared-prefix; backend sglang)."`
-	LoRAName          []string `name:"lora-name" placeholder:"NAME"`
-	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed"`
-	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5"`
+	LoRAName          []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters that requests ask for; several names."`
+	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed" help:"How adapters are dealt out: uniform (drawn), distinct (another one for each request) or skewed (Zipf)."`
+	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5" help:"With skewed: how many times more requests an adapter has than the next; above 1."`
 }
 
 func (f *datasetFlags) spec(backend string) workload.Spec {
@@ -140,15 +140,15 @@ func (f *arrivalFlags) check() error {
 // requestFlags say how a request is put.
 type requestFlags struct {
 	DisableStream       bool          `name:"disable-stream" help:"Ask for complete replies instead of streams."`
-	ReturnLogprob       bool          `name:"return-logprob"`
-	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0"`
-	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID"`
-	LogprobStartLen     int           `name:"logprob-start-len" default:"-1"`
-	ReturnRoutedExperts bool          `name:"return-routed-experts"`
+	ReturnLogprob       bool          `name:"return-logprob" help:"Ask for log probabilities of output tokens."`
+	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0" help:"With --return-logprob: also those of so many most likely tokens at each place."`
+	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID" help:"With --return-logprob: also those of these token ids at each place."`
+	LogprobStartLen     int           `name:"logprob-start-len" default:"-1" help:"With --return-logprob: first prompt token whose log probability is asked for; -1: of the output alone, 0: of all."`
+	ReturnRoutedExperts bool          `name:"return-routed-experts" help:"Ask which experts each token went through."`
 	CacheReport         bool          `name:"cache-report" help:"Ask for cached tokens, and report them."`
 	DisableIgnoreEOS    bool          `name:"disable-ignore-eos" help:"Let the model end its replies at an end-of-text token."`
-	Temperature         float64       `name:"temperature" default:"0"`
-	TopP                float64       `name:"top-p" default:"1"`
+	Temperature         float64       `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
+	TopP                float64       `name:"top-p" default:"1" help:"Sample from the most likely tokens with this share of the probability; 1: from all."`
 	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
 	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
 	FakePrefill         bool          `name:"fake-prefill" hidden:""`
@@ -197,20 +197,20 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 // profileFlags are bench_serving's.
 type profileFlags struct {
 	Profile           bool     `name:"profile" help:"Take a profiling window while the load runs."`
-	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"What is recorded: some of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
 	Lean              bool     `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
 	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
 	ProfileAfterSteps *int64   `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps of the load, which begins after the warm-up, before the window; default: when the load is steady."`
-	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Steps of the window; default: as many as the median request of the load takes (serving), from 10 to 60; else 10; by stage 5."`
+	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; by stage 5."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
-	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"prefill, decode."`
+	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it tells, else the one here, else /tmp."`
-	ProfilePrefix     string   `name:"profile-prefix" placeholder:"TEXT"`
+	ProfilePrefix     string   `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the names of traces."`
 	ProfileUnbounded  bool     `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
 	PDSeparated       bool     `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
-	ProfilePrefillURL []string `name:"profile-prefill-url" placeholder:"URL"`
-	ProfileDecodeURL  []string `name:"profile-decode-url" placeholder:"URL"`
-	ProfileFetch      string   `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, see profile --help."`
+	ProfilePrefillURL []string `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; several, or repeat it."`
+	ProfileDecodeURL  []string `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; several, or repeat it."`
+	ProfileFetch      string   `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, as profile --fetch."`
 }
 
 func (f *profileFlags) check() error {
@@ -268,16 +268,16 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 
 // clientFlags say whom a benchmark talks to.
 type clientFlags struct {
-	Backend    string `name:"backend" default:"sglang" help:"sglang, sglang-oai, sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat, trt, truss, sglang-embedding, …"`
-	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server; --host and --port, if given too, do not count, as with SGLang's client."`
-	Host       string `name:"host" default:"0.0.0.0"`
-	Port       int    `name:"port" placeholder:"N" help:"Default: the backend's."`
+	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"The server, as http://HOST:30000; default: --host and --port, which do not count beside it."`
+	Backend    string `name:"backend" default:"sglang" help:"Whose API the server has: sglang, sglang-oai-chat, vllm, vllm-chat, lmdeploy, trt and others."`
+	Host       string `name:"host" default:"0.0.0.0" help:"Host of the server, where --url is not given."`
+	Port       int    `name:"port" placeholder:"N" help:"Its port; default: the backend's, as 30000 of sglang and 8000 of vllm."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
-	Model      string `name:"model" placeholder:"NAME" help:"Default: the first that the server lists."`
-	Served     string `name:"served-model-name" placeholder:"NAME" help:"Name in requests; default: --model."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
+	Model      string `name:"model" placeholder:"NAME" help:"The model to ask; default: the first that the server lists."`
+	Served     string `name:"served-model-name" placeholder:"NAME" help:"Name of the model in requests; default: --model."`
 	Tokenizer  string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
-	ReadySec   int    `name:"ready-check-timeout-sec" default:"60" help:"Wait up to this long for the server; 0: not at all."`
+	ReadySec   int    `name:"ready-check-timeout-sec" default:"60" help:"Seconds to wait for the server; 0: not at all."`
 }
 
 func (f *clientFlags) server() (*client.Server, error) {

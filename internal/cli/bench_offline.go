@@ -15,9 +15,9 @@ import (
 
 // offlineCmd is "bench offline", SGLang's bench_offline_throughput.
 type offlineCmd struct {
-	launch.ModelArgs
+	launch.ModelArgs `group:"More of the model"`
 	foreign
-	datasetFlags
+	datasetFlags   `group:"More of data sets"`
 	Backend        string   `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go to the engine itself; runtime: over HTTP to a server of this process."`
 	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"A row is appended to it."`
 	NoIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Outputs end where the model ends them."`

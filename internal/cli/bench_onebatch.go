@@ -17,7 +17,7 @@ import (
 
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.
 type oneBatchCmd struct {
-	launch.ModelArgs
+	launch.ModelArgs `group:"More of the model"`
 	foreign
 	caseFlags
 	RunName        string `name:"run-name" default:"default" help:"Written into each row of the results."`

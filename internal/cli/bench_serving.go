@@ -27,11 +27,11 @@ import (
 
 // benchServingCmd is "bench serving".
 type benchServingCmd struct {
-	clientFlags
-	datasetFlags
-	arrivalFlags
-	requestFlags
-	profileFlags
+	clientFlags  `group:"More of the server"`
+	datasetFlags `group:"More of data sets"`
+	arrivalFlags `group:"More of the load"`
+	requestFlags `group:"Requests"`
+	profileFlags `group:"More of traces"`
 
 	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests before the run, copies of the first request."`
 	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up print 'ready' and wait for a line on stdin: loads of several servers begin together."`
@@ -85,7 +85,7 @@ func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 
 // Help is the end of the verb's help text.
 func (c *benchServingCmd) Help() string {
-	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving; flags may be shortened as there. Nothing is downloaded.
+	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving.
 
 With --profile a window opens when the load is steady, as wide as a request unless --profile-num-steps says otherwise. What it touched, from arming to the end of the export, is in no figure; the whole run is shown beside them. A load that leaves too little has no figures: send more prompts.
 

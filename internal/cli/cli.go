@@ -71,27 +71,36 @@ var errRegression = errors.New("a regression stands")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
-	Demo     demoCmd          `cmd:"" help:"See it work: serve, load, record, merge, explain."`
-	Serve    serveCmd         `cmd:"" aliases:"launch_server" help:"Serve a model on the embedded engine, as SGLang does."`
-	Route    routeCmd         `cmd:"" aliases:"launch_router" help:"Route requests, and profiles, to several servers."`
-	Bench    benchCmd         `cmd:"" help:"Measure a server, or the engine in process."`
-	Send     sendCmd          `cmd:"" aliases:"send_one" help:"Send one request and print what came and how fast."`
-	Generate generateCmd      `cmd:"" help:"Make pictures of prompts on the embedded engine, as sglang generate does."`
-	Profile  profileCmd       `cmd:"" aliases:"profiler" help:"Record a window of running servers, fetch its traces, merge and explain them."`
-	Analyze  analyzeCmd       `cmd:"" help:"Say what is wrong, what it is worth, what to do."`
-	Whatif   whatifCmd        `cmd:"" help:"Say what steps would take if something were faster."`
-	Compare  compareCmd       `cmd:"" help:"Say what got slower between two captures, two ranks of one, two benchmark runs, or performance dumps."`
-	Trace    traceCmd         `cmd:"" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
-	Nsys     nsysCmd          `cmd:"" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
-	Job      jobCmd           `cmd:"" help:"Jobs of srtctl's files: serve on several nodes, load, record, explain."`
-	Runs     runsCmd          `cmd:"" help:"List, show and remove recorded runs."`
-	Version  kong.VersionFlag `help:"Print the version and exit."`
+	Demo demoCmd `cmd:"" group:"See it" help:"See it work: serve, load, record, merge, explain."`
 
-	Guide       guideCmd      `cmd:"" help:"Print a guide by task, or list them."`
-	VersionVerb versionCmd    `cmd:"" name:"version" help:"Print the version and how it was built."`
-	Completion  completionCmd `cmd:"" help:"Print the completion script for bash, zsh or fish."`
+	Bench benchCmd `cmd:"" group:"Measure" help:"Measure a server, or the engine in process."`
+	Send  sendCmd  `cmd:"" group:"Measure" aliases:"send_one" help:"Send one request and print what came and how fast."`
+
+	Profile profileCmd `cmd:"" group:"Record" aliases:"profiler" help:"Record a window of running servers, and explain it."`
+	Nsys    nsysCmd    `cmd:"" group:"Record" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
+
+	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Say what is wrong, what it is worth, what to do."`
+	Compare compareCmd `cmd:"" group:"Explain" help:"Say what got slower between captures, ranks or runs."`
+	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Say what steps would take if something were faster."`
+
+	Trace traceCmd `cmd:"" group:"Traces" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
+
+	Serve    serveCmd    `cmd:"" group:"Serve" aliases:"launch_server" help:"Serve a model on the embedded engine, as SGLang does."`
+	Route    routeCmd    `cmd:"" group:"Serve" aliases:"launch_router" help:"Route requests, and profiles, to several servers."`
+	Generate generateCmd `cmd:"" group:"Serve" help:"Make pictures of prompts, as sglang generate does."`
+
+	Job jobCmd `cmd:"" group:"Jobs" help:"Jobs of srtctl's files: serve on several nodes, load, record, explain."`
+
+	Runs runsCmd `cmd:"" group:"Runs" help:"List, show and remove recorded runs."`
+
+	Guide       guideCmd      `cmd:"" group:"This program" help:"Print a guide by task, or list them."`
+	VersionVerb versionCmd    `cmd:"" group:"This program" name:"version" help:"Print the version and how it was built."`
+	Completion  completionCmd `cmd:"" group:"This program" help:"Print the completion script of a shell."`
 	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
+
+	HelpAll helpAllFlag      `name:"help-all" help:"Show all flags of a verb, with their other names."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
 const description = `stepscope benchmarks, profiles and explains LLM serving.
@@ -134,7 +143,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	parser, err := kong.New(&tree,
 		kong.Name("stepscope"), kong.Description(description),
 		kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"version": "stepscope " + release()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "stepscope " + release()}, kong.Help(func(_ kong.HelpOptions, k *kong.Context) error { return e.help(k, false) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e))
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong

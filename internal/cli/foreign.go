@@ -37,9 +37,8 @@ func (f *foreign) line() string {
 func takeForeign(n *kong.Node, args []string) (name string, taken int, err error) {
 	given, value, hasValue := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
 	given = strings.ReplaceAll(given, "_", "-")
-	flags := flagsOf(n)
 	has := func(name string) bool {
-		return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) })
+		return slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) })
 	}
 	f, ok := launch.ForeignFlag(given)
 	if !ok || !has(foreignFlag) || has(given) {

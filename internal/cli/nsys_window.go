@@ -75,7 +75,7 @@ type nsysStartCmd struct {
 	Steps      int      `placeholder:"N" help:"Close it when the server at --url has run this many forward steps."`
 	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps count."`
 	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent to it as bearer token."`
-	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
 	Timeout    seconds  `default:"5m" help:"Close a window of --steps after this time at the latest."`
 	Overwrite  bool     `name:"force-overwrite" help:"Replace a report that is there."`
 	NsysArg    []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start; may stand here as it is."`

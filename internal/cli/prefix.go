@@ -87,7 +87,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			verb = verbOf(node)
 		}
 		out = append(out, a)
-		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "version")
+		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "help-all" || flag.Name == "version")
 		if flag != nil && !flag.IsBool() && i+1 < len(args) {
 			// Its value, whatever it looks like: kong judges that.
 			i++
@@ -132,7 +132,7 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 		if !f.Hidden {
 			all = append(all, "--"+f.Name)
 		}
-		if strings.HasPrefix(f.Name, name) {
+		if slices.ContainsFunc(append([]string{f.Name}, f.Aliases...), func(n string) bool { return strings.HasPrefix(n, name) }) {
 			found, last = append(found, "--"+f.Name), f
 		}
 	}
@@ -173,6 +173,9 @@ func noVerb(root, at *kong.Node, word string) error {
 	}
 	if near := meant.By(strings.TrimSpace(verbOf(at)+" "+word), verbsOf(at)); near != "" {
 		return usagef("no verb %q, did you mean: stepscope %s", word, near)
+	}
+	if at == root {
+		return usagef("no verb %q; stepscope lists them", word)
 	}
 	return usagef("no verb %q, there are: %s", word, strings.Join(verbsOf(at), ", "))
 }

@@ -25,9 +25,9 @@ type profileCmd struct {
 	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
 	PD           bool     `name:"pd-separated" hidden:""`
 	APIKey       string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent as bearer token."`
-	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
 	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
-	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM the one it was started with."`

@@ -32,17 +32,17 @@ type routeCmd struct {
 	DecodePolicy  string `name:"decode-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"That of decode servers; default: --policy."`
 
 	CacheThreshold float64 `name:"cache-threshold" default:"0.3" help:"cache_aware: part of a prompt that a worker must have seen to be preferred."`
-	BalanceAbs     int     `name:"balance-abs-threshold" limits:"0.." default:"64" help:"cache_aware: where loads differ by more requests than this, and"`
-	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"… by more than this factor, the least loaded is taken."`
+	BalanceAbs     int     `name:"balance-abs-threshold" limits:"0.." default:"64" help:"cache_aware: where loads differ by more requests than this, and by more than --balance-rel-threshold, the least loaded is taken."`
+	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"cache_aware: the factor of --balance-abs-threshold."`
 	MaxTreeSize    int     `name:"max-tree-size" limits:"1.." default:"67108864" help:"cache_aware: bytes of prompts remembered for each worker."`
 
 	APIKey          string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token, and workers get it. Without one workers get the client's."`
-	APIKeyFile      string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	APIKeyFile      string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must bring."`
 	Insecure        bool     `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
 	AdminAPIKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"The same for profile, flush and abort requests."`
-	AdminAPIKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	AdminAPIKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
 	WorkerKey       string   `name:"worker-api-key" env:"STEPSCOPE_WORKER_API_KEY" placeholder:"KEY" help:"Workers get this instead."`
-	WorkerKeyFile   string   `name:"worker-api-key-file" into:"worker-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	WorkerKeyFile   string   `name:"worker-api-key-file" into:"worker-api-key" placeholder:"FILE" help:"File with that key alone."`
 	AllowedHost     []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another name that requests may be addressed to."`
 
 	RequestTimeout int   `name:"request-timeout-secs" limits:"1.." default:"1800" help:"To the first byte of a worker's reply, and from one to the next."`

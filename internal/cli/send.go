@@ -18,11 +18,11 @@ import (
 
 // serverFlags say which server a client talks to, as SGLang's clients do.
 type serverFlags struct {
-	Host       string `name:"host" default:"localhost" help:"Host of the server."`
+	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"The server, as http://HOST:30000; default: --host and --port."`
+	Host       string `name:"host" default:"localhost" help:"Host of the server, where --url is not given."`
 	Port       int    `name:"port" default:"30000" help:"Its port."`
-	BaseURL    string `name:"base-url" aliases:"url" placeholder:"URL" help:"The server, instead of host and port."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with the key alone, instead."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
 }
 
 func (f *serverFlags) server() (*client.Server, error) {
@@ -49,11 +49,11 @@ type sendCmd struct {
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
 	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
 	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"Ids are below it."`
-	Temperature      float64  `name:"temperature" default:"0"`
+	Temperature      float64  `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
 	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Maximum tokens to generate."`
 	MinNewTokens     int      `name:"min-new-tokens" help:"Minimum tokens to generate."`
-	FrequencyPenalty float64  `name:"frequency-penalty" default:"0"`
-	PresencePenalty  float64  `name:"presence-penalty" default:"0"`
+	FrequencyPenalty float64  `name:"frequency-penalty" default:"0" help:"Makes tokens less likely the more often they came (0: no penalty)."`
+	PresencePenalty  float64  `name:"presence-penalty" default:"0" help:"Makes tokens less likely that came before (0: no penalty)."`
 	IgnoreEOS        bool     `name:"ignore-eos" help:"Generate on after an end-of-text token."`
 	Stop             []string `name:"stop" sep:"none" placeholder:"TEXT" help:"End at any of these texts."`
 	Seed             *int64   `name:"seed" placeholder:"N" help:"Of the sampling, and of random prompts."`
@@ -83,8 +83,8 @@ func (c *sendCmd) BeforeReset(k *kong.Context) error {
 		}
 	}
 	for _, name := range []string{"host", "port"} {
-		if given(k, "base-url") && given(k, name) {
-			return usagef("--base-url has host and port: leave out --%s", name)
+		if given(k, "url") && given(k, name) {
+			return usagef("--url has host and port: leave out --%s", name)
 		}
 	}
 	return nil

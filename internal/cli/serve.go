@@ -23,19 +23,19 @@ import (
 
 // serveCmd is "serve", SGLang's launch_server on the embedded engine.
 type serveCmd struct {
-	launch.ModelArgs
-	launch.NodeArgs
-	Disagg launch.DisaggArgs `embed:""`
-	pictureFlags
+	launch.ModelArgs `group:"More of the model"`
+	launch.NodeArgs  `group:"Several processes"`
+	Disagg           launch.DisaggArgs `embed:"" group:"Several processes"`
+	pictureFlags     `group:"Pipelines"`
 	foreign
 
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port            int    `name:"port" limits:"0..65535" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 	APIKey          string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
-	APIKeyFile      string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	APIKeyFile      string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must bring."`
 	Insecure        bool   `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
 	AdminAPIKey     string `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
-	AdminAPIKeyFile string `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"A file with that key alone, instead."`
+	AdminAPIKeyFile string `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
 	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
 
 	EnableMetrics     bool   `name:"enable-metrics" help:"Serve Prometheus metrics at /metrics."`
@@ -53,9 +53,8 @@ type serveCmd struct {
 
 // Help is the end of the verb's help text.
 func (c *serveCmd) Help() string {
-	return `An LLM server with SGLang's HTTP API and profile endpoints, its model computed on the CPU as on a GPU: streams, graphs and collectives
-that a profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish. A diffusion pipeline has the API of SGLang's
-diffusion server.
+	return `A server with SGLang's HTTP API and profile endpoints, its model computed on the CPU as on a GPU: streams, graphs and collectives that a
+profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish.
 
 Examples:
   stepscope serve --model-path builtin:llama-tiny
