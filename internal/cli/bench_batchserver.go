@@ -77,14 +77,15 @@ type batchDataFlags struct {
 
 // BeforeReset looks at what is given: a server needs no --model-path, and one that
 // is started here runs the largest batch unless it is told to run less.
-func (c *batchServerCmd) BeforeReset(k *kong.Context) error {
+func (c *batchServerCmd) BeforeReset(k *kong.Context, e *env) error {
 	c.limited = given(k, "max-running-requests")
+	url, err := e.valueFor(k, k.Selected(), "url")
 	for _, f := range k.Flags() {
-		if f.Name == "model-path" && given(k, "url") {
+		if f.Name == "model-path" && (given(k, "url") || url != "") {
 			f.Required = false
 		}
 	}
-	return nil
+	return err
 }
 
 // Help is the end of the verb's help text.

@@ -33,12 +33,12 @@ type benchServingCmd struct {
 	requestFlags `group:"Requests"`
 	profileFlags `group:"More of traces"`
 
-	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests before the run, copies of the first request."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests, copies of the first one."`
 	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up print 'ready' and wait for a line on stdin: loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
 
-	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name made of backend, day and load."`
+	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name of backend, day and load."`
 	OutputDetails bool   `name:"output-details" help:"Include the values of each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
 	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`

@@ -44,6 +44,7 @@ type env struct {
 	args              []string               // the command line, its flags written out
 	verb              string                 // "trace merge", for the hint after a wrong use
 	status            int                    // of the program that a verb has run, if it ends without error
+	settings          *kept                  // once a flag asked for them
 	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
 	interrupted       sync.Once
 	// report stands in for the reader of reports of Nsight Systems, in tests.
@@ -94,12 +95,14 @@ type root struct {
 	Runs runsCmd `cmd:"" group:"Runs" help:"List, show and remove recorded runs."`
 
 	Guide       guideCmd      `cmd:"" group:"This program" help:"Print a guide by task, or list them."`
+	Settings    settingsCmd   `cmd:"" group:"This program" name:"config" help:"Show and change what one would repeat on each command line."`
 	VersionVerb versionCmd    `cmd:"" group:"This program" name:"version" help:"Print the version and how it was built."`
 	Completion  completionCmd `cmd:"" group:"This program" help:"Print the completion script of a shell."`
 	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 
 	HelpAll helpAllFlag      `name:"help-all" help:"Show all flags of a verb, with their other names."`
+	Config  configFile       `name:"config" placeholder:"FILE" help:"The file of settings, see stepscope config; with generate a file of its flags, as SGLang's."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -144,7 +147,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		kong.Name("stepscope"), kong.Description(description),
 		kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{"version": "stepscope " + release()}, kong.Help(func(_ kong.HelpOptions, k *kong.Context) error { return e.help(k, false) }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e))
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e), kong.Resolvers(e))
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong
 	}
@@ -155,6 +158,10 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	e.args = args
 	cmd, err := parser.Parse(args)
 	if err != nil {
+		var setting settingsError
+		if errors.As(err, &setting) {
+			return e.exit(ctx, usageError{setting.error})
+		}
 		// kong's words for a missing argument are a quoted "<path> ...".
 		text := err.Error()
 		if rest, ok := strings.CutPrefix(text, "expected \""); ok {

@@ -56,6 +56,8 @@ var oneOf = map[string][]string{
 	"bench serving --backend":      slices.Sorted(maps.Keys(load.Backends)),
 	"bench serving --dataset-name": workload.Datasets,
 	"bench offline --dataset-name": workload.Datasets,
+	"config set --name":            settingNames(),
+	"config unset --name":          settingNames(),
 	"trace merge --format":         {"chrome", "pftrace"},
 	"trace export --format":        {string(export.Parquet), string(export.CSV), string(export.SQLite)},
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// configFile is a file with values of a verb's flags, in snake case: JSON or YAML, of which JSON is a part. Flags on the
-// command line beat it.
+// configFile is --config: with generate, as with SGLang's, a file with values of its flags, in snake case: JSON or YAML, of
+// which JSON is a part. Flags on the command line beat it. Of other verbs it is the file of settings.
 type configFile string
 
 // BeforeResolve has the file answer for flags that are not given.
-func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path) error {
+func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) error {
 	path, _ := k.FlagValue(trace.Flag).(configFile)
-	if path == "" {
+	if path == "" || e.verb != "generate" {
 		return nil
 	}
 	text, err := readYAML(string(path))

@@ -102,7 +102,7 @@ func typed(t *testing.T, dir, line string) {
 	}
 	r := bufio.NewReader(stdout)
 	first, _ := r.ReadString('\n')
-	if strings.HasPrefix(first, "http://127.0.0.1:") {
+	if strings.Contains(line, "trace open") {
 		res, err := http.Post(strings.TrimSpace(first)+"report", "application/json", strings.NewReader(`{"state":"done"}`))
 		if err != nil {
 			t.Error(err)
@@ -116,4 +116,34 @@ func typed(t *testing.T, dir, line string) {
 	if err := cmd.Wait(); err != nil || first == "" && !strings.Contains(line, ">") {
 		t.Errorf("%v, stdout %q, stderr %q", err, first, &stderr)
 	}
+}
+
+// TestTasks types the example of each heading of the list of verbs, and what help has for clients, with a server there.
+func TestTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a server is loaded and recorded")
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell")
+	}
+	dir := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
+	t.Setenv("SGLANG_TORCH_PROFILER_DIR", filepath.Join(dir, "windows"))
+	if err := os.CopyFS(filepath.Join(dir, "capture"), os.DirFS(filepath.Join(captures, "graph_work"))); err != nil {
+		t.Fatal(err)
+	}
+	serve := strings.Fields(strings.TrimPrefix(tasks["Serve"], "stepscope "))
+	url := startServe(t, serve[1:]...).url
+	t.Setenv("STEPSCOPE_URL", url)
+	fill := strings.NewReplacer(" URL", " "+url, " DIR", " capture", "report.html", "page.html").Replace
+	recorded := make(chan struct{})
+	go func() { // waits for the load
+		defer close(recorded)
+		typed(t, dir, fill(tasks["Record"]))
+	}()
+	for _, task := range []string{"Measure", "Explain", "Traces", "Runs", "This program"} {
+		typed(t, dir, fill(tasks[task]))
+	}
+	<-recorded
+	typed(t, dir, "stepscope send --max-new-tokens 64 --stream")
 }

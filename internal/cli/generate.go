@@ -15,7 +15,6 @@ import (
 
 // generateCmd is "generate", SGLang's sglang generate.
 type generateCmd struct {
-	Config configFile `name:"config" placeholder:"FILE" help:"JSON or YAML with any of these flags, in snake case; flags beat it."`
 	launch.PipelineArgs
 
 	Prompt         []string `name:"prompt" sep:"none" placeholder:"TEXT" help:"What to paint; several make several pictures."`
@@ -72,7 +71,8 @@ func (c *generateCmd) presets() (out []pictures.Size) {
 // Help is the end of the verb's help text.
 func (c *generateCmd) Help() string {
 	return `Pictures are computed on the CPU as on a GPU, with SGLang's stages: streams and kernels that a profile shows as they were. Traces go to
-SGLANG_DIFFUSION_TORCH_PROFILER_DIR, else SGLANG_TORCH_PROFILER_DIR, else ./logs.
+SGLANG_DIFFUSION_TORCH_PROFILER_DIR, else SGLANG_TORCH_PROFILER_DIR, else ./logs. With --config FILE, JSON or YAML, any of the flags may
+stand in a file, in snake case; flags on the command line beat it.
 
 Examples:
   stepscope generate --model-path builtin:z-image-small --prompt "a lighthouse in a storm" --seed 7

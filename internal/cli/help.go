@@ -121,7 +121,7 @@ func (p *page) verb(n *kong.Node, all bool) {
 		}
 		fmt.Fprintf(p, "\n%s\n", s.title)
 		for _, f := range s.flags {
-			p.row(flagText(f, all), flagHelp(f), widestFlag)
+			p.row(flagText(f, all), flagHelp(n, f), widestFlag)
 		}
 	}
 	fmt.Fprintf(p, "\n")
@@ -222,14 +222,18 @@ func valueText(f *kong.Flag) string {
 }
 
 // flagHelp is what a flag does, with its default and the variables that stand for it.
-func flagHelp(f *kong.Flag) string {
+func flagHelp(verb *kong.Node, f *kong.Flag) string {
 	text := f.Help
 	if !strings.Contains(text, "efault") && f.Default != "" && !f.IsBool() {
 		said := strings.ReplaceAll(f.Default, "\n", `\n`)
 		text += " Default: " + said + "."
 	}
-	if len(f.Envs) > 0 {
-		text += " [" + strings.Join(f.Envs, ", ") + "]"
+	names := f.Envs
+	if s := settingOf(verb, f.Name); s != nil {
+		names = append(names, s.env())
+	}
+	if len(names) > 0 {
+		text += " [" + strings.Join(names, ", ") + "]"
 	}
 	return text
 }

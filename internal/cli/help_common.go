@@ -3,7 +3,7 @@ package cli
 // tasks has an example for each heading of the list of verbs.
 var tasks = map[string]string{
 	"See it":       "stepscope demo --slow-rank 1",
-	"Measure":      "stepscope bench serving --url URL --dataset-name random --num-prompts 200",
+	"Measure":      "stepscope bench serving --url URL --dataset-name random --num-prompts 20",
 	"Record":       "stepscope profile --url URL --num-steps 10",
 	"Explain":      "stepscope analyze DIR --html report.html",
 	"Traces":       "stepscope trace open DIR",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // parsed is the tree of verbs, and the parser that has it.
 func parsed(t *testing.T) (*kong.Kong, *kong.Node) {
 	t.Helper()
-	parser, err := kong.New(new(root), kong.Name("stepscope"), kong.Vars{"version": ""}, kong.Exit(func(int) {}))
+	parser, err := kong.New(new(root), kong.Name("stepscope"), kong.Vars{"version": ""}, kong.Exit(func(int) {}), kong.Bind(newEnv(nil, io.Discard, io.Discard)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestHelpOfFlags(t *testing.T) {
 			if f.Target.Kind() == reflect.Bool || f.Default == "" {
 				continue
 			}
-			if row := flagHelp(f); !strings.Contains(row, "efault") {
+			if row := flagHelp(verb, f); !strings.Contains(row, "efault") {
 				t.Errorf("%s --%s does not say its default: %s", name, f.Name, row)
 			}
 		}

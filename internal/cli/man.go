@@ -26,7 +26,7 @@ func (c *manCmd) Run(e *env, k *kong.Context) error {
 		}
 		for _, f := range flagsOf(verb) {
 			if !f.Hidden && f.Name != "help" && f.Name != "version" {
-				fmt.Fprintf(&page, ".TP\n.B %s\n%s\n", roff(flagText(f, true)), roff(flagHelp(f)))
+				fmt.Fprintf(&page, ".TP\n.B %s\n%s\n", roff(flagText(f, true)), roff(flagHelp(verb, f)))
 			}
 		}
 	}

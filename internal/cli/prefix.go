@@ -103,6 +103,9 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			}
 		}
 	}
+	if !node.Leaf() && !asks && node.DefaultCmd != nil {
+		return append(out, node.DefaultCmd.Name), verbOf(node.DefaultCmd), nil
+	}
 	if !node.Leaf() && !asks {
 		return nil, verb, usagef("which verb? %s", strings.Join(verbsOf(node), ", "))
 	}

@@ -19,7 +19,7 @@ type runsCmd struct {
 
 // runPlace is where runs are kept; verbs that make runs have it too.
 type runPlace struct {
-	RunDir string `name:"run-dir" placeholder:"DIR" help:"The directory that holds the runs (default: stepscope/runs in the user's data directory)."`
+	RunDir string `name:"run-dir" placeholder:"DIR" help:"Where runs are kept (default: stepscope/runs in the user's data directory)."`
 }
 
 func (p *runPlace) root() (string, error) {

@@ -36,6 +36,10 @@ func (m own) Run() int {
 	defer os.RemoveAll(dir)
 	os.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
 	os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	for _, name := range append(settingNames(), "config", "api_key", "admin_api_key") {
+		os.Unsetenv("STEPSCOPE_" + strings.ToUpper(name))
+	}
 	return m.M.Run()
 }
 
