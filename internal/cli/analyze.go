@@ -21,7 +21,7 @@ type analyzeCmd struct {
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"All tables, after the answer."`
-	Tables     string `name:"tables" placeholder:"NAME,…" help:"Some tables: times, idle, stages, steps, ranks, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
+	Tables     string `name:"tables" placeholder:"NAME,…" help:"Some tables: times, idle, stages, steps, ranks, balance, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"All layers and modules, also in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window without CUDA graphs."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`

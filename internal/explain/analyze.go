@@ -87,6 +87,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Classes, rep.Kernels = tables.Kernels(a)
 	rep.Layers, layers = tables.Layers(a)
 	rep.Layers.Graphs = graphs
+	rep.Balance = tables.Balance(a)
 	rep.CPU = tables.CPU(a)
 	rep.Memory = tables.Memory(a)
 

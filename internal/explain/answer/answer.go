@@ -23,6 +23,7 @@ func Of(rep *result.Report) {
 			cmp.Compare(level(x.Severity), level(y.Severity)),
 			cmp.Compare(sort(&x), sort(&y)),
 			cmp.Compare(total(rep, &y), total(rep, &x)),
+			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
 			cmp.Compare(x.ID, y.ID))
 	})
 	once(rep.Findings)

@@ -111,6 +111,8 @@ func TestNext(t *testing.T) {
 	routed.Cause, routed.Evidence = result.CauseWork, []result.Evidence{{Text: fact.Of("input"), Value: 40, Peers: 20}}
 	alone := late("a", "high", 2*ms, ms)
 	alone.Cause, alone.Evidence = result.CauseWork, []result.Evidence{{Text: fact.Of("input"), Value: 10, Peers: 20}}
+	popular := late("a", "high", 2*ms, ms)
+	popular.Cause, popular.Reason = result.CauseWork, result.Experts
 	cold := result.Finding{Kind: result.ColdStart, Severity: "high", Next: []fact.Fact{fact.Of("warm_triton")}}
 	for _, c := range []struct {
 		name  string
@@ -118,6 +120,8 @@ func TestNext(t *testing.T) {
 		want  []string
 		guide string
 	}{
+		{"popular experts", with(popular), []string{"next_experts"}, "moe-and-dp"},
+		{"uneven attention", with(result.Finding{Kind: result.UnevenAttention, Severity: "low"}), []string{"next_spread"}, "moe-and-dp"},
 		{"no graphs anywhere", hosts("decode", 90, 0), []string{"next_graphs"}, "host-bound"},
 		{"graphs already", hosts("decode", 90, 3), []string{"next_between_graphs kind=decode"}, "host-bound"},
 		{"graphs in other steps", beside, []string{"next_larger_graphs kind=decode batch=48"}, "host-bound"},

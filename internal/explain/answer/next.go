@@ -29,7 +29,10 @@ func next(rep *result.Report, f *result.Finding) {
 			do(fact.Of("next_cores"))
 		case f.Still:
 			do(fact.Of("next_still"))
-		case f.Cause == result.CauseWork && given(f):
+		case f.Cause == result.CauseWork && f.Reason == result.Experts:
+			f.Guide = spreadsDP
+			do(fact.Of("next_experts"))
+		case f.Cause == result.CauseWork && (f.Reason != "" || given(f)):
 			f.Guide = spreadsDP
 			do(fact.Of("next_spread"))
 		case f.Cause == result.CauseWork:
@@ -50,6 +53,12 @@ func next(rep *result.Report, f *result.Finding) {
 		case f.Cause == result.CauseUnknown:
 			do(fact.Of("next_launches"))
 		}
+	case result.UnevenAttention:
+		f.Guide = spreadsDP
+		do(fact.Of("next_spread"))
+	case result.UnevenExperts:
+		f.Guide = spreadsDP
+		do(fact.Of("next_experts"))
 	case result.SlowLink:
 		do(fact.Of("next_links"))
 		f.Guide = lateGuide

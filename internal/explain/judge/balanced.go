@@ -14,7 +14,7 @@ var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced
 func balanced(c *capture) []result.Finding {
 	// What was held back is no proof that nobody is late, either.
 	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.found, func(f result.Finding) bool {
-		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
+		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil
 	}

@@ -30,7 +30,7 @@ type rule struct {
 }
 
 // rules are all of them. Later ones see what earlier ones found.
-var rules = slices.Concat(lateRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
+var rules = slices.Concat(lateRules, unevenRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
 
 // Finds lists what there is to find. Each has words in package report and a line in
 // docs/metrics.md.

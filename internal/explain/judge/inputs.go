@@ -16,36 +16,40 @@ import (
 
 // inputs are what steps may say of their size.
 var inputs = []struct {
-	what fact.Fact
-	of   func(*trace.Step) int // below 1: not said
+	what   fact.Fact
+	reason string                // of more work
+	of     func(*trace.Step) int // below 1: not said
 }{
-	{fact.Of("input_batch"), func(s *trace.Step) int { return s.Batch }},
-	{fact.Of("input_tokens"), func(s *trace.Step) int { return s.Tokens }},
-	{fact.Of("input_context"), func(s *trace.Step) int { return s.Context.K + s.Generation.K }},
+	{fact.Of("input_batch"), reasonRequests, func(s *trace.Step) int { return s.Batch }},
+	{fact.Of("input_tokens"), reasonTokens, func(s *trace.Step) int { return s.Tokens }},
+	{fact.Of("input_context"), reasonContexts, attendsTo},
 }
 
-// inputEvidence says which of its inputs are larger than those of the other ranks, by
-// medians over the steps that say so.
-func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
-	for _, in := range inputs {
-		mine, others := 0.0, []float64{}
-		for j, r := range d.Ranks {
-			var all []int64
-			for _, n := range steps {
-				if at := n - r.First; at >= 0 && at < len(r.Steps) {
-					if v := in.of(&r.Steps[at].Info); v > 0 {
-						all = append(all, int64(v))
-					}
-				}
-			}
-			switch {
-			case len(all) == 0:
-			case j == i:
-				mine = metric.MedianInPlace(all)
-			default:
-				others = append(others, metric.MedianInPlace(all))
+// said is what the steps of a rank say of a size, and those of each other rank, by medians
+// over the steps that say so; 0 and none: they do not.
+func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float64, others []float64) {
+	for j, r := range d.Ranks {
+		var all []int64
+		for _, n := range steps {
+			if s := infoOf(r, n); s != nil && of(s) > 0 {
+				all = append(all, int64(of(s)))
 			}
 		}
+		switch {
+		case len(all) == 0:
+		case j == i:
+			mine = metric.MedianInPlace(all)
+		default:
+			others = append(others, metric.MedianInPlace(all))
+		}
+	}
+	return mine, others
+}
+
+// inputEvidence says which of its inputs are larger than those of the other ranks.
+func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
+	for _, in := range inputs {
+		mine, others := d.said(i, steps, in.of)
 		if len(others) == 0 {
 			continue
 		}
@@ -83,6 +87,10 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 	case len(others) == 0 || mine < metric.Median(others):
 		return e.Text
 	case mine == metric.Median(others):
+		if most := d.allowed(i, steps); isAttention(class) && most > 0 && d.grew(names, i, steps, int64(e.Value)*int64(len(steps)), isAttention) > most {
+			told, usual := d.said(i, steps, attendsTo)
+			return fact.Of("kernel_not_context", "what", e.Text, "mine", told, "others", metric.Median(usual))
+		}
 		if why := onData(class); why.String() != "" {
 			return fact.Of("kernel_data", "what", e.Text, "why", why)
 		}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -365,7 +364,7 @@ type Domain struct {
 // domain.
 func Blame(a *match.Aligned) (out []*Domain) {
 	for _, d := range a.Domains {
-		j := &Domain{Domain: d}
+		j, ofData := &Domain{Domain: d}, dependent(d, a.Names)
 		for _, r := range d.Ranks {
 			j.late = append(j.late, make([]lateness, a.Steps))
 			j.work = append(j.work, workBySteps(r, a.Steps))
@@ -386,7 +385,7 @@ func Blame(a *match.Aligned) (out []*Domain) {
 				if own.share < noExtraWork {
 					l.excess[byWork] = 0
 				}
-				l.settle(&own, a.Names)
+				l.settle(&own, ofData, a.Names)
 			}
 			j.more = append(j.more, more)
 		}
@@ -460,41 +459,71 @@ func inTime(m *match.Match, early []int32) *match.Part {
 // may take, as a share of their time, on a device that is not slow.
 const otherSlow = 0.02
 
+// fewOthers is how much slower others may be, as a part of how much slower those are
+// whose time depends on data, for that to be the data's.
+const fewOthers = 0.1
+
 // settle corrects what the approaches say of slow kernels by the whole step.
 // An op that overlaps a collective counts there with what is left of it after
 // that: only whole kernels tell whether they are slower. And if only kernels
-// are slower whose time depends on data, they have more to do.
-func (l *lateness) settle(own *ownExcess, n *prep.Names) {
-	var near, whole, data, others, otherTime int64
+// are slower whose time depends on data, or these by far the most, they have more to do. Else
+// attention has as far as its contexts explain it, where they are told.
+func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
+	var near, whole, others, otherTime, more, dataTime int64
+	share := map[int32]float64{} // of what a kernel takes longer: due to its data, by key
 	for _, e := range l.extra {
 		near += e.slow
 	}
 	for key, ns := range own.slow {
-		whole += ns
-		if kernel.DataDependent(n.Class[n.Keys[key].Name]) {
-			data += ns
+		if whole += ns; ofData[key] {
+			more += ns
 		} else {
 			others += ns
 		}
 	}
 	for key, ns := range own.peer {
-		if !kernel.DataDependent(n.Class[n.Keys[key].Name]) {
+		if ofData[key] {
+			dataTime += ns
+		} else {
 			otherTime += ns
 		}
+	}
+	device := 1.0 // times as long as the peer's that other kernels take
+	if float64(max(others, 0)) > otherSlow*float64(otherTime) {
+		device += float64(others) / float64(max(otherTime, 1))
+	}
+	mostly := (device-1)*float64(dataTime) <= fewOthers*float64(more)
+	var moved int64
+	for key, ns := range own.slow {
+		most, attends := 0.0, isAttention(n.Class[n.Keys[key].Name])
+		switch {
+		case !ofData[key] || otherTime == 0:
+			continue
+		case mostly && (device == 1 || !attends || own.grown > 0):
+		case attends && own.grown > 0:
+			most = own.grown
+		default:
+			continue
+		}
+		if device > 1 {
+			ns = byData(ns, own.peer[key], most, device)
+		}
+		share[key] = float64(ns) / float64(own.slow[key])
+		moved += ns
 	}
 	if over := near - max(whole, 0); over > 0 && near > 0 && own.told {
 		l.excess[byDevice] -= over
 		near -= over
 	}
-	if data <= 0 || near <= 0 || otherTime == 0 || float64(max(others, 0)) > otherSlow*float64(otherTime) {
+	if moved = min(moved, near); moved <= 0 {
 		return
 	}
-	moved := min(near, data)
 	l.excess[byDevice] -= moved
 	l.excess[byWork] += moved
 	for key, e := range l.extra {
-		if kernel.DataDependent(n.Class[n.Keys[key].Name]) && e.slow > 0 {
-			e.ns, e.slow = e.ns+e.slow, 0
+		if share := share[key]; share > 0 && e.slow > 0 {
+			ns := int64(share * float64(e.slow))
+			e.ns, e.slow = e.ns+ns, e.slow-ns
 			l.extra[key] = e
 		}
 	}

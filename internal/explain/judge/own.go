@@ -14,6 +14,7 @@ type ownExcess struct {
 	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
 	peer  map[int32]int64 // ns of the peer's kernels, by key
 	told  bool            // it is known which kernels are of the step: see Domain.stepsKnown
+	grown float64         // times as long as the peer's that attention may take by its contexts; 0: not told
 }
 
 // stepsKnown tells whether most launches of all ranks were recorded. Without its launch
@@ -32,19 +33,23 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	if mine == nil {
 		return e
 	}
-	var peers []*approach
+	type peer struct {
+		*approach
+		rank int
+	}
+	var peers []peer
 	for j := range d.Ranks {
 		if early := d.early[n]; early != nil && !slices.Contains(early, int32(j)) {
 			continue
 		}
 		if p := d.work[j][n]; j != i && p != nil {
-			peers = append(peers, p)
+			peers = append(peers, peer{p, j})
 		}
 	}
 	if len(peers) == 0 {
 		return e
 	}
-	slices.SortStableFunc(peers, func(a, b *approach) int { return cmp.Compare(a.total, b.total) })
+	slices.SortStableFunc(peers, func(a, b peer) int { return cmp.Compare(a.total, b.total) })
 	ref := peers[(len(peers)-1)/2]
 	if ref.total == 0 {
 		return e
@@ -53,6 +58,7 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
 	a.against(&b, &l)
 	e = ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}, told: d.stepsKnown()}
+	e.grown = grown(infoOf(d.Ranks[i], n), infoOf(d.Ranks[ref.rank], n))
 	for key, x := range l.extra {
 		e.slow[key] = x.slow
 	}

@@ -28,6 +28,7 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 		kind          string
 		batch, tokens int // tokens by powers of two
 	}
+	longer := longerContexts(a)
 	of := func(s *result.Step) bucket { return bucket{s.Kind, s.Batch, bits.Len(uint(max(s.Tokens, 0)))} }
 	like := map[bucket][]int64{}
 	for i := range steps {
@@ -42,7 +43,8 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 			continue
 		}
 		mid, took := metric.Median(all), math.Floor(took(a, s))
-		if mid > 0 && took > slowFactor*mid && took-mid > slowSpread*metric.MAD(all) {
+		alike := took - float64(longer[s.Step]) // with contexts as usual
+		if mid > 0 && alike > slowFactor*mid && alike-mid > slowSpread*metric.MAD(all) {
 			s.Slow, s.SlowBy = true, took/mid-1
 			var others []int
 			for i := range steps {
@@ -199,7 +201,7 @@ const slowerRise = 0.15
 // straggler explains, or slower transfers, is left to them.
 func slower(c *capture) (out []result.Finding) {
 	by := map[match.Like][]int{}
-	total := make([]int64, c.Steps)
+	total, longer := make([]int64, c.Steps), longerContexts(c.Aligned)
 	var order []match.Like
 	which, lacking := fact.Of("all_ranks"), c.partial()
 	if lacking {
@@ -209,7 +211,7 @@ func slower(c *capture) (out []result.Finding) {
 		if len(c.rep.Steps[n].Ranks) == 0 || !c.Whole(n) {
 			continue
 		}
-		total[n] = int64(took(c.Aligned, &c.rep.Steps[n]))
+		total[n] = int64(took(c.Aligned, &c.rep.Steps[n])) - longer[n]
 		if by[c.Likes[n]] == nil {
 			order = append(order, c.Likes[n])
 		}

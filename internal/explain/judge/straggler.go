@@ -320,6 +320,11 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		f.Starved = true
 		why = fact.Of("late_cores")
 	}
+	if cause == byWork {
+		if reason, told := d.reason(a, i, late, run.steps); reason != "" {
+			f.Reason, why = reason, told
+		}
+	}
 	felt := fact.Of("late_cost", "cost", cost, "share", share)
 	if !waited {
 		felt = fact.Of("late_unfelt")

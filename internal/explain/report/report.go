@@ -29,7 +29,7 @@ type Options struct {
 
 // TableNames are the names of tables, in their order.
 var TableNames = []string{
-	"times", "idle", "stages", "steps", "ranks", "path", "collectives", "layer-wise", "layers", "modules", "classes", "kernels",
+	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "classes", "kernels",
 	"gaps", "ops", "frames", "launches", "memory", "notes",
 }
 
@@ -82,6 +82,7 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 		stagesTable(r, limit),
 		stepsTable(r, limit),
 		ranksTable(r, limit),
+		balanceTable(r, limit),
 		pathTable(r, limit),
 		pathLayersTable(r, layerLimit),
 		collectivesTable(r, limit),

@@ -152,6 +152,14 @@ func straggler() *result.Report {
 		},
 		Ranks: []result.PathRank{{Rank: 2, NS: 80 * ms, Share: 80. / 92, Ahead: 9 * ms, Next: 0}, {Rank: 0, NS: 12 * ms, Share: 12. / 92, Next: -1}},
 	}
+	r.Balance = []result.BalanceRow{
+		{
+			Work: result.Experts, Kind: "decode", Steps: 20, Ratio: 0.71, Lost: ms / 4, Waited: ms / 3, Halves: true, Same: 0.92, Period: 4 * ms,
+			Parts:  []result.BalancePart{{Coordinate: 0, Ranks: []int{0, 1}, Time: ms / 2, Share: 0.1}, {Coordinate: 1, Ranks: []int{2, 3}, Time: ms, Share: 0.9}},
+			Layers: []result.BalanceLayer{{Stack: "model.layers", Layer: 3, Ratio: 0.8, Lost: ms / 10, Slowest: 0, Same: 0.5}, {Stack: "model.layers", Layer: 4, Ratio: 0.6, Lost: ms / 7, Slowest: 1, Same: 1}},
+		},
+		{Work: result.Attention, Kind: "prefill", Steps: 3, Ratio: 1, Period: 4 * ms, Parts: []result.BalancePart{{Ranks: []int{0, 1}}, {Coordinate: 1, Ranks: []int{2, 3}}}},
+	}
 	r.Collectives = []result.CollectiveRow{
 		{Op: "all_reduce", Group: fact.Name("TP"), Size: 4, Kind: "decode", Bytes: 131072, Count: 132, InGraphs: 120, Matched: 132, Wait: 30 * ms, Transfer: 9 * ms, Median: 17_300, AlgGBs: 7.57, BusGBs: 11.4},
 		{Op: "all_gather", Group: fact.Name("[0, 1, 2, 3]"), Size: 4, Kind: "prefill", Bytes: 0, Count: 12, Matched: 8, Wait: ms, Transfer: 2 * ms, Median: 81_000},

@@ -23,6 +23,7 @@ type Report struct {
 	Stages      []StageRow      `json:"stages"` // of a diffusion pipeline, as they come
 	Steps       []Step          `json:"steps"`
 	Ranks       []RankRow       `json:"ranks"`
+	Balance     []BalanceRow    `json:"balance"` // of attention and experts over ranks
 	Collectives []CollectiveRow `json:"collectives"`
 	Classes     []ClassRow      `json:"classes"`
 	Kernels     []KernelRow     `json:"kernels"`
@@ -81,17 +82,19 @@ type Recording struct {
 // Finding kinds that more than their rules ask for. Any other is what its finding's ID
 // begins with, in package judge.
 const (
-	Straggler   = "straggler"    // one rank makes the others wait
-	SlowLink    = "slow_link"    // transfers became slower for all ranks of a group alike
-	SlowSince   = "slow_since"   // steps take longer on all ranks alike, from some step on
-	SlowStep    = "slow_step"    // steps that took much longer than their like
-	HostBound   = "host_bound"   // the GPUs wait for the hosts, on all ranks alike
-	CommBound   = "comm_bound"   // communication that no compute hides
-	LaunchBound = "launch_bound" // launching costs more than the kernels
-	ColdStart   = "cold_start"   // a host did in a step what only the first use of something takes
-	SlowLayer   = "slow_layer"   // a layer that takes longer than others with the same modules
-	Balanced    = "balanced"     // no rank is late
-	Data        = "data"         // the capture lacks something that figures depend on
+	Straggler       = "straggler"           // one rank makes the others wait
+	SlowLink        = "slow_link"           // transfers became slower for all ranks of a group alike
+	SlowSince       = "slow_since"          // steps take longer on all ranks alike, from some step on
+	SlowStep        = "slow_step"           // steps that took much longer than their like
+	HostBound       = "host_bound"          // the GPUs wait for the hosts, on all ranks alike
+	CommBound       = "comm_bound"          // communication that no compute hides
+	LaunchBound     = "launch_bound"        // launching costs more than the kernels
+	ColdStart       = "cold_start"          // a host did in a step what only the first use of something takes
+	UnevenAttention = "attention_imbalance" // over data-parallel ranks
+	UnevenExperts   = "expert_imbalance"    // over the ranks that share them out
+	SlowLayer       = "slow_layer"          // a layer that takes longer than others with the same modules
+	Balanced        = "balanced"            // no rank is late
+	Data            = "data"                // the capture lacks something that figures depend on
 )
 
 // Straggler causes.
@@ -114,6 +117,7 @@ type Finding struct {
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: it ended before the capture did
 	Cause     string   `json:"cause"`
+	Reason    string   `json:"reason"` // of a rank's work: requests, tokens, contexts, experts; "": not known
 	// CostNSPerStep is what the finding costs a step: for a straggler, what
 	// the ranks that wait for it wait, the median over its steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`

@@ -1,0 +1,190 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// rowsOf are the rows of a kind of work.
+func rowsOf(r *result.Report, work string) (out []result.BalanceRow) {
+	for _, b := range r.Balance {
+		if b.Work == work {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// TestBalance: how evenly experts and attention are spread, by time, and whether it is always
+// the same rank. Of four ranks three take 100 µs for the experts of each of three layers, and one,
+// which the case says, 200: the mean is 125 of 200, and 3 × 75 µs are lost in a step.
+func TestBalance(t *testing.T) {
+	const n = 12
+	turn := func(step, layer int) int { return (step*step + step/3 + layer*7) % 4 } // no half of the steps tells the other
+	for _, c := range []struct {
+		name    string
+		slowest func(step, layer int) int
+		same    float64 // to 0.2
+		says    string
+	}{
+		{"always one rank", func(int, int) int { return 1 }, 1, "on average their matrix products take 62.5 % of the time of the slowest, which is always the same in a layer: by where experts are placed"},
+		{"another in each layer", func(_, layer int) int { return layer }, 1, "62.5 % of the time of the slowest, which is always the same in a layer"},
+		{"another in each step", turn, 0, "62.5 % of the time of the slowest, which changes from step to step: by what the router chooses"},
+		{"one rank in two steps of three", func(n, _ int) int { return n % 3 % 2 * 3 }, 0.5, "62.5 % of the time of the slowest, which is always the same for"},
+	} {
+		for _, work := range []string{result.Experts, result.Attention} {
+			t.Run(c.name+", "+work, func(t *testing.T) {
+				m := even(n)
+				m.name = func(int, int) string { return "step[DECODE bs=16]" }
+				of := func(rank, step, layer int) int64 {
+					if rank == c.slowest(step, layer) {
+						return 200_000
+					}
+					return 100_000
+				}
+				if m.experts = of; work == result.Attention {
+					m.attention, m.experts = of, even(n).experts
+				}
+				r := analyzed(t, m.traces())
+				checkSentences(t, r)
+				rows := rowsOf(r, work)
+				if len(rows) != 1 {
+					t.Fatalf("rows %+v", rows)
+				}
+				b := rows[0]
+				if b.Kind != "decode" || b.Steps != n-1 || math.Abs(b.Ratio-0.625) > 1e-9 || b.Lost != 225_000 || b.Waited != 225_000 || !b.Halves || math.Abs(b.Same-c.same) > 0.2 {
+					t.Errorf("got %+v", b)
+				}
+				if len(b.Layers) != 3 || b.Layers[1].Layer != 1 || b.Layers[1].Lost != 75_000 || c.same == 1 && (b.Layers[2].Slowest != c.slowest(0, 2) || b.Layers[2].Same < 0.99) {
+					t.Errorf("layers %+v", b.Layers)
+				}
+				text := allWords(r)
+				if work == result.Experts && !strings.Contains(text, c.says) {
+					t.Errorf("not said: %q in\n%s", c.says, text)
+				}
+				if work == result.Attention && !strings.Contains(text, "attention is uneven over data-parallel ranks: on average it takes 62.5 %") {
+					t.Errorf("got\n%s", text)
+				}
+				for _, f := range said(r, result.Straggler) {
+					if work == result.Experts && (f.Cause != result.CauseWork || f.Reason != result.Experts) {
+						t.Errorf("what is late is late by its experts%s", describe(r))
+					}
+				}
+				if has(r, result.Balanced) {
+					t.Errorf("said to be balanced%s", describe(r))
+				}
+				if other := rowsOf(r, map[string]string{result.Experts: result.Attention, result.Attention: result.Experts}[work]); len(other) != 1 || other[0].Ratio != 1 || other[0].Lost != 0 {
+					t.Errorf("what is even: %+v", other)
+				}
+			})
+		}
+	}
+}
+
+// TestBalanceOfLayers: where each rank is the slowest in some layer no sum over a step shows
+// what all wait for.
+func TestBalanceOfLayers(t *testing.T) {
+	m := even(12)
+	m.layers = 4
+	m.experts = func(rank, _, layer int) int64 { return 100_000 + 100_000*int64(boolInt(rank == layer)) }
+	r := analyzed(t, m.traces())
+	b := rowsOf(r, result.Experts)[0]
+	for _, p := range b.Parts {
+		if p.Time != 500_000 || math.Abs(p.Share-0.25) > 1e-9 {
+			t.Errorf("all have as much to do: %+v", b.Parts)
+		}
+	}
+	if b.Lost != 300_000 || !has(r, result.UnevenExperts) && !strings.Contains(allWords(r), "load of experts is uneven") {
+		t.Errorf("got %+v%s", b, describe(r))
+	}
+}
+
+// TestEvenIsSilent: times that differ by some percent from rank to rank are no finding, nor is
+// a rank whose device is slow, nor are ranks that do not say whose experts they have.
+func TestEvenIsSilent(t *testing.T) {
+	silent := func(t *testing.T, r *result.Report) {
+		t.Helper()
+		if text := allWords(r); strings.Contains(text, "is uneven over") {
+			t.Errorf("got\n%s", text)
+		}
+	}
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("healthy ", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			m := even(14)
+			some := func(ns float64) int64 { return int64(ns * (1 + 0.03*rng.NormFloat64())) }
+			m.experts = func(int, int, int) int64 { return some(100_000) }
+			m.attention = func(int, int, int) int64 { return some(60_000) }
+			r := analyzed(t, m.traces())
+			silent(t, r)
+			if b := rowsOf(r, result.Experts)[0]; b.Same > 0.5 {
+				t.Errorf("nothing is always the same: %+v", b)
+			}
+			if len(said(r, result.Straggler)) > 0 {
+				t.Errorf("nobody is late%s", describe(r))
+			}
+		})
+	}
+	t.Run("a slow device", func(t *testing.T) {
+		m := even(14)
+		slow := func(rank int, ns int64) int64 { return ns + ns*int64(boolInt(rank == 3)) }
+		m.experts = func(rank, _, _ int) int64 { return slow(rank, 100_000) }
+		m.attention = func(rank, _, _ int) int64 { return slow(rank, 60_000) }
+		m.dense = func(rank, _ int) int64 { return slow(rank, 40_000) }
+		r := analyzed(t, m.traces())
+		silent(t, r)
+		if got := fmt.Sprint(stragglersOf(r)); got != "[rank 3 device 0-13]" {
+			t.Errorf("got %s%s", got, describe(r))
+		}
+	})
+	t.Run("no coordinates", func(t *testing.T) {
+		m := even(14)
+		m.experts = func(rank, _, _ int) int64 { return 100_000 + 100_000*int64(boolInt(rank == 3)) }
+		ts := m.traces()
+		for _, tr := range ts {
+			tr.Source.Rank.DP, tr.Source.Rank.EP = -1, -1
+		}
+		if r := analyzed(t, ts); len(r.Balance) > 0 {
+			t.Errorf("got %+v", r.Balance)
+		}
+	})
+}
+
+// TestIdleRank: a data-parallel rank without requests attends to none.
+func TestIdleRank(t *testing.T) {
+	m := even(12)
+	m.name = func(rank, _ int) string {
+		if rank == 0 {
+			return "step[IDLE bs=0]"
+		}
+		return decodeOf(16, 16_000)
+	}
+	m.attention = func(rank, _, _ int) int64 { return 300_000 * int64(boolInt(rank != 0)) }
+	r := analyzed(t, m.traces())
+	rows := rowsOf(r, result.Attention)
+	if len(rows) != 1 || rows[0].Ratio != 0.75 || len(rows[0].Layers) != 3 {
+		t.Errorf("got %+v%s", rows, describe(r))
+	}
+}
+
+// TestUnfeltImbalance: attention is uneven, but another rank is late by more, so nobody waits
+// for the rank that attends longest.
+func TestUnfeltImbalance(t *testing.T) {
+	m := even(12)
+	m.name = func(int, int) string { return "step[DECODE bs=16]" }
+	m.attention = func(rank, _, _ int) int64 { return 60_000 + 100_000*int64(boolInt(rank == 1)) }
+	m.grid = func(rank int) int32 { return 64 + 64*int32(boolInt(rank == 0)) }
+	m.dense = func(rank, _ int) int64 { return 40_000 + 400_000*int64(boolInt(rank == 0)) }
+	r := analyzed(t, m.traces())
+	if b := rowsOf(r, result.Attention)[0]; b.Lost != 225_000 || b.Waited != 0 {
+		t.Errorf("got %+v", b)
+	}
+	if text := allWords(r); strings.Contains(text, "attention is uneven") {
+		t.Errorf("got\n%s", text)
+	}
+}

@@ -1,0 +1,152 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// TestContexts: attention takes as long as contexts are. Where the names of steps tell these,
+// what they explain is work, and only the rest is the device's. Rank 2 is the odd one.
+func TestContexts(t *testing.T) {
+	only := func(rank int, is, else_ int64) int64 {
+		if rank == 2 {
+			return is
+		}
+		return else_
+	}
+	// told has rank 2's requests attend to so many tokens, the others' to 16,000.
+	told := func(tokens int) func(int, int) string {
+		return func(rank, _ int) string { return decodeOf(16, int(only(rank, int64(tokens), 16_000))) }
+	}
+	vllm := func(rank, _ int) string {
+		k := only(rank, 64_000, 16_000)
+		return fmt.Sprintf("execute_16_context_0(sq0sk0sqsq0sqsk0)_generation_16(sq16sk%dsqsq16sqsk%[1]d)", k)
+	}
+	for _, c := range []struct {
+		name      string
+		step      func(rank, step int) string
+		attention int64 // of rank 2, ns; 60,000 elsewhere
+		dense     int64 // of rank 2, ns; 40,000 elsewhere
+		grid      int32 // of the dense product on rank 2; 64 elsewhere
+		want      []string
+		reason    string
+		says      string
+	}{
+		{"four times the contexts, and a product that takes 4 % longer", told(64_000), 180_000, 41_600, 64,
+			[]string{"rank 2 work 0-13"}, "contexts", "TP02-DP02-EP02 is late from step 0 on: its requests have longer contexts, 64,000 tokens in all, against 16,000 on the other ranks"},
+		{"as vLLM says it", vllm, 180_000, 41_600, 64, []string{"rank 2 work 0-13"}, "contexts", "its requests have longer contexts, 64,000 tokens in all, against 16,000"},
+		{"four times the contexts, everything else as elsewhere", told(64_000), 180_000, 40_000, 64, []string{"rank 2 work 0-13"}, "contexts", "longer contexts, 64,000"},
+		// Sums do not tell how uneven contexts are.
+		{"contexts as elsewhere", told(16_000), 180_000, 40_000, 64,
+			[]string{"rank 2 work 0-13"}, "", "more than the lengths of its contexts explain (16,000 tokens against 16,000)"},
+		{"a tenth more, which explains a tenth", told(17_600), 180_000, 40_000, 64,
+			[]string{"rank 2 work 0-13"}, "", "more than the lengths of its contexts explain (17,600 tokens against 16,000)"},
+		{"twice the contexts, on a device that takes half as long again", told(32_000), 180_000, 60_000, 64,
+			[]string{"rank 2 device 0-13", "rank 2 work 0-13"}, "contexts", ""},
+		{"a device that takes half as long again", told(16_000), 90_000, 60_000, 64,
+			[]string{"rank 2 device 0-13"}, "", "though its requests attend to no more tokens (16,000 against 16,000)"},
+		{"contexts that nobody tells", func(int, int) string { return "step[DECODE bs=16]" }, 180_000, 40_000, 64,
+			[]string{"rank 2 work 0-13"}, "", "as many blocks per launch: its requests have longer contexts"},
+		{"four times the requests", func(rank, _ int) string { return fmt.Sprintf("step[DECODE bs=%d]", only(rank, 64, 16)) }, 100_000, 100_000, 256,
+			[]string{"rank 2 work 0-13"}, "requests", "its steps have 64 requests, against 16 on the other ranks; the others wait"},
+		{"a few more requests, which explain little", func(rank, _ int) string { return fmt.Sprintf("step[DECODE bs=%d]", only(rank, 17, 16)) }, 60_000, 100_000, 256,
+			[]string{"rank 2 work 0-13"}, "", "it runs more or larger kernels"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := even(14)
+			m.name = c.step
+			m.attention = func(rank, _, _ int) int64 { return only(rank, c.attention, 60_000) }
+			m.dense = func(rank, _ int) int64 { return only(rank, c.dense, 40_000) }
+			m.grid = func(rank int) int32 { return int32(only(rank, int64(c.grid), 64)) }
+			r := analyzed(t, m.traces())
+			checkSentences(t, r)
+			got := stragglersOf(r)
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+			}
+			for _, f := range said(r, result.Straggler) {
+				if want := c.reason; f.Cause == result.CauseWork && f.Reason != want {
+					t.Errorf("reason %q, want %q%s", f.Reason, want, describe(r))
+				}
+			}
+			if text := allWords(r); !strings.Contains(text, c.says) {
+				t.Errorf("not said: %q in\n%s", c.says, text)
+			}
+		})
+	}
+}
+
+// TestGridsInEvidence: what a rank computes with more blocks is told with both.
+func TestGridsInEvidence(t *testing.T) {
+	m := even(10)
+	m.grid = func(rank int) int32 { return map[int]int32{0: 49_152}[rank] + 6_144*int32(min(rank, 1)) }
+	m.dense = func(rank, _ int) int64 { return map[int]int64{0: 200_000}[rank] + 40_000 }
+	r := analyzed(t, m.traces())
+	if text := allWords(r); !strings.Contains(text, "49,152 blocks per launch against 6,144") {
+		t.Errorf("got %q%s", text, describe(r))
+	}
+}
+
+// TestLongerContextsAreNotSlow: steps of which one is long for the contexts of its requests
+// are like the others, but for that.
+func TestLongerContextsAreNotSlow(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		tokens func(step int) int
+		want   string
+	}{
+		{"one step", func(n int) int {
+			if n == 8 {
+				return 320_000
+			}
+			return 16_000
+		}, result.SlowStep},
+		{"from a step on", func(n int) int { return 16_000 + n/8*160_000 }, result.SlowSince},
+	} {
+		for _, told := range []bool{true, false} {
+			m := even(16)
+			m.attention = func(_, n, _ int) int64 { return int64(c.tokens(n)) * 3 }
+			if m.name = func(_, n int) string { return decodeOf(16, c.tokens(n)) }; !told {
+				m.name = func(int, int) string { return decodeOf(16, 16_000) }
+			}
+			r := analyzed(t, m.traces())
+			if has(r, c.want) == told {
+				t.Errorf("%s, contexts told %v: %s is said: %v%s", c.name, told, c.want, told, describe(r))
+			}
+			for _, f := range r.Findings {
+				if f.Kind == result.Straggler {
+					t.Errorf("%s: no rank is late: %s", c.name, report.Words(f.Title))
+				}
+			}
+		}
+	}
+}
+
+// TestExpertsOnASlowerDevice: what other kernels take longer says whether it is the device that
+// makes experts take longer, or what they have to do. Rank 1 is the odd one.
+func TestExpertsOnASlowerDevice(t *testing.T) {
+	for _, c := range []struct {
+		experts, dense int64 // of rank 1, ns; 100,000 and 40,000 elsewhere
+		want           string
+	}{
+		{300_000, 40_000, "[rank 1 work 0-13]"},
+		{300_000, 44_000, "[rank 1 work 0-13 rank 1 device 0-13]"}, // a tenth of all it takes,
+		{150_000, 60_000, "[rank 1 device 0-13]"},
+		{200_000, 60_000, "[rank 1 device 0-13]"},
+	} {
+		m := even(14)
+		m.attention = func(int, int, int) int64 { return 0 }
+		m.experts = func(rank, _, _ int) int64 { return 100_000 + (c.experts-100_000)*int64(boolInt(rank == 1)) }
+		m.dense = func(rank, _ int) int64 { return 40_000 + (c.dense-40_000)*int64(boolInt(rank == 1)) }
+		r := analyzed(t, m.traces())
+		if got := fmt.Sprint(stragglersOf(r)); got != c.want {
+			t.Errorf("%+v: got %s%s", c, got, describe(r))
+		}
+	}
+}

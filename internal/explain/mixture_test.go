@@ -1,0 +1,88 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// mixture is decode steps of a model with experts as SGLang replays them with data-parallel
+// attention: in each layer a rank attends for requests of its own, all gather, each
+// computes its experts, with an activation between their products, and all scatter and
+// reduce. Nothing is recorded of groups.
+type mixture struct {
+	ranks, steps, layers int
+	name                 func(rank, step int) string
+	grid                 func(rank int) int32 // of the product before attention
+	dense                func(rank, step int) int64
+	attention, experts   func(rank, step, layer int) int64
+}
+
+// even is one in which all ranks have the same to do.
+func even(steps int) mixture {
+	return mixture{
+		ranks: 4, steps: steps, layers: 3,
+		name:      func(int, int) string { return decodeOf(16, 16*1000) },
+		grid:      func(int) int32 { return 64 },
+		dense:     func(int, int) int64 { return 40_000 },
+		attention: func(int, int, int) int64 { return 60_000 },
+		experts:   func(int, int, int) int64 { return 100_000 },
+	}
+}
+
+// decodeOf is SGLang's name of a decode step whose requests attend to so many tokens.
+func decodeOf(requests, tokens int) string {
+	return fmt.Sprintf("step[DECODE bs=%d g_sq=%[1]d g_sqsq=%[1]d g_sqsk=%[2]d g_sk=%[2]d]", requests, tokens)
+}
+
+func (m mixture) traces() (ts []*trace.Trace) {
+	toys := make([]*explaintest.Toy, m.ranks)
+	free := make([]int64, m.ranks) // when a device has done all so far
+	for i := range toys {
+		toys[i] = explaintest.New()
+	}
+	for n := range m.steps {
+		launch := make([]int64, m.ranks)
+		at := slices.Max(free)
+		for i, y := range toys {
+			free[i] = at + 20_000
+			y.Span(trace.UserAnnotation, 0, m.name(i, n), at, at+15_000)
+			launch[i] = y.Launch("cudaGraphLaunch", at+10, at+900)
+		}
+		kernel := func(i int, name string, ns int64, grid int32) {
+			if ns > 0 {
+				toys[i].Op(trace.Kernel, name, launch[i], 1, free[i], free[i]+ns, grid)
+				free[i] += ns
+			}
+		}
+		meet := func(name string) {
+			last := slices.Max(free)
+			for i := range toys {
+				kernel(i, name, last+8_000-free[i], 8)
+			}
+		}
+		for layer := range m.layers {
+			for i := range toys {
+				kernel(i, "nvjet_sm90_tst_64x16", m.dense(i, n), m.grid(i))
+				kernel(i, "_fwd_grouped_kernel_stage1", m.attention(i, n, layer), 64)
+			}
+			meet("ncclDevKernel_AllGather_RING_LL")
+			for i := range toys {
+				ns := m.experts(i, n, layer)
+				kernel(i, "fused_moe_kernel", ns/2, 2064)
+				kernel(i, "act_and_mul_kernel", ns/10, 72)
+				kernel(i, "fused_moe_kernel", ns-ns/2, 2752)
+			}
+			meet("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL")
+		}
+	}
+	for i, y := range toys {
+		t := y.Done()
+		t.Source.Rank = trace.Rank{TP: i, DP: i, PP: -1, EP: i}
+		t.Source.World = trace.World{Known: true, Rank: i, Size: m.ranks}
+		ts = append(ts, t)
+	}
+	return ts
+}

@@ -1,0 +1,149 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	serving "github.com/stepscope/stepscope/internal/engine"
+	"github.com/stepscope/stepscope/internal/engine/device"
+	"github.com/stepscope/stepscope/internal/engine/hf"
+	"github.com/stepscope/stepscope/internal/engine/model"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// routed is random weights by which a token alone decides which experts it gets: those
+// below half of the vocabulary are large and positive in one place, which stays so through
+// the layers, and the router looks at that place only. In layers that are turned it looks at its negative.
+type routed struct {
+	hf.Source
+	cfg  *model.Config
+	turn func(layer int) bool
+}
+
+func (s routed) Read(name string, off int, dst []float32) error {
+	if err := s.Source.Read(name, off, dst); err != nil {
+		return err
+	}
+	var layer int
+	router := strings.HasSuffix(name, ".mlp.gate.weight")
+	if !router && name != "model.embed_tokens.weight" {
+		return nil
+	}
+	fmt.Sscanf(name, "model.layers.%d.", &layer)
+	for i := range dst {
+		row, place := (off+i)/s.cfg.Hidden, (off+i)%s.cfg.Hidden
+		half := s.cfg.Vocab / 2
+		if router {
+			dst[i], half = 0, s.cfg.Experts/2
+		}
+		if place != 0 {
+			continue
+		}
+		dst[i] = 200
+		if router {
+			dst[i] = 1 - float32(row%half)/8 // the first two of a half
+		}
+		if (row >= half) != (router && s.turn(layer)) {
+			dst[i] = -dst[i]
+		}
+	}
+	return nil
+}
+
+// TestKnownRouting: what is said of experts is what the router does, on stepscope's own
+// engine, whose first rank has the experts of the lower half of the tokens.
+func TestKnownRouting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes")
+	}
+	const steps, tokens = 13, 256
+	straight := func(int) bool { return false }
+	for _, c := range []struct {
+		name string
+		turn func(layer int) bool
+		low  func(step int) int // tokens below half of the vocabulary
+		// What must come of it. Times are measured: a balance of 0.5 is one of 0.6 at most.
+		ratio [2]float64
+		same  [2]float64
+		leads []int // of each layer; nil: none in particular
+		says  string
+	}{
+		{"all tokens to the second rank", straight, func(int) int { return 0 }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{1, 1, 1, 1}, "which is always the same in a layer: by where experts are placed"},
+		{"to each rank in every other layer", func(layer int) bool { return layer%2 == 1 }, func(int) int { return tokens }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{0, 1, 0, 1}, "which is always the same in a layer: by where experts are placed"},
+		{"to one or the other from step to step", straight, func(n int) int { return tokens * (n * n / 3 % 2) }, [2]float64{0.5, 0.65}, [2]float64{0, 0.5}, nil, "which changes from step to step: by what the router chooses"},
+		{"as many to each", straight, func(int) int { return tokens / 2 }, [2]float64{0.8, 1}, [2]float64{0, 1}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg, err := model.BuiltinConfig("qwen3-moe-tiny", []byte(`{"moe_intermediate_size": 512}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ranks, err := serving.NewRanks(serving.RanksOptions{
+				TeamOptions: serving.TeamOptions{Sizes: serving.Sizes{TP: 2, EP: 2}, Host: "here", Device: func(int) device.Options { return device.Options{Name: "test"} }},
+				Config:      cfg, Source: routed{model.NewDummy(cfg, 1), cfg, c.turn},
+				Model: model.Options{Format: tensor.F32, NumBlocks: 2 * tokens / model.BlockLen, MaxSeqs: 1, MaxTokens: tokens, NoGraphs: true},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ranks.Close()
+			for _, r := range ranks.Ranks() {
+				if err := r.Recorder.StartRecording(device.RecordOptions{CPU: true, GPU: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for n := range steps {
+				seq := model.Seq{Tokens: make([]int32, tokens)}
+				for i := range seq.Tokens {
+					if seq.Tokens[i] = int32((7*i + n) % 200); i >= c.low(n) {
+						seq.Tokens[i] += int32(cfg.Vocab / 2)
+					}
+				}
+				for i := range tokens / model.BlockLen {
+					seq.Blocks = append(seq.Blocks, int32(i))
+				}
+				name := fmt.Sprintf("step[EXTEND bs=1 toks=%d]", tokens)
+				if _, err := ranks.Run(name, func() string { return "" }, &model.Batch{Seqs: []model.Seq{seq}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := t.TempDir()
+			for _, r := range ranks.Ranks() {
+				f, err := os.Create(filepath.Join(dir, fmt.Sprintf("1700000000.5-TP-%d-EP-%d.trace.json.gz", r.TP, r.EP)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := serving.WriteTrace(f, r.Recorder.StopRecording(), r.Meta); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rep := analyzed(t, readDir(t, dir))
+			rows := rowsOf(rep, result.Experts)
+			if len(rows) != 1 {
+				t.Fatalf("rows %+v%s", rows, describe(rep))
+			}
+			b := rows[0]
+			var leads []int
+			for _, l := range b.Layers {
+				leads = append(leads, l.Slowest)
+			}
+			// Where cores are enough, or a rank is late by it, all of that is said in words.
+			if text := allWords(rep); c.says != "" && !strings.Contains(text, c.says) && !strings.Contains(text, "too few CPU cores") {
+				t.Errorf("not said: %q in\n%s", c.says, text)
+			}
+			t.Logf("balance %.3f, same %.2f, %s of %s lost, waited %s, leads %v%s", b.Ratio, b.Same, metric.Duration(b.Lost), metric.Duration(b.Period), metric.Duration(b.Waited), leads, describe(rep))
+			if b.Ratio < c.ratio[0] || b.Ratio > c.ratio[1] || b.Same < c.same[0] || b.Same > c.same[1] || len(b.Layers) != 4 || c.leads != nil && !slices.Equal(leads, c.leads) {
+				t.Errorf("got %+v%s", b, describe(rep))
+			}
+		})
+	}
+}
