@@ -13,9 +13,9 @@ type Piece struct {
 
 // Path walks the critical path of each step that Times has, by what was recorded: from
 // the step's end back to the end of the step before, each time to that of all it waited
-// for which ended last. The pieces of a step, last first, add up to it. Where a rank was
-// the last to come to a collective, second is called with the one before it, and by how
-// much earlier that was.
+// for which let it begin last. The pieces of a step, last first, add up to it. Where a
+// rank was the last to come to a collective, second is called with the one before it, and
+// by how much earlier that was.
 func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, ns int64)) {
 	ends := g.Recorded()
 	last := make([]int32, len(ends))
@@ -65,23 +65,36 @@ func (w *walk) piece(n *node, from, to int64, p Piece) {
 	}
 }
 
-// before is the node that decided when another could begin.
+// before is the node that decided when another could begin: a launch may come before the
+// end of the op before it, and still take longer.
 func (w *walk) before(n *node) int32 {
-	best, second := int32(none), int32(none)
-	froms := n.from[:]
 	if n.what == Meet {
-		froms = w.meets[n.ref]
+		return w.lastToCome(n)
 	}
-	for _, from := range froms {
+	best, latest := int32(none), int64(0)
+	for i, from := range n.from {
+		if from == none {
+			continue
+		}
+		if at := w.nodes[from].at + int64(n.lag[i]); best == none || at > latest {
+			best, latest = from, at
+		}
+	}
+	return best
+}
+
+// lastToCome is the last arrival at a meeting.
+func (w *walk) lastToCome(n *node) int32 {
+	best, second := int32(none), int32(none)
+	for _, from := range w.meets[n.ref] {
 		switch {
-		case from == none:
 		case best == none || w.nodes[from].at > w.nodes[best].at:
 			best, second = from, best
 		case second == none || w.nodes[from].at > w.nodes[second].at:
 			second = from
 		}
 	}
-	if n.what == Meet && second != none {
+	if second != none {
 		w.second(w.step, int(w.nodes[best].rank), int(w.nodes[second].rank), w.nodes[best].at-w.nodes[second].at)
 	}
 	return best
