@@ -52,6 +52,7 @@ func (b *Batch) Figure(name string) (BatchFigure, bool) {
 type Batches struct {
 	ID, Backend, Model string
 	Batches            []Batch
+	Server             map[string]any // what the server said of itself, if it did
 }
 
 // CompareBatches sets the batches of b against those of the same size in a. A batch
@@ -60,7 +61,7 @@ type Batches struct {
 // since a batch as a whole is faster or slower by chance. It is an error when no
 // size is on both sides.
 func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
-	c := &Comparison{Format: 1, A: a.side(), B: b.side(), Rows: []Diff{}, Limit: o.FailOn, Regressions: []string{}, Notes: []string{}}
+	c := newComparison(a.side(), b.side(), o)
 	sizesA, ofA := a.sizes()
 	sizesB, ofB := b.sizes()
 	for _, size := range sizesA {
@@ -78,7 +79,12 @@ func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 	if len(c.Rows) == 0 {
 		return nil, fmt.Errorf("the runs have no batch of one size in common: %s has %s, %s has %s", a.ID, some(sizesA), b.ID, some(sizesB))
 	}
-	c.judge()
+	if a.Model != b.Model && a.Model != "" && b.Model != "" {
+		c.Unlike = append(c.Unlike, Unlike{"model", a.Model, b.Model, true, ofLoad})
+	}
+	c.Unlike = append(c.Unlike, UnlikeServers(a.Server, b.Server)...)
+	c.refuse(o.Force)
+	c.judge(o.Limits)
 	c.batchNotes(ofA, ofB)
 	return c, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
 // batch is one of 8 sequences whose prefill took so many ms and whose decode steps
@@ -74,7 +75,7 @@ func TestCompareBatches(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := bench.CompareBatches(bench.Batches{ID: "a", Batches: c.a}, bench.Batches{ID: "b", Batches: c.b}, bench.CompareOptions{FailOn: 0.1})
+			got, err := bench.CompareBatches(bench.Batches{ID: "a", Batches: c.a}, bench.Batches{ID: "b", Batches: c.b}, bench.CompareOptions{Limits: gate.Limits{{By: 0.1}}})
 			if err != nil {
 				t.Fatal(err)
 			}

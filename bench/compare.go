@@ -6,19 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Comparison sets load B against load A, the base. Its JSON form is in
 // docs/formats/bench.md.
 type Comparison struct {
-	Format int    `json:"format"` // 1
-	A      Side   `json:"a"`
-	B      Side   `json:"b"`
-	Rows   []Diff `json:"rows"`
+	Format int  `json:"format"` // 1
+	A      Side `json:"a"`
+	B      Side `json:"b"`
+	// Verdict is the answer in a sentence. Causes are those of Captures, where both runs have some.
+	Verdict string   `json:"verdict"`
+	Causes  []string `json:"causes"`
+	// Unlike says in what the loads differ. Refused: in so much that nothing is concluded.
+	Unlike  []Unlike `json:"unlike"`
+	Refused bool     `json:"refused"`
+	Rows    []Diff   `json:"rows"`
 	// Regressions are the rows that got worse by more than Limit, for people.
 	Regressions []string `json:"regressions"`
-	Limit       float64  `json:"limit"` // 0: none given
+	Limit       float64  `json:"limit"`     // for all figures; 0: none given
+	Limits      []string `json:"limits"`    // for single figures
+	Undecided   []string `json:"undecided"` // limits that these loads cannot be held to
 	Notes       []string `json:"notes"`
 }
 
@@ -80,8 +89,9 @@ const (
 
 // CompareOptions steer Compare.
 type CompareOptions struct {
-	FailOn float64 // the share by which a row may get worse; 0: any
-	SLO    SLO     // compares the share of requests that met it too
+	Limits gate.Limits // by how much rows may get worse; none: by any
+	SLO    SLO         // compares the share of requests that met it too
+	Force  bool        // gives a verdict on loads that are not alike, too
 }
 
 const (
@@ -110,7 +120,7 @@ type half struct {
 // Compare sets b against a, metric by metric.
 func Compare(a, b Load, o CompareOptions) *Comparison {
 	ha, hb := newHalf(a, o), newHalf(b, o)
-	c := &Comparison{Format: 1, A: ha.side(), B: hb.side(), Rows: []Diff{}, Limit: o.FailOn, Regressions: []string{}, Notes: []string{}}
+	c := newComparison(ha.side(), hb.side(), o)
 	perRun := len(a.Runs) >= enoughRuns && len(b.Runs) >= enoughRuns
 	for _, l := range latencies {
 		if d := compareMedian(l.name, l.of, ha, hb, perRun); d.NA+d.NB > 0 {
@@ -126,8 +136,21 @@ func Compare(a, b Load, o CompareOptions) *Comparison {
 			c.Rows = append(c.Rows, d)
 		}
 	}
-	c.judge()
+	c.Unlike = append(c.Unlike, unlikeLoads(ha, hb)...)
+	c.refuse(o.Force)
+	c.judge(o.Limits)
 	c.notes(ha, hb, perRun)
+	return c
+}
+
+func newComparison(a, b Side, o CompareOptions) *Comparison {
+	c := &Comparison{
+		Format: 1, A: a, B: b, Rows: []Diff{}, Limit: o.Limits.Any(), Causes: []string{}, Unlike: []Unlike{}, Regressions: []string{},
+		Limits: []string{}, Undecided: []string{}, Notes: []string{},
+	}
+	for _, l := range o.Limits.Named() {
+		c.Limits = append(c.Limits, l.String())
+	}
 	return c
 }
 
@@ -163,7 +186,7 @@ func (h *half) side() Side {
 }
 
 // judge gives the verdicts and collects what got worse.
-func (c *Comparison) judge() {
+func (c *Comparison) judge(limits gate.Limits) {
 	var p []float64
 	var tested []*Diff
 	for i := range c.Rows {
@@ -183,21 +206,27 @@ func (c *Comparison) judge() {
 		if d.Higher {
 			worse = -worse
 		}
-		if c.Limit <= 0 || worse <= c.Limit {
+		if c.Limit <= 0 || worse <= c.Limit || c.Refused {
 			continue
 		}
 		switch {
 		case d.Verdict == Worse:
 			c.Regressions = append(c.Regressions, d.String())
 		case d.Verdict == TooFew && d.Batch != "": // most of a batch is measured once, and a limit is to hold for it too
-			c.Regressions = append(c.Regressions, d.String()+" (not tested: too few samples)")
+			c.Regressions = append(c.Regressions, d.String()+untested)
 		}
 	}
+	if !c.Refused {
+		for _, l := range limits.Named() {
+			c.hold(l)
+		}
+	}
+	c.Verdict = c.verdict()
 }
 
 // String tells the change: "median of ttft: +12.0 %".
 func (d *Diff) String() string {
-	name, change := strings.ReplaceAll(d.Metric, "_", " "), metric.PercentChange(d.Change)
+	name := strings.ReplaceAll(d.Metric, "_", " ")
 	if d.Figure != "mean" && d.Batch == "" { // of batches all are medians
 		name = d.Figure + " of " + name
 	}
@@ -205,9 +234,9 @@ func (d *Diff) String() string {
 		name = d.Batch + ": " + name
 	}
 	if d.Unit == Share {
-		name, change = name+" requests", strings.TrimSuffix(change, " %")+" points"
+		name += " requests"
 	}
-	return name + ": " + change
+	return name + ": " + d.changed()
 }
 
 func (d *Diff) verdict() string {
@@ -243,23 +272,6 @@ func (c *Comparison) lacks(s *Summary) (out []string) {
 }
 
 func (c *Comparison) notes(a, b *half, perRun bool) {
-	for _, f := range []struct {
-		name string
-		of   func(*Run) any
-	}{
-		{"backend", func(r *Run) any { return r.Backend }},
-		{"data set", func(r *Run) any { return r.Dataset }},
-		{"request rate", func(r *Run) any { return r.RateText() }},
-		{"maximum concurrency", func(r *Run) any { return r.MaxConcurrency }},
-		{"seed", func(r *Run) any { return r.Seed }},
-	} {
-		if len(a.load.Runs) == 0 || len(b.load.Runs) == 0 {
-			break
-		}
-		if x, y := f.of(a.load.Runs[0].Run), f.of(b.load.Runs[0].Run); x != y {
-			c.Notes = append(c.Notes, fmt.Sprintf("the loads differ in their %s: %v against %v", f.name, x, y))
-		}
-	}
 	for _, side := range []struct {
 		name string
 		half *half
@@ -271,21 +283,6 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 			if lacks := c.lacks(s); len(lacks) > 0 {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: less than half was left without its window of %s", side.name, i+1, strings.Join(lacks, ", ")))
 			}
-		}
-	}
-	mean := func(h *half, of func(*Summary) int) float64 {
-		var sum, n float64
-		for _, s := range h.summaries {
-			sum, n = sum+float64(of(s)), n+float64(s.Completed)
-		}
-		return sum / max(n, 1)
-	}
-	for _, f := range []struct {
-		name string
-		of   func(*Summary) int
-	}{{"prompts", func(s *Summary) int { return s.InputTokens }}, {"replies", func(s *Summary) int { return s.OutputTokens }}} {
-		if x, y := mean(a, f.of), mean(b, f.of); max(x, y) > 1.05*min(x, y) {
-			c.Notes = append(c.Notes, fmt.Sprintf("the loads differ in the mean length of their %s: %.1f against %.1f tokens", f.name, x, y))
 		}
 	}
 	for _, h := range []*half{a, b} {

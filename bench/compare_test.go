@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
 // loadOf makes n requests whose times are those of one build, scaled.
@@ -99,23 +101,23 @@ func TestCompareCorrelated(t *testing.T) {
 
 func TestCompareFailOn(t *testing.T) {
 	a, b := loadOf("a", 1, 500, 1, 1), loadOf("b", 2, 500, 1, 1.3)
-	c := Compare(a, b, CompareOptions{FailOn: 0.1})
+	c := Compare(a, b, CompareOptions{Limits: gate.Limits{{By: 0.1}}})
 	if !slices.ContainsFunc(c.Regressions, func(s string) bool { return strings.HasPrefix(s, "median of tpot: +3") }) {
 		t.Errorf("regressions %q", c.Regressions)
 	}
-	for _, o := range []CompareOptions{{}, {FailOn: 0.9}} {
+	for _, o := range []CompareOptions{{}, {Limits: gate.Limits{{By: 0.9}}}} {
 		if c := Compare(a, b, o); len(c.Regressions) > 0 {
-			t.Errorf("fail on %v: %q", o.FailOn, c.Regressions)
+			t.Errorf("fail on %v: %q", o.Limits, c.Regressions)
 		}
 	}
-	if c := Compare(b, a, CompareOptions{FailOn: 0.1}); len(c.Regressions) > 0 {
+	if c := Compare(b, a, CompareOptions{Limits: gate.Limits{{By: 0.1}}}); len(c.Regressions) > 0 {
 		t.Errorf("the other way round: %q", c.Regressions)
 	}
 	// A tenth of the requests fail: that is a regression whatever the others took.
 	for i := 0; i < 500; i += 10 {
 		b.Runs[0].Records[i] = failed(int64(i)*20, Timeout, "no event within 1 s")
 	}
-	if c := Compare(a, b, CompareOptions{FailOn: 0.05}); !slices.Contains(c.Regressions, "failed requests: +10.0 points") {
+	if c := Compare(a, b, CompareOptions{Limits: gate.Limits{{By: 0.05}}}); !slices.Contains(c.Regressions, "failed requests: +10.0 points") {
 		t.Errorf("regressions %q", c.Regressions)
 	}
 }
@@ -123,7 +125,7 @@ func TestCompareFailOn(t *testing.T) {
 // With repetitions on both sides the runs are the samples, and throughput has a
 // test.
 func TestCompareRepeats(t *testing.T) {
-	c := Compare(loadOf("a", 1, 100, 5, 1), loadOf("b", 2, 100, 5, 1.5), CompareOptions{FailOn: 0.05})
+	c := Compare(loadOf("a", 1, 100, 5, 1), loadOf("b", 2, 100, 5, 1.5), CompareOptions{Limits: gate.Limits{{By: 0.05}}})
 	d := row(t, c, "tpot", "median")
 	if d.Per != "run" || d.NA != 5 || d.Verdict != Worse {
 		t.Errorf("%+v", d)
@@ -143,17 +145,21 @@ func TestCompareNotes(t *testing.T) {
 	for i := range b.Runs[0].Records {
 		b.Runs[0].Records[i].TextLen = 20
 	}
-	notes := strings.Join(Compare(a, b, CompareOptions{}).Notes, "\n")
+	c := Compare(a, b, CompareOptions{})
+	notes := strings.Join(c.Notes, "\n")
+	for _, u := range c.Unlike {
+		notes += "\n" + u.String()
+	}
 	for _, want := range []string{
-		"the loads differ in their data set: random against sharegpt", "the loads differ in their request rate: inf against 4.0",
-		"the loads differ in the mean length of their prompts: 10.0 against 20.0 tokens", "b, run 1: the client's own timing is invalid",
+		"data set: random against sharegpt", "request rate: inf against 4.0",
+		"mean tokens of prompts: 10.0 against 20.0", "b, run 1: the client's own timing is invalid",
 		"--repeat 4 on both sides",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note %q in\n%s", want, notes)
 		}
 	}
-	if c := Compare(Load{ID: "a"}, Load{ID: "b"}, CompareOptions{FailOn: 0.1}); len(c.Regressions) > 0 {
+	if c := Compare(Load{ID: "a"}, Load{ID: "b"}, CompareOptions{Limits: gate.Limits{{By: 0.1}}}); len(c.Regressions) > 0 {
 		t.Errorf("of nothing: %+v", c)
 	}
 }
@@ -175,6 +181,93 @@ func TestRepeated(t *testing.T) {
 			}
 		case "mean_ttft": // no run has any
 			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// TestCompareUnlike: loads of other models and data sets have no verdict, others are told apart.
+func TestCompareUnlike(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(r *Run)
+		want    string
+		refused bool
+	}{
+		{"nothing", func(*Run) {}, "", false},
+		{"model", func(r *Run) { r.Model = "other" }, "model: m against other", true},
+		{"model that an older run does not say", func(r *Run) { r.Model = "" }, "", false},
+		{"data set", func(r *Run) { r.Dataset = "sharegpt" }, "data set: random against sharegpt", true},
+		{"rate", func(r *Run) { r.Rate = 4 }, "request rate: inf against 4.0", false},
+		{"concurrency", func(r *Run) { r.MaxConcurrency = 8 }, "maximum concurrency: none against 8", false},
+		{"seed", func(r *Run) { r.Seed = 7 }, "seed: 0 against 7", false},
+		{"engine", func(r *Run) { r.Backend = "vllm" }, "backend: sglang against vllm", false},
+		{"asked for", func(r *Run) { r.Args = map[string]any{"num_prompts": 500.0} }, "num prompts: 400 against 500", false},
+		{"flag of the server", func(r *Run) {
+			r.ServerInfo = map[string]any{"attention_backend": "fa3", "port": 1.0, "internal_states": []any{1}, "chunked_prefill_size": 8192.0}
+		}, "server's attention_backend: flashinfer against fa3", false},
+		{"server that says nothing", func(r *Run) { r.ServerInfo = nil }, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			side := func(id string, scale float64, change func(*Run)) Load {
+				l := loadOf(id, 1, 400, 1, scale)
+				r := l.Runs[0].Run
+				r.Model, r.Args = "m", map[string]any{"num_prompts": 400.0, "random_input_len": nil}
+				r.ServerInfo = map[string]any{"attention_backend": "flashinfer", "port": 2.0, "internal_states": []any{2}, "chunked_prefill_size": 8192.0}
+				change(r)
+				return l
+			}
+			a, b := side("a", 1, func(*Run) {}), side("b", 1.5, c.change)
+			got := Compare(a, b, CompareOptions{Limits: gate.Limits{{By: 0.05}, {Name: "e2e", By: 0.05}}})
+			var said []string
+			for _, u := range got.Unlike {
+				said = append(said, u.String())
+			}
+			if text := strings.Join(said, "\n"); text != c.want || got.Refused != c.refused {
+				t.Errorf("unlike %q, refused %v; want %q, %v", text, got.Refused, c.want, c.refused)
+			}
+			if strings.HasPrefix(got.Verdict, "no verdict") != c.refused || len(got.Regressions) > 0 == c.refused {
+				t.Errorf("verdict %q, regressions %q", got.Verdict, got.Regressions)
+			}
+			if forced := Compare(a, b, CompareOptions{Force: true}); forced.Refused || strings.HasPrefix(forced.Verdict, "no verdict") {
+				t.Errorf("by force: %q", forced.Verdict)
+			}
+		})
+	}
+}
+
+// TestCompareLimits: a limit on one figure holds for that alone, rises or falls, and says where it cannot be judged.
+func TestCompareLimits(t *testing.T) {
+	one := func(id string, seed uint64, scale float64) Load { return loadOf(id, seed, 500, 1, scale) }
+	five := func(id string, seed uint64, scale float64) Load { return loadOf(id, seed, 100, 5, scale) }
+	for _, c := range []struct {
+		a, b             Load
+		limit            string
+		worse, undecided string // as they begin
+	}{
+		{one("a", 1, 1), one("b", 2, 1.3), "tpot>5%", "median of tpot: +", ""},
+		{one("a", 1, 1), one("b", 2, 1.3), "tpot.median>5%", "median of tpot: +", ""},
+		{one("a", 1, 1), one("b", 2, 1.3), "tpot>60%", "", ""},
+		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // that chance explains
+		{one("a", 1, 1), one("b", 2, 1.3), "tpot<-5%", "", ""},
+		{one("a", 1, 1.3), one("b", 2, 1), "tpot<-5%", "median of tpot: -", ""},
+		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged, since there are too few samples (5 and 5): a 99th percentile wants 1,000 requests a side"},
+		{one("a", 1, 1), one("b", 2, 1.5), "throughput<-3%", "", "throughput<-3%: not judged, since there are too few samples (1 and 1): --repeat 4 on both sides"},
+		{five("a", 1, 1), five("b", 2, 1.5), "throughput<-3%", "output throughput: -", ""},
+		{one("a", 1, 1), one("b", 2, 1.5), "goodput<-3%", "", "goodput<-3%: not judged, since not both runs have it"},
+	} {
+		limits, err := gate.Parse([]string{c.limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := limits.Check(LimitNames(false)); err != nil {
+			t.Fatal(err)
+		}
+		got := Compare(c.a, c.b, CompareOptions{Limits: limits})
+		if s := strings.Join(got.Regressions, "\n"); !strings.HasPrefix(s, c.worse) || (s == "") != (c.worse == "") {
+			t.Errorf("%s: regressions %q, want %q", c.limit, s, c.worse)
+		}
+		if s := strings.Join(got.Undecided, "\n"); s != c.undecided {
+			t.Errorf("%s: undecided %q, want %q", c.limit, s, c.undecided)
 		}
 	}
 }

@@ -75,7 +75,7 @@ var (
 	ttftVisible   = between(visible, sent)
 	e2e           = between(done, sent)
 	e2eScheduled  = between(done, scheduled)
-	gate          = between(released, scheduled)
+	gated         = between(released, scheduled)
 	late          = between(sent, released)
 	streamClose   = between(done, lastText) // usage, [DONE], and the server letting go
 	headers       = between(func(r *Record) int64 { return r.Headers }, sent)

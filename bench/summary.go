@@ -219,7 +219,7 @@ func (s *Summary) times() []struct {
 		to   *Stats
 		of   value
 	}{
-		{"e2e", &s.E2E, e2e}, {"ttft", &s.TTFT, ttft}, {"tpot", &s.TPOT, tpot}, {"itl", &s.ITL, value{}}, {"client_queue", &s.Gate, gate},
+		{"e2e", &s.E2E, e2e}, {"ttft", &s.TTFT, ttft}, {"tpot", &s.TPOT, tpot}, {"itl", &s.ITL, value{}}, {"client_queue", &s.Gate, gated},
 		{"send_delay", &s.Late, late}, {"ttft_scheduled", &s.TTFTScheduled, ttftScheduled}, {"e2e_scheduled", &s.E2EScheduled, e2eScheduled},
 		{"headers", &s.Headers, headers}, {"first_event", &s.FirstEvent, firstEvent}, {"ttft_visible", &s.TTFTVisible, ttftVisible},
 		{"stream_close", &s.StreamClose, streamClose}, {"chunk_gap", &s.ChunkGap, value{}}, {"token_gap", &s.TokenGap, value{}},

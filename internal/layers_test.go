@@ -23,7 +23,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
-		"docs/guides", "internal/base/meant",
+		"docs/guides", "internal/base/gate", "internal/base/meant",
 		"internal/base/memory",
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
@@ -113,6 +113,7 @@ var arrows = []struct {
 		"internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "internal/explain/answer", "trace",
+		"internal/base/gate",
 	}},
 	{"internal/explain/graphlayers", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace",
@@ -131,6 +132,7 @@ var arrows = []struct {
 	{"internal/explain/tables", []string{
 		"internal/explain/fact",
 		"internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel", "internal/base/metric", "trace",
+		"internal/base/gate",
 	}},
 	{"internal/explain/match", []string{
 		"internal/explain/fact",
@@ -204,7 +206,7 @@ var arrows = []struct {
 		"internal/tracefile/set", "trace", "internal/base/progress",
 	}},
 	{"internal/tracefile/redact", []string{"internal/tracefile/chromejson", "trace"}},
-	{"bench", []string{"internal/base/metric"}},
+	{"bench", []string{"internal/base/gate", "internal/base/metric"}},
 	{"internal/job/slurmtest", []string{"internal/job/slurm"}},
 	{"internal/job/scatter", []string{"internal/base/progress", "internal/job/slurm"}},
 	{"internal/job/slurm", nil},
@@ -214,6 +216,7 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{"trace", "internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", []string{"internal/base/columns"}},
 	{"internal/base/columns", nil},
+	{"internal/base/gate", []string{"internal/base/meant"}},
 	{"internal/base/meant", nil},
 	{"docs/guides", nil},
 	{"internal/base/memory", nil},

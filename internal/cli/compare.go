@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -17,14 +19,18 @@ type compareCmd struct {
 	B         string   `arg:"" optional:"" help:"What is compared with it; leave it out to compare two ranks or two windows of A."`
 	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps, compared with A too."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
-	FailOn    string   `name:"fail-on" placeholder:"5%" help:"Exit with status 4 if something got slower by more than this."`
+	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if something got worse by more than this, and chance does not explain it: 5% is for all figures, 'ttft.p99>5%' or 'throughput<-3%' for one; several with commas or again."`
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
+	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - for stdout, and nothing else there."`
+	Full      bool     `name:"full" help:"All causes in full and all tables, after the answer."`
 	stretch
 	shown
 	bounded
 	runPlace
+
+	limits gate.Limits
 }
 
 // Help is the end of the verb's help text.
@@ -36,7 +42,14 @@ func (c *compareCmd) Help() string {
   stepscope compare profiles/ --profile-id 1763750000,1763760000
 
 Two benchmark runs are named by their ids, starts of these, "last", or their
-directories: compare a1b2 last --fail-on 10%.
+directories: compare a1b2 last --fail-on 'ttft.p99>5%,throughput<-3%'. Of runs
+with traces the captures are compared, too.
+
+--fail-on names ttft, tpot, e2e, longest_gap (each .median or .p99), throughput,
+request_throughput, goodput and failed of runs, and step, compute, exposed_comm,
+wait, idle and host_gap of captures, also of a kind of steps: decode.step. A
+change counts if its interval excludes no change. Loads of other models or data
+sets, and captures of other models, get no verdict unless --force is given.
 
 Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are
 files; several of one side stand with commas between them or in a directory:
@@ -47,9 +60,8 @@ files; several of one side stand with commas between them or in a directory:
 
 // Run compares.
 func (c *compareCmd) Run(ctx context.Context, e *env) error {
-	limit, err := parseShare(c.FailOn)
-	if err != nil {
-		return usagef("--fail-on %s: %v", c.FailOn, err)
+	if err := c.check(); err != nil {
+		return err
 	}
 	done, err := c.watch(e)
 	if err != nil {
@@ -61,7 +73,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	case err != nil:
 		return err
 	case len(sides) > 0:
-		return c.compareDumps(e, sides, limit)
+		return c.compareDumps(e, sides)
 	case len(c.More) > 0:
 		return usagef("three or more are compared of performance dumps alone: give two")
 	}
@@ -70,61 +82,106 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if runA != nil {
-		return c.compareRuns(e, runA, runB, limit)
+		return c.compareRuns(ctx, e, runA, runB)
 	}
-	opt := explain.CompareOptions{FailOn: limit}
-	if c.Ranks != "" {
-		a, b, ok := strings.Cut(c.Ranks, ",")
-		if !ok || a == "" || b == "" {
-			return usagef("--ranks %s: give two labels, as in TP00,TP02", c.Ranks)
-		}
-		opt.OnlyA, opt.OnlyB = rankLabel(a), rankLabel(b)
-	}
-	sideA, sideB, err := c.sides()
-	if err != nil {
-		return err
-	}
-	inA, err := c.of(sideA)
-	if err != nil {
-		return err
-	}
-	if opt.Rules, err = c.rules(); err != nil {
-		return err
-	}
-	opt.Force = c.Force
-	a, err := inA.Open(ctx, e.Console, "read A")
-	if err != nil {
-		return err
-	}
-	b := a
-	if len(sideB.Paths) > 0 {
-		inB := *inA
-		inB.Paths, inB.ID = sideB.Paths, sideB.ProfileID
-		if b, err = inB.Open(ctx, e.Console, "read B"); err != nil {
-			return err
-		}
-	}
-	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
-	result, err := explain.Compare(a.Traces, b.Traces, opt)
+	result, err := c.captures(ctx, e)
 	if err != nil {
 		return err
 	}
 	if len(result.Doubts) > 0 {
 		e.Incomplete()
 	}
-	o := c.tables(e)
-	switch {
-	case c.JSON:
-		err = e.printJSON(report.Plain(result))
-	case c.Markdown:
-		err = report.CompareMarkdown(e.stdout, result, o)
-	default:
-		err = report.CompareText(e.stdout, result, o)
+	return c.show(e, report.Plain(result), report.Compared(result, c.tables(e)), result.Refused)
+}
+
+// check refuses flags that do not fit each other.
+func (c *compareCmd) check() (err error) {
+	if c.limits, err = gate.Parse(c.FailOn); err != nil {
+		return usagef("--fail-on %v", err)
 	}
-	if err == nil && len(result.Regressions) > 0 {
-		return errRegression
+	if c.HTML == "-" && (c.JSON || c.Markdown) {
+		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
+	}
+	if c.HTML != "" {
+		c.HTML, err = target(c.HTML, "", "compare.html")
 	}
 	return err
+}
+
+// captures compares what c.A and c.B name.
+func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, error) {
+	if err := c.limits.Check(explain.LimitNames()); err != nil {
+		return nil, usagef("--fail-on %v", err)
+	}
+	opt := explain.CompareOptions{Limits: c.limits, Force: c.Force}
+	if c.Ranks != "" {
+		a, b, ok := strings.Cut(c.Ranks, ",")
+		if !ok || a == "" || b == "" {
+			return nil, usagef("--ranks %s: give two labels, as in TP00,TP02", c.Ranks)
+		}
+		opt.OnlyA, opt.OnlyB = rankLabel(a), rankLabel(b)
+	}
+	sideA, sideB, err := c.sides()
+	if err != nil {
+		return nil, err
+	}
+	inA, err := c.of(sideA)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Rules, err = c.rules(); err != nil {
+		return nil, err
+	}
+	a, err := inA.Open(ctx, e.Console, "read A")
+	if err != nil {
+		return nil, err
+	}
+	b := a
+	if len(sideB.Paths) > 0 {
+		inB := *inA
+		inB.Paths, inB.ID = sideB.Paths, sideB.ProfileID
+		if b, err = inB.Open(ctx, e.Console, "read B"); err != nil {
+			return nil, err
+		}
+	}
+	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
+	return explain.Compare(a.Traces, b.Traces, opt)
+}
+
+// tables are the options of tables on stdout.
+func (c *compareCmd) tables(e *env) report.Options {
+	o := c.shown.tables(e)
+	o.Full = c.Full || c.Markdown || c.HTML != ""
+	return o
+}
+
+// show writes a comparison in the form that is asked for; asJSON is its own for programs. The status is of --fail-on.
+func (c *compareCmd) show(e *env, asJSON any, v *report.Comparison, refused bool) (err error) {
+	switch {
+	case c.HTML == "-":
+		err = v.HTML(e.data())
+	case c.JSON:
+		err = e.printJSON(asJSON)
+	case c.Markdown:
+		err = v.Markdown(e.stdout)
+	default:
+		err = v.Text(e.stdout, c.tables(e))
+	}
+	if err == nil && c.HTML != "" && c.HTML != "-" {
+		if err = atomicfile.Write(c.HTML, v.HTML); err != nil {
+			return atomicfile.Named(c.HTML, err)
+		}
+		e.Warn("page written: %s", c.HTML)
+	}
+	switch {
+	case err != nil:
+		return err
+	case refused && len(c.limits) > 0:
+		return fmt.Errorf("--fail-on %s: not judged, since A and B are not alike (--force judges them all the same)", c.limits)
+	case v.Failed():
+		return errRegression
+	}
+	return nil
 }
 
 // rankLabel is a rank as reports name it, TP02, of what people write: tp2.
@@ -158,26 +215,4 @@ func (c *compareCmd) sides() (a, b inputs, err error) {
 		return a, b, usagef("compare with what? give a second capture, or two ranks of this one with --ranks")
 	}
 	return a, b, nil
-}
-
-// parseShare reads "5%" or "0.05" as 0.05; "" is 0.
-func parseShare(s string) (float64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil {
-		return 0, errors.New("give a share such as 5% or 0.05")
-	}
-	switch {
-	case percent:
-		f /= 100
-	case f >= 1: // 5 is no 500 %: such a gate would never close
-		return 0, errors.New("give a share such as 5% or 0.05: is " + number + "% meant?")
-	}
-	if !(f > 0 && f < 100) {
-		return 0, errors.New("give a share above 0")
-	}
-	return f, nil
 }

@@ -110,16 +110,19 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 }
 
 // compareDumps sets performance dumps against the first ones, and judges them.
-func (c *compareCmd) compareDumps(e *env, sides []dumps.Side, limit float64) error {
+func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
+	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}, {c.HTML != "", "--html"}} {
 		if f.on {
 			return usagef("%s is for captures, and these are performance dumps", f.name)
 		}
 	}
-	result := dumps.Compare(sides, limit)
+	if named := c.limits.Named(); len(named) > 0 {
+		return usagef("--fail-on %s: of performance dumps all times have one limit, such as 5%%", named[0])
+	}
+	result := dumps.Compare(sides, c.limits.Any())
 	var err error
 	switch {
 	case c.JSON:

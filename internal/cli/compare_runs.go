@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -76,7 +78,7 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Markdown, "--markdown"}, {c.Rules != "", "--rules"}} {
+	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
 		if f.on {
 			return nil, nil, usagef("%s is for captures, and these are benchmark runs", f.name)
 		}
@@ -84,25 +86,38 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	return a, b, nil
 }
 
-// compareRuns sets one benchmark against another, and judges it.
-func (c *compareCmd) compareRuns(e *env, a, b *runs.Run, limit float64) error {
-	result, err := a.Compare(e.Console, b, bench.CompareOptions{FailOn: limit})
+// runsCompared is the JSON form: captures are of runs that both have some.
+type runsCompared struct {
+	*bench.Comparison
+	Captures *result.Comparison `json:"captures,omitempty"`
+}
+
+// compareRuns sets one benchmark against another, and the captures of one against those of the other.
+func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) error {
+	if err := c.limits.Check(bench.LimitNames(a.Batched())); err != nil {
+		return usagef("--fail-on %v", err)
+	}
+	loads, err := a.Compare(e.Console, b, bench.CompareOptions{Limits: c.limits, Force: c.Force})
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = e.printJSON(result)
-	} else {
-		err = report.BenchCompareText(e.stdout, result, e.tables())
+	o := c.tables(e)
+	v, out := report.BenchCompared(loads, o), runsCompared{Comparison: loads}
+	if len(a.Traces()) > 0 && len(b.Traces()) > 0 {
+		of := *c
+		of.A, of.B, of.limits = a.TracesDir(), b.TracesDir(), nil
+		switch captures, err := of.captures(ctx, e); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			e.Lack("the captures of the runs are not compared: %v", err)
+		default:
+			v.WithCaptures(report.Compared(captures, o))
+			out.Captures = report.Plain(captures)
+			for i := range out.Captures.Causes {
+				loads.Causes = append(loads.Causes, out.Captures.Causes[i].Text.Text)
+			}
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if at, bt := a.TracesDir(), b.TracesDir(); len(a.Traces()) > 0 && len(b.Traces()) > 0 && filepath.Base(at) == filepath.Base(bt) {
-		e.Warn("both runs have traces: stepscope compare %s %s compares those", at, bt)
-	}
-	if len(result.Regressions) > 0 {
-		return errRegression
-	}
-	return nil
+	return c.show(e, out, v, loads.Refused)
 }

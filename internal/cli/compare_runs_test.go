@@ -13,8 +13,8 @@ import (
 )
 
 // keepLoad makes a run of so many repetitions whose requests take about so long,
-// in ms.
-func keepLoad(t *testing.T, root string, repeats int, took int64) *runs.Run {
+// in ms, with a capture.
+func keepLoad(t *testing.T, root string, repeats int, took int64, traces ...string) *runs.Run {
 	t.Helper()
 	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving"}, 0)
 	if err != nil {
@@ -42,6 +42,11 @@ func keepLoad(t *testing.T, root string, repeats int, took int64) *runs.Run {
 	}
 	if err := r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun}, measured); err != nil {
 		t.Fatal(err)
+	}
+	for _, path := range traces {
+		if err := r.AddFile(runs.File{Path: "traces/" + filepath.Base(path), Kind: runs.KindTrace}, path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.Finish(runs.Complete, nil); err != nil {
 		t.Fatal(err)
@@ -105,7 +110,11 @@ func TestCompareRuns(t *testing.T) {
 		{a.ID() + " " + writing.ID(), exitFailed, "run " + writing.ID() + " has no results to compare: it is running"},
 		{a.ID(), exitUsage, "compare with what? give a second run"},
 		{a.ID() + " --ranks TP00,TP01", exitUsage, "is a benchmark run: its ranks are compared by: compare "},
-		{a.ID() + " " + b.ID() + " --markdown", exitUsage, "--markdown is for captures, and these are benchmark runs"},
+		{a.ID() + " " + b.ID() + " --markdown", exitOK, ""},
+		{a.ID() + " " + b.ID() + " --rules x", exitUsage, "--rules is for captures, and these are benchmark runs"},
+		{a.ID() + " " + b.ID() + " --fail-on tpto>5%", exitUsage, "--fail-on tpto>5%: there is no figure tpto, is tpot meant? there are ttft, "},
+		{a.ID() + " " + b.ID() + " --fail-on ttft>20%,throughput<-3%", exitRegression, ""},
+		{a.ID() + " " + b.ID() + " --fail-on ttft>40% --fail-on tpot>5%", exitOK, ""},
 		{a.ID() + " nowhere", exitFailed, "nowhere: no such run, file or directory; see: stepscope runs list"},
 		{"last " + a.ID(), exitFailed, "run.json tells of 0 repetitions, and the records of more"},
 		{"20 " + a.ID(), exitFailed, `"20" could be any of`},
@@ -116,5 +125,85 @@ func TestCompareRuns(t *testing.T) {
 		if status != c.status || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
 		}
+	}
+}
+
+// TestCompareUnlikeRuns: loads of two models have no verdict, and a gate that would judge them fails.
+func TestCompareUnlikeRuns(t *testing.T) {
+	homes(t)
+	root, err := runs.DefaultRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := keepLoad(t, root, 4, 100), keepLoad(t, root, 4, 130)
+	retell(t, a, func(r *bench.Run) { r.Model = "m" })
+	retell(t, b, func(r *bench.Run) { r.Model, r.Rate = "other", 4 })
+	for _, c := range []struct {
+		flags  string
+		status int
+		want   string
+	}{
+		{"", exitOK, "not alike: request rate: inf against 4.0\nNo verdict, since these loads are not alike: they differ in their model: m against other.\n"},
+		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, since A and B are not alike (--force judges them all the same)"},
+		{"--fail-on 10% --force", exitRegression, "not alike: model: m against other"},
+	} {
+		status, out, errs := run(t, t.Context(), append([]string{"compare", a.ID(), b.ID()}, strings.Fields(c.flags)...)...)
+		if status != c.status || !strings.Contains(out+errs, c.want) || !strings.Contains(out, "TTFT, median") {
+			t.Errorf("%s: status %d, want %d with %q:\n%s%s", c.flags, status, c.status, c.want, out, errs)
+		}
+	}
+}
+
+// retell changes what a run says of its load.
+func retell(t *testing.T, r *runs.Run, change func(*bench.Run)) {
+	t.Helper()
+	var all []*bench.Run
+	if err := r.ReadJSON(runs.KindRun, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		change(one)
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(r.Path("run.json"), text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompareRunsWithCaptures: of runs that both have traces the captures say what is behind the change.
+func TestCompareRunsWithCaptures(t *testing.T) {
+	homes(t)
+	root, err := runs.DefaultRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both []string
+	for i, set := range []string{"balanced", "compute_skew"} {
+		files, err := filepath.Glob(filepath.Join(captures, set, "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(len(files), err)
+		}
+		both = append(both, keepLoad(t, root, 4, 100+int64(i)*10, files...).ID())
+	}
+	status, out, errs := run(t, t.Context(), "compare", both[0], both[1])
+	for _, want := range []string{"Worse: median TTFT 110 ms instead of 99.5 ms", "Their captures", "New in B: TP02 is late from step", "201 kernels per step in B, 117 in A"} {
+		if status != exitOK || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %q:\n%s%s", status, want, out, errs)
+		}
+	}
+	status, out, _ = run(t, t.Context(), "compare", both[0], both[1], "--json")
+	var c struct {
+		Verdict  string
+		Causes   []string
+		Captures struct {
+			Verdict string
+			Causes  []struct{ Change, Kind string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &c); err != nil || status != exitOK || len(c.Causes) == 0 || !strings.Contains(c.Causes[0], "TP02 is late") || c.Captures.Causes[0].Change != "new" {
+		t.Errorf("status %d, %v, %+v", status, err, c)
 	}
 }

@@ -354,7 +354,7 @@ func TestCutFile(t *testing.T) {
 		t.Errorf("got %q, want %q alone%s", got, want, describe(rep))
 	}
 	for _, pair := range [][2][]*trace.Trace{{whole, cut}, {cut, whole}} {
-		c := compared(t, pair[0], pair[1], CompareOptions{FailOn: 0.05})
+		c := compared(t, pair[0], pair[1], CompareOptions{Limits: anyBy(0.05)})
 		for _, r := range c.Regressions {
 			if text := report.Words(r); !strings.Contains(text, "step") {
 				t.Errorf("a capture against itself without the end of a rank: %s", text)

@@ -3,11 +3,10 @@ package explain
 import (
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/internal/explain/match"
-	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
@@ -18,49 +17,64 @@ var errNoGPU = errors.New("nothing to compare: the traces hold no GPU work (was 
 // CompareOptions steer Compare.
 type CompareOptions struct {
 	IDA, IDB string
-	// FailOn is the slowdown above which a row is a regression; 0: none is.
-	FailOn float64
+	// Limits are what makes a change a regression; none: nothing does.
+	Limits gate.Limits
 	// Only, if set, takes these ranks alone (labels), of A and of B.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Force        bool // compare traces that cannot be one capture, too
+	Force        bool // compare traces that cannot be one capture, and captures that are not alike, too
 }
 
+// LimitNames are the figures that Limits may name.
+func LimitNames() []string { return tables.LimitNames() }
+
 // Compare sets the capture b against a. Steps are matched by kind, mode and
-// batch size, kernels also by name and grid.
+// batch size, kernels also by name and grid. What changed is explained by what was found in
+// both.
 func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
-	ha, err := sampleOf(a, opt.IDA, opt.OnlyA, opt)
+	wa, ra, err := explained(a, opt.IDA, opt)
+	if err != nil {
+		return nil, err
+	}
+	wb, rb := wa, ra
+	ranks := len(a) > 0 && len(b) > 0 && a[0] == b[0] // of one capture
+	if !ranks {
+		if wb, rb, err = explained(b, opt.IDB, opt); err != nil {
+			return nil, err
+		}
+	}
+	ha, err := tables.NewSample(wa.aligned, ra.Steps, opt.IDA, opt.OnlyA)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDA, err)
 	}
-	hb, err := sampleOf(b, opt.IDB, opt.OnlyB, opt)
+	hb, err := tables.NewSample(wb.aligned, rb.Steps, opt.IDB, opt.OnlyB)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDB, err)
 	}
-	c := tables.Compare(ha, hb, opt.FailOn, opt.OnlyA != "" && opt.OnlyB != "" && opt.IDA == opt.IDB)
-	c.Doubts = slices.Concat(ha.Doubts, hb.Doubts)
+	c := tables.Compare(ha, hb, opt.Limits, ranks && opt.OnlyA != opt.OnlyB, opt.Force)
+	for i, rep := range []*result.Report{ra, rb} {
+		for _, why := range rep.Source.Doubts {
+			c.Doubts = append(c.Doubts, []string{opt.IDA, opt.IDB}[i]+": "+why)
+		}
+	}
+	answer.Causes(c, ra, rb, opt.OnlyA, opt.OnlyB)
+	for i := range c.Causes {
+		tables.CauseKernels(ha, hb, &c.Causes[i])
+	}
+	answer.Compared(c)
 	result.NoNil(c)
 	return c, nil
 }
 
-// sampleOf takes the samples of one side.
-func sampleOf(traces []*trace.Trace, id, only string, opt CompareOptions) (*tables.Sample, error) {
+// explained is a capture with what was found in it.
+func explained(traces []*trace.Trace, id string, opt CompareOptions) (*Window, *result.Report, error) {
 	w := Prepare(traces, opt.Rules)
-	marks := prep.FindMarkers(w.ranks)
-	a := match.Align(w.ranks, w.names, marks)
-	if a.HostOnly {
-		return nil, errNoGPU
+	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force})
+	if errors.Is(err, ErrNothing) || err == nil && w.aligned.HostOnly {
+		err = errNoGPU
 	}
-	doubts := w.doubts(a)
-	if len(doubts) > 0 && !opt.Force {
-		return nil, &NotOneError{doubts[0]}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", id, err)
 	}
-	_, steps, _ := tables.Times(a)
-	s, err := tables.NewSample(a, steps, id, only)
-	for _, why := range doubts {
-		if err == nil {
-			s.Doubts = append(s.Doubts, id+": "+why)
-		}
-	}
-	return s, err
+	return w, rep, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -33,7 +34,7 @@ func stepVerdict(c *result.Comparison, figure string) result.StepDiff {
 func TestCompareWithItself(t *testing.T) {
 	for _, set := range []string{"graphs", "balanced", "compute_skew", "graph_work"} {
 		ts := realSet(t, set)
-		c := compared(t, ts, ts, CompareOptions{FailOn: 0.0001})
+		c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.0001)})
 		if len(c.Regressions) > 0 {
 			t.Errorf("%s against itself: regressions %v", set, c.Regressions)
 		}
@@ -52,7 +53,7 @@ func TestCompareWithItself(t *testing.T) {
 
 func TestCompareRanksOfOneCapture(t *testing.T) {
 	ts := realSet(t, "graph_work")
-	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", FailOn: 0.05})
+	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", Limits: anyBy(0.05)})
 	if d := stepVerdict(c, "compute"); d.Verdict != result.Slower || d.Change.Change < 0.5 {
 		t.Errorf("compute of TP01: %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
 	}
@@ -67,7 +68,7 @@ func TestCompareRanksOfOneCapture(t *testing.T) {
 		t.Error("no regression, though TP01 runs two more MLPs a layer")
 	}
 	// The other way round TP00 only waits more, which is no regression of its own.
-	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", FailOn: 0.05}); len(back.Regressions) > 0 {
+	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
 		t.Errorf("TP00 against TP01: regressions %v, want none", back.Regressions)
 	}
 }
@@ -78,17 +79,17 @@ func TestCompareSlowerCapture(t *testing.T) {
 	for _, tr := range b {
 		stretchTimes(tr, 1.3)
 	}
-	c := compared(t, a, b, CompareOptions{FailOn: 0.05})
+	c := compared(t, a, b, CompareOptions{Limits: anyBy(0.05)})
 	if d := stepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
 		t.Errorf("all times 1.3 times as long: step is %s by %.3f in [%.3f, %.3f]", d.Verdict, d.Change.Change, d.Lo, d.Hi)
 	}
 	if !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return strings.HasPrefix(report.Words(f), "step of decode steps") }) {
 		t.Errorf("regressions: %v, want the decode steps among them", c.Regressions)
 	}
-	if back := compared(t, b, a, CompareOptions{FailOn: 0.05}); len(back.Regressions) > 0 {
+	if back := compared(t, b, a, CompareOptions{Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
 		t.Errorf("faster than the base, yet regressions %v", back.Regressions)
 	}
-	if high := compared(t, a, b, CompareOptions{FailOn: 0.5}); len(high.Regressions) > 0 {
+	if high := compared(t, a, b, CompareOptions{Limits: anyBy(0.5)}); len(high.Regressions) > 0 {
 		t.Errorf("limit 50 %%: regressions %v, want none at +30 %%", high.Regressions)
 	}
 }
@@ -141,7 +142,7 @@ func appeared(t *testing.T, other string, want [3]string) {
 
 func TestCompareTooFewSteps(t *testing.T) {
 	ts := realSet(t, "balanced") // one prefill step beside the first
-	c := compared(t, ts, ts, CompareOptions{FailOn: 0.01})
+	c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.01)})
 	for _, d := range c.Steps {
 		if d.Kind == "prefill" && d.Verdict != result.Unclear {
 			t.Errorf("prefill %s: %s by %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
@@ -186,3 +187,6 @@ func TestCompareReplicas(t *testing.T) {
 		t.Errorf("%d decode steps compared, want 10", d.NA)
 	}
 }
+
+// anyBy is the limit for all figures.
+func anyBy(share float64) gate.Limits { return gate.Limits{{By: share}} }

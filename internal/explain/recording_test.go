@@ -139,11 +139,11 @@ func TestCompareStacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := slices.ContainsFunc(c.Notes, func(f fact.Fact) bool {
+		said := slices.ContainsFunc(c.Unlike, func(f fact.Fact) bool {
 			return strings.HasPrefix(report.Words(f), "only b was recorded with Python stacks")
 		})
 		if said != stripped {
-			t.Errorf("stripped %v: %v", stripped, c.Notes)
+			t.Errorf("stripped %v: %v", stripped, c.Unlike)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
 // TestBatches: each batch is on disk and in the manifest when AddBatch returns, and
@@ -74,7 +75,7 @@ func FuzzBatches(f *testing.F) {
 			return
 		}
 		side := bench.Batches{ID: "x", Batches: list}
-		if c, err := bench.CompareBatches(side, side, bench.CompareOptions{FailOn: 0.1}); err == nil && len(c.Regressions) > 0 {
+		if c, err := bench.CompareBatches(side, side, bench.CompareOptions{Limits: gate.Limits{{By: 0.1}}}); err == nil && len(c.Regressions) > 0 {
 			t.Errorf("a run is worse than itself: %q", c.Regressions)
 		}
 	})

@@ -108,6 +108,9 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	m := r.Manifest()
 	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
 	var err error
+	if r.has(KindServerArgs) {
+		_ = r.ReadJSON(KindServerArgs, &out.Server) // of what cannot be read nothing is said
+	}
 	out.Batches, err = r.Batches()
 	if errors.Is(err, ErrCut) {
 		say.Lack("%v", err)

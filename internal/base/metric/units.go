@@ -55,6 +55,17 @@ func PercentChange(fraction float64) string {
 	return s
 }
 
+// Three shows a positive number with three digits.
+func Three(v float64) string {
+	switch {
+	case v >= 99.95:
+		return Count(int64(v + 0.5))
+	case v >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
 // Count formats an integer with its thousands apart: "1,037,098".
 func Count[T ~int | ~int32 | ~int64](n T) string {
 	return group(strconv.FormatInt(int64(n), 10))

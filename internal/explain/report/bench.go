@@ -361,21 +361,11 @@ func benchRepeats(b *Bench) *table {
 		}
 		runs = max(runs, len(e.Values))
 		t.rows = append(t.rows, []cell{
-			textCell(strings.ReplaceAll(e.Name, "_", " ")), textCell(unitText(e.Mean, e.Unit)),
-			textCell(unitText(e.Interval.Lo, e.Unit) + " … " + unitText(e.Interval.Hi, e.Unit)),
-			textCell(unitText(slices.Min(e.Values), e.Unit)), textCell(unitText(slices.Max(e.Values), e.Unit)),
+			textCell(strings.ReplaceAll(e.Name, "_", " ")), textCell(e.Unit.Text(e.Mean)),
+			textCell(e.Unit.Text(e.Interval.Lo) + " … " + e.Unit.Text(e.Interval.Hi)),
+			textCell(e.Unit.Text(slices.Min(e.Values))), textCell(e.Unit.Text(slices.Max(e.Values))),
 		})
 	}
 	t.title = fmt.Sprintf("Over %d runs", runs)
 	return t
-}
-
-func unitText(v float64, u bench.Unit) string {
-	switch u {
-	case bench.NS:
-		return metric.Duration(v)
-	case bench.PerSecond:
-		return three(v) + "/s"
-	}
-	return share(v)
 }

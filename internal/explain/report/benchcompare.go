@@ -1,9 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
@@ -11,94 +11,77 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// BenchCompareText writes a comparison of two loads for a terminal: the verdict
-// first.
-func BenchCompareText(w io.Writer, c *bench.Comparison, o Options) error {
-	var b strings.Builder
-	for _, s := range []struct {
-		name string
-		of   *bench.Side
-	}{{"A", &c.A}, {"B", &c.B}} {
-		text := fmt.Sprintf("%s of %s in all", plural(s.of.Runs, "run"), plural(s.of.Requests, "request"))
-		if n := s.of.Batches; n == 1 {
-			text = "1 batch"
-		} else if n > 1 {
-			text = metric.Count(n) + " batches"
+// BenchCompared is a comparison of two loads, or of batches.
+func BenchCompared(c *bench.Comparison, o Options) *Comparison {
+	v := &Comparison{title: "Comparison of benchmarks", sides: [2]string{benchSide(&c.A), benchSide(&c.B)}, verdict: capital(columns.Clean(c.Verdict))}
+	clean := func(list []string) (out []string) {
+		for _, s := range list {
+			out = append(out, columns.Clean(s))
 		}
-		if s.of.Failed > 0 {
-			text += fmt.Sprintf(", %s failed", metric.Count(s.of.Failed))
-		}
-		for _, v := range []string{s.of.Model, s.of.Backend} {
-			if v != "" {
-				text = columns.Clean(v) + ", " + text
-			}
-		}
-		fmt.Fprintf(&b, "%s %s: %s\n", s.name, columns.Clean(s.of.ID), text)
+		return out
 	}
-	fmt.Fprintf(&b, "\n%s\n", benchVerdict(c))
-	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "  - %s\n", columns.Clean(r))
+	said := ""
+	if i := slices.IndexFunc(c.Unlike, func(u bench.Unlike) bool { return u.Refuses }); c.Refused && i >= 0 {
+		said = c.Unlike[i].What // by the verdict
 	}
-	b.WriteString(benchDiffs(c).below(o) + "\n")
-	for _, n := range c.Notes {
-		lead := "note: "
-		for _, l := range columns.Wrap(columns.Clean(n), o.width()-len(lead)) {
-			b.WriteString(lead + l + "\n")
-			lead = "      "
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// benchVerdict is the answer in a line.
-func benchVerdict(c *bench.Comparison) string {
-	var parts []string
-	if c.A.Batches > 0 {
-		parts = batchVerdict(c.Rows)
-	}
-	for i := range c.Rows {
-		d := &c.Rows[i]
-		if d.Figure != "median" || d.Metric != "ttft" && d.Metric != "tpot" && d.Metric != "e2e" {
+	for i, u := range c.Unlike {
+		if u.What == said {
 			continue
 		}
-		name := strings.ToUpper(d.Metric)
-		switch d.Verdict {
-		case bench.Better, bench.Worse:
-			parts = append(parts, changed(name, d.Verdict, d.Change))
-		default:
-			parts = append(parts, name+": "+d.Verdict)
+		if i == mostUnlike && !o.Full && !o.All {
+			v.unlike = append(v.unlike, plural(len(c.Unlike)-i, "more difference")+" (--full)")
+			break
 		}
+		v.unlike = append(v.unlike, columns.Clean(u.String()))
 	}
-	return verdict(len(c.Regressions), "worse", c.Limit, cmp.Or(strings.Join(parts, "; "), "no latency to compare"))
+	v.worse, v.undecided, v.notes = clean(c.Regressions), clean(c.Undecided), clean(c.Notes)
+	v.answer(c.Limit, c.Limits, c.Refused, "worse")
+	v.tables = []*table{benchDiffs(c, o)}
+	return v
 }
 
-// batchVerdict counts figures of batches by what became of them.
-func batchVerdict(rows []bench.Diff) (parts []string) {
-	count := map[string]int{}
-	for i := range rows {
-		count[rows[i].Verdict]++
+// mostUnlike is how many differences of loads are named unless all are asked for.
+const mostUnlike = 8
+
+func benchSide(s *bench.Side) string {
+	text := fmt.Sprintf("%s of %s in all", plural(s.Runs, "run"), plural(s.Requests, "request"))
+	if n := s.Batches; n == 1 {
+		text = "1 batch"
+	} else if n > 1 {
+		text = metric.Count(n) + " batches"
 	}
-	for _, v := range []string{bench.Worse, bench.Better, bench.Same, bench.NotClear, bench.TooFew, bench.Missing} {
-		if n := count[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %s", plural(n, "figure"), v))
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %s failed", metric.Count(s.Failed))
+	}
+	for _, v := range []string{s.Model, s.Backend} {
+		if v != "" {
+			text = columns.Clean(v) + ", " + text
 		}
 	}
-	return parts
+	return columns.Clean(s.ID) + ": " + text
 }
 
-func benchDiffs(c *bench.Comparison) *table {
+// benchDiffs are the figures side by side; those of too few samples are counted, unless all are asked for or there are no
+// others, as of most batches.
+func benchDiffs(c *bench.Comparison, o Options) *table {
 	t := &table{id: "rows", title: "B against A", cols: []column{
 		{name: ""}, {name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
 		{name: "95 % interval", right: true, drop: 1}, {name: "p", right: true, drop: 2}, {name: "samples", right: true, drop: 3}, {name: "verdict"},
 	}}
+	told := func(d bench.Diff) bool { return d.Verdict != bench.TooFew && d.Verdict != bench.Missing }
+	hide, few := !o.All && !o.Full && slices.ContainsFunc(c.Rows, told), []string(nil)
+	headed := ""
 	for i := range c.Rows {
 		d := &c.Rows[i]
+		if hide && !told(*d) {
+			few = append(few, folded(d))
+			continue
+		}
 		side := func(v float64, n int) cell {
 			if n == 0 {
 				return textCell(dash)
 			}
-			return textCell(unitText(v, d.Unit))
+			return textCell(d.Unit.Text(v))
 		}
 		change, interval, p := dash, dash, dash
 		if d.NA > 0 && d.NB > 0 && (d.A != 0 || d.Unit == bench.Share) {
@@ -113,41 +96,34 @@ func benchDiffs(c *bench.Comparison) *table {
 		if d.Figure != "p99" && d.Verdict != bench.TooFew && d.Verdict != bench.Missing {
 			p = fmt.Sprintf("%.2g", d.PAdj)
 		}
-		if d.Batch != "" && (i == 0 || c.Rows[i-1].Batch != d.Batch) {
+		if d.Batch != headed {
+			headed = d.Batch
 			head := make([]cell, len(t.cols))
 			head[0] = textCell("batch " + d.Batch)
 			t.rows = append(t.rows, head)
 		}
 		t.rows = append(t.rows, []cell{
-			textCell(diffName(d)), side(d.A, d.NA), side(d.B, d.NB), textCell(change),
+			textCell(d.Name()), side(d.A, d.NA), side(d.B, d.NB), textCell(change),
 			textCell(interval), textCell(p), textCell(fmt.Sprintf("%s, %s %s", metric.Count(d.NA), metric.Count(d.NB), samplesOf[d.Per])), textCell(d.Verdict),
 		})
+	}
+	if len(few) > 0 {
+		t.omit(fmt.Sprintf("%s of too few samples: %s", plural(len(few), "figure"), strings.Join(few, "; ")))
 	}
 	return t
 }
 
-// diffName is what people call the figure of a row. Those of batches are all medians.
-func diffName(d *bench.Diff) string {
-	if d.Batch != "" {
-		return benchName(d.Metric, "mean")
+// folded is a row in a few words.
+func folded(d *bench.Diff) string {
+	switch {
+	case d.NA == 0 && d.NB == 0:
+		return d.Name()
+	case d.NA == 0:
+		return d.Name() + ", only in B: " + d.Unit.Text(d.B)
+	case d.NB == 0:
+		return d.Name() + ", only in A: " + d.Unit.Text(d.A)
 	}
-	return benchName(d.Metric, d.Figure)
-}
-
-// benchName is what people call a figure.
-func benchName(name, figure string) string {
-	called := map[string]string{
-		"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "longest_gap": "longest gap", "e2e": "E2E",
-		"failed": "failed requests", "good": "requests in time", "request_throughput": "requests/s", "output_throughput": "output tokens/s",
-		"steady_output_throughput": "output tokens/s, steady", "goodput": "requests in time/s",
-		"prefill_latency": "prefill latency", "prefill_throughput": "prefill tokens/s", "decode_latency": "decode step", "decode_throughput": "decode tokens/s",
-		"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
-	}
-	name = cmp.Or(called[name], name)
-	if figure == "mean" {
-		return name
-	}
-	return name + ", " + figure
+	return d.Name() + " " + d.Unit.Text(d.A) + " → " + d.Unit.Text(d.B)
 }
 
 var samplesOf = map[string]string{"batch": "batches", "run": "runs", "repeat": "batches"}

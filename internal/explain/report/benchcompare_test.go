@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
-
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
 func benchComparison(scale float64, o bench.CompareOptions) *bench.Comparison {
@@ -24,14 +24,14 @@ func TestBenchCompareGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*bench.Comparison{
-		"bench-compare":         benchComparison(1.25, bench.CompareOptions{FailOn: 0.1, SLO: slo}),
-		"bench-compare-same":    benchComparison(1, bench.CompareOptions{FailOn: 0.1}),
+		"bench-compare":         benchComparison(1.25, bench.CompareOptions{Limits: gate.Limits{{By: 0.1}}, SLO: slo}),
+		"bench-compare-same":    benchComparison(1, bench.CompareOptions{Limits: gate.Limits{{By: 0.1}}}),
 		"bench-compare-nothing": bench.Compare(bench.Load{ID: "a"}, bench.Load{ID: "b"}, bench.CompareOptions{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, width := range []int{90, 100} {
 				var b bytes.Buffer
-				if err := BenchCompareText(&b, c, Options{Width: width}); err != nil {
+				if err := BenchCompared(c, Options{}).Text(&b, Options{Width: width}); err != nil {
 					t.Fatal(err)
 				}
 				for _, line := range strings.Split(b.String(), "\n") {
@@ -46,7 +46,7 @@ func TestBenchCompareGolden(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	if err := Indented(&b, benchComparison(1.25, bench.CompareOptions{FailOn: 0.1})); err != nil {
+	if err := Indented(&b, benchComparison(1.25, bench.CompareOptions{Limits: gate.Limits{{By: 0.1}}})); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "bench-compare.json", b.Bytes())

@@ -3,56 +3,336 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// CompareText writes a comparison for a terminal: the verdict first.
-func CompareText(w io.Writer, c *result.Comparison, o Options) error {
-	var b strings.Builder
+// A Comparison is one of captures, of loads or of batches, before it is known where it is shown.
+type Comparison struct {
+	title     string
+	sides     [2]string
+	verdict   string
+	unlike    []string // the gravest first
+	gate      string   // the answer to --fail-on; "": that was not given
+	failed    bool     // the gate
+	worse     []string
+	undecided []string
+	causes    []comparedCause
+	tables    []*table
+	notes     []string
+	doubts    []string
+	captures  *Comparison // of the runs that are compared
+}
+
+// comparedCause is a cause as text.
+type comparedCause struct {
+	Mark, Title, Cost string
+	Facts             []string
+	Rows              []string // a kernel each
+	Next              []string
+	Guide             string
+	Fits              bool // it goes the way in which the steps changed
+}
+
+// Compared is a comparison of captures. o says how much of the tables there is.
+func Compared(c *result.Comparison, o Options) *Comparison {
+	v := &Comparison{title: "Comparison of captures", sides: [2]string{sideText(c.A), sideText(c.B)}, verdict: sentence(c.Verdict)}
+	words := func(facts []fact.Fact) (out []string) {
+		for _, f := range facts {
+			out = append(out, columns.Clean(Words(f)))
+		}
+		return out
+	}
 	for _, d := range c.Doubts {
-		fmt.Fprintf(&b, "not one capture: %s: what is said of ranks may be wrong\n", columns.Clean(d))
+		v.doubts = append(v.doubts, "not one capture: "+columns.Clean(d)+": what is said of ranks may be wrong")
 	}
-	fmt.Fprintf(&b, "A %s\nB %s\n\n%s\n", sideText(c.A), sideText(c.B), compareVerdict(c))
-	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "  - %s\n", Words(r))
+	v.unlike, v.worse, v.undecided, v.notes = words(c.Unlike), words(c.Regressions), words(c.Undecided), words(c.Notes)
+	if c.Refused {
+		v.unlike = v.unlike[1:] // the verdict says the first
 	}
-	for _, t := range compareTables(c, o.rows()) {
+	v.answer(c.Limit, c.Limits, c.Refused, "slower")
+	for i := range c.Causes {
+		v.causes = append(v.causes, causeText(&c.Causes[i]))
+	}
+	for _, t := range compareTables(c, o) {
 		if len(t.rows) > 0 {
-			b.WriteString(t.below(o))
+			v.tables = append(v.tables, t)
 		}
 	}
-	b.WriteByte('\n')
-	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "note: %s\n", Words(n))
+	return v
+}
+
+// WithCaptures adds the comparison of the captures of two runs.
+func (v *Comparison) WithCaptures(c *Comparison) { v.captures = c }
+
+// answer is the answer to --fail-on.
+func (v *Comparison) answer(limit float64, limits []string, refused bool, worse string) {
+	if limit > 0 {
+		limits = append([]string{metric.Percent(limit)}, limits...)
+	}
+	asked := strings.Join(limits, ", ")
+	switch n := len(v.worse); {
+	case len(limits) == 0:
+	case refused:
+		v.gate = "not judged by " + asked + ": what is not alike has no verdict (--force judges it all the same)"
+	case n > 0 && len(limits) == 1 && limit > 0:
+		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(n, "figure"), worse, asked), true
+	case n > 0:
+		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s changed by more than allowed (%s)", plural(n, "figure"), asked), true
+	case len(limits) == 1 && limit > 0:
+		v.gate = "no regression above " + asked
+	default:
+		v.gate = "no regression by " + asked
+	}
+}
+
+// causeText says a cause.
+func causeText(x *result.Cause) comparedCause {
+	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(x.Text)), Guide: x.Guide, Fits: x.Fits}
+	if title, _, ok := strings.Cut(out.Title, "; without that"); ok { // that is a fact of its own
+		out.Title = title
+	}
+	switch {
+	case x.Change == result.New && x.B > 0:
+		out.Cost = metric.Duration(x.B) + " per step"
+	case x.Change == result.Gone && x.A > 0:
+		out.Cost = "was " + metric.Duration(x.A) + " per step"
+	case x.A > 0 && x.B > 0:
+		out.Cost = metric.PercentChange(float64(x.B)/float64(x.A) - 1)
+	}
+	if x.A == 0 && strings.Contains(out.Title, metric.Duration(x.B)) || x.B == 0 && strings.Contains(out.Title, metric.Duration(x.A)) {
+		out.Cost = "" // it is said
+	}
+	for _, f := range x.Evidence {
+		if len(x.Kernels) > 0 && (f.Key == "kernels_differ" || f.Key == "kernel_more") { // against other ranks; here it is against A
+			continue
+		}
+		out.Facts = append(out.Facts, columns.Clean(Words(f)))
+	}
+	if x.CountB > 0 || x.CountA > 0 {
+		out.Facts = slices.Insert(out.Facts, 0, fmt.Sprintf("%.0f kernels per step in B, %.0f in A", x.CountB, x.CountA))
+	}
+	for i := range x.Kernels {
+		out.Rows = append(out.Rows, kernelChange(&x.Kernels[i]))
+	}
+	for _, f := range x.Next {
+		out.Next = append(out.Next, columns.Clean(Words(f)))
+	}
+	return out
+}
+
+// kernelChange says how a kernel differs: "nvjet…: 18 per step instead of 6, 317 µs instead of 108 µs".
+func kernelChange(k *result.KernelChange) string {
+	name := shortenName(columns.Clean(k.Short), 70)
+	count := func(n float64) string { return fmt.Sprintf("%.3g", n) }
+	switch {
+	case k.CountA == 0:
+		return fmt.Sprintf("%s: %s per step, new, %s", name, count(k.CountB), metric.Duration(k.B))
+	case k.CountB == 0:
+		return fmt.Sprintf("%s: gone; %s per step, %s in A", name, count(k.CountA), metric.Duration(k.A))
+	case count(k.CountA) == count(k.CountB):
+		return fmt.Sprintf("%s: %s per step, %s instead of %s", name, count(k.CountB), metric.Duration(k.B), metric.Duration(k.A))
+	}
+	return fmt.Sprintf("%s: %s per step instead of %s, %s instead of %s", name, count(k.CountB), count(k.CountA), metric.Duration(k.B), metric.Duration(k.A))
+}
+
+// sentence is a fact with a capital letter and a full stop; "": it says nothing.
+func sentence(f fact.Fact) string { return capital(columns.Clean(Words(f))) }
+
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:] + "."
+}
+
+// Failed tells whether something changed by more than --fail-on allows, in the comparison or in that of its captures.
+func (v *Comparison) Failed() bool { return v.failed || v.captures != nil && v.captures.failed }
+
+// Text writes the comparison for a terminal: the answer first, then what is behind it, and the tables that are asked for.
+func (v *Comparison) Text(w io.Writer, o Options) error {
+	var b strings.Builder
+	v.text(&b, o)
+	if v.captures != nil {
+		b.WriteString("\nTheir captures\n")
+		v.captures.text(&b, o)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// CompareMarkdown writes a comparison for a merge request.
-func CompareMarkdown(w io.Writer, c *result.Comparison, o Options) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\nA: %s  \nB: %s\n", escapeMarkdown(compareVerdict(c)), escapeMarkdown(sideText(c.A)), escapeMarkdown(sideText(c.B)))
-	for _, r := range c.Regressions {
-		fmt.Fprintf(&b, "\n- %s", escapeMarkdown(Words(r)))
-	}
-	for _, t := range compareTables(c, o.rows()) {
-		if len(t.rows) > 0 {
-			markdownTable(lines(&b), t, false)
+func (v *Comparison) text(b *strings.Builder, o Options) {
+	p, width := paint(o.Color), o.width()
+	// say writes wrapped lines behind a lead; the lines after the first are indented as far.
+	say := func(lead, s string, as func(string) string) {
+		indent := strings.Repeat(" ", columns.Width(lead))
+		for _, l := range columns.Wrap(s, width-columns.Width(lead)) {
+			if as != nil {
+				l = as(l)
+			}
+			b.WriteString(lead + l + "\n")
+			lead = indent
 		}
 	}
-	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(Words(n)))
+	warn := func(s string) string { return p.severity("warning", s) }
+	for _, d := range v.doubts {
+		say("", d, warn)
+	}
+	say("A ", v.sides[0], nil)
+	say("B ", v.sides[1], nil)
+	for _, u := range v.unlike {
+		say("not alike: ", u, warn)
+	}
+	say("", v.verdict, p.bold)
+	if v.gate != "" {
+		b.WriteByte('\n')
+		say("", v.gate, p.bold)
+	}
+	for _, r := range v.worse {
+		say("  - ", r, nil)
+	}
+	for _, u := range v.undecided {
+		say("  ", u, warn)
+	}
+	v.causesText(b, say, o, p, width)
+	shown, other := o.choose(v.tables)
+	if len(shown) == 0 && len(v.tables) > 0 {
+		shown, other = v.tables[:1], other[1:]
+	}
+	for _, t := range shown {
+		b.WriteString(t.below(o))
+	}
+	b.WriteByte('\n')
+	if len(other) > 0 {
+		say("", "More, by stepscope compare with --full: "+strings.Join(other, ", "), p.faint)
+	}
+	for _, n := range v.notes {
+		say("note: ", n, nil)
+	}
+}
+
+// firstCauses is how many causes are told in full unless all are asked for.
+const firstCauses = 2
+
+func (v *Comparison) causesText(b *strings.Builder, say func(lead, s string, as func(string) string), o Options, p paint, width int) {
+	const mark = 8
+	for i := range v.causes {
+		c := &v.causes[i]
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		title := c.Title
+		if c.Cost != "" {
+			title += " (" + c.Cost + ")"
+		}
+		say(c.Mark+strings.Repeat(" ", max(mark-len(c.Mark), 1)), title, p.bold)
+		full := o.All || o.Full
+		if !full && (i >= firstCauses || i > 0 && !c.Fits) {
+			continue
+		}
+		facts, rows := c.Facts, c.Rows
+		if !full {
+			facts, rows = facts[:min(len(facts), 3)], rows[:min(len(rows), 4)]
+		}
+		lead := strings.Repeat(" ", mark)
+		for _, f := range facts {
+			say(lead+"- ", f, nil)
+		}
+		for _, r := range rows {
+			say(lead+"  ", r, nil)
+		}
+		if n := len(c.Facts) - len(facts) + len(c.Rows) - len(rows); n > 0 {
+			say(lead+"  ", "and "+plural(n, "more fact")+" (--full)", p.faint)
+		}
+		for _, n := range c.Next {
+			say(lead+"→ ", n, nil)
+		}
+	}
+	var names []string
+	for i := range v.causes {
+		if g := v.causes[i].Guide; g != "" && !slices.Contains(names, g) {
+			names = append(names, g)
+		}
+	}
+	if len(names) > 0 {
+		b.WriteByte('\n')
+		say("", "More on these: stepscope guide "+strings.Join(names, "; stepscope guide "), p.faint)
+	}
+}
+
+// Markdown writes the comparison for a merge request.
+func (v *Comparison) Markdown(w io.Writer) error {
+	var b strings.Builder
+	v.markdown(&b)
+	if v.captures != nil {
+		b.WriteString("\n## Their captures\n\n")
+		v.captures.markdown(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func (v *Comparison) markdown(b *strings.Builder) {
+	write := lines(b)
+	write("A: ", escapeMarkdown(v.sides[0]), "  ")
+	write("B: ", escapeMarkdown(v.sides[1]))
+	for _, u := range append(slices.Clone(v.doubts), prefixed("not alike: ", v.unlike)...) {
+		write("\n> ", escapeMarkdown(u))
+	}
+	write("\n**", escapeMarkdown(v.verdict), "**")
+	if v.gate != "" {
+		write("\n**", escapeMarkdown(v.gate), "**")
+	}
+	if len(v.worse)+len(v.undecided) > 0 {
+		write("")
+	}
+	for _, r := range slices.Concat(v.worse, v.undecided) {
+		write("- ", escapeMarkdown(r))
+	}
+	if len(v.causes) > 0 {
+		write("")
+	}
+	for i := range v.causes {
+		c := &v.causes[i]
+		line := "- **" + escapeMarkdown(c.Mark) + "** " + escapeMarkdown(c.Title)
+		if c.Cost != "" {
+			line += " (**" + escapeMarkdown(c.Cost) + "**)"
+		}
+		write(line)
+		for _, f := range c.Facts {
+			write("  - ", escapeMarkdown(f))
+		}
+		for _, r := range c.Rows {
+			write("  - ", escapeMarkdown(r))
+		}
+		for _, n := range c.Next {
+			write("  - → ", escapeMarkdown(n))
+		}
+		if c.Guide != "" {
+			write("  - → `stepscope guide ", c.Guide, "`")
+		}
+	}
+	for i, t := range v.tables {
+		markdownTable(write, t, i > 0)
+	}
+	for _, n := range v.notes {
+		write("\n> ", escapeMarkdown(n))
+	}
+}
+
+func prefixed(with string, list []string) (out []string) {
+	for _, s := range list {
+		out = append(out, with+s)
+	}
+	return out
 }
 
 func sideText(s result.Side) string {
@@ -64,42 +344,7 @@ func sideText(s result.Side) string {
 	if s.Device != "" {
 		text += ", " + s.Device
 	}
-	return text
-}
-
-// compareVerdict is the answer in a line.
-func compareVerdict(c *result.Comparison) string {
-	var parts []string
-	for i := range c.Steps {
-		d := &c.Steps[i]
-		if d.Figure != "step" {
-			continue
-		}
-		name := stepName(d)
-		switch d.Verdict {
-		case result.Slower, result.Faster:
-			parts = append(parts, changed(name, d.Verdict, d.Change.Change))
-		default:
-			parts = append(parts, name+": "+d.Verdict)
-		}
-	}
-	return verdict(len(c.Regressions), "slower", c.Limit, strings.Join(parts, "; "))
-}
-
-// changed says by how much a figure is better or worse.
-func changed(name, verdict string, change float64) string {
-	return fmt.Sprintf("%s %s by %s", name, verdict, strings.TrimLeft(metric.PercentChange(change), "+-−"))
-}
-
-// verdict is the answer to --fail-on, if that was given, and else what became of the figures.
-func verdict(regressions int, worse string, limit float64, figures string) string {
-	switch {
-	case regressions > 0:
-		return fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(regressions, "figure"), worse, metric.Percent(limit))
-	case limit > 0:
-		return fmt.Sprintf("no regression above %s: %s", metric.Percent(limit), figures)
-	}
-	return figures
+	return columns.Clean(text)
 }
 
 func stepName(d *result.StepDiff) string { return bucketName(d.Kind, d.Batch) }
@@ -109,114 +354,4 @@ func bucketName(kind string, batch int) string {
 		return kind
 	}
 	return fmt.Sprintf("%s bs=%d", kind, batch)
-}
-
-func compareTables(c *result.Comparison, limit int) []*table {
-	steps := &table{id: "steps", title: "Steps, medians per step", cols: []column{
-		{name: "kind"}, {name: "figure"}, {name: "A", right: true}, {name: "B", right: true},
-		{name: "change", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1},
-		{name: "steps", right: true, drop: 3}, {name: "verdict"},
-	}}
-	for i := range c.Steps {
-		d := &c.Steps[i]
-		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
-		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict)...))
-	}
-	kernels := &table{id: "kernels", title: "Kernels, by their effect on the step", cols: []column{
-		{name: "kind"}, {name: "kernel", flex: true, code: true, min: 24}, {name: "grid", drop: 5}, {name: "effect on step", right: true},
-		{name: "count", right: true, drop: 4},
-		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
-		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
-	}}
-	same := 0
-	for i := range c.Kernels {
-		d := &c.Kernels[i]
-		if hardly(d.Verdict, d.Effect) {
-			same++
-			continue
-		}
-		if limit > 0 && len(kernels.rows) == limit {
-			kernels.omitted = fmt.Sprintf("%d of %d", limit, len(c.Kernels))
-			continue
-		}
-		count := fmt.Sprintf("%.3g", d.CountA)
-		if d.CountA != d.CountB {
-			count = fmt.Sprintf("%.3g → %.3g", d.CountA, d.CountB)
-		}
-		short := d.Short
-		if d.Was != "" && d.Was != d.Name {
-			short += " (in A " + kernel.Short(d.Was) + ")"
-		}
-		row := []cell{
-			textCell(bucketName(d.Kind, d.Batch)), nameCell(short, d.Name), textCell(gridText(d.Grid)),
-			textCell(metric.PercentChange(d.Effect)), textCell(count),
-		}
-		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))
-	}
-	if same > 0 {
-		more := hidden(same)
-		if kernels.omitted != "" {
-			more = kernels.omitted + ", " + more
-		}
-		kernels.omitted = more
-	}
-	return []*table{steps, compareModules(c, limit), kernels}
-}
-
-// hardly tells rows that say nothing: the same, or perhaps not, with hardly any
-// effect.
-func hardly(verdict string, effect float64) bool {
-	return verdict == result.Same || verdict == result.NotClear && math.Abs(effect) < 0.01
-}
-
-func hidden(n int) string {
-	return metric.Count(n) + " without a clear effect are not shown"
-}
-
-func compareModules(c *result.Comparison, limit int) *table {
-	t := &table{id: "modules", title: "Modules, by their effect on the step", cols: []column{
-		{name: "kind"}, {name: "module", flex: true, tail: true, code: true, min: 24}, {name: "effect on step", right: true},
-		{name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
-		{name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1}, {name: "steps", right: true, drop: 3}, {name: "verdict"},
-	}}
-	rows := slices.DeleteFunc(slices.Clone(c.Modules), func(d result.ModuleDiff) bool { return hardly(d.Verdict, d.Effect) })
-	same := len(c.Modules) - len(rows)
-	rows, t.omitted = cut(rows, limit, " modules")
-	if same > 0 {
-		t.omitted = strings.TrimPrefix(fmt.Sprintf("%s, %s", t.omitted, hidden(same)), ", ")
-	}
-	for i := range rows {
-		d := &rows[i]
-		row := []cell{textCell(bucketName(d.Kind, d.Batch)), textCell(d.Module), textCell(metric.PercentChange(d.Effect))}
-		t.rows = append(t.rows, append(row, changeCells(&d.Change, d.Verdict)...))
-	}
-	return t
-}
-
-func changeCells(c *result.Change, verdict string) []cell {
-	change, interval, p := dash, dash, dash
-	if c.NA > 0 && c.NB > 0 && c.A != 0 {
-		change = metric.PercentChange(c.Change)
-		if c.Enough {
-			interval = metric.PercentChange(c.Lo) + " … " + metric.PercentChange(c.Hi)
-			p = fmt.Sprintf("%.2g", c.PAdj)
-		}
-	}
-	side := func(ns float64, n int) cell {
-		if n == 0 {
-			return textCell(dash)
-		}
-		return durCell(ns)
-	}
-	return []cell{
-		side(c.A, c.NA), side(c.B, c.NB), textCell(change), textCell(interval), textCell(p),
-		textCell(fmt.Sprintf("%d, %d", c.NA, c.NB)), textCell(verdict),
-	}
-}
-
-func gridText(g [3]int32) string {
-	if g == [3]int32{} {
-		return dash
-	}
-	return fmt.Sprintf("%d×%d×%d", g[0], g[1], g[2])
 }

@@ -22,7 +22,7 @@ func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 		write(line)
 	}
 	if n := len(c.Worse); n > 0 {
-		write(verdict(n, "slower", c.Limit, ""))
+		write("REGRESSION: ", plural(n, "figure"), " got slower by more than ", metric.Percent(c.Limit))
 	} else if c.Limit > 0 {
 		write("no regression above ", metric.Percent(c.Limit))
 	}

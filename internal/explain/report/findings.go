@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -35,14 +33,7 @@ func cost(f *result.Finding) string {
 }
 
 // answer is the verdict, as a sentence; "": a report of an older program has none.
-func answer(r *result.Report) string {
-	s := columns.Clean(Words(r.Verdict))
-	if s == "" {
-		return ""
-	}
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:] + "."
-}
+func answer(r *result.Report) string { return sentence(r.Verdict) }
 
 // guides are those that findings name, in their order.
 func guides(found []result.Finding) (names []string) {

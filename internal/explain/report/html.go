@@ -19,7 +19,7 @@ import (
 // findings and the tables (so they are there without JavaScript, and printed);
 // the scripts draw the plots over steps and make tables sort and filter.
 
-//go:embed page benchpage sweeppage
+//go:embed page benchpage sweeppage comparepage
 var pageFiles embed.FS
 
 // scripts in the order in which they build on each other.
@@ -59,7 +59,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 		p.Text, p.Name = proof(&e)
 		return p
 	},
-}).ParseFS(pageFiles, "page/*.html", "benchpage/*.html", "sweeppage/*.html"))
+}).ParseFS(pageFiles, "page/*.html", "benchpage/*.html", "sweeppage/*.html", "comparepage/*.html"))
 
 // HTML writes r as one self-contained page of at most 5 MB. Of captures too
 // large for that it shows what matters most and says what it left out.

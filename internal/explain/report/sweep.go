@@ -138,7 +138,7 @@ func sweepText(v float64, unit string) string {
 	if unit == "count" {
 		return metric.Count(int64(v))
 	}
-	return unitText(v, bench.Unit(unit))
+	return bench.Unit(unit).Text(v)
 }
 
 // numbers are the values of a parameter in all jobs; nil if they are not all numbers.

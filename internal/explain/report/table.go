@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -117,15 +116,7 @@ func rateCell(v float64) cell {
 	return cell{text: three(v), num: v}
 }
 
-func three(v float64) string {
-	switch {
-	case v >= 99.95:
-		return metric.Count(int64(v + 0.5))
-	case v >= 9.995:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
-}
+func three(v float64) string { return metric.Three(v) }
 
 func barCell(segs ...segment) cell {
 	c := cell{bar: segs}

@@ -50,8 +50,12 @@ func (t *table) render(width int, p paint) []string {
 func (t *table) below(o Options) string {
 	p := paint(o.Color)
 	head := "\n" + p.bold(t.title)
-	if t.omitted != "" {
-		head += "  (" + t.omitted + ")"
+	switch more := "  (" + t.omitted + ")"; {
+	case t.omitted == "":
+	case columns.Width(t.title+more) <= o.width():
+		head += more
+	default:
+		head += "\n" + strings.Join(columns.Wrap(strings.TrimSpace(more), o.width()), "\n")
 	}
 	return head + "\n" + strings.Join(t.render(o.width(), p), "\n") + "\n"
 }

@@ -5,9 +5,15 @@ import "github.com/stepscope/stepscope/internal/explain/fact"
 // Comparison sets capture B against capture A, the base. Its JSON form is
 // documented in docs/formats/compare.md. Times are nanoseconds.
 type Comparison struct {
-	Format  int          `json:"format"` // 1
-	A       Side         `json:"a"`
-	B       Side         `json:"b"`
+	Format int  `json:"format"` // 1
+	A      Side `json:"a"`
+	B      Side `json:"b"`
+	// Verdict is the answer in a sentence, Causes what is behind it: what explains most comes first.
+	Verdict fact.Fact `json:"verdict"`
+	Causes  []Cause   `json:"causes"`
+	// Unlike says in what the captures are of unlike work. Refused: they are so unlike that nothing is concluded.
+	Unlike  []fact.Fact  `json:"unlike"`
+	Refused bool         `json:"refused"`
 	Steps   []StepDiff   `json:"steps"`
 	Kernels []KernelDiff `json:"kernels"` // what changed the step most comes first
 	// Modules compares modules of one kind in all layers, if both captures have
@@ -16,9 +22,13 @@ type Comparison struct {
 	// Regressions are the rows of Steps and Kernels that got slower by more
 	// than the limit asked for, with statistics to show it.
 	Regressions []fact.Fact `json:"regressions"`
-	Limit       float64     `json:"limit"` // the share asked for; 0: none
+	Limit       float64     `json:"limit"`     // the share asked for; 0: none
+	Limits      []string    `json:"limits"`    // for single figures
+	Undecided   []fact.Fact `json:"undecided"` // limits that these captures cannot be held to
 	Notes       []fact.Fact `json:"notes"`
 	Doubts      []string    `json:"doubts"` // as in Source
+
+	OfRanks bool `json:"-"` // A and B are ranks of one capture
 }
 
 // Side says what was compared.
@@ -97,4 +107,57 @@ type ModuleDiff struct {
 	Verdict string  `json:"verdict"`
 	Effect  float64 `json:"effect"` // as a kernel's
 	Change
+}
+
+// How a cause differs between the sides.
+const (
+	New  = "new"  // only B has it
+	Gone = "gone" // only A has it
+	More = "more" // both have it, and it costs more in B
+	Less = "less"
+)
+
+// Kinds of causes beside those of findings.
+const (
+	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or no more
+	CauseFigure  = "figure"  // a part of the steps
+)
+
+// Cause is a difference between the captures that may be behind a change of their steps: of what was found in
+// them, or else of their kernels, or of the parts of their steps.
+type Cause struct {
+	Change   string   `json:"change"`
+	Kind     string   `json:"kind"`     // of the finding, kernels or figure
+	Severity string   `json:"severity"` // of the finding; "": it is none
+	Finding  string   `json:"finding"`  // its id in the analysis of B, of A if it is gone; "": it is none
+	Ranks    []string `json:"rank_names"`
+	First    int      `json:"first_step"` // of its capture; -1: not about steps
+	Last     int      `json:"last_step"`
+	StepKind string   `json:"step_kind"` // of the steps that it is known to cost; "": not known
+	A        int64    `json:"a_ns"`      // what it costs a step
+	B        int64    `json:"b_ns"`
+	// Fits: steps changed in the same direction.
+	Fits     bool           `json:"fits"`
+	Text     fact.Fact      `json:"text"`
+	Evidence []fact.Fact    `json:"evidence"`
+	CountA   float64        `json:"a_kernels"` // that the rank runs a step, median; 0: not compared
+	CountB   float64        `json:"b_kernels"`
+	Kernels  []KernelChange `json:"kernels"` // the largest change first
+	Next     []fact.Fact    `json:"next"`
+	Guide    string         `json:"guide"`
+
+	Rank  string `json:"-"` // whose kernels are compared with those of the other side; "": none's
+	Work  bool   `json:"-"` // it runs more of them, or larger ones; else the same for longer
+	Steps []int  `json:"-"` // of the finding; none: from the first to the last
+}
+
+// KernelChange is how often and how long one kernel runs in a step of each side.
+type KernelChange struct {
+	Name   string  `json:"name"`
+	Short  string  `json:"short"`
+	Class  string  `json:"class"`
+	CountA float64 `json:"a_count"`
+	CountB float64 `json:"b_count"`
+	A      float64 `json:"a_ns"`
+	B      float64 `json:"b_ns"`
 }

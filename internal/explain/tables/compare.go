@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -17,12 +19,20 @@ const (
 	effectFloor = 0.005
 )
 
-// Compare sets b against a. limit is the slowdown above which a row is a
-// regression; ranks: the two are ranks of one capture.
-func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
-	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limit}
+// Compare sets b against a. ranks: the two are ranks of one capture. force: what is not alike is concluded from, too.
+func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Comparison {
+	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
-	c.Regressions = regressions(c, limit, ranks)
+	unlike(c, a, b, ranks, force)
+	for _, l := range limits.Named() {
+		c.Limits = append(c.Limits, l.String())
+	}
+	if !c.Refused {
+		c.Regressions = regressions(c, c.Limit, ranks)
+		for _, l := range limits.Named() {
+			hold(c, l)
+		}
+	}
 	note := func(f fact.Fact) { c.Notes = append(c.Notes, f) }
 	if (a.a.Marks == nil) != (b.a.Marks == nil) {
 		with := b
@@ -31,16 +41,6 @@ func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 		}
 		note(fact.Of("compare_markers", "side", with.ID))
 	}
-	if a.stacks() != b.stacks() {
-		with := b
-		if a.stacks() {
-			with = a
-		}
-		note(fact.Of("compare_stacks", "side", with.ID))
-	}
-	if a.Device != b.Device {
-		note(fact.Of("compare_devices", "a", a.Device, "b", b.Device))
-	}
 	for _, h := range []*Sample{a, b} {
 		for _, r := range h.a.Ranks {
 			if len(r.Cut) > 0 {
@@ -48,14 +48,89 @@ func Compare(a, b *Sample, limit float64, ranks bool) *result.Comparison {
 			}
 		}
 	}
-	if len(a.ranks) != len(b.ranks) {
-		note(fact.Of("compare_ranks", "a", len(a.ranks), "b", len(b.ranks)))
-	}
-	if len(c.Steps) > 0 && !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
-		note(fact.Of("compare_nothing"))
-	}
 	note(fact.Of("compare_two_captures"))
 	return c
+}
+
+// Captures most of whose kernels have no like are of other models, and so are those nearly all of whose kernels run more
+// or less often by this factor.
+const (
+	leastLike = 0.5
+	mostOften = 1.25
+)
+
+// unlike says in what the captures are of unlike work, and whether that refuses a verdict.
+func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
+	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
+	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
+		add(fact.Of("compare_nothing"))
+		c.Refused = true
+		return
+	}
+	if !ranks {
+		ofA, ofB, often := alike(a, b)
+		switch {
+		case max(ofA, ofB) < leastLike:
+			add(fact.Of("compare_other_kernels", "a", 1-ofA, "b", 1-ofB))
+			c.Refused = !force
+		case often >= mostOften || often <= 1/mostOften:
+			add(fact.Of("compare_often", "factor", often))
+			c.Refused = !force
+		}
+	}
+	if a.Device != b.Device {
+		add(fact.Of("compare_devices", "a", a.Device, "b", b.Device))
+	}
+	if len(a.ranks) != len(b.ranks) {
+		add(fact.Of("compare_ranks", "a", len(a.ranks), "b", len(b.ranks)))
+	}
+	if a.stacks() != b.stacks() {
+		with := b
+		if a.stacks() {
+			with = a
+		}
+		add(fact.Of("compare_stacks", "side", with.ID))
+	}
+}
+
+// kinds are those of steps that limits may name.
+var kinds = []string{"prefill", "decode", "mixed", "denoising", "other"}
+
+// LimitNames are the figures that limits may name: of all steps, and of those of a kind.
+func LimitNames() (names []string) {
+	names = append(names, figureNames[:]...)
+	for _, kind := range kinds {
+		for _, f := range figureNames {
+			names = append(names, kind+"."+f)
+		}
+	}
+	return names
+}
+
+// hold holds the rows that a limit names to it: those count that chance does not explain.
+func hold(c *result.Comparison, l gate.Limit) {
+	kind, figure, found := strings.Cut(l.Name, ".")
+	if !found {
+		kind, figure = "", l.Name
+	}
+	there, judged, broken := false, false, map[string]bool{result.Slower: !l.Falls, result.Faster: l.Falls}
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		if d.Figure != figure || kind != "" && d.Kind != kind || d.NA == 0 || d.NB == 0 {
+			continue
+		}
+		there, judged = true, judged || d.Enough
+		worse := fact.Of("worse_steps", "figure", d.Figure, "kind", d.Kind, "batch", d.Batch, "change", d.Change.Change)
+		if broken[d.Verdict] && l.Broken(d.Change.Change) && !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return f.String() == worse.String() }) {
+			c.Regressions = append(c.Regressions, worse)
+		}
+	}
+	switch {
+	case !there:
+		c.Undecided = append(c.Undecided, fact.Of("limit_nothing", "limit", l.String()))
+	case !judged:
+		c.Undecided = append(c.Undecided, fact.Of("limit_few", "limit", l.String()))
+	}
 }
 
 // stepDiffs compares the figures of steps.

@@ -15,9 +15,9 @@ import (
 // Sample is one side: a sample of its steps, kernels and modules.
 type Sample struct {
 	result.Side
-	Doubts  []string // as in result.Comparison
 	a       *match.Aligned
 	ranks   []*match.Rank // that are compared
+	placed  []sampled     // of each step
 	steps   map[bucket]*figures
 	total   map[bucket]float64 // median step time
 	kern    map[kernelKey]*kernelSamples
@@ -79,7 +79,8 @@ func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample,
 	if len(h.ranks) == 0 {
 		return nil, fmt.Errorf("no rank %q, there are: %s", only, strings.Join(there, ", "))
 	}
-	h.addKernels(h.addSteps(steps))
+	h.placed = h.addSteps(steps)
+	h.addKernels(h.placed)
 	return h, nil
 }
 

@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Unlike is something in which two loads, or their servers, differ: what changed may come from that.
+type Unlike struct {
+	What string `json:"what"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+	// Refuses: figures of such loads tell nothing of each other.
+	Refuses bool `json:"refuses"`
+	// Of is what differs: load, or server, which may be what is compared.
+	Of string `json:"of"`
+}
+
+// String says it: "request rate: 4.0 against 8.0".
+func (u Unlike) String() string { return fmt.Sprintf("%s: %s against %s", u.What, u.A, u.B) }
+
+// Whose Unlike.Of is.
+const (
+	ofLoad   = "load"
+	ofServer = "server"
+)
+
+// unlikeLoads says in what the loads differ, the gravest first.
+func unlikeLoads(a, b *half) (out []Unlike) {
+	if len(a.load.Runs) == 0 || len(b.load.Runs) == 0 {
+		return nil
+	}
+	x, y := a.load.Runs[0].Run, b.load.Runs[0].Run
+	add := func(what string, u, v any, refuses bool) {
+		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // runs of older versions do not say all
+			out = append(out, Unlike{what, u, v, refuses, ofLoad})
+		}
+	}
+	add("model", x.Model, y.Model, true)
+	add("data set", x.Dataset, y.Dataset, true)
+	add("request rate", x.RateText(), y.RateText(), false)
+	limit := func(n int) any {
+		if n == 0 {
+			return "none"
+		}
+		return n
+	}
+	add("maximum concurrency", limit(x.MaxConcurrency), limit(y.MaxConcurrency), false)
+	for _, f := range []struct {
+		name string
+		of   func(*Summary) int
+	}{{"prompts", func(s *Summary) int { return s.InputTokens }}, {"replies", func(s *Summary) int { return s.OutputTokens }}} {
+		if u, v := a.mean(f.of), b.mean(f.of); max(u, v) > 1.05*min(u, v) {
+			add("mean tokens of "+f.name, fmt.Sprintf("%.1f", u), fmt.Sprintf("%.1f", v), false)
+		}
+	}
+	add("seed", x.Seed, y.Seed, false)
+	for _, key := range keys(x.Args, y.Args) {
+		add(strings.ReplaceAll(key, "_", " "), x.Args[key], y.Args[key], false)
+	}
+	add("backend", x.Backend, y.Backend, false)
+	return append(out, UnlikeServers(x.ServerInfo, y.ServerInfo)...)
+}
+
+// mean is a number of tokens of a request that succeeded.
+func (h *half) mean(of func(*Summary) int) float64 {
+	var sum, n float64
+	for _, s := range h.summaries {
+		sum, n = sum+float64(of(s)), n+float64(s.Completed)
+	}
+	return sum / max(n, 1)
+}
+
+// keys are those that both have.
+func keys(a, b map[string]any) (out []string) {
+	for key := range a {
+		if v, ok := b[key]; ok && v != nil && a[key] != nil {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// passing are what a server says of itself that is no setting: it differs from start to start.
+var passing = map[string]bool{
+	"host": true, "port": true, "nccl_port": true, "dist_init_addr": true, "status": true, "random_seed": true, "node_rank": true,
+	"max_total_num_tokens": true, "max_req_input_len": true, "base_gpu_id": true, "disaggregation_bootstrap_port": true, "uptime": true, "api_key": true, "admin_api_key": true,
+	"model_path": true, "tokenizer_path": true, "served_model_name": true, // the model is compared by its name
+}
+
+// UnlikeServers says which settings of two servers differ, by what they said of themselves.
+func UnlikeServers(a, b map[string]any) (out []Unlike) {
+	var names []string
+	for key := range maps.Keys(a) {
+		if _, ok := b[key]; ok && !passing[key] && !strings.HasSuffix(key, "_port") {
+			names = append(names, key)
+		}
+	}
+	slices.Sort(names)
+	for _, key := range names {
+		u, ok := setting(a[key])
+		v, too := setting(b[key])
+		if ok && too && u != v {
+			out = append(out, Unlike{"server's " + key, u, v, false, ofServer})
+		}
+	}
+	return out
+}
+
+// setting is a value as text; ok is false for what has parts, which are states.
+func setting(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return "none", true
+	case string:
+		return v, true
+	case bool:
+		return fmt.Sprint(v), true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return fmt.Sprintf("%.0f", v), true
+		}
+		return fmt.Sprint(v), true
+	case int, int64:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// refuse takes the verdict away where the loads are too unlike, unless that is forced.
+func (c *Comparison) refuse(force bool) {
+	c.Refused = !force && slices.ContainsFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
+}

@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// names are what people call figures.
+var names = map[string]string{
+	"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "longest_gap": "longest gap", "e2e": "E2E",
+	"failed": "failed requests", "good": "requests in time", "request_throughput": "requests/s", "output_throughput": "output tokens/s",
+	"steady_output_throughput": "output tokens/s, steady", "goodput": "requests in time/s",
+	"prefill_latency": "prefill latency", "prefill_throughput": "prefill tokens/s", "decode_latency": "decode step", "decode_throughput": "decode tokens/s",
+	"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
+}
+
+// Name is what people call the figure. Those of batches are all medians.
+func (d *Diff) Name() string {
+	name := cmp.Or(names[d.Metric], d.Metric)
+	if d.Figure == "mean" || d.Batch != "" {
+		return name
+	}
+	return name + ", " + d.Figure
+}
+
+// LimitNames are the figures that limits may name, of loads or of batches. A latency without a figure is its median.
+func LimitNames(batches bool) (out []string) {
+	if batches {
+		return []string{"prefill_latency", "prefill_throughput", "decode_latency", "decode_throughput", "total_latency", "overall_throughput",
+			"request_throughput", "input_throughput", "output_throughput", "total_throughput"}
+	}
+	for _, l := range latencies {
+		out = append(out, l.name, l.name+".median", l.name+".p99")
+	}
+	out = append(out, "failed", "good", "throughput")
+	for _, r := range rates {
+		out = append(out, r.name)
+	}
+	return out
+}
+
+// limited tells whether a limit is on a row.
+func (d *Diff) limited(l gate.Limit) bool {
+	name, figure, _ := strings.Cut(l.Name, ".")
+	if name == "throughput" {
+		name = "output_throughput"
+	}
+	if d.Metric != name {
+		return false
+	}
+	return d.Batch != "" || d.Figure == "mean" || d.Figure == cmp.Or(figure, "median")
+}
+
+// hold holds rows to a limit. As for the limit on all figures a change counts that chance does not explain, and of batches
+// that are measured once any.
+func (c *Comparison) hold(l gate.Limit) {
+	there, why := false, ""
+	for i := range c.Rows {
+		d := &c.Rows[i]
+		if !d.limited(l) || d.Verdict == Missing {
+			continue
+		}
+		there = true
+		said := ""
+		rises := d.Change > 0
+		switch d.Verdict {
+		case Better, Worse:
+			if rises == l.Falls || !l.Broken(d.Change) {
+				continue
+			}
+			said = d.String()
+		case TooFew:
+			if d.Batch == "" {
+				why = fmt.Sprintf("%s: not judged, since there are too few samples (%d and %d)", l, d.NA, d.NB)
+				switch {
+				case d.Per == "run":
+					why += fmt.Sprintf(": --repeat %d on both sides", enoughRuns)
+				case d.Figure == "p99":
+					why += fmt.Sprintf(": a 99th percentile wants %s requests a side", metric.Count(tailBatches*tailBatch))
+				}
+				continue
+			}
+			if !l.Broken(d.Change) {
+				continue
+			}
+			said = d.String() + untested
+		}
+		if said != "" && !slices.Contains(c.Regressions, said) {
+			c.Regressions = append(c.Regressions, said)
+		}
+	}
+	switch {
+	case !there:
+		c.Undecided = append(c.Undecided, fmt.Sprintf("%s: not judged, since not both runs have it", l))
+	case why != "":
+		c.Undecided = append(c.Undecided, why)
+	}
+}
+
+const untested = " (not tested: too few samples)"
+
+// telling are the figures that a verdict names, the most telling first.
+var telling = []string{
+	"ttft", "tpot", "e2e", "output_throughput", "failed", "good", "goodput", "request_throughput", "longest_gap",
+	"prefill_latency", "decode_latency", "total_latency", "overall_throughput", "total_throughput", "prefill_throughput", "decode_throughput",
+}
+
+// mostTold is how many figures a verdict names on each side.
+const mostTold = 3
+
+// verdict is the answer in a sentence.
+func (c *Comparison) verdict() string {
+	if c.Refused {
+		i := slices.IndexFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
+		return fmt.Sprintf("no verdict, since these loads are not alike: they differ in their %s", c.Unlike[i])
+	}
+	rows := map[string][]*Diff{}
+	identical := len(c.Rows) > 0
+	for i := range c.Rows {
+		d := &c.Rows[i]
+		rows[d.Verdict] = append(rows[d.Verdict], d)
+		identical = identical && d.Change == 0 && d.Verdict != Missing
+	}
+	var parts []string
+	for _, v := range []string{Worse, Better} {
+		if len(rows[v]) > 0 {
+			parts = append(parts, v+": "+told(rows[v]))
+		}
+	}
+	switch tested := slices.Concat(rows[Same], rows[NotClear]); {
+	case len(parts) > 0:
+		return strings.Join(parts, "; ")
+	case identical:
+		return "no change: all figures are the same"
+	case len(tested) == 0 && len(rows[TooFew]) > 0:
+		return "too few samples to tell a change from chance"
+	case len(tested) == 0:
+		return "no figure is on both sides"
+	default:
+		key, list := "no change is sure", rows[NotClear]
+		if !slices.ContainsFunc(list, main) {
+			key, list = "no change", rows[Same]
+		}
+		return key + ": " + told(list)
+	}
+}
+
+// main tells whether a figure is one by which a load is judged.
+func main(d *Diff) bool {
+	i := slices.Index(telling, d.Metric)
+	return i >= 0 && i < 4 && d.Figure != "p99"
+}
+
+// told names some of the rows, with both values.
+func told(rows []*Diff) string {
+	at := func(d *Diff) int {
+		if i := slices.Index(telling, d.Metric); i >= 0 {
+			return i
+		}
+		return len(telling)
+	}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(x, y *Diff) int { return cmp.Compare(at(x), at(y)) })
+	var parts []string
+	for _, d := range rows {
+		// The 99th percentile follows its median, where there is that.
+		if d.Figure == "p99" && slices.ContainsFunc(rows, func(o *Diff) bool { return o.Metric == d.Metric && o.Figure == "median" }) {
+			continue
+		}
+		if len(parts) == mostTold {
+			break
+		}
+		name := cmp.Or(names[d.Metric], d.Metric)
+		switch {
+		case d.Batch != "":
+			name = d.Batch + ": " + name
+		case d.Figure != "mean":
+			name = d.Figure + " " + name
+		}
+		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)", name, d.Unit.Text(d.B), d.Unit.Text(d.A), d.changed()))
+	}
+	if n := len(rows) - len(parts); n > 0 {
+		parts = append(parts, fmt.Sprintf("and %s more", metric.Count(n)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changed is the change as text.
+func (d *Diff) changed() string {
+	text := metric.PercentChange(d.Change)
+	if d.Unit == Share { // a difference of shares
+		text = strings.TrimSuffix(text, " %") + " points"
+	}
+	return text
+}
+
+// Text is a value of the unit.
+func (u Unit) Text(v float64) string {
+	switch u {
+	case NS:
+		return metric.Duration(v)
+	case PerSecond:
+		return metric.Three(v) + "/s"
+	}
+	return metric.Tenths(v)
+}

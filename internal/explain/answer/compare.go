@@ -1,0 +1,387 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// leastEffect is the share of a step below which a change of kernels, or of a part of the step, is no cause.
+const leastEffect = 0.01
+
+// Causes pairs what was found in two captures. What only one of them has may be behind a change, and so may be what
+// costs more, or less, in the other where the figure that it is about is sure to have changed. rankA and rankB, if
+// set, are the ranks that are compared: only what is about them counts.
+func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
+	if c.Refused {
+		return
+	}
+	inA, inB := differing(a, rankA), differing(b, rankB)
+	var both [][2]*result.Finding
+	inB = slices.DeleteFunc(inB, func(f *result.Finding) bool {
+		i := slices.IndexFunc(inA, func(g *result.Finding) bool { return g != nil && about(g, rankA) == about(f, rankB) })
+		if i < 0 {
+			return false
+		}
+		both = append(both, [2]*result.Finding{inA[i], f})
+		inA[i] = nil
+		return true
+	})
+	for _, f := range inB {
+		c.Causes = append(c.Causes, cause(result.New, f, b, a, c))
+	}
+	for _, f := range inA {
+		if f != nil {
+			c.Causes = append(c.Causes, cause(result.Gone, f, a, b, c))
+		}
+	}
+	for _, p := range both {
+		if x, ok := changed(p[0], p[1], c); ok {
+			c.Causes = append(c.Causes, x)
+		}
+	}
+}
+
+// differing are the findings of a capture that may make it differ from another.
+func differing(rep *result.Report, rank string) (out []*result.Finding) {
+	for i := range rep.Findings {
+		f := &rep.Findings[i]
+		if sort(f) == lack || level(f.Severity) > level("medium") || rank != "" && !slices.Contains(f.Names, rank) {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// about is what a finding is about, without the step from which on it is so.
+func about(f *result.Finding, rank string) string {
+	of := strings.TrimSuffix(f.ID, fmt.Sprintf("-%d", f.FirstStep))
+	if rank != "" {
+		of = strings.ReplaceAll(of, strings.ToLower(rank), "rank")
+	}
+	return of
+}
+
+// cause is a finding of one report that the other does not have.
+func cause(change string, f *result.Finding, has, lacks *result.Report, c *result.Comparison) result.Cause {
+	x := result.Cause{
+		Change: change, Kind: f.Kind, Severity: f.Severity, Finding: f.ID, Ranks: f.Names, First: f.FirstStep, Last: f.LastStep, StepKind: f.Worth.Kind,
+		Next: f.Next, Guide: f.Guide, Steps: f.Steps, Text: says(f),
+	}
+	costs := f.CostNSPerStep
+	if f.Worth.Sure() {
+		costs = f.Worth.Gain()
+	}
+	way := 1
+	if change == result.New {
+		x.B = costs
+	} else {
+		x.A, way = costs, -1
+		x.Next, x.Guide = nil, "" // there is nothing to do
+	}
+	if len(f.Names) == 1 && f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) {
+		x.Rank, x.Work = f.Names[0], f.Cause == result.CauseWork
+	}
+	for i := range f.Evidence {
+		x.Evidence = append(x.Evidence, f.Evidence[i].Text)
+	}
+	if f.Worth.Says.String() != "" {
+		x.Evidence = slices.Concat([]fact.Fact{f.Worth.Says}, x.Evidence)
+	}
+	// What passes hardly moves the median of all steps.
+	x.Fits = way == direction(c, x.StepKind) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
+	if least, ok := seen(lacks, f); !ok && f.Kind == result.Straggler {
+		x.Evidence = append([]fact.Fact{fact.Of("cause_unseen")}, x.Evidence...)
+	} else if f.Kind == result.Straggler && least > f.CostNSPerStep {
+		x.Evidence = append([]fact.Fact{fact.Of("cause_below", "ns", least)}, x.Evidence...)
+	}
+	return x
+}
+
+// seen is the lateness from which on a report would have what was found in the other; ok is false if it would not have
+// found any.
+func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
+	for i := range rep.Chance.Seen {
+		if s := &rep.Chance.Seen[i]; (f.Worth.Kind == "" || s.Kind == f.Worth.Kind) && s.Least > 0 && s.NS > 0 {
+			return s.NS, true
+		}
+	}
+	return 0, false
+}
+
+// figureOf are the figures of steps that tell whether what findings are about has changed.
+var figureOf = map[string]string{
+	result.HostBound: "host_gap", result.LaunchBound: "host_gap", result.CommBound: "exposed_comm", result.SlowLink: "exposed_comm",
+	result.Straggler: "wait", result.SlowLayer: "compute",
+}
+
+// changed is what both captures have and costs more, or less, in B.
+func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok bool) {
+	x = result.Cause{
+		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
+		A: a.CostNSPerStep, B: b.CostNSPerStep, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
+	}
+	way := 1
+	if x.B < x.A {
+		x.Change, way = result.Less, -1
+	}
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		if d.Figure != figureOf[x.Kind] || x.StepKind != "" && d.Kind != x.StepKind || sign(d.Verdict) != way {
+			continue
+		}
+		if step := lasts(c, d); math.Abs(d.B-d.A) < leastEffect*step || math.Abs(float64(x.B-x.A)) < leastEffect*step {
+			continue
+		}
+		x.Text = fact.Of("cause_changed", "what", b.Title, "a", x.A, "b", x.B)
+		x.Fits = way == direction(c, d.Kind)
+		for j := range b.Evidence {
+			x.Evidence = append(x.Evidence, b.Evidence[j].Text)
+		}
+		return x, true
+	}
+	return x, false
+}
+
+// lasts is how long the steps take that a row is of, on the side on which that is longer.
+func lasts(c *result.Comparison, d *result.StepDiff) float64 {
+	for i := range c.Steps {
+		if s := &c.Steps[i]; s.Figure == "step" && s.Kind == d.Kind && s.Mode == d.Mode && s.Batch == d.Batch {
+			return max(s.A, s.B)
+		}
+	}
+	return math.Inf(1)
+}
+
+// sign is the way in which a row changed for sure: 1 if it takes longer, -1 if less; 0: neither.
+func sign(verdict string) int {
+	switch verdict {
+	case result.Slower:
+		return 1
+	case result.Faster:
+		return -1
+	}
+	return 0
+}
+
+// lengths are the rows of how long steps take. Ranks of one capture end their steps together: there it is what they do in
+// them.
+func lengths(c *result.Comparison) (rows []*result.StepDiff) {
+	for i := range c.Steps {
+		if d := &c.Steps[i]; d.Figure == "step" && !c.OfRanks || c.OfRanks && (d.Figure == "compute" || d.Figure == "host_gap") {
+			rows = append(rows, d)
+		}
+	}
+	return rows
+}
+
+// direction is the way in which most of the time of steps of a kind has changed; "": of all.
+func direction(c *result.Comparison, kind string) int {
+	var sum float64
+	for _, d := range lengths(c) {
+		if (kind == "" || d.Kind == kind) && sign(d.Verdict) != 0 {
+			sum += (d.B - d.A) * float64(min(d.NA, d.NB))
+		}
+	}
+	return cmp.Compare(sum, 0)
+}
+
+// Compared adds what changed on all ranks alike to the causes, puts them in order and gives the verdict.
+func Compared(c *result.Comparison) {
+	if !c.Refused {
+		kernels(c)
+		parts(c)
+	}
+	slices.SortStableFunc(c.Causes, func(x, y result.Cause) int {
+		return cmp.Or(result.First(x.Fits, y.Fits), cmp.Compare(graver(&x), graver(&y)), cmp.Compare(weight(&y), weight(&x)), cmp.Compare(x.Finding, y.Finding))
+	})
+	for i := range c.Causes {
+		result.NoNil(&c.Causes[i])
+	}
+	c.Verdict = compared(c)
+}
+
+// graver puts what was found before the rest, by severity.
+func graver(x *result.Cause) int {
+	if x.Finding == "" {
+		return len(levels)
+	}
+	return level(x.Severity)
+}
+
+func weight(x *result.Cause) float64 { return math.Abs(float64(x.B - x.A)) }
+
+// kernels are the kernels that all ranks together run longer, or no more: those of one kind of steps are one cause.
+func kernels(c *result.Comparison) {
+	named := map[string]bool{}
+	for i := range c.Causes {
+		for _, k := range c.Causes[i].Kernels {
+			named[k.Name] = true
+		}
+	}
+	for _, s := range lengths(c) {
+		x := result.Cause{Kind: result.CauseKernels, First: -1, Last: -1, StepKind: s.Kind}
+		var sum, a, b float64
+		for i := range c.Kernels {
+			d := &c.Kernels[i]
+			if d.Kind != s.Kind || d.Mode != s.Mode || d.Batch != s.Batch || named[d.Name] || math.Abs(d.Effect) < leastEffect {
+				continue
+			}
+			if sign(d.Verdict) == 0 && d.Verdict != result.Appeared && d.Verdict != result.Vanished {
+				continue
+			}
+			sum, a, b = sum+d.B-d.A, a+d.A, b+d.B
+			x.Kernels = append(x.Kernels, result.KernelChange{Name: d.Name, Short: d.Short, Class: d.Class, CountA: d.CountA, CountB: d.CountB, A: d.A, B: d.B})
+		}
+		if len(x.Kernels) == 0 || s.Figure == "host_gap" {
+			continue
+		}
+		x.Change = result.More
+		if sum < 0 {
+			x.Change = result.Less
+		}
+		x.A, x.B, x.Fits = int64(a), int64(b), cmp.Compare(sum, 0) == sign(s.Verdict)
+		x.Text = fact.Of("cause_kernels", "kind", s.Kind, "batch", batch(s), "a", a, "b", b)
+		c.Causes = append(c.Causes, x)
+	}
+}
+
+// parts are the parts of steps that changed for sure, where no finding and no kernels tell why.
+func parts(c *result.Comparison) {
+	for _, s := range lengths(c) {
+		if sign(s.Verdict) == 0 || s.Figure != "step" || slices.ContainsFunc(c.Causes, func(x result.Cause) bool { return x.Fits && (x.StepKind == "" || x.StepKind == s.Kind) }) {
+			continue
+		}
+		for i := range c.Steps {
+			d := &c.Steps[i]
+			if d.Kind != s.Kind || d.Mode != s.Mode || d.Batch != s.Batch || sign(d.Verdict) != sign(s.Verdict) || math.Abs(d.B-d.A) < leastEffect*max(s.A, s.B) {
+				continue
+			}
+			if d.Figure != "compute" && d.Figure != "exposed_comm" && d.Figure != "host_gap" {
+				continue
+			}
+			x := result.Cause{Change: result.More, Kind: result.CauseFigure, First: -1, Last: -1, StepKind: s.Kind, A: int64(d.A), B: int64(d.B), Fits: true}
+			if d.B < d.A {
+				x.Change = result.Less
+			}
+			x.Text = fact.Of("cause_"+d.Figure, "kind", s.Kind, "batch", batch(s), "a", d.A, "b", d.B)
+			c.Causes = append(c.Causes, x)
+		}
+	}
+}
+
+// batch says how many requests a step has, if that is known.
+func batch(d *result.StepDiff) fact.Fact {
+	if d.Batch < 0 {
+		return fact.Fact{}
+	}
+	return fact.Of("at_batch", "batch", d.Batch)
+}
+
+// mostSteps is how many kinds of steps the verdict names.
+const mostSteps = 2
+
+// compared is the verdict.
+func compared(c *result.Comparison) fact.Fact {
+	if c.Refused {
+		return fact.Of("compared_refused", "why", c.Unlike[0])
+	}
+	var sure, rest []*result.StepDiff
+	identical := true
+	for _, d := range lengths(c) {
+		switch {
+		case sign(d.Verdict) != 0:
+			sure = append(sure, d)
+		case d.NA > 0 && d.NB > 0:
+			rest = append(rest, d)
+		}
+	}
+	for i := range c.Steps {
+		d := &c.Steps[i]
+		identical = identical && d.A == d.B && d.NA == d.NB
+	}
+	slices.SortStableFunc(sure, func(x, y *result.StepDiff) int {
+		of := func(d *result.StepDiff) float64 { return math.Abs(d.B-d.A) * float64(min(d.NA, d.NB)) }
+		return cmp.Compare(of(y), of(x))
+	})
+	var says []fact.Fact
+	for i, d := range sure {
+		if i == mostSteps {
+			says = append(says, fact.Of("compared_others", "n", len(sure)-mostSteps))
+			break
+		}
+		says = append(says, fact.Of("compared_"+d.Figure, "kind", d.Kind, "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change))
+	}
+	steps := fact.Of("compared_steps", "steps", says)
+	switch {
+	case len(sure) > 0:
+	case identical:
+		steps = fact.Of("compared_identical")
+	default:
+		steps = unsure(rest)
+	}
+	why := fact.Fact{}
+	for i := range c.Causes {
+		x := &c.Causes[i]
+		if x.Fits {
+			why = fact.Of("compared_why_"+x.Change, "what", x.Text, "kernels", named(x))
+			break
+		}
+	}
+	switch {
+	case why.Key != "":
+	case len(sure) > 0:
+		why = fact.Of("compared_unexplained")
+	case len(c.Causes) > 0:
+		x := &c.Causes[0]
+		why = fact.Of("compared_besides_"+x.Change, "what", x.Text, "kernels", named(x))
+	}
+	return fact.Of("comparison", "steps", steps, "why", why)
+}
+
+// unsure says what is known of steps of which none changed for sure: what they did most often.
+func unsure(rows []*result.StepDiff) fact.Fact {
+	var tested []*result.StepDiff
+	for _, d := range rows {
+		if d.Enough {
+			tested = append(tested, d)
+		}
+	}
+	if len(tested) == 0 {
+		return fact.Of("compared_few")
+	}
+	d := slices.MaxFunc(tested, func(x, y *result.StepDiff) int { return cmp.Compare(x.A*float64(x.NA), y.A*float64(y.NA)) })
+	how := "same"
+	if slices.ContainsFunc(tested, func(d *result.StepDiff) bool { return d.Verdict != result.Same }) {
+		how = "unclear"
+	}
+	return fact.Of("unsure_"+how, "kind", d.Kind, "batch", batch(d), "change", d.Change.Change, "low", d.Lo, "high", d.Hi)
+}
+
+// named are the kernels of a cause in a few words.
+func named(x *result.Cause) fact.Fact {
+	var names []string
+	for i := range x.Kernels {
+		if i == 2 {
+			break
+		}
+		names = append(names, x.Kernels[i].Short)
+	}
+	switch {
+	case len(names) == 0:
+		return fact.Fact{}
+	case x.Rank == "":
+		return fact.Of("kernels_named", "names", names)
+	case math.Round(x.CountA) == math.Round(x.CountB):
+		return fact.Of("kernels_longer", "names", names)
+	case x.CountB < x.CountA:
+		return fact.Of("kernels_fewer", "n", x.CountA-x.CountB, "a", x.CountA, "b", x.CountB, "names", names)
+	}
+	return fact.Of("kernels_more", "n", x.CountB-x.CountA, "a", x.CountA, "b", x.CountB, "names", names)
+}

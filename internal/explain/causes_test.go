@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestCompareCauses: what is behind a change is what was found in one capture and not in the other, or else the kernels.
+func TestCompareCauses(t *testing.T) {
+	longer := clone(realSet(t, "graphs"))
+	for _, tr := range longer {
+		stretchTimes(tr, 1.3)
+	}
+	for _, c := range []struct {
+		name    string
+		a, b    []*trace.Trace
+		opt     CompareOptions
+		verdict []string // what it says, in this order
+		first   string   // cause: its change, what it is about, and its ranks
+		fits    bool
+	}{
+		{"a rank with more work", realSet(t, "balanced"), realSet(t, "compute_skew"), CompareOptions{}, []string{
+			"decode steps of batch 16 take 42.4 ms instead of 40.3 ms (+5.10 %)", "New in B: TP02 is late from step 7 on",
+			"201 kernels per step, 84 more than in A", "nvjet_sm90_tst_64x16_64x16_4x1_v_bz_TNT",
+		}, "new straggler TP02", true},
+		{"and mended", realSet(t, "compute_skew"), realSet(t, "balanced"), CompareOptions{}, []string{
+			"take 40.3 ms instead of 42.4 ms", "Gone since A: TP02 is late from step 7 on", "117 kernels per step, 84 fewer than in A",
+		}, "gone straggler TP02", true},
+		{"no graphs", realSet(t, "graphs"), realSet(t, "balanced"), CompareOptions{}, []string{
+			"take 40.3 ms instead of 1.13 ms", "New in B: decode steps are host-bound",
+		}, "new host_bound ", true},
+		{"ranks of one capture", realSet(t, "graph_work"), nil, CompareOptions{OnlyA: "TP00", OnlyB: "TP01"}, []string{
+			"B computes for 1.96 ms, A for 1.25 ms", "New in B: TP01 is late from step 6 on", "201 kernels per step, 84 more",
+		}, "new straggler TP01", true},
+		{"all kernels on all ranks", realSet(t, "graphs"), longer, CompareOptions{}, []string{
+			"(+30.0 %)", "Costs more in B: kernels of decode steps of batch 16", "mostly ",
+		}, "more kernels ", true},
+		{"itself", realSet(t, "balanced"), nil, CompareOptions{}, []string{"no change: the figures of all steps are the same"}, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.b == nil {
+				c.b = c.a
+			}
+			got := compared(t, c.a, c.b, c.opt)
+			rest := report.Words(got.Verdict)
+			for _, want := range c.verdict {
+				_, after, ok := strings.Cut(rest, want)
+				if !ok {
+					t.Errorf("the verdict lacks %q: %s", want, report.Words(got.Verdict))
+				}
+				rest = after
+			}
+			first, fits := "", false
+			if len(got.Causes) > 0 {
+				x := &got.Causes[0]
+				first, fits = x.Change+" "+x.Kind+" "+strings.Join(x.Ranks, ","), x.Fits
+			}
+			if first != c.first || fits != c.fits {
+				t.Errorf("the first cause is %q (fits: %v), want %q (%v)", first, fits, c.first, c.fits)
+			}
+		})
+	}
+}
+
+// TestCompareRefuses: of captures of unlike work nothing is concluded, unless that is asked for.
+func TestCompareRefuses(t *testing.T) {
+	few, many := realSet(t, "stacks"), realSet(t, "balanced") // of models of 2 and of 6 layers
+	none := clone(many)
+	for _, tr := range none {
+		for i := range tr.Spans {
+			if s := &tr.Spans[i]; s.Cat == trace.Kernel && !strings.Contains(tr.Strings.Get(s.Name), "nccl") {
+				s.Name = tr.Strings.Intern([]byte("other_" + tr.Strings.Get(s.Name)[:1] + "_kernel"))
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		a, b []*trace.Trace
+		why  string
+	}{
+		{"fewer layers", many, few, "nearly all kernels run 0.33 times as often"},
+		{"other kernels", many, none, "kernels that have no like on the other side"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			limits, err := gate.Parse([]string{"0.1%,decode.step>0.1%,decode.step<-0.1%"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := compared(t, c.a, c.b, CompareOptions{Limits: limits})
+			if v := report.Words(got.Verdict); !got.Refused || !strings.Contains(v, "no verdict") || !strings.Contains(v, c.why) {
+				t.Errorf("refused: %v: %s", got.Refused, v)
+			}
+			if len(got.Causes)+len(got.Regressions)+len(got.Undecided) > 0 {
+				t.Errorf("concluded all the same: %v, %v, %v", got.Causes, got.Regressions, got.Undecided)
+			}
+			if got := compared(t, c.a, c.b, CompareOptions{Limits: limits, Force: true}); got.Refused || strings.Contains(report.Words(got.Verdict), "no verdict") {
+				t.Errorf("by force: %s", report.Words(got.Verdict))
+			}
+		})
+	}
+}
+
+// TestCompareLimits: a limit on one figure counts for that figure alone, and says where it cannot be judged.
+func TestCompareLimits(t *testing.T) {
+	a, b := realSet(t, "balanced"), realSet(t, "compute_skew") // decode steps take 5.1 % more, prefill steps are too few
+	for _, c := range []struct {
+		limits           string
+		worse, undecided string
+	}{
+		{"decode.step>2%", "step of decode steps, batch 16: +5.10 %", ""},
+		{"step>2%", "step of decode steps, batch 16: +5.10 %", ""},
+		{"decode.step>6%", "", ""},
+		{"decode.step<-2%", "", ""},
+		{"decode.idle>0.1%", "", ""}, // that chance explains
+		{"prefill.step>1%", "", "prefill.step>1%: not judged, since a capture has too few such steps"},
+		{"mixed.step>1%", "", "mixed.step>1%: not judged, since no such steps are in both captures"},
+	} {
+		limits, err := gate.Parse([]string{c.limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := limits.Check(LimitNames()); err != nil {
+			t.Fatal(err)
+		}
+		got := report.Plain(compared(t, a, b, CompareOptions{Limits: limits}))
+		one := func(list []string) string { return strings.Join(list, "\n") }
+		var worse, undecided []string
+		for _, f := range got.Regressions {
+			worse = append(worse, f.Text)
+		}
+		for _, f := range got.Undecided {
+			undecided = append(undecided, f.Text)
+		}
+		if one(worse) != c.worse || one(undecided) != c.undecided {
+			t.Errorf("%s: regressions %q, undecided %q", c.limits, worse, undecided)
+		}
+	}
+	if back := compared(t, b, a, CompareOptions{Limits: gate.Limits{{Name: "decode.step", Falls: true, By: 0.02}}}); len(back.Regressions) != 1 {
+		t.Errorf("what falls: %v", back.Regressions)
+	}
+}
