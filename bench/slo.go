@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // SLO is a list of objectives that a request must all meet.
@@ -100,7 +102,44 @@ type Goodput struct {
 	Rate      float64 `json:"requests_per_s"`
 	TokenRate float64 `json:"output_tokens_per_s"` // of good requests
 	// Met is the share of requests that met each objective, in the order of SLO.
-	Met []float64 `json:"met"`
+	Met    []float64 `json:"met"`
+	Judged int       `json:"judged"` // requests
+	Failed int       `json:"failed"` // of these; they miss everything
+	Missed []Missed  `json:"missed"` // by the others, in the order of SLO
+}
+
+// Missed are the successful requests that did not meet an objective.
+type Missed struct {
+	Requests int   `json:"requests"`
+	First    []int `json:"first"`    // the indices of the first of them
+	Worst    int   `json:"worst"`    // index of the worst
+	WorstNS  int64 `json:"worst_ns"` // of it
+}
+
+// mostMissed is how many indices Missed.First has at most.
+const mostMissed = 5
+
+// Short says in a line which requests missed what if fewer than a share met all objectives; "": enough did.
+func (g *Goodput) Short(share float64) string {
+	if g.Share >= share {
+		return ""
+	}
+	var parts []string
+	for i, m := range g.Missed {
+		if m.Requests == 0 {
+			continue
+		}
+		which := strings.Trim(fmt.Sprint(m.First), "[]")
+		if which = strings.ReplaceAll(which, " ", ", "); m.Requests > len(m.First) {
+			which += ", …"
+		}
+		o := g.SLO[i]
+		parts = append(parts, fmt.Sprintf("%s over %s in %s of them (%s; request %d worst, %s)", o.Key, metric.Duration(o.Limit), metric.Count(m.Requests), which, m.Worst, metric.Duration(m.WorstNS)))
+	}
+	if g.Failed > 0 {
+		parts = append(parts, metric.Count(g.Failed)+" failed")
+	}
+	return fmt.Sprintf("%s of %s requests met %s ms, %s must: %s", metric.Percent(g.Share), metric.Count(g.Judged), g.SLO, metric.Percent(share), strings.Join(parts, ", "))
 }
 
 // Meets tells whether a successful request met all of s.
@@ -125,6 +164,24 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 	return all
 }
 
+// add counts a request if it does not meet one objective.
+func (m *Missed) add(r *Record, one SLO) {
+	if one.Meets(r) {
+		return
+	}
+	m.Requests++
+	if len(m.First) < mostMissed {
+		m.First = append(m.First, r.Index)
+	}
+	of, err := objective(one[0].Key)
+	if err != nil {
+		return
+	}
+	if v, ok := of.of(r); ok && int64(v) > m.WorstNS {
+		m.Worst, m.WorstNS = r.Index, int64(v)
+	}
+}
+
 // goodput judges the requests that were not touched. Where some were, it takes the rate at
 // which requests ended for that of all, and of them the good ones' share.
 func goodput(s SLO, records []Record, ok []*Record, seconds float64, t touched) *Goodput {
@@ -140,11 +197,18 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t touched) 
 	if len(s) == 0 || requests == 0 || !enough(requests, len(records)) {
 		return nil
 	}
-	g := &Goodput{SLO: s, Met: make([]float64, len(s))}
+	g := &Goodput{SLO: s, Met: make([]float64, len(s)), Judged: requests, Failed: requests, Missed: make([]Missed, len(s))}
+	for i := range g.Missed {
+		g.Missed[i].First = []int{}
+	}
 	tokens := 0
 	for _, r := range ok {
 		if t.request(r) {
 			continue
+		}
+		g.Failed--
+		for i := range s {
+			g.Missed[i].add(r, s[i:i+1])
 		}
 		if s.each(r, func(i int) { g.Met[i]++ }) {
 			g.Good++

@@ -1,6 +1,9 @@
 package bench
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestParseSLO(t *testing.T) {
 	tests := []struct{ text, want, err string }{
@@ -60,6 +63,33 @@ func TestMeets(t *testing.T) {
 		}
 		if got := slo.Meets(&tt.r); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestShort: where fewer requests than must meet their objectives a line says which missed what.
+func TestShort(t *testing.T) {
+	slo, err := ParseSLO("ttft:100,tpot:50")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []Record
+	for i, r := range []Record{
+		reply(0, 1, 90, 1, 120, 1), reply(0, 1, 300, 1, 320, 1), reply(0, 1, 400, 1, 520, 1), failed(0, Timeout, "no event"),
+		reply(0, 1, 90, 1, 120, 1), reply(0, 1, 101, 1, 120, 1), reply(0, 1, 102, 1, 120, 1), reply(0, 1, 103, 1, 120, 1), reply(0, 1, 104, 1, 120, 1),
+	} {
+		r.Index = i
+		records = append(records, r)
+	}
+	g := Summarize(records, &Run{Duration: 1e9}, Options{SLO: slo}).Goodput
+	want := "22.2 % of 9 requests met ttft:100,tpot:50 ms, 95.0 % must: " +
+		"ttft over 100 ms in 6 of them (1, 2, 5, 6, 7, …; request 2 worst, 400 ms), tpot over 50.0 ms in 1 of them (2; request 2 worst, 121 ms), 1 failed"
+	if got := g.Short(0.95); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for share, short := range map[float64]bool{2. / 9: false, math.Nextafter(2./9, 1): true, 1: true} {
+		if got := g.Short(share); (got != "") != short {
+			t.Errorf("%v: %q", share, got)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -47,7 +48,8 @@ type benchServingCmd struct {
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
 	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
-	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Objectives in ms, such as ttft:500,tpot:50,e2e:10000: goodput is what meets them all."`
+	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, as ttft:500,tpot:50,e2e:10000: goodput is what meets all."`
+	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Status 4 if fewer requests meet --slo; alone: all."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
@@ -57,7 +59,8 @@ type benchServingCmd struct {
 
 	storeFlags
 
-	out *experiment.Rows // results are appended to it
+	out  *experiment.Rows // results are appended to it
+	must float64          // share of requests, of Fail
 }
 
 // storeFlags say where a run is kept.
@@ -91,7 +94,7 @@ With --profile a window opens when the load is steady, as wide as a request unle
 
 Examples:
   stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
-  stepscope bench serving --backend vllm --dataset-name sharegpt --dataset-path ShareGPT.json --request-rate 8 --slo ttft:500,tpot:50
+  stepscope bench serving --backend vllm --dataset-name sharegpt --dataset-path ShareGPT.json --request-rate 8 --slo ttft:500,tpot:50 --fail 95%
   stepscope bench serving --dataset-name random --profile --profile-num-steps 10`
 }
 
@@ -112,6 +115,20 @@ func (c *benchServingCmd) check() error {
 	for _, err := range []error{c.arrivalFlags.check(), c.profileFlags.check()} {
 		if err != nil {
 			return err
+		}
+	}
+	if c.Fail != "" {
+		var err error
+		c.must, err = gate.Share(c.Fail)
+		switch {
+		case err != nil:
+			return usagef("--fail %s: %v", c.Fail, err)
+		case c.must > 1:
+			return usagef("--fail %s: no more than 100%% of the requests can meet --slo", c.Fail)
+		case c.SLO == "":
+			return usagef("--fail holds requests to --slo: give it, such as --slo ttft:500,tpot:50")
+		case c.FindMax:
+			return usagef("--fail judges one load, and --find-max-rate sends many: leave out one of them")
 		}
 	}
 	switch {
@@ -211,8 +228,8 @@ func tags(t string) []string {
 	return []string{t}
 }
 
-// judge makes failures and bad timing of the client an exit status.
-func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) error {
+// judge makes failures, too little goodput and bad timing of the client an exit status.
+func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) {
 	m := out.Last()
 	if m.Summary.Completed == 0 {
 		return errors.New("no request succeeded")
@@ -220,10 +237,25 @@ func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) error {
 	if m.Summary.Completed < m.Summary.Requests || out.Capture != nil && (out.Capture.Err != nil || out.Capture.Result != nil && out.Capture.Incomplete()) {
 		e.Incomplete()
 	}
+	if c.must > 0 {
+		for i, r := range out.Runs {
+			g, of := r.Summary.Goodput, "goodput"
+			if len(out.Runs) > 1 {
+				of = fmt.Sprintf("goodput of run %d", i+1)
+			}
+			if g == nil {
+				return fmt.Errorf("%s: --fail is not judged: the profiling window left too few requests that it did not touch", of)
+			}
+			if short := g.Short(c.must); short != "" {
+				e.Warn("%s: %s", of, short)
+				missed = errRegression
+			}
+		}
+	}
 	if h := m.Run.Health; c.Strict && h.Verdict != "clean" {
 		return fmt.Errorf("the client's timing is %s: %v", h.Verdict, h.Evidence)
 	}
-	return nil
+	return missed
 }
 
 // experiment makes one of the flags.

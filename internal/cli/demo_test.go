@@ -172,6 +172,26 @@ func TestBenchServing(t *testing.T) {
 		t.Error(out)
 	}
 
+	// Objectives that too few requests meet are a regression, but the run is kept whole.
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"--slo ttft:60000 --fail", exitOK, ""},
+		{"--slo ttft:0.001 --fail 95%", exitRegression, "goodput: 0 % of 8 requests met ttft:0.001 ms, 95.0 % must: ttft over 1.00 µs in 8 of them (0, 1, 2, 3, 4, …; request "},
+		{"--fail --slo ttft:0.001", exitRegression, "0 % of 8 requests met ttft:0.001 ms, 100 % must: "},
+		{"--slo ttft:0.001,tpot:60000", exitOK, ""},
+		{"--fail", exitUsage, "--fail holds requests to --slo: give it, such as --slo ttft:500,tpot:50"},
+		{"--slo ttft:500 --fail 95", exitUsage, "--fail 95: give a share such as 5% or 0.05: is 95% meant?"},
+		{"--slo ttft:500 --fail=101%", exitUsage, "--fail 101%: no more than 100% of the requests can meet --slo"},
+	} {
+		status, out, errs := bench(append([]string{"--num-prompts", "8", "--output-file", filepath.Join(t.TempDir(), "fail.jsonl")}, strings.Fields(c.args)...)...)
+		if status != c.status || !strings.Contains(errs, c.want) || (status != exitUsage) != strings.Contains(errs, "run kept: ") {
+			t.Errorf("%s: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
+		}
+	}
+
 	// Interrupted, it prints what it has and leaves a whole run.
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)

@@ -23,7 +23,7 @@ var common = map[string][]section{
 		{"Data set", "dataset-name dataset-path num-prompts random-input-len random-output-len seed"},
 		{"Load", "request-rate max-concurrency warmup-requests flush-cache repeat"},
 		{"Traces meanwhile", "profile profile-fetch"},
-		{"Results", "slo html print-json output-file run-dir no-store"},
+		{"Results", "slo fail html print-json output-file run-dir no-store"},
 	},
 	"bench one-batch-server": {
 		{"Server", "url backend api-key-file model-path"},

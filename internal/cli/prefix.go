@@ -88,6 +88,17 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		}
 		out = append(out, a)
 		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "help-all" || flag.Name == "version")
+		if flag != nil && flag.Tag != nil && flag.Tag.Get("bare") != "" {
+			// It may stand alone.
+			if i+1 < len(args) && isShare(args[i+1]) {
+				i++
+				a += "=" + args[i]
+			} else {
+				a += "=" + flag.Tag.Get("bare")
+			}
+			out[len(out)-1] = a
+			continue
+		}
 		if flag != nil && !flag.IsBool() && i+1 < len(args) {
 			// Its value, whatever it looks like: kong judges that.
 			i++
@@ -110,6 +121,12 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		return nil, verb, usagef("which verb? %s", strings.Join(verbsOf(node), ", "))
 	}
 	return out, verb, nil
+}
+
+func isShare(s string) bool {
+	number, _ := strings.CutSuffix(s, "%")
+	_, err := strconv.ParseFloat(number, 64)
+	return err == nil
 }
 
 // flagsOf lists the flags that count for a verb.
