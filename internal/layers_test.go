@@ -23,7 +23,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/cli", "internal/engine/nvtx"}},
 	{"internal/cli", []string{
-		"docs/guides", "internal/base/gate", "internal/base/meant",
+		"docs/guides", "internal/base/gate", "internal/base/live", "internal/base/meant",
 		"internal/base/memory",
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
@@ -76,6 +76,7 @@ var arrows = []struct {
 	}},
 	{"internal/measure/embedded", []string{"internal/api/client", "internal/serve/front", "internal/serve/launch", "internal/serve/server"}},
 	{"internal/measure/experiment", []string{
+		"internal/base/live",
 		"internal/api/client", "internal/capture/torch", "internal/measure/load", "internal/runs",
 		"internal/measure/workload", "internal/api/wire", "bench", "trace", "internal/base/progress", "internal/base/metric",
 		"internal/api",
@@ -95,14 +96,14 @@ var arrows = []struct {
 		"internal/engine/diffusion",
 	}},
 	{"internal/serve/route", []string{"internal/base/seldom", "internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/capture/torch", []string{"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/nsys", []string{
 		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
 		"internal/runs", "trace",
 	}},
 	{"internal/measure/load/selftest", []string{"internal/measure/load", "internal/measure/workload", "internal/base/metric"}},
-	{"internal/measure/load", []string{"internal/base/jsonscan", "internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench", "internal/base/progress"}},
+	{"internal/measure/load", []string{"internal/base/columns", "internal/base/jsonscan", "internal/base/live", "internal/measure/workload", "internal/api/wire", "internal/base/metric", "bench", "internal/base/progress"}},
 	{"internal/measure/workload", []string{"internal/api/wire", "internal/api/client", "internal/base/jsonscan", "internal/base/pyrand", "internal/engine/tokenizer"}},
 	{"internal/explain/window", []string{
 		"internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep", "internal/explain/summary",
@@ -214,7 +215,8 @@ var arrows = []struct {
 	{"internal/base/sqlitedb", nil},
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/tracefile/set", []string{"trace", "internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson"}},
-	{"internal/base/progress", []string{"internal/base/columns"}},
+	{"internal/base/progress", []string{"internal/base/columns", "internal/base/live", "internal/base/metric"}},
+	{"internal/base/live", nil},
 	{"internal/base/columns", nil},
 	{"internal/base/gate", []string{"internal/base/meant"}},
 	{"internal/base/meant", nil},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/live"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 )
@@ -42,14 +43,5 @@ func plotThroughput(w io.Writer, m *experiment.Measured) {
 		return
 	}
 	most := slices.Max(t.Tokens)
-	bars := []rune(" ▁▂▃▄▅▆▇█")
-	var line strings.Builder
-	for _, n := range t.Tokens {
-		at := 0
-		if most > 0 {
-			at = int(n / most * float64(len(bars)-1))
-		}
-		line.WriteRune(bars[at])
-	}
-	fmt.Fprintf(w, "\noutput tokens/s, up to %s, a bar for %s\n%s\n", metric.Count(int64(most*1e9/float64(t.Bin))), metric.Duration(t.Bin), line.String())
+	fmt.Fprintf(w, "\noutput tokens/s, up to %s, a bar for %s\n%s\n", metric.Count(int64(most*1e9/float64(t.Bin))), metric.Duration(t.Bin), live.Spark(t.Tokens))
 }

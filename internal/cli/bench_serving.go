@@ -34,7 +34,7 @@ type benchServingCmd struct {
 	requestFlags `group:"Requests"`
 	profileFlags `group:"More of traces"`
 
-	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up requests, copies of the first one."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Copies of the first request before."`
 	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up print 'ready' and wait for a line on stdin: loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
@@ -43,7 +43,7 @@ type benchServingCmd struct {
 	OutputDetails bool   `name:"output-details" help:"Include the values of each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
 	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`
-	DisableTQDM   bool   `name:"disable-tqdm" help:"No progress line."`
+	DisableTQDM   bool   `name:"disable-tqdm" help:"Do not show how the load goes."`
 	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens per second over the run."`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
 
@@ -57,6 +57,7 @@ type benchServingCmd struct {
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots."`
 	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
 
+	quietFlag
 	storeFlags
 
 	out  *experiment.Rows // results are appended to it
@@ -161,6 +162,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
+	c.apply(e)
 	x, err := c.experiment(e)
 	if err != nil {
 		return err
@@ -213,7 +215,11 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if err := x.Store.Finish(status, err); err != nil {
 			return err
 		}
-		e.Warn("run kept: %s", x.Store.Dir())
+		again := "runs show"
+		if out.Capture != nil && out.Capture.Result != nil {
+			again = "analyze"
+		}
+		e.Told("run kept: %s; look at it again with: stepscope %s %s", x.Store.Dir(), again, x.Store.ID())
 	}
 	if err == nil && out.Interrupted {
 		return ctx.Err()
@@ -292,7 +298,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		},
 		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
 		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
-		Log: e.Line,
+		Log: e.Line, Warn: func(line string) { e.Warn("%s", line) }, Follow: e.Terminal && !c.Quiet, Frame: e.Show,
 	}
 	for _, h := range c.Header {
 		if name, value, ok := strings.Cut(h, "="); ok {
@@ -308,7 +314,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	}
 	x.Load.MaxConcurrency = c.MaxConcurrency
 	if !c.DisableTQDM {
-		x.Show = func(live *load.Live, total int) func() { return live.Show(e.Console, total) }
+		x.Show = func(run *load.Shown) func() { return run.Show(e.Console) }
 	}
 	if c.StartOnInput {
 		x.Hold = hold(e.stdin, e.stdout)
@@ -365,7 +371,7 @@ func (c *benchServingCmd) args() map[string]any {
 	}
 }
 
-// show prints and writes what came.
+// show writes and prints what came, the summary last.
 func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
 	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport}
@@ -376,54 +382,58 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		}
 		b.Repeats = bench.Repeated(all)
 	}
-	opt := e.tables()
-	var err error
-	switch {
-	case c.HTML == "-":
-		return report.BenchHTML(e.data(), b)
-	case c.JSON:
-		err = report.BenchJSON(e.data(), b)
-	default:
-		if err = report.BenchText(e.stdout, b, opt); err == nil && c.Metrics != "" {
-			var figures []bench.Figure
-			if figures, err = bench.Compat(c.Metrics, m.Records, m.Run, bench.Options{SLO: x.SLO}); err == nil {
-				tool := c.Metrics
-				if m.Summary.Window != nil {
-					tool += ", which leaves no profiling window out,"
-				}
-				err = report.BenchCompat(e.stdout, tool, figures)
-			}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if !c.JSON && c.PrintRequests {
-		printRequests(e.stdout, m.Records)
-	}
-	if !c.JSON && c.PlotThrough {
-		plotThroughput(e.stdout, m)
-	}
-	if standing := experiment.Standing(m.Server); standing != "" && !c.JSON {
-		fmt.Fprintf(e.stdout, "\nserver meanwhile  %s\n", standing)
-	}
 	if err := c.line(e, out); err != nil {
 		return err
 	}
-	if c.HTML != "" {
+	switch {
+	case c.HTML == "-":
+		return report.BenchHTML(e.data(), b)
+	case c.HTML != "":
 		if err := atomicfile.Write(c.HTML, func(w io.Writer) error { return report.BenchHTML(w, b) }); err != nil {
 			return atomicfile.Named(c.HTML, err)
 		}
-		e.Warn("page written: %s", c.HTML)
+		e.Told("page written: %s", c.HTML)
 	}
-	if c.JSON || out.Capture == nil || out.Capture.Result == nil {
-		return nil
+	if c.JSON {
+		return report.BenchJSON(e.data(), b)
 	}
-	fmt.Fprintln(e.stdout)
-	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: opt, Read: reading}
-	explanation.Show.Top = 5
-	if _, err := explanation.Captured(ctx, out.Capture.Result, false); err != nil && ctx.Err() == nil {
-		e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
+	if err := c.around(ctx, e, x, out); err != nil {
+		return err
+	}
+	return report.BenchText(e.stdout, b, e.tables())
+}
+
+// around prints what stands beside the summary.
+func (c *benchServingCmd) around(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
+	m := out.Last()
+	if out.Capture != nil && out.Capture.Result != nil {
+		explanation := system.Options{Say: e.Console, Out: e.stdout, Show: e.tables(), Read: reading}
+		explanation.Show.Top = 5
+		if _, err := explanation.Captured(ctx, out.Capture.Result, false); err != nil && ctx.Err() == nil {
+			e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
+		}
+	}
+	if c.PrintRequests {
+		printRequests(e.stdout, m.Records)
+	}
+	if c.PlotThrough {
+		plotThroughput(e.stdout, m)
+	}
+	if c.Metrics != "" {
+		figures, err := bench.Compat(c.Metrics, m.Records, m.Run, bench.Options{SLO: x.SLO})
+		if err != nil {
+			return err
+		}
+		tool := c.Metrics
+		if m.Summary.Window != nil {
+			tool += ", which leaves no profiling window out,"
+		}
+		if err := report.BenchCompat(e.stdout, tool, figures); err != nil {
+			return err
+		}
+	}
+	if standing := experiment.Standing(m.Server); standing != "" {
+		fmt.Fprintf(e.stdout, "\nserver meanwhile  %s\n", standing)
 	}
 	return nil
 }
@@ -434,7 +444,7 @@ func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
 		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
 	}
 	if err == nil {
-		e.Warn("result appended to %s", c.out.Name())
+		e.Told("result appended to %s", c.out.Name())
 	}
 	return err
 }

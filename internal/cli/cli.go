@@ -57,7 +57,7 @@ func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 		Console: &progress.Console{W: stderr},
 	}
 	if f, ok := stderr.(*os.File); ok {
-		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 	}
 	return e
 }

@@ -23,7 +23,7 @@ var common = map[string][]section{
 		{"Data set", "dataset-name dataset-path num-prompts random-input-len random-output-len seed"},
 		{"Load", "request-rate max-concurrency warmup-requests flush-cache repeat"},
 		{"Traces meanwhile", "profile profile-fetch"},
-		{"Results", "slo fail html print-json output-file run-dir no-store"},
+		{"Results", "slo fail html print-json quiet output-file run-dir no-store"},
 	},
 	"bench one-batch-server": {
 		{"Server", "url backend api-key-file model-path"},
@@ -57,7 +57,7 @@ var common = map[string][]section{
 		{"Servers", "url prefill-url decode-url api-key-file"},
 		{"Window", "num-steps duration profile-by-stage lean wait"},
 		{"Files", "output-dir fetch local-dir"},
-		{"Report", "html json no-analyze run-dir no-store"},
+		{"Report", "html json quiet no-analyze run-dir no-store"},
 	},
 	"analyze": {
 		{"Report", "full tables top html json markdown"},

@@ -103,7 +103,12 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 }
 
 // sayInterrupted says so once.
-func (e *env) sayInterrupted() { e.interrupted.Do(func() { e.Warn("interrupted") }) }
+func (e *env) sayInterrupted() {
+	e.interrupted.Do(func() {
+		e.Clear()
+		e.Warn("interrupted")
+	})
+}
 
 // hurry is closed by the second signal, after that which ended ctx: a server then gives up the requests that it waits
 // for, and writes what it has recorded. The third has its usual effect.

@@ -103,3 +103,10 @@ func (e *env) tables() (o report.Options) {
 	}
 	return o
 }
+
+// quietFlag leaves out all that is said beside the result.
+type quietFlag struct {
+	Quiet bool `name:"quiet" short:"q" help:"Print the result and what is wrong, no more."`
+}
+
+func (f *quietFlag) apply(e *env) { e.Quiet = f.Quiet }

@@ -61,6 +61,7 @@ type profileCmd struct {
 	JSON      bool   `name:"json" help:"Print as JSON."`
 	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
 
+	quietFlag
 	shown
 	bounded
 	profileOff
@@ -117,6 +118,7 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
 		c.Action = "run"
 	}
+	c.apply(e)
 	p, err := c.check(e)
 	if err != nil {
 		return err

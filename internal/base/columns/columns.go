@@ -159,3 +159,24 @@ func Wrap(s string, width int) []string {
 	}
 	return lines
 }
+
+// Ends puts one text at the left and one at the right end of a line.
+func Ends(left, right string, width int) string {
+	left = Short(left, max(width-Width(right)-2, 0))
+	return Short(left+strings.Repeat(" ", max(width-Width(left)-Width(right), 2))+right, width)
+}
+
+// Short cuts a text to so many columns.
+func Short(text string, width int) string {
+	if Width(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	r := []rune(text)
+	for len(r) > 0 && Width(string(r))+1 > width {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "…"
+}

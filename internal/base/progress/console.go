@@ -3,10 +3,12 @@ package progress
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/live"
 )
 
 // Console is whom work tells, beside its result, what is worth knowing and how far it
@@ -14,18 +16,67 @@ import (
 type Console struct {
 	W        io.Writer
 	Terminal bool // W is one, so progress may be drawn on it
+	Quiet    bool // only what went wrong, or is lacking, is said
 
 	mu         sync.Mutex
-	drawn      bool // a line of Steps, which has not ended
+	drawn      bool       // a line of Steps, which has not ended
+	view       *live.View // of Show; nil: there is none
 	incomplete atomic.Bool
 }
 
-// Line prints a line, without what would move the cursor: it may name what comes from files.
+// Line says how the work goes on.
 func (c *Console) Line(text string) {
+	if !c.Quiet {
+		c.print(text)
+	}
+}
+
+// print prints a line, without what would move the cursor: it may name what comes from files.
+func (c *Console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	text = columns.Lines(text)
+	if c.view != nil {
+		c.view.Line(text)
+		return
+	}
 	c.endDrawn()
-	fmt.Fprintln(c.W, columns.Lines(text))
+	fmt.Fprintln(c.W, text)
+}
+
+// Show draws a frame below all that is printed, if there is a terminal, until the function
+// that it returns is called: do so before anything is printed to stdout. One is drawn at a
+// time, the first.
+func (c *Console) Show(frame live.Frame) (end func()) {
+	f, ok := c.W.(*os.File)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !ok || !c.Terminal || c.Quiet || c.view != nil {
+		return func() {}
+	}
+	c.endDrawn()
+	view := live.Start(f, func(width, rows int) []string {
+		lines := frame(width, rows)
+		for i := range lines {
+			lines[i] = columns.Lines(lines[i])
+		}
+		return lines
+	})
+	c.view = view
+	return func() { c.clear(view) }
+}
+
+// Clear takes away what is drawn.
+func (c *Console) Clear() { c.clear(nil) }
+
+// clear takes a view away if it is the one; nil: any.
+func (c *Console) clear(view *live.View) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.view != nil && (view == nil || view == c.view) {
+		c.view.Stop()
+		c.view = nil
+	}
 }
 
 // endDrawn ends the line of Steps, if there is one. The caller holds mu.
@@ -36,9 +87,14 @@ func (c *Console) endDrawn() {
 	}
 }
 
-// Warn prints a line for people, which says whose it is.
-func (c *Console) Warn(format string, args ...any) {
+// Told says what was done, such as the name of a file, in a line that says whose it is.
+func (c *Console) Told(format string, args ...any) {
 	c.Line("stepscope: " + fmt.Sprintf(format, args...))
+}
+
+// Warn says what is wrong.
+func (c *Console) Warn(format string, args ...any) {
+	c.print("stepscope: " + fmt.Sprintf(format, args...))
 }
 
 // Lack warns of something that the result lacks.
@@ -52,12 +108,3 @@ func (c *Console) Incomplete() { c.incomplete.Store(true) }
 
 // Lacks tells whether the result is not whole.
 func (c *Console) Lacks() bool { return c.incomplete.Load() }
-
-// Meter shows how far the work is, if there is a terminal; else it is nil, which
-// counts nothing. Close it before anything is printed.
-func (c *Console) Meter(label string, bytes int64) *Meter {
-	if !c.Terminal {
-		return nil
-	}
-	return New(c.W, label, bytes)
-}

@@ -99,6 +99,7 @@ type Options struct {
 	// if they told little, after the window, to learn what steps take that are not
 	// recorded. 0: they are not; who sends the load knows better.
 	Pace       time.Duration
+	Progress   *Progress         // is told how far each server is; nil: nobody looks on
 	NoMerge    bool              // leave the ranks' files alone
 	Log        func(line string) // progress; any goroutine calls it
 	Now        func() time.Time
@@ -156,13 +157,14 @@ type member struct {
 	before    map[string]bool // files that were there: vLLM has one directory for all windows
 	steps     float64         // vLLM's steps at the start
 	hasSteps  bool
+	forwards  float64          // forward steps before the window; below 0: they are not looked at
 	mayRecord bool             // it was started, and nothing says that it has ended
 	armed     time.Time        // just before the start was asked for; zero: it was not started
 	closed    time.Time        // all was written, see Session.Touched; zero: not known
 	sizes     map[string]*seen // of the files then; nil: nobody looked
 	src       collect.Source   // where they are read; nil: not settled yet
 	loads     []trace.Load     // of its queues, see sample
-	loadRoute int              // of loadRoutes, the first that may work
+	loadRoute int              // of client.LoadRoutes, the first that may work
 	stretches []stretch        // of decode steps, before the window and after it
 	rest      func()           // ends the tiny requests; nil: there are none
 	notes     []string         // of the time before its files were waited for
@@ -265,6 +267,7 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
+		m.doing(doingLook)
 		if s.o.Probe {
 			m.keepBusy(ctx)
 		}

@@ -170,10 +170,13 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	}
 	m.sort(w, &r)
 	w.idleRanks(&r)
+	m.doing(doingCount)
 	m.count(ctx, &r)
 	if !m.o.NoMerge {
+		m.doing(doingMerge)
 		m.merge(ctx, &r)
 	}
+	m.doing(doingDone)
 	return made, r
 }
 

@@ -73,6 +73,9 @@ func (m *member) watchPace(ctx context.Context) {
 	if m.o.Pace <= 0 || m.Role == api.Prefill || enough(m.stretches) {
 		return
 	}
+	if m.armed.IsZero() {
+		m.doing(doingPace)
+	}
 	var looks []counterState
 	idle := 0
 	for begun := time.Now(); ; {

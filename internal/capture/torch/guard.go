@@ -60,6 +60,9 @@ func (m *member) guard(ctx context.Context) {
 	began := time.Now()
 	for m.recording() {
 		n, _ := m.vllmSteps(ctx)
+		if m.hasSteps {
+			m.made(n - m.steps)
+		}
 		if m.hasSteps && n-m.steps >= float64(m.w.NumSteps) || !m.hasSteps && time.Since(began) >= vllmTime {
 			if _, err := m.stop(ctx); err != nil && ctx.Err() == nil {
 				m.o.Log(fmt.Sprintf("%s: the window could not be closed: %v", m.URL, err))

@@ -45,6 +45,9 @@ func (s *Session) await(ctx context.Context) error {
 		if len(idle) < len(s.members) && others.IsZero() {
 			others = time.Now()
 		}
+		for _, p := range idle {
+			p.m.doing(doingIdle)
+		}
 		urls := strings.Join(urlsOf(idle), ", ")
 		switch {
 		case looks == 0: // so does one look between two requests

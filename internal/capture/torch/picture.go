@@ -89,6 +89,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	told, _ := pictureTold(m.w.NumSteps)
 	m.o.Log(fmt.Sprintf("%s: %s, diffusion (%s): sending one request, whose denoising steps are recorded (num_profiled_timesteps %d)", m.URL, m, p.card.PipelineClass, told))
+	m.doing("painting a picture, which is recorded")
 	limited, cancel := context.WithTimeoutCause(ctx, m.o.Timeout, fmt.Errorf("%s: no reply within %v: give a longer --timeout", m.URL, m.o.Timeout))
 	defer cancel()
 	one := 1
@@ -98,6 +99,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	if err != nil {
 		return nil, p.refused(limited, err)
 	}
+	m.doing(doingWait)
 	paths, from, err := p.bring(ctx, reply.ID, dir)
 	if err != nil {
 		return nil, err

@@ -140,6 +140,8 @@ func (m *member) start(ctx context.Context) error {
 	} else {
 		body = m.startRequest()
 	}
+	m.doing(doingArm)
+	m.countFrom(ctx)
 	// From here on it may record, whatever becomes of the reply.
 	m.record(true)
 	m.touch(time.Now())
@@ -148,6 +150,7 @@ func (m *member) start(ctx context.Context) error {
 		return err
 	}
 	if r.Status/100 == 2 {
+		m.doing(doingRecord)
 		return nil
 	}
 	m.record(false)
@@ -179,6 +182,9 @@ func (m *member) record(may bool) {
 	m.mu.Lock()
 	m.mayRecord = may
 	m.mu.Unlock()
+	if !may {
+		m.doing(doingOver)
+	}
 }
 
 // recording tells whether the server may still record.

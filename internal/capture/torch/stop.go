@@ -28,6 +28,7 @@ const writePatience = 30 * time.Minute
 
 // stop ends the window. That it is not open is no error.
 func (m *member) stop(ctx context.Context) (ending, error) {
+	m.doing(doingStop)
 	defer progress.Paces{First: m.o.slow}.Await(ctx, m.saySlow())()
 	end, err := m.stopBy(ctx, "/stop_profile")
 	if errors.Is(err, errNoStop) {

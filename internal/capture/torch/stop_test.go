@@ -39,7 +39,7 @@ func TestSlowStop(t *testing.T) {
 
 // TestSlowTraces: what is still waited for is said with its names.
 func TestSlowTraces(t *testing.T) {
-	m := &member{Target: Target{URL: "http://h"}, info: Info{TP: 8, DP: 1, PP: 1, EP: 1}, mayRecord: true}
+	m := &member{Target: Target{URL: "http://h"}, o: &Options{}, info: Info{TP: 8, DP: 1, PP: 1, EP: 1}, mayRecord: true}
 	w := &watch{m: m, expected: m.expected(), seen: map[string]*seen{"9-TP-2.trace.json.gz": {done: true}}}
 	if got := w.waits(18 * time.Second); got != "http://h: waiting for the traces of TP00, TP01, TP03 and 4 more: it makes their steps or writes them, nothing came for 18s" {
 		t.Errorf("%q", got)

@@ -67,6 +67,7 @@ func (w *watch) wait(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		w.brought()
 		if changed {
 			w.changed, between, slow = time.Now(), w.m.o.firstWait, progress.Paces{First: slowTraces}
 		}
@@ -76,6 +77,9 @@ func (w *watch) wait(ctx context.Context) error {
 			}
 			return nil
 		}
+		if !w.m.recording() {
+			w.m.doing(doingWait)
+		}
 		over, err := w.decide(ctx, began, pulse)
 		if over || err != nil {
 			return err
@@ -83,6 +87,7 @@ func (w *watch) wait(ctx context.Context) error {
 		if len(w.seen) == 0 && w.m.recording() && time.Since(looked) >= min(lookAt, w.m.o.Idle) {
 			_, known = pulse.look(ctx)
 			looked = time.Now()
+			w.m.countNow(ctx)
 			if !hinted && !pulse.moved && time.Since(began) >= w.m.o.Idle {
 				hinted = true
 				w.m.o.Log(w.hint(known))
@@ -161,6 +166,9 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	case m.w.NumSteps > 0 && len(w.seen) == 0 && w.tooIdle(pulse):
 	case m.kind == VLLM && m.w.NumSteps > 0:
 		n, _ := m.vllmSteps(ctx)
+		if m.hasSteps {
+			m.made(n - m.steps)
+		}
 		if m.hasSteps && n-m.steps < float64(m.w.NumSteps) && time.Since(began) < m.o.Timeout {
 			return false, ctx.Err()
 		}
@@ -234,6 +242,9 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		s.looks++
 		if !f.Done && s.looks < 2 || s.partial != nil && f.Size >= 0 {
 			continue
+		}
+		if w.dir != "" && !w.m.recording() {
+			w.m.doing(doingFetch)
 		}
 		switch err := w.bring(ctx, f.Name); {
 		case err == nil:

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -80,6 +79,30 @@ func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 	return n, false, len(counts) > 0
 }
 
+// countFrom keeps how many forward steps were made before the window, for who looks on. Only
+// our servers tell it at no cost.
+func (m *member) countFrom(ctx context.Context) {
+	m.forwards = -1
+	if m.o.Progress == nil || m.kind != Stepscope || m.w.ByStage || m.w.NumSteps == 0 {
+		return
+	}
+	if m.w.StartStep > 0 {
+		m.forwards = float64(m.w.StartStep)
+	} else if n, _, ok := m.forwardCount(ctx); ok {
+		m.forwards = n / float64(max(m.info.DP, 1))
+	}
+}
+
+// countNow tells how many it has made since.
+func (m *member) countNow(ctx context.Context) {
+	if m.o.Progress == nil || m.forwards < 0 {
+		return
+	}
+	if n, _, ok := m.forwardCount(ctx); ok {
+		m.made(n/float64(max(m.info.DP, 1)) - m.forwards)
+	}
+}
+
 // forwardCounts are those of each data-parallel rank; none: the server does not say.
 func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	var info struct {
@@ -137,9 +160,6 @@ func (m *member) metrics(ctx context.Context, each func(name string, v float64))
 	return true
 }
 
-// loadRoutes tell of a server's requests, the present one and the older.
-var loadRoutes = []string{"/v1/loads", "/get_load"}
-
 // load asks for the requests that a server has. SGLang 0.5.11 knows /v1/loads and fails at
 // it, with a page of its log, so a route that does not work is not asked again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
@@ -152,8 +172,8 @@ func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 
 // loadBy is load by data-parallel replica.
 func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
-	for i := m.loadRoute; i < len(loadRoutes); i++ {
-		r, err := m.ask(ctx, http.MethodGet, loadRoutes[i], nil, askPatience)
+	for i := m.loadRoute; i < len(client.LoadRoutes); i++ {
+		r, err := m.ask(ctx, http.MethodGet, client.LoadRoutes[i], nil, askPatience)
 		if err != nil {
 			return nil, false
 		}
@@ -165,22 +185,10 @@ func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
 	return nil, false
 }
 
-// requestsOf is the number of requests of each replica in a reply: an object with loads, or
-// a list.
+// requestsOf is the number of requests of each replica in a reply.
 func requestsOf(r *client.Reply) (by map[int]float64, ok bool) {
-	type rank struct {
-		DP       *int     `json:"dp_rank"`
-		Requests *float64 `json:"num_reqs"`
-		Total    *float64 `json:"num_total_reqs"`
-		Running  *float64 `json:"num_running_reqs"`
-		Waiting  *float64 `json:"num_waiting_reqs"`
-	}
-	var all struct{ Loads []rank }
-	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &all) != nil && json.Unmarshal(r.Body, &all.Loads) != nil {
-		return nil, false
-	}
 	by = map[int]float64{}
-	for i, l := range all.Loads {
+	for i, l := range r.Loads() {
 		if l.DP != nil {
 			i = *l.DP
 		}

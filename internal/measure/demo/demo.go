@@ -113,7 +113,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 		Store: d.Run, Log: func(string) {},
 	}
 	if d.Say.Terminal {
-		x.Show = func(live *load.Live, total int) func() { return live.Show(d.Say, total) }
+		x.Show, x.Follow = func(run *load.Shown) func() { return run.Show(d.Say) }, true
 	}
 	d.Say.Line(fmt.Sprintf("Sending %d requests, and recording %d forward steps of all ranks meanwhile …", spec.N, steps))
 	return x.Do(ctx)

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
 // Sample is what a server's /metrics said at one moment.
@@ -40,37 +42,112 @@ func parseMetrics(text string) map[string]float64 {
 	return out
 }
 
-// scrape reads /metrics until stop is called, which gives the samples; none when
-// the server has no such route.
-func scrape(ctx context.Context, s *client.Server) (stop func() []Sample) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan []Sample, 1)
-	go func() {
-		var out []Sample
-		defer func() { done <- out }()
-		tick := time.NewTicker(scrapeEvery)
-		defer tick.Stop()
-		for {
-			limited, end := context.WithTimeout(ctx, 5*time.Second)
-			text, err := s.Text(limited, http.MethodGet, "/metrics")
-			end()
-			if err != nil && len(out) == 0 {
-				return // there are none
-			}
+// scraper reads /metrics while a load runs.
+type scraper struct {
+	server *client.Server
+	asks   bool // where there is no such route, what else tells of requests is asked, for who looks on
+	last   atomic.Pointer[load.Standing]
+	stop   context.CancelFunc
+	done   chan []Sample
+}
+
+// scrape begins to read.
+func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
+	c := &scraper{server: s, asks: asks, done: make(chan []Sample, 1)}
+	ctx, c.stop = context.WithCancel(ctx)
+	go c.read(ctx)
+	return c
+}
+
+// end gives the samples; none when the server has no such route.
+func (c *scraper) end() []Sample {
+	c.stop()
+	return <-c.done
+}
+
+// now is how the server stood last.
+func (c *scraper) now() (load.Standing, bool) {
+	if s := c.last.Load(); s != nil {
+		return *s, true
+	}
+	return load.Standing{}, false
+}
+
+func (c *scraper) read(ctx context.Context) {
+	var out []Sample
+	defer func() { c.done <- out }()
+	tick := time.NewTicker(scrapeEvery)
+	defer tick.Stop()
+	route := -1 // of client.LoadRoutes; below 0: /metrics
+	for {
+		limited, end := context.WithTimeout(ctx, 5*time.Second)
+		if route < 0 {
+			text, err := c.server.Text(limited, http.MethodGet, "/metrics")
 			if values := parseMetrics(text); err == nil && len(values) > 0 {
 				out = append(out, Sample{At: time.Now().UnixNano(), Values: values})
+				c.last.Store(standing(values))
+			} else if err != nil && len(out) == 0 || len(out) == 0 && c.asks {
+				route = 0 // there are none
 			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
+		}
+		if route >= 0 {
+			for ; c.asks && route < len(client.LoadRoutes); route++ {
+				r, err := c.server.Ask(limited, http.MethodGet, client.LoadRoutes[route], nil)
+				if err == nil && len(r.Loads()) > 0 {
+					c.last.Store(standingOf(r.Loads()))
+					break
+				}
+			}
+			if !c.asks || route == len(client.LoadRoutes) {
+				end()
 				return
 			}
 		}
-	}()
-	return func() []Sample {
-		cancel()
-		return <-done
+		end()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
+}
+
+// standing is how a server stands by its metrics; nil: they do not tell.
+func standing(values map[string]float64) *load.Standing {
+	one := []Sample{{Values: values}}
+	running, _, ok := figure(one, false, runningNames...)
+	queued, _, also := figure(one, false, queuedNames...)
+	kv, _, usage := figure(one, true, usageNames...)
+	if !usage {
+		kv = -1
+	}
+	if !ok && !also {
+		return nil
+	}
+	return &load.Standing{Running: running, Queued: queued, KV: kv}
+}
+
+// standingOf is how it stands by what its replicas say.
+func standingOf(loads []client.Load) *load.Standing {
+	out := &load.Standing{KV: -1}
+	value := func(v *float64) float64 {
+		if v == nil {
+			return 0
+		}
+		return *v
+	}
+	for _, l := range loads {
+		out.Queued += value(l.Waiting)
+		if l.Running != nil {
+			out.Running += *l.Running
+		} else {
+			out.Running += max(value(l.Requests)-value(l.Waiting), 0)
+		}
+		if l.Usage != nil {
+			out.KV = max(out.KV, *l.Usage)
+		}
+	}
+	return out
 }
 
 // A server's first requests, and its first seconds, are those of compilation, of loading
@@ -113,43 +190,52 @@ func youngBy(text string, warmup int) string {
 	return ""
 }
 
+// What a server calls the requests that it works on, those that wait, and the share of its KV cache in use.
+var (
+	runningNames = []string{"sglang:num_running_reqs", "vllm:num_requests_running"}
+	queuedNames  = []string{"sglang:num_queue_reqs", "vllm:num_requests_waiting"}
+	usageNames   = []string{"sglang:token_usage", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc"}
+)
+
+// figure is the sum over ranks of what has any of the names, but of shares the largest, in
+// the mean and at most.
+func figure(samples []Sample, share bool, names ...string) (mean, most float64, ok bool) {
+	for _, s := range samples {
+		v := 0.0
+		for key, x := range s.Values {
+			for _, n := range names {
+				if key != n && !strings.HasPrefix(key, n+"{") {
+					continue
+				}
+				if ok = true; share {
+					v = max(v, x)
+				} else {
+					v += x
+				}
+			}
+		}
+		mean += v / float64(len(samples))
+		most = max(most, v)
+	}
+	return mean, most, ok
+}
+
 // Standing sums the samples up, in a line for people; "" when there are none.
 func Standing(samples []Sample) string {
 	if len(samples) == 0 {
 		return ""
 	}
-	// Each is the sum over ranks, but for shares, of which the largest counts.
-	figure := func(share bool, names ...string) (mean, most float64, ok bool) {
-		for _, s := range samples {
-			v := 0.0
-			for key, x := range s.Values {
-				for _, n := range names {
-					if key != n && !strings.HasPrefix(key, n+"{") {
-						continue
-					}
-					if ok = true; share {
-						v = max(v, x)
-					} else {
-						v += x
-					}
-				}
-			}
-			mean += v / float64(len(samples))
-			most = max(most, v)
-		}
-		return mean, most, ok
-	}
 	var parts []string
-	if mean, most, ok := figure(false, "sglang:num_running_reqs", "vllm:num_requests_running"); ok {
+	if mean, most, ok := figure(samples, false, runningNames...); ok {
 		parts = append(parts, fmt.Sprintf("%.1f requests running on average, %.0f at most", mean, most))
 	}
-	if mean, most, ok := figure(false, "sglang:num_queue_reqs", "vllm:num_requests_waiting"); ok {
+	if mean, most, ok := figure(samples, false, queuedNames...); ok {
 		parts = append(parts, fmt.Sprintf("%.1f queued, %.0f at most", mean, most))
 	}
-	if _, most, ok := figure(true, "sglang:token_usage", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc"); ok {
+	if _, most, ok := figure(samples, true, usageNames...); ok {
 		parts = append(parts, fmt.Sprintf("KV cache %.0f %% full at most", 100*most))
 	}
-	if _, most, ok := figure(false, "sglang:num_retracted_reqs"); ok && most > 0 {
+	if _, most, ok := figure(samples, false, "sglang:num_retracted_reqs"); ok && most > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f requests retracted at once", most))
 	}
 	return fmt.Sprintf("%s (%d samples of /metrics)", strings.Join(parts, "; "), len(samples))

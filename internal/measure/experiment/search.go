@@ -52,6 +52,9 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if s.Log == nil {
 		s.Log = func(string) {}
 	}
+	if s.Warn == nil {
+		s.Warn = s.Log
+	}
 	all, err := s.probe(ctx, math.Inf(1), 0)
 	if err != nil {
 		return nil, err

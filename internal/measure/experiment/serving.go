@@ -15,6 +15,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/live"
+	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -41,8 +43,11 @@ type Serving struct {
 	Store        *runs.Run
 	writer       *runs.RecordWriter // of Store, once there are records
 
-	Log  func(line string)            // what is going on, for people
-	Show func(*load.Live, int) func() // shows a run of so many requests while it lasts, until the result is called; may be nil
+	Log    func(line string)              // what is going on, for people
+	Warn   func(line string)              // what went wrong on the way; nil: as Log
+	Frame  func(live.Frame) (end func())  // shows other work; nil: nobody looks on
+	Show   func(*load.Shown) (end func()) // shows a run while it lasts; nil: nobody looks on
+	Follow bool                           // who looks on wants to know of the server's queue, too
 }
 
 // Ready is the line that says that a load waits to begin.
@@ -73,6 +78,9 @@ func (o *Outcome) Last() *Measured { return &o.Runs[len(o.Runs)-1] }
 func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 	if s.Log == nil {
 		s.Log = func(string) {}
+	}
+	if s.Warn == nil {
+		s.Warn = s.Log
 	}
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -138,7 +146,7 @@ func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.D
 	// Data sets from files have the same prompts in another order.
 	s.Flush = true
 	if err := s.flush(ctx); err != nil {
-		log(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
+		s.Warn(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
 	}
 	s.Flush = false
 	return s.plan(ctx)
@@ -296,36 +304,42 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	var win *window
 	if s.Profile != nil && n == 0 {
+		if s.Follow {
+			s.Profile.Options.Progress = &torch.Progress{}
+		}
 		if s.Repeat > 1 {
 			s.Log("The first run is profiled, which slows it down: look at it apart")
 		}
 		var err error
 		if line := young(ctx, s.Server, s.Warmup); line != "" {
-			s.Log(line)
+			s.Warn(line)
 		}
 		if win, err = s.Profile.prepare(ctx, newLevel(plan, times, s, opt.Live), s.Log); err != nil {
 			return nil, err
 		}
 	}
 	done := func() {}
+	scraped := scrape(ctx, s.Server, s.Show != nil && s.Follow)
 	if s.Show != nil {
-		done = s.Show(opt.Live, len(plan))
+		done = s.Show(s.shown(plan, times, opt.Live, scraped))
 	}
-	scraped := scrape(ctx, s.Server)
 	res, err := load.Run(ctx, plan, opt)
-	samples := scraped()
+	samples := scraped.end()
 	done()
 	if res != nil {
 		if keepErr := s.record(res.Records); keepErr != nil {
-			s.Log("The records could not be kept: " + keepErr.Error())
+			s.Warn("The records could not be kept: " + keepErr.Error())
 		}
 	}
 	// The profiler is stopped whatever happened, and after the clock.
 	if win != nil {
+		if s.Frame != nil && s.Profile.Options.Progress != nil {
+			defer s.Frame(s.Profile.Options.Progress.Frame)()
+		}
 		captured, stopErr := win.finish(ctx, s.Log)
 		out.Capture = captured
 		if err == nil && stopErr != nil {
-			s.Log("The profile failed: " + stopErr.Error())
+			s.Warn("The profile failed: " + stopErr.Error())
 			out.Capture = &Captured{Err: stopErr}
 		}
 	}
@@ -333,7 +347,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		return nil, err
 	}
 	if err != nil { // what was measured stands
-		s.Log(fmt.Sprintf("The generated texts were not counted: %v", err))
+		s.Warn(fmt.Sprintf("The generated texts were not counted: %v", err))
 	}
 	run := s.Run
 	run.StartWall, run.Drift, run.Duration, run.Stamps, run.Health = res.StartWall, res.Drift, res.Duration, res.Stamps, res.Health
@@ -343,6 +357,21 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+}
+
+// shown is a run that begins.
+func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *load.Live, server *scraper) *load.Shown {
+	out := &load.Shown{Live: live, Title: s.Run.Model + " at " + s.Server.URL, Server: server.now}
+	for i := range plan {
+		out.Total += max(len(plan[i].Rounds), 1)
+	}
+	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // else requests wait for others
+		out.Last = times[len(times)-1]
+	}
+	if s.Profile != nil && s.Profile.Options.Progress != nil {
+		out.More = s.Profile.Options.Progress.Lines
+	}
+	return out
 }
 
 // info is what the server says of itself afterwards; only SGLang's have it.

@@ -1,8 +1,13 @@
 package load
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
+	"sync"
 	"sync/atomic"
+
+	"github.com/stepscope/stepscope/bench"
 )
 
 // Live counts a run while it goes on. Any number of goroutines may look at it;
@@ -16,6 +21,36 @@ type Live struct {
 	Tokens   atomic.Int64 // as far as the server says
 	TTFT     Hist         // ns, from Sent to the first text
 	ITL      Hist         // ns between events with text
+
+	failures sync.Map // of Failed, by their reason: a *failing
+}
+
+// failing are the requests that failed for one reason.
+type failing struct {
+	n    atomic.Int64
+	last atomic.Pointer[string] // what the last of them says
+}
+
+// fail counts a request that failed.
+func (l *Live) fail(why bench.Failure, text string) {
+	l.Failed.Add(1)
+	f, _ := l.failures.LoadOrStore(why, &failing{})
+	f.(*failing).n.Add(1)
+	f.(*failing).last.Store(&text)
+}
+
+// reasons are the reasons of failures so far, the most frequent first.
+func (l *Live) reasons() (out []bench.Failing) {
+	for why, f := range l.failures.Range {
+		f := f.(*failing)
+		one := bench.Failing{Reason: why.(bench.Failure), Count: int(f.n.Load())}
+		if text := f.last.Load(); text != nil {
+			one.Example = *text
+		}
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b bench.Failing) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Reason, b.Reason)) })
+	return out
 }
 
 // Running is the number of requests in the air. It is never negative.
@@ -54,18 +89,45 @@ func (h *Hist) N() int64 { return h.n.Load() }
 
 // Quantile gives the time that a part q of all does not pass; 0: there are none.
 func (h *Hist) Quantile(q float64) int64 {
-	want := int64(q * float64(h.n.Load()))
-	var seen int64
-	last := 0
+	var c counts
+	h.read(&c)
+	return c.quantile(q)
+}
+
+// counts are the buckets of a histogram at one moment, or what came between two.
+type counts [48 * histSub]int32
+
+func (h *Hist) read(c *counts) {
 	for i := range h.buckets {
-		n := int64(h.buckets[i].Load())
+		c[i] = h.buckets[i].Load()
+	}
+}
+
+// since takes off what was there before.
+func (c *counts) since(before *counts) {
+	for i := range c {
+		c[i] -= before[i]
+	}
+}
+
+func (c *counts) quantile(q float64) int64 {
+	var all, seen int64
+	for _, n := range c {
+		all += int64(n)
+	}
+	want := int64(q * float64(all))
+	last := -1
+	for i, n := range c {
 		if n == 0 {
 			continue
 		}
-		if seen += n; seen > want {
+		if seen += int64(n); seen > want {
 			return upper(i)
 		}
 		last = i
+	}
+	if last < 0 {
+		return 0
 	}
 	return upper(last)
 }

@@ -159,7 +159,7 @@ func (f *flight) fly(ctx context.Context) {
 		if f.rec.OK() {
 			r.opt.Live.Done.Add(1)
 		} else {
-			r.opt.Live.Failed.Add(1)
+			r.opt.Live.fail(f.rec.Failure, f.rec.Error)
 			for i := turn + 1; i < len(f.recs); i++ {
 				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: a round before it failed"
 				if f.rec.Failure == bench.Interrupted {

@@ -7,43 +7,53 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Show draws how a load of so many requests goes, on a terminal four times a second and
-// in a log every ten seconds, until the function it returns is called.
-func (live *Live) Show(say *progress.Console, total int) func() {
-	every, end := 10*time.Second, "\n"
+// Shown is a run that goes on, for people.
+type Shown struct {
+	Live   *Live
+	Title  string                   // what is loaded
+	Total  int                      // requests, each round of a conversation counted
+	Last   time.Duration            // when the last is sent; 0: as soon as others let it
+	More   func(width int) []string // what else goes on; may be nil
+	Server func() (Standing, bool)  // as the server said last; false: it does not say. Nil: nobody asks it
+}
+
+// Standing is what a server says of itself.
+type Standing struct {
+	Running, Queued float64
+	KV              float64 // share of the KV cache that is in use; below 0: it does not say
+}
+
+// Show draws how a load goes on a terminal, and tells it in a log every ten seconds, until
+// the function it returns is called.
+func (s *Shown) Show(say *progress.Console) (end func()) {
+	begun := time.Now()
 	if say.Terminal {
-		every, end = 250*time.Millisecond, "\x1b[K\r"
+		p := newPlot(s)
+		return say.Show(func(width, rows int) []string { return p.frame(time.Since(begun), width, rows) })
 	}
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(every)
+		tick := time.NewTicker(10 * time.Second)
 		defer tick.Stop()
-		begun := time.Now()
 		var tokens, ended int64
 		last := begun
 		for {
 			select {
 			case <-stop:
-				if say.Terminal {
-					fmt.Fprint(say.W, "\x1b[K")
-				}
 				return
 			case now := <-tick.C:
-				t, d := max(live.Tokens.Load(), live.Chunks.Load()), live.Done.Load()+live.Failed.Load()
+				live := s.Live
+				t, d := live.tokens(), live.ended()
 				since := now.Sub(last).Seconds()
-				line := fmt.Sprintf("%4.0f s  %d of %d done, %d running", now.Sub(begun).Seconds(), d, total, live.Running())
-				if f := live.Failed.Load(); f > 0 {
-					line += fmt.Sprintf(", %d failed", f)
-				}
-				line += fmt.Sprintf("  %.1f req/s  %.0f tok/s", float64(d-ended)/since, float64(t-tokens)/since)
+				line := fmt.Sprintf("%4.0f s  %s  %.1f req/s  %.0f tok/s", now.Sub(begun).Seconds(), s.count(), float64(d-ended)/since, float64(t-tokens)/since)
 				if live.TTFT.N() > 0 {
 					line += fmt.Sprintf("  TTFT p50 %.0f p99 %.0f ms", ms(live.TTFT.Quantile(0.5)), ms(live.TTFT.Quantile(0.99)))
 				}
 				if live.ITL.N() > 0 {
 					line += fmt.Sprintf("  ITL p50 %.1f p99 %.1f ms", ms(live.ITL.Quantile(0.5)), ms(live.ITL.Quantile(0.99)))
 				}
-				fmt.Fprint(say.W, line+end)
+				say.Line(line)
 				tokens, ended, last = t, d, now
 			}
 		}
@@ -53,5 +63,20 @@ func (live *Live) Show(say *progress.Console, total int) func() {
 		<-done
 	}
 }
+
+// count says how many requests have ended, and are in the air.
+func (s *Shown) count() string {
+	text := fmt.Sprintf("%d of %d done, %d running", s.Live.ended(), s.Total, s.Live.Running())
+	if f := s.Live.Failed.Load(); f > 0 {
+		text += fmt.Sprintf(", %d failed", f)
+	}
+	return text
+}
+
+// ended are the requests that have, however.
+func (l *Live) ended() int64 { return l.Done.Load() + l.Failed.Load() }
+
+// tokens are as many as the server says, or as events came.
+func (l *Live) tokens() int64 { return max(l.Tokens.Load(), l.Chunks.Load()) }
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }

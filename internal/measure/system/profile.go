@@ -32,15 +32,27 @@ type Profile struct {
 	Skip     bool // leave it at the files
 }
 
+// follow shows how far the servers are until the function that it returns is called, which
+// is before anything is printed.
+func (p *Profile) follow() (end func()) {
+	if p.Explain.Say.Terminal {
+		p.Options.Progress = &torch.Progress{Duration: p.Duration}
+		return p.Explain.Say.Show(p.Options.Progress.Frame)
+	}
+	return func() {}
+}
+
 // Run records a window from its start to its findings.
 func (p *Profile) Run(ctx context.Context) error {
 	say := p.Explain.Say
+	end := p.follow()
+	defer end()
 	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
 		return err
 	}
 	if picture != nil {
-		return p.picture(ctx, picture)
+		return p.picture(ctx, picture, end)
 	}
 	o := p.outer(ctx, p.Window.Activities, false)
 	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
@@ -52,15 +64,15 @@ func (p *Profile) Run(ctx context.Context) error {
 	say.Line("Dump profiling traces to " + dir)
 	if p.Duration > 0 {
 		say.Line(fmt.Sprintf("Recording for %v....", p.Duration))
-		recording, end := context.WithTimeout(ctx, p.Duration)
+		recording, stop := context.WithTimeout(ctx, p.Duration)
 		s.Guard(recording)
 		<-recording.Done()
-		end()
+		stop()
 	} else {
 		say.Line(fmt.Sprintf("Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)",
 			p.Window.NumSteps, map[bool]string{true: "True", false: "False"}[p.Window.ByStage]))
 	}
-	return p.finish(ctx, s, o, dir)
+	return p.finish(ctx, s, o, dir, end)
 }
 
 // local is where the files are put.
@@ -75,12 +87,13 @@ func (p *Profile) local(s *torch.Session) string {
 const picturePrompt = "A lighthouse on a cliff at dawn"
 
 // picture is Run of a diffusion server without profile routes: one request that is recorded.
-func (p *Profile) picture(ctx context.Context, w *torch.Picture) error {
+func (p *Profile) picture(ctx context.Context, w *torch.Picture, end func()) error {
 	dir := p.LocalDir
 	if dir == "" {
 		dir = filepath.Join(torch.OutputDir(p.Window.OutputDir), api.PythonTime(time.Now()))
 	}
 	res, err := w.Run(ctx, picturePrompt, dir)
+	end()
 	if err != nil {
 		return err
 	}
@@ -89,6 +102,8 @@ func (p *Profile) picture(ctx context.Context, w *torch.Picture) error {
 
 // Start opens a window and prints the directory by which Stop ends it.
 func (p *Profile) Start(ctx context.Context) error {
+	end := p.follow()
+	defer end()
 	if picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options); err != nil || picture != nil {
 		if err == nil {
 			err = picture.NoRoutes()
@@ -107,6 +122,7 @@ func (p *Profile) Start(ctx context.Context) error {
 		}
 		return err
 	}
+	end()
 	p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
 	_, err = fmt.Fprintln(p.Explain.Out, dir)
 	return err
@@ -114,6 +130,8 @@ func (p *Profile) Start(ctx context.Context) error {
 
 // Stop ends the window that Start opened, and goes on with its files.
 func (p *Profile) Stop(ctx context.Context, dir string) error {
+	end := p.follow()
+	defer end()
 	s, err := torch.Resume(dir, p.Targets[0], p.Options)
 	if err != nil {
 		return err
@@ -126,7 +144,7 @@ func (p *Profile) Stop(ctx context.Context, dir string) error {
 	if p.LocalDir != "" {
 		local = p.LocalDir
 	}
-	if err := p.finish(ctx, s, o, local); err != nil {
+	if err := p.finish(ctx, s, o, local, end); err != nil {
 		return err
 	}
 	return torch.Finished(dir)
@@ -157,13 +175,14 @@ func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *n
 	return nsys.FindOuter(ctx, p.Root, len(p.Targets), begun)
 }
 
-// finish brings the files home and explains them.
-func (p *Profile) finish(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) error {
+// finish brings the files home and explains them; end ends what is shown meanwhile.
+func (p *Profile) finish(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string, end func()) error {
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
 		return err
 	}
 	windows, err := o.Wait(ctx, p.Explain.Say, p.Options.Timeout)
+	end()
 	if err != nil {
 		return err
 	}
@@ -207,7 +226,7 @@ func (p *Profile) keep(res *torch.Result) error {
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
-	p.Explain.Say.Warn("run kept: %s", r.Dir())
+	p.Explain.Say.Told("run kept: %s", r.Dir())
 	return err
 }
 

@@ -1,0 +1,32 @@
+package live
+
+import (
+	"slices"
+	"strings"
+)
+
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// Spark draws values, none of them negative, as columns side by side; the highest value has
+// the highest column, and one of nothing is empty.
+func Spark(values []float64) string {
+	most := 0.0
+	if len(values) > 0 {
+		most = slices.Max(values)
+	}
+	var out strings.Builder
+	for _, v := range values {
+		if v <= 0 {
+			out.WriteRune(' ')
+			continue
+		}
+		out.WriteRune(levels[min(int(v/most*float64(len(levels))), len(levels)-1)])
+	}
+	return out.String()
+}
+
+// Bar draws a share of a whole, from 0 to 1, on so many columns.
+func Bar(share float64, columns int) string {
+	full := int(min(max(share, 0), 1) * float64(columns))
+	return strings.Repeat("█", full) + strings.Repeat("░", max(columns-full, 0))
+}

@@ -1,0 +1,68 @@
+// Package progress says how far long work is: below the text of a terminal, nothing
+// elsewhere.
+package progress
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/live"
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
+
+// Meter counts bytes of input done. A nil Meter counts nothing.
+type Meter struct {
+	done atomic.Int64
+	quit chan struct{}
+	end  chan func()
+}
+
+// patience is how long work goes on before anything of it is drawn.
+const patience = 500 * time.Millisecond
+
+// Meter shows how far the work is, if there is a terminal; else it is nil, which
+// counts nothing. Close it before anything is printed to stdout.
+func (c *Console) Meter(label string, bytes int64) *Meter {
+	if !c.Terminal {
+		return nil
+	}
+	m := &Meter{quit: make(chan struct{}), end: make(chan func(), 1)}
+	go func() {
+		select {
+		case <-m.quit:
+			m.end <- func() {}
+		case <-time.After(patience):
+			m.end <- c.Show(func(columns, _ int) []string { return []string{m.line(label, bytes, columns)} })
+		}
+	}()
+	return m
+}
+
+func (m *Meter) line(label string, bytes int64, columns int) string {
+	done := min(m.done.Load(), bytes)
+	share := float64(done) / float64(max(bytes, 1))
+	return fmt.Sprintf("%s %s %s of %s, %.0f %%", label, live.Bar(share, min(columns/2, 40)), metric.Bytes(done), metric.Bytes(bytes), 100*share)
+}
+
+// Add counts n more bytes. It may be called from several goroutines.
+func (m *Meter) Add(n int64) {
+	if m != nil {
+		m.done.Add(n)
+	}
+}
+
+// Reach counts the bytes up to n, of which seen were counted before.
+func (m *Meter) Reach(n int64, seen *int64) {
+	m.Add(n - *seen)
+	*seen = n
+}
+
+// Close removes the line.
+func (m *Meter) Close() {
+	if m == nil {
+		return
+	}
+	close(m.quit)
+	(<-m.end)()
+}

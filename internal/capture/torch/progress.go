@@ -1,0 +1,155 @@
+package torch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/live"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Progress is how far windows are, for who looks on: the servers of a session tell it, and
+// a nil one is told nothing. The zero value is ready.
+type Progress struct {
+	// Duration is how long is recorded; 0: so many steps.
+	Duration time.Duration
+
+	mu    sync.Mutex
+	began time.Time
+	of    []*state
+}
+
+// state is how far one server is.
+type state struct {
+	url, role string
+	doing     string
+	since     time.Time
+	steps, to int // recorded so far, below 0: not known; and to record, 0: until it is stopped
+	files, of int // of the ranks, here and expected; 0: not known
+	bytes     int64
+}
+
+// tell changes the state of a server.
+func (p *Progress) tell(m *member, change func(*state)) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.began.IsZero() {
+		p.began = time.Now()
+	}
+	i := slices.IndexFunc(p.of, func(s *state) bool { return s.url == m.URL })
+	if i < 0 {
+		i = len(p.of)
+		p.of = append(p.of, &state{url: m.URL, role: m.Role, steps: -1})
+	}
+	change(p.of[i])
+}
+
+// What a server is waited for.
+const (
+	doingLook   = "looked at"
+	doingIdle   = "idle, waiting for load"
+	doingPace   = "timing steps before the window"
+	doingArm    = "arming"
+	doingRecord = "recording"
+	doingStop   = "closing the window"
+	doingWait   = "waiting for its traces"
+	doingOver   = "the window is over"
+	doingFetch  = "fetching traces"
+	doingMerge  = "merging traces"
+	doingCount  = "counting steps"
+	doingDone   = "done"
+)
+
+func (m *member) doing(what string) {
+	m.o.Progress.tell(m, func(s *state) {
+		if s.doing != what {
+			s.doing, s.since = what, time.Now()
+		}
+		s.to = m.w.NumSteps
+	})
+}
+
+// made tells how many steps of the window have been made, of each replica.
+func (m *member) made(n float64) {
+	m.o.Progress.tell(m, func(s *state) { s.steps = int(math.Min(math.Max(n, 0), float64(m.w.NumSteps))) })
+}
+
+// brought tells what files are here.
+func (w *watch) brought() {
+	w.m.o.Progress.tell(w.m, func(s *state) {
+		s.files, s.of, s.bytes = 0, len(w.expected), 0
+		for name, f := range w.seen {
+			if !f.done {
+				continue
+			}
+			s.bytes += max(f.size, 0)
+			if parsed, _ := trace.ParseFileName(name); isTrace(parsed, name) {
+				s.files++
+			}
+		}
+	})
+}
+
+// Lines are how far all are.
+func (p *Progress) Lines(width int) (out []string) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	widest := 0
+	for _, s := range p.of {
+		widest = max(widest, columns.Width(s.name()))
+	}
+	widest = min(widest, width/2)
+	for _, s := range p.of {
+		text, share := s.text(now, p.Duration)
+		bar := ""
+		if share >= 0 {
+			bar = live.Bar(share, 10) + " "
+		}
+		out = append(out, columns.Ends(fmt.Sprintf("%-*s  %s%s", widest, columns.Short(s.name(), widest), bar, text), seconds(now.Sub(s.since)), width))
+	}
+	return out
+}
+
+// Frame is Lines below how long it has taken.
+func (p *Progress) Frame(width, rows int) []string {
+	p.mu.Lock()
+	n, began, now := len(p.of), p.began, time.Now()
+	p.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	lines := append([]string{columns.Ends("Profiling", seconds(now.Sub(began)), width)}, p.Lines(width)...)
+	if most := max(rows-2, 2); len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("and %d more", len(lines)-most+1))
+	}
+	return lines
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Truncate(time.Second).Seconds()) }
+
+func (s *state) name() string { return strings.TrimSpace(columns.Clean(s.url) + " " + s.role) }
+
+// text says what is waited for, and how much of it is done; below 0: that is not known.
+func (s *state) text(now time.Time, duration time.Duration) (text string, share float64) {
+	switch {
+	case s.doing == doingRecord && duration > 0:
+		return fmt.Sprintf("recording for %v", duration), float64(now.Sub(s.since)) / float64(duration)
+	case s.doing == doingRecord && s.to > 0 && s.steps >= 0:
+		return fmt.Sprintf("recording, about %d of %d steps", s.steps, s.to), float64(s.steps) / float64(s.to)
+	case s.doing == doingRecord && s.to > 0:
+		return fmt.Sprintf("recording %d steps", s.to), -1
+	case s.of > 0 && !slices.Contains([]string{doingLook, doingIdle, doingPace, doingArm, doingRecord, doingOver}, s.doing):
+		return fmt.Sprintf("%s: %d of %d, %s", s.doing, s.files, s.of, metric.Bytes(s.bytes)), float64(s.files) / float64(s.of)
+	}
+	return s.doing, -1
+}
