@@ -286,9 +286,15 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 		}
 	}
 	for _, h := range []*half{a, b} {
-		for i, s := range h.summaries {
-			if v := s.Health.Verdict; v != "" && v != "clean" {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: the client's own timing is %s", h.load.ID, i+1, v))
+		for _, verdict := range []string{"invalid", "suspect"} {
+			n := 0
+			for _, s := range h.summaries {
+				if s.Health.Verdict == verdict {
+					n++
+				}
+			}
+			if n > 0 {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s: the client's own timing is %s in %d of %d runs", h.load.ID, verdict, n, len(h.summaries)))
 			}
 		}
 	}

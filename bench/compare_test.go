@@ -152,7 +152,7 @@ func TestCompareNotes(t *testing.T) {
 	}
 	for _, want := range []string{
 		"data set: random against sharegpt", "request rate: inf against 4.0",
-		"mean tokens of prompts: 10.0 against 20.0", "b, run 1: the client's own timing is invalid",
+		"mean tokens of prompts: 10.0 against 20.0", "b: the client's own timing is invalid in 1 of 1 runs",
 		"--repeat 4 on both sides",
 	} {
 		if !strings.Contains(notes, want) {

@@ -91,7 +91,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if len(result.Doubts) > 0 {
 		e.Incomplete()
 	}
-	return c.show(e, report.Plain(result), report.Compared(result, c.tables(e)), result.Refused)
+	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return report.Compared(result, o) }, result.Refused)
 }
 
 // check refuses flags that do not fit each other.
@@ -151,24 +151,29 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 // tables are the options of tables on stdout.
 func (c *compareCmd) tables(e *env) report.Options {
 	o := c.shown.tables(e)
-	o.Full = c.Full || c.Markdown || c.HTML != ""
+	o.Full = c.Full
 	return o
 }
 
-// show writes a comparison in the form that is asked for; asJSON is its own for programs. The status is of --fail-on.
-func (c *compareCmd) show(e *env, asJSON any, v *report.Comparison, refused bool) (err error) {
+// show writes a comparison in the form that is asked for: view gives it with so much of its tables, asJSON is its own for
+// programs. The status is of --fail-on.
+func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.Comparison, refused bool) (err error) {
+	o := c.tables(e)
+	v := view(o)
+	o.Full = true
+	whole := view(o) // to be searched and folded
 	switch {
 	case c.HTML == "-":
-		err = v.HTML(e.data())
+		err = whole.HTML(e.data())
 	case c.JSON:
 		err = e.printJSON(asJSON)
 	case c.Markdown:
-		err = v.Markdown(e.stdout)
+		err = whole.Markdown(e.stdout)
 	default:
 		err = v.Text(e.stdout, c.tables(e))
 	}
 	if err == nil && c.HTML != "" && c.HTML != "-" {
-		if err = atomicfile.Write(c.HTML, v.HTML); err != nil {
+		if err = atomicfile.Write(c.HTML, whole.HTML); err != nil {
 			return atomicfile.Named(c.HTML, err)
 		}
 		e.Warn("page written: %s", c.HTML)

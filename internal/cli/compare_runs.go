@@ -101,23 +101,41 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	if err != nil {
 		return err
 	}
-	o := c.tables(e)
-	v, out := report.BenchCompared(loads, o), runsCompared{Comparison: loads}
-	if len(a.Traces()) > 0 && len(b.Traces()) > 0 {
+	out := runsCompared{Comparison: loads}
+	var captures *result.Comparison
+	switch dirs := max(traceDirs(a), traceDirs(b)); {
+	case len(a.Traces()) == 0 || len(b.Traces()) == 0:
+	case dirs > 1:
+		e.Warn("both runs have captures of several servers: stepscope compare %s %s compares those of one", a.TracesDir(), b.TracesDir())
+	default:
 		of := *c
 		of.A, of.B, of.limits = a.TracesDir(), b.TracesDir(), nil
-		switch captures, err := of.captures(ctx, e); {
+		switch captures, err = of.captures(ctx, e); {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			e.Lack("the captures of the runs are not compared: %v", err)
 		default:
-			v.WithCaptures(report.Compared(captures, o))
 			out.Captures = report.Plain(captures)
 			for i := range out.Captures.Causes {
 				loads.Causes = append(loads.Causes, out.Captures.Causes[i].Text.Text)
 			}
 		}
 	}
-	return c.show(e, out, v, loads.Refused)
+	return c.show(e, out, func(o report.Options) *report.Comparison {
+		v := report.BenchCompared(loads, o)
+		if captures != nil {
+			v.WithCaptures(report.Compared(captures, o))
+		}
+		return v
+	}, loads.Refused)
+}
+
+// traceDirs is how many directories the traces of a run are in: one a server.
+func traceDirs(r *runs.Run) int {
+	dirs := map[string]bool{}
+	for _, path := range r.Traces() {
+		dirs[filepath.Dir(path)] = true
+	}
+	return len(dirs)
 }

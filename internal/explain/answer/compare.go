@@ -96,10 +96,15 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	}
 	// What passes hardly moves the median of all steps.
 	x.Fits = way == direction(c, x.StepKind) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
-	if least, ok := seen(lacks, f); !ok && f.Kind == result.Straggler {
-		x.Evidence = append([]fact.Fact{fact.Of("cause_unseen")}, x.Evidence...)
-	} else if f.Kind == result.Straggler && least > f.CostNSPerStep {
-		x.Evidence = append([]fact.Fact{fact.Of("cause_below", "ns", least)}, x.Evidence...)
+	if f.Kind == result.Straggler {
+		switch least, ok := seen(lacks, f); {
+		case !ok:
+			x.Unseen = true
+			x.Evidence = append([]fact.Fact{fact.Of("cause_unseen")}, x.Evidence...)
+		case least > f.CostNSPerStep:
+			x.Unseen = true
+			x.Evidence = append([]fact.Fact{fact.Of("cause_below", "ns", least)}, x.Evidence...)
+		}
 	}
 	return x
 }
@@ -329,6 +334,10 @@ func compared(c *result.Comparison) fact.Fact {
 	why := fact.Fact{}
 	for i := range c.Causes {
 		x := &c.Causes[i]
+		if x.Fits && x.Unseen {
+			why = fact.Of("compared_besides_"+x.Change, "what", x.Text, "kernels", named(x))
+			break
+		}
 		if x.Fits {
 			why = fact.Of("compared_why_"+x.Change, "what", x.Text, "kernels", named(x))
 			break

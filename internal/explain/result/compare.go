@@ -137,7 +137,9 @@ type Cause struct {
 	A        int64    `json:"a_ns"`      // what it costs a step
 	B        int64    `json:"b_ns"`
 	// Fits: steps changed in the same direction.
-	Fits     bool           `json:"fits"`
+	Fits bool `json:"fits"`
+	// Unseen: a capture like the other one would not have shown it.
+	Unseen   bool           `json:"unseen"`
 	Text     fact.Fact      `json:"text"`
 	Evidence []fact.Fact    `json:"evidence"`
 	CountA   float64        `json:"a_kernels"` // that the rank runs a step, median; 0: not compared
