@@ -44,7 +44,7 @@ type batchServerCmd struct {
 	StopAtEOS      bool    `name:"disable-ignore-eos" help:"Sequences end where the model ends them: read the steady-state figures then."`
 	FlushStorage   bool    `name:"flush-hicache-storage" help:"Before each batch also empty the storage tier of the server's hierarchical cache."`
 
-	ResultFilename string   `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
+	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"Rows are appended to it; default: to none, the run has them (batches.jsonl)."`
 	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
 	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, for that list."`
 	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`

@@ -22,7 +22,7 @@ type oneBatchCmd struct {
 	caseFlags
 	RunName        string `name:"run-name" default:"default" help:"Written into each row of the results."`
 	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"A prompt a line, instead of random tokens: the first ones of it, or the last one again until the batch is full. --input-len does not count then."`
-	ResultFilename string `name:"result-filename" default:"result.jsonl" help:"Rows are appended to it; empty: to none."`
+	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"Rows are appended to it; default: to none, the run has them (batches.jsonl)."`
 	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, hold three ways to the same tokens against each other: prompts computed in two pieces, at once, and together with their output."`
 	CutLen         int    `name:"cut-len" default:"4" help:"Tokens of the first piece."`
 	LogDecodeStep  int    `name:"log-decode-step" default:"0" help:"Print every Nth decode step, beside the first five."`

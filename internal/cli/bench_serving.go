@@ -39,7 +39,7 @@ type benchServingCmd struct {
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
 
-	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: a name of backend, day and load."`
+	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: result.jsonl of the run."`
 	OutputDetails bool   `name:"output-details" help:"Include the values of each request."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
 	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`
@@ -178,11 +178,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 	}
 	if !c.FindMax { // said now, not after the load
-		file := c.OutputFile
-		if file == "" {
-			file = bench.FileName(&x.Run, time.Now())
-		}
-		if c.out, err = experiment.OpenRows("--output-file", file); err != nil {
+		if c.out, err = experiment.OpenRows("--output-file", c.OutputFile); err != nil {
 			return err
 		}
 		defer c.out.Close()
@@ -382,7 +378,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 		}
 		b.Repeats = bench.Repeated(all)
 	}
-	if err := c.line(e, out); err != nil {
+	if err := c.line(e, x.Store, out); err != nil {
 		return err
 	}
 	switch {
@@ -438,13 +434,22 @@ func (c *benchServingCmd) around(ctx context.Context, e *env, x *experiment.Serv
 	return nil
 }
 
-// line appends the result to the file of results.
-func (c *benchServingCmd) line(e *env, out *experiment.Outcome) (err error) {
-	for _, m := range out.Runs {
-		err = errors.Join(err, bench.WriteJSONL(c.out, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
+// line writes the result in the form of SGLang's client: to the file that was named, else into the run.
+func (c *benchServingCmd) line(e *env, store *runs.Run, out *experiment.Outcome) error {
+	write := func(w io.Writer) (err error) {
+		for _, m := range out.Runs {
+			err = errors.Join(err, bench.WriteJSONL(w, m.Summary, m.Run, m.Records, bench.LineOptions{Python: c.PythonJSON, Details: c.OutputDetails, Cache: c.CacheReport}))
+		}
+		return err
 	}
-	if err == nil {
+	switch {
+	case c.out != nil:
+		if err := write(c.out); err != nil {
+			return err
+		}
 		e.Told("result appended to %s", c.out.Name())
+	case store != nil:
+		return store.Write(runs.File{Path: "result.jsonl", Kind: runs.KindFigures, Format: "jsonl"}, write)
 	}
-	return err
+	return nil
 }

@@ -147,7 +147,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		kong.Name("stepscope"), kong.Description(description),
 		kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{"version": "stepscope " + release()}, kong.Help(func(_ kong.HelpOptions, k *kong.Context) error { return e.help(k, false) }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e), kong.Resolvers(e))
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e), kong.Resolvers(e), values)
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong
 	}

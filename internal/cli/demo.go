@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/measure/demo"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -18,7 +19,7 @@ type demoCmd struct {
 
 // Help is the end of the verb's help text.
 func (c *demoCmd) Help() string {
-	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks during the load, and explains them.
+	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks during the load, and explains them. That mostly takes ten to thirty seconds.
 
 Examples:
   stepscope demo
@@ -34,18 +35,24 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	if c.Cause != "" && c.SlowRank < 0 {
 		return usagef("--cause %s: say with --slow-rank which rank is late", c.Cause)
 	}
-	if c.NoStore {
-		return usagef("demo leaves a run to look at: leave out --no-store, and say with --run-dir where")
+	if c.NoStore { // what comes of it is looked at by the demo itself
+		dir, remove, err := atomicfile.TempDir("stepscope-demo-")
+		if err != nil {
+			return err
+		}
+		defer remove()
+		c.RunDir = dir
 	}
 	var run *runs.Run
 	watch, err := c.watcher(e, func() { run.Finish(runs.Failed, errors.New("it took more memory than it may")) })
 	if err != nil {
 		return err
 	}
-	if run, err = c.create(e, runs.About{Kind: "demo", Tool: "demo"}); err != nil {
+	store := storeFlags{runPlace: c.runPlace}
+	if run, err = store.create(e, runs.About{Kind: "demo", Tool: "demo"}); err != nil {
 		return err
 	}
-	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Watch: watch, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
+	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Gone: c.NoStore, Program: howCalled(), Watch: watch, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
 	err = d.Do(ctx)
 	run.Finish(runs.Failed, err) // if not before
 	return err

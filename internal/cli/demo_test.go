@@ -102,6 +102,24 @@ func TestDemo(t *testing.T) {
 	if traces, _ := filepath.Glob(filepath.Join(dirs[0], "traces", "*-TP-?-DP-?.trace.json.gz")); len(traces) != 4 {
 		t.Errorf("traces %q", traces)
 	}
+	// What it says to type next can be typed.
+	_, out, _ := run(t, t.Context(), "demo", "--run-dir", t.TempDir())
+	next := regexp.MustCompile(`(?m)  stepscope (analyze .*)$`).FindAllStringSubmatch(out, -1)
+	if len(next) != 2 {
+		t.Errorf("what to type next:\n%s", out)
+	}
+	for _, m := range next {
+		if status, out, errs := run(t, t.Context(), strings.Fields(m[1])...); status != exitOK {
+			t.Errorf("%s: status %d\n%s%s", m[1], status, errs, out)
+		}
+	}
+	// With --no-store all is said, and nothing left.
+	if status, out, errs := run(t, t.Context(), "demo", "--no-store"); status != exitOK || !strings.Contains(out, "Nothing was kept") || strings.Contains(out, "trace open") {
+		t.Errorf("--no-store: status %d\n%s%s", status, errs, out)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_DATA_HOME"), "stepscope", "runs", "*-demo-*")); len(dirs) != runs {
+		t.Errorf("--no-store left %q", dirs)
+	}
 	for args, want := range map[string]string{
 		"--slow-rank 4": "there are ranks 0 to 3",
 		"--cause host":  "--cause host: say with --slow-rank which rank is late",
@@ -139,11 +157,14 @@ func TestBenchServing(t *testing.T) {
 	if !regexp.MustCompile(`1 rank · 4 (\w+ )?steps`).MatchString(out) {
 		t.Errorf("no 4 steps are shown:\n%s%s", errs, out)
 	}
-	lines, err := filepath.Glob("sglang_*_96_40_12.jsonl")
-	if err != nil || len(lines) != 1 {
-		t.Fatal(lines, err)
+	// Nothing is written where one is but what was asked for: the line of SGLang's client is in the run.
+	if left, _ := filepath.Glob("*"); !slices.Equal(left, []string{"b.html"}) {
+		t.Errorf("in the working directory: %q", left)
 	}
-	text, _ := os.ReadFile(lines[0])
+	text, err := os.ReadFile(lastRun(t).Path("result.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	type record struct {
 		Completed int     `json:"completed"`
 		TTFT      float64 `json:"mean_ttft_ms"`
@@ -225,8 +246,14 @@ func TestBenchServing(t *testing.T) {
 			t.Errorf("%q: status %d, want %d with %q:\n%s%s", c.args, status, c.status, c.want, errs, out)
 		}
 	}
-	// What measured nothing left no file of results.
-	if left, _ := filepath.Glob("*.jsonl"); len(left) != 2 {
+	// What measured nothing left no file of results; a directory gets one by SGLang's name.
+	if left, _ := filepath.Glob("*.jsonl"); len(left) != 0 {
+		t.Errorf("files of results: %q", left)
+	}
+	if status, out, errs := bench("--num-prompts", "2", "--no-store", "--output-file", "."); status != exitOK {
+		t.Errorf("status %d:\n%s%s", status, errs, out)
+	}
+	if left, _ := filepath.Glob("sglang_*_2_40_12.jsonl"); len(left) != 1 {
 		t.Errorf("files of results: %q", left)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // parsed is the tree of verbs, and the parser that has it.
 func parsed(t *testing.T) (*kong.Kong, *kong.Node) {
 	t.Helper()
-	parser, err := kong.New(new(root), kong.Name("stepscope"), kong.Vars{"version": ""}, kong.Exit(func(int) {}), kong.Bind(newEnv(nil, io.Discard, io.Discard)))
+	parser, err := kong.New(new(root), kong.Name("stepscope"), values, kong.Vars{"version": ""}, kong.Exit(func(int) {}), kong.Bind(newEnv(nil, io.Discard, io.Discard)))
 	if err != nil {
 		t.Fatal(err)
 	}

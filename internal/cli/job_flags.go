@@ -44,7 +44,7 @@ func servedFlag(f spec.Flag) (ignored string, err error) {
 		Serve serveCmd `cmd:""`
 	}
 	exits := errors.New("it prints something and ends")
-	parser, err := kong.New(&tree, kong.Name("stepscope"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
+	parser, err := kong.New(&tree, kong.Name("stepscope"), values, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
 	if err != nil {
 		panic(err) // the tags of our own verbs are wrong
 	}

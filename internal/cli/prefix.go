@@ -99,12 +99,17 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			out[len(out)-1] = a
 			continue
 		}
-		if flag != nil && !flag.IsBool() && i+1 < len(args) {
-			// Its value, whatever it looks like: kong judges that.
+		if flag != nil && !flag.IsBool() {
 			i++
-			if _, err := strconv.ParseFloat(args[i], 64); err == nil && strings.HasPrefix(args[i], "-") { // -1 is a value here, as in Python
-				out[len(out)-1] = a + "=" + args[i]
-				continue
+			if i < len(args) {
+				_, err := strconv.ParseFloat(args[i], 64)
+				if strings.HasPrefix(args[i], "-") && (err == nil || strings.Contains(args[i], " ")) { // a value, as in Python
+					out[len(out)-1] = a + "=" + args[i]
+					continue
+				}
+			}
+			if i == len(args) || len(args[i]) > 1 && args[i][0] == '-' {
+				return nil, verb, usagef("%s wants a value: %[1]s %s", a, valueText(flag))
 			}
 			out = append(out, args[i])
 			// More values, as in Python: --cuda-graph-bs 1 2 4.

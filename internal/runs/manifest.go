@@ -103,7 +103,7 @@ const (
 	KindMetrics    Kind = "metrics" // what servers said of themselves meanwhile
 	KindServerArgs Kind = "server_args"
 	KindBatches    Kind = "batches" // bench.Batch, one a line
-	KindFigures    Kind = "figures" // of a load of pictures
+	KindFigures    Kind = "figures" // of a load of pictures, or as SGLang's client writes them
 )
 
 // Nsys is the kind of a run under Nsight Systems, of its files, and their directory.

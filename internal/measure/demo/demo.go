@@ -40,6 +40,8 @@ type Demo struct {
 	SlowRank int       // that is made late, from 0; -1: none
 	Cause    string    // why: work (default), device, host
 	Run      *runs.Run // keeps all
+	Gone     bool      // the run will be: nothing of it is shown
+	Program  string    // how this program is called, for what to type next
 
 	Version string
 	Out     io.Writer
@@ -60,7 +62,7 @@ func (d *Demo) Do(ctx context.Context) error {
 		}[cmp.Or(d.Cause, "work")]
 		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,to=%d,%s", d.SlowRank, start-1+fault, start+steps, how)}
 	}
-	d.Say.Line(fmt.Sprintf("Serving %s on 4 ranks (TP 2, DP 2) …", a.ModelPath))
+	d.Say.Line(fmt.Sprintf("Serving %s on 4 ranks (TP 2, DP 2); all of it mostly takes ten to thirty seconds …", a.ModelPath))
 	logFile, err := os.Create(d.Run.Path("server.log"))
 	if err != nil {
 		return err
@@ -155,16 +157,21 @@ func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 	if err := report.Findings(d.Out, r, d.Show); err != nil {
 		return err
 	}
+	if d.Gone {
+		_, err := fmt.Fprintf(d.Out, "\nNothing was kept. Without --no-store there are pages with plots, the traces and the run.\n")
+		return err
+	}
 	fmt.Fprintf(d.Out, `
 Look at it:
   findings, with plots     %s
   the load, with plots     %s
-  one merged trace         stepscope trace open %s
-  all tables in text       stepscope analyze %s
-  what slow requests were waiting for   stepscope analyze %s
-`, d.Run.Path("derived/findings.html"), d.Run.Path("derived/load.html"), sr.Merged, filepath.Dir(sr.Merged), d.Run.ID())
+  one merged trace         %s trace open %s
+  all tables in text       %[3]s analyze %[5]s --full
+  what slow requests were waiting for   %[3]s analyze %[6]s
+`, d.Run.Path("derived/findings.html"), d.Run.Path("derived/load.html"), d.Program, runs.CommandLine([]string{sr.Merged}),
+		runs.CommandLine([]string{filepath.Dir(sr.Merged)}), runs.CommandLine([]string{d.Run.Dir()}))
 	if d.SlowRank < 0 {
-		fmt.Fprintln(d.Out, "  a rank that is late      stepscope demo --slow-rank 1")
+		fmt.Fprintf(d.Out, "  a rank that is late      %s demo --slow-rank 1\n", d.Program)
 	}
 	return nil
 }
