@@ -287,7 +287,11 @@ func (t *tally) window(name string, n int, window []*trace.Trace, examples int) 
 		}
 		wrong = true
 		if len(t.examples) < examples {
-			t.examples = append(t.examples, fmt.Sprintf("%s, window %d: %s, p %.2g, costs %s a step: %s", name, n, f.Severity, f.P, metric.Duration(f.CostNSPerStep), report.Words(f.Title)))
+			p := "not tested" // too short, or no chance: docs/metrics.md, Chance
+			if f.P > 0 {
+				p = fmt.Sprintf("p %.2g", f.P)
+			}
+			t.examples = append(t.examples, fmt.Sprintf("%s, window %d: %s, %s, costs %s a step: %s", name, n, f.Severity, p, metric.Duration(f.CostNSPerStep), report.Words(f.Title)))
 		}
 	}
 	t.windows++
