@@ -95,7 +95,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		x.Evidence = slices.Concat([]fact.Fact{f.Worth.Says}, x.Evidence)
 	}
 	// What passes hardly moves the median of all steps.
-	x.Fits = way == direction(c, x.StepKind) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
+	x.Fits = explains(c, x.StepKind, float64(way)*float64(costs), leastFound) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
 	if f.Kind == result.Straggler {
 		switch least, ok := seen(lacks, f); {
 		case !ok:
@@ -145,7 +145,7 @@ func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok boo
 			continue
 		}
 		x.Text = fact.Of("cause_changed", "what", b.Title, "a", x.A, "b", x.B)
-		x.Fits = way == direction(c, d.Kind)
+		x.Fits = explains(c, d.Kind, float64(x.B-x.A), leastFound)
 		for j := range b.Evidence {
 			x.Evidence = append(x.Evidence, b.Evidence[j].Text)
 		}
@@ -186,15 +186,23 @@ func lengths(c *result.Comparison) (rows []*result.StepDiff) {
 	return rows
 }
 
-// direction is the way in which most of the time of steps of a kind has changed; "": of all.
-func direction(c *result.Comparison, kind string) int {
-	var sum float64
+// What explains less than these parts of a change is not what is behind it: of what was found, whose worth is known for
+// some of the steps alone, and of kernels and parts of steps.
+const (
+	leastFound = 0.3
+	leastPart  = 0.5
+)
+
+// explains tells whether what takes so much longer, or less, is in the direction of the change of most steps of a kind
+// that changed for sure ("": of all), and at least such a part of it.
+func explains(c *result.Comparison, kind string, by, least float64) bool {
+	var moved, most float64
 	for _, d := range lengths(c) {
-		if (kind == "" || d.Kind == kind) && sign(d.Verdict) != 0 {
-			sum += (d.B - d.A) * float64(min(d.NA, d.NB))
+		if of := math.Abs(d.B-d.A) * float64(min(d.NA, d.NB)); (kind == "" || d.Kind == kind) && sign(d.Verdict) != 0 && of > most {
+			moved, most = d.B-d.A, of
 		}
 	}
-	return cmp.Compare(sum, 0)
+	return moved != 0 && by/moved >= least
 }
 
 // Compared adds what changed on all ranks alike to the causes, puts them in order and gives the verdict.
@@ -251,11 +259,14 @@ func kernels(c *result.Comparison) {
 		if sum < 0 {
 			x.Change = result.Less
 		}
-		x.A, x.B, x.Fits = int64(a), int64(b), cmp.Compare(sum, 0) == sign(s.Verdict)
+		x.A, x.B, x.Fits = int64(a), int64(b), sign(s.Verdict) != 0 && sum/(s.B-s.A) >= leastPart
 		x.Text = fact.Of("cause_kernels", "kind", s.Kind, "batch", batch(s), "a", a, "b", b)
 		c.Causes = append(c.Causes, x)
 	}
 }
+
+// partGuides are the parts of steps that may be causes, and the guides to them. Kernels say more than compute.
+var partGuides = map[string]string{"compute": slowGuide, "exposed_comm": slowGuide, "host_gap": hostGuide}
 
 // parts are the parts of steps that changed for sure, where no finding and no kernels tell why.
 func parts(c *result.Comparison) {
@@ -268,10 +279,14 @@ func parts(c *result.Comparison) {
 			if d.Kind != s.Kind || d.Mode != s.Mode || d.Batch != s.Batch || sign(d.Verdict) != sign(s.Verdict) || math.Abs(d.B-d.A) < leastEffect*max(s.A, s.B) {
 				continue
 			}
-			if d.Figure != "compute" && d.Figure != "exposed_comm" && d.Figure != "host_gap" {
+			guide, part := partGuides[d.Figure]
+			if !part || d.Figure == "compute" && slices.ContainsFunc(c.Causes, func(x result.Cause) bool { return x.Kind == result.CauseKernels && x.StepKind == s.Kind }) {
 				continue
 			}
-			x := result.Cause{Change: result.More, Kind: result.CauseFigure, First: -1, Last: -1, StepKind: s.Kind, A: int64(d.A), B: int64(d.B), Fits: true}
+			x := result.Cause{Change: result.More, Kind: result.CauseFigure, First: -1, Last: -1, StepKind: s.Kind, A: int64(d.A), B: int64(d.B), Fits: (d.B-d.A)/(s.B-s.A) >= leastPart}
+			if d.B > d.A {
+				x.Guide = guide
+			}
 			if d.B < d.A {
 				x.Change = result.Less
 			}

@@ -24,6 +24,8 @@ func TestCauses(t *testing.T) {
 	}
 	short := late("straggler-tp02-host-2", "TP02", 2)
 	short.Passing, short.LastStep = true, 5
+	small := late("straggler-tp02-host-2", "TP02", 2)
+	small.CostNSPerStep = 1.2e6
 	little := late("straggler-tp02-host-2", "TP02", 2)
 	little.Severity = "low"
 	for _, c := range []struct {
@@ -40,16 +42,17 @@ func TestCauses(t *testing.T) {
 		{"the other would have shown larger ones", report(6e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits unseen"},
 		{"the same, since another step", report(1e6, late("straggler-tp02-host-4", "TP02", 4)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, ""},
 		{"of another rank", report(1e6, late("straggler-tp01-host-2", "TP01", 2)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits, gone"},
+		{"that is little of the change", report(1e6), report(1e6, small), result.Slower, "new"},
 		{"that passes", report(1e6), report(1e6, short), result.Slower, "new"},
 		{"of no weight", report(1e6), report(1e6, little), result.Slower, ""},
 		{"of captures that are not alike", nil, nil, result.Slower, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := 1.1e6
+			b := 50e6
 			if c.verdict == result.Faster {
-				b = 0.9e6
+				b = 40e6
 			}
-			x := &result.Comparison{Refused: c.a == nil, Steps: []result.StepDiff{{Kind: "decode", Figure: "step", Verdict: c.verdict, Change: result.Change{A: 1e6, B: b, NA: 20, NB: 20, Enough: true}}}}
+			x := &result.Comparison{Refused: c.a == nil, Steps: []result.StepDiff{{Kind: "decode", Figure: "step", Verdict: c.verdict, Change: result.Change{A: 45e6, B: b, NA: 20, NB: 20, Enough: true}}}}
 			if x.Refused {
 				x.Unlike = []fact.Fact{fact.Of("compare_nothing")}
 			}
@@ -74,5 +77,32 @@ func TestCauses(t *testing.T) {
 				t.Errorf("the verdict: %s", says)
 			}
 		})
+	}
+}
+
+// TestParts: where nothing that was found is behind a change, and kernels are little of it, a part of the steps is named.
+func TestParts(t *testing.T) {
+	row := func(figure string, a, b float64) result.StepDiff {
+		return result.StepDiff{Kind: "decode", Figure: figure, Verdict: result.Slower, Change: result.Change{A: a, B: b, NA: 20, NB: 20, Enough: true, Change: b/a - 1}}
+	}
+	kernel := result.KernelDiff{Kind: "decode", Name: "gemm", Short: "gemm", Verdict: result.Slower, Effect: 0.2, Change: result.Change{A: 300, B: 600, NA: 20, NB: 20}}
+	for _, c := range []struct {
+		name string
+		rows []result.StepDiff
+		want string
+	}{
+		{"hosts", []result.StepDiff{row("step", 1400, 5900), row("compute", 400, 700), row("host_gap", 500, 3700)}, "cause_host_gap"},
+		{"kernels", []result.StepDiff{row("step", 1400, 1800), row("compute", 400, 700), row("host_gap", 500, 550)}, "cause_kernels"},
+		{"neither", []result.StepDiff{row("step", 1400, 5900), row("compute", 400, 700), row("host_gap", 500, 900)}, ""},
+	} {
+		x := &result.Comparison{Steps: c.rows, Kernels: []result.KernelDiff{kernel}}
+		Compared(x)
+		got := ""
+		if x.Causes[0].Fits {
+			got = x.Causes[0].Text.Key
+		}
+		if got != c.want || strings.Contains(x.Verdict.String(), "compared_unexplained") != (c.want == "") {
+			t.Errorf("%s: %q, want %q: %s", c.name, got, c.want, x.Verdict)
+		}
 	}
 }
