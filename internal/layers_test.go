@@ -220,6 +220,7 @@ var arrows = []struct {
 	{"internal/base/columns", nil},
 	{"internal/base/gate", []string{"internal/base/meant"}},
 	{"internal/base/meant", nil},
+	{"internal/base/browsertest", nil},
 	{"docs/guides", nil},
 	{"internal/base/memory", nil},
 	{"internal/tracefile/chromejson", nil},

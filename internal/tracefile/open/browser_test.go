@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/browsertest"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of the page's states to this directory")
@@ -101,7 +103,7 @@ func TestBrowser(t *testing.T) {
 	commands := PinRows([]Row{{Rank: "[TP00]"}, {Rank: "[TP01]"}}, []Note{{4436349792008765, "rank 1 late: 100% & more #1"}})
 	s := serve(t, Options{File: file, Title: "4 ranks, run 7", UI: ui, Commands: commands, VisibleStart: 5, VisibleEnd: 7})
 	defer s.cancel()
-	chromium(t, nil, "--disable-popup-blocking", s.url)
+	browsertest.Start(t, nil, "--disable-popup-blocking", s.url)
 
 	post := within(t, "the stand-in", got)
 	if err := within(t, "Serve", s.ended); err != nil {
@@ -129,15 +131,15 @@ func TestBrowserClick(t *testing.T) {
 	ui, got := fakePerfetto(t, loaded)
 	s := serve(t, Options{File: file, Title: "decode, 4 ranks", UI: ui, Patience: 24 * time.Second})
 	defer s.cancel()
-	b := newTab(t, s.url)
+	b := browsertest.Open(t, s.url)
 
-	b.wait(`!document.getElementById("go").hidden && document.getElementById("read").className === "done"`)
-	b.shoot(*screenshots, "1-click")
-	b.eval(`document.getElementById("go").click()`, true)
-	b.wait(`document.getElementById("go").hidden`)
-	b.shoot(*screenshots, "2-waiting")
-	b.wait(`!document.getElementById("help").hidden`)
-	b.shoot(*screenshots, "3-hint")
+	b.Wait(`!document.getElementById("go").hidden && document.getElementById("read").className === "done"`)
+	b.Shoot(*screenshots, "1-click")
+	b.Eval(`document.getElementById("go").click()`, true)
+	b.Wait(`document.getElementById("go").hidden`)
+	b.Shoot(*screenshots, "2-waiting")
+	b.Wait(`!document.getElementById("help").hidden`)
+	b.Shoot(*screenshots, "3-hint")
 	close(loaded)
 	if post := within(t, "the stand-in", got); post.SHA256 != digest {
 		t.Errorf("Perfetto got %+v, want SHA-256 %s", post, digest)
@@ -145,9 +147,9 @@ func TestBrowserClick(t *testing.T) {
 	if err := within(t, "Serve", s.ended); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	b.wait(`document.getElementById("status").textContent.startsWith("Perfetto has the trace")`)
-	b.shoot(*screenshots, "4-done")
-	if log := b.console(); len(log) > 0 {
+	b.Wait(`document.getElementById("status").textContent.startsWith("Perfetto has the trace")`)
+	b.Shoot(*screenshots, "4-done")
+	if log := b.Console(); len(log) > 0 {
 		t.Errorf("console: %q", log)
 	}
 	select {
@@ -158,9 +160,9 @@ func TestBrowserClick(t *testing.T) {
 }
 
 // failed waits until the page shows a failure with text.
-func (b *tab) failed(text string) {
-	b.t.Helper()
-	b.wait(`document.getElementById("status").className === "failed" && document.getElementById("status").textContent.includes(` + "`" + text + "`)")
+func failed(t *testing.T, b *browsertest.Tab, text string) {
+	t.Helper()
+	b.Wait(`document.getElementById("status").className === "failed" && document.getElementById("status").textContent.includes(` + "`" + text + "`)")
 }
 
 func TestBrowserNoAnswer(t *testing.T) {
@@ -168,10 +170,10 @@ func TestBrowserNoAnswer(t *testing.T) {
 	ui, _ := fakePerfetto(t, nil)
 	s := serve(t, Options{File: file, UI: ui, Patience: time.Second})
 	defer s.cancel()
-	b := newTab(t, s.url, "--disable-popup-blocking")
-	b.failed("did not answer within 1 s")
-	b.wait(`document.body.dataset.reported === "failed"`)
-	b.shoot(*screenshots, "5-no-answer")
+	b := browsertest.Open(t, s.url, "--disable-popup-blocking")
+	failed(t, b, "did not answer within 1 s")
+	b.Wait(`document.body.dataset.reported === "failed"`)
+	b.Shoot(*screenshots, "5-no-answer")
 	s.cancel()
 	if err := within(t, "Serve", s.ended); err == nil || !strings.Contains(err.Error(), "did not answer within 1 s") {
 		t.Errorf("Serve: %v, want the page's reason", err)
@@ -185,22 +187,22 @@ func TestBrowserTriesAgain(t *testing.T) {
 	ui, got := fakePerfetto(t, loaded)
 	s := serve(t, Options{File: file, UI: ui})
 	defer s.cancel()
-	b := newTab(t, s.url)
-	b.wait(`document.getElementById("read")?.className === "done"`)
+	b := browsertest.Open(t, s.url)
+	b.Wait(`document.getElementById("read")?.className === "done"`)
 
 	// The page keeps its tab to itself, so the test takes it at window.open.
-	b.eval(`{const real = window.open; window.open = (...a) => window.opened = real.apply(window, a)}
+	b.Eval(`{const real = window.open; window.open = (...a) => window.opened = real.apply(window, a)}
 		document.getElementById("go").click()`, true)
 	// A tab that is just opening may ignore it, also when it seems closed already.
-	b.wait(`(opened.close(), document.getElementById("status").textContent.includes("was closed before"))`)
-	b.failed("was closed before")
+	b.Wait(`(opened.close(), document.getElementById("status").textContent.includes("was closed before"))`)
+	failed(t, b, "was closed before")
 
 	if err := os.Rename(file, file+".away"); err != nil {
 		t.Fatal(err)
 	}
-	b.call("Page.reload", nil, nil)
-	b.failed("no such file")
-	b.shoot(*screenshots, "6-no-file")
+	b.Call("Page.reload", nil, nil)
+	failed(t, b, "no such file")
+	b.Shoot(*screenshots, "6-no-file")
 	select {
 	case err := <-s.ended:
 		t.Fatalf("a failure ended Serve: %v", err)
@@ -211,7 +213,7 @@ func TestBrowserTriesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(loaded)
-	b.eval(`document.getElementById("go").click()`, true)
+	b.Eval(`document.getElementById("go").click()`, true)
 	if post := within(t, "the stand-in", got); post.SHA256 != digest {
 		t.Errorf("Perfetto got %+v, want SHA-256 %s", post, digest)
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package open
+package browsertest
 
 import "os/exec"
 

@@ -1,8 +1,8 @@
-package open
+// Package browsertest shows pages to a headless Chromium, for tests: it opens them, asks them, and takes pictures.
+package browsertest
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// chromium starts a headless browser without a network, and ends it with the test.
-func chromium(t *testing.T, pipes []*os.File, args ...string) {
+// Start starts a headless browser without a network, and ends it with the test.
+func Start(t *testing.T, pipes []*os.File, args ...string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short: no browser")
@@ -55,8 +55,8 @@ func chromium(t *testing.T, pipes []*os.File, args ...string) {
 	})
 }
 
-// A tab is one page of a browser, driven by the DevTools protocol over a pipe: messages are JSON, ended by a zero byte.
-type tab struct {
+// A Tab is one page of a browser, driven by the DevTools protocol over a pipe: messages are JSON, ended by a zero byte.
+type Tab struct {
 	t       *testing.T
 	out     *os.File
 	session string
@@ -64,11 +64,11 @@ type tab struct {
 	mu      sync.Mutex
 	id      int
 	answers map[int]chan json.RawMessage
-	log     []string // console messages and exceptions
+	log     []string // Console messages and exceptions
 }
 
-// newTab starts a browser and opens url in it.
-func newTab(t *testing.T, url string, args ...string) *tab {
+// Open starts a browser and opens url in it.
+func Open(t *testing.T, url string, args ...string) *Tab {
 	t.Helper()
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
@@ -78,30 +78,67 @@ func newTab(t *testing.T, url string, args ...string) *tab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &tab{t: t, out: ourOut, answers: map[int]chan json.RawMessage{}}
+	b := &Tab{t: t, out: ourOut, answers: map[int]chan json.RawMessage{}}
 	var reader sync.WaitGroup
 	t.Cleanup(func() { // runs after the browser was ended
 		ourOut.Close()
 		ourIn.Close()
 		reader.Wait()
 	})
-	chromium(t, []*os.File{theirIn, theirOut}, append(args, "--remote-debugging-pipe", "about:blank")...)
+	Start(t, []*os.File{theirIn, theirOut}, append(args, "--remote-debugging-pipe", "about:blank")...)
 	theirIn.Close()
 	theirOut.Close()
 	reader.Go(func() { b.read(ourIn) })
 
 	var created struct{ TargetID string }
-	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &created)
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &created)
 	var attached struct{ SessionID string }
-	b.call("Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
+	b.Call("Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
-	b.call("Runtime.enable", nil, nil)
-	b.call("Log.enable", nil, nil)
-	b.call("Page.navigate", map[string]any{"url": url}, nil)
+	b.Call("Runtime.enable", nil, nil)
+	b.Call("Log.enable", nil, nil)
+	b.Show(url)
 	return b
 }
 
-func (b *tab) read(in *os.File) {
+// Show goes to another page.
+func (b *Tab) Show(url string) {
+	b.t.Helper()
+	b.Call("Page.navigate", map[string]any{"url": url}, nil)
+}
+
+// Size makes the page's window so many CSS pixels wide and high.
+func (b *Tab) Size(width, height int) {
+	b.t.Helper()
+	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+}
+
+// Scheme shows the page in light or in dark.
+func (b *Tab) Scheme(scheme string) {
+	b.t.Helper()
+	b.Call("Emulation.setEmulatedMedia", map[string]any{
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
+	}, nil)
+}
+
+// Picture is a PNG of the page: of what is in the window, or of all of it.
+func (b *Tab) Picture(whole bool) []byte {
+	b.t.Helper()
+	b.Call("Page.bringToFront", nil, nil) // a page behind another is not drawn
+	var shot struct{ Data []byte }
+	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": whole}, &shot)
+	return shot.Data
+}
+
+// PDF is the page printed.
+func (b *Tab) PDF() []byte {
+	b.t.Helper()
+	var printed struct{ Data []byte }
+	b.Call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &printed)
+	return printed.Data
+}
+
+func (b *Tab) read(in *os.File) {
 	r := bufio.NewReader(in)
 	for {
 		line, err := r.ReadBytes(0)
@@ -132,8 +169,8 @@ func (b *tab) read(in *os.File) {
 	}
 }
 
-// call sends one command and waits for its answer.
-func (b *tab) call(method string, params, result any) {
+// Call sends one command and waits for its answer.
+func (b *Tab) Call(method string, params, result any) {
 	b.t.Helper()
 	b.mu.Lock()
 	b.id++
@@ -166,52 +203,44 @@ func (b *tab) call(method string, params, result any) {
 	}
 }
 
-// eval returns the string that a JavaScript expression has in the page. With gesture it counts as a person's click.
-func (b *tab) eval(expression string, gesture bool) string {
+// Eval returns the string that a JavaScript expression has in the page. With gesture it counts as a person's click.
+func (b *Tab) Eval(expression string, gesture bool) string {
 	b.t.Helper()
 	var got struct {
 		Result struct{ Value any }
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "userGesture": gesture}, &got)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "userGesture": gesture}, &got)
 	return fmt.Sprint(got.Result.Value)
 }
 
-// wait polls until the expression is true.
-func (b *tab) wait(expression string) {
+// Wait polls until the expression is true.
+func (b *Tab) Wait(expression string) {
 	b.t.Helper()
 	deadline := time.Now().Add(time.Minute)
-	for b.eval(expression, false) != "true" {
+	for b.Eval(expression, false) != "true" {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("never true: %s\npage: %s\nconsole: %q", expression, b.eval("document.body.innerText", false), b.console())
+			b.t.Fatalf("never true: %s\npage: %s\nconsole: %q", expression, b.Eval("document.body.innerText", false), b.Console())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func (b *tab) console() []string {
+// Console is what the page's scripts and the browser complained of.
+func (b *Tab) Console() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.log...)
 }
 
-// shoot writes a picture of the page in light and in dark to dir, if there is one.
-func (b *tab) shoot(dir, name string) {
+// Shoot writes a picture of the page in light and in dark to dir, if there is one.
+func (b *Tab) Shoot(dir, name string) {
 	b.t.Helper()
 	if dir == "" {
 		return
 	}
-	b.call("Page.bringToFront", nil, nil) // a page behind another is not drawn
 	for _, scheme := range []string{"light", "dark"} {
-		b.call("Emulation.setEmulatedMedia", map[string]any{
-			"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
-		}, nil)
-		var shot struct{ Data string }
-		b.call("Page.captureScreenshot", nil, &shot)
-		png, err := base64.StdEncoding.DecodeString(shot.Data)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name+"-"+scheme+".png"), png, 0o644)
-		}
-		if err != nil {
+		b.Scheme(scheme)
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+scheme+".png"), b.Picture(false), 0o644); err != nil {
 			b.t.Fatal(err)
 		}
 	}
