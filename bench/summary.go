@@ -116,8 +116,19 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	if s.Embedding {
 		s.MaxOutputRate = 0
 	}
-	var spans []Span
-	from, to := int64(0), int64(0)
+	spans, from, to := underWay(records)
+	s.PeakRunning = peakOf(running(spans), t)
+	s.PeakOutputRate = peakRate(ok, from, to, t)
+	s.Steady = steady(ok, t)
+	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
+	seconds := float64(untouched) / 1e9
+	s.rates(ok, seconds, t)
+	s.Goodput = goodput(o.SLO, records, ok, seconds, t)
+	return untouched
+}
+
+// underWay are the times in which requests were, and the first and last moment of them.
+func underWay(records []Record) (spans []Span, from, to int64) {
 	for i := range records {
 		if r := &records[i]; r.Sent != Never && r.Done >= r.Sent {
 			if len(spans) == 0 {
@@ -127,14 +138,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 			from, to = min(from, r.Sent), max(to, r.Done)
 		}
 	}
-	s.PeakRunning = peakOf(running(spans), t)
-	s.PeakOutputRate = peakRate(ok, from, to, t)
-	s.Steady = steady(ok, t)
-	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
-	seconds := float64(untouched) / 1e9
-	s.rates(ok, seconds, t)
-	s.Goodput = goodput(o.SLO, records, ok, seconds, t)
-	return untouched
+	return spans, from, to
 }
 
 // rates are what came in the time that was not touched, over that time: requests when

@@ -193,10 +193,20 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 }
 
 // peakRate is the most tokens in any second, wherever it begins, to 10 ms.
-func peakRate(records []*Record, from, to int64, t touched) float64 {
+func peakRate(records []*Record, from, to int64, t touched) (most float64) {
+	eachSecond(records, from, to, func(begin, end int64, tokens float64) {
+		if !t.over(begin, end) {
+			most = max(most, tokens)
+		}
+	})
+	return most
+}
+
+// eachSecond calls f with each second between from and to, by steps of 10 ms, and the tokens that came in it.
+func eachSecond(records []*Record, from, to int64, f func(begin, end int64, tokens float64)) {
 	const width = int64(10_000_000)
 	if to <= from || (to-from)/width >= maxBuckets {
-		return 0
+		return
 	}
 	bins := make([]float64, (to-from)/width+1)
 	for _, r := range records {
@@ -206,17 +216,15 @@ func peakRate(records []*Record, from, to int64, t touched) float64 {
 			}
 		})
 	}
-	var most, sum float64
+	var sum float64
 	for i := range bins {
 		sum += bins[i]
 		if i >= 100 {
 			sum -= bins[i-100]
 		}
-		if at := from + int64(i+1)*width; !t.over(max(from, at-100*width), at) {
-			most = max(most, sum)
-		}
+		at := from + int64(i+1)*width
+		f(max(from, at-100*width), at, sum)
 	}
-	return most
 }
 
 // buckets are SGLang's peaks: token events, and requests that touch it, in each

@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -148,5 +149,19 @@ func TestTimeline(t *testing.T) {
 	}
 	if got := sum(tl.Decode) * 10; !near(got, 60+100) {
 		t.Errorf("%v ms in decode, want 160", got)
+	}
+}
+
+// The plots' peaks are the figures beside them.
+func TestTimelinePeaks(t *testing.T) {
+	records, run := byHand()
+	for _, bins := range []int{1, 5, 30, 1000} {
+		s, tl := Summarize(records, run, Options{}), NewTimeline(records, run, bins)
+		if got := slices.Max(tl.Most); got != s.PeakRunning {
+			t.Errorf("%d bins: at most %d requests under way, the summary says %d", bins, got, s.PeakRunning)
+		}
+		if got := slices.Max(tl.Busiest); got != s.PeakOutputRate {
+			t.Errorf("%d bins: at most %v tokens in a second, the summary says %v", bins, got, s.PeakOutputRate)
+		}
 	}
 }

@@ -4,9 +4,11 @@ import "math"
 
 // Timeline is a run in equal bins of time, for plots.
 type Timeline struct {
-	Bin     int64     `json:"bin_ns"` // length of a bin; the first begins at 0
-	Tokens  []float64 `json:"tokens"` // that came in it
+	Bin     int64     `json:"bin_ns"`  // length of a bin; the first begins at 0
+	Tokens  []float64 `json:"tokens"`  // that came in it
+	Busiest []float64 `json:"busiest"` // the most that came in any one second that ended in it
 	Running []float64 `json:"running"`
+	Most    []int     `json:"most"`   // requests under way at one moment of it
 	Decode  []float64 `json:"decode"` // mean number of requests between first and last token
 	Ended   []int     `json:"ended"`  // successes
 	Failed  []int     `json:"failed"`
@@ -25,7 +27,7 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	}
 	bins := int(end/t.Bin) + 1
 	t.Tokens, t.Running, t.Decode = make([]float64, bins), make([]float64, bins), make([]float64, bins)
-	t.Ended, t.Failed = make([]int, bins), make([]int, bins)
+	t.Busiest, t.Most, t.Ended, t.Failed = make([]float64, bins), make([]int, bins), make([]int, bins), make([]int, bins)
 	embedding := run.Embedding()
 	for i := range records {
 		r := &records[i]
@@ -49,6 +51,24 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 			}
 		})
 	}
+	// The peaks of the summary, bin by bin.
+	spans, from, to := underWay(records)
+	at := func(ns int64) int { return min(max(int(ns/t.Bin), 0), bins-1) }
+	changes := running(spans)
+	for i, c := range changes {
+		end := c.at
+		if i+1 < len(changes) {
+			end = changes[i+1].at - 1
+		}
+		for k := at(c.at); k <= at(end); k++ {
+			t.Most[k] = max(t.Most[k], c.running)
+		}
+	}
+	ok, _ := successes(records, embedding)
+	eachSecond(ok, from, to, func(_, end int64, tokens float64) {
+		k := at(end - 1)
+		t.Busiest[k] = max(t.Busiest[k], tokens)
+	})
 	return t
 }
 
