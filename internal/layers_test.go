@@ -37,7 +37,7 @@ var arrows = []struct {
 		"internal/measure/offline", "internal/measure/pictures", "internal/measure/ranks", "internal/measure/imageload", "internal/explain/dumps",
 		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm",
 	}},
-	{"internal/job", []string{"internal/base/atomicfile", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
+	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},
 	{"internal/measure/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -68,26 +69,15 @@ func (c Command) String() string {
 	var b strings.Builder
 	for _, v := range c.Env {
 		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(&b, "%s=%s \\\n", name, quote(value))
+		fmt.Fprintf(&b, "%s=%s \\\n", name, columns.ShellWord(value))
 	}
 	for i, a := range c.Args {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(quote(a))
+		b.WriteString(columns.ShellWord(a))
 	}
 	return b.String()
-}
-
-// quote is a word as a shell takes it.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // NewPlan lays a job out over its nodes: those of prefill first, each worker on as many as all workers of its role get.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
 // Slurm is what a batch job of Slurm is told beyond the plan, from the cluster file.
@@ -76,7 +78,7 @@ func minutes(limit string) (m int, ok bool) {
 func (p *Plan) Script(o Slurm) string { return p.directives(&o, p.Job.Name) + p.body(&o) }
 
 // sbatchWord is a word as sbatch reads it in a script: as a shell does, but that a backslash counts inside quotes, too.
-func sbatchWord(word string) string { return quote(strings.ReplaceAll(word, `\`, `\\`)) }
+func sbatchWord(word string) string { return columns.ShellWord(strings.ReplaceAll(word, `\`, `\\`)) }
 
 // directives are what Slurm is asked for.
 func (p *Plan) directives(o *Slurm, name string) string {
@@ -116,9 +118,9 @@ func (p *Plan) directives(o *Slurm, name string) string {
 // body is what the script does.
 func (p *Plan) body(o *Slurm) string {
 	var b strings.Builder
-	dir := quote(o.Dir)
+	dir := columns.ShellWord(o.Dir)
 	if o.Dir == "" {
-		dir = quote(o.Root) + "/" + p.DirName("${SLURM_JOB_ID}", o.At)
+		dir = columns.ShellWord(o.Root) + "/" + p.DirName("${SLURM_JOB_ID}", o.At)
 	}
 	fmt.Fprintf(&b, "dir=%s\n", dir)
 	b.WriteString(`if ! said=$(mkdir -p "$dir" 2>&1); then
@@ -127,15 +129,15 @@ func (p *Plan) body(o *Slurm) string {
 fi
 exec >>"$dir/log.out" 2>&1
 `)
-	fmt.Fprintf(&b, "exec %s job conduct --dir=\"$dir\" --ready-timeout=%s", quote(p.Program), o.Ready)
+	fmt.Fprintf(&b, "exec %s job conduct --dir=\"$dir\" --ready-timeout=%s", columns.ShellWord(p.Program), o.Ready)
 	if o.Interface != "" {
-		fmt.Fprintf(&b, " --interface=%s", quote(o.Interface))
+		fmt.Fprintf(&b, " --interface=%s", columns.ShellWord(o.Interface))
 	}
 	for _, m := range p.Mounts {
-		fmt.Fprintf(&b, " --mount=%s", quote(m))
+		fmt.Fprintf(&b, " --mount=%s", columns.ShellWord(m))
 	}
 	if p.Preamble != "" {
-		fmt.Fprintf(&b, " --preamble=%s", quote(p.Preamble))
+		fmt.Fprintf(&b, " --preamble=%s", columns.ShellWord(p.Preamble))
 	}
 	if o.Token != "" {
 		fmt.Fprintf(&b, " --token=%s", o.Token)
@@ -144,7 +146,7 @@ exec >>"$dir/log.out" 2>&1
 		b.WriteString(" --followed")
 	}
 	if o.RunDir != "" {
-		fmt.Fprintf(&b, " --run-dir=%s", quote(o.RunDir))
+		fmt.Fprintf(&b, " --run-dir=%s", columns.ShellWord(o.RunDir))
 	}
 	fmt.Fprintf(&b, " - <<'END_OF_JOB'\n%sEND_OF_JOB\n", Config(p.Job))
 	return b.String()
