@@ -54,7 +54,7 @@ type benchServingCmd struct {
 	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
 	Strict  bool     `name:"strict" help:"Fail when the client's own timing is not clean."`
-	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, of --profile too."`
 	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
 
 	quietFlag
@@ -381,6 +381,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	if err := c.line(e, x.Store, out); err != nil {
 		return err
 	}
+	c.explained(ctx, e, out, b)
 	switch {
 	case c.HTML == "-":
 		return report.BenchHTML(e.data(), b)
@@ -393,22 +394,38 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	if c.JSON {
 		return report.BenchJSON(e.data(), b)
 	}
-	if err := c.around(ctx, e, x, out); err != nil {
+	if err := c.around(e, x, out); err != nil {
 		return err
 	}
 	return report.BenchText(e.stdout, b, e.tables())
 }
 
-// around prints what stands beside the summary.
-func (c *benchServingCmd) around(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
-	m := out.Last()
-	if out.Capture != nil && out.Capture.Result != nil {
-		explanation := system.Options{Say: e.Console, Out: e.stdout, Show: e.tables(), Read: reading}
-		explanation.Show.Top = 5
-		if _, err := explanation.Captured(ctx, out.Capture.Result, false); err != nil && ctx.Err() == nil {
-			e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
-		}
+// explained explains the window that was recorded meanwhile, if there is one: in text, and where the benchmark has a page,
+// in pages beside it, which that one names.
+func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment.Outcome, b *report.Bench) {
+	if out.Capture == nil || out.Capture.Result == nil || c.JSON && c.HTML == "" {
+		return
 	}
+	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: e.tables(), Read: reading}
+	explanation.Show.Top = 5
+	if c.HTML != "" {
+		explanation.HTML = system.Beside(c.HTML, "capture")
+	}
+	if c.JSON {
+		explanation.Out = io.Discard
+	}
+	found, err := explanation.Captured(ctx, out.Capture.Result, false)
+	if err != nil && ctx.Err() == nil {
+		e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
+	}
+	if found != nil {
+		b.Captures = found.Pages
+	}
+}
+
+// around prints what stands beside the summary.
+func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.Outcome) error {
+	m := out.Last()
 	if c.PrintRequests {
 		printRequests(e.stdout, m.Records)
 	}

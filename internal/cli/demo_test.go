@@ -157,8 +157,8 @@ func TestBenchServing(t *testing.T) {
 	if !regexp.MustCompile(`1 rank · 4 (\w+ )?steps`).MatchString(out) {
 		t.Errorf("no 4 steps are shown:\n%s%s", errs, out)
 	}
-	// Nothing is written where one is but what was asked for: the line of SGLang's client is in the run.
-	if left, _ := filepath.Glob("*"); !slices.Equal(left, []string{"b.html"}) {
+	// Nothing is written where one is but what was asked for, a page and beside it that of the window: the line of SGLang's client is in the run.
+	if left, _ := filepath.Glob("*"); !slices.Equal(left, []string{"b-capture.html", "b.html"}) {
 		t.Errorf("in the working directory: %q", left)
 	}
 	text, err := os.ReadFile(lastRun(t).Path("result.jsonl"))
@@ -186,7 +186,10 @@ func TestBenchServing(t *testing.T) {
 	if err := json.Unmarshal(all[1], &plain); err != nil || plain.Completed != 96 || plain.TTFT <= 0 || plain.Window != nil {
 		t.Errorf("%v, %+v", err, plain)
 	}
-	if page, err := os.ReadFile("b.html"); err != nil || !bytes.Contains(page, []byte("</html>")) {
+	if page, err := os.ReadFile("b.html"); err != nil || !bytes.Contains(page, []byte("</html>")) || !bytes.Contains(page, []byte(`<a href="b-capture.html">the analysis of `+url+`</a>`)) {
+		t.Errorf("the page does not lead to that of its window: %v", err)
+	}
+	if page, err := os.ReadFile("b-capture.html"); err != nil || !bytes.Contains(page, []byte("<h1>Analysis of ")) {
 		t.Error(err)
 	}
 	if _, out, _ := run(t, t.Context(), "runs", "list"); !strings.Contains(out, "bench serving") || !strings.Contains(out, "complete") {

@@ -198,18 +198,23 @@ func (b *Tab) Call(method string, params, result any) {
 				b.t.Fatalf("%s: %v", method, err)
 			}
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		b.t.Fatalf("%s: no answer from the browser", method)
 	}
 }
 
-// Eval returns the string that a JavaScript expression has in the page. With gesture it counts as a person's click.
+// Eval returns the string that a JavaScript expression has in the page, or the promise that it gives. With gesture it
+// counts as a person's click.
 func (b *Tab) Eval(expression string, gesture bool) string {
 	b.t.Helper()
 	var got struct {
-		Result struct{ Value any }
+		Result           struct{ Value any }
+		ExceptionDetails *struct{ Exception struct{ Description string } }
 	}
-	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "userGesture": gesture}, &got)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "userGesture": gesture, "awaitPromise": true}, &got)
+	if e := got.ExceptionDetails; e != nil {
+		return e.Exception.Description
+	}
 	return fmt.Sprint(got.Result.Value)
 }
 

@@ -20,6 +20,8 @@ type Bench struct {
 	// Repeats are the summaries of all runs of --repeat, of which Summary is one.
 	Repeats []bench.Estimate
 	Cache   bool // --cache-report
+	// Captures are the pages of the window that was recorded meanwhile, for the page.
+	Captures []Page
 }
 
 // BenchJSON writes the summary as docs/formats/bench.md specifies it.

@@ -32,6 +32,10 @@ type benchPage struct {
 	Tables    []pageTable
 	Embedding bool
 	AtOnce    bool // see benchData
+	Captured  bool // there was a profiling window
+	Captures  []Page
+	Several   bool   // bins are longer than a second
+	Bin       string // how long they are
 }
 
 type benchCard struct{ Name, Value, More string }
@@ -76,7 +80,8 @@ func BenchHTML(w io.Writer, b *Bench) error {
 		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",
 			metric.Count(dots), metric.Count(b.Summary.Requests))})
 	}
-	p.Spreads, p.AtOnce = d.Spreads, d.AtOnce
+	p.Spreads, p.AtOnce, p.Captured, p.Captures = d.Spreads, d.AtOnce, len(d.Profiled) > 0, b.Captures
+	p.Several, p.Bin = d.Bin >= 1e9, metric.Duration(d.Bin)
 	for _, t := range benchTables(b) {
 		if len(t.rows) > 0 {
 			p.Tables = append(p.Tables, benchPageTable(t))
@@ -229,11 +234,12 @@ func benchPageTable(t *table) pageTable {
 		cells := make([]pageCell, len(row))
 		for i, c := range row {
 			cells[i] = pageCell{Text: c.text, Right: t.cols[i].right}
+			cells[i].wrap(!t.cols[i].right)
 			if t.cols[i].right && c.num != 0 {
 				cells[i].Num = fmt.Sprintf("%.6g", c.num)
 			}
 		}
-		out.Rows = append(out.Rows, cells)
+		out.Rows = append(out.Rows, pageRow{Cells: cells})
 	}
 	return out
 }

@@ -80,6 +80,21 @@ func TestBenchHTMLAtOnce(t *testing.T) {
 	}
 }
 
+// The page leads to those of the window that was recorded meanwhile.
+func TestBenchHTMLCaptures(t *testing.T) {
+	b := benchProfiled()
+	b.Captures = []Page{{"http://127.0.0.1:30000", "b-capture.html"}, {"<decode>", "b-capture-d.html"}}
+	page := benchPageOf(t, b)
+	if want := `What the server did in the captured window: <a href="b-capture.html">the analysis of http://127.0.0.1:30000</a>, <a href="b-capture-d.html">the analysis of &lt;decode&gt;</a>`; !strings.Contains(page, want) {
+		t.Errorf("the page lacks %s", want)
+	}
+	b = benchSample() // the last of several runs, in which nothing was recorded
+	b.Run.Profiled, b.Captures = nil, []Page{{"server", "b-capture.html"}}
+	if want := "What the server did in the window captured in another run of this load: <a"; !strings.Contains(benchPageOf(t, b), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 // What a server says is data.
 func TestBenchHTMLEscapes(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)>`
@@ -119,9 +134,8 @@ func TestBenchHTMLBounded(t *testing.T) {
 	}
 }
 
-const benchProbe = `<script>
-addEventListener("load", () => setTimeout(() => {
-  const root = document.documentElement.dataset, out = {error: root.error ?? "", ready: root.ready ?? "", colors: {}, tips: {}};
+const benchProbe = `
+  const out = {colors: {}, tips: {}};
   for (const c of document.querySelectorAll("canvas")) {
     const d = c.getContext("2d").getImageData(0, 0, c.width, c.height - 28 * devicePixelRatio).data, seen = new Set();
     for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
@@ -133,16 +147,13 @@ addEventListener("load", () => setTimeout(() => {
     c.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
   }
   document.getElementById("latency-log").click();
-  const pre = document.createElement("pre");
-  pre.id = "probe";
-  pre.textContent = JSON.stringify(out);
-  document.body.append(pre);
-}, 300));
-</script>`
+  return out;
+`
 
 func TestBenchChromium(t *testing.T) {
 	samples := benchSamples()
 	samples["bench-at-once"] = benchAtOnce()
+	samples["bench-long"] = benchLong()
 	for name, b := range samples {
 		t.Run(name, func(t *testing.T) {
 			var p struct {
@@ -152,6 +163,9 @@ func TestBenchChromium(t *testing.T) {
 			browse(t, benchPageOf(t, b), benchProbe, &p)
 			if got := p.Tips["latency-end"]; name == "bench-at-once" && (!strings.Contains(got, "longest E2E") || strings.Contains(got, "sent")) {
 				t.Errorf("the last bin says %q", got)
+			}
+			if got := p.Tips["tokens"]; name == "bench-long" && (!strings.Contains(got, "output tokens in the busiest second") || !strings.Contains(got, "output tokens/s, mean")) {
+				t.Errorf("a bin of several seconds says %q", got)
 			}
 			if name != "bench" {
 				return
@@ -164,9 +178,29 @@ func TestBenchChromium(t *testing.T) {
 			if got := p.Tips["spread-e2e"]; !strings.Contains(got, "longest") || !strings.Contains(got, "1.98 s") {
 				t.Errorf("the end of E2E says %q", got)
 			}
-			if got := p.Tips["running"]; !strings.HasPrefix(got, "100 ms – 150 ms") || !strings.Contains(got, "under way") {
+			if got := p.Tips["running"]; !strings.HasPrefix(got, "100 ms – 150 ms") || !strings.Contains(got, "under way at most") || !strings.Contains(got, "output tokens in the last second") {
 				t.Errorf("the keys lead to %q", got)
 			}
 		})
 	}
+}
+
+// benchLong takes so long that a bin of its plots is several seconds.
+func benchLong() *Bench {
+	b := benchSample()
+	b.Run.Profiled = nil
+	for i := range b.Records {
+		r := &b.Records[i]
+		for _, at := range []*int64{&r.Scheduled, &r.Released, &r.Connected, &r.Sent, &r.Headers, &r.FirstAny, &r.First, &r.Visible, &r.Last, &r.Done} {
+			if *at != bench.Never {
+				*at *= 100
+			}
+		}
+		for k := range r.Chunks {
+			r.Chunks[k].At *= 100
+		}
+	}
+	b.Run.Duration *= 100
+	b.Summary = bench.Summarize(b.Records, b.Run, bench.Options{})
+	return b
 }

@@ -1,26 +1,21 @@
 package report
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // probe looks at the page from inside, after it is drawn: whether canvases hold
 // pictures, and whether clicks and keys do something.
-const probe = `<script>
-addEventListener("load", () => setTimeout(() => {
-  const out = {error: document.documentElement.dataset.error ?? "", ready: document.documentElement.dataset.ready ?? "", colors: {}, formats: {}};
+const probe = `
+  const out = {colors: {}, formats: {}};
   for (const c of document.querySelectorAll("canvas")) {
     const d = c.getContext("2d").getImageData(0, 0, c.width, c.height - 28 * devicePixelRatio).data, seen = new Set();
     for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
@@ -42,12 +37,8 @@ addEventListener("load", () => setTimeout(() => {
     out.filtered = [...table.tBodies[0].rows].filter((r) => !r.hidden).length;
   }
   for (const v of [0, 1, 417, 999, 999500, 999600, 1964000, 12345678901, 1234e9, -12345, 0.25]) out.formats[v] = [duration(v), bytes(v)];
-  const pre = document.createElement("pre");
-  pre.id = "probe";
-  pre.textContent = JSON.stringify(out);
-  document.body.append(pre);
-}, 300));
-</script>`
+  return out;
+`
 
 type probed struct {
 	Tip      string
@@ -57,53 +48,37 @@ type probed struct {
 	Formats  map[string][2]string
 }
 
-// browse shows a page in headless Chromium, and reads what the probe wrote: whether the scripts came to their end, and
-// into out whatever it saw.
+// browse shows a page in headless Chromium, and what the probe, the body of a function, returns: whether the scripts came
+// to their end, and into out whatever it saw.
 func browse(t *testing.T, page, probe string, out any) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short: no browser")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no chromium found; install the package chromium to run this test")
-	}
-	home, err := os.MkdirTemp("", "chromium")
-	if err != nil {
+	tab := show(t, page)
+	if err := json.Unmarshal([]byte(tab.Eval("JSON.stringify((() => {"+probe+"})())", false)), out); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(home) }) // its helpers may still write there: not worth a failure
+	quiet(t, tab)
+}
+
+// show opens a page and waits until it is drawn.
+func show(t *testing.T, page string) *browsertest.Tab {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(file, []byte(strings.Replace(page, "</body>", probe+"</body>", 1)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--user-data-dir="+home, "--window-size=1400,1000", "--virtual-time-budget=10000", "--dump-dom", "file://"+file)
-	cmd.Env = append(os.Environ(), "HOME="+home)
-	cmd.WaitDelay = 5 * time.Second
-	var said strings.Builder
-	cmd.Stderr = &said
-	dom, err := cmd.Output()
-	m := regexp.MustCompile(`(?s)<pre id="probe">(.*?)</pre>`).FindSubmatch(dom)
-	if m == nil {
-		t.Fatalf("the probe did not run: %v\n%s", err, said.String())
+	tab := browsertest.Open(t, "file://"+file, "--window-size=1400,1000")
+	tab.Wait(`document.documentElement.dataset.ready === "1"`)
+	return tab
+}
+
+// quiet holds that neither the page's scripts nor the browser complained.
+func quiet(t *testing.T, tab *browsertest.Tab) {
+	t.Helper()
+	if failed := tab.Eval(`document.documentElement.dataset.error ?? ""`, false); failed != "" {
+		t.Errorf("script error %q", failed)
 	}
-	text := []byte(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(string(m[1])))
-	var scripts struct{ Error, Ready string }
-	if err := errors.Join(json.Unmarshal(text, &scripts), json.Unmarshal(text, out)); err != nil {
-		t.Fatal(err)
-	}
-	if scripts.Error != "" || scripts.Ready != "1" {
-		t.Errorf("ready %q, script error %q", scripts.Ready, scripts.Error)
+	for _, line := range tab.Console() {
+		t.Errorf("console: %s", line)
 	}
 }
 
@@ -137,6 +112,41 @@ func TestChromium(t *testing.T) {
 		if want := [2]string{metric.Duration(v), metric.Bytes(v)}; got != want {
 			t.Errorf("%v reads %q in the page, %q elsewhere", v, got, want)
 		}
+	}
+}
+
+// Links of findings mark what they speak of, and show rows that a filter hides; a scale that cuts says so.
+func TestChromiumLinks(t *testing.T) {
+	r := straggler()
+	r.Steps[12].Ranks[1].CommWait = 400 * ms
+	var p struct {
+		Tip, Scale, Hidden, Row, Paint, Plain string
+	}
+	tab := show(t, pageOf(t, r))
+	tab.Eval(`(async () => {
+  const filter = document.querySelector("#steps input[type=search]"), row = document.getElementById("step-7");
+  filter.value = "nothing like it";
+  filter.dispatchEvent(new Event("input"));
+  window.out = {Hidden: String(row.hidden), Scale: document.getElementById("scale-wait").textContent, Plain: getComputedStyle(row).backgroundColor};
+  document.querySelector('#findings a[href="#step-7"]').click();
+  await new Promise((done) => setTimeout(done));
+  out.Row = String(row.hidden);
+  out.Paint = getComputedStyle(row).backgroundColor;
+  document.querySelector('#findings a[href="#at-map-work"]').click();
+  out.Tip = document.getElementById("tip").textContent;
+})()`, false)
+	if err := json.Unmarshal([]byte(tab.Eval("JSON.stringify(out)", false)), &p); err != nil {
+		t.Fatal(err)
+	}
+	quiet(t, tab)
+	if p.Hidden != "true" || p.Row != "false" || p.Paint == p.Plain {
+		t.Errorf("the row of step 7 is hidden: %s, and once it was asked for: %s, painted %s instead of %s", p.Hidden, p.Row, p.Paint, p.Plain)
+	}
+	if !strings.HasPrefix(p.Tip, "TP02, step 7, decode") {
+		t.Errorf("the link to the map marks %q", p.Tip)
+	}
+	if !strings.HasSuffix(p.Scale, "; cut: up to 400 ms") {
+		t.Errorf("the scale says %q", p.Scale)
 	}
 }
 

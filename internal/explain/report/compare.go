@@ -144,14 +144,23 @@ func kernelChange(k *result.KernelChange) string {
 }
 
 // sentence is a fact with a capital letter and a full stop; "": it says nothing.
-func sentence(f fact.Fact) string { return capital(columns.Clean(Words(f))) }
+func sentence(f fact.Fact) string { return stopped(columns.Clean(Words(f))) }
 
-func capital(s string) string {
+func stopped(s string) string {
 	if s == "" {
 		return ""
 	}
+	return capital(s) + "."
+}
+
+// capital begins with a large letter, unless with a name, as of an op.
+func capital(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if word = strings.TrimRight(word, ",:;"); word == "" || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) && r != '-' }) {
+		return s
+	}
 	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:] + "."
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // Failed tells whether something changed by more than --fail-on allows, in the comparison or in that of its captures.

@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -63,14 +64,14 @@ func proofs(f *result.Finding) []result.Evidence {
 	if f.Worth.Says.String() == "" {
 		return f.Evidence
 	}
-	return slices.Concat([]result.Evidence{{Text: f.Worth.Says}}, f.Evidence)
+	return slices.Concat([]result.Evidence{{Text: f.Worth.Says, Step: -1}}, f.Evidence)
 }
 
 // proof is a piece of evidence as text, and the name that the text does not
 // hold itself, shortened.
 func proof(e *result.Evidence) (text, name string) {
 	text, name = columns.Clean(Words(e.Text)), Words(e.Name)
-	if strings.Contains(text, name) {
+	if strings.Contains(text, name) || strings.Contains(text, columns.Clean(kernel.Short(name))) {
 		return text, ""
 	}
 	if name = shortenName(columns.Clean(name), 80); strings.Contains(text, name) {

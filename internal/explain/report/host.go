@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -27,15 +28,17 @@ func gapsTable(r *result.Report, limit int) *table {
 		}
 		t.rows = append(t.rows, []cell{
 			{text: rankName(r, g.Rank), num: float64(g.Rank)}, step, durCell(g.Start), durCell(g.Dur), textCell(g.Cause),
-			longCell(Words(g.Host)), longCell(g.Before), longCell(g.After),
+			longCell(Words(g.Host)), kernelCell(g.Before), kernelCell(g.After),
 		})
 	}
 	return t
 }
 
-// longCell shortens names that nobody has shortened yet, such as kernels with
-// all their template arguments.
+// longCell shortens what nobody has shortened yet.
 func longCell(s string) cell { return nameCell(shortenName(columns.Clean(s), 60), s) }
+
+// kernelCell does so with a kernel, or a copy.
+func kernelCell(s string) cell { return nameCell(shortenName(columns.Clean(kernel.Short(s)), 60), s) }
 
 func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
 	longest := largest(ops, func(o *result.CPUOp) float64 { return o.Share })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -33,15 +34,8 @@ const (
 )
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"pct": func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
-	"slug": func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-				return r
-			}
-			return '-'
-		}, strings.ToLower(s))
-	},
+	"pct":  func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
+	"slug": slug,
 	// at is where a span's value stands in its drawing, 160 wide.
 	"at":     func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share":  share,
@@ -50,16 +44,21 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"clip":   func(n int, s string) string { return shortenName(columns.Clean(s), n) },
 	"chance": chance,
 	"cost":   cost,
-	"when":   stepsOf,
-	"first":  func(e []result.Evidence) []result.Evidence { return e[:min(len(e), firstEvidence)] },
-	"rest":   func(e []result.Evidence) []result.Evidence { return e[min(len(e), firstEvidence):] },
-	"facts":  func(e []result.Evidence) string { return plural(len(e), "more fact") },
-	"proofs": func(f result.Finding) []result.Evidence { return proofs(&f) },
-	"proof": func(e result.Evidence) (p struct{ Text, Name string }) {
-		p.Text, p.Name = proof(&e)
-		return p
-	},
+	"words":  func(f fact.Fact) string { return capital(columns.Clean(Words(f))) },
+	"first":  func(e []pageProof) []pageProof { return e[:min(len(e), firstEvidence)] },
+	"rest":   func(e []pageProof) []pageProof { return e[min(len(e), firstEvidence):] },
+	"facts":  func(e []pageProof) string { return plural(len(e), "more fact") },
 }).ParseFS(pageFiles, "page/*.html", "benchpage/*.html", "sweeppage/*.html", "comparepage/*.html"))
+
+// slug is a name of a class of style, or of an element.
+func slug(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(s))
+}
 
 // HTML writes r as one self-contained page of at most 5 MB. Of captures too
 // large for that it shows what matters most and says what it left out.
@@ -90,11 +89,16 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 		parts := split(all)
 		p.Summary, p.Segments = summary(all), parts.segments(all.Total)
 	}
+	p.HasMaps, p.Open = p.HasGrid && p.Summary != "" && len(r.Source.Ranks) > 1, openCommand(&r.Source)
 	p.tables(r, l)
+	p.find(r)
 	p.left(r, data)
 	p.assets.take(scripts, "page/page.css")
 	return execute("page.html", &p, &p.Data, data)
 }
+
+// Page is another page that one links to.
+type Page struct{ Name, File string }
 
 // assets are the style and the scripts of a page, and what they draw.
 type assets struct {
@@ -149,8 +153,11 @@ type page struct {
 	Tables    []pageTable
 	ByKind    []classBar
 	LeftOut   []string
-	Others    []PDPage // of the servers that the page is about
+	Others    []Page // of the servers that the page is about
+	Findings  []pageFound
+	Open      string // the command that hands the capture to Perfetto
 	HasGrid   bool
+	HasMaps   bool
 	HasMemory bool
 }
 
@@ -158,7 +165,7 @@ type pageTable struct {
 	ID, Title, Lead, Omitted string
 	Legend                   []string
 	Cols                     []pageColumn
-	Rows                     [][]pageCell
+	Rows                     []pageRow
 	Names                    bool // some cell has a longer name behind it
 }
 
@@ -167,12 +174,25 @@ type pageColumn struct {
 	Right, Code, Bar, Graph bool
 }
 
+// pageRow has an ID where a link leads to it.
+type pageRow struct {
+	ID    string
+	Cells []pageCell
+}
+
 // pageCell: Num is "" where text is what sorts.
 type pageCell struct {
 	Text, Full, Num string
 	Code, Right     bool
+	Short, Wrap     bool // texts that stand on one line, and that need some width
 	Bar             []segment
 	Span            *span
+}
+
+// wrap says how a text is set.
+func (c *pageCell) wrap(flex bool) {
+	c.Wrap = flex && len(c.Text) > 30
+	c.Short = flex && !c.Wrap && !c.Code
 }
 
 // classBar is one line of the picture of kernel classes.
@@ -207,6 +227,7 @@ func pageTableOf(t *table, l limits) pageTable {
 		cells := make([]pageCell, len(row))
 		for i, c := range row {
 			pc := pageCell{Text: c.text, Code: t.cols[i].code && c.text != "", Right: t.cols[i].right, Bar: c.bar, Span: c.span}
+			pc.wrap(t.cols[i].flex)
 			if c.full != "" {
 				pc.Full = shortenName(c.full, l.name)
 				out.Names = out.Names || c.span == nil
@@ -216,7 +237,7 @@ func pageTableOf(t *table, l limits) pageTable {
 			}
 			cells[i] = pc
 		}
-		out.Rows = append(out.Rows, cells)
+		out.Rows = append(out.Rows, pageRow{Cells: cells})
 	}
 	return out
 }

@@ -82,6 +82,50 @@ func TestHTMLWellFormed(t *testing.T) {
 	}
 }
 
+// TestFindingsOfPage: a finding says what it is worth, shows its evidence, says what to do, and leads to where it can be
+// looked up.
+func TestFindingsOfPage(t *testing.T) {
+	page := pageOf(t, straggler())
+	_, page, _ = strings.Cut(page, "<body>")
+	head, page, _ := strings.Cut(page, "<nav")
+	_, page, _ = strings.Cut(page, "</nav>")
+	answer, _, found := strings.Cut(page, `<section id="maps"`)
+	if !found {
+		t.Fatal("there are no maps")
+	}
+	golden(t, "straggler-findings.html", []byte(head+answer))
+}
+
+// TestOpenCommand: the command goes into a shell as it stands.
+func TestOpenCommand(t *testing.T) {
+	for _, c := range []struct {
+		files []string
+		id    string
+		want  string
+	}{
+		{nil, "1", ""},
+		{[]string{"/tmp/p/1-TP-0.trace.json.gz", "/tmp/p/1-TP-1.trace.json.gz"}, "1", "stepscope trace open /tmp/p --profile-id 1"},
+		{[]string{"/a/1-TP-0.trace.json.gz", "/b/1-TP-1.trace.json.gz"}, "", "stepscope trace open /a /b"},
+		{[]string{"merged-1.trace.json.gz"}, "1", "stepscope trace open merged-1.trace.json.gz"},
+		{[]string{"it's $(one) \x1b[31mfile"}, "1", `stepscope trace open 'it'\''s $(one)  [31mfile'`},
+	} {
+		if got := openCommand(&result.Source{Files: c.files, ID: c.id}); got != c.want {
+			t.Errorf("%q: got  %s\nwant %s", c.files, got, c.want)
+		}
+	}
+}
+
+func TestCapital(t *testing.T) {
+	for s, want := range map[string]string{
+		"decode steps are host-bound": "Decode steps are host-bound", "recording: it costs": "Recording: it costs", "": "",
+		"aten::mm takes long": "aten::mm takes long", "model.layers.5 takes long": "model.layers.5 takes long", "TP02 is late": "TP02 is late",
+	} {
+		if got := capital(s); got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	}
+}
+
 // Names from a trace are data: they neither end the script that holds them nor
 // become elements.
 func TestHTMLEscapes(t *testing.T) {

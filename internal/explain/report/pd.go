@@ -41,11 +41,8 @@ func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	return b.Flush()
 }
 
-// PDPage is the page of one server.
-type PDPage struct{ Name, File string }
-
 // PDHTML writes pd as one self-contained page. Others lists the servers' own pages.
-func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
+func PDHTML(w io.Writer, pd *result.PD, others []Page) error {
 	clean := Plain(pd)
 	r := &result.Report{Findings: clean.Findings}
 	p := page{R: r, Title: pdTitle, Others: others}
@@ -58,6 +55,7 @@ func PDHTML(w io.Writer, pd *result.PD, others []PDPage) error {
 	for _, t := range pdSections(clean, pageRows) {
 		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
 	}
+	p.find(r)
 	p.assets.take(scripts, "page/page.css")
 	text, err := execute("page.html", &p, &p.Data, newPageData(r, pageLimits))
 	if err == nil {

@@ -28,7 +28,7 @@ func apart() *result.PD {
 // TestPD: the three renderings have the same figures, and no name does harm.
 func TestPD(t *testing.T) {
 	var text, markdown, page bytes.Buffer
-	for _, err := range []error{PDText(&text, apart(), Options{Width: 80}), PDMarkdown(&markdown, apart(), Options{}), PDHTML(&page, apart(), []PDPage{{"x<y>", "all-x.html"}})} {
+	for _, err := range []error{PDText(&text, apart(), Options{Width: 80}), PDMarkdown(&markdown, apart(), Options{}), PDHTML(&page, apart(), []Page{{"x<y>", "all-x.html"}})} {
 		if err != nil {
 			t.Fatal(err)
 		}

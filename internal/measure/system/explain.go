@@ -267,13 +267,23 @@ func (o *Options) pageOf(s *Server, n int) string {
 		return o.HTML
 	}
 	if s.Window != "" && s.Window != s.Name {
-		return beside(o.HTML, s.Window+"-"+s.Name)
+		return Beside(o.HTML, s.Window+"-"+s.Name)
 	}
-	return beside(o.HTML, s.Name)
+	return Beside(o.HTML, s.Name)
 }
 
-// beside is a file of a like name: all.html gives all-NAME.html.
-func beside(path, name string) string {
+// pages are those of servers, by names that links beside them need.
+func (o *Options) pages(all []*explained) (pages []report.Page) {
+	for _, x := range all {
+		if x.report != nil {
+			pages = append(pages, report.Page{Name: x.title(), File: filepath.Base(o.pageOf(&x.Server, len(all)))})
+		}
+	}
+	return pages
+}
+
+// Beside is a file of a like name: all.html gives all-NAME.html.
+func Beside(path, name string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
 }
@@ -282,6 +292,7 @@ func beside(path, name string) string {
 type Explained struct {
 	Reports []*result.Report `json:"reports"` // of each server, as analyze prints them; null: none
 	PD      *result.PD       `json:"pd,omitempty"`
+	Pages   []report.Page    `json:"-"` // that were written
 }
 
 // Captured explains the servers of a session, each and together.
@@ -304,6 +315,11 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 		err = o.texts(all)
 	}
 	out := &Explained{PD: report.Plain(pd)}
+	if o.HTML != "" {
+		if out.Pages = o.pages(all); pd != nil {
+			out.Pages = append([]report.Page{{Name: "prefill and decode servers together", File: filepath.Base(o.HTML)}}, out.Pages...)
+		}
+	}
 	for _, x := range all {
 		out.Reports = append(out.Reports, report.Plain(x.report))
 	}

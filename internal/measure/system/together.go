@@ -3,7 +3,6 @@ package system
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -66,15 +65,9 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 	}
 	page := o.HTML
 	if page != "" && window != "" {
-		page = beside(page, window)
+		page = Beside(page, window)
 	}
-	var pages []report.PDPage
-	for _, x := range all {
-		if x.report != nil {
-			pages = append(pages, report.PDPage{Name: x.title(), File: filepath.Base(o.pageOf(&x.Server, len(all)))})
-		}
-	}
-	if err := o.page(page, func(w io.Writer) error { return report.PDHTML(w, pd, pages) }); err != nil {
+	if err := o.page(page, func(w io.Writer) error { return report.PDHTML(w, pd, o.pages(all)) }); err != nil {
 		return pd, err
 	}
 	mark, show := "", report.PDText

@@ -6,7 +6,7 @@
 /**
  * @typedef {{from: number, to: number}} Stretch
  * @typedef {{name: string, title: string, n: number, shares: number[], values: number[], limit: number}} Spread
- * @typedef {{bin_ns: number, tokens: number[], running: number[], decode: number[], ended: number[], failed: number[], steady: Stretch[], profiled: Stretch[],
+ * @typedef {{bin_ns: number, tokens: number[], busiest: number[], running: number[], most: number[], decode: number[], ended: number[], failed: number[], steady: Stretch[], profiled: Stretch[],
  *   at: number[], at_once: boolean, ttft: number[], e2e: number[], limits: Record<string, number>, embedding: boolean, spreads: Spread[]}} BenchData
  */
 
@@ -102,9 +102,10 @@ class TimePlot extends StepPlot {
       const longest = of.reduce((max, v, i) => (v > max && here(this.when(i, of)) ? v : max), -1);
       if (longest >= 0) rows.push(["longest " + name, duration(longest)]);
     }
-    if (!d.embedding) rows.push(["output tokens/s", count(d.tokens[c] / (d.bin_ns / 1e9))]);
-    rows.push(["under way", d.running[c].toFixed(1)]);
-    if (!d.embedding) rows.push(["in decode", d.decode[c].toFixed(1)]);
+    if (!d.embedding) rows.push([several(d) ? "output tokens in the busiest second" : "output tokens in the last second", count(d.busiest[c])]);
+    if (!d.embedding && several(d)) rows.push(["output tokens/s, mean", count(d.tokens[c] / (d.bin_ns / 1e9))]);
+    rows.push(["under way at most", groupDigits(String(d.most[c]))], ["under way, mean", d.running[c].toFixed(1)]);
+    if (!d.embedding) rows.push(["in decode, mean", d.decode[c].toFixed(1)]);
     rows.push(["ended", String(d.ended[c])]);
     if (d.failed[c]) rows.push(["failed", String(d.failed[c])]);
     return { title: `${c ? duration(c * d.bin_ns) : "0"} – ${duration((c + 1) * d.bin_ns)}`, rows };
@@ -188,13 +189,21 @@ class LatencyPlot extends TimePlot {
   }
 }
 
+/** Seconds that begin within one bin are several in a long run: then there is a mean, too. @param {BenchData} d */
+function several(d) {
+  return d.bin_ns >= 1e9;
+}
+
 class TokensPlot extends TimePlot {
   /** @param {Pen} pen */
   paint(pen) {
-    const rate = this.bench.tokens.map((n) => n / (this.bench.bin_ns / 1e9)), max = this.top(rate);
+    const d = this.bench, max = this.top(d.busiest);
     this.shade(pen);
     this.yAxis(pen, max, count);
-    this.inside(pen, () => this.stairs(pen, rate, max, "compute", true));
+    this.inside(pen, () => {
+      this.stairs(pen, d.busiest, max, "compute", !several(d));
+      if (several(d)) this.stairs(pen, d.tokens.map((n) => n / (d.bin_ns / 1e9)), max, "k1", true);
+    });
     this.xAxis(pen);
     this.cursor(pen);
   }
@@ -203,11 +212,11 @@ class TokensPlot extends TimePlot {
 class RunningPlot extends TimePlot {
   /** @param {Pen} pen */
   paint(pen) {
-    const { ctx, area, color } = pen, d = this.bench, max = this.top(d.running);
+    const { ctx, area, color } = pen, d = this.bench, max = this.top(d.most);
     this.shade(pen);
     this.yAxis(pen, max, (v) => groupDigits(String(v)));
     this.inside(pen, () => {
-      this.stairs(pen, d.running, max, "host", true);
+      this.stairs(pen, d.most, max, "host", true);
       if (!d.embedding) this.stairs(pen, d.decode, max, "k0", false);
       ctx.fillStyle = color("high");
       d.failed.forEach((n, c) => {
@@ -270,14 +279,17 @@ class SpreadPlot extends Plot {
     const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
     this.yAxis(pen, max, duration);
     ctx.textBaseline = "top";
-    ctx.textAlign = "center";
+    let end = -Infinity;
     for (const [p, text] of /** @type {[number, string][]} */ ([[0, "min"], [0.5, "p50"], [0.9, "p90"], [0.99, "p99"], [0.999, "p99.9"], [0.9999, "p99.99"], [0.99999, "p99.999"]])) {
       if (-Math.log10(1 - p) > this.nines) break;
-      const x = this.x(p, area);
+      const x = this.x(p, area), width = ctx.measureText(text).width, left = Math.min(x - width / 2, area.x + area.w + 8 - width);
       ctx.fillStyle = color("line");
       ctx.fillRect(Math.round(x), area.y, 1, area.h);
+      if (left < end + 4) continue; // no room beside the label before it
       ctx.fillStyle = color("soft");
-      ctx.fillText(text, x, area.y + area.h + 6);
+      ctx.textAlign = "left";
+      ctx.fillText(text, left, area.y + area.h + 6);
+      end = left + width;
     }
     if (s.limit > 0 && s.limit < max) {
       ctx.strokeStyle = color("high");
@@ -336,9 +348,10 @@ function legend(id, keys) {
     /** @type {[string, string][]} */
     const both = [["high", "failed"]];
     if (data.steady.length) both.push(["info", "steady window (shaded)"]);
-    if (data.profiled.length) both.push(["k3", "touched by the profiler (shaded)"]);
+    if (data.profiled.length) both.push(["k3", "captured window (shaded)"]);
     legend("latency-keys", [...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "TTFT"]])), ["k1", "E2E"], ...both]);
-    legend("running-keys", [["host", "under way"], ...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "in decode"]])), ...both]);
+    if (several(data)) legend("tokens-keys", [["compute", "busiest second"], ["k1", "mean"]]);
+    legend("running-keys", [["host", "under way, the most at one moment"], ...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "in decode, mean"]])), ...both]);
     data.spreads.forEach((s) => new SpreadPlot(s));
     document.querySelectorAll("main .scroll table").forEach((t) => enhance(/** @type {HTMLTableElement} */ (t)));
   } catch (e) {

@@ -48,6 +48,7 @@ class StepBars extends StepPlot {
     const most = Math.max(...totals, 1), usual = quantile(totals, 0.9);
     const max = this.share ? 1 : most > 3 * usual && usual > 0 ? usual * 1.3 : most * 1.05;
     this.yAxis(pen, max, this.share ? percent : duration);
+    sayCut("bars", !this.share && most > max ? most : 0);
     const colors = this.grid.parts.map((p) => color(p.name)), gap = area.w / (v.hi - v.lo) >= 5 ? 1 : 0;
     for (let c = from; c < to; c++) {
       const x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w), sum = totals[c - from];
@@ -87,6 +88,12 @@ class StepBars extends StepPlot {
   }
 }
 
+/** Says that a plot's scale ends below its largest value. @param {string} id @param {number} most 0: it does not */
+function sayCut(id, most) {
+  const el = document.getElementById("cut-" + id), text = most ? `▼ cut: up to ${duration(Math.round(most))}` : "";
+  if (el && el.textContent !== text) el.textContent = text;
+}
+
 /** Causes of idle time say so. @param {string} name */
 function partLabel(name) {
   return ["compute", "transfer", "wait", "copy"].includes(name) ? name : "idle: " + name;
@@ -111,6 +118,7 @@ class StepLengths extends StepPlot {
     const seen = l.ns.filter((_, i) => this.cols[i] >= v.lo && this.cols[i] <= v.hi);
     const most = seen.reduce((a, b) => Math.max(a, b), 1), usual = quantile(seen, 0.9);
     const cut = !this.log && most > 5 * usual && usual > 0, max = cut ? usual * 1.5 : most * 1.1;
+    sayCut("lengths", cut ? most : 0);
     const least = seen.reduce((a, b) => Math.min(a, Math.max(b, 1)), most) / 1.3, decades = Math.log(max / least);
     /** @param {number} ns @returns {number} */
     const y = (ns) => area.y + area.h * (1 - (this.log ? Math.log(Math.max(ns, 1) / least) / decades : Math.min(ns, max) / max));

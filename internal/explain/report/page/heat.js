@@ -61,7 +61,14 @@ class HeatMap extends StepPlot {
     strip.style.background = this.both
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
       : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
-    el.replaceChildren(this.both ? signed(-this.limit) : "0", strip, (this.both ? "+" : "") + duration(this.limit));
+    // The scale ends where nearly all cells do: what lies beyond has its last colour, and is said.
+    const most = this.values.reduce((a, b) => Math.max(a, b), 0), least = this.values.reduce((a, b) => Math.min(a, b), 0), past = this.limit * 1.0005;
+    const high = (this.both ? "+" : "") + duration(this.limit), low = this.both ? signed(-this.limit) : "0";
+    el.replaceChildren(least < -past ? "≤ " + low : low, strip, most > past ? "≥ " + high : high);
+    const cut = [];
+    if (most > past) cut.push("up to " + (this.both ? signed(most) : duration(most)));
+    if (least < -past) cut.push("down to " + signed(least));
+    if (cut.length) el.append("; cut: " + cut.join(", "));
   }
 
   /** @param {Pen} pen */

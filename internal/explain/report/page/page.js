@@ -30,12 +30,37 @@
     }
   }
 
-  for (const button of document.querySelectorAll(".goto")) {
-    button.addEventListener("click", () => {
-      const step = Number(/** @type {HTMLElement} */ (button).dataset.step);
-      const plot = plots.find((p) => p instanceof StepPlot);
-      if (plot instanceof StepPlot) view.point(plot.colOf(step));
+  // A link to what a finding speaks of marks it in the plots, too; the row that it leads to shows, whatever the filter.
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("a[data-step]"))) {
+    link.addEventListener("click", () => {
+      const map = document.querySelector(`${link.getAttribute("href")} canvas`);
+      const plot = plots.find((p) => p instanceof StepPlot && (!map || p.canvas === map));
+      if (!(plot instanceof StepPlot)) return;
+      const col = plot.colOf(Number(link.dataset.step));
+      if (!map) return view.point(col);
+      plot.canvas.focus({ preventScroll: true });
+      plot.point(col, Number(link.dataset.rank ?? 0));
     });
+  }
+  const follow = () => {
+    const row = location.hash && document.getElementById(location.hash.slice(1));
+    if (!(row instanceof HTMLTableRowElement) || !row.hidden) return;
+    row.closest("table")?.dispatchEvent(new Event("reveal"));
+    row.scrollIntoView({ block: "center" });
+  };
+  addEventListener("hashchange", follow);
+
+  for (const command of document.querySelectorAll(".command")) {
+    const copy = document.createElement("button");
+    copy.type = "button";
+    copy.className = "copy";
+    copy.textContent = "copy";
+    copy.setAttribute("aria-label", "copy " + command.textContent);
+    copy.addEventListener("click", async () => {
+      getSelection()?.selectAllChildren(command); // where the clipboard is closed to us, a key copies it
+      await navigator.clipboard?.writeText(command.textContent ?? "").then(() => (copy.textContent = "copied"), () => {});
+    });
+    command.after(" ", copy);
   }
 
   const redraw = () => {
@@ -48,4 +73,5 @@
     }
   };
   present(redraw);
+  follow();
 })();

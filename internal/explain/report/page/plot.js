@@ -17,11 +17,13 @@ function present(redraw) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
+    root.dataset.print = "1"; // as wide as paper, so that plots are drawn for it
     document.querySelectorAll("details").forEach((d) => (d.open = true));
     redraw();
   });
   addEventListener("afterprint", () => {
     delete root.dataset.theme;
+    delete root.dataset.print;
     redraw();
   });
   redraw();
@@ -41,7 +43,10 @@ class Plot {
     this.bottom = room.bottom ?? 22;
     this.canvas.style.height = height + "px";
     plots.push(this);
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    /** The width that it was drawn for. */
+    this.width = 0;
+    // In the next frame: on paper the height follows the width, and a size that changes while it is observed is an error.
+    new ResizeObserver(() => requestAnimationFrame(() => this.canvas.clientWidth === this.width || this.draw())).observe(this.canvas);
   }
 
   /** @returns {Area} */
@@ -52,6 +57,7 @@ class Plot {
   draw() {
     const width = this.canvas.clientWidth, dpr = window.devicePixelRatio || 1;
     if (width === 0) return;
+    this.width = width;
     this.canvas.width = Math.round(width * dpr);
     this.canvas.height = Math.round(this.height * dpr);
     const ctx = this.canvas.getContext("2d");

@@ -37,6 +37,12 @@ function enhance(table) {
     open = !open;
     show();
   });
+  table.addEventListener("reveal", () => {
+    open = true;
+    filter = kind = "";
+    table.parentElement?.previousElementSibling?.querySelectorAll("input[type=search], select").forEach((e) => (/** @type {HTMLInputElement} */ (e).value = ""));
+    show();
+  });
 
   heads.forEach((th, i) => {
     if (!th.textContent) return; // bars: the figure beside them sorts
