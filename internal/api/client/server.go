@@ -83,13 +83,17 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
-	return resp, err
+	if err != nil {
+		return nil, plainly(err)
+	}
+	return resp, nil
 }
 
 // Reply is a whole one, of any status.
 type Reply struct {
-	Status int
-	Body   []byte
+	Status  int
+	Body    []byte
+	Foreign string // what answered, if it is no LLM server
 }
 
 // Reason is what it says, in one line.
@@ -104,17 +108,21 @@ func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Re
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxShort))
-	return &Reply{resp.StatusCode, text}, err
+	return &Reply{resp.StatusCode, text, foreign(resp, text)}, err
 }
 
 // Refused is an answer that is not 2xx.
 type Refused struct {
-	Status int
-	Text   string // the reason, one line
-	what   string
+	Status  int
+	Text    string // the reason, one line
+	Foreign string // what answered, if it is no LLM server
+	what    string
 }
 
 func (r *Refused) Error() string {
+	if r.Foreign != "" {
+		return r.what + ": " + r.Foreign
+	}
 	hint := ""
 	if r.Status == http.StatusUnauthorized {
 		hint = " (give --api-key)"
@@ -134,13 +142,13 @@ func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*h
 		body := watch(resp.Body, errorLimit, false)
 		defer body.Close()
 		text, _ := io.ReadAll(io.LimitReader(body, 4<<10))
-		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), what: what}
+		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), Foreign: foreign(resp, text), what: what}
 	}
 	resp.Body = watch(resp.Body, stallLimit, true)
 	return resp, nil
 }
 
-// read is the whole of the reply to a request.
+// read is the whole of the reply to a request; a page for browsers is none.
 func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	most := int64(maxReply)
 	if method == http.MethodGet {
@@ -160,6 +168,10 @@ func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]
 		err = fmt.Errorf("%s %s%s: the reply broke off: %w", method, s.URL, path, err)
 	case int64(len(text)) > most:
 		err = fmt.Errorf("%s %s%s: the reply is longer than %d MiB", method, s.URL, path, most>>20)
+	default:
+		if what := foreign(resp, text); what != "" {
+			err = fmt.Errorf("%s %s%s: %s", method, s.URL, path, what)
+		}
 	}
 	return text, err
 }

@@ -149,7 +149,7 @@ func (m *member) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.Status/100 == 2 {
+	if r.Status/100 == 2 && r.Foreign == "" {
 		m.doing(doingRecord)
 		return nil
 	}
@@ -162,6 +162,8 @@ func (m *member) start(ctx context.Context) error {
 func (m *member) refusedStart(ctx context.Context, r *client.Reply) error {
 	text := reasonOf(r)
 	switch {
+	case r.Foreign != "":
+		return fmt.Errorf("%s: %s", m.URL, r.Foreign)
 	case strings.Contains(text, "already in progress"), r.Status == http.StatusConflict:
 		return fmt.Errorf("%s: a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
 	case m.via != "" && (r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable):

@@ -1,0 +1,61 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// malformed is what net/http says of a reply that is none, with what came.
+var malformed = regexp.MustCompile(`malformed HTTP (?:response|status code|version) "(.*)"$`)
+
+// foreign says what answered, when that is a page for browsers, as no route of an LLM server gives; "": it is none.
+func foreign(resp *http.Response, body []byte) string {
+	begin := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 256)]))
+	if !bytes.HasPrefix(begin, []byte("<!doctype html")) && !bytes.HasPrefix(begin, []byte("<html")) {
+		return ""
+	}
+	name, _, _ := strings.Cut(resp.Header.Get("Server"), "/")
+	if name = strings.TrimSpace(name[:min(len(name), 40)]); name == "" {
+		name = "a web server"
+	}
+	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return fmt.Sprintf("this is %s, and no server behind it answers (%s): start it, or correct the URL", name, status)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("this is %s, which lets nobody through without what it asks for (%s)", name, status)
+	}
+	return fmt.Sprintf("this is %s, not an LLM server, or it keeps this route from one (%s): correct the URL", name, status)
+}
+
+// because is an error in words that say what to do.
+type because struct {
+	text string
+	error
+}
+
+func (b *because) Error() string { return b.text }
+func (b *because) Unwrap() error { return b.error }
+
+// plainly says why no reply came.
+func plainly(err error) error {
+	host, noHost := errors.AsType[*net.DNSError](err)
+	m := malformed.FindStringSubmatch(err.Error())
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &because{"no server answers there (connection refused): start it, or correct the URL", err}
+	case noHost && host.IsNotFound:
+		return &because{fmt.Sprintf("there is no host %s: correct the URL", host.Name), err}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return &because{"the server speaks HTTP, not HTTPS: write http://", err}
+	case m != nil:
+		return &because{fmt.Sprintf("this is no HTTP server, it says %.60q: correct the URL", m[1]), err}
+	}
+	return err
+}
