@@ -44,12 +44,17 @@ func TestForeignAreForeign(t *testing.T) {
 		if n.Name != "serve" {
 			continue
 		}
-		for _, f := range flagsOf(n) {
+		for _, f := range n.Flags { // --config of all verbs is none of serve's, which takes it for SGLang's
 			for _, name := range append(f.Aliases, f.Name) {
 				if f, ok := launch.ForeignFlag(name); ok && !f.Server {
 					t.Errorf("serve has --%s, and its table of foreign flags too", name)
 				}
 			}
 		}
+	}
+	var out, errs strings.Builder
+	if status := Main([]string{"serve", "--model-path", "builtin:llama-tiny", "--config", "x.yaml"}, nil, &out, &errs); status != exitUsage ||
+		!strings.HasPrefix(errs.String(), "stepscope: --config x.yaml, of SGLang's server, is not ignored: ") {
+		t.Errorf("status %d: %s", status, &errs)
 	}
 }

@@ -24,8 +24,8 @@ func (c *manCmd) Run(e *env, k *kong.Context) error {
 		for _, p := range verb.Positional {
 			fmt.Fprintf(&page, ".TP\n.B %s\n%s\n", roff(p.Summary()), roff(p.Help))
 		}
-		for _, f := range flagsOf(verb) {
-			if !f.Hidden && f.Name != "help" && f.Name != "version" {
+		for _, f := range verb.Flags {
+			if !f.Hidden {
 				fmt.Fprintf(&page, ".TP\n.B %s\n%s\n", roff(flagText(f, true)), roff(flagHelp(verb, f)))
 			}
 		}
