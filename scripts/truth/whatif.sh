@@ -10,8 +10,8 @@
 #   scripts/truth/whatif.sh [-scenarios 30] [-only NAME] [-keep DIR] [DIR...]
 #
 # Each DIR holds captures, a directory each; with STEPSCOPE_DATA set also those of that
-# folder. On a machine that others keep busy the ranks wait for cores, and what steps
-# took before says little.
+# folder that testdata lacks. On a machine that others keep busy the ranks wait for
+# cores, and what steps took before says little.
 set -eu
 cd "$(dirname "$0")/../.."
 exec env CGO_ENABLED=0 go run ./scripts/truth/whatif "$@"

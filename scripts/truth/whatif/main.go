@@ -37,42 +37,54 @@ func main() {
 	keep := flag.String("keep", "", "keep the captures there")
 	flag.Parse()
 	log.SetFlags(0)
-	roots := append([]string{"testdata/traces"}, flag.Args()...)
-	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
-		roots = append(roots, filepath.Join(data, "traces"))
+	var dirs []string
+	for _, root := range append([]string{"testdata/traces"}, flag.Args()...) {
+		dirs = append(dirs, dirsIn(root)...)
 	}
-	good := unchanged(roots)
+	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
+		for _, dir := range dirsIn(filepath.Join(data, "traces")) {
+			// Some of them are testdata's, too: none counts twice.
+			if !slices.Contains(dirs, filepath.Join("testdata/traces", filepath.Base(dir))) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	good := unchanged(dirs)
 	good = changed(scenarios[:min(*n, len(scenarios))], *only, *keep) && good
 	if !good {
 		os.Exit(1)
 	}
 }
 
+func dirsIn(root string) []string {
+	dirs, _ := filepath.Glob(filepath.Join(root, "*"))
+	return dirs
+}
+
 // unchanged runs the captures again with nothing changed.
-func unchanged(roots []string) bool {
+func unchanged(dirs []string) bool {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "capture\tsteps\toff, median\tp90\tunexplained")
 	var offs, p90 []float64
-	for _, root := range roots {
-		dirs, _ := filepath.Glob(filepath.Join(root, "*"))
-		for _, dir := range dirs {
-			r, err := analyze(dir)
-			if err != nil {
-				log.Fatalf("whatif: %s: %v", dir, err)
-			}
-			x := r.Replay
-			switch {
-			case x.Steps < 3 && !x.Known:
-				fmt.Fprintf(w, "%s\t%d\ttoo few steps with GPU work to compare\n", filepath.Base(dir), x.Steps)
-				continue
-			case !x.Known:
-				x.Off, x.OffP90 = untold, untold
-			}
-			for range x.Steps { // all steps count alike, whichever capture they are of
-				offs, p90 = append(offs, x.Off), append(p90, x.OffP90)
-			}
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", filepath.Base(dir), x.Steps, percent(x.Off), percent(x.OffP90), percent(x.Unexplained))
+	captures := 0
+	for _, dir := range dirs {
+		r, err := analyze(dir)
+		if err != nil {
+			log.Fatalf("whatif: %s: %v", dir, err)
 		}
+		x := r.Replay
+		switch {
+		case x.Steps < 3 && !x.Known:
+			fmt.Fprintf(w, "%s\t%d\ttoo few steps with GPU work to compare\n", filepath.Base(dir), x.Steps)
+			continue
+		case !x.Known:
+			x.Off, x.OffP90 = untold, untold
+		}
+		captures++
+		for range x.Steps { // all steps count alike, whichever capture they are of
+			offs, p90 = append(offs, x.Off), append(p90, x.OffP90)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", filepath.Base(dir), x.Steps, percent(x.Off), percent(x.OffP90), percent(x.Unexplained))
 	}
 	w.Flush()
 	slices.Sort(offs)
@@ -81,7 +93,7 @@ func unchanged(roots []string) bool {
 		log.Fatal("whatif: no captures")
 	}
 	off, high := metric.Quantile(offs, 0.5), metric.Quantile(p90, 0.9)
-	fmt.Printf("unchanged, by captures weighted by steps: %s at the median, the 90th percentiles at most %s in nine of ten\n\n", percent(off), percent(high))
+	fmt.Printf("unchanged, %d captures weighted by steps: %s at the median, the 90th percentiles at most %s in nine of ten\n\n", captures, percent(off), percent(high))
 	return off <= mostOff && high <= mostOffP90
 }
 
