@@ -160,7 +160,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	if err != nil {
 		var setting settingsError
 		if errors.As(err, &setting) {
-			return e.exit(ctx, usageError{setting.error})
+			return e.exit(ctx, usageError(setting))
 		}
 		// kong's words for a missing argument are a quoted "<path> ...".
 		text := err.Error()
