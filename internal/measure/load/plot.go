@@ -19,6 +19,7 @@ type plot struct {
 	next  time.Duration
 	// What each second had, the newest last.
 	requests, output, ttft, itl, queued []float64
+	queue                               float64 // at most, in the second that is under way
 }
 
 // look is what was counted at a moment.
@@ -78,8 +79,10 @@ func (p *plot) frame(at time.Duration, width, rows int) []string {
 	if p.Server != nil {
 		server, told = p.Server()
 	}
+	p.queue = max(p.queue, server.Queued)
 	if at >= p.next {
-		p.second(now, server.Queued)
+		p.second(now, p.queue)
+		p.queue = server.Queued
 		p.next = at.Truncate(time.Second) + time.Second
 	}
 	done, count := float64(now.ended)/float64(max(p.Total, 1)), p.count()

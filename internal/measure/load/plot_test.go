@@ -96,3 +96,16 @@ func TestReasons(t *testing.T) {
 		t.Errorf("got %v, %d failed", got, live.Failed.Load())
 	}
 }
+
+// TestQueue: the column of a second is the longest queue that was seen in it, not the last.
+func TestQueue(t *testing.T) {
+	queue := 0.0
+	p := newPlot(&Shown{Live: &Live{}, Total: 1, Server: func() (Standing, bool) { return Standing{Queued: queue, KV: -1}, true }})
+	for i, n := range []float64{0, 9, 0, 0, 0, 3, 0, 0} {
+		queue = n
+		p.frame(time.Duration(i+1)*250*time.Millisecond, 79, 24)
+	}
+	if want := []float64{9, 3}; !slices.Equal(p.queued, want) {
+		t.Errorf("got %v, want %v", p.queued, want)
+	}
+}
