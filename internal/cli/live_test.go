@@ -92,8 +92,8 @@ func TestLiveView(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux")
 	}
-	server := startServe(t, "--model-path", "builtin:llama-tiny")
 	bench := func(t *testing.T, args string) string {
+		server := startServe(t, "--model-path", "builtin:llama-tiny") // of its own: loads give their requests the same ids
 		return fmt.Sprintf("stepscope bench serving --url %s --dataset-name random --num-prompts 40 --random-input 16 --random-output 16 --request-rate 12 --output-file %s/out.jsonl --run-dir %[2]s %s",
 			server.url, t.TempDir(), args)
 	}
