@@ -122,7 +122,7 @@ var arrows = []struct {
 	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/answer", []string{"internal/base/metric", "internal/explain/fact", "internal/explain/result"}},
 	{"internal/explain/worth", []string{
-		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "trace",
+		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "internal/explain/tables", "trace",
 	}},
 	{"internal/explain/replay", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{

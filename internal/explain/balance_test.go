@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,43 @@ func TestBalance(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestEvenedOut: what balancing would win is what steps take less if each rank takes the mean in
+// each place: nothing goes away. Of four ranks three take 100 µs in each of three layers and
+// one 200, so 3 × 75 µs are won, not the 3 × 100 by which that one is above the others.
+func TestEvenedOut(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		work    string
+		slowest func(step, layer int) int
+		kind    string // of the finding that tells it
+	}{
+		{"experts, always one rank", result.Experts, func(int, int) int { return 1 }, result.Straggler},
+		{"experts, another rank in each layer", result.Experts, func(_, layer int) int { return layer }, result.UnevenExperts},
+		{"attention, another rank in each layer", result.Attention, func(_, layer int) int { return layer }, result.UnevenAttention},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := even(12)
+			m.waits = true
+			m.name = func(int, int) string { return "step[DECODE bs=16]" }
+			of := func(rank, step, layer int) int64 {
+				return 100_000 + 100_000*int64(boolInt(rank == c.slowest(step, layer)))
+			}
+			if m.experts = of; c.work == result.Attention {
+				m.attention, m.experts = of, even(12).experts
+			}
+			r := analyzed(t, m.traces())
+			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == c.kind })
+			if at < 0 {
+				t.Fatalf("no %s%s", c.kind, describe(r))
+			}
+			x := r.Findings[at].Worth
+			if won := x.Step - x.Without; !x.Known || x.Kind != "decode" || won < 223_000 || won > 227_000 || x.High >= x.Step {
+				t.Errorf("won %d ns of %+v, replay %+v%s", won, x, r.Replay, describe(r))
+			}
+		})
 	}
 }
 

@@ -18,6 +18,7 @@ type mixture struct {
 	grid                 func(rank int) int32 // of the product before attention
 	dense                func(rank, step int) int64
 	attention, experts   func(rank, step, layer int) int64
+	waits                bool // hosts wait for a step to end before they launch the next
 }
 
 // even is one in which all ranks have the same to do.
@@ -76,6 +77,11 @@ func (m mixture) traces() (ts []*trace.Trace) {
 				kernel(i, "fused_moe_kernel", ns-ns/2, 2752)
 			}
 			meet("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL")
+		}
+		for i, y := range toys {
+			if m.waits {
+				y.Span(trace.Runtime, 0, "cudaStreamSynchronize", at+1000, free[i])
+			}
 		}
 	}
 	for i, y := range toys {

@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -81,6 +84,75 @@ func TestSGLangPlain(t *testing.T) {
 				t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
 			}
 		}
+	}
+}
+
+// TestSGLangBalance: the balance of a real SGLang with experts and data-parallel attention is what the
+// kernels' names give, taken one after the other: all of 16 layers have theirs in each of 8 decode steps.
+func TestSGLangBalance(t *testing.T) {
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory of the shared captures")
+	}
+	ts := readDir(t, filepath.Join(data, "traces", "sglang_moe"))
+	r := analyzed(t, ts)
+	const steps, layers = 8, 16
+	for _, c := range []struct {
+		work    string
+		kernels map[string][]int32 // their grids; nil: all
+		each    int                // of a layer
+		within  float64            // what prepares attention, once a step, has other names
+	}{
+		{result.Attention, map[string][]int32{"_fwd_grouped_kernel_stage1": nil, "_fwd_kernel_stage2": nil}, 2, 0.005},
+		{result.Experts, map[string][]int32{"fused_moe_kernel": {2064, 2752}}, 2, 1e-9},
+	} {
+		var took [2][]int64
+		for i, tr := range ts {
+			var all []trace.Span
+			for _, s := range tr.Spans {
+				grids, is := c.kernels[tr.Strings.Get(s.Name)]
+				if s.Cat == trace.Kernel && is && (grids == nil || slices.Contains(grids, tr.Ops[s.Detail].Grid[0])) {
+					all = append(all, s)
+				}
+			}
+			slices.SortFunc(all, func(x, y trace.Span) int { return cmp.Compare(x.Start, y.Start) })
+			if len(all) != steps*layers*c.each {
+				t.Fatalf("%s: %d kernels", c.work, len(all))
+			}
+			for k := range steps * layers {
+				var sum int64
+				for _, s := range all[k*c.each : (k+1)*c.each] {
+					sum += s.Dur
+				}
+				took[i] = append(took[i], sum)
+			}
+		}
+		var ratios, lost []float64
+		for n := 1; n < steps; n++ {
+			var mean, most float64
+			for k := n * layers; k < (n+1)*layers; k++ {
+				mean += float64(took[0][k]+took[1][k]) / 2
+				most += float64(max(took[0][k], took[1][k]))
+			}
+			ratios, lost = append(ratios, mean/most), append(lost, most-mean)
+		}
+		rows := slices.DeleteFunc(rowsOf(r, c.work), func(b result.BalanceRow) bool { return b.Kind != "decode" })
+		if len(rows) != 1 {
+			t.Fatalf("%s: %+v", c.work, rows)
+		}
+		b := rows[0]
+		wantRatio, wantLost := metric.Median(ratios), metric.Median(lost)
+		if b.Steps != steps-1 || len(b.Layers) != layers || math.Abs(b.Ratio-wantRatio) > c.within || math.Abs(float64(b.Lost)-wantLost) > max(1, c.within*wantLost) {
+			t.Errorf("%s: %.4f, %d ns lost; want %.4f, %.0f", c.work, b.Ratio, b.Lost, wantRatio, wantLost)
+		}
+		for _, l := range b.Layers {
+			if l.Slowest != 1 {
+				t.Errorf("%s, layer %d: rank %d is the slowest", c.work, l.Layer, l.Slowest)
+			}
+		}
+	}
+	if text := allWords(r); strings.Contains(text, "is uneven over") {
+		t.Errorf("nobody waits for 0.3 %% of a step:\n%s", text)
 	}
 }
 

@@ -12,13 +12,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// spreads are the kinds of work that ranks share out by what requests they have, or what
-// experts.
-var spreads = []struct {
+type sharing struct {
 	work string
 	of   func(trace.Rank) int
 	is   func(kernel.Class) bool
-}{
+}
+
+// spreads are the kinds of work that ranks share out by what requests they have, or what
+// experts.
+var spreads = []sharing{
 	{result.Attention, func(r trace.Rank) int { return r.DP }, func(c kernel.Class) bool { return c == kernel.Attention || c == kernel.LinearAttention }},
 	{result.Experts, func(r trace.Rank) int { return r.EP }, func(c kernel.Class) bool { return c == kernel.MoEGEMM }},
 }
@@ -78,6 +80,7 @@ func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 // and the next.
 type placed struct {
 	met   []int32 // the collectives
+	until []int   // their places among the rank's ops
 	ns    []int64 // before the first, between them, and after the last
 	n     []int   // kernels there
 	layer []int32 // of the markers, noLayer or someLayers
@@ -106,7 +109,7 @@ func placesOf(a *match.Aligned, d *match.Domain, i int, is func(kernel.Class) bo
 		switch {
 		case o.Comm():
 			if m := r.Match[j]; m >= 0 && len(d.Matches[m].At) == len(d.Ranks) {
-				p.met = append(p.met, m)
+				p.met, p.until = append(p.met, m), append(p.until, j)
 				p.ns, p.n, p.layer = append(p.ns, 0), append(p.n, 0), append(p.layer, noLayer)
 			}
 		case is(o.Class):
@@ -124,6 +127,7 @@ func placesOf(a *match.Aligned, d *match.Domain, i int, is func(kernel.Class) bo
 type balanced struct {
 	step  int
 	times [][]float64
+	place []int   // of each; -1: the step is one
 	layer []int32 // of each place
 	// waited is what ranks waited for the slowest, at most what they are above the mean.
 	waited float64
@@ -166,7 +170,7 @@ func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b bal
 		if place >= 0 {
 			layer = ref.layer[place]
 		}
-		b.times, b.layer = append(b.times, sums), append(b.layer, layer)
+		b.times, b.place, b.layer = append(b.times, sums), append(b.place, place), append(b.layer, layer)
 		slowest, most, mean := beyond(sums)
 		return slowest, most - mean
 	}
@@ -185,6 +189,52 @@ func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b bal
 		}
 	}
 	return b
+}
+
+// Evened is by what the time of an op is multiplied where some work of the steps is spread
+// evenly: in each place every coordinate then takes the mean. It is nil where that cannot be told.
+func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(rank, op int) float64 {
+	at := slices.IndexFunc(spreads, func(s sharing) bool { return s.work == work })
+	parts := Coordinates(d, spreads[at].of)
+	if len(parts) < 2 {
+		return nil
+	}
+	of := make([][]placed, len(d.Ranks))
+	for i := range d.Ranks {
+		of[i] = placesOf(a, d, i, spreads[at].is)
+	}
+	type cell struct{ rank, step, place int }
+	factors := map[cell]float64{}
+	whole := map[int]bool{}
+	for _, n := range steps {
+		b := balanceOf(d, n, of, parts)
+		whole[n] = b.whole
+		for p, times := range b.times {
+			_, _, mean := beyond(times)
+			for k, ns := range times {
+				for _, i := range parts[k].Ranks {
+					if ns > 0 {
+						factors[cell{i, n, b.place[p]}] = mean / ns
+					}
+				}
+			}
+		}
+	}
+	return func(rank, op int) float64 {
+		r := d.Ranks[rank]
+		o := &r.Ops[op]
+		if o.Step < 0 || o.Comm() || !spreads[at].is(o.Class) {
+			return 1
+		}
+		c := cell{rank, int(o.Step) + r.First, -1}
+		if !whole[c.step] {
+			c.place, _ = slices.BinarySearch(of[rank][c.step].until, op)
+		}
+		if f, known := factors[c]; known {
+			return f
+		}
+		return 1
+	}
 }
 
 // waitedFor is what ranks wait in a collective, the mean, if some of them come last.

@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/replay"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -124,6 +125,10 @@ func (w *Window) take(f *result.Finding) *taken {
 		t := &taken{domain: d, steps: b.Steps, atMost: atMost}
 		if atMost {
 			t.change = d.without(f.Kind)
+		} else if work := sharedOut(f); work != "" {
+			if t.change, ok = d.evened(w.Aligned, work, b.Steps); !ok {
+				continue
+			}
 		} else if t.change, ok = d.Graph.As(w.Names, b); !ok {
 			continue
 		}
@@ -181,6 +186,8 @@ func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atM
 		before()
 		b.Steps = slices.DeleteFunc(b.Steps, func(s int) bool { return a.Likes[s] != a.Likes[b.Steps[0]] })
 		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
+	case result.UnevenAttention, result.UnevenExperts:
+		return b, false, len(b.Ranks) > 0
 	case result.HostBound, result.CommBound:
 		return b, true, len(d.Ranks) == len(a.Ranks)
 	}
@@ -195,6 +202,33 @@ func (d *Domain) without(kind string) replay.Change {
 		}
 		return 1
 	})
+}
+
+// sharedOut is the work that a finding says ranks share out unevenly; "": none. Such work
+// does not go away where a rank has less of it: others have it then.
+func sharedOut(f *result.Finding) string {
+	switch {
+	case f.Kind == result.UnevenAttention:
+		return result.Attention
+	case f.Reason == result.Experts:
+		return result.Experts
+	}
+	return ""
+}
+
+// evened spreads some work evenly over the ranks.
+func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change replay.Change, ok bool) {
+	factor := tables.Evened(a, d.Domain, work, steps)
+	if factor == nil {
+		return nil, false
+	}
+	change = d.Graph.Scale(func(n replay.Node) float64 {
+		if n.What != replay.Work || n.Op < 0 {
+			return 1
+		}
+		return factor(n.Rank, n.Op)
+	})
+	return change, len(change) > 0
 }
 
 // worth runs the capture without what a finding is about, and with nothing else.
