@@ -193,6 +193,23 @@ func TestEvenIsSilent(t *testing.T) {
 	})
 }
 
+// TestUntoldIsNotBalanced: software devices may take turns in being slow, so of 225 µs in a
+// step that all wait for another rank each time nothing is told; but even that is not.
+func TestUntoldIsNotBalanced(t *testing.T) {
+	m := even(12)
+	m.soft = true
+	m.experts = func(rank, step, layer int) int64 {
+		return 100_000 + 100_000*int64(boolInt(rank == (step*step+layer)%4))
+	}
+	r := analyzed(t, m.traces())
+	if b := rowsOf(r, result.Experts)[0]; b.Waited != 225_000 || has(r, result.UnevenExperts) || len(stragglersOf(r)) > 0 {
+		t.Fatalf("got %+v%s", b, describe(r))
+	}
+	if has(r, result.Balanced) {
+		t.Errorf("said to be balanced%s", describe(r))
+	}
+}
+
 // TestIdleRank: a data-parallel rank without requests attends to none.
 func TestIdleRank(t *testing.T) {
 	m := even(12)

@@ -18,6 +18,7 @@ type mixture struct {
 	grid                 func(rank int) int32 // of the product before attention
 	dense                func(rank, step int) int64
 	attention, experts   func(rank, step, layer int) int64
+	soft                 bool // devices are software
 	waits                bool // hosts wait for a step to end before they launch the next
 }
 
@@ -51,6 +52,9 @@ func (m mixture) traces() (ts []*trace.Trace) {
 			free[i] = at + 20_000
 			y.Span(trace.UserAnnotation, 0, m.name(i, n), at, at+15_000)
 			launch[i] = y.Launch("cudaGraphLaunch", at+10, at+900)
+			if m.soft {
+				y.Span(trace.NoCore, 1, trace.NoCoreName, at+2000, at+2100)
+			}
 		}
 		kernel := func(i int, name string, ns int64, grid int32) {
 			if ns > 0 {

@@ -12,8 +12,9 @@ var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced
 
 // balanced says that no rank is late, and by which measure.
 func balanced(c *capture) []result.Finding {
-	// What was held back is no proof that nobody is late, either.
-	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.found, func(f result.Finding) bool {
+	// What was held back is no proof that nobody is late, either, nor is work that is spread
+	// unevenly if it is not told why that is waited for.
+	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil

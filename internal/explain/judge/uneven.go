@@ -29,7 +29,7 @@ func unbalanced(c *capture) (out []result.Finding) {
 	}
 	for i := range c.rep.Balance {
 		b := &c.rep.Balance[i]
-		if b.Steps < stayingSteps || b.Waited <= max(lateFloor, int64(lateShare*float64(b.Period))) || c.slowDevice(b) {
+		if !felt(b) || c.slowDevice(b) {
 			continue
 		}
 		same := fact.Of("uneven_partly", "share", b.Same)
@@ -75,6 +75,12 @@ func unbalanced(c *capture) (out []result.Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// felt tells whether others wait for the slowest of a row for longer than for a late rank
+// that is told.
+func felt(b *result.BalanceRow) bool {
+	return b.Steps >= stayingSteps && b.Waited > max(lateFloor, int64(lateShare*float64(b.Period)))
 }
 
 // domainOf is the domain of a rank.
