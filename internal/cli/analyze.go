@@ -125,8 +125,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return notFound(err)
 		}
 	}
-	in, err := c.of(c.inputs)
-	if err != nil {
+	in := c.files()
+	if err := c.set(in); err != nil {
 		return err
 	}
 	opt.Read = in.Read

@@ -157,6 +157,9 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 		if !f.Hidden {
 			all = append(all, "--"+f.Name)
 		}
+		if f.Name == "help-all" && strings.HasPrefix("help", name) {
+			continue // --h and --he mean --help, as ever
+		}
 		if slices.ContainsFunc(append([]string{f.Name}, f.Aliases...), func(n string) bool { return strings.HasPrefix(n, name) }) {
 			found, last = append(found, "--"+f.Name), f
 		}

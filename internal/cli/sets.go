@@ -41,7 +41,13 @@ func (in inputs) input() (*window.Input, error) {
 		}
 		paths = found
 	}
-	return &window.Input{Paths: paths, ID: in.ProfileID, Read: reading}, nil
+	in.Paths = paths
+	return in.files(), nil
+}
+
+// files is what inputs say if their paths are those of files and directories.
+func (in inputs) files() *window.Input {
+	return &window.Input{Paths: in.Paths, ID: in.ProfileID, Read: reading}
 }
 
 // stretch is the part of long reports that a verb reads.
@@ -52,15 +58,20 @@ type stretch struct {
 
 // of is the stretch of inputs.
 func (s stretch) of(in inputs) (*window.Input, error) {
-	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
-		return nil, usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
-	}
 	w, err := in.input()
 	if err != nil {
 		return nil, err
 	}
+	return w, s.set(w)
+}
+
+// set has an input read no more than the stretch.
+func (s stretch) set(w *window.Input) error {
+	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
+		return usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
+	}
 	w.Read.Nsys = nsysdb.Options{From: int64(s.From * 1e9), To: int64(s.To * 1e9)}
-	return w, nil
+	return nil
 }
 
 // text gives the window that inputs name as asText does, and the ranks that it lacks.
