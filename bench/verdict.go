@@ -76,10 +76,9 @@ func (c *Comparison) hold(l gate.Limit) {
 			said = d.String()
 		case TooFew:
 			if d.Batch == "" {
-				why = fmt.Sprintf("%s: not judged, since there are too few samples (%d and %d)", l, d.NA, d.NB)
-				switch {
+				switch why = l.String() + ": not judged, since there are too few samples"; {
 				case d.Per == "run":
-					why += fmt.Sprintf(": --repeat %d on both sides", enoughRuns)
+					why += fmt.Sprintf(" (%d and %d): --repeat %d on both sides", d.NA, d.NB, enoughRuns)
 				case d.Figure == "p99":
 					why += fmt.Sprintf(": a 99th percentile wants %s requests a side", metric.Count(tailBatches*tailBatch))
 				}

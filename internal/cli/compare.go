@@ -185,6 +185,8 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 		return fmt.Errorf("--fail-on %s: not judged, since A and B are not alike (--force judges them all the same)", c.limits)
 	case v.Failed():
 		return errRegression
+	case v.Undecided():
+		e.status = exitIncomplete
 	}
 	return nil
 }

@@ -43,8 +43,11 @@ func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 	if o.Untested > 0 {
 		untested = fact.Of("untested", "n", o.Untested)
 	}
-	if o.Tested+o.Untested > 0 {
+	switch {
+	case o.Tested > 0:
 		o.Tests = fact.Of("tested", "n", o.Tested-o.HeldBack, "held", held, "untested", untested)
+	case o.Untested > 0:
+		o.Tests = fact.Of("none_tested", "n", o.Untested)
 	}
 	return kept
 }

@@ -88,6 +88,10 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s changed by more than allowed (%s)", plural(n, "figure"), asked), true
 	case len(limits) == 1 && limit > 0:
 		v.gate = "no regression above " + asked
+	case len(v.undecided) == len(limits):
+		v.gate = "not judged by " + asked
+	case len(v.undecided) > 0:
+		v.gate = "no regression by what could be judged of " + asked
 	default:
 		v.gate = "no regression by " + asked
 	}
@@ -165,6 +169,9 @@ func capital(s string) string {
 
 // Failed tells whether something changed by more than --fail-on allows, in the comparison or in that of its captures.
 func (v *Comparison) Failed() bool { return v.failed || v.captures != nil && v.captures.failed }
+
+// Undecided tells whether a limit could not be judged: a gate that did not look is none that passed.
+func (v *Comparison) Undecided() bool { return len(v.undecided) > 0 }
 
 // Text writes the comparison for a terminal: the answer first, then what is behind it, and the tables that are asked for.
 func (v *Comparison) Text(w io.Writer, o Options) error {

@@ -86,6 +86,7 @@ var wordings = map[string]string{
 
 	"by_chance":   "if the ranks were alike, one would be late so often with a probability of {p:chance}",
 	"tested":      "Findings on late ranks that chance does not explain: {n}{held}{untested}",
+	"none_tested": "Findings on late ranks that could not be tested against chance (too short for it, or kernels that the others do not run): {n}",
 	"held_back":   "; held back, since chance explains them: {n}",
 	"untested":    "; not tested (too short, or kernels that the others do not run): {n}",
 	"seen":        "A rank late by {ns:ns} ({share:share} of a step) or more in the {n} {kind} steps would have been found; {least}",
