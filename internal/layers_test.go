@@ -35,7 +35,11 @@ var arrows = []struct {
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
 		"internal/measure/offline", "internal/measure/pictures", "internal/measure/ranks", "internal/measure/imageload", "internal/explain/dumps",
-		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm",
+		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm", "internal/view",
+	}},
+	{"internal/view", []string{
+		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
+		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
 	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},

@@ -83,6 +83,7 @@ type root struct {
 	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Say what is wrong, what it is worth, what to do."`
 	Compare compareCmd `cmd:"" group:"Explain" help:"Say what got slower between captures, ranks or runs."`
 	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Say what steps would take if something were faster."`
+	View    viewCmd    `cmd:"" group:"Explain" help:"Show captures and runs in the browser: ranks side by side."`
 
 	Trace traceCmd `cmd:"" group:"Traces" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 

@@ -24,10 +24,13 @@ type inputs struct {
 var reading = read.Options{Export: nsys.Exported}
 
 // input is that, all of it. A run is meant by its traces, if they are those of one server.
-func (in inputs) input() (*window.Input, error) {
+func (in inputs) input() (*window.Input, error) { return in.below((&runPlace{}).root) }
+
+// below is that with runs in another place.
+func (in inputs) below(place func() (string, error)) (*window.Input, error) {
 	paths := in.Paths
 	if len(paths) == 1 {
-		root, _ := (&runPlace{}).root() // without a home for runs, their directories can still be named
+		root, _ := place() // without a home for runs, their directories can still be named
 		_, servers, found, err := system.Find(root, paths[0])
 		switch {
 		case err != nil:

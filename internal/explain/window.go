@@ -60,6 +60,9 @@ func (w *Window) Idle() (recorded int64, ok bool) {
 	return recorded, len(w.ranks) > 0
 }
 
+// Aligned is what Analyze compared: the ranks, step by step. It is there once Analyze was.
+func (w *Window) Aligned() *match.Aligned { return w.aligned }
+
 // WhatIf runs the window's steps again with settings. Like Analyze it is the last thing to
 // ask of it.
 func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, error) {

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/view"
+)
+
+// viewCmd is "view".
+type viewCmd struct {
+	Paths     []string `arg:"" optional:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last); none: the list of runs."`
+	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	stretch
+
+	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
+	Browser bool   `help:"Open the address in the default browser."`
+
+	Host       string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
+	Port       int    `name:"port" limits:"0..65535" default:"0" help:"Port to listen on (default: any free one)."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"What a browser must bring; the address that is printed has it."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with that key alone."`
+
+	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
+	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
+
+	bounded
+	runPlace
+
+	browse func(url string) error // nil: browse
+}
+
+// Help is the end of the verb's help text.
+func (c *viewCmd) Help() string {
+	return `Prints an address on this machine and serves it until it is interrupted. Nothing is fetched from elsewhere, and
+nothing is read but what is given here and the runs.
+On a server without a browser, forward the port: ssh -L PORT:127.0.0.1:PORT server
+
+Examples:
+  stepscope view /tmp/profile --browser
+  stepscope view last
+  stepscope view after/ --against before/`
+}
+
+// Run serves the viewer.
+func (c *viewCmd) Run(ctx context.Context, e *env) error {
+	done, err := c.watch(e)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ln, err := front.Listen(c.Host, c.Port, c.APIKey, false)
+	if errors.Is(err, front.ErrNeedKey) {
+		return usagef("--host %s is beyond loopback: give a key with --api-key-file, or leave --host out and come by ssh -L", c.Host)
+	}
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	log := launch.NewLog(e.stderr)
+	opt := view.Options{Version: release(), APIKey: c.APIKey, Log: log.Structured(levelOf("warning"))}
+	if opt.Root, err = c.root(); err != nil {
+		e.Warn("%v: no runs are shown", err)
+	}
+	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
+		if _, err := runs.Open(opt.Root, id); err != nil {
+			return nil, err
+		}
+		return c.open(ctx, e, id, inputs{Paths: []string{id}})
+	}
+	if len(c.Paths) > 0 {
+		given, err := c.open(ctx, e, "0", inputs{Paths: c.Paths, ProfileID: c.ProfileID})
+		if err != nil {
+			return err
+		}
+		opt.Given = append(opt.Given, given)
+	}
+	if c.Against != "" {
+		other, err := c.open(ctx, e, "against", inputs{Paths: []string{c.Against}})
+		if err != nil {
+			return fmt.Errorf("--against: %w", err)
+		}
+		opt.Given = append(opt.Given, other)
+	}
+	c.announce(e, ln.Addr())
+	return view.New(opt).Serve(ctx, ln)
+}
+
+// open reads and explains one capture.
+func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view.Capture, error) {
+	rules, err := (&shown{Rules: c.Rules}).rules()
+	if err != nil {
+		return nil, err
+	}
+	input, err := in.below(c.root)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.set(input); err != nil {
+		return nil, err
+	}
+	read, err := input.Open(ctx, e.Console, "view")
+	if err != nil {
+		return nil, err
+	}
+	return view.NewCapture(id, read, rules, c.Force)
+}
+
+// announce prints the address, and opens it when asked to.
+func (c *viewCmd) announce(e *env, at net.Addr) {
+	address := url.URL{Scheme: "http", Host: at.String(), Path: "/"}
+	if c.APIKey != "" {
+		address.RawQuery = url.Values{"key": {c.APIKey}}.Encode()
+	}
+	fmt.Fprintln(e.stdout, address.String())
+	if !c.Browser {
+		return
+	}
+	start := c.browse
+	if start == nil {
+		start = browse
+	}
+	if err := start(address.String()); err != nil {
+		e.Warn("no browser could be started, open the address yourself: %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// A Capture is one profiling window, read and explained once for all views. Nothing of it changes, so any number of
+// requests may look at it.
+type Capture struct {
+	ID      string // in addresses of the page
+	Traces  []*trace.Trace
+	Report  *result.Report
+	Aligned *match.Aligned
+}
+
+// NewCapture explains a window that was read.
+func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool) (*Capture, error) {
+	opt := read.Options()
+	opt.Force = force
+	w := read.Prepare(rules)
+	rep, err := w.Analyze(opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Capture{ID: id, Traces: read.Traces, Report: report.Plain(rep), Aligned: w.Aligned()}, nil
+}
+
+// Head is what the page knows of a capture before it asks for any view.
+type Head struct {
+	ID    string   `json:"id"`
+	Title string   `json:"title"`
+	Ranks []string `json:"ranks"`
+	Steps int      `json:"steps"`
+	Span  int64    `json:"span_ns"`
+}
+
+func (c *Capture) head() Head {
+	src := &c.Report.Source
+	return Head{ID: c.ID, Title: columns.Clean(src.ID), Ranks: src.Ranks, Steps: len(c.Report.Steps), Span: src.SpanNS}
+}
+
+// mostOpened is how many runs stay open beside what was given: a capture of a million events is some 100 MB.
+const mostOpened = 3
+
+// captures are those that were given, and runs that the page asked for.
+type captures struct {
+	open func(context.Context, string) (*Capture, error)
+
+	mu     sync.Mutex
+	given  int // of all, those that stay
+	all    []*Capture
+	single sync.Mutex // one is opened at a time: each takes all processors
+}
+
+func newCaptures(given []*Capture, open func(context.Context, string) (*Capture, error)) *captures {
+	return &captures{open: open, given: len(given), all: slices.Clone(given)}
+}
+
+func (s *captures) heads() []Head {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heads := []Head{}
+	for _, c := range s.all {
+		heads = append(heads, c.head())
+	}
+	return heads
+}
+
+// find gives a capture that is there; an empty id is the first. One that was opened becomes the newest.
+func (s *captures) find(id string) *Capture {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.all, func(c *Capture) bool { return c.ID == id })
+	if id == "" && len(s.all) > 0 {
+		at = 0
+	}
+	if at < 0 {
+		return nil
+	}
+	c := s.all[at]
+	if at >= s.given {
+		s.all = append(slices.Delete(s.all, at, at+1), c)
+	}
+	return c
+}
+
+// get gives a capture, and opens the run of that id if it is none that is there.
+func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
+	if c := s.find(id); c != nil {
+		return c, nil
+	}
+	if id == "" || s.open == nil {
+		return nil, errStatus{http.StatusNotFound, fmt.Errorf("there is no capture %q here", id)}
+	}
+	s.single.Lock()
+	defer s.single.Unlock()
+	if c := s.find(id); c != nil { // somebody else's turn has opened it
+		return c, nil
+	}
+	c, err := s.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, c)
+	if len(s.all) > s.given+mostOpened {
+		s.all = slices.Delete(s.all, s.given, s.given+1)
+	}
+	return c, nil
+}
+
+// of makes a handler of one capture's: the parameter c says which.
+func (s *Server) of(answer func(*Capture, *http.Request) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		c, err := s.captures.get(r.Context(), r.FormValue("c"))
+		if err != nil {
+			return nil, err
+		}
+		return answer(c, r)
+	}
+}

@@ -1,0 +1,70 @@
+package view
+
+import (
+	"embed"
+	"net/http"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/serve/front"
+)
+
+//go:generate go tool esbuild ui/src/main.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --entry-names=app --outdir=ui/dist
+
+//go:embed ui/index.html ui/dist
+var files embed.FS
+
+// policy lets the page load what this server has and nothing else, and run no script that stands in a document.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// headers go with every reply.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// pages are the routes of the page itself.
+func pages() (routes []front.Route) {
+	for _, f := range []struct{ path, file, kind string }{
+		{"/{$}", "ui/index.html", "text/html; charset=utf-8"},
+		{"/app.js", "ui/dist/app.js", "text/javascript; charset=utf-8"},
+		{"/app.css", "ui/dist/app.css", "text/css; charset=utf-8"},
+	} {
+		text, err := files.ReadFile(f.file)
+		if err != nil {
+			panic(err) // the binary was built without its own files
+		}
+		routes = append(routes, front.At("GET", f.path, front.Key, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", f.kind)
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+			front.WriteWhole(w, http.StatusOK, text)
+		}))
+	}
+	return routes
+}
+
+// keyCookie is the cookie that brings the key: a browser asks for pages without headers of our choice.
+const keyCookie = "stepscope-key"
+
+// keyed takes the key from the address that was printed into a cookie, and from the cookie to where front looks for it.
+func keyed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if key := r.URL.Query().Get("key"); key != "" && r.URL.Path == "/" {
+			http.SetCookie(w, &http.Cookie{Name: keyCookie, Value: key, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		if c, err := r.Cookie(keyCookie); err == nil && r.Header.Get("Authorization") == "" {
+			r.Header.Set("Authorization", "Bearer "+c.Value)
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,156 @@
+// The page: tabs, the capture that they are of, the theme, and which view is shown.
+
+import "./theme.css";
+import { json, quiet, whenQuiet, type Session } from "./api";
+import { fill, h } from "./dom";
+import { Keys } from "./keys";
+import { elsewhere, format, type Params, Store } from "./state";
+import { summary } from "./summary/summary";
+import { timeline } from "./timeline/timeline";
+import { kernels } from "./kernels/kernels";
+import { whatif } from "./whatif/whatif";
+import { bench } from "./bench/bench";
+import { live } from "./live/live";
+import { runs } from "./runs/runs";
+import type { Context, Tab, View } from "./view";
+
+const tabs: Tab[] = [summary, timeline, kernels, whatif, bench, live, runs];
+
+const root = document.documentElement, darkness = matchMedia("(prefers-color-scheme: dark)");
+
+/** Shows that something is broken; the rest of the page goes on. */
+function broken(what: unknown): void {
+  if (what instanceof DOMException && what.name === "AbortError") return; // nobody waits for it any more
+  const text = what instanceof Error ? what.message : String(what);
+  root.dataset.error ??= text;
+  trouble.hidden = false;
+  fill(trouble, text);
+}
+addEventListener("error", (e) => broken(e.error ?? e.message));
+addEventListener("unhandledrejection", (e) => broken(e.reason));
+
+const trouble = h("p", { class: "trouble", role: "alert", hidden: true });
+const main = h("main", { id: "main", tabindex: "-1" });
+
+class Shell {
+  private store = new Store();
+  private keys = new Keys();
+  private view: View | null = null;
+  private shown = "";
+  private loose: (() => void)[] = []; // keys of the view
+  private nav = h("nav", { "aria-label": "Views" });
+  private picker = h("select", { "aria-label": "Capture", class: "capture" });
+
+  constructor(private session: Session) {
+    const offered = tabs.filter((t) => this.offers(t));
+    document.body.replaceChildren(
+      h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
+      h("header", { class: "bar" },
+        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), this.picker,
+        h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
+        h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
+      trouble, main);
+    offered.forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.open(t.id)));
+    this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
+    this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
+    this.store.follow((now, before) => this.change(now, before));
+    darkness.addEventListener("change", () => this.paint());
+    whenQuiet(() => this.ready());
+    this.change(this.store.params, {});
+  }
+
+  private offers(t: Tab): boolean {
+    switch (t.needs) {
+      case "capture": return this.session.captures.length > 0 || this.session.runs;
+      case "server": return !this.session.exported;
+      case "runs": return this.session.runs;
+      case "nothing": return true;
+    }
+  }
+
+  /** The tab that the address means, else the first that has something to show. */
+  private tab(): Tab {
+    const { tab } = this.store.params;
+    const offered = tabs.filter((t) => this.offers(t));
+    const first = this.session.captures.length > 0 ? summary : runs;
+    return offered.find((t) => t.id === tab) ?? offered.find((t) => t === first) ?? offered[0];
+  }
+
+  private open(tab: string): void {
+    this.store.go(elsewhere(this.store.params, { tab }));
+  }
+
+  private turn(): void {
+    this.store.set({ theme: root.dataset.theme === "dark" ? "light" : "dark" });
+  }
+
+  /** Puts the page into light or dark. */
+  private paint(): void {
+    const { theme } = this.store.params, before = root.dataset.theme;
+    root.dataset.theme = theme === "light" || theme === "dark" ? theme : darkness.matches ? "dark" : "light";
+    if (root.dataset.theme !== before) this.view?.restyle?.();
+  }
+
+  private change(now: Params, before: Params): void {
+    delete root.dataset.ready;
+    this.paint();
+    const tab = this.tab(), captures = this.session.captures;
+    const capture = captures.find((c) => c.id === now.c) ?? (now.c === undefined ? captures[0] : undefined);
+    const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
+    if (what === this.shown) this.view?.update?.(now, before);
+    else this.show(tab, what, { session: this.session, store: this.store, keys: this.scoped(), capture });
+    this.head(tab, now);
+    if (quiet()) this.ready();
+  }
+
+  /** Keys that are let go with the view. */
+  private scoped(): Keys {
+    for (const free of this.loose.splice(0)) free();
+    const keys = this.keys, loose = this.loose;
+    return Object.assign(Object.create(keys) as Keys, {
+      bind(...args: Parameters<Keys["bind"]>) {
+        const free = keys.bind(...args);
+        loose.push(free);
+        return free;
+      },
+    });
+  }
+
+  private show(tab: Tab, what: string, context: Context): void {
+    this.view?.close?.();
+    this.shown = what;
+    trouble.hidden = true;
+    delete root.dataset.error;
+    try {
+      this.view = tab.open(context);
+      main.className = "view-" + tab.id;
+      main.replaceChildren(this.view.el);
+    } catch (e) {
+      this.view = null;
+      main.replaceChildren();
+      broken(e);
+    }
+  }
+
+  private head(tab: Tab, now: Params): void {
+    fill(this.nav, ...tabs.filter((t) => this.offers(t)).map((t) =>
+      h("a", { href: format(elsewhere(now, { tab: t.id })), "aria-current": t === tab ? "page" : null }, t.title)));
+    const captures = this.session.captures;
+    this.picker.hidden = captures.length < 2;
+    if (!this.picker.hidden) {
+      fill(this.picker, ...captures.map((c) => h("option", { value: c.id }, c.title)));
+      this.picker.value = now.c ?? captures[0].id;
+    }
+    document.title = `${tab.title} · ${captures.find((c) => c.id === now.c)?.title ?? captures[0]?.title ?? "runs"} · stepscope`;
+  }
+
+  /** All is drawn that the address means: tests and pictures wait for that. */
+  private ready(): void {
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      if (quiet()) root.dataset.ready = "1";
+    }));
+  }
+}
+
+document.body.replaceChildren(trouble, main);
+json<Session>("session").then((session) => new Shell(session)).catch(broken);
