@@ -19,9 +19,11 @@ type Comparison struct {
 	// Verdict is the answer in a sentence. Causes are those of Captures, where both runs have some.
 	Verdict string   `json:"verdict"`
 	Causes  []string `json:"causes"`
-	// Unlike says in what the loads differ. Refused: in so much that nothing is concluded.
-	Unlike  []Unlike `json:"unlike"`
-	Refused bool     `json:"refused"`
+	// Unlike says in what the loads differ. Refused: in so much that nothing is concluded, or Mistimed: these loads were
+	// sent by a client too busy to time them.
+	Unlike   []Unlike `json:"unlike"`
+	Mistimed []string `json:"mistimed"`
+	Refused  bool     `json:"refused"`
 	Rows    []Diff   `json:"rows"`
 	// Regressions are the rows that got worse by more than Limit, for people.
 	Regressions []string `json:"regressions"`
@@ -137,6 +139,11 @@ func Compare(a, b Load, o CompareOptions) *Comparison {
 		}
 	}
 	c.Unlike = append(c.Unlike, unlikeLoads(ha, hb)...)
+	for _, h := range []*half{ha, hb} {
+		if slices.ContainsFunc(h.summaries, func(s *Summary) bool { return s.Health.Verdict == "invalid" }) && !slices.Contains(c.Mistimed, h.load.ID) {
+			c.Mistimed = append(c.Mistimed, h.load.ID)
+		}
+	}
 	c.refuse(o.Force)
 	c.judge(o.Limits)
 	c.notes(ha, hb, perRun)
@@ -145,7 +152,7 @@ func Compare(a, b Load, o CompareOptions) *Comparison {
 
 func newComparison(a, b Side, o CompareOptions) *Comparison {
 	c := &Comparison{
-		Format: 1, A: a, B: b, Rows: []Diff{}, Limit: o.Limits.Any(), Causes: []string{}, Unlike: []Unlike{}, Regressions: []string{},
+		Format: 1, A: a, B: b, Rows: []Diff{}, Limit: o.Limits.Any(), Causes: []string{}, Unlike: []Unlike{}, Mistimed: []string{}, Regressions: []string{},
 		Limits: []string{}, Undecided: []string{}, Notes: []string{},
 	}
 	for _, l := range o.Limits.Named() {

@@ -58,6 +58,7 @@ type Summary struct {
 	PeakRunning    int                `json:"peak_running"`             // requests under way at one moment
 	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // tokens in any one second
 
+	Firsts   *Firsts   `json:"firsts,omitempty"`
 	Steady   *Steady   `json:"steady,omitempty"`
 	Goodput  *Goodput  `json:"goodput,omitempty"`
 	Cache    *Cache    `json:"cache,omitempty"`
@@ -119,6 +120,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	spans, from, to := underWay(records)
 	s.PeakRunning = peakOf(running(spans), t)
 	s.PeakOutputRate = peakRate(ok, from, to, t)
+	s.Firsts = firsts(ok, t)
 	s.Steady = steady(ok, t)
 	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
 	seconds := float64(untouched) / 1e9

@@ -54,6 +54,9 @@ func (r *Run) touched() (t touched) {
 	return t
 }
 
+// Touched tells whether a profiling window touched any of a stretch of the run.
+func (r *Run) Touched(from, to int64) bool { return r.touched().over(from, to) }
+
 // over tells whether any of a stretch was touched. A moment is a stretch of no length.
 func (t touched) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })
@@ -121,6 +124,9 @@ func (s *Summary) without(w *Window) {
 	for i, f := range s.times() {
 		if f.to.N < of[i].to.N && !enough(f.to.N, of[i].to.N) {
 			*f.to = Stats{}
+			if f.name == "ttft" {
+				s.Firsts = nil
+			}
 			w.Lacks = append(w.Lacks, f.name)
 		}
 	}

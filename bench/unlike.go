@@ -131,7 +131,7 @@ func setting(v any) (text string, ok bool) {
 	return "", false
 }
 
-// refuse takes the verdict away where the loads are too unlike, unless that is forced.
+// refuse takes the verdict away where the loads are too unlike or badly timed, unless that is forced.
 func (c *Comparison) refuse(force bool) {
-	c.Refused = !force && slices.ContainsFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
+	c.Refused = !force && (len(c.Mistimed) > 0 || slices.ContainsFunc(c.Unlike, func(u Unlike) bool { return u.Refuses }))
 }

@@ -116,6 +116,9 @@ const mostTold = 3
 func (c *Comparison) verdict() string {
 	if c.Refused {
 		i := slices.IndexFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
+		if i < 0 {
+			return "no verdict, since the client was too busy to time " + strings.Join(c.Mistimed, " and ")
+		}
 		return fmt.Sprintf("no verdict, since these loads are not alike: they differ in their %s", c.Unlike[i])
 	}
 	rows := map[string][]*Diff{}

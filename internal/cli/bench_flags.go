@@ -196,21 +196,22 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 
 // profileFlags are bench_serving's.
 type profileFlags struct {
-	Profile           bool     `name:"profile" help:"Take a profiling window while the load runs."`
-	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"What is recorded: some of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
-	Lean              bool     `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
-	ProfileStartStep  int64    `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
-	ProfileAfterSteps *int64   `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps of the load, which begins after the warm-up, before the window; default: when the load is steady."`
-	ProfileNumSteps   int      `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; by stage 5."`
-	ProfileByStage    bool     `name:"profile-by-stage" help:"A window for prefill and one for decode."`
-	ProfileStages     []string `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
-	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it tells, else the one here, else /tmp."`
-	ProfilePrefix     string   `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the names of traces."`
-	ProfileUnbounded  bool     `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
-	PDSeparated       bool     `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
-	ProfilePrefillURL []string `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; several, or repeat it."`
-	ProfileDecodeURL  []string `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; several, or repeat it."`
-	ProfileFetch      string   `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, as profile --fetch."`
+	Profile           bool           `name:"profile" help:"Take a profiling window while the load runs."`
+	ProfileActivities []string       `name:"profile-activities" default:"CPU,GPU" help:"What is recorded: some of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
+	Lean              bool           `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
+	ProfileStartStep  int64          `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
+	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps of the load, which begins after the warm-up, before the window; default: when the load is steady."`
+	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" help:"Time of the load, as 2.5s, at which the window is opened: that at which the slowest requests were sent, for one; default: when the load is steady."`
+	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; by stage 5."`
+	ProfileByStage    bool           `name:"profile-by-stage" help:"A window for prefill and one for decode."`
+	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
+	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it tells, else the one here, else /tmp."`
+	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the names of traces."`
+	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
+	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
+	ProfilePrefillURL []string       `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; several, or repeat it."`
+	ProfileDecodeURL  []string       `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; several, or repeat it."`
+	ProfileFetch      string         `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, as profile --fetch."`
 }
 
 func (f *profileFlags) check() error {
@@ -227,6 +228,10 @@ func (f *profileFlags) check() error {
 		return usagef("--profile-unbounded has no --profile-num-steps and no stages")
 	case f.ProfileAfterSteps != nil && (f.ProfileStartStep > 0 || f.ProfileByStage):
 		return usagef("--profile-after-steps says when the window begins: leave out --profile-start-step and --profile-by-stage")
+	case f.ProfileAt != nil && (f.ProfileStartStep > 0 || f.ProfileByStage || f.ProfileAfterSteps != nil || f.ProfileUnbounded):
+		return usagef("--profile-at says when the window begins: leave out --profile-start-step, --profile-after-steps, --profile-by-stage and --profile-unbounded")
+	case f.ProfileAt != nil && *f.ProfileAt < 0:
+		return usagef("--profile-at %s: give 0s or more, counted from the first request", *f.ProfileAt)
 	case f.ProfileNumSteps < 0:
 		return usagef("--profile-num-steps %d: give 1 or more", f.ProfileNumSteps)
 	}

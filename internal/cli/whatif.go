@@ -11,7 +11,7 @@ import (
 type whatifCmd struct {
 	inputs
 	stretch
-	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"What is otherwise: times of a part (host, device, class:NAME, kernel:TEXT, collective, gap) multiplied by FACTOR, 0 for gone; peers: as the median of the other ranks. Several come upon each other."`
+	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"What is otherwise: times of a part (host, device, work, class:NAME, kernel:TEXT, collective, gap) multiplied by FACTOR, 0 for gone; peers: as the median of the other ranks, which is what work can be. Several come upon each other."`
 	JSON  bool     `name:"json" help:"Print as JSON."`
 	Rules string   `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
 	Force bool     `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
@@ -22,6 +22,7 @@ func (c *whatifCmd) Help() string {
 	return `Examples:
   stepscope whatif capture/ --set TP02.host=0
   stepscope whatif capture/ --set class:attention=0.8 --set collective=0.5
+  stepscope whatif capture/ --set TP02.work=peers
   stepscope whatif capture/ --set TP02.device=peers --json
 
 The steps are run again from how long everything took and what it waited for,

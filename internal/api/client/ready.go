@@ -11,8 +11,8 @@ import (
 
 // Ready waits until the server answers at a path, looking once a second; one that has no
 // such path answers, too. What no waiting mends ends it at once: an unknown host, a key that
-// is wanted. waiting is called once, if there is something to wait for.
-func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func()) error {
+// is wanted, a server that is none for LLMs. waiting is called once, with why there is something to wait for.
+func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func(why error)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last error
@@ -21,6 +21,8 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 		refused, answered := errors.AsType[*Refused](err)
 		unknown, noHost := errors.AsType[*net.DNSError](err)
 		switch {
+		case answered && refused.Status/100 == 4 && refused.Foreign != "":
+			return err
 		case err == nil, answered && refused.Status == http.StatusNotFound:
 			return nil
 		case answered && refused.Status/100 == 4, noHost && unknown.IsNotFound:
@@ -29,7 +31,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 			return context.Cause(ctx)
 		case last == nil:
 			last = err
-			waiting()
+			waiting(err)
 		case limited.Err() == nil: // else the time ended while it was asked, which says less
 			last = err
 		}
@@ -41,5 +43,16 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 			}
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// Waiting says, for Ready, why and how long a server is waited for.
+func (s *Server) Waiting(limit time.Duration, say func(string)) func(error) {
+	return func(why error) {
+		reason := why.Error()
+		if plain, ok := errors.AsType[*because](why); ok {
+			reason = plain.text
+		}
+		say(fmt.Sprintf("Waiting for %s, up to %v (--ready-check-timeout-sec): %s…", s.URL, limit, reason))
 	}
 }

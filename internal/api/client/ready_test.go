@@ -45,7 +45,7 @@ func TestReady(t *testing.T) {
 		{hs.URL, "/key", time.Minute, 0, "401 Unauthorized: who is it (give --api-key)"},
 	} {
 		waits := 0
-		err := (&Server{URL: tt.url}).Ready(t.Context(), tt.path, tt.limit, func() { waits++ })
+		err := (&Server{URL: tt.url}).Ready(t.Context(), tt.path, tt.limit, func(error) { waits++ })
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || waits != tt.waits {
 			t.Errorf("%s: %v, said %d times that it waits; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
 		}

@@ -26,16 +26,31 @@ type Bench struct {
 
 // BenchJSON writes the summary as docs/formats/bench.md specifies it.
 func BenchJSON(w io.Writer, b *Bench) error {
+	verdict, next := benchAnswer(b)
 	return encode(w, struct {
+		Verdict string   `json:"verdict"`
+		Next    []string `json:"next"`
 		*bench.Summary
 		Repeats []bench.Estimate `json:"repeats,omitempty"`
-	}{b.Summary, b.Repeats}, false)
+	}{verdict, next, b.Summary, b.Repeats}, false)
 }
 
-// BenchText writes what SGLang's bench_serving prints, row for row, and after it
-// what it does not say.
+// BenchText writes the answer, what SGLang's bench_serving prints, row for row, and after it
+// what that does not say.
 func BenchText(w io.Writer, b *Bench, o Options) error {
 	var out strings.Builder
+	p := paint(o.Color)
+	verdict, next := benchAnswer(b)
+	for _, l := range columns.Wrap(verdict, o.width()) {
+		fmt.Fprintln(&out, p.bold(l))
+	}
+	for _, n := range next {
+		lead := "→ "
+		for _, l := range columns.Wrap(n, o.width()-2) {
+			fmt.Fprintln(&out, lead+l)
+			lead = "  "
+		}
+	}
 	benchTable(&out, b)
 	benchBeyond(&out, b, o)
 	_, err := io.WriteString(w, out.String())

@@ -25,6 +25,8 @@ const (
 type benchPage struct {
 	assets
 	Title     string
+	Verdict   string
+	Next      []string
 	Head      []string
 	Cards     []benchCard
 	Facts     []benchPageFact
@@ -75,6 +77,7 @@ func BenchHTML(w io.Writer, b *Bench) error {
 	for _, f := range benchFacts(b) {
 		p.Facts = append(p.Facts, benchPageFact{f.label, f.text, f.severity})
 	}
+	p.Verdict, p.Next = benchAnswer(b)
 	d, dots := newBenchData(b)
 	if dots < b.Summary.Requests {
 		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",

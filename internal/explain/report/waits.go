@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
@@ -29,15 +30,20 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	}{{"TTFT", &j.TTFT}, {"ITL", &j.ITL}} {
 		tail := t.tail
 		title := fmt.Sprintf("What the slow %ss waited for (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
+		again := "\nto record the slowest, send the same load with --profile " + profileAt(tail.Sent)
+		if tail.Sent == bench.Never {
+			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow"
+		}
 		if len(tail.Cases) == 0 {
-			if _, err := fmt.Fprintf(w, "\n%s\nnone in the recorded window\n", title); err != nil {
+			if _, err := fmt.Fprintf(w, "\n%s\nnone in the recorded window%s\n", title, again); err != nil {
 				return err
 			}
 			continue
 		}
 		if tail.Below {
-			title += "\nnone of those at or above p99 is in the recorded window: this is the slowest one in it"
+			title += "\nnone of those at or above p99 is in the recorded window: this is the slowest one in it" + again
 		}
+		title += mainWait(&tail.Sum)
 		cases := tail.Cases
 		if limit > 0 && len(cases) > limit {
 			title += fmt.Sprintf("\n%d of %d, the slowest", limit, len(cases))
@@ -95,18 +101,8 @@ func stepsText(steps []int) string {
 // are left out.
 func waitText(w *waits.Wait) string {
 	total := w.Total()
-	type part struct {
-		name string
-		ns   int64
-	}
-	parts := []part{
-		{"until the server had it", w.Way}, {"a place on a decode server", w.Place}, {"transfer", w.Transfer}, {"its decode batch", w.Join},
-		{"queue", w.Queue}, {"prefill of others", w.OtherPrefill}, {"other steps of others", w.OtherSteps}, {"a late rank", w.SlowRank}, {"no step ran", w.Stall},
-		{"its own prefill", w.Prefill}, {"its own decode", w.Decode}, {"reply to the client", w.Reply}, {"not recorded", w.NotRecorded},
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.ns, a.ns) })
 	var out []string
-	for _, p := range parts {
+	for _, p := range waitParts(w) {
 		if p.ns*33 < total || p.ns <= 0 {
 			continue
 		}
@@ -122,4 +118,44 @@ func waitText(w *waits.Wait) string {
 		out = append(out, text)
 	}
 	return strings.Join(out, "; ")
+}
+
+// waitPart is one part of a wait, and what to try where it is most of it.
+type waitPart struct {
+	name   string
+	ns     int64
+	remedy string
+}
+
+// waitParts are the parts of a wait, the largest first.
+func waitParts(w *waits.Wait) []waitPart {
+	parts := []waitPart{
+		{"until the server had it", w.Way, ""},
+		{"a place on a decode server", w.Place, "more decode servers, or more memory for keys and values there (--mem-fraction-static)"},
+		{"transfer", w.Transfer, ""},
+		{"its decode batch", w.Join, ""},
+		{"queue", w.Queue, "more requests at once (--max-running-requests), more memory for keys and values (--mem-fraction-static), another replica, or a lower rate"},
+		{"prefill of others", w.OtherPrefill, "smaller chunks let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
+		{"other steps of others", w.OtherSteps, ""},
+		{"a late rank", w.SlowRank, "stepscope guide late-rank"},
+		{"no step ran", w.Stall, "stepscope guide slow-steps"},
+		{"its own prefill", w.Prefill, "a prefix cache that hits (--cache-report says how much did); if prefill steps are host-bound: stepscope guide host-bound"},
+		{"its own decode", w.Decode, ""},
+		{"reply to the client", w.Reply, ""},
+		{"not recorded", w.NotRecorded, ""},
+	}
+	slices.SortStableFunc(parts, func(a, b waitPart) int { return cmp.Compare(b.ns, a.ns) })
+	return parts
+}
+
+// mainWait says of what most of a wait is made, and what to try.
+func mainWait(w *waits.Wait) string {
+	p := waitParts(w)[0]
+	if p.remedy == "" || 2*p.ns < w.Total() {
+		return ""
+	}
+	if p.name == "queue" && 2*w.QueuePrefill > w.Queue {
+		p.remedy += "; most of the queue was prefill of others: smaller chunks (--chunked-prefill-size), --schedule-policy"
+	}
+	return fmt.Sprintf("\nmostly %s, %.0f %%\n→ try: %s", p.name, 100*metric.Share(p.ns, w.Total()), p.remedy)
 }

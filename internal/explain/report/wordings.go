@@ -94,10 +94,11 @@ var wordings = map[string]string{
 	"seen_untold": "in so few it cannot be told from chance",
 
 	// What findings are worth.
-	"worth":                "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{last}",
+	"worth":                "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{rest}{last}",
 	"worth_little":         "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",
 	"worth_most":           "a {kind} step takes at least {without:ns} instead of {step:ns} however much of it goes",
 	"worth_tokens":         ": {without:count} output tokens/s instead of {is:count}",
+	"worth_rest":           "; the others would wait for something else in the rest of the {cost:ns}",
 	"worth_last":           "; once all else is mended it costs {last:ns}",
 	"replay_no_gpu":        "no GPU work was recorded",
 	"graph_layers_nothing": "no step without graphs has layers",

@@ -70,7 +70,10 @@ type Tail struct {
 	P99 int64 `json:"p99_ns"`
 	// Below: nothing at or above P99 lies in the recorded window; the case is the
 	// slowest that does.
-	Below bool   `json:"below"`
+	Below bool `json:"below"`
+	// Sent is when the slowest that no window touched was sent, in the run's time (of a gap: when it began); -1: windows
+	// touched all that took at least P99, so that it may be their arming or export that took so long.
+	Sent  int64  `json:"sent_ns"`
 	Cases []Case `json:"cases"` // slowest first
 	Sum   Wait   `json:"sum"`   // of all cases
 }
@@ -302,7 +305,13 @@ func (j *joiner) tail(all []slow) Tail {
 		ascending[len(all)-1-i] = all[i].ns()
 	}
 	p99 := metric.Quantile(ascending, 0.99)
-	t.P99 = int64(p99)
+	t.P99, t.Sent = int64(p99), bench.Never
+	for i := range all {
+		if s := &all[i]; float64(s.ns()) >= p99 && !j.run.Touched(s.from, s.to) {
+			t.Sent = s.from
+			break
+		}
+	}
 	for i := range all {
 		below := float64(all[i].ns()) < p99
 		if below && len(t.Cases) > 0 {

@@ -18,14 +18,17 @@ import (
 type Setting struct {
 	Text   string
 	Rank   string // its label; "": all ranks
-	Part   string // host, device, class, kernel, collective, gap
+	Part   string // host, device, work, class, kernel, collective, gap
 	Of     string // the class, or a part of the kernels' names
 	Factor float64
 	Peers  bool // as the median of the other ranks
 }
 
+// likePeers are the parts that can be as those of other ranks.
+var likePeers = map[string]replay.Why{"host": replay.ByHost, "device": replay.ByDevice, "work": replay.ByWork, "collective": replay.ByTransfer}
+
 // settingForms says what a setting may be.
-const settingForms = `write [RANK.]PART=FACTOR, such as TP02.host=0, class:attention=0.8, TP01.kernel:nvjet=0.5, collective=0.5, gap=0 or TP02.device=peers; parts are host, device, class:NAME, kernel:TEXT, collective, gap`
+const settingForms = `write [RANK.]PART=FACTOR, such as TP02.host=0, class:attention=0.8, TP01.kernel:nvjet=0.5, collective=0.5, gap=0, TP02.device=peers or TP02.work=peers; parts are host, device, work, class:NAME, kernel:TEXT, collective, gap`
 
 // ParseSetting reads a setting: [RANK.]PART=FACTOR, see settingForms.
 func ParseSetting(text string) (s Setting, err error) {
@@ -48,7 +51,7 @@ func ParseSetting(text string) (s Setting, err error) {
 		s.Rank, head = rank, part
 	}
 	s.Part, s.Of = head, of
-	if !slices.Contains([]string{"host", "device", "class", "kernel", "collective", "gap"}, s.Part) {
+	if !slices.Contains([]string{"host", "device", "work", "class", "kernel", "collective", "gap"}, s.Part) {
 		return wrong(fmt.Sprintf("no part %q", s.Part))
 	}
 	if named != (s.Part == "class" || s.Part == "kernel") || named && of == "" {
@@ -57,8 +60,11 @@ func ParseSetting(text string) (s Setting, err error) {
 	if _, ok := kernel.ParseClass(of); s.Part == "class" && !ok {
 		return wrong(fmt.Sprintf("no class %q", of))
 	}
-	if s.Peers && (s.Rank == "" || s.Part != "host" && s.Part != "device" && s.Part != "collective") {
-		return wrong("as the others can be the host, device or collective of a rank")
+	if _, like := likePeers[s.Part]; s.Peers && (s.Rank == "" || !like) {
+		return wrong("as the others can be the host, device, work or collective of a rank")
+	}
+	if s.Part == "work" && !s.Peers {
+		return wrong("the work of a rank is what others have less of, so it can be as theirs: " + what + "=peers")
 	}
 	return s, nil
 }
@@ -121,8 +127,7 @@ func (w *Window) setting(d *Domain, s Setting) (change replay.Change, some bool,
 		}
 	}
 	if s.Peers && len(which) > 0 {
-		why := map[string]replay.Why{"host": replay.ByHost, "device": replay.ByDevice, "collective": replay.ByTransfer}[s.Part]
-		change, ok := d.Graph.As(w.Names, replay.Blame{Why: why, Ranks: which, Steps: count(len(d.Base))})
+		change, ok := d.Graph.As(w.Names, replay.Blame{Why: likePeers[s.Part], Ranks: which, Steps: count(len(d.Base))})
 		if !ok {
 			return nil, false, fmt.Errorf("%s: no other rank to compare %s with", s.Text, s.Rank)
 		}

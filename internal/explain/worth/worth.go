@@ -258,7 +258,7 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken, all []*t
 	f.Worth = w.gain(rep, d, steps, kind, now)
 	x := &f.Worth
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(metric.Median(last))
-	x.Says = says(x)
+	x.Says = says(f)
 }
 
 // mostly is the kind that most of some steps are of; several: others are of another.
@@ -280,14 +280,21 @@ func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 // to be told, as a share of a step.
 const hidden = 0.02
 
-// says tells a worth.
-func says(x *result.Worth) fact.Fact {
-	var tokens, last fact.Fact
+// waits is by how much more than it is worth a late rank must be waited for, for that to be told.
+const waits = 1.5
+
+// says tells what a finding is worth.
+func says(f *result.Finding) fact.Fact {
+	x := &f.Worth
+	var tokens, last, rest fact.Fact
 	if x.Tokens > 0 {
 		tokens = fact.Of("worth_tokens", "is", x.Tokens, "without", x.WithoutTokens)
 	}
 	if more := x.Last - (x.Step - x.Without); float64(more) > hidden*float64(x.Step) {
 		last = fact.Of("worth_last", "last", x.Last)
+	}
+	if f.Kind == result.Straggler && float64(f.CostNSPerStep) > waits*float64(x.Gain()) {
+		rest = fact.Of("worth_rest", "cost", f.CostNSPerStep)
 	}
 	switch {
 	case x.AtMost:
@@ -295,7 +302,7 @@ func says(x *result.Worth) fact.Fact {
 	case x.High >= x.Step:
 		return fact.Of("worth_little", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
 	}
-	return fact.Of("worth", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "last", last)
+	return fact.Of("worth", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 }
 
 // pathOf walks the critical paths of all domains.

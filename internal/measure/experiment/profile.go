@@ -17,6 +17,8 @@ type Profile struct {
 	Window  torch.Window
 	Options torch.Options
 	After   *int64 // forward steps of the load before the window; nil: when the load is steady
+	// At is when the window is opened, from the first request on; nil: After says it.
+	At *time.Duration
 	// FitSteps: the window's steps are chosen by the load, not given.
 	FitSteps bool
 	Dir      string // where the files are brought
@@ -45,6 +47,15 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 		p.Options.Log = log
 	}
 	reached := at.reached // when the window may be opened, if not before the load
+	if p.At != nil {
+		begun := time.Duration(-1)
+		reached = func(after time.Duration) bool {
+			if begun < 0 && at.live.Released.Load() > 0 {
+				begun = after
+			}
+			return begun >= 0 && after-begun >= *p.At
+		}
+	}
 	if p.After != nil && *p.After > 0 {
 		counted, err := p.count(ctx, log)
 		if err != nil {
@@ -60,7 +71,7 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	}
 	w := &window{p: p, session: s, guarded: make(chan struct{})}
 	first := p.first(at, s.Prefills())
-	if first || at.short(p.steps(at)) {
+	if first || p.At == nil && at.short(p.steps(at)) {
 		if !first {
 			log(fmt.Sprintf("The load has some %d forward steps, too few for a window in its steady part: it is opened before the load, and touches most of it", at.forwards()))
 		}
@@ -87,6 +98,9 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 // has a start step records nothing before that, what has no end records all, and where all
 // requests are sent at once nothing that is steady has a prefill in it.
 func (p *Profile) first(at *level, prefills bool) bool {
+	if p.At != nil {
+		return *p.At <= 0
+	}
 	return p.After != nil && *p.After == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
 }
 
@@ -159,6 +173,8 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	switch {
 	case w.err != nil && !errors.Is(w.err, context.Canceled):
 		return nil, w.err
+	case !w.armed && w.p.At != nil:
+		return nil, fmt.Errorf("the load ended before %s, when a window was to be opened (--profile-at)", *w.p.At)
 	case !w.armed:
 		return nil, errors.New("the load ended before a window could be opened in its steady part: send a longer one (--num-prompts)")
 	}

@@ -161,9 +161,7 @@ func (s *Serving) ready(ctx context.Context) error {
 	if s.Load.Backend == "trt" {
 		path = "/"
 	}
-	return s.Server.Ready(ctx, path, s.Ready, func() {
-		s.Log(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.Server.URL, s.Ready))
-	})
+	return s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log))
 }
 
 // model asks the server for its model's name when none was given.
@@ -178,7 +176,7 @@ func (s *Serving) model(ctx context.Context) error {
 	case s.Run.Model != "":
 	case err == nil:
 		return errors.New("the server does not name its model at /v1/models: give --model")
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.Foreign == "":
 		return fmt.Errorf("the server does not name its model: give --model (%w)", err)
 	default:
 		return fmt.Errorf("ask the server for its model: %w", err)

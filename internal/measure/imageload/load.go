@@ -73,7 +73,7 @@ var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-
 // Run waits for the server, warms it up, and loads it.
 func Run(ctx context.Context, o *Options) (*Result, error) {
 	s, say := o.Server, o.Console.Line
-	err := s.Ready(ctx, "/health", o.Ready, func() { say(fmt.Sprintf("Waiting for %s to become ready, up to %v…", s.URL, o.Ready)) })
+	err := s.Ready(ctx, "/health", o.Ready, s.Waiting(o.Ready, say))
 	if err != nil {
 		return nil, err
 	}
