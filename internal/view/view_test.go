@@ -119,3 +119,6 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestUnits runs the tests of the page's functions.
+func TestUnits(t *testing.T) { browsertest.Units(t, "ui/src") }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -248,5 +249,43 @@ func (b *Tab) Shoot(dir, name string) {
 		if err := os.WriteFile(filepath.Join(dir, name+"-"+scheme+".png"), b.Picture(false), 0o644); err != nil {
 			b.t.Fatal(err)
 		}
+	}
+}
+
+// Module is a module of TypeScript as a script that gives it a name, for pages that lack it.
+func Module(t *testing.T, path, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "tool", "esbuild", path, "--bundle", "--format=iife", "--global-name="+name, "--log-level=error").Output()
+	if err != nil {
+		t.Fatalf("bundle %s: %v", path, err)
+	}
+	return string(out)
+}
+
+// Units runs the files below dir whose names end in .test.ts by node's own test runner. They are tests of functions that
+// need no page.
+func Units(t *testing.T, dir string) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node found; install the package nodejs to run this test")
+	}
+	var tests []string
+	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".test.ts") {
+			tests = append(tests, path)
+		}
+		return err
+	}); err != nil || len(tests) == 0 {
+		t.Fatalf("%d tests in %s: %v", len(tests), dir, err)
+	}
+	out := t.TempDir()
+	bundle := append([]string{"tool", "esbuild", "--bundle", "--platform=node", "--outdir=" + out, "--log-level=error"}, tests...)
+	if text, err := exec.Command("go", bundle...).CombinedOutput(); err != nil {
+		t.Fatalf("bundle: %v\n%s", err, text)
+	}
+	text, err := exec.CommandContext(t.Context(), node, "--test", out).CombinedOutput()
+	if err != nil || !strings.Contains(string(text), "# pass ") || strings.Contains(string(text), "# tests 0") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -15,8 +15,6 @@ import (
 // The page of a benchmark is made as that of an analysis (html.go), of the same
 // style, plots and tables.
 
-var benchScripts = []string{"page/format.js", "page/plot.js", "page/steps.js", "page/tables.js", "benchpage/bench.js"}
-
 const (
 	benchBins = 400   // of the plots over time
 	benchDots = 4_000 // requests shown one by one
@@ -90,7 +88,7 @@ func BenchHTML(w io.Writer, b *Bench) error {
 			p.Tables = append(p.Tables, benchPageTable(t))
 		}
 	}
-	p.assets.take(benchScripts, "page/page.css", "benchpage/bench.css")
+	p.assets.take("bench", "page/page.css", "benchpage/bench.css")
 	text, err := execute("bench.html", &p, &p.Data, d)
 	if err == nil {
 		_, err = w.Write(text)

@@ -36,7 +36,7 @@ const probe = `
     input.dispatchEvent(new Event("input"));
     out.filtered = [...table.tBodies[0].rows].filter((r) => !r.hidden).length;
   }
-  for (const v of [0, 1, 417, 999, 999500, 999600, 1964000, 12345678901, 1234e9, -12345, 0.25]) out.formats[v] = [duration(v), bytes(v)];
+  for (const v of [0, 1, 417, 999, 999500, 999600, 1964000, 12345678901, 1234e9, -12345, 0.25]) out.formats[v] = [format.duration(v), format.bytes(v)];
   return out;
 `
 
@@ -84,7 +84,8 @@ func quiet(t *testing.T, tab *browsertest.Tab) {
 
 func TestChromium(t *testing.T) {
 	var p probed
-	browse(t, pageOf(t, straggler()), probe, &p)
+	formats := browsertest.Module(t, "page/format.ts", "format")
+	browse(t, pageOf(t, straggler()), formats+probe, &p)
 	// Counted above the axis, where a plot without its figures has one or two: lines and marks.
 	for id, least := range map[string]int{"map-work": 12, "map-host": 8, "map-wait": 8, "bars": 8, "lengths": 4, "memory-plot": 4} {
 		if p.Colors[id] < least {
@@ -152,6 +153,7 @@ func TestChromiumLinks(t *testing.T) {
 
 // Pages with little or very much in them must start without a fault too.
 func TestChromiumOthers(t *testing.T) {
+	formats := browsertest.Module(t, "page/format.ts", "format")
 	reports := samples()
 	delete(reports, "straggler")
 	reports["large"] = stepped(64, 2000, 17, 600)
@@ -159,7 +161,7 @@ func TestChromiumOthers(t *testing.T) {
 	for name, r := range reports {
 		t.Run(name, func(t *testing.T) {
 			var p probed
-			browse(t, pageOf(t, r), probe, &p)
+			browse(t, pageOf(t, r), formats+probe, &p)
 			if got := p.Colors["bars"] > 0; got != (len(r.Times) > 0) {
 				t.Errorf("bars drawn: %v", got)
 			}

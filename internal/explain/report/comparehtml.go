@@ -6,8 +6,6 @@ import (
 
 // The page of a comparison is made as that of an analysis (html.go), of the same style and tables.
 
-var compareScripts = []string{"page/format.js", "page/plot.js", "page/tables.js", "comparepage/compare.js"}
-
 // comparePage is what the template sees.
 type comparePage struct {
 	assets
@@ -36,7 +34,7 @@ func (v *Comparison) HTML(w io.Writer) error {
 	if v.captures != nil {
 		p.Parts = append(p.Parts, v.captures.part("captures-", "Captures"))
 	}
-	p.assets.take(compareScripts, "page/page.css", "comparepage/compare.css")
+	p.assets.take("compare", "page/page.css", "comparepage/compare.css")
 	text, err := execute("compare.html", &p, &p.Data, struct{}{})
 	if err == nil {
 		_, err = w.Write(text)

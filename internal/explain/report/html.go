@@ -18,15 +18,13 @@ import (
 // The page is one file without a network: its style and scripts stand in it,
 // and a content security policy forbids it to load anything. Go makes the
 // findings and the tables (so they are there without JavaScript, and printed);
-// the scripts draw the plots over steps and make tables sort and filter.
+// a script draws the plots over steps and makes tables sort and filter. The
+// scripts are bundles of TypeScript that the viewer draws with, too.
 
-//go:embed page benchpage sweeppage comparepage
+//go:generate go tool esbuild page=page/page.ts bench=benchpage/bench.ts sweep=sweeppage/sweep.ts compare=comparepage/compare.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --outdir=dist
+
+//go:embed */*.html */*.css dist
 var pageFiles embed.FS
-
-// scripts in the order in which they build on each other.
-var scripts = []string{
-	"page/format.js", "page/plot.js", "page/steps.js", "page/heat.js", "page/bars.js", "page/memory.js", "page/tables.js", "page/page.js",
-}
 
 const (
 	pageRows = 400     // rows a table of the page may have
@@ -93,22 +91,22 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	p.tables(r, l)
 	p.find(r)
 	p.left(r, data)
-	p.assets.take(scripts, "page/page.css")
+	p.assets.take("page", "page/page.css")
 	return execute("page.html", &p, &p.Data, data)
 }
 
 // Page is another page that one links to.
 type Page struct{ Name, File string }
 
-// assets are the style and the scripts of a page, and what they draw.
+// assets are the style and the script of a page, and what they draw.
 type assets struct {
-	CSS     template.CSS
-	Data    template.JS
-	Scripts []template.JS
+	CSS    template.CSS
+	Data   template.JS
+	Script template.JS
 }
 
-// take reads style and scripts from the binary.
-func (a *assets) take(scripts []string, styles ...string) {
+// take reads style and script from the binary.
+func (a *assets) take(script string, styles ...string) {
 	read := func(name string) string {
 		text, err := pageFiles.ReadFile(name)
 		if err != nil {
@@ -117,13 +115,11 @@ func (a *assets) take(scripts []string, styles ...string) {
 		return string(text)
 	}
 	var css []string
-	for _, name := range styles {
+	for _, name := range append([]string{"page/colors.css"}, styles...) {
 		css = append(css, read(name))
 	}
 	a.CSS = template.CSS(strings.Join(css, "\n"))
-	for _, name := range scripts {
-		a.Scripts = append(a.Scripts, template.JS(read(name)))
-	}
+	a.Script = template.JS(read("dist/" + script + ".js"))
 }
 
 // execute makes a page with data in it, which the page has at into.

@@ -56,7 +56,7 @@ func PDHTML(w io.Writer, pd *result.PD, others []Page) error {
 		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
 	}
 	p.find(r)
-	p.assets.take(scripts, "page/page.css")
+	p.assets.take("page", "page/page.css")
 	text, err := execute("page.html", &p, &p.Data, newPageData(r, pageLimits))
 	if err == nil {
 		_, err = w.Write(text)

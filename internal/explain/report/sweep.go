@@ -263,8 +263,6 @@ func (s *Sweep) ticks(parameter int) (all []sweepTick) {
 	return all
 }
 
-var sweepScripts = []string{"page/format.js", "page/plot.js", "page/tables.js", "sweeppage/sweep.js"}
-
 // sweepPage is what the template sees.
 type sweepPage struct {
 	assets
@@ -295,7 +293,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		}
 		p.Sections = append(p.Sections, section)
 	}
-	p.assets.take(sweepScripts, "page/page.css", "benchpage/bench.css")
+	p.assets.take("sweep", "page/page.css", "benchpage/bench.css")
 	text, err := execute("sweep.html", &p, &p.Data, d)
 	if err == nil {
 		_, err = w.Write(text)

@@ -1,36 +1,39 @@
-// @ts-check
-"use strict";
 // The plots of a benchmark: latencies, tokens and requests over one time axis
 // that they share, and the distributions of latencies.
 
-/**
- * @typedef {{from: number, to: number}} Stretch
- * @typedef {{name: string, title: string, n: number, shares: number[], values: number[], limit: number}} Spread
- * @typedef {{bin_ns: number, tokens: number[], busiest: number[], running: number[], most: number[], decode: number[], ended: number[], failed: number[], steady: Stretch[], profiled: Stretch[],
- *   at: number[], at_once: boolean, ttft: number[], e2e: number[], limits: Record<string, number>, embedding: boolean, spreads: Spread[]}} BenchData
- */
+import { duration, groupDigits, ticks } from "../page/format";
+import { type Area, hideTip, type Pen, Plot, plots, present, showTip, StepView, type Tip } from "../page/plot";
+import { type Data, StepPlot } from "../page/steps";
+import { enhance } from "../page/tables";
 
-class TimePlot extends StepPlot {
-  /** @param {string} id @param {number} height @param {BenchData} data @param {StepView} view */
-  constructor(id, height, data, view) {
+type Stretch = { from: number; to: number };
+type Spread = { name: string; title: string; n: number; shares: number[]; values: number[]; limit: number };
+
+/** What the plots of a benchmark draw; see benchData in benchhtml.go. Times are ns since the load began. */
+type BenchData = {
+  bin_ns: number; tokens: number[]; busiest: number[]; running: number[]; most: number[]; decode: number[]; ended: number[]; failed: number[];
+  steady: Stretch[]; profiled: Stretch[]; at: number[]; at_once: boolean; ttft: number[]; e2e: number[]; limits: Record<string, number>;
+  embedding: boolean; spreads: Spread[];
+};
+
+export class TimePlot extends StepPlot {
+  constructor(id: string, height: number, protected readonly bench: BenchData, view: StepView) {
     // A bin of time is what a step is to the plots over steps.
-    super(id, height, /** @type {any} */ ({ kinds: [], grid: { cols: data.running.length } }), view, 64);
-    this.bench = data;
+    super(id, height, { kinds: [] as string[], grid: { cols: bench.running.length } } as Data, view, 64);
   }
 
-  /** @param {number} ns @param {Area} area */
-  at(ns, area) {
+  at(ns: number, area: Area) {
     return this.x(ns / this.bench.bin_ns, area);
   }
 
-  /** When a latency of a request is drawn: as it was sent, or where all were sent at once, at its end. @param {number} i @param {number[]} of */
-  when(i, of) {
+  /** When a latency of a request is drawn: as it was sent, or where all were sent at once, at its end. */
+  when(i: number, of: number[]) {
     return this.bench.at[i] + (this.bench.at_once ? Math.max(of[i], 0) : 0);
   }
 
-  /** The steady window and what profilers touched, behind everything. @param {Pen} pen */
-  shade({ ctx, area, color }) {
-    for (const [list, name, alpha] of /** @type {[Stretch[], string, number][]} */ ([[this.bench.steady, "info", 0.1], [this.bench.profiled, "k3", 0.22]])) {
+  /** The steady window and what profilers touched, behind everything. */
+  shade({ ctx, area, color }: Pen) {
+    for (const [list, name, alpha] of ([[this.bench.steady, "info", 0.1], [this.bench.profiled, "k3", 0.22]] as [Stretch[], string, number][])) {
       ctx.fillStyle = color(name);
       ctx.globalAlpha = alpha;
       for (const s of list) {
@@ -41,8 +44,7 @@ class TimePlot extends StepPlot {
     }
   }
 
-  /** @param {Pen} pen */
-  xAxis({ ctx, area, color }) {
+  override xAxis({ ctx, area, color }: Pen) {
     const bin = this.bench.bin_ns, lo = this.view.lo * bin, hi = this.view.hi * bin;
     const all = ticks(hi - lo, Math.max(area.w / 110, 2)), step = all.length > 1 ? all[1] : hi - lo || 1;
     ctx.fillStyle = color("soft");
@@ -53,8 +55,8 @@ class TimePlot extends StepPlot {
     }
   }
 
-  /** Draws only inside the area. @param {Pen} pen @param {() => void} draw */
-  inside({ ctx, area }, draw) {
+  /** Draws only inside the area. */
+  inside({ ctx, area }: Pen, draw: () => void) {
     ctx.save();
     ctx.beginPath();
     ctx.rect(area.x, area.y, area.w, area.h);
@@ -63,9 +65,9 @@ class TimePlot extends StepPlot {
     ctx.restore();
   }
 
-  /** A staircase over bins. @param {Pen} pen @param {number[]} values @param {number} max @param {string} name @param {boolean} fill */
-  stairs({ ctx, area, color }, values, max, name, fill) {
-    const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
+  /** A staircase over bins. */
+  stairs({ ctx, area, color }: Pen, values: number[], max: number, name: string, fill: boolean) {
+    const y = (v: number) => area.y + area.h * (1 - v / max);
     ctx.beginPath();
     values.forEach((v, c) => {
       ctx.lineTo(this.x(c, area), y(v));
@@ -82,23 +84,21 @@ class TimePlot extends StepPlot {
     ctx.globalAlpha = 1;
   }
 
-  /** The largest value in sight. @param {number[]} values */
-  top(values) {
+  /** The largest value in sight. */
+  top(values: number[]) {
     let max = 0;
     for (let c = Math.max(Math.floor(this.view.lo), 0); c < Math.min(Math.ceil(this.view.hi), values.length); c++) max = Math.max(max, values[c]);
     return max * 1.06 || 1;
   }
 
-  /** @param {number} c @returns {Tip | null} */
-  tip(c) {
+  override tip(c: number): Tip | null {
     const d = this.bench;
     if (c < 0 || c >= d.running.length) return null;
-    /** @type {[string, string][]} */
-    const rows = [];
-    const here = (/** @type {number} */ t) => t >= c * d.bin_ns && t < (c + 1) * d.bin_ns;
+    const rows: [string, string][] = [];
+    const here = (t: number) => t >= c * d.bin_ns && t < (c + 1) * d.bin_ns;
     const sent = indices(d.at, here);
     if (sent.length) rows.push(["requests sent", String(sent.length)]);
-    for (const [name, of] of /** @type {[string, number[]][]} */ ([["TTFT", d.ttft], ["E2E", d.e2e]])) {
+    for (const [name, of] of ([["TTFT", d.ttft], ["E2E", d.e2e]] as [string, number[]][])) {
       const longest = of.reduce((max, v, i) => (v > max && here(this.when(i, of)) ? v : max), -1);
       if (longest >= 0) rows.push(["longest " + name, duration(longest)]);
     }
@@ -112,44 +112,40 @@ class TimePlot extends StepPlot {
   }
 }
 
-/** @template T @param {T[]} list @param {(v: T, i: number) => boolean} yes */
-function indices(list, yes) {
-  /** @type {number[]} */
-  const out = [];
+export function indices<T>(list: T[], yes: (v: T, i: number) => boolean) {
+  const out: number[] = [];
   list.forEach((v, i) => yes(v, i) && out.push(i));
   return out;
 }
 
-/** @param {number} v */
-function count(v) {
+export function count(v: number) {
   return v === 0 ? "0" : v >= 99.95 ? groupDigits(String(Math.round(v))) : v.toFixed(1);
 }
 
-/** Ticks at 1, 2 and 5 times powers of ten. @param {number} lo @param {number} hi */
-function logTicks(lo, hi) {
+/** Ticks at 1, 2 and 5 times powers of ten. */
+export function logTicks(lo: number, hi: number) {
   const out = [];
   for (let p = Math.pow(10, Math.floor(Math.log10(lo))); p <= hi; p *= 10) for (const u of [1, 2, 5]) if (u * p >= lo && u * p <= hi) out.push(u * p);
   return out.length > 7 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs((Math.log10(v) % 1) - 1) < 1e-6) : out;
 }
 
-class LatencyPlot extends TimePlot {
-  /** @param {BenchData} data @param {StepView} view */
-  constructor(data, view) {
+export class LatencyPlot extends TimePlot {
+  log = true;
+
+  constructor(data: BenchData, view: StepView) {
     super("latency", 300, data, view);
-    this.log = true;
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, d = this.bench;
     this.shade(pen);
-    const shown = (/** @type {number[]} */ of) => indices(of, (_, i) => this.when(i, of) >= this.view.lo * d.bin_ns && this.when(i, of) <= this.view.hi * d.bin_ns);
+    const shown = (of: number[]) => indices(of, (_, i) => this.when(i, of) >= this.view.lo * d.bin_ns && this.when(i, of) <= this.view.hi * d.bin_ns);
     let lo = Infinity, hi = 0;
     for (const of of [d.ttft, d.e2e]) for (const i of shown(of)) if (of[i] > 0) (lo = Math.min(lo, of[i])), (hi = Math.max(hi, of[i]));
     if (hi === 0) (lo = 1e6), (hi = 1e9);
     (hi *= 1.1), (lo *= 0.9);
     if (this.log && hi / lo < 10) lo = hi / 10;
-    const y = (/** @type {number} */ v) => area.y + area.h * (this.log ? 1 - Math.log(v / lo) / Math.log(hi / lo) : 1 - v / hi);
+    const y = (v: number) => area.y + area.h * (this.log ? 1 - Math.log(v / lo) / Math.log(hi / lo) : 1 - v / hi);
     if (this.log) {
       ctx.textAlign = "right";
       ctx.textBaseline = "middle";
@@ -161,7 +157,7 @@ class LatencyPlot extends TimePlot {
       }
     } else this.yAxis(pen, hi, duration);
     this.inside(pen, () => {
-      for (const [name, of] of /** @type {[string, number[]][]} */ ([["ttft", d.ttft], ["e2e", d.e2e]])) {
+      for (const [name, of] of ([["ttft", d.ttft], ["e2e", d.e2e]] as [string, number[]][])) {
         ctx.strokeStyle = ctx.fillStyle = color(name === "ttft" ? "k0" : "k1");
         const limit = d.limits[name];
         if (limit && (!this.log || limit > lo)) {
@@ -185,18 +181,16 @@ class LatencyPlot extends TimePlot {
       for (const i of shown(d.e2e)) if (d.ttft[i] < 0 && d.e2e[i] < 0) ctx.fillRect(this.at(d.at[i], area) - 1, area.y + area.h - 10, 2, 10);
     });
     this.xAxis(pen);
-    this.cursor(pen);
   }
 }
 
-/** Seconds that begin within one bin are several in a long run: then there is a mean, too. @param {BenchData} d */
-function several(d) {
+/** Seconds that begin within one bin are several in a long run: then there is a mean, too. */
+export function several(d: BenchData) {
   return d.bin_ns >= 1e9;
 }
 
-class TokensPlot extends TimePlot {
-  /** @param {Pen} pen */
-  paint(pen) {
+export class TokensPlot extends TimePlot {
+  override paint(pen: Pen) {
     const d = this.bench, max = this.top(d.busiest);
     this.shade(pen);
     this.yAxis(pen, max, count);
@@ -205,13 +199,11 @@ class TokensPlot extends TimePlot {
       if (several(d)) this.stairs(pen, d.tokens.map((n) => n / (d.bin_ns / 1e9)), max, "k1", true);
     });
     this.xAxis(pen);
-    this.cursor(pen);
   }
 }
 
-class RunningPlot extends TimePlot {
-  /** @param {Pen} pen */
-  paint(pen) {
+export class RunningPlot extends TimePlot {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, d = this.bench, max = this.top(d.most);
     this.shade(pen);
     this.yAxis(pen, max, (v) => groupDigits(String(v)));
@@ -224,16 +216,16 @@ class RunningPlot extends TimePlot {
       });
     });
     this.xAxis(pen);
-    this.cursor(pen);
   }
 }
 
-class SpreadPlot extends Plot {
-  /** @param {Spread} spread */
-  constructor(spread) {
+export class SpreadPlot extends Plot {
+  /** The value that is pointed at, -1: none. */
+  private i = -1;
+  private readonly nines: number;
+
+  constructor(private readonly spread: Spread) {
     super("spread-" + spread.name, 220, { left: 64, bottom: 26 });
-    this.spread = spread;
-    this.i = -1;
     this.nines = Math.max(Math.log10(spread.n), 0.31);
     this.canvas.addEventListener("pointermove", (e) => {
       const a = this.area(), share = 1 - Math.pow(10, (-(e.offsetX - a.x) / a.w) * this.nines);
@@ -255,15 +247,13 @@ class SpreadPlot extends Plot {
     });
   }
 
-  /** @param {number} share @param {Area} area */
-  x(share, area) {
+  x(share: number, area: Area) {
     return area.x + area.w * Math.min(-Math.log10(Math.max(1 - share, 1e-12)) / this.nines, 1);
   }
 
-  /** @param {number} i @param {number} [px] @param {number} [py] */
-  point(i, px, py) {
+  point(i: number, px?: number, py?: number) {
     this.i = i;
-    this.draw();
+    this.again();
     if (i < 0) return hideTip();
     const s = this.spread;
     showTip(this.canvas, px ?? this.x(s.shares[i], this.area()), py ?? 20, {
@@ -272,15 +262,14 @@ class SpreadPlot extends Plot {
     });
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, s = this.spread;
-    const max = s.values[s.values.length - 1] * 1.06 || 1;
-    const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
+    const max = this.top();
+    const y = (v: number) => area.y + area.h * (1 - v / max);
     this.yAxis(pen, max, duration);
     ctx.textBaseline = "top";
     let end = -Infinity;
-    for (const [p, text] of /** @type {[number, string][]} */ ([[0, "min"], [0.5, "p50"], [0.9, "p90"], [0.99, "p99"], [0.999, "p99.9"], [0.9999, "p99.99"], [0.99999, "p99.999"]])) {
+    for (const [p, text] of ([[0, "min"], [0.5, "p50"], [0.9, "p90"], [0.99, "p99"], [0.999, "p99.9"], [0.9999, "p99.99"], [0.99999, "p99.999"]] as [number, string][])) {
       if (-Math.log10(1 - p) > this.nines) break;
       const x = this.x(p, area), width = ctx.measureText(text).width, left = Math.min(x - width / 2, area.x + area.w + 8 - width);
       ctx.fillStyle = color("line");
@@ -305,17 +294,25 @@ class SpreadPlot extends Plot {
     ctx.strokeStyle = color("k0");
     ctx.lineWidth = 2;
     ctx.stroke();
-    if (this.i >= 0) {
-      ctx.fillStyle = color("mark");
-      ctx.beginPath();
-      ctx.arc(this.x(s.shares[this.i], area), y(s.values[this.i]), 3.5, 0, 7);
-      ctx.fill();
-    }
+  }
+
+  override mark({ ctx, area, color }: Pen) {
+    if (this.i < 0) return;
+    const s = this.spread, max = this.top();
+    ctx.fillStyle = color("mark");
+    ctx.beginPath();
+    ctx.arc(this.x(s.shares[this.i], area), area.y + area.h * (1 - s.values[this.i] / max), 3.5, 0, 7);
+    ctx.fill();
+  }
+
+  /** Where the scale ends. */
+  private top(): number {
+    return this.spread.values[this.spread.values.length - 1] * 1.06 || 1;
   }
 }
 
-/** What the colours of a plot mean. @param {string} id @param {[string, string][]} keys */
-function legend(id, keys) {
+/** What the colours of a plot mean. */
+export function legend(id: string, keys: [string, string][]) {
   const p = document.getElementById(id);
   for (const [name, text] of keys) {
     const span = document.createElement("span"), i = document.createElement("i");
@@ -326,36 +323,31 @@ function legend(id, keys) {
   }
 }
 
-(() => {
-  const root = document.documentElement;
-  /** @param {unknown} what */
-  const broken = (what) => {
-    root.dataset.error ??= String(what);
-  };
-  addEventListener("error", (e) => broken(e.message));
-  /** @type {BenchData} */
-  const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
-  const view = new StepView(data.running.length);
-  try {
-    const latency = new LatencyPlot(data, view);
-    const log = /** @type {HTMLInputElement} */ (document.getElementById("latency-log"));
-    log.addEventListener("change", () => {
-      latency.log = log.checked;
-      latency.draw();
-    });
-    if (!data.embedding) new TokensPlot("tokens", 170, data, view);
-    new RunningPlot("running", 170, data, view);
-    /** @type {[string, string][]} */
-    const both = [["high", "failed"]];
-    if (data.steady.length) both.push(["info", "steady window (shaded)"]);
-    if (data.profiled.length) both.push(["k3", "captured window (shaded)"]);
-    legend("latency-keys", [...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "TTFT"]])), ["k1", "E2E"], ...both]);
-    if (several(data)) legend("tokens-keys", [["compute", "busiest second"], ["k1", "mean"]]);
-    legend("running-keys", [["host", "under way, the most at one moment"], ...(data.embedding ? [] : /** @type {[string, string][]} */ ([["k0", "in decode, mean"]])), ...both]);
-    data.spreads.forEach((s) => new SpreadPlot(s));
-    document.querySelectorAll("main .scroll table").forEach((t) => enhance(/** @type {HTMLTableElement} */ (t)));
-  } catch (e) {
-    broken(e);
-  }
-  present(() => plots.forEach((p) => p.draw()));
-})();
+const root = document.documentElement;
+const broken = (what: unknown) => {
+  root.dataset.error ??= String(what);
+};
+addEventListener("error", (e) => broken(e.message));
+const data: BenchData = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
+const view = new StepView(data.running.length);
+try {
+  const latency = new LatencyPlot(data, view);
+  const log = document.getElementById("latency-log") as HTMLInputElement;
+  log.addEventListener("change", () => {
+    latency.log = log.checked;
+    latency.draw();
+  });
+  if (!data.embedding) new TokensPlot("tokens", 170, data, view);
+  new RunningPlot("running", 170, data, view);
+  const both: [string, string][] = [["high", "failed"]];
+  if (data.steady.length) both.push(["info", "steady window (shaded)"]);
+  if (data.profiled.length) both.push(["k3", "captured window (shaded)"]);
+  legend("latency-keys", [...(data.embedding ? [] : ([["k0", "TTFT"]] as [string, string][])), ["k1", "E2E"], ...both]);
+  if (several(data)) legend("tokens-keys", [["compute", "busiest second"], ["k1", "mean"]]);
+  legend("running-keys", [["host", "under way, the most at one moment"], ...(data.embedding ? [] : ([["k0", "in decode, mean"]] as [string, string][])), ...both]);
+  data.spreads.forEach((s) => new SpreadPlot(s));
+  document.querySelectorAll("main .scroll table").forEach((t) => enhance(t as HTMLTableElement));
+} catch (e) {
+  broken(e);
+}
+present(() => plots.forEach((p) => p.draw()));

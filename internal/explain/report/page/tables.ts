@@ -1,14 +1,11 @@
-// @ts-check
-"use strict";
 // Tables come whole from Go; here they learn to sort, to filter, and to show
 // only their first rows until asked for more.
 
-const firstRows = 12;
+export const firstRows = 12;
 
-/** @param {HTMLTableElement} table */
-function enhance(table) {
+export function enhance(table: HTMLTableElement) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...(table.tHead?.rows[0].cells ?? [])];
-  const region = /** @type {HTMLElement} */ (table.parentElement);
+  const region = table.parentElement as HTMLElement;
   let open = rows.length <= firstRows + 3, filter = "", kind = "";
 
   // Rows of several step kinds: one is chosen, at first the one that takes all steps together.
@@ -40,7 +37,7 @@ function enhance(table) {
   table.addEventListener("reveal", () => {
     open = true;
     filter = kind = "";
-    table.parentElement?.previousElementSibling?.querySelectorAll("input[type=search], select").forEach((e) => (/** @type {HTMLInputElement} */ (e).value = ""));
+    table.parentElement?.previousElementSibling?.querySelectorAll("input[type=search], select").forEach((e) => ((e as HTMLInputElement).value = ""));
     show();
   });
 

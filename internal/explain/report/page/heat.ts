@@ -1,28 +1,31 @@
-// @ts-check
-"use strict";
 // Heat maps of ranks × steps: the picture in which a late rank shows.
 
-/** A colour as [r, g, b]. @param {string} hex @returns {[number, number, number]} */
-function rgb(hex) {
+import { duration, signed } from "./format";
+import type { Pen, StepView, Tip } from "./plot";
+import { type Data, quantile, StepPlot } from "./steps";
+
+/** A colour as [r, g, b]. */
+export function rgb(hex: string): [number, number, number] {
   return [parseInt(hex.slice(1, 3), 16), parseInt(hex.slice(3, 5), 16), parseInt(hex.slice(5, 7), 16)];
 }
 
-/** The colour at t of 0…1 between stops. @param {[number, number, number][]} stops @param {number} t */
-function mix(stops, t) {
+/** The colour at t of 0…1 between stops. */
+export function mix(stops: [number, number, number][], t: number) {
   const at = Math.min(Math.max(t, 0), 1) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2), f = at - i;
   return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * f));
 }
 
-class HeatMap extends StepPlot {
-  /**
-   * @param {string} id @param {Data} data @param {StepView} view
-   * @param {"work" | "host" | "wait"} what work and host are differences, wait is not
-   * @param {number} floor ns that fill the scale at least, so that noise stays pale
-   */
-  constructor(id, data, view, what, floor) {
+export class HeatMap extends StepPlot {
+  private readonly values: number[];
+  /** Work and host are differences, wait is not. */
+  private readonly both: boolean;
+  /** What fills the scale, ns. */
+  private readonly limit: number;
+
+  /** A map of a measure; floor is what fills the scale at least, ns, so that noise stays pale. */
+  constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: "work" | "host" | "wait", floor: number) {
     const n = data.ranks.length, row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
-    super(id, n * row + 34, data, view, 64);
-    this.what = what;
+    super(at, n * row + 34, data, view, 64);
     this.values = data.grid[what];
     this.both = what !== "wait";
     this.limit = Math.max(this.usual(), floor, 1);
@@ -44,12 +47,11 @@ class HeatMap extends StepPlot {
     return Math.max(most, quantile(all, 0.98));
   }
 
-  rows() {
+  override rows() {
     return this.data.ranks.length;
   }
 
-  /** @param {number} y */
-  rowAt(y) {
+  override rowAt(y: number) {
     const a = this.area();
     return Math.min(Math.max(Math.floor(((y - a.y) / a.h) * this.rows()), 0), this.rows() - 1);
   }
@@ -71,8 +73,7 @@ class HeatMap extends StepPlot {
     if (cut.length) el.append("; cut: " + cut.join(", "));
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, g = this.grid, v = this.view, n = this.rows();
     const up = [rgb(color("cold")), rgb(color("warm")), rgb(color("hot"))], down = [rgb(color("cold")), rgb(color("under"))];
     const soft = color("panel"), row = area.h / n;
@@ -94,11 +95,10 @@ class HeatMap extends StepPlot {
     this.labels(pen, row);
     this.xAxis(pen);
     this.outline(pen, row);
-    this.cursorCell(pen, row);
   }
 
-  /** As many rank names as fit. @param {Pen} pen @param {number} row */
-  labels({ ctx, area, color }, row) {
+  /** As many rank names as fit. */
+  labels({ ctx, area, color }: Pen, row: number) {
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
     const every = Math.ceil(12 / row), marked = new Set(this.data.findings.flatMap((f) => (f.kind === "straggler" ? f.ranks : [])));
@@ -111,8 +111,8 @@ class HeatMap extends StepPlot {
     });
   }
 
-  /** What findings name. @param {Pen} pen @param {number} row */
-  outline({ ctx, area, color }, row) {
+  /** What findings name. */
+  outline({ ctx, area, color }: Pen, row: number) {
     ctx.save();
     ctx.beginPath();
     ctx.rect(area.x - 2, area.y - 2, area.w + 4, area.h + 4);
@@ -130,8 +130,8 @@ class HeatMap extends StepPlot {
     ctx.restore();
   }
 
-  /** @param {Pen} pen @param {number} row */
-  cursorCell({ ctx, area, color }, row) {
+  override mark({ ctx, area, color }: Pen) {
+    const row = area.h / this.rows();
     const c = this.view.col;
     if (c < 0 || c + 1 < this.view.lo || c > this.view.hi) return;
     ctx.strokeStyle = color("mark");
@@ -143,8 +143,7 @@ class HeatMap extends StepPlot {
     ctx.lineWidth = 1;
   }
 
-  /** @param {number} c @param {number} r @returns {Tip} */
-  tip(c, r) {
+  override tip(c: number, r: number): Tip {
     const g = this.grid, k = r * g.cols + c, title = `${this.data.ranks[r]}, ${this.stepName(c)}`;
     if (g.parts[0].ns[k] < 0) return { title, rows: [["this rank lacks the step", ""]] };
     const compute = g.parts[0].ns[k];
@@ -153,15 +152,15 @@ class HeatMap extends StepPlot {
       rows: [
         ["own work", duration(compute)], ["beyond the median rank", signed(g.work[k])],
         ["host gap beyond the median", signed(g.host[k])], ["waited", duration(g.wait[k])],
-        ...(g.batch[c] >= 0 ? [/** @type {[string, string]} */ (["batch", String(g.batch[c])])] : []),
-        ...(g.tokens[c] >= 0 ? [/** @type {[string, string]} */ (["tokens", String(g.tokens[c])])] : []),
+        ...(g.batch[c] >= 0 ? [["batch", String(g.batch[c])] as [string, string]] : []),
+        ...(g.tokens[c] >= 0 ? [["tokens", String(g.tokens[c])] as [string, string]] : []),
       ],
     };
   }
 }
 
-/** All maps of the page, if it has them. @param {Data} data @param {StepView} view */
-function drawMaps(data, view) {
+/** All maps of the page, if it has them. */
+export function drawMaps(data: Data, view: StepView) {
   if (!document.getElementById("map-work")) return;
   const parts = data.grid.parts, cells = parts[0].ns.length;
   const compute = quantile(parts[0].ns, 0.5), total = [];

@@ -1,14 +1,17 @@
-// @ts-check
-"use strict";
 // The allocator's timeline of one rank and device.
 
-class MemoryPlot extends Plot {
-  /** @param {MemorySeries[]} series */
-  constructor(series) {
+import { bytes, duration, ticks } from "./format";
+import { type Area, hideTip, type Pen, Plot, showTip } from "./plot";
+import type { Data, MemorySeries } from "./steps";
+
+export class MemoryPlot extends Plot {
+  /** Which series is shown. */
+  index = 0;
+  /** The point that is pointed at, -1: none. */
+  at = -1;
+
+  constructor(private readonly series: MemorySeries[]) {
     super("memory-plot", 220, { left: 68 });
-    this.series = series;
-    this.index = 0;
-    this.at = -1;
     this.canvas.addEventListener("pointermove", (e) => this.point(this.nearest(e.offsetX), e.offsetX, e.offsetY));
     this.canvas.addEventListener("pointerleave", () => this.point(-1));
     this.canvas.addEventListener("blur", () => this.point(-1));
@@ -24,27 +27,25 @@ class MemoryPlot extends Plot {
     });
   }
 
-  /** @param {Area} area @param {number} t */
-  x(area, t) {
+  x(area: Area, t: number) {
     const { at } = this.series[this.index], lo = at[0] ?? 0, hi = at[at.length - 1] ?? 1;
     return area.x + ((t - lo) / Math.max(hi - lo, 1)) * area.w;
   }
 
-  /** @param {number} x */
-  nearest(x) {
+  nearest(x: number) {
     const { at } = this.series[this.index], area = this.area();
-    let best = -1, distance = Infinity;
-    at.forEach((t, i) => {
-      const d = Math.abs(this.x(area, t) - x);
-      if (d < distance) (distance = d), (best = i);
-    });
-    return best;
+    let lo = 0, hi = at.length - 1; // points rise in time
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (this.x(area, at[mid]) < x) lo = mid + 1;
+      else hi = mid;
+    }
+    return lo > 0 && x - this.x(area, at[lo - 1]) < this.x(area, at[lo]) - x ? lo - 1 : lo;
   }
 
-  /** @param {number} i @param {number} [px] @param {number} [py] */
-  point(i, px, py) {
+  point(i: number, px?: number, py?: number) {
     this.at = i;
-    this.draw();
+    this.again();
     const s = this.series[this.index];
     if (i < 0 || i >= s.at.length) return hideTip();
     showTip(this.canvas, px ?? this.x(this.area(), s.at[i]), py ?? 20, {
@@ -53,14 +54,13 @@ class MemoryPlot extends Plot {
     });
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, s = this.series[this.index];
     if (s.at.length === 0) return;
-    const max = Math.max(...s.allocated, ...s.reserved, 1) * 1.05;
+    const max = [s.allocated, s.reserved].flat().reduce((a, b) => Math.max(a, b), 1) * 1.05;
     this.yAxis(pen, max, bytes);
-    /** A staircase: a value holds until the next. @param {number[]} values @param {boolean} fill */
-    const stairs = (values, fill) => {
+    /** A staircase: a value holds until the next. */
+    const stairs = (values: number[], fill: boolean) => {
       ctx.beginPath();
       s.at.forEach((t, i) => {
         const x = this.x(area, t), y = area.y + area.h * (1 - values[i] / max);
@@ -90,17 +90,19 @@ class MemoryPlot extends Plot {
     ctx.textBaseline = "top";
     const from = s.at[0], to = s.at[s.at.length - 1];
     for (const t of ticks(to - from, Math.max(area.w / 110, 2))) ctx.fillText(duration(t), Math.min(this.x(area, from + t), area.x + area.w - 16), area.y + area.h + 5);
-    if (this.at >= 0) {
-      ctx.fillStyle = color("mark");
-      ctx.fillRect(this.x(area, s.at[this.at]), area.y, 1, area.h);
-    }
+  }
+
+  override mark({ ctx, area, color }: Pen) {
+    const { at } = this.series[this.index];
+    if (this.at < 0 || this.at >= at.length) return;
+    ctx.fillStyle = color("mark");
+    ctx.fillRect(this.x(area, at[this.at]), area.y, 1, area.h);
   }
 }
 
-/** @param {Data} data */
-function drawMemory(data) {
+export function drawMemory(data: Data) {
   if (!document.getElementById("memory-plot")) return;
-  const plot = new MemoryPlot(data.memory), pick = /** @type {HTMLSelectElement} */ (document.getElementById("memory-series"));
+  const plot = new MemoryPlot(data.memory), pick = document.getElementById("memory-series") as HTMLSelectElement;
   data.memory.forEach((s, i) => pick.add(new Option(s.label, String(i))));
   pick.addEventListener("change", () => {
     plot.index = Number(pick.value);

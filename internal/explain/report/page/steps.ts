@@ -1,53 +1,55 @@
-// @ts-check
-"use strict";
 // Plots whose horizontal axis is the step: the ground they share, stacked bars
 // of where each step's time goes, and the length of steps.
 
-/**
- * @typedef {{bucket: number, cols: number, first: number[], last: number[], kind: number[], slow: number[], batch: number[], tokens: number[],
- *   parts: {name: string, ns: number[]}[], wait: number[], work: number[], host: number[]}} Grid
- * @typedef {{every: number, step: number[], at: number[], ns: number[], kind: number[], slow: number[]}} Lengths
- * @typedef {{label: string, at: number[], allocated: number[], reserved: number[]}} MemorySeries
- * @typedef {{kind: string, severity: string, cause: string, ranks: number[], first: number, last: number}} Finding
- * @typedef {{ranks: string[], kinds: string[], findings: Finding[], grid: Grid, lengths: Lengths, memory: MemorySeries[]}} Data
- */
+import { ticks } from "./format";
+import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "./plot";
 
-/** The colour of a step kind: the known ones have theirs. @param {string} kind */
-function kindColor(kind) {
+/** Columns over steps; see grid in pagedata.go. */
+export type Grid = {
+  bucket: number; cols: number; first: number[]; last: number[]; kind: number[]; slow: number[]; batch: number[]; tokens: number[];
+  parts: { name: string; ns: number[] }[]; wait: number[]; work: number[]; host: number[];
+};
+export type Lengths = { every: number; step: number[]; at: number[]; ns: number[]; kind: number[]; slow: number[] };
+export type MemorySeries = { label: string; at: number[]; allocated: number[]; reserved: number[] };
+export type Finding = { kind: string; severity: string; cause: string; ranks: number[]; first: number; last: number };
+
+/** What the plots of a capture draw; see pageData in pagedata.go. */
+export type Data = { ranks: string[]; kinds: string[]; findings: Finding[]; grid: Grid; lengths: Lengths; memory: MemorySeries[] };
+
+/** The colour of a step kind: the known ones have theirs. */
+export function kindColor(kind: string) {
   const i = ["decode", "prefill", "mixed", "other", "idle"].indexOf(kind);
   return "k" + (i < 0 ? 3 : i);
 }
 
-/** The p-quantile of positive values, 0 for none. @param {number[]} values @param {number} p */
-function quantile(values, p) {
+/** The p-quantile of positive values, 0 for none. */
+export function quantile(values: number[], p: number) {
   const sorted = values.filter((v) => v > 0).sort((a, b) => a - b);
   return sorted.length ? sorted[Math.floor(p * (sorted.length - 1))] : 0;
 }
 
-class StepPlot extends Plot {
-  /** @param {string} id @param {number} height @param {Data} data @param {StepView} view @param {number} [left] */
-  constructor(id, height, data, view, left) {
-    super(id, height, { left, bottom: 28 });
-    this.data = data;
+export class StepPlot extends Plot {
+  protected readonly grid: Grid;
+
+  constructor(at: string | HTMLCanvasElement, height: number, protected readonly data: Data, protected readonly view: StepView, left?: number) {
+    super(at, height, { left, bottom: 28 });
     this.grid = data.grid;
-    this.view = view;
     view.plots.push(this);
     this.listen();
   }
 
-  /** @param {number} col a column, fractions allowed @param {Area} area */
-  x(col, area) {
+  /** a column, fractions allowed */
+  x(col: number, area: Area) {
     return area.x + ((col - this.view.lo) / (this.view.hi - this.view.lo)) * area.w;
   }
 
-  /** @param {number} x */
-  colAt(x) {
+  colAt(x: number) {
     const a = this.area();
     return this.view.lo + ((x - a.x) / a.w) * (this.view.hi - this.view.lo);
   }
 
-  /** The column that holds a step, -1: none. @param {number} step */
-  colOf(step) {
+  /** The column that holds a step, -1: none. */
+  colOf(step: number) {
     const { first, last } = this.grid;
     let lo = 0, hi = first.length - 1;
     while (lo < hi) {
@@ -58,15 +60,15 @@ class StepPlot extends Plot {
     return first.length && first[lo] <= step && step <= last[lo] ? lo : -1;
   }
 
-  /** "step 7", or "steps 8–11". @param {number} c */
-  stepName(c) {
+  /** "step 7", or "steps 8–11". */
+  stepName(c: number) {
     const g = this.grid;
     const kind = g.kind[c] < 0 ? "several kinds" : this.data.kinds[g.kind[c]];
     return (g.first[c] === g.last[c] ? "step " + g.first[c] : `steps ${g.first[c]}–${g.last[c]}`) + ", " + kind;
   }
 
-  /** Step numbers, and a strip that shows the kinds. @param {Pen} pen */
-  xAxis({ ctx, area, color }) {
+  /** Step numbers, and a strip that shows the kinds. */
+  xAxis({ ctx, area, color }: Pen) {
     const g = this.grid, v = this.view, y = area.y + area.h;
     const from = Math.max(Math.floor(v.lo), 0), to = Math.min(Math.ceil(v.hi), g.cols);
     if (this.data.kinds.length > 1) {
@@ -91,8 +93,8 @@ class StepPlot extends Plot {
     }
   }
 
-  /** A line through the column that is pointed at. @param {Pen} pen */
-  cursor({ ctx, area, color }) {
+  /** A line through the column that is pointed at. */
+  override mark({ ctx, area, color }: Pen) {
     const c = this.view.col;
     if (c < this.view.lo - 1 || c > this.view.hi) return;
     const x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
@@ -103,13 +105,13 @@ class StepPlot extends Plot {
     ctx.globalAlpha = 1;
   }
 
-  /** What a column says. @param {number} _col @param {number} _row @returns {Tip | null} */
-  tip(_col, _row) {
+  /** What a column says. */
+  tip(_col: number, _row: number): Tip | null {
     return null;
   }
 
-  /** The row under y; plots without rows have one. @param {number} _y */
-  rowAt(_y) {
+  /** The row under y; plots without rows have one. */
+  rowAt(_y: number) {
     return 0;
   }
 
@@ -117,8 +119,8 @@ class StepPlot extends Plot {
     return 1;
   }
 
-  /** Points and speaks. @param {number} col @param {number} row @param {number} [x] @param {number} [y] */
-  point(col, row, x, y) {
+  /** Points and speaks. */
+  point(col: number, row: number, x?: number, y?: number) {
     if (this.rows() > 1) this.view.row = row;
     this.view.point(col);
     const tip = this.tip(this.view.col, row), area = this.area();
@@ -158,8 +160,8 @@ class StepPlot extends Plot {
     this.view.point(-1);
   }
 
-  /** @param {string} key @param {boolean} shift @returns {boolean} whether the key meant something */
-  key(key, shift) {
+  /** whether the key meant something */
+  key(key: string, shift: boolean): boolean {
     const v = this.view, col = v.col < 0 ? Math.floor(v.lo) : v.col, mid = v.col < 0 ? (v.lo + v.hi) / 2 : v.col + 0.5;
     const half = (v.hi - v.lo) / 2, by = shift ? 10 : 1, row = this.rows() > 1 ? v.row : 0;
     switch (key) {

@@ -1,21 +1,23 @@
-// @ts-check
-"use strict";
 // Where each step's time goes, as stacked bars; and how long steps are.
 
-class StepBars extends StepPlot {
-  /** @param {Data} data @param {StepView} view */
-  constructor(data, view) {
-    super("bars", 240, data, view);
-    /** The rank shown, -1: the mean over ranks. */
-    this.rank = -1;
-    this.share = false;
-    /** @type {number[][]} */
-    this.values = [];
+import { duration, percent } from "./format";
+import type { Pen, StepView, Tip } from "./plot";
+import { type Data, kindColor, quantile, StepPlot } from "./steps";
+
+export class StepBars extends StepPlot {
+  /** The rank shown, -1: the mean over ranks. */
+  private rank = -1;
+  /** As shares of the step. */
+  share = false;
+  private values: number[][] = [];
+
+  constructor(data: Data, view: StepView, at: string | HTMLCanvasElement = "bars") {
+    super(at, 240, data, view);
     this.pick(-1);
   }
 
-  /** Takes the columns of one rank, or their means over ranks. @param {number} rank */
-  pick(rank) {
+  /** Takes the columns of one rank, or their means over ranks. */
+  pick(rank: number) {
     const g = this.grid, n = this.data.ranks.length;
     this.rank = rank;
     this.values = g.parts.map(({ ns }) => {
@@ -33,13 +35,11 @@ class StepBars extends StepPlot {
     });
   }
 
-  /** @param {number} c */
-  total(c) {
+  total(c: number) {
     return this.values.reduce((sum, v) => sum + Math.max(v[c], 0), 0);
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, v = this.view;
     const from = Math.max(Math.floor(v.lo), 0), to = Math.min(Math.ceil(v.hi), this.grid.cols);
     const totals = [];
@@ -72,14 +72,11 @@ class StepBars extends StepPlot {
       }
     }
     this.xAxis(pen);
-    this.cursor(pen);
   }
 
-  /** @param {number} c @returns {Tip} */
-  tip(c) {
+  override tip(c: number): Tip {
     const who = this.rank < 0 ? "mean over ranks" : this.data.ranks[this.rank], sum = this.total(c);
-    /** @type {[string, string][]} */
-    const rows = [["total", duration(Math.round(sum))]];
+    const rows: [string, string][] = [["total", duration(Math.round(sum))]];
     this.grid.parts.forEach((p, i) => {
       const v = Math.max(this.values[i][c], 0);
       if (v > 0) rows.push([partLabel(p.name), `${duration(Math.round(v))} · ${percent(v / (sum || 1))}`]);
@@ -88,40 +85,39 @@ class StepBars extends StepPlot {
   }
 }
 
-/** Says that a plot's scale ends below its largest value. @param {string} id @param {number} most 0: it does not */
-function sayCut(id, most) {
+/** Says that a plot's scale ends below its largest value.   0: it does not */
+export function sayCut(id: string, most: number) {
   const el = document.getElementById("cut-" + id), text = most ? `▼ cut: up to ${duration(Math.round(most))}` : "";
   if (el && el.textContent !== text) el.textContent = text;
 }
 
-/** Causes of idle time say so. @param {string} name */
-function partLabel(name) {
+/** Causes of idle time say so. */
+export function partLabel(name: string) {
   return ["compute", "transfer", "wait", "copy"].includes(name) ? name : "idle: " + name;
 }
 
-class StepLengths extends StepPlot {
-  /** @param {Data} data @param {StepView} view */
-  constructor(data, view) {
-    super("lengths", 220, data, view);
-    this.log = false;
+export class StepLengths extends StepPlot {
+  log = false;
+  /** Where each point stands, in columns. */
+  private readonly cols: number[];
+
+  constructor(data: Data, view: StepView, at: string | HTMLCanvasElement = "lengths") {
+    super(at, 220, data, view);
     const g = data.grid, l = data.lengths;
-    /** Where each point stands, in columns. */
     this.cols = l.step.map((s) => {
       const c = this.colOf(s);
       return c < 0 ? -1 : c + (s - g.first[c] + 0.5) / (g.last[c] - g.first[c] + 1);
     });
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, l = this.data.lengths, v = this.view;
     const seen = l.ns.filter((_, i) => this.cols[i] >= v.lo && this.cols[i] <= v.hi);
     const most = seen.reduce((a, b) => Math.max(a, b), 1), usual = quantile(seen, 0.9);
     const cut = !this.log && most > 5 * usual && usual > 0, max = cut ? usual * 1.5 : most * 1.1;
     sayCut("lengths", cut ? most : 0);
     const least = seen.reduce((a, b) => Math.min(a, Math.max(b, 1)), most) / 1.3, decades = Math.log(max / least);
-    /** @param {number} ns @returns {number} */
-    const y = (ns) => area.y + area.h * (1 - (this.log ? Math.log(Math.max(ns, 1) / least) / decades : Math.min(ns, max) / max));
+    const y = (ns: number): number => area.y + area.h * (1 - (this.log ? Math.log(Math.max(ns, 1) / least) / decades : Math.min(ns, max) / max));
     if (this.log) this.logAxis(pen, least, max, y);
     else this.yAxis(pen, max, duration);
     ctx.save();
@@ -152,11 +148,9 @@ class StepLengths extends StepPlot {
     }
     ctx.restore();
     this.xAxis(pen);
-    this.cursor(pen);
   }
 
-  /** @param {Pen} pen @param {number} least @param {number} max @param {(ns: number) => number} y */
-  logAxis({ ctx, area, color }, least, max, y) {
+  logAxis({ ctx, area, color }: Pen, least: number, max: number, y: (ns: number) => number) {
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
     for (let p = Math.floor(Math.log10(least)); p <= Math.log10(max); p++) {
@@ -171,11 +165,9 @@ class StepLengths extends StepPlot {
     }
   }
 
-  /** @param {number} c @returns {Tip} */
-  tip(c) {
+  override tip(c: number): Tip {
     const l = this.data.lengths;
-    /** @type {[string, string][]} */
-    const rows = [];
+    const rows: [string, string][] = [];
     for (let i = 0; i < l.ns.length && rows.length < 8; i++) {
       if (Math.floor(this.cols[i]) !== c) continue;
       rows.push([`step ${l.step[i]}, ${this.data.kinds[l.kind[i]]}`, duration(l.ns[i]) + (l.slow[i] ? " · slow" : "")]);
@@ -184,10 +176,10 @@ class StepLengths extends StepPlot {
   }
 }
 
-/** Both plots, with their controls. @param {Data} data @param {StepView} view */
-function drawSteps(data, view) {
+/** Both plots, with their controls. */
+export function drawSteps(data: Data, view: StepView) {
   if (document.getElementById("bars")) {
-    const bars = new StepBars(data, view), pick = /** @type {HTMLSelectElement} */ (document.getElementById("bars-rank"));
+    const bars = new StepBars(data, view), pick = document.getElementById("bars-rank") as HTMLSelectElement;
     if (data.ranks.length > 1) pick.add(new Option("mean over ranks", "-1"));
     data.ranks.forEach((name, i) => pick.add(new Option(name, String(i))));
     bars.pick(Number(pick.value));
@@ -195,7 +187,7 @@ function drawSteps(data, view) {
       bars.pick(Number(pick.value));
       bars.draw();
     });
-    const share = /** @type {HTMLInputElement} */ (document.getElementById("bars-share"));
+    const share = document.getElementById("bars-share") as HTMLInputElement;
     share.addEventListener("change", () => {
       bars.share = share.checked;
       bars.draw();
@@ -204,7 +196,7 @@ function drawSteps(data, view) {
     document.getElementById("bars-keys")?.replaceChildren(...keys);
   }
   if (document.getElementById("lengths")) {
-    const lengths = new StepLengths(data, view), log = /** @type {HTMLInputElement} */ (document.getElementById("lengths-log"));
+    const lengths = new StepLengths(data, view), log = document.getElementById("lengths-log") as HTMLInputElement;
     // Prefill beside decode: on a linear scale one of them would be a line at 0.
     lengths.log = log.checked = quantile(data.lengths.ns, 1) > 8 * quantile(data.lengths.ns, 0.5);
     log.addEventListener("change", () => {
@@ -220,8 +212,8 @@ function drawSteps(data, view) {
   }
 }
 
-/** One entry of a legend. @param {string} variable @param {string} text */
-function key(variable, text) {
+/** One entry of a legend. */
+export function key(variable: string, text: string) {
   const el = document.createElement("span"), swatch = document.createElement("i");
   el.className = "key";
   swatch.style.background = `var(${variable})`;

@@ -1,32 +1,30 @@
-// @ts-check
-"use strict";
 // The plots of a sweep: a panel for each figure, over one parameter, a line for
 // each combination of the others.
 
-/**
- * @typedef {{id: string, title: string, unit: string, values: (number | null)[][]}} Panel
- * @typedef {{axis: string, ticks: {at: number, text: string}[], series: string[], panels: Panel[]}} SweepData
- */
+import { digits3, duration, groupDigits, percent } from "../page/format";
+import { type Area, hideTip, type Pen, Plot, plots, present, showTip } from "../page/plot";
+import { enhance } from "../page/tables";
 
-/** @param {number} v @param {string} unit */
-function figureText(v, unit) {
+type Panel = { id: string; title: string; unit: string; values: (number | null)[][] };
+type SweepData = { axis: string; ticks: { at: number; text: string }[]; series: string[]; panels: Panel[] };
+
+export function figureText(v: number, unit: string) {
   if (unit === "ns") return duration(v);
   if (unit === "share") return percent(v);
   return v === 0 ? "0" : unit === "count" ? groupDigits(String(v)) : digits3(v) + "/s";
 }
 
-/** @param {number} i of a series */
-const seriesColor = (i) => "k" + (i % 5);
-/** Beyond five, lines are dashed. @param {number} i */
-const seriesDash = (i) => [[], [6, 4], [2, 3], [8, 3, 2, 3]][Math.floor(i / 5) % 4];
+/** The colour of a series. */
+const seriesColor = (i: number) => "k" + (i % 5);
+/** Beyond five, lines are dashed. */
+const seriesDash = (i: number) => [[], [6, 4], [2, 3], [8, 3, 2, 3]][Math.floor(i / 5) % 4];
 
-class SweepPlot extends Plot {
-  /** @param {SweepData} data @param {Panel} panel */
-  constructor(data, panel) {
+export class SweepPlot extends Plot {
+  /** The value of the parameter that is pointed at, -1: none. */
+  private i = -1;
+
+  constructor(private readonly data: SweepData, private readonly panel: Panel) {
     super(panel.id, 220, { left: 64, bottom: 26 });
-    this.data = data;
-    this.panel = panel;
-    this.i = -1;
     this.canvas.addEventListener("pointermove", (e) => {
       const a = this.area();
       let best = 0;
@@ -47,32 +45,29 @@ class SweepPlot extends Plot {
     });
   }
 
-  /** Not at the very edges: points have a size. @param {number} at @param {Area} area */
-  x(at, area) {
+  /** Not at the very edges: points have a size. */
+  x(at: number, area: Area) {
     return area.x + 14 + (area.w - 28) * at;
   }
 
-  /** @param {number} i @param {number} [px] @param {number} [py] */
-  point(i, px, py) {
+  point(i: number, px?: number, py?: number) {
     this.i = i;
     this.draw();
     if (i < 0) return hideTip();
     const { panel, data } = this;
-    /** @type {[string, string][]} */
-    const rows = data.series.map((name, s) => {
+    const rows: [string, string][] = data.series.map((name, s) => {
       const v = panel.values[s][i];
       return [name || panel.title, v === null ? "–" : figureText(v, panel.unit)];
     });
     showTip(this.canvas, px ?? this.x(data.ticks[i].at, this.area()), py ?? 20, { title: `${panel.title}, ${data.axis} ${data.ticks[i].text}`, rows });
   }
 
-  /** @param {Pen} pen */
-  paint(pen) {
+  override paint(pen: Pen) {
     const { ctx, area, color } = pen, { panel, data } = this;
     let max = 0;
     for (const line of panel.values) for (const v of line) max = Math.max(max, v ?? 0);
     max = max * 1.08 || 1;
-    const y = (/** @type {number} */ v) => area.y + area.h * (1 - v / max);
+    const y = (v: number) => area.y + area.h * (1 - v / max);
     this.yAxis(pen, max, (v) => figureText(v, panel.unit));
     ctx.textBaseline = "top";
     ctx.textAlign = "center";
@@ -111,30 +106,26 @@ class SweepPlot extends Plot {
   }
 }
 
-(() => {
-  const root = document.documentElement;
-  /** @param {unknown} what */
-  const broken = (what) => {
-    root.dataset.error ??= String(what);
-  };
-  addEventListener("error", (e) => broken(e.message));
-  /** @type {SweepData} */
-  const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
-  try {
-    for (const keys of document.querySelectorAll(".series")) {
-      data.series.forEach((name, s) => {
-        const span = document.createElement("span"), i = document.createElement("i");
-        span.className = "key";
-        i.style.background = `var(--${seriesColor(s)})`;
-        if (seriesDash(s).length) i.style.opacity = String(1 - 0.25 * Math.floor(s / 5));
-        span.append(i, name);
-        keys.append(span);
-      });
-    }
-    data.panels.forEach((p) => new SweepPlot(data, p));
-    document.querySelectorAll("main .scroll table").forEach((t) => enhance(/** @type {HTMLTableElement} */ (t)));
-  } catch (e) {
-    broken(e);
+const root = document.documentElement;
+const broken = (what: unknown) => {
+  root.dataset.error ??= String(what);
+};
+addEventListener("error", (e) => broken(e.message));
+const data: SweepData = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
+try {
+  for (const keys of document.querySelectorAll(".series")) {
+    data.series.forEach((name, s) => {
+      const span = document.createElement("span"), i = document.createElement("i");
+      span.className = "key";
+      i.style.background = `var(--${seriesColor(s)})`;
+      if (seriesDash(s).length) i.style.opacity = String(1 - 0.25 * Math.floor(s / 5));
+      span.append(i, name);
+      keys.append(span);
+    });
   }
-  present(() => plots.forEach((p) => p.draw()));
-})();
+  data.panels.forEach((p) => new SweepPlot(data, p));
+  document.querySelectorAll("main .scroll table").forEach((t) => enhance(t as HTMLTableElement));
+} catch (e) {
+  broken(e);
+}
+present(() => plots.forEach((p) => p.draw()));

@@ -1,24 +1,22 @@
-// @ts-check
-"use strict";
 // Numbers for people, with the same text as Go's internal/base/metric gives them.
 
-/** Whole thousands apart. @param {string} s */
-function groupDigits(s) {
+/** Whole thousands apart. */
+export function groupDigits(s: string) {
   const [whole, rest] = s.split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return rest === undefined ? grouped : grouped + "." + rest;
 }
 
-/** Three significant digits, whole digits never dropped. @param {number} v */
-function digits3(v) {
+/** Three significant digits, whole digits never dropped. */
+export function digits3(v: number) {
   if (v === 0) return "0";
   let exp = Math.floor(Math.log10(Math.abs(v)));
   if (Math.abs(v) >= Math.pow(10, exp + 1) * (1 - 0.0005)) exp++;
   return groupDigits(v.toFixed(Math.min(Math.max(2 - exp, 0), 20)));
 }
 
-/** @param {number} v @param {[number, string][]} units descending */
-function scaled(v, units) {
+/** descending */
+export function scaled(v: number, units: [number, string][]) {
   const last = units[units.length - 1];
   if (v === 0) return "0 " + last[1];
   for (const [size, name] of units) {
@@ -30,28 +28,28 @@ function scaled(v, units) {
   return digits3(v) + " " + last[1];
 }
 
-/** Nanoseconds. @param {number} ns */
-function duration(ns) {
+/** Nanoseconds. */
+export function duration(ns: number) {
   return scaled(ns, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
 }
 
-/** Powers of 1000. @param {number} n */
-function bytes(n) {
+/** Powers of 1000. */
+export function bytes(n: number) {
   return scaled(n, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
 }
 
-/** A fraction. @param {number} f */
-function percent(f) {
+/** A fraction. */
+export function percent(f: number) {
   return digits3(f * 100) + " %";
 }
 
-/** A difference, with its sign. @param {number} ns */
-function signed(ns) {
+/** A difference, with its sign. */
+export function signed(ns: number) {
   return (ns > 0 ? "+" : "") + duration(ns);
 }
 
-/** Round ticks from 0 to about max: 1, 2 or 5 times a power of ten. @param {number} max @param {number} n */
-function ticks(max, n) {
+/** Round ticks from 0 to about max: 1, 2 or 5 times a power of ten. */
+export function ticks(max: number, n: number) {
   if (!(max > 0)) return [0];
   const raw = max / n, power = Math.pow(10, Math.floor(Math.log10(raw)));
   const unit = [1, 2, 5, 10].find((u) => u * power >= raw * 0.999) || 10;
