@@ -93,7 +93,7 @@ var arrows = []struct {
 		"internal/tracefile/read/nsysdb",
 	}},
 	{"internal/explain/dumps", []string{"internal/api", "internal/base/metric"}},
-	{"internal/explain/waits", []string{"internal/explain/fact", "internal/api", "internal/base/metric", "bench", "trace"}},
+	{"internal/explain/waits", []string{"internal/explain/fact", "internal/explain/result", "internal/api", "internal/base/metric", "bench", "trace"}},
 	{"internal/serve/launch", []string{
 		"internal/api", "internal/serve/front", "internal/serve/server", "internal/api/wire", "internal/engine", "internal/engine/tokenizer", "internal/engine/sched", "internal/engine/model", "internal/engine/hf",
 		"internal/engine/nodes", "internal/engine/mesh", "internal/engine/kvtransfer", "internal/engine/device", "internal/engine/tensor", "internal/engine/nvtx",

@@ -23,7 +23,7 @@ type Clock struct {
 
 // compareClocks compares that of each host, and brings those together that differ
 // for sure.
-func (j *joiner) compareClocks(client string) (clocks []Clock) {
+func (j *Joined) compareClocks(client string) (clocks []Clock) {
 	of := map[string][]*lane{}
 	for _, l := range j.lanes {
 		if of[l.host] == nil {
@@ -54,7 +54,7 @@ func (j *joiner) compareClocks(client string) (clocks []Clock) {
 }
 
 // ahead bounds what the clock of some lanes is ahead of the client's by.
-func (j *joiner) ahead(lanes []*lane) (lo, hi int64) {
+func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 	lo, hi = math.MinInt64, math.MaxInt64
 	for i := range j.records {
 		r := &j.records[i]

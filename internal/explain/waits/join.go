@@ -141,10 +141,18 @@ func (w *Wait) add(o *Wait) {
 // ErrApart means that the load and the recording have no moment in common.
 var ErrApart = errors.New("the recorded window lies outside the load: nothing to join")
 
-// Analyze joins the runs of a load, of which one was recorded, with the servers'
-// traces.
+// Analyze says what the slow requests waited for.
 func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, error) {
-	j := &joiner{late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
+	j, err := Join(runs, servers, o)
+	if err != nil {
+		return nil, err
+	}
+	return j.Slow(), nil
+}
+
+// Join lays the runs of a load, of which one was recorded, beside the servers' traces.
+func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) {
+	j := &Joined{By: ByTime, late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
 	for _, s := range servers {
 		for _, l := range s.lanes {
 			l.move(-l.shift) // back to its own clock, if it was joined before
@@ -161,31 +169,35 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 	if len(j.first)+len(j.next) == 0 {
 		return nil, errNoSteps
 	}
-	r := &Result{Late: []fact.Fact{}, Notes: []fact.Fact{}, By: ByTime, Clocks: []Clock{}}
 	best := int64(0)
 	for i := range runs {
 		from, to := extent(&runs[i])
 		if n := j.recorded(from, to); n > best {
-			best, r.Run = n, i
+			best, j.Run = n, i
 		}
 	}
 	// A run on another clock may be elsewhere in time; ids find it all the same.
-	m := &runs[r.Run]
+	m := &runs[j.Run]
 	j.run, j.records = m.Run, m.Records
 	if j.byID = j.hasIDs(); j.byID {
-		r.By = ByID
+		j.By = ByID
 	}
-	clocks := j.compareClocks(o.Host)
-	r.Clock = clocks[0]
-	if len(clocks) > 1 {
-		r.Clocks = clocks
-	}
-	if best == 0 && !slices.ContainsFunc(clocks, func(c Clock) bool { return c.Shift != 0 }) {
+	j.clocks = j.compareClocks(o.Host)
+	if best == 0 && !slices.ContainsFunc(j.clocks, func(c Clock) bool { return c.Shift != 0 }) {
 		return nil, ErrApart
+	}
+	return j, nil
+}
+
+// Slow is what the slow requests waited for.
+func (j *Joined) Slow() *Result {
+	r := &Result{Run: j.Run, By: j.By, Clock: j.clocks[0], Clocks: []Clock{}, Late: []fact.Fact{}, Notes: []fact.Fact{}}
+	if len(j.clocks) > 1 {
+		r.Clocks = j.clocks
 	}
 	r.TTFT = j.tail(j.ttfts())
 	r.ITL = j.tail(j.gaps())
-	for _, l := range o.Late {
+	for _, l := range j.late {
 		if j.used[l.ID] {
 			r.Late = append(r.Late, l.Title)
 			delete(j.used, l.ID) // it has several steps, and is said once
@@ -202,16 +214,23 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 		r.Notes = append(r.Notes, who)
 	}
 	r.Notes = append(r.Notes, j.apartNotes(r)...)
-	for i := range clocks {
-		if d := clocks[i].known(); d.Key != "" {
+	for i := range j.clocks {
+		if d := j.clocks[i].known(); d.Key != "" {
 			r.Notes = append(r.Notes, d)
 		}
 	}
-	return r, nil
+	return r
 }
 
-// joiner holds what the parts of a result share.
-type joiner struct {
+// Joined is a load beside the steps of its servers. One goroutine at a time may ask it, and
+// no other join of the same servers may be in use.
+type Joined struct {
+	Run int    // which repetition the window lies in, from 0
+	By  string // how it is known which steps a request was in: ByID, ByTime
+
+	clocks  []Clock // at least one
+	in      [][]Place
+	batch   map[Place][]int
 	run     *bench.Run
 	records []bench.Record
 	lanes   []*lane
@@ -237,7 +256,7 @@ func extent(m *bench.Measured) (from, to int64) {
 }
 
 // recorded is how much of a time some lane has.
-func (j *joiner) recorded(from, to int64) (most int64) {
+func (j *Joined) recorded(from, to int64) (most int64) {
 	for _, l := range j.lanes {
 		most = max(most, l.recorded(from, to))
 	}
@@ -245,7 +264,7 @@ func (j *joiner) recorded(from, to int64) (most int64) {
 }
 
 // wall is a time of the run in ns since the epoch, on the client's clock.
-func (j *joiner) wall(at int64) int64 {
+func (j *Joined) wall(at int64) int64 {
 	if j.run.Duration > 0 {
 		// The wall clock's own drift, as if it was steady.
 		at += int64(float64(j.run.Drift) * float64(at) / float64(j.run.Duration))
@@ -262,39 +281,47 @@ type slow struct {
 
 func (s *slow) ns() int64 { return s.to - s.from }
 
-func (j *joiner) ttfts() (all []slow) {
+func (j *Joined) ttfts() (all []slow) {
 	for i := range j.records {
-		r := &j.records[i]
-		if _, ok := r.TTFT(); ok && r.OK() {
-			all = append(all, slow{r, 0, r.Sent, r.First})
+		if s, ok := ttft(&j.records[i]); ok {
+			all = append(all, s)
 		}
+	}
+	return all
+}
+
+func ttft(r *bench.Record) (s slow, ok bool) {
+	_, ok = r.TTFT()
+	return slow{r, 0, r.Sent, r.First}, ok && r.OK()
+}
+
+func (j *Joined) gaps() (all []slow) {
+	for i := range j.records {
+		all = append(all, gaps(&j.records[i])...)
 	}
 	return all
 }
 
 // gaps are the times between events with text.
-func (j *joiner) gaps() (all []slow) {
-	for i := range j.records {
-		r := &j.records[i]
-		if !r.OK() {
+func gaps(r *bench.Record) (all []slow) {
+	if !r.OK() {
+		return nil
+	}
+	n, last := 0, bench.Never
+	for _, c := range r.Chunks {
+		if !c.Text {
 			continue
 		}
-		n, last := 0, bench.Never
-		for _, c := range r.Chunks {
-			if !c.Text {
-				continue
-			}
-			if last != bench.Never {
-				all = append(all, slow{r, n, last, c.At})
-			}
-			n, last = n+1, c.At
+		if last != bench.Never {
+			all = append(all, slow{r, n, last, c.At})
 		}
+		n, last = n+1, c.At
 	}
 	return all
 }
 
 // tail takes the slow ones that the window holds.
-func (j *joiner) tail(all []slow) Tail {
+func (j *Joined) tail(all []slow) Tail {
 	t := Tail{N: len(all), Cases: []Case{}}
 	if t.N == 0 {
 		return t
@@ -328,25 +355,12 @@ func (j *joiner) tail(all []slow) Tail {
 
 // explain says what a latency waited for; ok is false if it did not end in the
 // recorded window, or no step of it was recorded.
-func (j *joiner) explain(s *slow) (c Case, ok bool) {
+func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	from, to := j.wall(s.from), j.wall(s.to)
-	lanes := j.next
-	if s.event == 0 {
-		lanes = j.first
-	}
-	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
-		return c, false // most are, and what follows takes time
-	}
-	l, how := j.laneOf(lanes, s, from, to)
-	if l == nil || !l.holds(to) {
+	l, own, made, how := j.cameOf(s, from, to)
+	if l == nil {
 		return c, false
 	}
-	own := j.own(l, s, from, to)
-	if len(own) == 0 {
-		return c, false
-	}
-	made := l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
-	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
 	c = Case{Request: s.r.ID, Index: s.r.Index, Turn: s.r.Turn, Event: s.event, At: s.to, NS: to - from, Server: l.server.name, DP: l.dp, DPFrom: how, Steps: own, First: l.steps[own[0]].name}
 	if c.Request == "" {
 		c.Request = fmt.Sprintf("#%d", s.r.Index)
@@ -368,4 +382,26 @@ func (j *joiner) explain(s *slow) (c Case, ok bool) {
 		c.Wait.Reply = to - made
 	}
 	return c, true
+}
+
+// cameOf finds the steps that a token came of which came at to, and when it was made; a
+// nil lane: it did not come in the recorded window, or no step of it was recorded.
+func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64, how string) {
+	lanes := j.next
+	if s.event == 0 {
+		lanes = j.first
+	}
+	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
+		return nil, nil, 0, "" // most are, and what follows takes time
+	}
+	l, how = j.laneOf(lanes, s, from, to)
+	if l == nil || !l.holds(to) {
+		return nil, nil, 0, ""
+	}
+	if own = j.own(l, s, from, to); len(own) == 0 {
+		return nil, nil, 0, ""
+	}
+	made = l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
+	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
+	return l, own, made, how
 }

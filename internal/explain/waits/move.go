@@ -92,7 +92,7 @@ func (l *lane) moved(id string, from, to int64) (last *move) {
 
 // handOver divides the TTFT from..to of a request whose prefill was done on l by the
 // time made, and says to which decode server it went.
-func (j *joiner) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
+func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w, m := &c.Wait, l.moved(s.r.ID, from, to)
 	if m != nil {
 		// A decode server failed it, and the router tried again: what was computed
@@ -153,7 +153,7 @@ func (c *Case) begin(l *lane, by int64) {
 
 // gotBy finds where and when the keys and values of a request had come; nil: nobody
 // recorded it.
-func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
+func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
 	for _, l := range j.lanes {
 		if m := l.moved(r.ID, from, to); l.server.role == api.Decode && m != nil && m.got > got {
 			d, got = l, m.got
@@ -164,7 +164,7 @@ func (j *joiner) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 
 // joins tells whether a slow time between tokens is that before the request's first
 // decode step: the first token was of the prefill server.
-func (j *joiner) joins(l *lane, s *slow, own []int, from int64) bool {
+func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	if !j.byID || l.server.role != api.Decode || s.event != 1 || !l.holds(from) {
 		return false
 	}
@@ -182,7 +182,7 @@ func (w *Wait) asJoin() {
 }
 
 // apartNotes are what limits the figures where prefill and decode are apart.
-func (j *joiner) apartNotes(r *Result) (notes []fact.Fact) {
+func (j *Joined) apartNotes(r *Result) (notes []fact.Fact) {
 	if !j.apart {
 		return nil
 	}

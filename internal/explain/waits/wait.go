@@ -10,7 +10,7 @@ import (
 )
 
 // hasIDs tells whether the steps name requests of this run.
-func (j *joiner) hasIDs() bool {
+func (j *Joined) hasIDs() bool {
 	for _, l := range j.lanes {
 		for i := range j.records {
 			if id := j.records[i].ID; id != "" && len(l.of[id]) > 0 {
@@ -24,7 +24,7 @@ func (j *joiner) hasIDs() bool {
 // laneOf finds which of some lanes served a request from..to: the data-parallel rank
 // that the server said, by its id, and where both leave several the one whose steps
 // end most shortly before its tokens.
-func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
+func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
 	r := s.r
 	how = "server"
 	// What a reply says of ranks is of the server that made it, not of a prefill server.
@@ -74,7 +74,7 @@ func (j *joiner) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 // own are the steps of a request that end what it waited for: by id those that
 // name it, by time the prefill that its first token came of, and between tokens
 // all steps that are no prefill, for those are of all running requests.
-func (j *joiner) own(l *lane, s *slow, from, to int64) (steps []int) {
+func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	if j.byID {
 		for _, i := range l.of[s.r.ID] {
 			if l.steps[i].to > from && l.steps[i].from < to {
@@ -128,7 +128,7 @@ func (l *lane) made(own []int, to int64, fresh bool) int64 {
 
 // waits divides the time from..made of a request that was in the steps own and in
 // the queue until begun. Every nanosecond counts once.
-func (j *joiner) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
+func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
 	at := from
 	idle := func(until int64) { // no step runs
 		for _, p := range []interval{{at, min(until, begun)}, {max(at, begun), until}} {
@@ -181,7 +181,7 @@ func (j *joiner) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 }
 
 // slowRank is how much of n ns of a step were waited for a late rank.
-func (j *joiner) slowRank(l *lane, s *step, n int64) int64 {
+func (j *Joined) slowRank(l *lane, s *step, n int64) int64 {
 	mid := s.from + (s.to-s.from)/2 - l.shift
 	for i := range j.late {
 		t := &j.late[i]

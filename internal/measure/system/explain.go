@@ -89,7 +89,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		if len(servers) == 1 {
 			role = servers[0].Role
 		}
-		requests = o.requests(run, []*waits.Server{waits.NewServer("", role, capture.Traces)}, late(r, capture.Traces))
+		requests = o.requests(run, []*waits.Server{waits.NewServer("", role, capture.Traces)}, waits.LateSteps(r, capture.Traces))
 	}
 	if o.HTML == "-" {
 		return report.HTML(o.Out, r)
@@ -255,7 +255,7 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 		return err
 	}
 	if joins {
-		x.late = late(x.report, capture.Traces)
+		x.late = waits.LateSteps(x.report, capture.Traces)
 	}
 	return o.page(o.pageOf(&x.Server, n), func(w io.Writer) error { return report.HTML(w, x.report) })
 }

@@ -1,4 +1,4 @@
-package system
+package waits
 
 import (
 	"path/filepath"
@@ -27,7 +27,7 @@ func TestLateSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &r.Findings[0]
-	steps := late(r, traces)
+	steps := LateSteps(r, traces)
 	if f.Kind != result.Straggler || f.FirstStep == 0 || len(steps) != f.LastStep-f.FirstStep+1 {
 		t.Fatalf("%d late steps by %+v", len(steps), f)
 	}

@@ -1,0 +1,45 @@
+package waits
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// LateSteps are those that findings say were made longer by a late rank, and by how
+// much: what the ranks that are not late waited in collectives. ranks are the traces
+// that r is of.
+func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
+	dp := func(rank int) int { return ranks[rank].Source.Rank.DP }
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if len(f.Ranks) == 0 || f.Kind != result.Straggler && f.Kind != result.SlowStep {
+			continue
+		}
+		for k := range r.Steps {
+			s := &r.Steps[k]
+			if s.Step < f.FirstStep || s.Step > f.LastStep {
+				continue
+			}
+			for _, who := range s.Ranks {
+				if !slices.Contains(f.Ranks, who.Rank) {
+					continue
+				}
+				var waited, n int64
+				for _, other := range s.Ranks {
+					if !slices.Contains(f.Ranks, other.Rank) && dp(other.Rank) == dp(who.Rank) {
+						waited, n = waited+other.CommWait, n+1
+					}
+				}
+				cost := f.CostNSPerStep
+				if n > 0 {
+					cost = waited / n
+				}
+				from := r.Source.StartNS + who.Start
+				out = append(out, Late{DP: dp(who.Rank), From: from, To: from + max(who.Period, 1), Cost: cost, ID: f.ID, Title: f.Title})
+			}
+		}
+	}
+	return out
+}

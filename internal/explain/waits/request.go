@@ -1,0 +1,129 @@
+package waits
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Lane is one data-parallel rank of a server, whose ranks run the same steps together.
+type Lane struct {
+	Server  string       `json:"server"`  // "": there is one
+	DP      int          `json:"dp_rank"` // -1: it has no such ranks
+	Windows []bench.Span `json:"windows"` // that were recorded, in the run's time
+	Steps   []Step       `json:"steps"`   // in time order, none overlaps another
+}
+
+// Step is one forward step, from when its server began with it until its work on the
+// device was done.
+type Step struct {
+	From  int64          `json:"from"`  // in the run's time
+	To    int64          `json:"to"`    // in the run's time
+	Start int64          `json:"start"` // From as the trace has it, ns since the epoch
+	Kind  trace.StepKind `json:"kind"`
+	Name  string         `json:"name"`
+}
+
+// Place is a step of a lane.
+type Place struct {
+	Lane int `json:"lane"`
+	Step int `json:"step"`
+}
+
+// Lanes are those of all servers, and the steps that they recorded.
+func (j *Joined) Lanes() []Lane {
+	out := []Lane{}
+	for _, l := range j.lanes {
+		to := Lane{Server: l.server.name, DP: l.dp, Windows: []bench.Span{}, Steps: make([]Step, len(l.steps))}
+		for _, w := range l.windows {
+			to.Windows = append(to.Windows, bench.Span{From: j.at(w.from), To: j.at(w.to)})
+		}
+		for i, s := range l.steps {
+			to.Steps[i] = Step{j.at(s.from), j.at(s.to), s.from - l.shift, s.kind, s.name}
+		}
+		out = append(out, to)
+	}
+	return out
+}
+
+// at is the reverse of wall.
+func (j *Joined) at(wall int64) int64 {
+	at := wall - j.run.StartWall
+	if d := j.run.Duration; d > 0 && j.run.Drift != 0 {
+		at = int64(math.Round(float64(at) / (1 + float64(j.run.Drift)/float64(d))))
+	}
+	return at
+}
+
+// Served is what is known of one request.
+type Served struct {
+	TTFT *Case   `json:"ttft"`  // nil: its first token did not come in a recorded window
+	Gaps []Case  `json:"gaps"`  // between its events with text, those that ended in one
+	In   []Place `json:"steps"` // recorded ones that it was in
+}
+
+// Request tells what the i-th record waited for, fast or slow.
+func (j *Joined) Request(i int) Served {
+	out := Served{Gaps: []Case{}, In: append([]Place{}, j.places()[i]...)}
+	r := &j.records[i]
+	if s, ok := ttft(r); ok {
+		if c, ok := j.explain(&s); ok {
+			out.TTFT = &c
+		}
+	}
+	for _, s := range gaps(r) {
+		if c, ok := j.explain(&s); ok {
+			out.Gaps = append(out.Gaps, c)
+		}
+	}
+	return out
+}
+
+// Batch are the records that were in a step.
+func (j *Joined) Batch(p Place) []int {
+	j.places()
+	return j.batch[p]
+}
+
+// places are the steps that each record was in. Where steps name requests these are they;
+// else they are those that its tokens came of.
+func (j *Joined) places() [][]Place {
+	if j.in != nil {
+		return j.in
+	}
+	j.in, j.batch = make([][]Place, len(j.records)), map[Place][]int{}
+	for i := range j.records {
+		j.in[i] = j.placesOf(&j.records[i])
+		for _, p := range j.in[i] {
+			j.batch[p] = append(j.batch[p], i)
+		}
+	}
+	return j.in
+}
+
+func (j *Joined) placesOf(r *bench.Record) (in []Place) {
+	if j.byID {
+		for k, l := range j.lanes {
+			for _, step := range l.of[r.ID] {
+				in = append(in, Place{k, step})
+			}
+		}
+		return in
+	}
+	all := gaps(r)
+	if s, ok := ttft(r); ok {
+		all = append(all, s)
+	}
+	for i := range all {
+		if l, own, _, _ := j.cameOf(&all[i], j.wall(all[i].from), j.wall(all[i].to)); l != nil {
+			for _, step := range own {
+				in = append(in, Place{slices.Index(j.lanes, l), step})
+			}
+		}
+	}
+	slices.SortFunc(in, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Step, b.Step)) })
+	return slices.Compact(in)
+}
