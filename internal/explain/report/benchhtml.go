@@ -20,34 +20,43 @@ const (
 	benchDots = 4_000 // requests shown one by one
 )
 
-type benchPage struct {
-	assets
-	Title     string
-	Verdict   string
-	Next      []string
-	Head      []string
-	Cards     []benchCard
-	Facts     []benchPageFact
-	Spreads   []benchSpread
-	Tables    []pageTable
-	Embedding bool
-	AtOnce    bool // see benchData
-	Captured  bool // there was a profiling window
-	Captures  []Page
-	Several   bool   // bins are longer than a second
-	Bin       string // how long they are
+// BenchPage is what a page shows of a run, one by itself or the viewer's.
+type BenchPage struct {
+	Title   string          `json:"title"`
+	Verdict string          `json:"verdict"`
+	Next    []string        `json:"next"`
+	Head    []string        `json:"head"`
+	Cards   []benchCard     `json:"cards"`
+	Facts   []benchPageFact `json:"facts"`
+	Tables  []pageTable     `json:"tables"`
+	Plots   *benchData      `json:"plots"`
+	Bin     string          `json:"bin"` // length of those that the plots over time have
 }
 
-type benchCard struct{ Name, Value, More string }
+// benchPage is what the template sees.
+type benchPage struct {
+	assets
+	*BenchPage
+	Captures []Page
+}
 
-type benchPageFact struct{ Label, Text, Severity string }
+type benchCard struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	More  string `json:"more"`
+}
+
+type benchPageFact struct {
+	Label    string `json:"label"`
+	Text     string `json:"text"`
+	Severity string `json:"severity"` // "warning", or "" where it is none
+}
 
 // benchSpread is a distribution, in the page and in its data.
 type benchSpread struct {
 	bench.Distribution
-	ID    string `json:"-"`
 	Title string `json:"title"`
-	Note  string `json:"-"`
+	Note  string `json:"note"`
 	Limit int64  `json:"limit"` // the objective, 0: none
 }
 
@@ -57,18 +66,42 @@ type benchData struct {
 	*bench.Timeline
 	Steady    []bench.Span     `json:"steady"`
 	Profiled  []bench.Span     `json:"profiled"`
+	Index     []int            `json:"index"` // of the requests shown one by one: their places in the records
 	At        []int64          `json:"at"`
 	AtOnce    bool             `json:"at_once"` // all were sent at once, so that latencies stand where they end
 	TTFT      []int64          `json:"ttft"`
 	E2E       []int64          `json:"e2e"`
+	Touched   []benchTouch     `json:"touched"` // by the captured window
 	Limits    map[string]int64 `json:"limits"`
 	Embedding bool             `json:"embedding"`
 	Spreads   []benchSpread    `json:"spreads"`
 }
 
+// benchTouch says which latencies of a request the captured window touched.
+type benchTouch int
+
+const (
+	touchedTTFT benchTouch = 1 << iota
+	touchedE2E
+)
+
+// Several tells whether bins are so long that they have a mean beside the busiest second.
+func (d *benchData) Several() bool { return d.Bin >= 1e9 }
+
 // BenchHTML writes a run as one self-contained page.
 func BenchHTML(w io.Writer, b *Bench) error {
-	p := benchPage{Title: "Benchmark", Embedding: b.Summary.Embedding, Head: benchHead(b), Cards: benchCards(b)}
+	p := benchPage{BenchPage: NewBenchPage(b), Captures: b.Captures}
+	p.assets.take("bench", "page/page.css", "benchpage/bench.css")
+	text, err := execute("bench.html", &p, &p.Data, p.Plots)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// NewBenchPage is all that a page shows of a run.
+func NewBenchPage(b *Bench) *BenchPage {
+	p := &BenchPage{Title: "Benchmark", Head: benchHead(b), Cards: benchCards(b), Facts: []benchPageFact{}, Tables: []pageTable{}}
 	if m := columns.Clean(b.Run.Model); m != "" {
 		p.Title = "Benchmark of " + m
 	}
@@ -76,24 +109,19 @@ func BenchHTML(w io.Writer, b *Bench) error {
 		p.Facts = append(p.Facts, benchPageFact{f.label, f.text, f.severity})
 	}
 	p.Verdict, p.Next = benchAnswer(b)
+	p.Next = append([]string{}, p.Next...)
 	d, dots := newBenchData(b)
 	if dots < b.Summary.Requests {
 		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",
 			metric.Count(dots), metric.Count(b.Summary.Requests))})
 	}
-	p.Spreads, p.AtOnce, p.Captured, p.Captures = d.Spreads, d.AtOnce, len(d.Profiled) > 0, b.Captures
-	p.Several, p.Bin = d.Bin >= 1e9, metric.Duration(d.Bin)
+	p.Plots, p.Bin = d, metric.Duration(d.Bin)
 	for _, t := range benchTables(b) {
 		if len(t.rows) > 0 {
 			p.Tables = append(p.Tables, benchPageTable(t))
 		}
 	}
-	p.assets.take("bench", "page/page.css", "benchpage/bench.css")
-	text, err := execute("bench.html", &p, &p.Data, d)
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	return err
+	return p
 }
 
 func benchHead(b *Bench) []string {
@@ -159,7 +187,7 @@ func benchCards(b *Bench) []benchCard {
 func newBenchData(b *Bench) (*benchData, int) {
 	d := &benchData{
 		Timeline: bench.NewTimeline(b.Records, b.Run, benchBins), Steady: []bench.Span{}, Profiled: append([]bench.Span{}, b.Run.Profiled...),
-		At: []int64{}, TTFT: []int64{}, E2E: []int64{}, Limits: map[string]int64{}, Embedding: b.Summary.Embedding, Spreads: []benchSpread{},
+		Index: []int{}, At: []int64{}, TTFT: []int64{}, E2E: []int64{}, Touched: []benchTouch{}, Limits: map[string]int64{}, Embedding: b.Summary.Embedding, Spreads: []benchSpread{},
 	}
 	if w := b.Summary.Steady; w != nil {
 		d.Steady = append(d.Steady, w.Span)
@@ -171,19 +199,25 @@ func newBenchData(b *Bench) (*benchData, int) {
 	}
 	for _, i := range benchPick(b.Records) {
 		r := &b.Records[i]
-		at, first, last := r.Sent, bench.Never, bench.Never
+		at, first, last, touched := r.Sent, bench.Never, bench.Never, benchTouch(0)
 		if at == bench.Never {
 			at = r.Released
 		}
 		if r.OK() {
 			if v, ok := r.TTFT(); ok {
 				first = v
+				if b.Run.Touched(r.Sent, r.First) {
+					touched |= touchedTTFT
+				}
 			}
 			if v, ok := r.E2E(); ok {
 				last = v
+				if b.Run.Touched(r.Sent, r.Done) {
+					touched |= touchedE2E
+				}
 			}
 		}
-		d.At, d.TTFT, d.E2E = append(d.At, at), append(d.TTFT, first), append(d.E2E, last)
+		d.Index, d.At, d.TTFT, d.E2E, d.Touched = append(d.Index, i), append(d.At, at), append(d.TTFT, first), append(d.E2E, last), append(d.Touched, touched)
 	}
 	// In a twentieth of the plot nobody can tell dots from each other.
 	if n := int64(len(d.Running)); len(d.At) > 1 && n > 0 {
@@ -198,7 +232,7 @@ func newBenchData(b *Bench) (*benchData, int) {
 		if s.Name == "itl" {
 			limit = 0 // that objective is on the longest gap of a request
 		}
-		d.Spreads = append(d.Spreads, benchSpread{Distribution: s, ID: s.Name, Title: titles[s.Name], Note: plural(int(s.N), "value"), Limit: limit})
+		d.Spreads = append(d.Spreads, benchSpread{Distribution: s, Title: titles[s.Name], Note: plural(int(s.N), "value"), Limit: limit})
 	}
 	return d, len(d.At)
 }

@@ -97,65 +97,86 @@ func stepsText(steps []int) string {
 	return fmt.Sprintf("%d of %d–%d", len(steps), first, last)
 }
 
+// WaitPart is a part of what was waited for.
+type WaitPart struct {
+	Name   string `json:"name"`
+	Of     string `json:"of"` // queue, prefill, decode, wait, reply, unknown: what is drawn alike
+	NS     int64  `json:"ns"`
+	More   string `json:"more"` // what is known of the part
+	remedy string // what to try where it is most of the wait
+}
+
+// WaitParts are those of a wait that are not 0, in about the order in which they come.
+func WaitParts(w *waits.Wait) []WaitPart {
+	parts := []WaitPart{}
+	for _, p := range []WaitPart{
+		{"not recorded", "unknown", w.NotRecorded, "", ""},
+		{"until the server had it", "queue", w.Way, "", ""},
+		{"a place on a decode server", "queue", w.Place, "", "more decode servers, or more memory for keys and values there (--mem-fraction-static)"},
+		{"queue", "queue", w.Queue, queueText(w), "more requests at once (--max-running-requests), more memory for keys and values (--mem-fraction-static), another replica, or a lower rate"},
+		{"its own prefill", "prefill", w.Prefill, "", "a prefix cache that hits (--cache-report says how much did); if prefill steps are host-bound: stepscope guide host-bound"},
+		{"transfer", "wait", w.Transfer, "", ""},
+		{"its decode batch", "queue", w.Join, "", ""},
+		{"prefill of others", "wait", w.OtherPrefill, "", "smaller chunks let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
+		{"other steps of others", "wait", w.OtherSteps, "", ""},
+		{"a late rank", "wait", w.SlowRank, "", "stepscope guide late-rank"},
+		{"no step ran", "wait", w.Stall, "", "stepscope guide slow-steps"},
+		{"its own decode", "decode", w.Decode, "", ""},
+		{"reply to the client", "reply", w.Reply, "", ""},
+	} {
+		if p.NS > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// queueText tells what went on while a request was in the queue.
+func queueText(w *waits.Wait) string {
+	var out []string
+	if w.QueuePrefill*20 > w.Queue {
+		out = append(out, fmt.Sprintf("%.1f ms of it during prefill of others", float64(w.QueuePrefill)/1e6))
+	}
+	if w.QueueIdle*20 > w.Queue {
+		out = append(out, fmt.Sprintf("%.1f ms of it while no step ran", float64(w.QueueIdle)/1e6))
+	}
+	return strings.Join(out, ", ")
+}
+
+// largestFirst are the parts of a wait in the order of their size.
+func largestFirst(w *waits.Wait) []WaitPart {
+	parts := WaitParts(w)
+	slices.SortStableFunc(parts, func(a, b WaitPart) int { return cmp.Compare(b.NS, a.NS) })
+	return parts
+}
+
 // waitText tells the parts of a wait, the largest first; those below 3 %
 // are left out.
 func waitText(w *waits.Wait) string {
 	total := w.Total()
 	var out []string
-	for _, p := range waitParts(w) {
-		if p.ns*33 < total || p.ns <= 0 {
+	for _, p := range largestFirst(w) {
+		if p.NS*33 < total {
 			continue
 		}
-		text := fmt.Sprintf("%s %.1f ms (%.0f %%)", p.name, float64(p.ns)/1e6, 100*float64(p.ns)/float64(total))
-		if p.name == "queue" {
-			if w.QueuePrefill*20 > w.Queue {
-				text += fmt.Sprintf(", %.1f ms of it during prefill of others", float64(w.QueuePrefill)/1e6)
-			}
-			if w.QueueIdle*20 > w.Queue {
-				text += fmt.Sprintf(", %.1f ms of it while no step ran", float64(w.QueueIdle)/1e6)
-			}
+		text := fmt.Sprintf("%s %.1f ms (%.0f %%)", p.Name, float64(p.NS)/1e6, 100*float64(p.NS)/float64(total))
+		if p.More != "" {
+			text += ", " + p.More
 		}
 		out = append(out, text)
 	}
 	return strings.Join(out, "; ")
 }
 
-// waitPart is one part of a wait, and what to try where it is most of it.
-type waitPart struct {
-	name   string
-	ns     int64
-	remedy string
-}
-
-// waitParts are the parts of a wait, the largest first.
-func waitParts(w *waits.Wait) []waitPart {
-	parts := []waitPart{
-		{"until the server had it", w.Way, ""},
-		{"a place on a decode server", w.Place, "more decode servers, or more memory for keys and values there (--mem-fraction-static)"},
-		{"transfer", w.Transfer, ""},
-		{"its decode batch", w.Join, ""},
-		{"queue", w.Queue, "more requests at once (--max-running-requests), more memory for keys and values (--mem-fraction-static), another replica, or a lower rate"},
-		{"prefill of others", w.OtherPrefill, "smaller chunks let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
-		{"other steps of others", w.OtherSteps, ""},
-		{"a late rank", w.SlowRank, "stepscope guide late-rank"},
-		{"no step ran", w.Stall, "stepscope guide slow-steps"},
-		{"its own prefill", w.Prefill, "a prefix cache that hits (--cache-report says how much did); if prefill steps are host-bound: stepscope guide host-bound"},
-		{"its own decode", w.Decode, ""},
-		{"reply to the client", w.Reply, ""},
-		{"not recorded", w.NotRecorded, ""},
-	}
-	slices.SortStableFunc(parts, func(a, b waitPart) int { return cmp.Compare(b.ns, a.ns) })
-	return parts
-}
-
-// mainWait says of what most of a wait is made, and what to try.
+// mainWait says of what most of a wait is made, and what to try; "": of nothing, or there is nothing to try.
 func mainWait(w *waits.Wait) string {
-	p := waitParts(w)[0]
-	if p.remedy == "" || 2*p.ns < w.Total() {
+	parts := largestFirst(w)
+	if len(parts) == 0 || parts[0].remedy == "" || 2*parts[0].NS < w.Total() {
 		return ""
 	}
-	if p.name == "queue" && 2*w.QueuePrefill > w.Queue {
+	p := parts[0]
+	if p.Name == "queue" && 2*w.QueuePrefill > w.Queue {
 		p.remedy += "; most of the queue was prefill of others: smaller chunks (--chunked-prefill-size), --schedule-policy"
 	}
-	return fmt.Sprintf("\nmostly %s, %.0f %%\n→ try: %s", p.name, 100*metric.Share(p.ns, w.Total()), p.remedy)
+	return fmt.Sprintf("mostly %s, %.0f %%\n→ try: %s", p.Name, 100*metric.Share(p.NS, w.Total()), p.remedy)
 }
