@@ -29,6 +29,17 @@ func (s *Summary) Lacks(figure string) bool {
 	return s.Window != nil && slices.Contains(s.Window.Lacks, figure)
 }
 
+// Objectives are those that requests were held to; nil: none.
+func (s *Summary) Objectives() SLO {
+	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // the window left too little
+		s = s.Window.Whole
+	}
+	if s.Goodput == nil {
+		return nil
+	}
+	return s.Goodput.SLO
+}
+
 // Within is how much of a stretch was touched.
 func (w *Window) Within(s Span) int64 { return s.To - s.From - touched(w.Spans).left(s.From, s.To) }
 

@@ -192,10 +192,8 @@ func newBenchData(b *Bench) (*benchData, int) {
 	if w := b.Summary.Steady; w != nil {
 		d.Steady = append(d.Steady, w.Span)
 	}
-	if g := b.Summary.Goodput; g != nil {
-		for _, o := range g.SLO {
-			d.Limits[o.Key] = o.Limit
-		}
+	for _, o := range b.Summary.Objectives() {
+		d.Limits[o.Key] = o.Limit
 	}
 	for _, i := range benchPick(b.Records) {
 		r := &b.Records[i]
@@ -261,7 +259,7 @@ func benchPick(records []bench.Record) []int {
 }
 
 func benchPageTable(t *table) pageTable {
-	out := pageTable{ID: t.id, Title: t.title}
+	out := pageTable{ID: t.id, Title: t.title, Rows: []pageRow{}}
 	for _, c := range t.cols {
 		out.Cols = append(out.Cols, pageColumn{Name: c.name, Right: c.right})
 	}

@@ -14,18 +14,32 @@ type comparePage struct {
 }
 
 type comparePart struct {
-	ID, Name  string // before the ids of its sections
-	Sides     [2]string
-	Verdict   string
-	Unlike    []string
-	Gate      string
-	Failed    bool
+	ID, Name string // before the ids of its sections
+	Gate     string
+	Failed   bool
+	ComparedPage
 	Worse     []string
 	Undecided []string
 	Causes    []comparedCause
-	Tables    []pageTable
-	Notes     []string
 	Doubts    []string
+}
+
+// ComparedPage is what a page shows of any comparison, one by itself or the viewer's.
+type ComparedPage struct {
+	Sides   [2]string   `json:"sides"`
+	Verdict string      `json:"verdict"`
+	Unlike  []string    `json:"unlike"`
+	Tables  []pageTable `json:"tables"`
+	Notes   []string    `json:"notes"`
+}
+
+// Page is what a page shows of it.
+func (v *Comparison) Page() *ComparedPage {
+	p := &ComparedPage{Sides: v.sides, Verdict: v.verdict, Unlike: append([]string{}, v.unlike...), Tables: []pageTable{}, Notes: append([]string{}, v.notes...)}
+	for _, t := range v.tables {
+		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
+	}
+	return p
 }
 
 // HTML writes the comparison as one self-contained page.
@@ -43,12 +57,7 @@ func (v *Comparison) HTML(w io.Writer) error {
 }
 
 func (v *Comparison) part(id, name string) comparePart {
-	p := comparePart{
-		ID: id, Name: name, Sides: v.sides, Verdict: v.verdict, Unlike: v.unlike, Gate: v.gate, Failed: v.failed, Worse: v.worse,
-		Undecided: v.undecided, Causes: v.causes, Notes: v.notes, Doubts: v.doubts,
+	return comparePart{
+		ID: id, Name: name, Gate: v.gate, Failed: v.failed, ComparedPage: *v.Page(), Worse: v.worse, Undecided: v.undecided, Causes: v.causes, Doubts: v.doubts,
 	}
-	for _, t := range v.tables {
-		p.Tables = append(p.Tables, pageTableOf(t, pageLimits))
-	}
-	return p
 }

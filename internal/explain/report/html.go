@@ -158,31 +158,42 @@ type page struct {
 }
 
 type pageTable struct {
-	ID, Title, Lead, Omitted string
-	Legend                   []string
-	Cols                     []pageColumn
-	Rows                     []pageRow
-	Names                    bool // some cell has a longer name behind it
+	ID      string       `json:"id"`
+	Title   string       `json:"title"`
+	Lead    string       `json:"lead,omitempty"`
+	Omitted string       `json:"omitted,omitempty"`
+	Legend  []string     `json:"legend,omitempty"`
+	Cols    []pageColumn `json:"cols"`
+	Rows    []pageRow    `json:"rows"`
+	Names   bool         `json:"names,omitempty"` // some cell has a longer name behind it
 }
 
 type pageColumn struct {
-	Name, Help              string
-	Right, Code, Bar, Graph bool
+	Name  string `json:"name"`
+	Help  string `json:"help,omitempty"`
+	Right bool   `json:"right,omitempty"`
+	Code  bool   `json:"code,omitempty"`
+	Bar   bool   `json:"bar,omitempty"`
+	Graph bool   `json:"graph,omitempty"`
 }
 
 // pageRow has an ID where a link leads to it.
 type pageRow struct {
-	ID    string
-	Cells []pageCell
+	ID    string     `json:"id,omitempty"`
+	Cells []pageCell `json:"cells"`
 }
 
 // pageCell: Num is "" where text is what sorts.
 type pageCell struct {
-	Text, Full, Num string
-	Code, Right     bool
-	Short, Wrap     bool // texts that stand on one line, and that need some width
-	Bar             []segment
-	Span            *span
+	Text  string    `json:"text"`
+	Full  string    `json:"full,omitempty"`
+	Num   string    `json:"num,omitempty"`
+	Code  bool      `json:"code,omitempty"`
+	Right bool      `json:"right,omitempty"`
+	Short bool      `json:"short,omitempty"` // a text that stands on one line
+	Wrap  bool      `json:"wrap,omitempty"`  // one that needs some width
+	Bar   []segment `json:"bar,omitempty"`
+	Span  *span     `json:"span,omitempty"`
 }
 
 // wrap says how a text is set.
@@ -214,10 +225,10 @@ func (p *page) tables(r *result.Report, l limits) {
 }
 
 func pageTableOf(t *table, l limits) pageTable {
-	out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend}
+	out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend, Rows: []pageRow{}}
 	for i, c := range t.cols {
 		graph := len(t.rows) > 0 && t.rows[0][i].span != nil
-		out.Cols = append(out.Cols, pageColumn{c.name, c.help, c.right, c.code, c.bar, graph})
+		out.Cols = append(out.Cols, pageColumn{Name: c.name, Help: c.help, Right: c.right, Code: c.code, Bar: c.bar, Graph: graph})
 	}
 	for _, row := range t.rows {
 		cells := make([]pageCell, len(row))

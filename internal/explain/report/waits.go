@@ -43,7 +43,9 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		if tail.Below {
 			title += "\nnone of those at or above p99 is in the recorded window: this is the slowest one in it" + again
 		}
-		title += mainWait(&tail.Sum)
+		if most := mainWait(&tail.Sum); most != "" {
+			title += "\n" + most
+		}
 		cases := tail.Cases
 		if limit > 0 && len(cases) > limit {
 			title += fmt.Sprintf("\n%d of %d, the slowest", limit, len(cases))
@@ -56,14 +58,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 			if c.Event > 0 {
 				name += fmt.Sprintf(" event %d", c.Event)
 			}
-			rank := c.Server
-			if c.DP >= 0 {
-				rank = strings.TrimSpace(fmt.Sprintf("%s DP%02d", rank, c.DP))
-			}
-			if c.Decode != "" {
-				rank += ", " + c.Decode
-			}
-			rows = append(rows, []string{name, metric.Duration(c.NS), rank, stepsText(c.Steps), waitText(&c.Wait)})
+			rows = append(rows, []string{name, metric.Duration(c.NS), ServedBy(c), stepsText(c.Steps), waitText(&c.Wait)})
 		}
 		if len(tail.Cases) > 1 {
 			rows = append(rows, []string{"all " + metric.Count(len(tail.Cases)), metric.Duration(tail.Sum.Total()), "", "", waitText(&tail.Sum)})
@@ -83,6 +78,18 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		}
 	}
 	return nil
+}
+
+// ServedBy says which ranks served a request.
+func ServedBy(c *waits.Case) string {
+	rank := c.Server
+	if c.DP >= 0 {
+		rank = strings.TrimSpace(fmt.Sprintf("%s DP%02d", rank, c.DP))
+	}
+	if c.Decode != "" {
+		rank += ", " + c.Decode
+	}
+	return rank
 }
 
 // stepsText tells which steps a request was in: "3–12 (10)".

@@ -11,20 +11,20 @@ import (
 
 // Lane is one data-parallel rank of a server, whose ranks run the same steps together.
 type Lane struct {
-	Server  string       `json:"server"`  // "": there is one
-	DP      int          `json:"dp_rank"` // -1: it has no such ranks
-	Windows []bench.Span `json:"windows"` // that were recorded, in the run's time
-	Steps   []Step       `json:"steps"`   // in time order, none overlaps another
+	Server  string       // "": there is one
+	DP      int          // -1: it has no such ranks
+	Windows []bench.Span // that were recorded, in the run's time
+	Steps   []Step       // in time order, none overlaps another
 }
 
 // Step is one forward step, from when its server began with it until its work on the
 // device was done.
 type Step struct {
-	From  int64          `json:"from"`  // in the run's time
-	To    int64          `json:"to"`    // in the run's time
-	Start int64          `json:"start"` // From as the trace has it, ns since the epoch
-	Kind  trace.StepKind `json:"kind"`
-	Name  string         `json:"name"`
+	From  int64 // in the run's time
+	To    int64 // in the run's time
+	Start int64 // From as the trace has it, ns since the epoch
+	Kind  trace.StepKind
+	Name  string
 }
 
 // Place is a step of a lane.
@@ -60,9 +60,9 @@ func (j *Joined) at(wall int64) int64 {
 
 // Served is what is known of one request.
 type Served struct {
-	TTFT *Case   `json:"ttft"`  // nil: its first token did not come in a recorded window
-	Gaps []Case  `json:"gaps"`  // between its events with text, those that ended in one
-	In   []Place `json:"steps"` // recorded ones that it was in
+	TTFT *Case   // nil: its first token did not come in a recorded window
+	Gaps []Case  // between its events with text, those that ended in one
+	In   []Place // recorded ones that it was in
 }
 
 // Request tells what the i-th record waited for, fast or slow.

@@ -55,7 +55,7 @@ func (s *Serving) keep(out *Outcome) error {
 		return err
 	}
 	if samples := out.Last().Server; len(samples) > 0 {
-		if err := r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+		if err := r.WriteJSON(runs.File{Path: samplesFile, Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
 			return err
 		}
 	}

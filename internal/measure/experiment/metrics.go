@@ -2,8 +2,12 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,6 +15,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // Sample is what a server's /metrics said at one moment.
@@ -18,6 +23,27 @@ type Sample struct {
 	At     int64              `json:"at"` // ns since the epoch
 	Values map[string]float64 `json:"values"`
 }
+
+// samplesFile is the file of a run that has the samples of its last repetition.
+const samplesFile = "server-metrics.json"
+
+// Samples are those that were kept with a run; none: the server had no /metrics.
+func Samples(r *runs.Run) (out []Sample, err error) {
+	text, err := os.ReadFile(r.Path(samplesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %s: %w", r.ID(), samplesFile, err)
+	}
+	return out, nil
+}
+
+// Standing is how the server stood; nil: the sample does not tell.
+func (s *Sample) Standing() *load.Standing { return standing(s.Values) }
 
 // scrapeEvery is how often /metrics is read while a load runs.
 const scrapeEvery = time.Second

@@ -1,0 +1,207 @@
+// Package load answers what the viewer asks of benchmark runs: the figures and plots of a run, its requests one by one,
+// what each of them waited for in the steps that were recorded meanwhile, and how it compares with another run.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Recorded is what one server recorded while it was loaded.
+type Recorded struct {
+	Name, Role string // as waits.NewServer takes them
+	Traces     []*trace.Trace
+	Report     *result.Report
+}
+
+// Views answers for the runs of one directory.
+type Views struct {
+	Root string
+	Say  *progress.Console // is told of what runs lack
+	// Recorded reads the window of a run that has one.
+	Recorded func(ctx context.Context, run *runs.Run) ([]Recorded, error)
+
+	mu  sync.Mutex
+	all []*opened // the one that was asked for last is the last
+}
+
+// mostOpened is how many runs stay in memory: the one that is shown, and what it is compared with.
+const mostOpened = 3
+
+// Answers are what may be asked, by paths below /api/. Parameters: run (its id), rep (a repetition, from 0; the last if it
+// is left out), and those of each.
+func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
+	return map[string]func(*http.Request) (any, error){
+		"load": v.page, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/compare": v.compare,
+	}
+}
+
+// opened is a run that was read.
+type opened struct {
+	run  *runs.Run
+	load bench.Load
+	slo  bench.SLO
+
+	mu        sync.Mutex // of what follows
+	summaries map[int]*bench.Summary
+	rows      map[int]*rows
+	joined    *joined
+	joinErr   error // why there is none; "nothing was recorded" among others
+}
+
+// open reads a run, or takes the one that was read before.
+func (v *Views) open(r *http.Request, name string) (*opened, error) {
+	id := r.FormValue(name)
+	if id == "" || v.Root == "" {
+		return nil, &front.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
+	}
+	dir, err := runs.Find(v.Root, id) // no path leads to others
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if i := slices.IndexFunc(v.all, func(o *opened) bool { return o.run.Dir() == dir }); i >= 0 {
+		o := v.all[i]
+		v.all = append(slices.Delete(v.all, i, i+1), o)
+		return o, nil
+	}
+	run, err := runs.Open(v.Root, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !run.Loaded() {
+		return nil, &front.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests of a load: nothing was benchmarked in it"}
+	}
+	o := &opened{run: run, summaries: map[int]*bench.Summary{}, rows: map[int]*rows{}}
+	if o.load, err = run.Load(v.Say); err != nil {
+		return nil, err
+	}
+	if o.slo, err = objectives(run); err != nil {
+		return nil, err
+	}
+	if v.all = append(v.all, o); len(v.all) > mostOpened {
+		v.all = v.all[1:]
+	}
+	return o, nil
+}
+
+// objectives are those that the run was judged by.
+func objectives(run *runs.Run) (bench.SLO, error) {
+	var kept []bench.Summary
+	if err := run.ReadJSON(runs.KindSummary, &kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for i := range kept {
+		if slo := kept[i].Objectives(); slo != nil {
+			return slo, nil
+		}
+	}
+	return nil, nil
+}
+
+// rep is a repetition of a run.
+type rep struct {
+	*opened
+	n int
+	m *bench.Measured
+}
+
+// repOf is that which a request means.
+func (v *Views) repOf(r *http.Request) (*rep, error) {
+	o, err := v.open(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	all := int64(len(o.load.Runs))
+	n, err := number(r, "rep", all-1, all)
+	if err != nil {
+		return nil, err
+	}
+	return &rep{o, int(n), &o.load.Runs[n]}, nil
+}
+
+// summary is that of the repetition, as the run's own objectives judge it.
+func (r *rep) summary() *bench.Summary {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.summaries[r.n]
+	if s == nil {
+		s = bench.Summarize(r.m.Records, r.m.Run, bench.Options{SLO: r.slo})
+		r.summaries[r.n] = s
+	}
+	return s
+}
+
+// number is a parameter from 0 to below a limit, and what it is if it is left out.
+func number(r *http.Request, name string, absent, below int64) (int64, error) {
+	text := r.FormValue(name)
+	if text == "" && absent >= 0 {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n >= below {
+		return 0, &front.Error{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s=%s: give a number from 0 to %d", name, text, below-1)}
+	}
+	return n, nil
+}
+
+// joined is a run beside the steps of its servers.
+type joined struct {
+	*waits.Joined
+	slow   *waits.Result
+	lanes  []waits.Lane
+	origin map[string]int64 // where the time of each server's capture begins, ns since the epoch
+}
+
+// join reads what was recorded and lays the requests beside it, once. The lock is held.
+func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
+	if o.joined != nil || o.joinErr != nil {
+		return o.joined, o.joinErr
+	}
+	if len(o.run.Traces()) == 0 || v.Recorded == nil {
+		o.joinErr = &front.Error{Status: http.StatusNotFound, Message: "no steps were recorded while this load ran: bench serving --profile records some"}
+		return nil, o.joinErr
+	}
+	recorded, err := v.Recorded(ctx, o.run)
+	if err != nil {
+		if ctx.Err() == nil {
+			o.joinErr = err
+		}
+		return nil, err
+	}
+	j := &joined{origin: map[string]int64{}}
+	var servers []*waits.Server
+	opt := waits.Options{Host: o.run.Manifest().Machine.Host}
+	for _, s := range recorded {
+		servers = append(servers, waits.NewServer(s.Name, s.Role, s.Traces))
+		if s.Report == nil {
+			continue
+		}
+		j.origin[s.Name] = s.Report.Source.StartNS
+		for _, l := range waits.LateSteps(s.Report, s.Traces) {
+			l.Server = s.Name
+			opt.Late = append(opt.Late, l)
+		}
+	}
+	if j.Joined, o.joinErr = waits.Join(o.load.Runs, servers, opt); o.joinErr != nil {
+		return nil, o.joinErr
+	}
+	j.slow, j.lanes = j.Slow(), j.Lanes()
+	o.joined = j
+	return j, nil
+}

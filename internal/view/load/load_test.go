@@ -1,0 +1,328 @@
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"context"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/trace"
+)
+
+const (
+	ms    = int64(1_000_000)
+	start = int64(1_763_750_000_000_000_000) // of the run and of the trace
+)
+
+// reply is a request that was sent, and got events with text, at these times in ms.
+func reply(id string, sent int64, events ...int64) bench.Record {
+	r := bench.Record{
+		ID: id, Sent: sent * ms, Released: sent * ms, First: events[0] * ms, Last: events[len(events)-1] * ms, Done: events[len(events)-1] * ms,
+		DPRank: -1, CachedTokens: -1, PromptLen: 7, TextLen: 7, OutputLen: len(events), AskedLen: len(events), Status: 200, OutputFrom: bench.FromServer,
+	}
+	r.Headers, r.FirstAny, r.Visible = r.First, r.First, r.First
+	for _, e := range events {
+		r.Chunks = append(r.Chunks, bench.Chunk{At: e * ms, Tokens: 1, Text: true})
+	}
+	return r
+}
+
+// sample is a load of four requests; steps were recorded from 0 to 200 ms:
+//
+//	a  sent at -, tokens at 11 41 111 151: in the decode steps
+//	b  sent at 2, its prefill at 12 … 30
+//	c  sent at 105, its prefill at 110 … 140
+//	d  sent at 300, when nothing was recorded
+func sample() []bench.Record {
+	failed := bench.Record{ID: "e", Sent: 310 * ms, First: bench.Never, Last: bench.Never, Done: 320 * ms, Failure: bench.Refused, Error: "no\x1b[31m connection", DPRank: -1, CachedTokens: -1}
+	records := []bench.Record{reply("a", 0, 11, 41, 111, 151), reply("b", 2, 31, 41, 111), reply("c", 105, 141, 151), reply("d", 300, 350, 400), failed}
+	for i := range records {
+		records[i].Index = i
+	}
+	return records
+}
+
+// recorded is the trace of sample's server.
+func recorded() Recorded {
+	t := &trace.Trace{Source: trace.Source{Host: "here", Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}, Tracks: make([]trace.Track, 3)}
+	add := func(cat trace.Category, from, to int64, name string, track trace.TrackID, corr int64, ids string) {
+		detail := int32(-1)
+		if ids != "" {
+			detail = int32(t.Strings.Intern([]byte(ids)))
+		}
+		t.Spans = append(t.Spans, trace.Span{Start: start + from*ms, Dur: (to - from) * ms, Cat: cat, Name: t.Strings.Intern([]byte(name)), Track: track, Corr: corr, Detail: detail})
+	}
+	add(trace.Window, 0, 200, "PyTorch Profiler (0)", 2, 0, "")
+	for i, s := range []struct {
+		from, to  int64
+		name, ids string
+	}{
+		{0, 10, "step[DECODE bs=1]", "a"}, {12, 30, "step[EXTEND bs=1 toks=7]", "b"}, {30, 40, "step[DECODE bs=2]", "a,b"},
+		{100, 110, "step[DECODE bs=2]", "a,b"}, {110, 140, "step[EXTEND bs=1 toks=9]", "c"}, {140, 150, "step[DECODE bs=3]", "a,c"},
+	} {
+		add(trace.UserAnnotation, s.from, s.to, s.name, 0, 0, s.ids)
+		add(trace.Runtime, s.from, s.from+1, "cudaGraphLaunch", 0, int64(i+1), "")
+		add(trace.Kernel, s.from, s.to, "kernel", 1, int64(i+1), "")
+	}
+	return Recorded{Traces: []*trace.Trace{t}}
+}
+
+// keep makes a run of records, which a window touched from 90 to 210 ms.
+func keep(t *testing.T, root string, records []bench.Record, traces bool) *runs.Run {
+	t.Helper()
+	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving", Tags: []string{"first"}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.WriteRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		if err := w.Add(&records[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := &bench.Run{Tool: "bench serving", Backend: "sglang", Model: "tiny", StartWall: start, Duration: 400 * ms}
+	if traces {
+		run.Profiled = []bench.Span{{From: 90 * ms, To: 210 * ms}}
+		err = r.Write(runs.File{Path: "traces/1-TP-0.trace.json.gz", Kind: runs.KindTrace}, func(w io.Writer) error { return nil })
+	}
+	slo := bench.SLO{{Key: "ttft", Limit: 40 * ms}}
+	err = errors.Join(err, w.Close(), r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun}, []*bench.Run{run}),
+		r.WriteJSON(runs.File{Path: "summary.json", Kind: runs.KindSummary}, []*bench.Summary{bench.Summarize(records, run, bench.Options{SLO: slo})}),
+		r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics}, []experiment.Sample{
+			{At: start + 100*ms, Values: map[string]float64{`sglang:num_running_reqs{dp_rank="0"}`: 2, `sglang:num_running_reqs{dp_rank="1"}`: 1, "sglang:num_queue_reqs": 4, "sglang:token_usage": 0.25}},
+			{At: start + 200*ms, Values: map[string]float64{"process_start_time_seconds": 1}},
+		}), r.Finish(runs.Complete, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// views are those of a directory, whose runs have recorded's window.
+func views(root string) *Views {
+	return &Views{Root: root, Say: &progress.Console{W: io.Discard}, Recorded: func(context.Context, *runs.Run) ([]Recorded, error) {
+		return []Recorded{recorded()}, nil
+	}}
+}
+
+// ask gives the answer to what is asked as the page gets it.
+func ask[T any](t *testing.T, v *Views, path string, params ...string) (out T, err error) {
+	t.Helper()
+	q := url.Values{}
+	for i := 0; i < len(params); i += 2 {
+		q.Set(params[i], params[i+1])
+	}
+	got, err := v.Answers()[path](httptest.NewRequest("GET", "/api/"+path+"?"+q.Encode(), nil))
+	if err != nil {
+		return out, err
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), ":null") && path != "load/request" {
+		t.Errorf("%s: a null in %s", path, text)
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out, nil
+}
+
+func TestPage(t *testing.T) {
+	root := t.TempDir()
+	run := keep(t, root, sample(), true)
+	type page struct {
+		ID, Title string
+		Rep, Reps int
+		Recorded  bool
+		Server    []Standing
+		Cards     []struct{ Name, Value string }
+		Plots     struct {
+			Index, Touched []int
+			TTFT, E2E      []int64
+			Profiled       []bench.Span
+			Limits         map[string]int64
+		}
+	}
+	got, err := ask[page](t, views(root), "load", "run", run.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != run.ID() || got.Title != "Benchmark of tiny" || got.Reps != 1 || got.Rep != 0 || !got.Recorded || len(got.Cards) < 5 {
+		t.Errorf("%+v", got)
+	}
+	if want := []Standing{{100 * ms, 3, 4, 0.25}}; !reflect.DeepEqual(got.Server, want) {
+		t.Errorf("the server stood as %+v", got.Server)
+	}
+	// a had its first token before the window, and its last within; d has nothing of it; e failed.
+	p := got.Plots
+	if fmt.Sprint(p.Index) != "[0 1 2 3 4]" || fmt.Sprint(p.Touched) != "[2 2 3 0 0]" || fmt.Sprint(p.TTFT) != "[11000000 29000000 36000000 50000000 -1]" || p.Limits["ttft"] != 40*ms {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	root := t.TempDir()
+	run := keep(t, root, sample(), true)
+	v := views(root)
+	for _, c := range []struct{ from, to, index, row string }{
+		{"", "", "[0 1 2 3 4]", "[0 1 2 0 1]"}, // d has the row of a again
+		{"145000000", "299000000", "[0 2]", "[0 2]"},
+		{"500000000", "600000000", "[]", "[]"},
+	} {
+		params := []string{"run", run.ID()}
+		if c.from != "" {
+			params = append(params, "from", c.from, "to", c.to)
+		}
+		got, err := ask[Requests](t, v, "load/requests", params...)
+		if err != nil || fmt.Sprint(got.Index) != c.index || fmt.Sprint(got.Row) != c.row || got.Rows != 3 || got.Of != len(got.Index) {
+			t.Errorf("%s … %s: %v %+v", c.from, c.to, err, got)
+		}
+		if c.from == "" && (fmt.Sprint(got.Failed) != "[false false false false true]" || fmt.Sprint(got.Touched) != "[true true true false false]" || got.First[4] != bench.Never) {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestPackMany: rows are as many as requests were under way at once, and no two share one at a time. What an answer leaves
+// out it counts.
+func TestPackMany(t *testing.T) {
+	var records []bench.Record
+	for i := range int64(8000) {
+		records = append(records, bench.Record{Index: int(i), Sent: i * 10, Done: i*10 + 95 + i%7, First: i*10 + 1})
+	}
+	p := pack(records)
+	until := map[int]int64{}
+	for k, i := range p.order {
+		if until[p.row[k]] > records[i].Sent {
+			t.Fatalf("request %d is in row %d, which is taken until %d", i, p.row[k], until[p.row[k]])
+		}
+		until[p.row[k]] = records[i].Done
+	}
+	if p.n < 10 || p.n > 11 {
+		t.Errorf("%d rows for at most 11 requests at once", p.n)
+	}
+	root := t.TempDir()
+	got, err := ask[Requests](t, views(root), "load/requests", "run", keep(t, root, records, false).ID())
+	if err != nil || got.Of != 8000 || len(got.Index) != mostRows {
+		t.Errorf("%v: %d of %d", err, len(got.Index), got.Of)
+	}
+}
+
+// TestRequest: from a dot to the steps that its request was in, who was in them beside it, and what it waited for.
+func TestRequest(t *testing.T) {
+	root := t.TempDir()
+	run := keep(t, root, sample(), true)
+	v := views(root)
+	b, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := ""
+	for _, p := range b.TTFT.Parts {
+		parts += fmt.Sprintf("%s %s %d; ", p.Of, p.Name, p.NS/ms)
+	}
+	if b.ID != "b" || b.Why != "" || parts != "queue queue 10; prefill its own prefill 18; reply reply to the client 1; " {
+		t.Errorf("%q: %+v", parts, b)
+	}
+	if fmt.Sprint(b.Steps) != "[{0 1} {0 2} {0 3}]" || fmt.Sprint(b.With) != "[{0 a 2}]" || len(b.Gaps) != 2 || b.Gaps[0].NS != 70*ms || b.Gaps[0].Event != 2 {
+		t.Errorf("%+v", b)
+	}
+	far, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "3")
+	if err != nil || far.TTFT != nil || far.Why != "none of its steps was recorded: it was served outside of the captured window" || len(far.Moments) != 8 {
+		t.Errorf("%v %+v", err, far)
+	}
+	failed, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "4")
+	if err != nil || failed.Failure != "refused" || strings.Contains(failed.Error, "\x1b") {
+		t.Errorf("%v %+v", err, failed)
+	}
+	bare := keep(t, root, sample(), false)
+	if got, err := ask[Request](t, v, "load/request", "run", bare.ID(), "index", "1"); err != nil || !strings.HasPrefix(got.Why, "no steps were recorded") {
+		t.Errorf("%v %+v", err, got)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	root := t.TempDir()
+	v := views(root)
+	got, err := ask[Steps](t, v, "load/steps", "run", keep(t, root, sample(), true).ID())
+	if err != nil || len(got.Lanes) != 1 {
+		t.Fatal(err, got)
+	}
+	l := got.Lanes[0]
+	if got.By != "request ids" || fmt.Sprint(got.Kinds) != "[decode prefill]" || fmt.Sprint(l.Kind) != "[0 1 0 0 1 0]" || fmt.Sprint(l.Batch) != "[1 1 2 2 1 2]" || l.From[1] != 12*ms || l.To[1] != 30*ms {
+		t.Errorf("%+v", got)
+	}
+	// The slowest first token that was recorded, and the slowest gaps: the third tokens of a and b.
+	if fmt.Sprint(got.TTFT.Cases, got.ITL.Cases) != "[2] [0 1]" || !got.TTFT.Below || len(got.TTFT.Parts) == 0 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := ask[Steps](t, v, "load/steps", "run", keep(t, root, sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
+		t.Error(err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	root := t.TempDir()
+	slower := sample()
+	for i := range slower {
+		slower[i].First += 10 * ms
+	}
+	a, b := keep(t, root, sample(), false), keep(t, root, slower, false)
+	type compared struct {
+		Sides   [2]string
+		Verdict string
+		Tables  []struct {
+			Rows []struct{ Cells []struct{ Text string } }
+		}
+	}
+	got, err := ask[compared](t, views(root), "load/compare", "run", b.ID(), "vs", a.ID())
+	if err != nil || !strings.HasPrefix(got.Sides[0], a.ID()) || !strings.HasPrefix(got.Sides[1], b.ID()) || got.Verdict == "" || len(got.Tables) != 1 {
+		t.Errorf("%v %+v", err, got)
+	}
+}
+
+// TestRefused: what is no run of the directory, and numbers that are none.
+func TestRefused(t *testing.T) {
+	root := t.TempDir()
+	run := keep(t, root, sample(), true)
+	v := views(root)
+	for _, c := range []struct {
+		path   string
+		params []string
+		status int // 0: not found
+	}{
+		{"load", nil, http.StatusNotFound},
+		{"load", []string{"run", "nowhere"}, 0},
+		{"load", []string{"run", run.Dir()}, 0}, // no paths
+		{"load", []string{"run", "../" + run.ID()}, 0},
+		{"load", []string{"run", run.ID(), "rep", "1"}, http.StatusBadRequest},
+		{"load/request", []string{"run", run.ID()}, http.StatusBadRequest},
+		{"load/request", []string{"run", run.ID(), "index", "5"}, http.StatusBadRequest},
+		{"load/requests", []string{"run", run.ID(), "from", "1e9"}, http.StatusBadRequest},
+		{"load/compare", []string{"run", run.ID()}, http.StatusNotFound},
+	} {
+		_, err := ask[any](t, v, c.path, c.params...)
+		refused, _ := errors.AsType[*front.Error](err)
+		if err == nil || c.status == 0 && !errors.Is(err, runs.ErrNotFound) || c.status != 0 && (refused == nil || refused.Status != c.status) {
+			t.Errorf("%s %q: %v", c.path, c.params, err)
+		}
+	}
+}

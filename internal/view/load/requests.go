@@ -1,0 +1,284 @@
+package load
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+)
+
+// mostRows is how many requests one answer has.
+const mostRows = 6_000
+
+// Requests are bars, in columns: one request each, in the run's time, in rows that no two share at a time.
+type Requests struct {
+	Rows    int     `json:"rows"`  // of all requests of the run
+	Of      int     `json:"of"`    // requests that were under way in the time that was asked for
+	Index   []int   `json:"index"` // their places in the records
+	Row     []int   `json:"row"`
+	Sent    []int64 `json:"sent"`
+	First   []int64 `json:"first"` // -1: never
+	Last    []int64 `json:"last"`
+	Done    []int64 `json:"done"`
+	Failed  []bool  `json:"failed"`
+	Touched []bool  `json:"touched"` // by the captured window
+}
+
+// rows are the bars of a repetition.
+type rows struct {
+	n     int
+	order []int // records by the time of sending, those that were sent
+	row   []int // of each in order
+}
+
+// freeRows are rows without a request, the lowest first.
+type freeRows []int
+
+func (f freeRows) Len() int           { return len(f) }
+func (f freeRows) Less(a, b int) bool { return f[a] < f[b] }
+func (f freeRows) Swap(a, b int)      { f[a], f[b] = f[b], f[a] }
+func (f *freeRows) Push(x any)        { *f = append(*f, x.(int)) }
+func (f *freeRows) Pop() any {
+	last := len(*f) - 1
+	x := (*f)[last]
+	*f = (*f)[:last]
+	return x
+}
+
+// pack gives each request the lowest row that is free when it is sent: there are as many rows as requests were under way
+// at one moment.
+func pack(records []bench.Record) *rows {
+	p := &rows{}
+	for i := range records {
+		if r := &records[i]; r.Sent != bench.Never && r.Done >= r.Sent {
+			p.order = append(p.order, i)
+		}
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(records[a].Sent, records[b].Sent) })
+	ends := slices.Clone(p.order) // those under way end in this order
+	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(records[a].Done, records[b].Done) })
+	of, free := map[int]int{}, &freeRows{}
+	for _, i := range p.order {
+		for len(ends) > 0 && records[ends[0]].Done <= records[i].Sent {
+			if row, ok := of[ends[0]]; ok {
+				heap.Push(free, row)
+			}
+			ends = ends[1:]
+		}
+		row := p.n
+		if free.Len() > 0 {
+			row = heap.Pop(free).(int)
+		} else {
+			p.n++
+		}
+		of[i] = row
+		p.row = append(p.row, row)
+	}
+	return p
+}
+
+func (v *Views) requests(req *http.Request) (any, error) {
+	r, err := v.repOf(req)
+	if err != nil {
+		return nil, err
+	}
+	from, err := number(req, "from", 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	to, err := number(req, "to", math.MaxInt64-1, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	p := r.rows[r.n]
+	if p == nil {
+		p = pack(r.m.Records)
+		r.rows[r.n] = p
+	}
+	r.mu.Unlock()
+	var in []int // of p.order
+	for k, i := range p.order {
+		if rec := &r.m.Records[i]; rec.Sent <= to && rec.Done >= from {
+			in = append(in, k)
+		}
+	}
+	out := &Requests{
+		Rows: p.n, Of: len(in), Index: []int{}, Row: []int{}, Sent: []int64{}, First: []int64{}, Last: []int64{}, Done: []int64{},
+		Failed: []bool{}, Touched: []bool{},
+	}
+	embedding := r.m.Run.Embedding()
+	for _, k := range fewer(in) {
+		i := p.order[k]
+		rec := &r.m.Records[i]
+		out.Index, out.Row = append(out.Index, i), append(out.Row, p.row[k])
+		out.Sent, out.First, out.Last, out.Done = append(out.Sent, rec.Sent), append(out.First, rec.First), append(out.Last, rec.Last), append(out.Done, rec.Done)
+		out.Failed = append(out.Failed, !rec.OK() || !embedding && rec.First == bench.Never)
+		out.Touched = append(out.Touched, r.m.Run.Touched(rec.Sent, rec.Done))
+	}
+	return out, nil
+}
+
+// fewer takes every so manieth of a list, so that it has no more than may be shown.
+func fewer(list []int) []int {
+	if len(list) <= mostRows {
+		return list
+	}
+	out := make([]int, mostRows)
+	for k := range out {
+		out[k] = list[k*len(list)/mostRows]
+	}
+	return out
+}
+
+// Request is all that is known of one request.
+type Request struct {
+	Index   int           `json:"index"` // its place in the records
+	ID      string        `json:"id"`
+	Turn    int           `json:"turn"`
+	Moments []Moment      `json:"moments"` // in their order
+	Facts   [][2]string   `json:"facts"`   // names and texts
+	Failure string        `json:"failure"` // "": it succeeded
+	Error   string        `json:"error"`
+	Events  []int64       `json:"events"` // with text
+	TTFT    *Waited       `json:"ttft"`   // null: its first token did not come in a recorded window
+	Gaps    []Waited      `json:"gaps"`   // the longest that did, the longest first
+	Steps   []waits.Place `json:"steps"`  // recorded ones that it was in
+	With    []Other       `json:"with"`   // other requests that were in these, the most often met first
+	Why     string        `json:"why"`    // why nothing is known of its steps; ""
+}
+
+// Moment is one in the life of a request.
+type Moment struct {
+	Name string `json:"name"`
+	At   int64  `json:"at"` // in the run's time
+}
+
+// Waited is a TTFT or a time between two events, and what it was waited for.
+type Waited struct {
+	Event int               `json:"event"` // with text, from 0: the one that was waited for
+	At    int64             `json:"at"`    // when it came
+	NS    int64             `json:"ns"`
+	Parts []report.WaitPart `json:"parts"`
+	Place string            `json:"place"` // server and rank
+}
+
+// Other is a request that shared steps.
+type Other struct {
+	Index int    `json:"index"`
+	ID    string `json:"id"`
+	Steps int    `json:"steps"`
+}
+
+const (
+	mostGaps   = 8
+	mostOthers = 40
+)
+
+func (v *Views) request(req *http.Request) (any, error) {
+	r, err := v.repOf(req)
+	if err != nil {
+		return nil, err
+	}
+	index, err := number(req, "index", -1, int64(len(r.m.Records)))
+	if err != nil {
+		return nil, err
+	}
+	i := int(index)
+	rec := &r.m.Records[i]
+	out := &Request{
+		Index: i, ID: columns.Clean(rec.ID), Turn: rec.Turn, Moments: []Moment{}, Facts: facts(rec), Failure: string(rec.Failure), Error: columns.Clean(rec.Error),
+		Events: []int64{}, Gaps: []Waited{}, Steps: []waits.Place{}, With: []Other{},
+	}
+	for _, m := range []Moment{
+		{"scheduled", rec.Scheduled}, {"released", rec.Released}, {"sent", rec.Sent}, {"headers", rec.Headers}, {"first event", rec.FirstAny},
+		{"first token", rec.First}, {"last token", rec.Last}, {"done", rec.Done},
+	} {
+		if m.At != bench.Never {
+			out.Moments = append(out.Moments, m)
+		}
+	}
+	for _, c := range rec.Chunks {
+		if c.Text {
+			out.Events = append(out.Events, c.At)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j, err := v.join(req.Context(), r.opened)
+	switch {
+	case err != nil && req.Context().Err() != nil:
+		return nil, err
+	case err != nil:
+		out.Why = err.Error()
+	case j.Run != r.n:
+		out.Why = "steps were recorded in another repetition of this load"
+	default:
+		out.wait(j, i, r.m.Records)
+	}
+	return out, nil
+}
+
+// wait fills in what the recorded steps tell of record i.
+func (q *Request) wait(j *joined, i int, records []bench.Record) {
+	waited := func(c *waits.Case) Waited {
+		return Waited{c.Event, c.At, c.NS, report.WaitParts(&c.Wait), report.ServedBy(c)}
+	}
+	served := j.Request(i)
+	if served.TTFT != nil {
+		w := waited(served.TTFT)
+		q.TTFT = &w
+	}
+	slices.SortStableFunc(served.Gaps, func(a, b waits.Case) int { return cmp.Compare(b.NS, a.NS) })
+	for k := range served.Gaps[:min(len(served.Gaps), mostGaps)] {
+		q.Gaps = append(q.Gaps, waited(&served.Gaps[k]))
+	}
+	q.Steps = served.In
+	met := map[int]int{}
+	for _, p := range served.In {
+		for _, other := range j.Batch(p) {
+			met[other]++
+		}
+	}
+	delete(met, i)
+	for other, n := range met {
+		q.With = append(q.With, Other{other, columns.Clean(records[other].ID), n})
+	}
+	slices.SortFunc(q.With, func(a, b Other) int { return cmp.Or(cmp.Compare(b.Steps, a.Steps), cmp.Compare(a.Index, b.Index)) })
+	q.With = q.With[:min(len(q.With), mostOthers)]
+	if len(served.In) == 0 {
+		q.Why = "none of its steps was recorded: it was served outside of the captured window"
+	}
+}
+
+// facts are what is known of a request beside its times.
+func facts(r *bench.Record) [][2]string {
+	out := [][2]string{{"prompt", tokens(r.PromptLen)}, {"output", tokens(r.OutputLen) + ", of " + tokens(r.AskedLen) + " at most"}}
+	add := func(there bool, name, text string) {
+		if there {
+			out = append(out, [2]string{name, columns.Clean(text)})
+		}
+	}
+	add(r.OutputFrom != bench.FromServer, "output counted by", string(r.OutputFrom))
+	add(r.CachedTokens >= 0, "found in the cache", tokens(r.CachedTokens))
+	add(r.DPRank >= 0, "data-parallel rank", strconv.Itoa(r.DPRank))
+	add(r.Turn > 0, "turn", strconv.Itoa(r.Turn+1))
+	add(r.Status != 0 && r.Status != http.StatusOK, "HTTP status", strconv.Itoa(r.Status))
+	add(r.Finish != "", "finished by", r.Finish)
+	return out
+}
+
+func tokens(n int) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return metric.Count(n) + " tokens"
+}

@@ -1,0 +1,103 @@
+package load
+
+import (
+	"net/http"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/waits"
+)
+
+// Steps are those that servers recorded while a load ran.
+type Steps struct {
+	By    string   `json:"steps_by"` // how it is known which request was in which: request ids, time
+	Rep   int      `json:"rep"`      // the repetition that they are of
+	Kinds []string `json:"kinds"`
+	Names []string `json:"names"`
+	Lanes []Lane   `json:"lanes"`
+	TTFT  Slow     `json:"ttft"`
+	ITL   Slow     `json:"itl"`
+	Notes []string `json:"notes"`
+}
+
+// Lane is one data-parallel rank of a server; its steps in columns, in the run's time.
+type Lane struct {
+	Server  string       `json:"server"`
+	DP      int          `json:"dp_rank"`
+	Windows []bench.Span `json:"windows"`
+	From    []int64      `json:"from"`
+	To      []int64      `json:"to"`
+	Kind    []int        `json:"kind"`  // in Steps.Kinds
+	Name    []int        `json:"name"`  // in Steps.Names
+	Batch   []int        `json:"batch"` // requests of the load that were in it
+	// Shift leads to the capture's time: what is at a run's time of 0.
+	Shift int64 `json:"shift"`
+}
+
+// Slow is the slow end of one latency, in sum.
+type Slow struct {
+	N     int               `json:"n"`
+	P99   int64             `json:"p99_ns"`
+	Below bool              `json:"below"`
+	Cases []int             `json:"cases"` // the requests of each, by their places in the records, the slowest first
+	Parts []report.WaitPart `json:"parts"` // of all cases together
+}
+
+func (v *Views) steps(req *http.Request) (any, error) {
+	o, err := v.open(req, "run")
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	j, err := v.join(req.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Steps{By: j.By, Rep: j.Run, Kinds: []string{}, Names: []string{}, Lanes: []Lane{}, Notes: []string{}}
+	kinds, names := index{}, index{}
+	for k, l := range j.lanes {
+		to := Lane{Server: l.Server, DP: l.DP, Windows: l.Windows, From: []int64{}, To: []int64{}, Kind: []int{}, Name: []int{}, Batch: []int{}}
+		for i, s := range l.Steps {
+			to.From, to.To = append(to.From, s.From), append(to.To, s.To)
+			to.Kind, to.Name = append(to.Kind, kinds.of(s.Kind.String(), &out.Kinds)), append(to.Name, names.of(s.Name, &out.Names))
+			to.Batch = append(to.Batch, len(j.Batch(waits.Place{Lane: k, Step: i})))
+			if i == 0 {
+				to.Shift = s.Start - j.origin[l.Server] - s.From
+			}
+		}
+		out.Lanes = append(out.Lanes, to)
+	}
+	records := o.load.Runs[j.Run].Records
+	at := map[[2]int]int{}
+	for i := range records {
+		at[[2]int{records[i].Index, records[i].Turn}] = i
+	}
+	slow := func(t *waits.Tail) Slow {
+		s := Slow{N: t.N, P99: t.P99, Below: t.Below, Cases: []int{}, Parts: report.WaitParts(&t.Sum)}
+		for _, c := range t.Cases {
+			s.Cases = append(s.Cases, at[[2]int{c.Index, c.Turn}])
+		}
+		return s
+	}
+	out.TTFT, out.ITL = slow(&j.slow.TTFT), slow(&j.slow.ITL)
+	for _, list := range [][]fact.Fact{j.slow.Late, j.slow.Notes} {
+		for _, f := range list {
+			out.Notes = append(out.Notes, report.Words(f))
+		}
+	}
+	return out, nil
+}
+
+// index gives each text of a list one place.
+type index map[string]int
+
+func (x index) of(text string, list *[]string) int {
+	i, ok := x[text]
+	if !ok {
+		i = len(*list)
+		x[text], *list = i, append(*list, text)
+	}
+	return i
+}
