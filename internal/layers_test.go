@@ -40,6 +40,11 @@ var arrows = []struct {
 	{"internal/view", []string{
 		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
 		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
+		"internal/base/progress", "internal/view/load",
+	}},
+	{"internal/view/load", []string{
+		"bench", "internal/base/columns", "internal/base/metric", "internal/base/progress", "internal/explain/fact", "internal/explain/report",
+		"internal/explain/result", "internal/explain/waits", "internal/measure/experiment", "internal/runs", "internal/serve/front", "trace",
 	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},

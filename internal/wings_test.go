@@ -18,7 +18,7 @@ var wings = [][]struct {
 	{{"cmd", "cli engine"}},
 	{{"cli", "view measure serve job explain capture tracefile runs api trace bench docs base"}},
 	{
-		{"view", "serve explain runs trace base"},
+		{"view", "measure serve explain runs bench trace base"},
 		{"measure", "serve job engine explain capture tracefile runs api trace bench base"},
 		{"serve", "engine api base"},
 		{"job", "runs base"},
@@ -43,7 +43,7 @@ var wings = [][]struct {
 // The house stays one that can be kept in mind.
 const (
 	mostFloors = 7
-	mostArrows = 55
+	mostArrows = 57
 )
 
 // wingOf is the wing of a package, given by its path in the module.

@@ -74,8 +74,19 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		}
 		return c.open(ctx, e, id, inputs{Paths: []string{id}})
 	}
-	if len(c.Paths) > 0 {
-		given, err := c.open(ctx, e, "0", inputs{Paths: c.Paths, ProfileID: c.ProfileID})
+	opt.Say = e.Console
+	id := "0"
+	if len(c.Paths) == 1 {
+		run, err := runs.Named(opt.Root, c.Paths[0])
+		if err != nil {
+			return notFound(err)
+		}
+		if run.Loaded() {
+			opt.Run, id = run, run.ID()
+		}
+	}
+	if len(c.Paths) > 0 && (opt.Run == nil || len(opt.Run.Traces()) > 0) {
+		given, err := c.open(ctx, e, id, inputs{Paths: c.Paths, ProfileID: c.ProfileID})
 		if err != nil {
 			return err
 		}

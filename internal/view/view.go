@@ -14,14 +14,18 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/view/load"
 )
 
 // Options say what is shown, and to whom.
 type Options struct {
-	Given   []*Capture // the first is shown at first; none: the list of runs is
-	Root    string     // where runs are; "": nowhere
+	Given   []*Capture        // the first is shown at first; none: the list of runs is
+	Root    string            // where runs are; "": nowhere
+	Run     *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
+	Say     *progress.Console // is told of what runs lack
 	Open    func(ctx context.Context, id string) (*Capture, error)
 	Version string
 	APIKey  string // beyond loopback; see front
@@ -33,11 +37,19 @@ type Server struct {
 	Options
 	front    *front.Front
 	captures *captures
+	loads    *load.Views
 }
 
 // New makes a server of what there is to show.
 func New(o Options) *Server {
 	s := &Server{Options: o, captures: newCaptures(o.Given, o.Open)}
+	s.loads = &load.Views{Root: o.Root, Given: o.Run, Say: o.Say, Recorded: func(ctx context.Context, run *runs.Run) ([]load.Recorded, error) {
+		c, err := s.captures.get(ctx, run.ID())
+		if err != nil {
+			return nil, err
+		}
+		return []load.Recorded{{Traces: c.Traces, Report: c.Report}}, nil
+	}}
 	s.front = &front.Front{
 		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: front.MostControl,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
@@ -53,10 +65,14 @@ func (s *Server) routes() []front.Route {
 	get := func(path string, answer func(*http.Request) (any, error)) front.Route {
 		return front.At("GET", path, front.Key, s.json(answer))
 	}
+	routes := pages()
+	for path, answer := range s.loads.Answers() {
+		routes = append(routes, get("/api/"+path, answer))
+	}
 	return append([]front.Route{
 		get("/api/session", s.session),
 		get("/api/report", s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil })),
-	}, pages()...)
+	}, routes...)
 }
 
 // Handler is all of it.
@@ -75,11 +91,16 @@ type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
 	Runs     bool   `json:"runs"`     // there may be some to open
+	Run      string `json:"run"`      // the benchmark run to begin with; "": none
 	Exported bool   `json:"exported"` // a page by itself: nothing is behind it
 }
 
 func (s *Server) session(*http.Request) (any, error) {
-	return &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != ""}, nil
+	out := &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != ""}
+	if s.Options.Run != nil {
+		out.Run = s.Options.Run.ID()
+	}
+	return out, nil
 }
 
 // errStatus is an error with the status that it is sent with.
@@ -103,6 +124,8 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 		status := http.StatusInternalServerError
 		if own, ok := errors.AsType[errStatus](err); ok {
 			status = own.status
+		} else if refused, ok := errors.AsType[*front.Error](err); ok {
+			status = refused.Status
 		} else if errors.Is(err, runs.ErrNotFound) {
 			status = http.StatusNotFound
 		}

@@ -30,8 +30,9 @@ type Recorded struct {
 
 // Views answers for the runs of one directory.
 type Views struct {
-	Root string
-	Say  *progress.Console // is told of what runs lack
+	Root  string            // "": there is none
+	Given *runs.Run         // another run, wherever it is; nil: none
+	Say   *progress.Console // is told of what runs lack
 	// Recorded reads the window of a run that has one.
 	Recorded func(ctx context.Context, run *runs.Run) ([]Recorded, error)
 
@@ -65,11 +66,7 @@ type opened struct {
 
 // open reads a run, or takes the one that was read before.
 func (v *Views) open(r *http.Request, name string) (*opened, error) {
-	id := r.FormValue(name)
-	if id == "" || v.Root == "" {
-		return nil, &front.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
-	}
-	dir, err := runs.Find(v.Root, id) // no path leads to others
+	dir, err := v.find(r.FormValue(name))
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +95,17 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 		v.all = v.all[1:]
 	}
 	return o, nil
+}
+
+// find tells where the run of an id is; no path leads to others.
+func (v *Views) find(id string) (dir string, err error) {
+	switch {
+	case v.Given != nil && id == v.Given.ID():
+		return v.Given.Dir(), nil
+	case id == "" || v.Root == "":
+		return "", &front.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
+	}
+	return runs.Find(v.Root, id)
 }
 
 // objectives are those that the run was judged by.
