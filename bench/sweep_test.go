@@ -165,3 +165,28 @@ func TestTimelinePeaks(t *testing.T) {
 		}
 	}
 }
+
+// A stretch of a run has the bins that the whole run has there.
+func TestPartTimeline(t *testing.T) {
+	records, run := byHand()
+	all := NewTimeline(records, run, 1000) // bins of 1 ms
+	for _, part := range []Span{{0, 20 * ms}, {33*ms + 7, 90 * ms}, {150 * ms, 231 * ms}, {400 * ms, 500 * ms}} {
+		tl := PartTimeline(records, run, part, 1000)
+		if tl.Bin != all.Bin || tl.From > part.From || tl.From <= part.From-tl.Bin || len(tl.Most) != int((part.To-tl.From)/tl.Bin)+1 {
+			t.Fatalf("%v: %d bins of %d from %d", part, len(tl.Most), tl.Bin, tl.From)
+		}
+		for k := range tl.Most {
+			at := int(tl.From/tl.Bin) + k
+			if at >= len(all.Most) {
+				if tl.Tokens[k] != 0 || tl.Most[k] != 0 || tl.Running[k] != 0 {
+					t.Fatalf("%v: bin %d is after the run and has something", part, k)
+				}
+				continue
+			}
+			if tl.Tokens[k] != all.Tokens[at] || tl.Busiest[k] != all.Busiest[at] || !near(tl.Running[k], all.Running[at]) || tl.Most[k] != all.Most[at] ||
+				!near(tl.Decode[k], all.Decode[at]) || tl.Ended[k] != all.Ended[at] || tl.Failed[k] != all.Failed[at] {
+				t.Fatalf("%v: bin %d is not bin %d of the whole", part, k, at)
+			}
+		}
+	}
+}

@@ -2,9 +2,10 @@ package bench
 
 import "math"
 
-// Timeline is a run in equal bins of time, for plots.
+// Timeline is a run, or a stretch of it, in equal bins of time, for plots.
 type Timeline struct {
-	Bin     int64     `json:"bin_ns"`  // length of a bin; the first begins at 0
+	From    int64     `json:"from_ns"` // where the first bin begins, in the run's time
+	Bin     int64     `json:"bin_ns"`  // length of a bin
 	Tokens  []float64 `json:"tokens"`  // that came in it
 	Busiest []float64 `json:"busiest"` // the most that came in any one second that ended in it
 	Running []float64 `json:"running"`
@@ -21,11 +22,18 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	for i := range records {
 		end = max(end, records[i].Done)
 	}
+	return PartTimeline(records, run, Span{0, end}, n)
+}
+
+// PartTimeline cuts a stretch of a run so; its bins begin at multiples of their length.
+func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	t := &Timeline{Bin: 1_000_000}
-	for k := 0; end/t.Bin >= int64(max(n, 1)) && t.Bin < 1<<59; k++ {
+	part.To = max(part.From, part.To)
+	for k := 0; part.To/t.Bin-part.From/t.Bin >= int64(max(n, 1)) && t.Bin < 1<<59; k++ {
 		t.Bin = t.Bin * []int64{2, 5, 2}[k%3] / []int64{1, 2, 1}[k%3]
 	}
-	bins := int(end/t.Bin) + 1
+	t.From = part.From / t.Bin * t.Bin
+	bins := int((part.To-t.From)/t.Bin) + 1
 	t.Tokens, t.Running, t.Decode = make([]float64, bins), make([]float64, bins), make([]float64, bins)
 	t.Busiest, t.Most, t.Ended, t.Failed = make([]float64, bins), make([]int, bins), make([]int, bins), make([]int, bins)
 	embedding := run.Embedding()
@@ -34,10 +42,10 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 		if r.Done < 0 {
 			continue
 		}
-		if r.failure(embedding) != "" {
-			t.Failed[r.Done/t.Bin]++
-		} else {
-			t.Ended[r.Done/t.Bin]++
+		if k, ok := t.bin(r.Done); ok && r.failure(embedding) != "" {
+			t.Failed[k]++
+		} else if ok {
+			t.Ended[k]++
 		}
 		if r.Sent >= 0 {
 			t.cover(t.Running, r.Sent, r.Done)
@@ -46,36 +54,47 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 			t.cover(t.Decode, r.First, r.Last)
 		}
 		eachToken(r, func(at int64, n float64) {
-			if k := at / t.Bin; at >= 0 && k < int64(bins) {
+			if k, ok := t.bin(at); ok {
 				t.Tokens[k] += n
 			}
 		})
 	}
 	// The peaks of the summary, bin by bin.
 	spans, from, to := underWay(records)
-	at := func(ns int64) int { return min(max(int(ns/t.Bin), 0), bins-1) }
+	end := t.From + int64(bins)*t.Bin
 	changes := running(spans)
 	for i, c := range changes {
-		end := c.at
+		until := end - 1
 		if i+1 < len(changes) {
-			end = changes[i+1].at - 1
+			until = min(until, changes[i+1].at-1)
 		}
-		for k := at(c.at); k <= at(end); k++ {
+		if until = max(until, c.at); until < t.From || c.at >= end { // some last no time at all
+			continue
+		}
+		for k := (max(c.at, t.From) - t.From) / t.Bin; k <= (until-t.From)/t.Bin; k++ {
 			t.Most[k] = max(t.Most[k], c.running)
 		}
 	}
 	ok, _ := successes(records, embedding)
 	eachSecond(ok, from, to, func(_, end int64, tokens float64) {
-		k := at(end - 1)
-		t.Busiest[k] = max(t.Busiest[k], tokens)
+		if k, ok := t.bin(min(end-1, to)); ok { // the last ones end after the run
+			t.Busiest[k] = max(t.Busiest[k], tokens)
+		}
 	})
 	return t
+}
+
+// bin is that of a moment; ok is false outside of all.
+func (t *Timeline) bin(at int64) (k int64, ok bool) {
+	k = (at - t.From) / t.Bin
+	return k, at >= t.From && k < int64(len(t.Tokens))
 }
 
 // cover adds the part of each bin that the stretch covers. Long stretches over
 // many bins are the rule, so this costs requests × bins; bins are few.
 func (t *Timeline) cover(into []float64, from, to int64) {
-	for k := from / t.Bin; k < int64(len(into)) && k*t.Bin < to; k++ {
+	from, to = from-t.From, to-t.From
+	for k := max(from, 0) / t.Bin; k < int64(len(into)) && k*t.Bin < to; k++ {
 		into[k] += float64(min(to, (k+1)*t.Bin)-max(from, k*t.Bin)) / float64(t.Bin)
 	}
 }

@@ -47,7 +47,7 @@ const mostOpened = 3
 // is left out), and those of each.
 func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
-		"load": v.page, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/compare": v.compare,
+		"load": v.page, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/compare": v.compare,
 	}
 }
 

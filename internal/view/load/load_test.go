@@ -226,6 +226,14 @@ func TestPackMany(t *testing.T) {
 	}
 }
 
+func TestTimeline(t *testing.T) {
+	root := t.TempDir()
+	got, err := ask[bench.Timeline](t, views(root), "load/timeline", "run", keep(t, root, sample(), true).ID(), "from", "140000000", "to", "159999999")
+	if err != nil || got.From != 140*ms || got.Bin != ms || len(got.Tokens) != 20 || fmt.Sprint(got.Tokens[:12]) != "[0 1 0 0 0 0 0 0 0 0 0 2]" {
+		t.Errorf("%v %+v", err, got)
+	}
+}
+
 // TestRequest: from a dot to the steps that its request was in, who was in them beside it, and what it waited for.
 func TestRequest(t *testing.T) {
 	root := t.TempDir()

@@ -90,11 +90,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := number(req, "from", 0, math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	to, err := number(req, "to", math.MaxInt64-1, math.MaxInt64)
+	part, err := stretch(req, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +103,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 	r.mu.Unlock()
 	var in []int // of p.order
 	for k, i := range p.order {
-		if rec := &r.m.Records[i]; rec.Sent <= to && rec.Done >= from {
+		if rec := &r.m.Records[i]; rec.Sent <= part.To && rec.Done >= part.From {
 			in = append(in, k)
 		}
 	}

@@ -1,8 +1,10 @@
 package load
 
 import (
+	"math"
 	"net/http"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -41,6 +43,30 @@ func (v *Views) page(req *http.Request) (any, error) {
 		out.Server, err = standings(r.run, r.m.Run.StartWall)
 	}
 	return out, err
+}
+
+// mostBins is how many an answer has.
+const mostBins = 400
+
+// timeline is a stretch of the run, from … to, in finer bins than all of it has.
+func (v *Views) timeline(req *http.Request) (any, error) {
+	r, err := v.repOf(req)
+	if err != nil {
+		return nil, err
+	}
+	part, err := stretch(req, r.m.Run.Duration)
+	if err != nil {
+		return nil, err
+	}
+	return bench.PartTimeline(r.m.Records, r.m.Run, part, mostBins), nil
+}
+
+// stretch is what the parameters from and to say, in the run's time; all of the run if they are left out.
+func stretch(req *http.Request, end int64) (s bench.Span, err error) {
+	if s.From, err = number(req, "from", 0, math.MaxInt64); err == nil {
+		s.To, err = number(req, "to", max(end, 0), math.MaxInt64)
+	}
+	return s, err
 }
 
 // standings are those that were kept with the run.
