@@ -36,6 +36,7 @@ var arrows = []struct {
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
 		"internal/measure/offline", "internal/measure/pictures", "internal/measure/ranks", "internal/measure/imageload", "internal/explain/dumps",
 		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm", "internal/view",
+		"internal/watch", "internal/watch/detect",
 	}},
 	{"internal/view", []string{
 		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
@@ -46,6 +47,12 @@ var arrows = []struct {
 		"bench", "internal/base/columns", "internal/base/metric", "internal/base/progress", "internal/explain/fact", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/measure/experiment", "internal/runs", "internal/serve/front", "trace",
 	}},
+	{"internal/watch", []string{
+		"internal/base/metric", "internal/base/progress", "internal/capture/signals", "internal/capture/torch",
+		"internal/explain/report", "internal/explain/result", "internal/explain/window", "internal/measure/experiment", "internal/runs",
+		"internal/watch/detect",
+	}},
+	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},
 	{"internal/measure/demo", []string{
@@ -107,6 +114,7 @@ var arrows = []struct {
 	{"internal/serve/route", []string{"internal/base/seldom", "internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
+	{"internal/capture/signals", []string{"internal/api/client"}},
 	{"internal/capture/nsys", []string{
 		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
 		"internal/runs", "trace",
@@ -123,8 +131,9 @@ var arrows = []struct {
 		"internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "internal/explain/answer", "trace",
-		"internal/base/gate",
+		"internal/base/gate", "internal/explain/replicas",
 	}},
+	{"internal/explain/replicas", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace"}},
 	{"internal/explain/graphlayers", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace",
 	}},

@@ -78,6 +78,7 @@ type root struct {
 	Send  sendCmd  `cmd:"" group:"Measure" aliases:"send_one" help:"Send one request and print what came and how fast."`
 
 	Profile profileCmd `cmd:"" group:"Record" aliases:"profiler" help:"Record a window of running servers, and explain it."`
+	Watch   watchCmd   `cmd:"" group:"Record" help:"Capture by itself when ranks drift apart or requests become slow."`
 	Nsys    nsysCmd    `cmd:"" group:"Record" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
 
 	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Say what is wrong, what it is worth, what to do."`

@@ -59,6 +59,12 @@ var common = map[string][]section{
 		{"Files", "output-dir fetch local-dir"},
 		{"Report", "html json quiet no-analyze run-dir no-store"},
 	},
+	"watch": {
+		{"Servers", "url prefill-url decode-url api-key-file every for"},
+		{"Rules", "imbalance pace-imbalance ttft itl queue-growth hold"},
+		{"Captures", "num-steps cooldown max-captures max-disk fetch"},
+		{"Results", "json quiet run-dir no-store"},
+	},
 	"analyze": {
 		{"Report", "full tables top html json markdown"},
 		{"What is read", "profile-id layers reference on"},

@@ -28,7 +28,7 @@ const (
 var held = []struct{ verb, what string }{
 	{"serve", ""}, {"route", ""}, {"nsys run", ""}, {"job", ""}, {"bench mock", ""},
 	{"nsys start", "nsys, which writes its report and may go on with it"}, {"nsys stop", "nsys, which writes its report and may go on with it"},
-	{"profile", "the servers to write their windows"}, {"demo", "the server of the demo to write its window"},
+	{"profile", "the servers to write their windows"}, {"watch", "the capture under way"}, {"demo", "the server of the demo to write its window"},
 	{"bench", "the load to end and its window to be written"}, {"send", "the server"}, {"generate", "the pipeline to write its window"},
 }
 

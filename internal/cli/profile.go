@@ -8,7 +8,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -20,15 +19,8 @@ type profileCmd struct {
 	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: what start printed."`
 
-	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too. Of a router: all servers behind it, by their roles."`
-	PrefillURL   []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
-	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
-	PD           bool     `name:"pd-separated" hidden:""`
-	APIKey       string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent as bearer token."`
-	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
-	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
-	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
-	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
+	profiledFlags
+	PD bool `name:"pd-separated" hidden:""`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM the one it was started with."`
 	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`
@@ -48,14 +40,13 @@ type profileCmd struct {
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"With shapes of tensors; default: as the server does."`
 	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Without --no-merge-profiles traces are merged here in any case."`
 
-	Fetch     string        `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
-	FetchList string        `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
-	LocalDir  string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
-	Duration  time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps: prefill and decode servers for the same time."`
-	Timeout   time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
-	Stall     time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
-	Wait      time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before the profiler of an idle server is armed, which would record only how it waits; 0 does not wait. Start does not either."`
-	Probe     bool          `help:"Send tiny requests, so that an idle server runs steps."`
+	fetchFlags
+	LocalDir string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
+	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps: prefill and decode servers for the same time."`
+	Timeout  time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
+	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
+	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before the profiler of an idle server is armed, which would record only how it waits; 0 does not wait. Start does not either."`
+	Probe    bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
 	NoAnalyze bool   `name:"no-analyze" help:"Only collect the files; do not analyze them."`
 	JSON      bool   `name:"json" help:"Print as JSON."`
@@ -163,11 +154,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	case c.NumSteps == 0 && c.Action == "run":
 		return fail(fmt.Errorf("--num-steps 0 records without end: give --duration, or use profile start and profile stop"))
 	}
-	header, err := c.header()
-	if err != nil {
-		return fail(err)
-	}
-	targets, err := c.targets(header)
+	targets, err := c.targets()
 	if err != nil {
 		return fail(err)
 	}
@@ -175,13 +162,8 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if c.Action == "start" {
 		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms first, and tiny requests end with this program
 	}
-	if c.FetchList != "" && c.Fetch == "" {
-		return fail(fmt.Errorf("--fetch-list needs --fetch"))
-	}
-	if c.Fetch != "" {
-		if o.Fetch, err = collect.ParseTemplate(c.Fetch, c.FetchList); err != nil {
-			return fail(fmt.Errorf("--fetch: %w", err))
-		}
+	if o.Fetch, err = c.template(); err != nil {
+		return fail(err)
 	}
 	if c.Lean && (c.Stack || c.Shapes || c.Mem || c.RPD || c.NoGPU || c.Activities != nil) {
 		return fail(fmt.Errorf("--lean records kernels and launches alone: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))

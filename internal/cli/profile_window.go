@@ -2,55 +2,13 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 
-	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// What profile is told of servers and windows.
-
-func (c *profileCmd) header() (http.Header, error) {
-	h := http.Header{}
-	if c.APIKey != "" {
-		h.Set("Authorization", "Bearer "+c.APIKey)
-	}
-	for _, pair := range c.Header {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" || strings.ContainsAny(pair, "\r\n") {
-			return nil, fmt.Errorf("--header %q: give NAME=VALUE", pair)
-		}
-		h.Set(name, value)
-	}
-	return h, nil
-}
-
-// targetName is a name before a URL, as in pod-0=http://10.0.0.7:30000.
-var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
-
-func (c *profileCmd) targets(header http.Header) (out []torch.Target, err error) {
-	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) == 0 {
-		c.URL = []string{"http://localhost:30000"}
-	}
-	for _, group := range []struct {
-		role string
-		urls []string
-	}{{"", c.URL}, {api.Prefill, c.PrefillURL}, {api.Decode, c.DecodeURL}} {
-		for _, url := range group.urls {
-			t := torch.Target{URL: url, Role: group.role, Header: header, AdminKey: c.AdminKey}
-			if m := targetName.FindStringSubmatch(url); m != nil {
-				t.Name, t.URL = m[1], m[2]
-			}
-			out = append(out, t)
-		}
-	}
-	return out, torch.CheckTargets(out)
-}
+// What profile is told of windows.
 
 // profilesDir is the directory of a flag, or the one that is said here by the environment, as SGLang's profiler has it;
 // empty: the server's.

@@ -4,6 +4,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/replicas"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/internal/explain/worth"
@@ -83,3 +84,7 @@ type Server = tables.Server
 func (w *Window) Server(name string, loads []trace.Load) *Server {
 	return tables.NewServer(name, loads, w.ranks, w.names)
 }
+
+// Replica sets a data-parallel replica against the others, which share no collective with it;
+// nil: the window does not tell.
+func (w *Window) Replica(dp int) *result.Replica { return replicas.Compare(w.ranks, w.names, dp) }

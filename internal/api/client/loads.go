@@ -16,7 +16,9 @@ type Load struct {
 	Total    *float64 `json:"num_total_reqs"`
 	Running  *float64 `json:"num_running_reqs"`
 	Waiting  *float64 `json:"num_waiting_reqs"`
-	Usage    *float64 `json:"token_usage"` // share of the KV cache
+	Usage    *float64 `json:"token_usage"`       // share of the KV cache
+	Context  *float64 `json:"num_active_tokens"` // of the running sequences
+	Rate     *float64 `json:"gen_throughput"`    // tokens generated a second
 }
 
 // Loads are those of a reply: an object with loads, or a list. None: it is another thing.

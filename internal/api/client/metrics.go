@@ -40,3 +40,31 @@ func parseMetric(line string) (m Metric, ok bool) {
 	}
 	return m, ok
 }
+
+// Label is the value of a label; "" if it has none of that name.
+func (m *Metric) Label(name string) string {
+	for rest := strings.TrimPrefix(m.Labels, "{"); ; {
+		key, after, ok := strings.Cut(rest, `="`)
+		if !ok {
+			return ""
+		}
+		end, escaped := 0, false
+		for end < len(after) && after[end] != '"' {
+			if after[end] == '\\' {
+				escaped = true
+				end++
+			}
+			end++
+		}
+		end = min(end, len(after))
+		if strings.TrimLeft(key, ", ") == name {
+			if value := after[:end]; !escaped {
+				return value
+			}
+			return unescape.Replace(after[:end])
+		}
+		rest = after[min(end+1, len(after)):]
+	}
+}
+
+var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")

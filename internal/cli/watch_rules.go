@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/stepscope/stepscope/internal/watch/detect"
+)
+
+// ruleFlags change the rules that watch has by default.
+type ruleFlags struct {
+	Imbalance      float64       `name:"imbalance" default:"1.5" placeholder:"RATIO" help:"A rank has so many times the mean of requests; 0 turns a rule off, here and below."`
+	PaceImbalance  float64       `name:"pace-imbalance" default:"1.3" placeholder:"RATIO" help:"A rank takes so many times the mean of ranks from token to token."`
+	TTFT           time.Duration `name:"ttft" placeholder:"TIME" help:"The 90th percentile of TTFT is above this."`
+	TTFTFactor     float64       `name:"ttft-factor" default:"2" placeholder:"RATIO" help:"It is above so many times its own median of the last ten minutes."`
+	ITL            time.Duration `name:"itl" placeholder:"TIME" help:"The mean time between tokens is above this."`
+	ITLFactor      float64       `name:"itl-factor" default:"1.5" placeholder:"RATIO" help:"It is above so many times its own median of the last ten minutes."`
+	QueueGrowth    float64       `name:"queue-growth" default:"1" placeholder:"N" help:"The queue grows by so many requests a second."`
+	ThroughputDrop float64       `name:"throughput-drop" default:"0.3" placeholder:"SHARE" help:"Such a share of the tokens that as many running requests got before is lost."`
+	Hold           time.Duration `name:"hold" placeholder:"TIME" help:"For how long a rule must hold (default: 5s for imbalance, 10s for the others)."`
+}
+
+// rules are the rules that the flags leave.
+func (f *ruleFlags) rules() (out []detect.Rule, err error) {
+	for _, r := range detect.Defaults() {
+		var given float64
+		switch r.Name {
+		case detect.UnevenLoad:
+			given = f.Imbalance
+			r.Above = given
+		case detect.UnevenPace:
+			given = f.PaceImbalance
+			r.Above = given
+		case detect.SlowFirst:
+			given = f.TTFTFactor
+			r.Factor = given
+		case detect.SlowTokens:
+			given = f.ITLFactor
+			r.Factor = given
+		case detect.GrowingQueue:
+			given = f.QueueGrowth
+			r.Above = given
+		case detect.LostThroughput:
+			given = f.ThroughputDrop
+			r.Above = given
+		default:
+			given = 1
+		}
+		if given != 0 {
+			out = append(out, r)
+		}
+	}
+	for _, b := range []struct {
+		name, signal string
+		above        time.Duration
+		least        float64
+	}{{"late first tokens", "ttft.p90", f.TTFT, 10}, {"late tokens", "itl.mean", f.ITL, 20}} {
+		if b.above != 0 {
+			out = append(out, detect.Rule{Name: b.name, Kind: detect.Latency, Signal: b.signal, Above: b.above.Seconds(), Least: b.least, For: 10 * time.Second})
+		}
+	}
+	for i := range out {
+		if f.Hold != 0 {
+			out[i].For = f.Hold
+		}
+		if err := out[i].Check(); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,234 @@
+package detect
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+// Event is the beginning or the end of what a rule looks for.
+type Event struct {
+	Rule  *Rule
+	Group string // whose ranks, as Take was told
+	Ended bool
+
+	At    time.Time // when it was certain
+	After time.Time // the last look at which all was normal: the change lies between this
+	Onset time.Time // and the first look at which it was not
+
+	Value  float64 // of the rule's statistic, the mean since the onset
+	Normal float64 // the same before: the mean of a minute, or what is normal by itself
+	Limit  float64
+	Who    int // DP of the rank that stands out; -1: none does
+}
+
+// Engine holds series against rules. It is for one goroutine.
+type Engine struct {
+	Rules []Rule
+	Every time.Duration // between samples; a point stands for no more than twice that
+
+	of     map[string][]*state // by group
+	paused bool
+}
+
+// state is how a rule stands with a group.
+type state struct {
+	rule *Rule
+	sum  sum
+	who  map[int]float64 // DP: seconds since the onset in which it stood out
+	calm calm
+
+	gathered    signals.Histogram
+	gatheredFor time.Duration
+	history     history
+	queues      []moment
+	seen        map[int]bool
+	gone        int // a rank that silent misses
+}
+
+type moment struct {
+	at time.Time
+	v  float64
+}
+
+// settle is how long what a server says is not judged after it has started again: its first
+// requests compile and allocate.
+const settle = 30 * time.Second
+
+// Pause has samples not judged until Resume: a capture slows the server down.
+func (e *Engine) Pause() { e.paused = true }
+
+// Resume ends it.
+func (e *Engine) Resume() { e.paused = false }
+
+// Forget begins anew with a group, whose server has started again.
+func (e *Engine) Forget(group string) { delete(e.of, group) }
+
+// Take holds what went on in a group of ranks against all rules.
+func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
+	if l.Restarted {
+		e.Forget(group)
+	}
+	if e.paused {
+		return nil
+	}
+	if e.of == nil {
+		e.of = map[string][]*state{}
+	}
+	states := e.of[group]
+	if states == nil {
+		for i := range e.Rules {
+			s := &state{rule: &e.Rules[i]}
+			if l.Restarted {
+				s.calm.until = l.At.Add(settle)
+			}
+			states = append(states, s)
+		}
+		e.of[group] = states
+	}
+	for _, s := range states {
+		if ev, ok := s.take(l, 2*e.Every); ok {
+			ev.Group = group
+			events = append(events, ev)
+		}
+	}
+	return events
+}
+
+// On lists what is going on in a group, by the names of its rules.
+func (e *Engine) On(group string) (names []string) {
+	for _, s := range e.of[group] {
+		if s.sum.alarm {
+			names = append(names, s.rule.Name)
+		}
+	}
+	return names
+}
+
+func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
+	if l.At.Before(s.calm.until) {
+		return ev, false
+	}
+	judge := map[Kind]func(*signals.Live) (point, bool){
+		Imbalance: s.imbalance, Latency: s.latency, Queue: s.queue, Throughput: s.throughput, Silent: s.silent,
+	}[s.rule.Kind]
+	p, ok := judge(l)
+	if !ok {
+		return ev, false
+	}
+	if s.rule.Kind == Latency { // a point is of the time in which its observations were gathered
+		most = max(most, s.rule.For/3)
+	}
+	dt := min(max(l.At.Sub(s.sum.last), 0), most).Seconds()
+	was := s.sum
+	changed := s.sum.add(l.At, p.v, p.normal, p.high, s.rule.For, most)
+	switch {
+	case s.sum.s == 0:
+		s.who = nil
+		s.calm.add(p.v, dt)
+		s.history.settle()
+	case p.who >= 0:
+		if s.who == nil {
+			s.who = map[int]float64{}
+		}
+		s.who[l.Ranks[p.who].DP] += dt
+	case s.rule.Kind == Silent && p.v > 0:
+		s.who = map[int]float64{s.gone: dt}
+	}
+	switch changed {
+	case nothing:
+		return ev, false
+	case ended:
+		return Event{Rule: s.rule, Ended: true, At: l.At, Onset: was.onset, After: was.zero, Value: was.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: -1}, true
+	}
+	return Event{Rule: s.rule, At: l.At, Onset: s.sum.onset, After: s.sum.zero, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: s.outstanding()}, true
+}
+
+// outstanding is the rank that stood out for the longest time since the onset.
+func (s *state) outstanding() int {
+	who, longest := -1, 0.0
+	for dp, t := range s.who {
+		if t > longest || t == longest && dp < who {
+			who, longest = dp, t
+		}
+	}
+	return who
+}
+
+// calm is the mean of a statistic while nothing happens, over about a minute.
+type calm struct {
+	mean, weight float64
+	until        time.Time // nothing is judged before
+}
+
+func (c *calm) add(v, dt float64) {
+	const minute = 60
+	c.weight = min(c.weight+dt, minute)
+	if c.weight > 0 {
+		c.mean += (v - c.mean) * dt / c.weight
+	}
+}
+
+func (c *calm) or(normal float64) float64 {
+	if c.weight == 0 {
+		return normal
+	}
+	return c.mean
+}
+
+// history is what was normal in the last minutes: points join it only once they have not
+// become an alarm.
+type history struct {
+	past, pending []entry
+}
+
+type entry struct {
+	at      time.Time
+	v, load float64
+}
+
+const (
+	recent     = 10 * time.Minute
+	mostPoints = 600
+)
+
+func (h *history) offer(at time.Time, v float64) { h.offerAt(at, v, 0) }
+
+func (h *history) offerAt(at time.Time, v, load float64) {
+	if h.pending = append(h.pending, entry{at, v, load}); len(h.pending) > mostPoints {
+		// It has been so for so long that it is what is normal now.
+		h.past, h.pending = h.pending, nil
+	}
+}
+
+// settle takes what waits into what is normal.
+func (h *history) settle() {
+	h.past = append(h.past, h.pending...)
+	h.pending = h.pending[:0]
+	if n := len(h.past) - mostPoints; n > 0 {
+		h.past = slices.Delete(h.past, 0, n)
+	}
+}
+
+// known are the points of the last minutes.
+func (h *history) known(now time.Time) []entry {
+	first := slices.IndexFunc(h.past, func(e entry) bool { return now.Sub(e.at) <= recent })
+	if first < 0 {
+		return nil
+	}
+	return h.past[first:]
+}
+
+// median is that of the last minutes; ok is false if there are too few points.
+func (h *history) median(now time.Time) (m float64, ok bool) {
+	var values []float64
+	for _, e := range h.known(now) {
+		values = append(values, e.v)
+	}
+	if len(values) < some {
+		return 0, false
+	}
+	slices.Sort(values)
+	return values[len(values)/2], true
+}

@@ -1,0 +1,290 @@
+package detect
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// second gives the time of a second of a series.
+func second(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+
+// sample is a second of a server whose ranks run so many requests and make so many tokens a second each.
+func sample(at float64, running, tokens []float64) *signals.Live {
+	l := &signals.Live{At: second(at), Over: time.Second}
+	for dp := range running {
+		f := signals.Flow{DP: dp, Running: running[dp], Load: running[dp], Tokens: tokens[dp], Pace: signals.Unknown, Step: signals.Unknown, Prefill: signals.Unknown}
+		if f.Running > 0 && f.Tokens > 0 {
+			f.Pace = f.Running / f.Tokens
+		}
+		l.Tokens += f.Tokens
+		l.Ranks = append(l.Ranks, f)
+	}
+	return l
+}
+
+// say writes events: which rule, who, and when in seconds.
+func say(events []Event) string {
+	var out []string
+	for _, e := range events {
+		text := e.Rule.Name
+		if e.Ended {
+			text += " over"
+		}
+		if e.Who >= 0 {
+			text += fmt.Sprintf(" DP%d", e.Who)
+		}
+		if !e.Ended {
+			text += fmt.Sprintf(" onset %g–%g", e.After.Sub(start).Seconds(), e.Onset.Sub(start).Seconds())
+		}
+		out = append(out, fmt.Sprintf("%s at %g", text, e.At.Sub(start).Seconds()))
+	}
+	return strings.Join(out, "; ")
+}
+
+// play holds a series against rules. gives is nil where there is no sample.
+func play(rules []Rule, seconds int, gives func(second int) *signals.Live) string {
+	e := &Engine{Rules: rules, Every: time.Second}
+	var events []Event
+	for s := range seconds {
+		if l := gives(s); l != nil {
+			events = append(events, e.Take("server", l)...)
+		}
+	}
+	return say(events)
+}
+
+func only(name string) []Rule {
+	for _, r := range Defaults() {
+		if r.Name == name {
+			return []Rule{r}
+		}
+	}
+	panic(name)
+}
+
+var even, fast = []float64{8, 8, 8, 8}, []float64{100, 100, 100, 100}
+
+// TestImbalance: one rank gets more requests, or takes longer for as many.
+func TestImbalance(t *testing.T) {
+	busy, busier := []float64{8, 32, 8, 8}, []float64{100, 400, 100, 100}
+	after := func(n int, before, since *signals.Live) func(int) *signals.Live {
+		return func(s int) *signals.Live {
+			l := *before
+			if s >= n {
+				l = *since
+			}
+			l.At = second(float64(s))
+			return &l
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		rule  string
+		gives func(int) *signals.Live
+		want  string
+	}{
+		{"more requests", UnevenLoad, after(60, sample(0, even, fast), sample(0, busy, busier)), "uneven load DP1 onset 59–60 at 64"},
+		{"and no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 64"},
+		{"and as many more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, busier)), ""},
+		{"a burst of three seconds", UnevenLoad, func(s int) *signals.Live {
+			if s/3 == 20 {
+				return sample(float64(s), busy, busier)
+			}
+			return sample(float64(s), even, fast)
+		}, ""},
+		{"and over again", UnevenLoad, func(s int) *signals.Live {
+			if s >= 60 && s < 100 {
+				return sample(float64(s), busy, busier)
+			}
+			return sample(float64(s), even, fast)
+		}, "uneven load DP1 onset 59–60 at 64; uneven load over at 104"},
+		{"every other sample is missing", UnevenLoad, func(s int) *signals.Live {
+			if s%2 == 1 {
+				return nil
+			}
+			return after(60, sample(0, even, fast), sample(0, busy, busier))(s)
+		}, "uneven load DP1 onset 58–60 at 64"},
+		{"a minute is missing, and all is even again", UnevenLoad, func(s int) *signals.Live {
+			switch {
+			case s == 60:
+				return sample(60, busy, busier)
+			case s > 60 && s < 120:
+				return nil
+			}
+			return sample(float64(s), even, fast)
+		}, ""},
+		{"few requests, as chance deals them out", UnevenLoad, after(60, sample(0, []float64{2, 2, 2, 2}, fast), sample(0, []float64{1, 6, 2, 1}, fast)), ""},
+		{"a rank that has nothing to do", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{8, 8, 0, 8}, fast)), ""},
+		{"nobody has anything to do", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{0, 0, 0, 0}, []float64{0, 0, 0, 0})), ""},
+		{"one rank", UnevenLoad, after(60, sample(0, even[:1], fast[:1]), sample(0, busy[1:2], fast[:1])), ""},
+	} {
+		if got := play(only(c.rule), 200, c.gives); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// requests gives a sample with requests of one latency, s.
+func requests(at, ttft, n float64) *signals.Live {
+	l := sample(at, even, fast)
+	l.TTFT = signals.Histogram{Bounds: []float64{ttft / 2, ttft, math.Inf(1)}, Counts: []float64{0, n, n}, Sum: n * ttft, Count: n}
+	return l
+}
+
+// TestLatency: against a bound, and against what was normal.
+func TestLatency(t *testing.T) {
+	bound := []Rule{{Name: "bound", Kind: Latency, Signal: "ttft.mean", Above: 1, Least: 10, For: 10 * time.Second}}
+	for _, c := range []struct {
+		name  string
+		rules []Rule
+		ttft  func(s int) (ttft, n float64)
+		want  string
+	}{
+		{"above a bound", bound, func(s int) (float64, float64) {
+			if s >= 100 {
+				return 1.5, 10
+			}
+			return 0.2, 10
+		}, "bound onset 99–100 at 109"},
+		{"few requests make a point together", bound, func(s int) (float64, float64) {
+			if s >= 100 {
+				return 1.5, 3
+			}
+			return 0.2, 3
+		}, "bound onset 99–103 at 111"},
+		{"too few requests to say anything", bound, func(s int) (float64, float64) { return 1.5, 0.5 }, ""},
+		{"twice what it was", only(SlowFirst), func(s int) (float64, float64) {
+			if s >= 400 {
+				return 0.5, 20
+			}
+			return 0.2, 20
+		}, "slow first tokens onset 399–400 at 409; slow first tokens over at 980"},
+		{"half as much again", only(SlowFirst), func(s int) (float64, float64) {
+			if s >= 400 {
+				return 0.3, 20
+			}
+			return 0.2, 20
+		}, ""},
+	} {
+		got := play(c.rules, 1100, func(s int) *signals.Live { ttft, n := c.ttft(s); return requests(float64(s), ttft, n) })
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestQueue, TestThroughput and TestSilent: the other rules.
+func TestQueue(t *testing.T) {
+	got := play(only(GrowingQueue), 200, func(s int) *signals.Live {
+		l := sample(float64(s), even, fast)
+		if s >= 100 && s < 150 {
+			l.Ranks[0].Queued = float64(s-100) * 3
+		}
+		return l
+	})
+	if want := "growing queue onset 102–103 at 113; growing queue over at 159"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestThroughput(t *testing.T) {
+	for name, c := range map[string]struct {
+		running, tokens float64
+		want            string
+	}{
+		"half the tokens of as many requests": {8, 50, "lost throughput onset 99–100 at 109"},
+		"half the tokens of half of them":     {4, 50, ""},
+		"a fifth is lost":                     {8, 80, ""},
+	} {
+		got := play(only(LostThroughput), 200, func(s int) *signals.Live {
+			if s < 100 {
+				return sample(float64(s), even, fast)
+			}
+			return sample(float64(s), []float64{c.running, c.running, c.running, c.running}, []float64{c.tokens, c.tokens, c.tokens, c.tokens})
+		})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		since func(l *signals.Live)
+		want  string
+	}{
+		"a rank is missing":        {func(l *signals.Live) { l.Ranks = l.Ranks[:3] }, "silent rank DP3 onset 99–100 at 109"},
+		"a rank makes no token":    {func(l *signals.Live) { l.Ranks[2].Tokens = 0 }, "silent rank DP2 onset 99–100 at 109"},
+		"a rank has nothing to do": {func(l *signals.Live) { l.Ranks[2].Tokens, l.Ranks[2].Running = 0, 0 }, ""},
+	} {
+		got := play(only(SilentRank), 200, func(s int) *signals.Live {
+			l := sample(float64(s), even, fast)
+			if s >= 100 {
+				c.since(l)
+			}
+			return l
+		})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestRestart: what a server says after it has started again is judged only when it has warmed up, and without what
+// was normal before.
+func TestRestart(t *testing.T) {
+	got := play(only(UnevenLoad), 200, func(s int) *signals.Live {
+		l := sample(float64(s), even, fast)
+		if s >= 100 {
+			l = sample(float64(s), []float64{8, 32, 8, 8}, fast)
+		}
+		l.Restarted = s == 100
+		return l
+	})
+	if want := "uneven load DP1 onset 130–131 at 135"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestPause: a capture is no event.
+func TestPause(t *testing.T) {
+	e := &Engine{Rules: only(UnevenLoad), Every: time.Second}
+	e.Pause()
+	for s := range 60 {
+		if got := e.Take("server", sample(float64(s), []float64{8, 32, 8, 8}, fast)); got != nil {
+			t.Fatal(say(got))
+		}
+	}
+	e.Resume()
+	e.Take("server", sample(60, even, fast))
+}
+
+// TestRules: what is wrong with a rule is said.
+func TestRules(t *testing.T) {
+	for _, r := range Defaults() {
+		if err := r.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for want, r := range map[string]Rule{
+		`rule "x": kind "y": give one of imbalance, latency, queue, throughput, silent`: {Kind: "y"},
+		`rule "x": signal "z": give one of load, running,`:                              {Kind: Imbalance, Signal: "z"},
+		`rule "x": above 1: the largest over the mean is 1 where all are equal`:         {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
+		`rule "x": signal "itl": give its mean or a percentile, as itl.mean or itl.p95`: {Kind: Latency, Signal: "itl", Above: 1},
+		`rule "x": signal "itl.p0": give its mean or a percentile`:                      {Kind: Latency, Signal: "itl.p0", Above: 1},
+		`rule "x": above and factor: leave one of them out`:                             {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},
+		`rule "x": above 1: give the share of throughput that is lost`:                  {Kind: Throughput, Above: 1},
+	} {
+		r.Name, r.For = "x", time.Second
+		if err := r.Check(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

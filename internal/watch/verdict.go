@@ -1,0 +1,275 @@
+package watch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Kinds of verdicts.
+const (
+	MoreWork = "more work" // a rank has more requests, tokens or longer sequences, and takes as much longer
+	Slower   = "slower"    // a rank takes longer for the same work
+	Unclear  = "unclear"   // neither is shown
+)
+
+// Verdict joins what the signals said with what the kernels say.
+type Verdict struct {
+	Kind  string    `json:"kind"`
+	Rank  string    `json:"rank,omitempty"`
+	Since time.Time `json:"since"`
+	Cause string    `json:"cause,omitempty"` // of a slower rank, as of a straggler; of more work: requests, tokens, contexts, load
+	Says  string    `json:"says"`            // in a sentence
+
+	// Of the rank, and the median of the others, since the change and in the minute before it.
+	Load     []Figure `json:"load"`
+	Evidence []string `json:"evidence"` // of the kernels
+	// ByLoad: the kernels did not tell, so it is by the signals alone.
+	ByLoad bool `json:"by_load_alone"`
+
+	Findings []string        `json:"findings"` // of the window
+	Replica  *result.Replica `json:"replica,omitempty"`
+	// Recording is what the profiler cost, in words; "": it is not known, or does not matter.
+	Recording string   `json:"recording,omitempty"`
+	Missing   []string `json:"missing,omitempty"`
+}
+
+// Figure is one signal of a rank and of the others.
+type Figure struct {
+	Signal       string   `json:"signal"`
+	Unit         string   `json:"unit,omitempty"`
+	This         *float64 `json:"this"` // null: not known
+	Others       *float64 `json:"others"`
+	ThisBefore   *float64 `json:"this_before"`
+	OthersBefore *float64 `json:"others_before"`
+}
+
+func (f *Figure) ratio() float64 {
+	if f == nil || f.This == nil || f.Others == nil || *f.Others <= 0 {
+		return signals.Unknown
+	}
+	return *f.This / *f.Others
+}
+
+// told are the signals of ranks that a verdict tells.
+var told = []struct {
+	name, unit string
+	of         func(*signals.Flow) float64
+}{
+	{"running", "requests", func(f *signals.Flow) float64 { return f.Running }},
+	{"queued", "requests", func(f *signals.Flow) float64 { return f.Queued }},
+	{"tokens", "tokens/s", func(f *signals.Flow) float64 { return f.Tokens }},
+	{"context", "tokens", func(f *signals.Flow) float64 { return f.Context }},
+	{"pace", "s a token", func(f *signals.Flow) float64 { return f.Pace }},
+	{"step", "s", func(f *signals.Flow) float64 { return f.Step }},
+}
+
+// before is how much of the time before a change is told.
+const before = time.Minute
+
+// figures are the signals of a rank and of the others, before the change and since.
+func figures(history []*signals.Live, dp int, since, until time.Time) (out []Figure) {
+	for _, t := range told {
+		mean := func(from, to time.Time, this bool) *float64 {
+			sum, n := 0.0, 0.0
+			for _, l := range history {
+				if l.At.Before(from) || l.At.After(to) {
+					continue
+				}
+				var values []float64
+				for i := range l.Ranks {
+					if v := t.of(&l.Ranks[i]); (l.Ranks[i].DP == dp) == this && signals.Known(v) {
+						values = append(values, v)
+					}
+				}
+				if len(values) > 0 {
+					sum, n = sum+metric.Median(values), n+1
+				}
+			}
+			if n == 0 {
+				return nil
+			}
+			sum /= n
+			return &sum
+		}
+		f := Figure{Signal: t.name, Unit: t.unit}
+		f.This, f.Others = mean(since, until, true), mean(since, until, false)
+		f.ThisBefore, f.OthersBefore = mean(since.Add(-before), since.Add(-1), true), mean(since.Add(-before), since.Add(-1), false)
+		if f.This != nil || f.Others != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// verdict joins both halves.
+func (s *shot) verdict() *Verdict {
+	first := &s.why[0]
+	v := &Verdict{Kind: Unclear, Since: first.Onset, Evidence: []string{}, Findings: []string{}, Load: []Figure{}}
+	dp := s.rank()
+	if dp >= 0 {
+		v.Rank = rankName(dp)
+		v.Load = figures(s.history, dp, first.Onset, s.at)
+	}
+	for i, x := range s.reports {
+		server := &s.result.Servers[i]
+		v.Missing = append(v.Missing, server.Missing...)
+		if x.err != nil {
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %v", server.URL, x.err))
+			continue
+		}
+		v.Recording = report.Words(x.report.Recording.Says)
+		for k := range x.report.Findings {
+			if f := &x.report.Findings[k]; f.Severity != "info" {
+				v.Findings = append(v.Findings, report.Words(f.Title))
+			}
+		}
+		v.byFindings(x.report)
+		if v.Kind == Unclear && x.replica != nil {
+			v.byReplica(x.replica)
+		}
+		v.Replica = x.replica
+	}
+	if v.Kind == Unclear {
+		v.byLoad()
+	}
+	v.Says = v.sentence(first.Rule.Name)
+	return v
+}
+
+// byFindings takes what the ranks' collectives tell: where ranks wait for each other, who is late
+// and why is found by them.
+func (v *Verdict) byFindings(r *result.Report) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Kind != result.Straggler && f.Kind != result.UnevenAttention || f.Severity == "info" || len(f.Names) == 0 {
+			continue
+		}
+		v.Kind, v.Rank, v.Cause = Slower, f.Names[0], f.Cause
+		if f.Kind == result.UnevenAttention || f.Cause == result.CauseWork && slices.Contains([]string{"requests", "tokens", "contexts"}, f.Reason) {
+			v.Kind, v.Cause = MoreWork, f.Reason
+		}
+		for k := range f.Evidence {
+			v.Evidence = append(v.Evidence, report.Words(f.Evidence[k].Text))
+		}
+		return
+	}
+}
+
+// byReplica takes what the steps of replicas that do not wait for each other tell.
+func (v *Verdict) byReplica(r *result.Replica) {
+	switch r.Cause {
+	case "":
+		return
+	case result.CauseLoad:
+		v.Kind, v.Cause = MoreWork, result.CauseLoad
+	default:
+		v.Kind, v.Cause = Slower, r.Cause
+	}
+	a, b := &r.This, &r.Others
+	if a.Batch >= 0 && b.Batch >= 0 {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests, those of the others %.0f", r.Kind, a.Batch, b.Batch))
+	}
+	v.Evidence = append(v.Evidence, fmt.Sprintf("a %s step takes %s, %s on the others: %s of it kernels, against %s", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period), metric.Duration(a.Device), metric.Duration(b.Device)))
+	if r.Like > 0 {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("like kernels take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
+	}
+	for _, k := range r.Kernels {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %.0f a step in %s, on the others %.0f in %s", k.Short, k.Count, metric.Duration(k.NS), k.CountOthers, metric.Duration(k.NSOthers)))
+	}
+}
+
+// Of the signals alone: how many times as many requests or tokens are a difference, and how
+// many are none.
+const (
+	different = 1.25
+	equal     = 1.1
+)
+
+// byLoad takes what the signals tell by Little's law: requests in a rank are tokens a second times
+// the time of a token. Where more run because more is made, a rank is busy; where as much is made, it is slow.
+func (v *Verdict) byLoad() {
+	of := func(name string) float64 {
+		i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == name })
+		if i < 0 {
+			return signals.Unknown
+		}
+		return v.Load[i].ratio()
+	}
+	running, tokens := of("running"), of("tokens")
+	if math.IsNaN(running) || math.IsNaN(tokens) {
+		return
+	}
+	v.ByLoad = true
+	switch {
+	case running >= different && tokens >= different:
+		v.Kind, v.Cause = MoreWork, result.CauseLoad
+	case running/tokens >= different && tokens <= equal:
+		v.Kind, v.Cause = Slower, result.CauseUnknown
+	default:
+		v.ByLoad = false
+	}
+}
+
+// causes are those of a slower rank in words.
+var causes = map[string]string{
+	result.CauseDevice:        "the same kernels take longer on its device",
+	result.CauseHost:          "its host launches the same kernels late",
+	result.CauseWork:          "it runs more or larger kernels for as much work",
+	result.CauseCommunication: "its transfers are slower",
+	result.CauseUnknown:       "why is not shown",
+}
+
+func (v *Verdict) sentence(rule string) string {
+	since := "since " + clock(v.Since)
+	alone := ""
+	if v.ByLoad {
+		alone = " (by its load alone, kernels did not tell)"
+	}
+	switch v.Kind {
+	case MoreWork:
+		return fmt.Sprintf("more work: %s has more to do than the other ranks %s, and takes as much longer%s", v.Rank, since, alone)
+	case Slower:
+		return fmt.Sprintf("same work, slower: %s takes longer than the other ranks for the same work %s: %s%s", v.Rank, since, causes[v.Cause], alone)
+	}
+	if v.Rank != "" {
+		return fmt.Sprintf("unclear: %s of %s %s is not explained by what was recorded", rule, v.Rank, since)
+	}
+	return fmt.Sprintf("%s %s: no rank stands out in what was recorded", rule, since)
+}
+
+// lines say it for people.
+func (v *Verdict) lines(dir string) []string {
+	out := []string{"", "  " + v.Says}
+	for i := range v.Load {
+		f := &v.Load[i]
+		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, number(f.This), number(f.Others))
+		if f.ThisBefore != nil || f.OthersBefore != nil {
+			text += fmt.Sprintf("; before %8s, others %8s", number(f.ThisBefore), number(f.OthersBefore))
+		}
+		out = append(out, text+" "+f.Unit)
+	}
+	for _, e := range v.Evidence {
+		out = append(out, "    - "+e)
+	}
+	for _, f := range v.Findings {
+		out = append(out, "    finding: "+f)
+	}
+	if v.Recording != "" {
+		out = append(out, "    "+v.Recording)
+	}
+	return append(out, "    traces: "+dir, "")
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.3g", *v)
+}
