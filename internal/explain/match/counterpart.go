@@ -1,0 +1,292 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Counterparts finds which op of one rank is which of another: in the same step and layer, in the same place of the
+// order in which a stream ran them. It is for looking at some ops: a step is compared when it is asked for.
+type Counterparts struct {
+	a      *Aligned
+	domain []*Domain // of each rank
+	place  []int32   // of each rank in it
+	steps  []stepOps // of each rank
+}
+
+// stepOps are the ops of each step of a rank, in time order: those of step i are ops[ends[i-1]:ends[i]].
+type stepOps struct {
+	ops  []int32
+	ends []int32
+}
+
+// Pair is an op's counterpart on another rank.
+type Pair struct {
+	Rank int   // in Aligned.Ranks
+	Op   int32 // in its Ops; -1: there is none
+	// Other: it is another kernel, in the same place between kernels that are alike.
+	Other bool
+	Why   Unmatched
+}
+
+// Unmatched is why an op has no counterpart on a rank.
+type Unmatched string
+
+// The reasons.
+const (
+	OutsideSteps Unmatched = "outside"   // it belongs to no step
+	LacksStep    Unmatched = "no_step"   // the rank's file does not have the step
+	NoSuch       Unmatched = "none_such" // the rank ran nothing like it there
+	TooMany      Unmatched = "too_many"  // kernels differ over so long a stretch that nothing is sure
+	Apart        Unmatched = "apart"     // the rank shares no collectives with this one: its steps are others
+)
+
+// Counterparts makes what finds them. It takes 4 bytes an op.
+func (a *Aligned) Counterparts() *Counterparts {
+	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks))}
+	for _, d := range a.Domains {
+		for i, r := range d.Ranks {
+			at := slices.Index(a.Ranks, r)
+			c.domain[at], c.place[at] = d, int32(i)
+		}
+	}
+	for i, r := range a.Ranks {
+		s := &c.steps[i]
+		s.ends = make([]int32, len(r.Steps)+1)
+		for j := range r.Ops {
+			if step := r.Ops[j].Step; step >= 0 {
+				s.ends[step+1]++
+			}
+		}
+		for j := 1; j < len(s.ends); j++ {
+			s.ends[j] += s.ends[j-1]
+		}
+		s.ops = make([]int32, s.ends[len(s.ends)-1])
+		for j := range r.Ops {
+			if step := r.Ops[j].Step; step >= 0 {
+				s.ops[s.ends[step]] = int32(j)
+				s.ends[step]++
+			}
+		}
+		s.ends = s.ends[:len(r.Steps)]
+	}
+	return c
+}
+
+func (s *stepOps) of(step int) []int32 {
+	from := int32(0)
+	if step > 0 {
+		from = s.ends[step-1]
+	}
+	return s.ops[from:s.ends[step]]
+}
+
+// Of gives the counterparts of an op on all other ranks, in their order.
+func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
+	r := c.a.Ranks[rank]
+	o := &r.Ops[op]
+	for at, other := range c.a.Ranks {
+		if at == rank {
+			continue
+		}
+		p := Pair{Rank: at, Op: -1}
+		step := int(o.Step) + r.First - other.First
+		switch {
+		case c.domain[at] != c.domain[rank]:
+			p.Why = Apart
+		case r.Match[op] >= 0:
+			if p.Op = c.domain[rank].Matches[r.Match[op]].OpOf(c.place[at]); p.Op < 0 {
+				p.Why = NoSuch
+			}
+		case o.Step < 0:
+			p.Why = OutsideSteps
+		case step < 0 || step >= len(other.Steps):
+			p.Why = LacksStep
+		default:
+			c.compare(rank, at, op, int(o.Step), step, &p)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// compare aligns the streams of a step on which the op may be.
+func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p *Pair) {
+	a, b := c.a.Ranks[rank], c.a.Ranks[other]
+	mine := c.steps[rank].of(step)
+	stream := a.Ops[op].Track
+	theirs := c.streamLike(other, c.steps[other].of(otherStep), a, mine, stream)
+	x := aligner{c: c, a: a, b: b, mine: onStream(a, mine, stream), theirs: theirs}
+	at := slices.Index(x.mine, op)
+	p.Op, p.Other, p.Why = x.find(at)
+}
+
+// onStream are ops of one stream.
+func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
+	for _, i := range ops {
+		if r.Ops[i].Track == stream {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// streamLike are the ops of a step on the stream of a rank that is like another one's: the numbers of streams tell
+// nothing, so those of a step are paired in the order of how much runs on them.
+func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, stream trace.TrackID) []int32 {
+	at := slices.Index(byUse(a, mine), stream)
+	r := c.a.Ranks[rank]
+	if streams := byUse(r, ops); at < len(streams) {
+		return onStream(r, ops, streams[at])
+	}
+	return nil
+}
+
+// byUse are the streams of some ops, those that run most first.
+func byUse(r *Rank, ops []int32) (streams []trace.TrackID) {
+	count := map[trace.TrackID]int{}
+	for _, i := range ops {
+		o := &r.Ops[i]
+		if count[o.Track] == 0 {
+			streams = append(streams, o.Track)
+		}
+		count[o.Track]++
+	}
+	slices.SortStableFunc(streams, func(x, y trace.TrackID) int { return cmp.Compare(count[y], count[x]) })
+	return streams
+}
+
+// aligner aligns what a stream ran on two ranks in a step.
+type aligner struct {
+	c            *Counterparts
+	a, b         *Rank
+	mine, theirs []int32
+}
+
+// mostCompared is how many pairs of ops are compared at most: a large model has 2,000 ops a step.
+const mostCompared = 24_000_000
+
+// find is the counterpart of mine[at]. Collectives whose kernels are matched divide the step, so that only what lies
+// between two of them is compared.
+func (x *aligner) find(at int) (op int32, other bool, why Unmatched) {
+	from, to := 0, len(x.mine)
+	first, end := 0, len(x.theirs)
+	place := map[int32]int{} // in theirs, of collectives
+	for j, i := range x.theirs {
+		if m := x.b.Match[i]; m >= 0 {
+			place[m] = j
+		}
+	}
+	for i := at - 1; i >= 0; i-- {
+		if m := x.a.Match[x.mine[i]]; m >= 0 {
+			if j, ok := place[m]; ok {
+				from, first = i+1, j+1
+				break
+			}
+		}
+	}
+	for i := at + 1; i < len(x.mine); i++ {
+		if m := x.a.Match[x.mine[i]]; m >= 0 {
+			if j, ok := place[m]; ok && j >= first {
+				to, end = i, j
+				break
+			}
+		}
+	}
+	return x.align(at, from, to, first, end)
+}
+
+// worth is what two ops have in common: the kernel, its grid. Those of different layers have nothing.
+func (x *aligner) worth(i, j int) uint16 {
+	p, q := &x.a.Ops[x.mine[i]], &x.b.Ops[x.theirs[j]]
+	if l, m := x.layer(x.a, x.mine[i]), x.layer(x.b, x.theirs[j]); l >= 0 && m >= 0 && l != m {
+		return 0
+	}
+	switch {
+	case p.Key == q.Key && p.Cat == q.Cat:
+		return 3
+	case p.Name == q.Name:
+		return 2
+	}
+	return 0
+}
+
+// layer is the layer of an op, -1 if it is not known.
+func (x *aligner) layer(r *Rank, op int32) int32 {
+	if x.c.a.Marks == nil {
+		return -1
+	}
+	return x.c.a.Marks.LayerAt(r.Rank, r.RangeAt(int(op)))
+}
+
+// align pairs mine[from:to] with theirs[first:end] so that most is alike, and gives the pair of mine[at]. Of what is left
+// between two pairs those of one class are paired in order if both sides have as many.
+func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why Unmatched) {
+	for from < to && first < end && x.worth(from, first) == 3 {
+		if from == at {
+			return x.theirs[first], false, ""
+		}
+		from, first = from+1, first+1
+	}
+	for from < to && first < end && x.worth(to-1, end-1) == 3 {
+		if to-1 == at {
+			return x.theirs[end-1], false, ""
+		}
+		to, end = to-1, end-1
+	}
+	n, m := to-from, end-first
+	if n*m > mostCompared {
+		return -1, false, TooMany
+	}
+	// rest[i][j] is the most that ops from i and j on have in common.
+	w := m + 1
+	rest := make([]uint16, (n+1)*w)
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			best := max(rest[(i+1)*w+j], rest[i*w+j+1])
+			if v := x.worth(from+i, first+j); v > 0 {
+				best = max(best, rest[(i+1)*w+j+1]+v)
+			}
+			rest[i*w+j] = best
+		}
+	}
+	left, right := 0, 0 // after the pair before
+	for i, j := 0, 0; i <= n && j <= m; {
+		paired := i < n && j < m
+		if paired {
+			v := x.worth(from+i, first+j)
+			paired = v > 0 && rest[i*w+j] == rest[(i+1)*w+j+1]+v
+		}
+		if paired && from+i == at {
+			return x.theirs[first+j], false, ""
+		}
+		if paired || i == n && j == m {
+			if k := at - from; k >= left && k < i { // it is in the gap before this pair
+				if i-left == j-right {
+					if to := x.theirs[first+right+k-left]; x.alike(x.mine[at], to) {
+						return to, true, ""
+					}
+				}
+				return -1, false, NoSuch
+			}
+			i, j = i+1, j+1
+			left, right = i, j
+			continue
+		}
+		if j == m || i < n && rest[(i+1)*w+j] == rest[i*w+j] {
+			i++
+		} else {
+			j++
+		}
+	}
+	return -1, false, NoSuch
+}
+
+// alike tells other kernels that may do the same work.
+func (x *aligner) alike(i, j int32) bool {
+	p, q := x.a.Ops[i].Class, x.b.Ops[j].Class
+	return p == q || p == kernel.Other || q == kernel.Other
+}

@@ -1,0 +1,199 @@
+package match_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+func capture(t *testing.T, name string) []*trace.Trace {
+	t.Helper()
+	sets, err := set.Find([]string{filepath.Join("../../../testdata/traces", name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, failures, err := read.ReadSet(context.Background(), sets[0], read.Options{})
+	if err != nil || len(failures) > 0 {
+		t.Fatal(err, failures)
+	}
+	return traces
+}
+
+func aligned(traces []*trace.Trace, named bool) *match.Aligned {
+	var ranks []*prep.Rank
+	for _, t := range traces {
+		ranks = append(ranks, prep.Trace(t, nil))
+	}
+	names := prep.Join(ranks)
+	var marks *prep.Markers
+	if named {
+		marks = prep.FindLayers(ranks)
+	}
+	return match.Align(ranks, names, marks)
+}
+
+// ordinals numbers the ops of a rank by step and by the order in which they were launched: a launch after the other, and
+// within a replay of a graph as the device ran them. That is what a counterpart has in common with its like where all
+// ranks launch the same.
+func ordinals(r *match.Rank) map[int32][2]int {
+	out, next := map[int32][2]int{}, map[int]int{}
+	order := make([]int32, len(r.Ops))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return int(r.Ops[a].Call - r.Ops[b].Call) })
+	for _, i := range order {
+		if step := int(r.Ops[i].Step); step >= 0 && r.Ops[i].Call >= 0 {
+			out[i] = [2]int{step + r.First, next[step]}
+			next[step]++
+		}
+	}
+	return out
+}
+
+// TestCounterparts: on a capture of replayed graphs on which all ranks launch the same, nearly every op's counterpart is
+// the one that was launched in its place, with the names of kernels, without the names of layers, and with names that
+// are different on each rank, so that none says anything.
+func TestCounterparts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		layers bool
+		rename func(rank int, name string) string
+		other  bool // kernels with other names are taken, and said to be other ones
+	}{
+		{"as recorded", true, nil, false},
+		{"names of layers withheld", false, nil, false},
+		{"names of kernels withheld", false, func(rank int, name string) string {
+			if strings.Contains(name, "nccl") || strings.Contains(name, "all_reduce") {
+				return name // without them nothing says what a collective is
+			}
+			return fmt.Sprintf("k%d of %d", len(name), rank)
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			traces := capture(t, "graphs")
+			if c.rename != nil {
+				for rank, x := range traces {
+					for i := range x.Spans {
+						if s := &x.Spans[i]; s.Cat == trace.Kernel {
+							s.Name = x.Strings.Intern([]byte(c.rename(rank, x.Strings.Get(s.Name))))
+						}
+					}
+				}
+			}
+			a := aligned(traces, c.layers)
+			find := a.Counterparts()
+			var of []map[int32][2]int
+			for _, r := range a.Ranks {
+				of = append(of, ordinals(r))
+			}
+			all, right, others := 0, 0, 0
+			for rank, r := range a.Ranks {
+				for op := range r.Ops {
+					want, ok := of[rank][int32(op)]
+					if !ok {
+						continue
+					}
+					for _, p := range find.Of(rank, int32(op)) {
+						all++
+						if p.Op >= 0 && of[p.Rank][p.Op] == want {
+							right++
+						}
+						if p.Other {
+							others++
+						}
+					}
+				}
+			}
+			t.Logf("%d of %d right, %d by place alone", right, all, others)
+			if all < 15_000 || float64(right) < 0.999*float64(all) {
+				t.Errorf("%d of %d counterparts are right", right, all)
+			}
+			if (others > all/2) != c.other {
+				t.Errorf("%d of %d are said to be other kernels", others, all)
+			}
+		})
+	}
+}
+
+// TestCounterpartRemoved takes kernels away from one rank, one at a time: they have no counterpart there, and all others
+// keep theirs.
+func TestCounterpartRemoved(t *testing.T) {
+	whole := aligned(capture(t, "graphs"), true)
+	pairs := whole.Counterparts()
+	r := whole.Ranks[2]
+	tried := 0
+	for op := range r.Ops {
+		o := &r.Ops[op]
+		// A step in the middle; kernels beside one of the same name cannot be told from it.
+		if o.Step != 5 || o.Comm() || o.Cat != trace.Kernel || op == 0 || op+1 == len(r.Ops) || r.Ops[op-1].Name == o.Name || r.Ops[op+1].Name == o.Name {
+			continue
+		}
+		if tried++; tried%5 != 0 {
+			continue
+		}
+		traces := capture(t, "graphs")
+		traces[2].Spans = slices.Delete(traces[2].Spans, int(o.Span), int(o.Span)+1)
+		cut := aligned(traces, true)
+		find := cut.Counterparts()
+		wrong := 0
+		for at := range cut.Ranks[0].Ops {
+			mine := &cut.Ranks[0].Ops[at]
+			if mine.Step != o.Step {
+				continue
+			}
+			p, want := find.Of(0, int32(at))[1], pairs.Of(0, int32(at))[1].Op
+			switch {
+			case want == int32(op):
+				if p.Op >= 0 || p.Why != match.NoSuch {
+					t.Errorf("op %d was removed, and reads %+v", op, p)
+				}
+			case p.Op < 0 || cut.Ranks[2].Ops[p.Op].Start != r.Ops[want].Start:
+				wrong++
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("without op %d %d others have the wrong counterpart", op, wrong)
+		}
+	}
+	if tried < 50 {
+		t.Errorf("%d kernels could be removed", tried)
+	}
+}
+
+// TestCounterpartExtra: of a rank that runs more kernels than the others exactly so many have no counterpart, in each
+// step, and all kernels of the others have one on it.
+func TestCounterpartExtra(t *testing.T) {
+	a := aligned(capture(t, "compute_skew"), true)
+	find := a.Counterparts()
+	for step := 8; step < 14; step++ {
+		for rank, want := range map[int]int{0: 0, 2: a.Ranks[2].Steps[step].Kernels - a.Ranks[0].Steps[step].Kernels} {
+			alone := 0
+			for op := range a.Ranks[rank].Ops {
+				if o := &a.Ranks[rank].Ops[op]; int(o.Step) == step && o.Cat == trace.Kernel {
+					other := 0 // in the list that leaves out the rank itself: of rank 2 rank 0
+					if rank == 0 {
+						other = 1 // rank 2
+					}
+					if p := find.Of(rank, int32(op))[other]; p.Op < 0 {
+						alone++
+					} else if a.Ranks[p.Rank].Ops[p.Op].Name != o.Name {
+						t.Errorf("step %d: op %d of rank %d is paired with another kernel", step, op, rank)
+					}
+				}
+			}
+			if alone != want || rank == 2 && want < 50 {
+				t.Errorf("step %d: %d kernels of rank %d have no counterpart, want %d", step, alone, rank, want)
+			}
+		}
+	}
+}
