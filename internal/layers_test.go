@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"internal/view", []string{
 		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
 		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
-		"internal/base/progress", "internal/view/load",
+		"internal/base/progress", "internal/view/load", "internal/view/timeline",
 	}},
 	{"internal/view/load", []string{
 		"bench", "internal/base/columns", "internal/base/metric", "internal/base/progress", "internal/explain/fact", "internal/explain/report",
@@ -53,6 +53,10 @@ var arrows = []struct {
 		"internal/watch/detect",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
+	{"internal/view/timeline", []string{
+		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",
+		"internal/explain/result", "trace",
+	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},
 	{"internal/measure/demo", []string{

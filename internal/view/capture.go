@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -23,6 +24,8 @@ type Capture struct {
 	Traces  []*trace.Trace
 	Report  *result.Report
 	Aligned *match.Aligned
+	// Timeline is all ranks side by side. It is made when it is first asked for.
+	Timeline func() (*timeline.Timeline, error)
 }
 
 // NewCapture explains a window that was read.
@@ -34,7 +37,9 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	if err != nil {
 		return nil, err
 	}
-	return &Capture{ID: id, Traces: read.Traces, Report: report.Plain(rep), Aligned: w.Aligned()}, nil
+	c := &Capture{ID: id, Traces: read.Traces, Report: report.Plain(rep), Aligned: w.Aligned()}
+	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
+	return c, nil
 }
 
 // Head is what the page knows of a capture before it asks for any view.

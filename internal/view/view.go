@@ -71,6 +71,7 @@ func (s *Server) routes() []front.Route {
 	}
 	return append([]front.Route{
 		get("/api/session", s.session),
+		get("/api/timeline/{what}", s.of(timelines)),
 		get("/api/report", s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil })),
 	}, routes...)
 }
@@ -109,10 +110,15 @@ type errStatus struct {
 	error
 }
 
-// json sends what answer gives.
+// json sends what answer gives as JSON, bytes as they are.
 func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := answer(r)
+		if whole, ok := v.([]byte); ok && err == nil {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			front.WriteWhole(w, http.StatusOK, whole)
+			return
+		}
 		var text []byte
 		if err == nil {
 			text, err = json.Marshal(v)

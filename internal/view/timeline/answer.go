@@ -1,0 +1,239 @@
+package timeline
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+)
+
+// Head is what the page asks for once.
+type Head struct {
+	Epoch    uint32    `json:"epoch"`
+	From     int64     `json:"from_ns"` // when the first span begins
+	To       int64     `json:"to_ns"`   // and the last one ends
+	Ranks    []string  `json:"ranks"`
+	Rows     []Row     `json:"rows"`
+	Classes  []string  `json:"classes"`
+	Names    int       `json:"names"` // how many there are
+	Block    int       `json:"block"` // of names that are asked for together
+	Steps    []Step    `json:"steps"`
+	Measures []Measure `json:"measures"`
+	// Stretch tells whether ranks share collectives, without which there is nothing to stretch between.
+	Stretch bool `json:"stretch"`
+}
+
+// Step is a step over all ranks that have it.
+type Step struct {
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
+	Start int64  `json:"start_ns"` // of the first rank; of a step that no rank has 0, as is End
+	End   int64  `json:"end_ns"`   // when the last rank's next one starts
+	Slow  bool   `json:"slow"`
+}
+
+// Head gives it.
+func (t *Timeline) Head() *Head {
+	h := &Head{
+		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
+		Names: len(t.names.label), Block: nameBlock, Steps: []Step{}, Measures: Measures,
+	}
+	for _, r := range t.ranks {
+		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
+		h.Stretch = h.Stretch || len(r.knots) > 0
+	}
+	for i := range t.report.Steps {
+		s := &t.report.Steps[i]
+		out := Step{Kind: s.Kind, Name: columns.Clean(s.Name), Slow: s.Slow}
+		for k, r := range s.Ranks {
+			if k == 0 {
+				out.Start = r.Start
+			}
+			out.Start, out.End = min(out.Start, r.Start), max(out.End, r.Start+r.Period)
+		}
+		h.Steps = append(h.Steps, out)
+	}
+	return h
+}
+
+// Answer answers what a page asks for below /api/timeline/: JSON of what it gives, or bytes as they are. Errors are the
+// asker's.
+func (t *Timeline) Answer(what string, v url.Values) (any, error) {
+	for _, a := range answers {
+		if a.what == what {
+			q := question{v: v}
+			got, err := a.answer(t, &q)
+			if q.err != nil {
+				return nil, q.err
+			}
+			return got, err
+		}
+	}
+	return nil, fmt.Errorf("a timeline has no %q", what)
+}
+
+var answers = []struct {
+	what   string
+	answer func(*Timeline, *question) (any, error)
+}{
+	{"head", func(t *Timeline, _ *question) (any, error) { return t.Head(), nil }},
+	{"tiles", func(t *Timeline, q *question) (any, error) {
+		query, err := ParseQuery(q.v, len(t.lanes))
+		if err != nil {
+			return nil, err
+		}
+		return t.Encode(&query), nil
+	}},
+	{"names", func(t *Timeline, q *question) (any, error) {
+		return t.Names(int(q.number("block", 0, 1<<31))), nil
+	}},
+	{"span", func(t *Timeline, q *question) (any, error) {
+		return t.Select(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)))
+	}},
+	{"hit", func(t *Timeline, q *question) (any, error) {
+		lane := int(q.number("lane", 0, int64(len(t.lanes))-1))
+		from, to := q.times()
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Hit(lane, from, to), nil
+	}},
+	{"range", func(t *Timeline, q *question) (any, error) {
+		a := q.alignment(t)
+		from, to := q.times()
+		if q.err != nil {
+			return nil, q.err
+		}
+		table := t.Range(q.rows(t), t.inOwnTime(a, from, to))
+		table.From, table.To = from, to
+		return table, nil
+	}},
+	{"search", func(t *Timeline, q *question) (any, error) {
+		return t.Search(q.v.Get("q"), q.rows(t), q.number("after", -farthest, farthest), q.v.Get("back") != ""), nil
+	}},
+	{"align", func(t *Timeline, q *question) (any, error) { return q.alignment(t), nil }},
+	{"moved", func(t *Timeline, q *question) (any, error) {
+		from, to := q.times()
+		ranks, n := q.list("ranks", len(t.ranks)), int(q.number("n", 1, 1024))
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Moved(ranks, from, to, n), nil
+	}},
+	{"ribbons", func(t *Timeline, q *question) (any, error) {
+		from, to := q.times()
+		return t.Ribbons(from, to, int(q.number("most", 1, mostRibbons))), nil
+	}},
+	{"parts", func(t *Timeline, q *question) (any, error) {
+		return t.Parts(int(q.number("domain", 0, 1<<31)), int(q.number("index", 0, 1<<31))), nil
+	}},
+	{"heat", func(t *Timeline, q *question) (any, error) { return t.Heat(q.v.Get("measure")) }},
+}
+
+// inOwnTime gives what an interval that is shown is on a rank's wall clock.
+func (t *Timeline) inOwnTime(a *Alignment, from, to int64) func(rank int) Interval {
+	return func(rank int) Interval {
+		if a.By == ByStretch {
+			x := axis{knots: t.ranks[rank].knots}
+			return Interval{x.own(from), x.own(to)}
+		}
+		return Interval{from - a.Moved[rank], to - a.Moved[rank]}
+	}
+}
+
+// farthest is the largest time that is one: a sum of a few does not overflow.
+const farthest = 1 << 60
+
+// question reads what is asked for; the first that is wrong is kept.
+type question struct {
+	v   url.Values
+	err error
+}
+
+func (q *question) number(name string, least, most int64) int64 {
+	n, err := strconv.ParseInt(q.v.Get(name), 10, 64)
+	if (err != nil || n < least || n > most) && q.err == nil {
+		q.err = fmt.Errorf("%s=%s: give a number from %d to %d", name, q.v.Get(name), least, most)
+	}
+	return n
+}
+
+// times are from and to.
+func (q *question) times() (from, to int64) {
+	from, to = q.number("from", -farthest, farthest), q.number("to", -farthest, farthest)
+	if to <= from && q.err == nil {
+		q.err = fmt.Errorf("from=%d to=%d: give from before to", from, to)
+	}
+	return from, to
+}
+
+// list reads numbers below n with commas between, as 1,4-7; none given: all of them.
+func (q *question) list(name string, n int) (out []int) {
+	text := q.v.Get(name)
+	if text == "" {
+		for i := range n {
+			out = append(out, i)
+		}
+		return out
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ok := strings.Cut(part, "-")
+		if !ok {
+			last = first
+		}
+		from, err1 := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err1 != nil || err2 != nil || from < 0 || to < from || to >= n {
+			if q.err == nil {
+				q.err = fmt.Errorf("%s=%s: give numbers below %d, as 1,4-7", name, text, n)
+			}
+			return nil
+		}
+		for i := from; i <= to; i++ {
+			out = append(out, i)
+		}
+		if len(out) > 2*n {
+			break
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// rows are those that are asked for, or all that are pinned.
+func (q *question) rows(t *Timeline) (out []int) {
+	if q.v.Get("rows") != "" {
+		return q.list("rows", len(t.rows))
+	}
+	for i := range t.rows {
+		if t.rows[i].Pinned {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// alignment reads align, with step or at as it wants.
+func (q *question) alignment(t *Timeline) *Alignment {
+	by := q.v.Get("align")
+	var step, at int64
+	switch by {
+	case "":
+		by = ByWall
+	case ByStep:
+		step = q.number("step", 0, 1<<31)
+	case ByCollective:
+		at = q.number("at", -farthest, farthest)
+	}
+	if q.err != nil {
+		return nil
+	}
+	a, err := t.Align(by, int(step), at)
+	if err != nil {
+		q.err = err
+	}
+	return a
+}

@@ -1,0 +1,74 @@
+package timeline
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// A Measure is what the heat map of ranks and steps shows.
+type Measure struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Unit   string `json:"unit"`   // ns or count
+	Beyond bool   `json:"beyond"` // what counts is how far a rank is from the median rank of the step
+
+	of func(s *result.Step, r *result.StepRank) float64
+}
+
+// Measures are those that there are.
+var Measures = []Measure{
+	{"work", "own work", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Compute) }},
+	{"host", "host gap", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.HostGap) }},
+	{"wait", "wait in collectives", "ns", false, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.CommWait) }},
+	{"tokens", "new tokens", "count", false, nil},
+	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
+}
+
+// Heat gives a measure of all ranks and steps as float32: the values, rank after rank, and after them the median rank's
+// of each step. NaN is a step that a rank does not have, or that says no such thing.
+func (t *Timeline) Heat(measure string) ([]byte, error) {
+	at := slices.IndexFunc(Measures, func(m Measure) bool { return m.ID == measure })
+	if at < 0 {
+		var ids []string
+		for _, m := range Measures {
+			ids = append(ids, m.ID)
+		}
+		return nil, fmt.Errorf("measure=%s: there are %s", measure, strings.Join(ids, ", "))
+	}
+	m := &Measures[at]
+	ranks, steps := len(t.ranks), len(t.report.Steps)
+	values := slices.Repeat([]float64{math.NaN()}, (ranks+1)*steps)
+	for n := range t.report.Steps {
+		s := &t.report.Steps[n]
+		var have []float64
+		put := func(rank int, v float64) {
+			values[rank*steps+n] = v
+			have = append(have, v)
+		}
+		if m.of != nil {
+			for i := range s.Ranks {
+				put(s.Ranks[i].Rank, m.of(s, &s.Ranks[i]))
+			}
+		} else {
+			for rank, r := range t.ranks {
+				if i := n - r.First; i >= 0 && i < len(r.Steps) && r.Steps[i].Info.Tokens >= 0 {
+					put(rank, float64(r.Steps[i].Info.Tokens))
+				}
+			}
+		}
+		if len(have) > 0 {
+			values[ranks*steps+n] = metric.MedianInPlace(have)
+		}
+	}
+	out := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
+	}
+	return out, nil
+}

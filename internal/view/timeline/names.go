@@ -1,0 +1,85 @@
+package timeline
+
+import (
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// names numbers the names of spans over all ranks. The page asks for them block by block, each once.
+type names struct {
+	full  []string // as in the traces
+	label []string // as shown
+	of    map[named]uint32
+}
+
+// named tells GPU work and what is on the host apart: only names of kernels have a short form.
+type named struct {
+	name string
+	gpu  bool
+}
+
+const (
+	nameBlock = 256 // names that are asked for together
+	mostLabel = 160 // characters of a label: no more of it fits where it is drawn
+)
+
+func newNames() names { return names{of: map[named]uint32{}} }
+
+// id numbers a name.
+func (n *names) id(name string, gpu bool) uint32 {
+	key := named{name, gpu}
+	id, ok := n.of[key]
+	if !ok {
+		id = uint32(len(n.full))
+		label := name
+		if gpu {
+			label = kernel.Short(name)
+		}
+		n.of[key] = id
+		n.full, n.label = append(n.full, name), append(n.label, columns.Short(columns.Clean(label), mostLabel))
+	}
+	return id
+}
+
+// addName numbers the name of a span.
+func (t *Timeline) addName(r *rank, s *trace.Span) {
+	if of := r.namesOf(s); of[s.Name] == 0 {
+		of[s.Name] = t.names.id(r.t.Strings.Get(s.Name), s.Cat.OnGPU()) + 1
+	}
+}
+
+// nameOf is the number of a span's name. The span is in a lane.
+func (r *rank) nameOf(span int32) uint32 {
+	s := &r.t.Spans[span]
+	return r.namesOf(s)[s.Name] - 1
+}
+
+func (r *rank) namesOf(s *trace.Span) []uint32 {
+	if s.Cat.OnGPU() {
+		return r.kernel
+	}
+	return r.name
+}
+
+// Names are the labels of a block of names, from block·256 on; none beyond the last.
+func (t *Timeline) Names(block int) []string {
+	from := min(max(block, 0), len(t.names.label)/nameBlock+1) * nameBlock
+	from = min(from, len(t.names.label))
+	return append([]string{}, t.names.label[from:min(from+nameBlock, len(t.names.label))]...)
+}
+
+// like tells of each name whether it holds a text, in any case.
+func (n *names) like(text string) (is []bool, some int) {
+	is = make([]bool, len(n.full))
+	text = strings.ToLower(text)
+	for i, name := range n.full {
+		if strings.Contains(strings.ToLower(name), text) || strings.Contains(strings.ToLower(n.label[i]), text) {
+			is[i] = true
+			some++
+		}
+	}
+	return is, some
+}

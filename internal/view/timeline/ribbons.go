@@ -1,0 +1,121 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Ribbon is a collective on all its ranks: from the first arrival to the last one ranks wait, ever more of them; then it
+// is a transfer, until the last rank has left.
+type Ribbon struct {
+	Domain int    `json:"domain"`
+	Index  int    `json:"index"` // of the domain's collectives: known by both
+	Op     string `json:"op"`
+	Step   int    `json:"step"`
+	First  int64  `json:"first_ns"` // arrival
+	Last   int64  `json:"last_ns"`
+	End    int64  `json:"end_ns"`
+	Late   Link   `json:"late"` // the kernel of the rank that came last
+	Ranks  int    `json:"ranks"`
+	Wait   int64  `json:"wait_ns"` // summed over ranks
+	// Arrivals are those of all ranks in order, or of mostArrivals of them evenly: how many wait at a time.
+	Arrivals []int64 `json:"arrivals_ns"`
+}
+
+// Ribbons are the collectives of an interval.
+type Ribbons struct {
+	Ribbons []Ribbon `json:"ribbons"` // in time order
+	All     int      `json:"all"`     // that there are: those with the longest waits are given
+}
+
+const (
+	mostArrivals = 32
+	mostRibbons  = 400
+)
+
+// meeting is when the ranks of a collective came and left.
+type meeting struct {
+	first, last, left int64
+	wait              int64 // summed over ranks
+	possible          bool
+}
+
+// meet sums up all collectives, which are in the order of their last arrivals.
+func (t *Timeline) meet() {
+	for _, d := range t.a.Domains {
+		of := make([]meeting, len(d.Matches))
+		for i := range d.Matches {
+			m := &d.Matches[i]
+			x := meeting{first: m.Last - t.a.Origin, last: m.Last - t.a.Origin, left: leftBy(m) - t.a.Origin, possible: m.Possible()}
+			for _, p := range m.At {
+				x.first = min(x.first, p.Start-t.a.Origin)
+				x.wait += p.Wait
+			}
+			t.longestWait, t.longestRest = max(t.longestWait, x.last-x.first), max(t.longestRest, x.left-x.last)
+			of[i] = x
+		}
+		t.meetings = append(t.meetings, of)
+	}
+}
+
+// Ribbons gives the collectives that have a part in [from, to) on the wall clock, at most so many.
+func (t *Timeline) Ribbons(from, to int64, most int) *Ribbons {
+	type place struct{ domain, index int }
+	var all []place
+	for domain, of := range t.meetings {
+		at, _ := slices.BinarySearchFunc(of, from-t.longestRest, func(m meeting, at int64) int { return cmp.Compare(m.last, at) })
+		for ; at < len(of) && of[at].last <= to+t.longestWait; at++ {
+			if m := &of[at]; m.possible && m.left > from && m.first < to {
+				all = append(all, place{domain, at})
+			}
+		}
+	}
+	out := &Ribbons{Ribbons: []Ribbon{}, All: len(all)}
+	slices.SortStableFunc(all, func(a, b place) int {
+		return cmp.Compare(t.meetings[b.domain][b.index].wait, t.meetings[a.domain][a.index].wait)
+	})
+	for _, p := range all[:min(len(all), most, mostRibbons)] {
+		out.Ribbons = append(out.Ribbons, t.ribbon(p.domain, p.index))
+	}
+	slices.SortStableFunc(out.Ribbons, func(a, b Ribbon) int { return cmp.Compare(a.First, b.First) })
+	return out
+}
+
+func (t *Timeline) ribbon(domain, index int) Ribbon {
+	d := t.a.Domains[domain]
+	m := &d.Matches[index]
+	x := &t.meetings[domain][index]
+	out := Ribbon{
+		Domain: domain, Index: index, Op: m.Op, Step: m.Step, First: x.first, Last: x.last, End: x.left, Ranks: len(m.At), Wait: x.wait,
+	}
+	for _, p := range m.At {
+		if p.Start == m.Last {
+			rank := slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+			out.Late = t.link(rank, t.ranks[rank].Ops[p.Op].Span)
+		}
+		out.Arrivals = append(out.Arrivals, p.Start-t.a.Origin)
+	}
+	slices.Sort(out.Arrivals)
+	if n := len(out.Arrivals); n > mostArrivals {
+		some := make([]int64, mostArrivals)
+		for i := range some {
+			some[i] = out.Arrivals[i*(n-1)/(mostArrivals-1)]
+		}
+		out.Arrivals = some
+	}
+	return out
+}
+
+// Parts are the kernels of a collective on its ranks, in the order of the ranks.
+func (t *Timeline) Parts(domain, index int) []Link {
+	out := []Link{}
+	if domain < 0 || domain >= len(t.a.Domains) || index < 0 || index >= len(t.a.Domains[domain].Matches) {
+		return out
+	}
+	d := t.a.Domains[domain]
+	for _, p := range d.Matches[index].At {
+		rank := slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+		out = append(out, t.link(rank, t.ranks[rank].Ops[p.Op].Span))
+	}
+	return out
+}

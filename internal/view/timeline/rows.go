@@ -1,0 +1,310 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Row is what one stream or thread of a rank did. It has a lane for each depth of nesting.
+type Row struct {
+	Rank   int    `json:"rank"` // in the capture's ranks
+	Role   string `json:"role"`
+	Name   string `json:"name"`
+	Pinned bool   `json:"pinned"` // shown together with those of the other ranks; others are folded
+	Lane   int    `json:"lane"`   // the first of its lanes
+	Lanes  int    `json:"lanes"`
+	Deeper int    `json:"deeper"` // spans that lie deeper than the last lane
+	Spans  int    `json:"spans"`
+
+	track trace.TrackID
+}
+
+// The roles of rows, in their order.
+const (
+	RoleCompute  = "compute"       // the stream on which most is computed
+	RoleComm     = "communication" // that with most collectives, if it is another
+	RoleLaunch   = "launches"      // the thread that launches steps
+	RoleStream   = "stream"
+	RoleRanges   = "ranges" // annotations as a stream's row repeats them
+	RoleThread   = "thread"
+	RolePython   = "python"   // Python's frames of a thread
+	RoleProfiler = "profiler" // what it took itself, and its window
+)
+
+var roles = []string{RoleCompute, RoleComm, RoleLaunch, RoleStream, RoleRanges, RoleThread, RolePython, RoleProfiler}
+
+// mostLanes bounds how deep spans are shown.
+const mostLanes = 400
+
+// Classes name what the colours of spans say: what a kernel does, what a thread is at. A span's class is the place in
+// this list; 0 is nothing.
+var Classes = func() []string {
+	list := []string{""}
+	for _, g := range kernel.Groups() {
+		list = append(list, string(g))
+	}
+	return append(list, "step", "range", "CPU op", "API call", "launch", "waits for the GPU", "Python", "profiler", "no core", "other on the host")
+}()
+
+// The classes of what is no GPU work: places in Classes.
+const (
+	classGroups = 1 // the first of kernel.Groups
+	classStep   = iota + 9
+	classRange
+	classOp
+	classCall
+	classLaunch
+	classSync
+	classPython
+	classProfiler
+	classNoCore
+	classOther
+)
+
+// groupClass is the class of a kernel.Class.
+var groupClass = func() (of [kernel.Memset + 1]uint8) {
+	for c := range of {
+		of[c] = uint8(classGroups + slices.Index(kernel.Groups(), kernel.Class(c).Group()))
+	}
+	return of
+}()
+
+// addRank makes a rank's rows and lanes.
+func (t *Timeline) addRank(at int) {
+	r := t.ranks[at]
+	r.link()
+	r.laneOf = slices.Repeat([]int32{-1}, len(r.t.Spans))
+	r.name, r.kernel = make([]uint32, r.t.Strings.Len()), make([]uint32, r.t.Strings.Len())
+	var rows []Row
+	var lanes [][]*lane
+	for i := 0; i < len(r.t.Spans); { // sorted by track
+		j := i
+		for j < len(r.t.Spans) && r.t.Spans[j].Track == r.t.Spans[i].Track {
+			j++
+		}
+		track := r.t.Spans[i].Track
+		for _, part := range r.parts(track) {
+			row := Row{Rank: at, Role: part.role, Name: r.rowName(track), track: track}
+			if made := t.lanesOf(r, i, j, part.takes, &row); made != nil {
+				rows, lanes = append(rows, row), append(lanes, made)
+			}
+		}
+		i = j
+	}
+	r.pin(rows)
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(slices.Index(roles, rows[a].Role), slices.Index(roles, rows[b].Role))
+	})
+	for _, i := range order {
+		rows[i].Lane = len(t.lanes)
+		t.lanes = append(t.lanes, lanes[i]...)
+		t.rows = append(t.rows, rows[i])
+	}
+	for _, row := range t.rows[len(t.rows)-len(rows):] {
+		for k := range row.Lanes {
+			l := t.lanes[row.Lane+k]
+			for _, span := range l.span {
+				r.laneOf[span] = int32(row.Lane + k)
+			}
+			if n := len(l.end); n > 0 && row.Role != RoleProfiler {
+				t.from, t.to = min(t.from, l.start[0]), max(t.to, l.end[n-1])
+			}
+		}
+	}
+}
+
+// part is some spans of a track, which get a row of their own.
+type part struct {
+	role  string
+	takes func(c trace.Category) bool
+}
+
+// parts are the rows of a track: annotations that GPU rows repeat are no work, and Python's frames would hide
+// the rest of a thread below them.
+func (r *rank) parts(track trace.TrackID) []part {
+	isRange := func(c trace.Category) bool { return c == trace.GPUAnnotation }
+	isFrame := func(c trace.Category) bool { return c == trace.PythonFunction }
+	isOwn := func(c trace.Category) bool { return c == trace.Overhead || c == trace.Window }
+	if r.t.Tracks[track].GPU {
+		return []part{{RoleStream, func(c trace.Category) bool { return !isRange(c) }}, {RoleRanges, isRange}}
+	}
+	return []part{
+		{RoleThread, func(c trace.Category) bool { return !isFrame(c) && !isOwn(c) }}, {RolePython, isFrame}, {RoleProfiler, isOwn},
+	}
+}
+
+// rowName is a track's name.
+func (r *rank) rowName(track trace.TrackID) string {
+	k := &r.t.Tracks[track]
+	name := columns.Clean(k.Name)
+	switch {
+	case k.GPU && len(r.Devices) > 1:
+		name = fmt.Sprintf("GPU %d stream %d", k.Device, k.Stream)
+	case k.GPU:
+		name = fmt.Sprintf("stream %d", k.Stream)
+	case name == "":
+		name = columns.Clean(k.TID)
+	}
+	return name
+}
+
+// lanesOf takes spans of a track, from i to before j, into lanes, each into the first that is free: what is nested lies
+// a lane below, and so does what overlaps. It fills in the row; nil: there are no spans.
+func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, row *Row) (lanes []*lane) {
+	for ; i < j; i++ {
+		s := &r.t.Spans[i]
+		if !takes(s.Cat) {
+			continue
+		}
+		row.Spans++
+		start, end := t.wall(r, s.Start), t.wall(r, s.End())
+		k := slices.IndexFunc(lanes, func(l *lane) bool { return l.end[len(l.end)-1] <= start })
+		if k < 0 {
+			if len(lanes) == mostLanes {
+				row.Deeper++
+				continue
+			}
+			k = len(lanes)
+			lanes = append(lanes, &lane{rank: row.Rank})
+		}
+		l := lanes[k]
+		l.start, l.end = append(l.start, start), append(l.end, end)
+		l.span, l.class = append(l.span, int32(i)), append(l.class, r.class(int32(i)))
+		t.addName(r, s)
+	}
+	for _, l := range lanes {
+		l.waits(r)
+		l.index()
+	}
+	row.Lanes = len(lanes)
+	return lanes
+}
+
+// waits takes in how long collectives waited.
+func (l *lane) waits(r *rank) {
+	for i, span := range l.span {
+		op := r.op(span)
+		if op < 0 || r.Wait[op] == 0 {
+			continue
+		}
+		if l.wait == nil {
+			l.wait = make([]int64, len(l.span))
+		}
+		l.wait[i] = min(r.Wait[op], l.end[i]-l.start[i])
+	}
+}
+
+// pin gives the rows that matter their roles.
+func (r *rank) pin(rows []Row) {
+	compute, comm, launches := map[trace.TrackID]int64{}, map[trace.TrackID]int64{}, map[trace.TrackID]int64{}
+	for i := range r.Ops {
+		if o := &r.Ops[i]; o.Comm() {
+			comm[o.Track] += o.End - o.Start
+		} else {
+			compute[o.Track] += o.End - o.Start
+		}
+	}
+	for i := range r.Calls {
+		launches[r.Calls[i].Track]++
+	}
+	if len(launches) == 0 { // nothing was launched as far as is recorded: what has steps, or most spans
+		for i := range r.Steps {
+			launches[r.Steps[i].Track]++
+		}
+	}
+	if len(launches) == 0 {
+		for i := range rows {
+			launches[rows[i].track] += int64(rows[i].Spans)
+		}
+	}
+	pin := func(in map[trace.TrackID]int64, from, to string) (most int64) {
+		best := -1
+		for i := range rows {
+			if of := in[rows[i].track]; rows[i].Role == from && of > most {
+				best, most = i, of
+			}
+		}
+		if best >= 0 {
+			rows[best].Role, rows[best].Pinned = to, true
+			most = comm[rows[best].track]
+		}
+		return most
+	}
+	alike := pin(compute, RoleStream, RoleCompute)
+	maps.DeleteFunc(comm, func(_ trace.TrackID, ns int64) bool { return ns <= alike })
+	pin(comm, RoleStream, RoleComm)
+	pin(launches, RoleThread, RoleLaunch)
+}
+
+// link makes what leads from spans to what explaining made of them.
+func (r *rank) link() {
+	r.opOf = make([]int32, len(r.t.Ops))
+	for i := range r.opOf {
+		r.opOf[i] = -1
+	}
+	for i := range r.Ops {
+		r.opOf[r.t.Spans[r.Ops[i].Span].Detail] = int32(i)
+	}
+	r.callOf = make([]spanAt, len(r.Calls))
+	for i := range r.Calls {
+		r.callOf[i] = spanAt{r.Calls[i].Span, int32(i)}
+	}
+	slices.SortFunc(r.callOf, func(a, b spanAt) int { return int(a.span - b.span) })
+}
+
+// class is what the colour of a span says.
+func (r *rank) class(span int32) uint8 {
+	s := &r.t.Spans[span]
+	switch s.Cat {
+	case trace.Kernel, trace.Memcpy, trace.Memset:
+		if op := r.op(span); op >= 0 {
+			return groupClass[r.Ops[op].Class]
+		}
+		return groupClass[kernel.Other]
+	case trace.UserAnnotation:
+		if at := r.StepAt(s.Start); at >= 0 && r.Steps[at].Start == s.Start && r.Steps[at].End == s.End() && r.Steps[at].Track == s.Track {
+			return classStep
+		}
+		return classRange
+	case trace.GPUAnnotation:
+		return classRange
+	case trace.CPUOp:
+		return classOp
+	case trace.Runtime, trace.Driver:
+		switch {
+		case r.blocks(s):
+			return classSync
+		case r.call(span) >= 0:
+			return classLaunch
+		}
+		return classCall
+	case trace.PythonFunction:
+		return classPython
+	case trace.Overhead, trace.Window:
+		return classProfiler
+	case trace.NoCore:
+		return classNoCore
+	}
+	return classOther
+}
+
+// blocks tells a call in which its thread waits for the device.
+func (r *rank) blocks(s *trace.Span) bool {
+	in := r.Blocked[s.Track]
+	i, ok := slices.BinarySearchFunc(in, s.Start, func(x prep.Interval, at int64) int { return cmp.Compare(x.Start, at) })
+	if !ok {
+		i--
+	}
+	return i >= 0 && s.Start >= in[i].Start && s.End() <= in[i].End
+}

@@ -1,0 +1,368 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Link is a span that another one leads to.
+type Link struct {
+	Rank  int    `json:"rank"`
+	Span  int32  `json:"span"`
+	Lane  int32  `json:"lane"` // -1: it is in none
+	Label string `json:"label"`
+	Start int64  `json:"start_ns"`
+	Dur   int64  `json:"dur_ns"`
+}
+
+// Selected is all that is known of a span.
+type Selected struct {
+	Link
+	Name     string `json:"name"` // in full
+	Category string `json:"category"`
+	Class    uint8  `json:"class"`
+	Step     int    `json:"step"` // in the capture's numbering; -1: none
+	StepName string `json:"step_name"`
+	Layer    string `json:"layer"`
+	Args     []Arg  `json:"args"`
+	Wait     int64  `json:"wait_ns"` // of a collective, until the last rank had come
+	Last     int    `json:"last"`    // which rank that was; -1: no collective, or not known
+	// Launch is the call that started GPU work, Launched what a call started: the first MostLaunched of Launches.
+	Launch   *Link  `json:"launch"`
+	Delay    int64  `json:"delay_ns"` // from the end of the launch to the start on the device; negative: before it returned
+	Launched []Link `json:"launched"`
+	Launches int    `json:"launches"`
+	Around   []Link `json:"around"` // what the span, or its launch, is in: the innermost first, then Python's frames
+
+	Counterparts []Counterpart `json:"counterparts"` // on all other ranks; none: there is no sense in any
+}
+
+// Arg is what the file says of a span.
+type Arg struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Counterpart is what another rank ran in its place, see match.Counterparts.
+type Counterpart struct {
+	Link
+	Why   match.Unmatched `json:"why"`   // "": it is there
+	Other bool            `json:"other"` // another kernel in the same place
+	Grid  string          `json:"grid"`
+	// Longer, Later and Delayed are its duration, its start, and its launch delay beyond those of the selected span.
+	// Of a collective both starts are arrivals.
+	Longer  int64 `json:"longer_ns"`
+	Later   int64 `json:"later_ns"`
+	Delayed int64 `json:"delayed_ns"`
+	Delays  bool  `json:"delays"` // both launches were recorded
+}
+
+// MostLaunched is how many ops of a launch are named; a graph has thousands.
+const MostLaunched = 50
+
+// mostAround is how many spans around one are named.
+const mostAround = 24
+
+func (t *Timeline) link(rank int, span int32) Link {
+	r := t.ranks[rank]
+	start, end := t.bounds(r, span)
+	l := Link{Rank: rank, Span: span, Lane: r.laneOf[span], Start: start, Dur: end - start}
+	s := &r.t.Spans[span]
+	l.Label = r.t.Strings.Get(s.Name)
+	if s.Cat.OnGPU() {
+		l.Label = kernel.Short(l.Label)
+	}
+	l.Label = columns.Short(columns.Clean(l.Label), mostLabel)
+	return l
+}
+
+// Hit is the longest span of a lane that has a part in an interval of the wall clock, nil: none has. It is what a column
+// of the lane's strip shows.
+func (t *Timeline) Hit(lane int, from, to int64) *Link {
+	l := t.lanes[lane]
+	i, j := l.overlapping(from, to)
+	longest := l.longestOf(i, j)
+	if longest.span < 0 {
+		return nil
+	}
+	link := t.link(l.rank, l.span[longest.span])
+	return &link
+}
+
+// Select tells of a span.
+func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
+	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
+		return nil, fmt.Errorf("there is no span %d of rank %d", span, rank)
+	}
+	r := t.ranks[rank]
+	s := &r.t.Spans[span]
+	out := &Selected{
+		Link: t.link(rank, span), Name: columns.Clean(r.t.Strings.Get(s.Name)), Category: s.Cat.String(), Class: r.class(span),
+		Step: -1, Last: -1, Args: t.args(r, s), Launched: []Link{}, Counterparts: []Counterpart{},
+	}
+	step, around := int32(-1), span
+	op, call := r.op(span), r.call(span)
+	switch {
+	case op >= 0:
+		o := &r.Ops[op]
+		step = o.Step
+		if o.Call >= 0 {
+			c := &r.Calls[o.Call]
+			l := t.link(rank, c.Span)
+			out.Launch, out.Delay, around = &l, o.Start-c.End, c.Span
+		}
+		out.Layer = t.layer(r, op)
+		t.waiting(rank, op, out)
+		t.counterparts(rank, op, out, func(other int, p int32) int32 { return t.ranks[other].Ops[p].Span })
+	case call >= 0:
+		step = r.Calls[call].Step
+		t.launched(rank, call, out)
+		if op := r.Calls[call].Op; op >= 0 {
+			out.Layer = t.layer(r, op)
+			t.counterparts(rank, op, out, func(other int, p int32) int32 {
+				o := t.ranks[other]
+				if c := o.Ops[p].Call; c >= 0 {
+					return o.Calls[c].Span
+				}
+				return -1
+			})
+		}
+	default:
+		step = r.StepAt(s.Start)
+		if out.Class == classStep {
+			t.sameStep(rank, step, out)
+		}
+	}
+	if step >= 0 {
+		out.Step, out.StepName = int(step)+r.First, columns.Clean(r.Steps[step].Name)
+	}
+	out.Around = t.around(rank, around)
+	return out, nil
+}
+
+// layer names an op's layer.
+func (t *Timeline) layer(r *rank, op int32) string {
+	if t.a.Marks == nil {
+		return ""
+	}
+	at := t.a.Marks.LayerAt(r.Rank.Rank, r.RangeAt(int(op)))
+	if at < 0 {
+		return ""
+	}
+	l := &t.a.Marks.Layers[at]
+	return columns.Clean(fmt.Sprintf("%s.%d", l.Stack, l.N))
+}
+
+// waiting says of a collective who came last.
+func (t *Timeline) waiting(rank int, op int32, out *Selected) {
+	r := t.ranks[rank]
+	if r.Match[op] < 0 {
+		return
+	}
+	out.Wait = r.Wait[op]
+	d := t.domainOf(rank)
+	m := &d.Matches[r.Match[op]]
+	for _, p := range m.At {
+		if p.Start == m.Last && m.Possible() {
+			out.Last = slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+		}
+	}
+}
+
+// domainOf are the ranks that a rank shares collectives with.
+func (t *Timeline) domainOf(rank int) *match.Domain {
+	for _, d := range t.a.Domains {
+		if slices.Contains(d.Ranks, t.a.Ranks[rank]) {
+			return d
+		}
+	}
+	return &match.Domain{}
+}
+
+// launched lists what a call started.
+func (t *Timeline) launched(rank int, call int32, out *Selected) {
+	r := t.ranks[rank]
+	c := &r.Calls[call]
+	out.Launches = int(c.Ops)
+	if c.Op < 0 {
+		return
+	}
+	out.Delay = r.Ops[c.Op].Start - c.End
+	for i := int(c.Op); i < len(r.Ops) && len(out.Launched) < min(out.Launches, MostLaunched); i++ {
+		if r.Ops[i].Call == call {
+			out.Launched = append(out.Launched, t.link(rank, r.Ops[i].Span))
+		}
+	}
+}
+
+// counterparts fills in the spans of other ranks that belong to an op, or its launch.
+func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(rank int, op int32) int32) {
+	r := t.ranks[rank]
+	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
+	for _, p := range t.pairs.Of(rank, op) {
+		c := Counterpart{Link: Link{Rank: p.Rank, Span: -1, Lane: -1}, Why: p.Why, Other: p.Other}
+		if p.Op >= 0 {
+			other := t.ranks[p.Rank]
+			span := spanOf(p.Rank, p.Op)
+			if span < 0 {
+				c.Why = match.NoSuch
+			} else {
+				c.Link, c.Grid = t.link(p.Rank, span), gridOf(other, p.Op)
+				c.Longer, c.Later = c.Dur-out.Dur, c.Start-out.Start
+				mine, its := r.Ops[op].Call, other.Ops[p.Op].Call
+				if c.Delays = mine >= 0 && its >= 0; c.Delays {
+					c.Delayed = other.Ops[p.Op].Start - other.Calls[its].End - (r.Ops[op].Start - r.Calls[mine].End)
+				}
+			}
+		}
+		out.Counterparts = append(out.Counterparts, c)
+	}
+}
+
+// sameStep are the annotations of a step on the other ranks.
+func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
+	r := t.ranks[rank]
+	for at, other := range t.ranks {
+		if at == rank {
+			continue
+		}
+		c := Counterpart{Link: Link{Rank: at, Span: -1, Lane: -1}, Why: match.LacksStep}
+		n := int(step) + r.First - other.First
+		switch {
+		case t.domainOf(at) != t.domainOf(rank):
+			c.Why = match.Apart
+		case n >= 0 && n < len(other.Steps):
+			if span := other.stepSpan(n); span >= 0 {
+				c.Link, c.Why = t.link(at, span), ""
+				c.Longer, c.Later = c.Dur-out.Dur, c.Start-out.Start
+			}
+		}
+		out.Counterparts = append(out.Counterparts, c)
+	}
+}
+
+// stepSpan is the annotation of a step, -1: the step was cut by other means.
+func (r *rank) stepSpan(n int) int32 {
+	st := &r.Steps[n]
+	from, _ := slices.BinarySearchFunc(r.t.Spans, st, func(s trace.Span, st *prep.Step) int {
+		return cmp.Or(cmp.Compare(s.Track, st.Track), cmp.Compare(s.Start, st.Start))
+	})
+	for i := from; i < len(r.t.Spans) && r.t.Spans[i].Track == st.Track && r.t.Spans[i].Start == st.Start; i++ {
+		if r.t.Spans[i].End() == st.End && r.t.Spans[i].Cat == trace.UserAnnotation {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// around are the spans that one is in, on its row and among the frames of Python of its thread.
+func (t *Timeline) around(rank int, span int32) []Link {
+	out := []Link{}
+	r := t.ranks[rank]
+	at := r.laneOf[span]
+	if at < 0 {
+		return out
+	}
+	start, _ := t.bounds(r, span)
+	row := t.rowOf(int(at))
+	add := func(row *Row, below int) {
+		for k := below; k >= row.Lane && len(out) < mostAround; k-- {
+			l := t.lanes[k]
+			if i := l.before(start + 1); i > 0 && l.end[i-1] > start {
+				out = append(out, t.link(rank, l.span[i-1]))
+			}
+		}
+	}
+	add(row, int(at)-1)
+	if row.Role == RolePython {
+		return out
+	}
+	for i := range t.rows {
+		if p := &t.rows[i]; p.Rank == rank && p.Role == RolePython && p.track == row.track {
+			add(p, p.Lane+p.Lanes-1)
+		}
+	}
+	return out
+}
+
+// rowOf is the row of a lane.
+func (t *Timeline) rowOf(lane int) *Row {
+	i, ok := slices.BinarySearchFunc(t.rows, lane, func(r Row, lane int) int { return cmp.Compare(r.Lane, lane) })
+	if !ok {
+		i--
+	}
+	return &t.rows[i]
+}
+
+func gridOf(r *rank, op int32) string {
+	return sizes(r.t.Ops[r.t.Spans[r.Ops[op].Span].Detail].Grid)
+}
+
+// sizes writes a grid or a block; "": it was not recorded.
+func sizes(of [3]int32) string {
+	if of == [3]int32{} {
+		return ""
+	}
+	return fmt.Sprintf("%d × %d × %d", of[0], of[1], of[2])
+}
+
+// args are what the file says of a span beside its name and its times.
+func (t *Timeline) args(r *rank, s *trace.Span) []Arg {
+	out := []Arg{}
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, Arg{name, columns.Clean(value)})
+		}
+	}
+	number := func(name string, v int64, none int64) {
+		if v != none {
+			out = append(out, Arg{name, strconv.FormatInt(v, 10)})
+		}
+	}
+	text := r.t.Strings.Get
+	track := &r.t.Tracks[s.Track]
+	switch {
+	case s.Cat.OnGPU():
+		o := &r.t.Ops[s.Detail]
+		add("grid", sizes(o.Grid))
+		add("block", sizes(o.Block))
+		number("bytes", o.Bytes, 0)
+		if o.Comm >= 0 {
+			c := &r.t.Comms[o.Comm]
+			add("collective", text(c.Name))
+			add("data type", text(c.DType))
+			number("elements in", c.In, 0)
+			number("elements out", c.Out, 0)
+			number("group size", int64(c.GroupSize), 0)
+			add("group", text(c.Group))
+			add("ranks", text(c.Ranks))
+			number("sequence", c.Seq, -1)
+		}
+		if o.Move > 0 {
+			m := &r.t.Moves[o.Move-1]
+			add("requests", text(m.Requests))
+			number("room", m.Room, 0)
+		}
+		number("device", int64(track.Device), -1)
+		number("stream", track.Stream, -1)
+	case s.Cat == trace.CPUOp && s.Detail >= 0:
+		add("input dims", text(r.t.Shapes[s.Detail].Dims))
+		add("input types", text(r.t.Shapes[s.Detail].Types))
+	case s.Cat == trace.UserAnnotation && s.Detail > 0:
+		add("requests", text(trace.StringID(s.Detail)))
+	}
+	number("correlation", s.Corr, 0)
+	number("external id", s.Ext, 0)
+	if !track.GPU {
+		add("thread", track.TID)
+	}
+	return out
+}
