@@ -1,11 +1,15 @@
 package metric
 
-import "gonum.org/v1/gonum/stat/distuv"
+// distuv has this distribution too, but brings matrices along, which take ten times as long to compile.
+import "gonum.org/v1/gonum/mathext"
 
 // AtLeast is the probability of k or more successes in n trials of probability p each.
 func AtLeast(k, n int, p float64) float64 {
-	if k <= 0 {
+	switch {
+	case k <= 0:
 		return 1
+	case k > n:
+		return 0
 	}
-	return 1 - distuv.Binomial{N: float64(n), P: p}.CDF(float64(k-1))
+	return mathext.RegIncBeta(float64(k), float64(n-k+1), p)
 }
