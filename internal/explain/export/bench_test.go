@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"io"
-	"path/filepath"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -25,7 +24,7 @@ func BenchmarkExport(b *testing.B) {
 			case CSV:
 				s = newCSVSink(io.Discard, false)
 			case SQLite:
-				if s, err = newSQLiteSink(ctx, filepath.Join(b.TempDir(), "b.sqlite")); err != nil {
+				if s, err = newSQLiteSink(scratch(b)); err != nil {
 					b.Fatal(err)
 				}
 			}

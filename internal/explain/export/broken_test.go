@@ -165,7 +165,7 @@ func TestMemory(t *testing.T) {
 		CSV:     func() (sink, error) { return newCSVSink(io.Discard, true), nil },
 		Parquet: func() (sink, error) { return newParquetSink(io.Discard), nil },
 		SQLite: func() (sink, error) {
-			return newSQLiteSink(t.Context(), filepath.Join(t.TempDir(), "t.sqlite"))
+			return newSQLiteSink(scratch(t))
 		},
 	} {
 		s, err := open()

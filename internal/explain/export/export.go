@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,20 +154,16 @@ func File(ctx context.Context, set set.Set, path string, f Format, opt Options) 
 	return res, err
 }
 
-// toFile fills the temporary file, which SQLite opens again by its name.
+// toFile fills the temporary file.
 func toFile(ctx context.Context, set set.Set, out *os.File, f Format, compress bool, opt Options) (*Result, error) {
 	if f != SQLite {
 		return to(ctx, set, out, f, compress, opt)
 	}
-	s, err := newSQLiteSink(ctx, out.Name())
+	s, err := newSQLiteSink(out)
 	if err != nil {
 		return nil, err
 	}
-	res, err := run(ctx, set, s, f, opt)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNothing) {
-		err = &fs.PathError{Op: "write", Path: out.Name(), Err: err} // SQLite does not say where
-	}
-	return res, err
+	return run(ctx, set, s, f, opt)
 }
 
 // To exports the set into w, as Parquet or CSV.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -70,8 +71,8 @@ func TestTotals(t *testing.T) {
 					for _, key := range []string{rec["category"], "all"} {
 						key = rec["rank"] + " " + key
 						sum := got[key]
-						sum.Spans, sum.DurNS = sum.Spans+1, sum.DurNS+number(t, rec["dur_ns"])
-						sum.Starts, sum.Ends = sum.Starts+number(t, rec["start_ns"])%1e9, sum.Ends+number(t, rec["end_ns"])%1e9
+						sum.Spans, sum.DurNS = sum.Spans+1, sum.DurNS+parsed(t, rec["dur_ns"])
+						sum.Starts, sum.Ends = sum.Starts+parsed(t, rec["start_ns"])%1e9, sum.Ends+parsed(t, rec["end_ns"])%1e9
 						got[key] = sum
 					}
 				}
@@ -254,14 +255,7 @@ func records(t *testing.T, r io.Reader) []map[string]string {
 // query runs SQL on a database and gives its rows as text.
 func query(t *testing.T, path, text string) []map[string]string {
 	t.Helper()
-	if strings.Contains(path, "?") { // the driver takes what follows for options
-		plain := filepath.Join(t.TempDir(), "plain.sqlite")
-		if err := os.Link(path, plain); err != nil {
-			t.Fatal(err)
-		}
-		path = plain
-	}
-	db, err := sql.Open("sqlite", path)
+	db, err := sqlitedb.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +294,7 @@ func query(t *testing.T, path, text string) []map[string]string {
 	return recs
 }
 
-func number(t *testing.T, s string) int64 {
+func parsed(t *testing.T, s string) int64 {
 	t.Helper()
 	var n int64
 	if _, err := fmt.Sscan(s, &n); err != nil {
@@ -346,6 +340,17 @@ func entries(t *testing.T, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// scratch is an empty file.
+func scratch(t testing.TB) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "scratch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 var errDisk = errors.New("no space left")

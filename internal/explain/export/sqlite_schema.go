@@ -1,43 +1,42 @@
 package export
 
-// schema is the database: what repeats stands in tables of its own, which
-// makes the file several times smaller, and the view spans has the columns of
-// the other formats. Its joins are LEFT JOINs on primary keys: SQLite leaves
-// out those that a query without aggregates does not use, and turns one whose
+// The tables and the view of the database. What repeats stands in tables of its
+// own, which makes the file several times smaller, and the view spans has the
+// columns of the other formats. Its joins are LEFT JOINs on primary keys: SQLite
+// leaves out those that a query without aggregates does not use, and turns one whose
 // columns are compared into an inner join, which can start from an index.
-const schema = `
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-
-CREATE TABLE ranks (
+const (
+	aboutTable = `CREATE TABLE about (key TEXT NOT NULL, value TEXT)`
+	ranksTable = `CREATE TABLE ranks (
   id INTEGER PRIMARY KEY, rank TEXT NOT NULL, tp INTEGER, dp INTEGER, pp INTEGER, ep INTEGER, stage TEXT,
   file TEXT NOT NULL, host TEXT, device_name TEXT, world_rank INTEGER, world_size INTEGER,
   base_ns INTEGER, -- what the file's times count from
   spans INTEGER NOT NULL, steps INTEGER NOT NULL, step_rule TEXT NOT NULL,
   complete INTEGER NOT NULL -- 0: the file ends early or is broken, see notes
-);
-CREATE TABLE notes (
+)`
+	notesTable = `CREATE TABLE notes (
   rank_id INTEGER REFERENCES ranks (id), -- NULL: the file gave nothing
   file TEXT NOT NULL, severity TEXT NOT NULL, text TEXT NOT NULL, count INTEGER NOT NULL
-);
-CREATE TABLE tracks (
+)`
+	tracksTable = `CREATE TABLE tracks (
   id INTEGER PRIMARY KEY, rank_id INTEGER NOT NULL REFERENCES ranks (id),
   pid TEXT NOT NULL, tid TEXT NOT NULL, thread TEXT, gpu INTEGER NOT NULL, device INTEGER, stream INTEGER
-);
-CREATE TABLE steps (
+)`
+	stepsTable = `CREATE TABLE steps (
   id INTEGER PRIMARY KEY, rank_id INTEGER NOT NULL REFERENCES ranks (id), step INTEGER NOT NULL,
   kind TEXT NOT NULL, mode TEXT, name TEXT NOT NULL, batch INTEGER, tokens INTEGER,
   start_ns INTEGER NOT NULL, dur_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL
-);
-CREATE TABLE names (
+)`
+	namesTable = `CREATE TABLE names (
   id INTEGER PRIMARY KEY, category TEXT NOT NULL, name TEXT NOT NULL, class TEXT, class_group TEXT,
   collective TEXT -- as the kernel's name says; what was recorded stands in collectives
-);
-CREATE TABLE collectives (
+)`
+	collectivesTable = `CREATE TABLE collectives (
   id INTEGER PRIMARY KEY, op TEXT NOT NULL, dtype TEXT, in_elems INTEGER, out_elems INTEGER,
   comm_group TEXT, ranks TEXT, group_size INTEGER, seq INTEGER
-);
-CREATE TABLE shapes (id INTEGER PRIMARY KEY, dims TEXT NOT NULL, types TEXT);
-CREATE TABLE span_rows (
+)`
+	shapesTable   = `CREATE TABLE shapes (id INTEGER PRIMARY KEY, dims TEXT NOT NULL, types TEXT)`
+	spanRowsTable = `CREATE TABLE span_rows (
   id INTEGER PRIMARY KEY,
   track_id INTEGER NOT NULL REFERENCES tracks (id), step_id INTEGER REFERENCES steps (id),
   name_id INTEGER NOT NULL REFERENCES names (id),
@@ -45,9 +44,9 @@ CREATE TABLE span_rows (
   shape_id INTEGER REFERENCES shapes (id),
   bytes INTEGER, grid_x INTEGER, grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER,
   collective_id INTEGER REFERENCES collectives (id)
-);
+)`
 
-CREATE VIEW spans AS SELECT
+	spansView = `CREATE VIEW spans AS SELECT
   r.rank AS rank, r.tp AS tp, r.dp AS dp, r.pp AS pp, r.ep AS ep, r.stage AS stage,
   st.step AS step, st.kind AS step_kind, st.mode AS step_mode, st.batch AS step_batch, st.tokens AS step_tokens,
   n.category AS category, n.class AS class, n.class_group AS class_group, n.name AS name,
@@ -66,23 +65,14 @@ LEFT JOIN tracks t ON t.id = s.track_id
 LEFT JOIN ranks r ON r.id = t.rank_id
 LEFT JOIN steps st ON st.id = s.step_id
 LEFT JOIN collectives c ON c.id = s.collective_id
-LEFT JOIN shapes sh ON sh.id = s.shape_id;
-`
+LEFT JOIN shapes sh ON sh.id = s.shape_id`
+)
 
-// indexes are made after the rows: sorting once is several times faster than
-// keeping order on the way.
+// indexes are made after the rows.
 var indexes = []string{
 	`CREATE INDEX span_rows_name ON span_rows (name_id)`,
 	`CREATE INDEX span_rows_step ON span_rows (step_id)`,
 	`CREATE INDEX span_rows_correlation ON span_rows (correlation) WHERE correlation IS NOT NULL`,
 	`CREATE INDEX span_rows_start ON span_rows (start_ns)`,
 	`CREATE INDEX names_name ON names (name)`,
-}
-
-// pragmas trade what a crash would cost, a temporary file, for speed. Sorting
-// for the indexes stays in files, SQLite's default, so memory does not grow
-// with the input.
-var pragmas = []string{
-	`PRAGMA page_size = 8192`, `PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`,
-	`PRAGMA locking_mode = EXCLUSIVE`, `PRAGMA cache_size = -32768`,
 }

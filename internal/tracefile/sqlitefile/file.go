@@ -1,10 +1,11 @@
 // Package sqlitefile reads whole tables of a SQLite database straight from
-// its pages, in the order of their rowids: no SQL, no writing, an order of
-// magnitude faster than a query when all rows are wanted.
+// its pages, in the order of their rowids, and writes databases from front to
+// back (Writer): no SQL, and an order of magnitude faster than with it when
+// all rows are wanted.
 //
 // The format is that of https://sqlite.org/fileformat2.html. Databases with a
 // write-ahead log that still holds pages, tables WITHOUT ROWID and text other
-// than UTF-8 are refused.
+// than UTF-8 are not read.
 package sqlitefile
 
 import (
@@ -111,9 +112,11 @@ func open(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.schema()
 }
 
+var schemaColumns = []string{"type", "name", "tbl_name", "rootpage", "sql"}
+
 // schema reads sqlite_schema, whose tree begins on page 1.
 func (f *File) schema() error {
-	master := &Table{Name: "sqlite_schema", Columns: []string{"type", "name", "tbl_name", "rootpage", "sql"}, file: f, root: 1, rowid: -1}
+	master := &Table{Name: "sqlite_schema", Columns: schemaColumns, file: f, root: 1, rowid: -1}
 	return master.Scan([]string{"type", "name", "rootpage", "sql"}, func(row *Row) error {
 		if string(row.Text(0)) != "table" {
 			return nil

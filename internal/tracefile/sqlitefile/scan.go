@@ -78,10 +78,13 @@ func (t *Table) Rows() (int64, error) {
 // one of the file.
 type stopped struct{ error }
 
-// The kinds of pages of a table's tree.
+// The kinds of pages of a table's tree, and of an index's.
 const (
 	interiorPage = 0x05
 	leafPage     = 0x0d
+
+	interiorIndexPage = 0x02
+	leafIndexPage     = 0x0a
 )
 
 // header is where a page's tree header begins: page 1 begins with the file's.
@@ -268,12 +271,16 @@ func (f *File) local(size uint64) int {
 	if size > math.MaxInt32 {
 		return -1
 	}
-	p, u := int(size), f.usable
-	if p <= u-35 {
-		return p
+	return local(int(size), f.usable, f.usable-35)
+}
+
+// local is how many bytes of a payload are on a page that has place for so many.
+func local(size, usable, most int) int {
+	if size <= most {
+		return size
 	}
-	least := (u-12)*32/255 - 23
-	if k := least + (p-least)%(u-4); k <= u-35 {
+	least := (usable-12)*32/255 - 23
+	if k := least + (size-least)%(usable-4); k <= most {
 		return k
 	}
 	return least

@@ -72,7 +72,7 @@ func columns(sql string) (names []string, rowid int, err error) {
 			return nil, -1, errors.New("it is WITHOUT ROWID, which is not read here")
 		}
 	}
-	if key != "" && rowid < 0 && isInteger(words[open+1:end], key) {
+	if key != "" && rowid < 0 && isOfType(words[open+1:end], key, "INTEGER") {
 		for i, n := range names {
 			if strings.EqualFold(n, key) {
 				rowid = i
@@ -82,10 +82,10 @@ func columns(sql string) (names []string, rowid int, err error) {
 	return names, rowid, nil
 }
 
-// isInteger tells whether a column is declared as INTEGER.
-func isInteger(words []word, column string) bool {
+// isOfType tells whether a column is declared as of that type.
+func isOfType(words []word, column, is string) bool {
 	for i := 0; i+1 < len(words); i++ {
-		if strings.EqualFold(words[i].text, column) && strings.EqualFold(words[i+1].text, "INTEGER") {
+		if strings.EqualFold(words[i].text, column) && strings.EqualFold(words[i+1].text, is) {
 			return true
 		}
 	}
