@@ -39,7 +39,7 @@ func main() {
 		dir, pkg, name string
 		body           func(*gen)
 	}{
-		{*out, "tensor", "tile_avx512", func(g *gen) { tiles512(g); wide512(g) }},
+		{*out, "tensor", "tile_avx512", func(g *gen) { tiles512(g) }},
 		{*out, "tensor", "tile_avx2", func(g *gen) { tiles2(g) }},
 		{*out, "tensor", "vec_avx512", func(g *gen) { vectors(g, avx512) }},
 		{*out, "tensor", "vec_avx2", func(g *gen) { vectors(g, avx2) }},

@@ -15,7 +15,7 @@ var (
 	wAt, xAt, xAt3   = reg.RAX, reg.RBX, reg.RCX // cursors; xAt3 is three rows on
 	count            = reg.R13
 	strip            = reg.R14
-	ahead            = reg.R15 // from the weights in use to those to fetch
+	ahead            = reg.R15 // bytes from the weights in use to those to fetch
 	spare            = reg.R14 // AVX-512 has no strips
 )
 
@@ -24,7 +24,7 @@ const (
 	panelBytes = 64 * 4
 )
 
-const tileSignature = "(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)"
+const tileSignature = "(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)"
 
 // tileFunc emits a tile function: a loop over groups of at most six rows, each
 // by the code that body emits for that many.
@@ -115,6 +115,7 @@ func (g *gen) accumulators(m, vecs, width int, acc func(i, v int) reg.VecPhysica
 	g.MOVQ(xPtr, xAt)
 	g.third(m, xPtr, ldx, xAt3)
 	g.MOVQ(kLen, count)
+	g.Load(g.Param("ahead"), ahead)
 }
 
 // store emits the end of a tile.

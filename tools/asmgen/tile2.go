@@ -46,22 +46,17 @@ func tiles2(g *gen) {
 
 			// As strips of a step leave the rest of its cache lines for later,
 			// the CPU sees no stream to fetch: each strip asks for its lines of
-			// the next block of columns.
+			// the block ahead.
 			prefetch := func() {
 				for v := 0; v < vecs && m > 1; v += 2 {
 					g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: v * width})
 				}
-			}
-			setAhead := func() {
-				g.MOVQ(count, ahead)
-				g.IMULQ(ldw, ahead)
 			}
 			g.MOVQ(operand.U32(8/vecs), strip)
 			g.Label(label("strip"))
 			g.accumulators(m, vecs, width, acc, label)
 			if pairs {
 				g.SHRQ(operand.Imm(1), count)
-				setAhead()
 				g.loop(m, 2, 8, label, func(u int) {
 					rank1(8*u, even)
 					rank1(8*u+4, odd)
@@ -70,7 +65,6 @@ func tiles2(g *gen) {
 				})
 				g.oddColumn(label, func() { rank1(0, even) })
 			} else {
-				setAhead()
 				g.loop(m, 4, 4, label, func(u int) {
 					rank1(4*u, whole)
 					prefetch()

@@ -18,7 +18,7 @@ func tiles512(g *gen) {
 	weight := func(v int) reg.VecPhysical { return zmm[24+v] }
 	at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
 	// While the tiles of a block of columns compute, they ask for the block
-	// after it, each tile for two cache lines in four of every step; one of few
+	// ahead, each tile for two cache lines in four of every step; one of few
 	// rows, which may be the only one, for all four.
 	prefetch := func(m int) {
 		lines := 2
@@ -42,7 +42,7 @@ func tiles512(g *gen) {
 
 	g.tileFunc("tileF32AVX512", "is the tile of float32 weights.", func(m int, label func(string) string) {
 		g.accumulators(m, vecs, width, acc, label)
-		g.lookAhead()
+		g.spread()
 		g.loop(m, 4, 4, label, func(u int) {
 			for v := range vecs {
 				g.VMOVUPS(at(v), weight(v))
@@ -52,6 +52,21 @@ func tiles512(g *gen) {
 			rank1(m, 4*u)
 		})
 		g.store(m, vecs, width, acc)
+	})
+
+	g.tileFunc("stripF32AVX512", "is tileF32AVX512 for the first 16 outputs alone; it fetches nothing ahead.", func(m int, label func(string) string) {
+		first := func(i, _ int) reg.VecPhysical { return zmm[i] }
+		g.accumulators(m, 1, width, first, label)
+		g.loop(m, 4, 4, label, func(u int) {
+			g.VMOVUPS(at(0), weight(0))
+			g.ADDQ(ldw, wAt)
+			for i := range m {
+				b := zmm[28+i%3]
+				g.VBROADCASTSS(rowAddr(xAt, xAt3, ldx, i, 4*u), b)
+				g.VFMADD231PS(weight(0), b, first(i, 0))
+			}
+		})
+		g.store(m, 1, width, first)
 	})
 
 	g.tileFunc("tileBF16AVX512", "is the tile of bf16 pairs, widened; k counts columns.", func(m int, label func(string) string) {
@@ -64,7 +79,7 @@ func tiles512(g *gen) {
 		g.VPBROADCASTD(count.As32(), zmm[31])
 		g.accumulators(m, vecs, width, acc, label)
 		g.SHRQ(operand.Imm(1), count)
-		g.lookAhead()
+		g.spread()
 		g.loop(m, 2, 8, label, func(u int) {
 			even()
 			rank1(m, 8*u)
@@ -84,7 +99,7 @@ func tiles512(g *gen) {
 
 	g.tileFunc("tileDotAVX512", "is the tile of bf16 pairs on both sides; k and ldx count pairs.", func(m int, label func(string) string) {
 		g.accumulators(m, vecs, width, acc, label)
-		g.lookAhead()
+		g.spread()
 		g.loop(m, 4, 4, label, func(u int) {
 			for v := range vecs {
 				g.VMOVUPS(at(v), weight(v))
@@ -103,21 +118,13 @@ func tiles512(g *gen) {
 	})
 }
 
-// lookAhead sets ahead to the distance of the next block, of count steps. A
-// block too large for the first caches is read only once, by one tile, which
-// asks for what it needs soon. To the distance comes the place of a line in the
-// step, by the rows that are left: these go down by six a tile, so (rows·32)
-// mod 256, cut to whole lines, visits all four.
-func (g *gen) lookAhead() {
-	const keeps, soon = 64 << 10, 4 << 10 // bytes
-	g.MOVQ(count, spare)
-	g.IMULQ(ldw, spare)
-	g.MOVQ(operand.U32(soon), ahead)
-	g.CMPQ(spare, operand.U32(keeps))
-	g.CMOVQGT(ahead, spare)
-	g.MOVQ(rows, ahead)
-	g.SHLQ(operand.Imm(5), ahead)
-	g.ANDQ(operand.U32(0xc0), ahead)
+// spread adds to ahead the place of a line in the step, by the rows that are
+// left: these go down by six a tile, so (rows·32) mod 256, cut to whole lines,
+// visits all four.
+func (g *gen) spread() {
+	g.MOVQ(rows, spare)
+	g.SHLQ(operand.Imm(5), spare)
+	g.ANDQ(operand.U32(0xc0), spare)
 	g.ADDQ(spare, ahead)
 }
 

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/stepscope/stepscope/internal/engine/tensor"
+
 // kvCache is the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
 // [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.AttendRows reads them. Block NumBlocks is always zero. The
 // blocks of a head follow each other, so that one is read ahead while that before it is worked on.
@@ -11,7 +13,7 @@ type kvCache struct {
 func newKVCache(heads, headDim, blocks int) *kvCache {
 	size := headDim * BlockLen
 	n := (blocks + 1) * heads * size
-	return &kvCache{heads, blocks + 1, size, make([]float32, n), make([]float32, n)}
+	return &kvCache{heads, blocks + 1, size, tensor.Zeros(n), tensor.Zeros(n)}
 }
 
 func (c *kvCache) key(block int32, head int) []float32 {

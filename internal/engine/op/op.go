@@ -93,9 +93,6 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 		cut(parts)
 	}
 	panels := Split{w.Panels(), max(w.Panels()*rows.Chunks()/want, 1)}
-	if n == 1 && w.Panels() >= 2*l.Workers*tensor.Abreast {
-		panels.Step = (panels.Step + tensor.Abreast - 1) / tensor.Abreast * tensor.Abreast
-	}
 	if parts := want / panels.Chunks(); parts > rows.Chunks() { // few panels
 		cut(parts)
 	}
@@ -104,9 +101,13 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 	if w.Bias != nil {
 		args = append(args, Floats(w.Rows))
 	}
-	l.Launch(device.Kernel{
-		Name: gemmNames[w.Format], Op: "aten::linear", Grid: Grid(w.Panels(), (n+5)/6), Args: args,
-	}, across*rows.Chunks(), func(chunk int) {
+	k := device.Kernel{Name: gemmNames[w.Format], Op: "aten::linear", Grid: Grid(w.Panels(), (n+5)/6), Args: args}
+	if across > 1 && rows.Chunks() == 1 { // few rows: what counts is how the weights are read
+		t := newTurns(w.Panels(), l.Workers)
+		l.Launch(k, l.Workers, func(int) { w.applyEach(y, ldy, x, ldx, n, t.next); t.end() })
+		return
+	}
+	l.Launch(k, across*rows.Chunks(), func(chunk int) {
 		p, i := panels.Span(chunk%across), rows.Span(chunk/across)
 		w.Apply(y[i.Lo*ldy:], ldy, x[i.Lo*ldx:], ldx, i.Len(), p)
 	})
@@ -118,11 +119,30 @@ var gemmNames = [...]string{
 
 // Apply computes the outputs of panels p for n rows, bias and all.
 func (w Linear) Apply(y []float32, ldy int, x []float32, ldx, n int, p Span) {
-	w.Mul(y, ldy, x, ldx, n, p.Lo, p.Hi)
-	if w.Bias == nil {
+	w.applyEach(y, ldy, x, ldx, n, func() Span {
+		now := p
+		p.Lo = p.Hi
+		return now
+	})
+}
+
+// applyEach is Apply for each span of panels that next gives, until that is empty.
+func (w Linear) applyEach(y []float32, ldy int, x []float32, ldx, n int, next func() Span) {
+	var done Span
+	w.MulEach(y, ldy, x, ldx, n, func() (lo, hi int) {
+		if w.Bias != nil {
+			w.addBias(y, ldy, n, done)
+		}
+		done = next()
+		return done.Lo, done.Hi
+	})
+}
+
+func (w Linear) addBias(y []float32, ldy, n int, p Span) {
+	lo, hi := p.Lo*tensor.PanelRows, min(p.Hi*tensor.PanelRows, w.Rows)
+	if lo >= hi {
 		return
 	}
-	lo, hi := p.Lo*tensor.PanelRows, min(p.Hi*tensor.PanelRows, w.Rows)
 	for i := range n {
 		out := y[i*ldy+lo : i*ldy+hi]
 		tensor.Add(out, out, w.Bias[lo:hi])

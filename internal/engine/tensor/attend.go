@@ -69,7 +69,7 @@ func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vbloc
 			panic(fmt.Sprintf("tensor: attention scratch of %d, need %d", len(scratch), len(ls)*ld))
 		}
 		s := scratch[:len(ls)*ld]
-		scores(level, s, ld, q[i*ldq:], ldq, hd, kblocks[:ld/BlockLen], len(ls))
+		scores(level, s, ld, q[i*ldq:], ldq, hd, kblocks, vblocks[0], len(ls), longest)
 		for j, l := range ls {
 			row := s[j*ld : j*ld+longest]
 			softmax(level, row[:l], scale)
@@ -97,15 +97,31 @@ func checkLengths(lengths []int, hd int, kblocks, vblocks [][]float32) int {
 	return longest
 }
 
-// scores sets s[i][t] = q[i]·K[t] for the positions of whole blocks.
-func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks [][]float32, n int) {
-	for b, kb := range kblocks {
-		tile{
-			y: &s[b*BlockLen], ldy: ld,
+// scores sets s[i][t] = q[i]·K[t] for length positions at least, of whole blocks at
+// most; what is read after them begins at next.
+func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks [][]float32, next []float32, n, length int) {
+	for t := 0; t < length; t += BlockLen {
+		kb, wanted := kblocks[t/BlockLen], length-t
+		k := tile{
+			y: &s[t], ldy: ld,
 			x: unsafe.SliceData(q), ldx: ldq, n: n,
 			w: &kb[0], ldw: BlockLen, k: hd,
-		}.run(level, F32)
+		}
+		if wanted <= BlockLen/2 && k.runStrips(level, wanted) {
+			continue
+		}
+		if wanted > BlockLen+BlockLen/2 {
+			k.ahead = distance(kb, kblocks[t/BlockLen+1])
+		} else {
+			k.ahead = distance(kb, next)
+		}
+		k.run(level, F32)
 	}
+}
+
+// distance is how far behind the one the other lies, in bytes.
+func distance(one, other []float32) int {
+	return int(uintptr(unsafe.Pointer(&other[0])) - uintptr(unsafe.Pointer(&one[0])))
 }
 
 // mix sets out[i] = Σ_t p[i][t]·V[t] over length positions.
@@ -117,11 +133,15 @@ func mix(level Level, out []float32, ldo int, p []float32, ld, hd int, vblocks [
 	for t := 0; t < length; t += BlockLen {
 		vb := vblocks[t/BlockLen]
 		k := min(BlockLen, length-t)
+		ahead := 0
+		if length-t > BlockLen+BlockLen/2 {
+			ahead = distance(vb, vblocks[t/BlockLen+1])
+		}
 		for c := 0; c < whole; c += PanelRows {
 			tile{
 				y: &out[c], ldy: ldo,
 				x: &p[t], ldx: ld, n: n,
-				w: &vb[c], ldw: hd, k: k, add: t > 0,
+				w: &vb[c], ldw: hd, k: k, add: t > 0, ahead: ahead,
 			}.run(level, F32)
 		}
 		if whole == hd {

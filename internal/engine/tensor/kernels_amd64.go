@@ -35,34 +35,29 @@ func (t tile) run(level Level, f Format) {
 	case level == Generic:
 		t.runGeneric(f)
 	case f == BF16Dot:
-		tileDotAVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, (t.k+1)/2, t.n, t.add)
+		tileDotAVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, (t.k+1)/2, t.n, t.add, t.ahead)
 	case f == F32 && level == AVX2:
-		tileF32AVX2(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add)
+		tileF32AVX2(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add, t.ahead)
 	case f == F32:
-		tileF32AVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add)
+		tileF32AVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add, t.ahead)
 	case level == AVX2:
-		tileBF16AVX2(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add)
+		tileBF16AVX2(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add, t.ahead)
 	default:
-		tileBF16AVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add)
+		tileBF16AVX512(t.y, t.ldy, t.x, t.ldx, t.w, t.ldw, t.k, t.n, t.add, t.ahead)
 	}
 }
 
-// runPanels runs the tile, and along with it those of the next panels, panel
-// words apart, that the kernel takes in one go, at most have of them in all. It
-// returns how many it did.
-func (t tile) runPanels(level Level, f Format, panel, have int) int {
-	switch {
-	case t.n > 1 || t.add || have < Abreast || level < AVX512 || f == BF16 && t.k%2 == 1:
-		t.run(level, f)
-		return 1
-	case f == F32:
-		wideF32AVX512(t.y, t.x, t.w, panel, t.k)
-	case f == BF16:
-		wideBF16AVX512(t.y, t.x, t.w, panel, t.k/2)
-	default:
-		wideDotAVX512(t.y, t.x, t.w, panel, (t.k+1)/2)
+// runStrips runs the tile for the first outputs alone, at least so many, and
+// tells whether the level can.
+func (t tile) runStrips(level Level, outputs int) bool {
+	if level < AVX512 {
+		return false
 	}
-	return Abreast
+	const strip = 16
+	for i := 0; i < outputs; i += strip {
+		stripF32AVX512(ptrAdd(t.y, i), t.ldy, t.x, t.ldx, ptrAdd(t.w, i), t.ldw, t.k, t.n, t.add, 0)
+	}
+	return true
 }
 
 func add(level Level, dst, a, b []float32) {

@@ -6,10 +6,7 @@ const bestLevel = Generic
 
 func (t tile) run(_ Level, f Format) { t.runGeneric(f) }
 
-func (t tile) runPanels(_ Level, f Format, _, _ int) int {
-	t.runGeneric(f)
-	return 1
-}
+func (t tile) runStrips(Level, int) bool { return false }
 
 func add(_ Level, dst, a, b []float32)                     { addGeneric(dst, a, b) }
 func axpy(_ Level, dst, x []float32, a float32)            { axpyGeneric(dst, x, a) }

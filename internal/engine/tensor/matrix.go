@@ -141,6 +141,10 @@ func (m *Matrix) panelSize() int {
 	return (m.Cols + 1) / 2 * PanelRows
 }
 
+// Zeros returns n zeros in memory as weights have it, which is read as fast as
+// memory can be.
+func Zeros(n int) []float32 { return aligned[float32](n) }
+
 // aligned returns n zeroed elements that start on a cache line, so that no
 // vector load of a panel crosses one.
 func aligned[T float32 | uint32](n int) []T {

@@ -16,11 +16,6 @@ const (
 	scratchLen = rowBlock * 512 // words for the rounded activations of a row block
 )
 
-// Abreast is the number of panels that the product with a single row reads side
-// by side where the CPU has registers for it: what [Matrix.Mul] is given should
-// be a multiple then.
-const Abreast = 4
-
 // scratch holds activations rounded to bf16: pairs where the CPU multiplies
 // pairs, else float32.
 type scratch [scratchLen]float32
@@ -34,20 +29,81 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 //
 // where panel p holds the outputs 64p … 64p+63. It writes nothing else: not
 // the other panels' outputs and nothing past Rows. So a pool of workers can
-// share one product by ranges of panels. It is best to hand out several panels
-// at once: BF16Dot rounds x once a call.
+// share one product by ranges of panels.
 func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
-	if n <= 0 || lo >= hi {
+	m.MulEach(y, ldy, x, ldx, n, func() (int, int) {
+		at := lo
+		lo = hi
+		return at, hi
+	})
+}
+
+// MulEach is Mul for each range of panels that next gives, until that is an empty
+// one. BF16Dot rounds x once for all of them, unless x is very large.
+func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next func() (lo, hi int)) {
+	if n <= 0 {
 		return
 	}
-	if lo < 0 || hi > m.Panels() {
-		panic(fmt.Sprintf("tensor: panels %d to %d of %d", lo, hi, m.Panels()))
-	}
 	checkRows("x", len(x), ldx, n, m.Cols)
-	checkRows("y", len(y), ldy, n, min(hi*PanelRows, m.Rows))
 	level := Current()
-	for i := 0; i < n; i += rowBlock {
-		m.mulRows(level, y[i*ldy:], ldy, x[i*ldx:], ldx, min(rowBlock, n-i), lo, hi)
+	var s *scratch
+	if m.Format == BF16Dot {
+		s = scratches.Get().(*scratch)
+		defer scratches.Put(s)
+	}
+	for first := true; ; first = false {
+		lo, hi := next()
+		if lo >= hi {
+			return
+		}
+		if lo < 0 || hi > m.Panels() {
+			panic(fmt.Sprintf("tensor: panels %d to %d of %d", lo, hi, m.Panels()))
+		}
+		checkRows("y", len(y), ldy, n, min(hi*PanelRows, m.Rows))
+		for i := 0; i < n; i += rowBlock {
+			rows := min(rowBlock, n-i)
+			if s == nil {
+				m.mulCols(level, m.Format, y[i*ldy:], ldy, &x[i*ldx], ldx, rows, lo, hi, 0, m.Cols)
+				continue
+			}
+			step := min(s.columns(level, rows), m.Cols+m.Cols&1)
+			for k := 0; k < m.Cols; k += step {
+				kn := min(step, m.Cols-k)
+				if first || n > rowBlock || step < m.Cols {
+					s.round(level, x[i*ldx+k:], ldx, rows, kn, step)
+				}
+				if level < AVX512BF16 {
+					m.mulCols(level, BF16, y[i*ldy:], ldy, &s[0], step, rows, lo, hi, k, kn)
+				} else {
+					m.mulCols(level, BF16Dot, y[i*ldy:], ldy, &s[0], step/2, rows, lo, hi, k, kn)
+				}
+			}
+		}
+	}
+}
+
+// columns is how many columns of n rounded rows there is room for, an even number.
+func (s *scratch) columns(level Level, n int) int {
+	if level < AVX512BF16 {
+		return len(s) / n &^ 1
+	}
+	return 2 * len(s) / n &^ 1
+}
+
+// round fills the scratch with n rows of kn columns of x, step apart: pairs of bf16,
+// or the same numbers widened where the CPU does not multiply pairs.
+func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
+	half := unsafe.Slice((*uint16)(unsafe.Pointer(s)), 2*len(s))
+	for i := range n {
+		if level < AVX512BF16 {
+			roundBF16(s[i*step:i*step+kn], x[i*ldx:])
+			continue
+		}
+		row := half[i*step:]
+		encodeBF16(level, row[:kn], x[i*ldx:][:kn])
+		if kn&1 == 1 {
+			row[kn] = 0
+		}
 	}
 }
 
@@ -59,40 +115,6 @@ func checkRows(name string, have, ld, n, width int) {
 	}
 }
 
-// mulRows is Mul for at most rowBlock rows.
-func (m *Matrix) mulRows(level Level, y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
-	if m.Format != BF16Dot {
-		m.mulCols(level, m.Format, y, ldy, unsafe.SliceData(x), ldx, n, lo, hi, 0, m.Cols)
-		return
-	}
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	if level < AVX512BF16 { // the same products by widened numbers
-		step := min(scratchLen/n&^1, m.Cols)
-		for k := 0; k < m.Cols; k += step {
-			kn := min(step, m.Cols-k)
-			for i := range n {
-				roundBF16(s[i*step:i*step+kn], x[i*ldx+k:])
-			}
-			m.mulCols(level, BF16, y, ldy, &s[0], step, n, lo, hi, k, kn)
-		}
-		return
-	}
-	half := unsafe.Slice((*uint16)(unsafe.Pointer(s)), 2*scratchLen)
-	step := min(2*scratchLen/n&^1, m.Cols+m.Cols&1)
-	for k := 0; k < m.Cols; k += step {
-		kn := min(step, m.Cols-k)
-		for i := range n {
-			row := half[i*step:]
-			encodeBF16(level, row[:kn], x[i*ldx+k:][:kn])
-			if kn&1 == 1 {
-				row[kn] = 0
-			}
-		}
-		m.mulCols(level, BF16Dot, y, ldy, &s[0], step/2, n, lo, hi, k, kn)
-	}
-}
-
 // mulCols adds (or, for the first columns, sets) the products of the columns
 // k0 … k0+kn-1. x points at column k0 of the first row; for BF16Dot it holds
 // pairs and ldx counts them.
@@ -101,35 +123,34 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 	switch {
 	case n <= tileRows && level != AVX2:
 		step = kn // one pass over the weights: nothing to keep in a cache
-	case n > 3*tileRows && f == BF16Dot:
-		step = 2 * kBlock // few rows gain more from fetching the next block early
+	case n >= 2*tileRows && f == BF16Dot:
+		step = 4 * kBlock // fewer sums go to y and back; few rows gain more from fetching the next block early
 	}
-	for p := lo; p < hi; {
-		rows, took := min(PanelRows, m.Rows-p*PanelRows), 1
+	for p := lo; p < hi; p++ {
+		rows, at := min(PanelRows, m.Rows-p*PanelRows), p*m.panelSize()
 		for k := 0; k < kn; k += step {
 			t := tile{
 				x: x, ldx: ldx, n: n,
 				k: min(step, kn-k), ldw: PanelRows,
 				y: &y[p*PanelRows], ldy: ldy, add: k0+k > 0,
 			}
-			at := p * m.panelSize()
 			if f == F32 {
 				t.w = &m.f32[at+(k0+k)*PanelRows]
 			} else {
 				t.w = (*float32)(unsafe.Pointer(&m.pairs[at+(k0+k)/2*PanelRows]))
 			}
+			t.ahead = t.next(f)
 			xk := k
 			if f == BF16Dot {
 				xk /= 2
 			}
 			t.x = ptrAdd(x, xk)
 			if rows == PanelRows {
-				took = t.runPanels(level, f, m.panelSize(), min(hi, m.Rows/PanelRows)-p)
+				t.run(level, f)
 			} else {
 				t.runNarrow(level, f, rows)
 			}
 		}
-		p += took
 	}
 }
 
@@ -144,6 +165,24 @@ type tile struct {
 	k   int
 	n   int
 	add bool // to what y holds
+	// ahead is how far behind w lies what is read next, in bytes: the kernel
+	// fetches that into the second level cache meanwhile.
+	ahead int
+}
+
+// next is ahead for weights that follow those of the tile. A block too large
+// for the first caches is read only once, by one tile, which asks for what it
+// needs soon.
+func (t tile) next(f Format) int {
+	const keeps, soon = 64 << 10, 4 << 10 // bytes
+	steps := t.k
+	if f != F32 {
+		steps /= 2
+	}
+	if block := 4 * steps * t.ldw; block <= keeps {
+		return block
+	}
+	return soon
 }
 
 // runNarrow runs the tile for a panel of fewer than 64 outputs, by way of a

@@ -114,7 +114,7 @@ func TestMulPanels(t *testing.T) {
 func TestMulBatchInvariant(t *testing.T) {
 	const rows, n = 5*64 + 22, 40
 	for i, f := range append(formats, formats...) {
-		cols := 2*kBlock + 36 + i/len(formats)
+		cols := 4*kBlock + 36 + i/len(formats)
 		p := newProduct(newRand(3), f, rows, cols, n, cols)
 		eachLevel(t, func(t *testing.T, _ Level) {
 			whole := make([]float32, n*rows)

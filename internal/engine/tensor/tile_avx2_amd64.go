@@ -7,9 +7,9 @@ package tensor
 // tileF32AVX2 is the tile of float32 weights.
 //
 //go:noescape
-func tileF32AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+func tileF32AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 
 // tileBF16AVX2 is the tile of bf16 pairs, widened; k counts columns.
 //
 //go:noescape
-func tileBF16AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+func tileBF16AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)

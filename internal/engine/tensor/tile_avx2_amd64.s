@@ -14,9 +14,9 @@ DATA upperHalves<>+24(SB)/4, $0xffff0000
 DATA upperHalves<>+28(SB)/4, $0xffff0000
 GLOBL upperHalves<>(SB), RODATA|NOPTR, $32
 
-// func tileF32AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+// func tileF32AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileF32AVX2(SB), NOSPLIT, $0-65
+TEXT ·tileF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ldy+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -85,15 +85,14 @@ add6:
 	VMOVUPS 32(CX)(R8*2), Y11
 
 start6:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest6
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest6
 
 loop6:
 	VMOVUPS      (AX), Y14
@@ -291,15 +290,14 @@ add5:
 	VMOVUPS 32(CX)(R8*1), Y9
 
 start5:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest5
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest5
 
 loop5:
 	VMOVUPS      (AX), Y14
@@ -463,15 +461,14 @@ add4:
 	VMOVUPS 32(CX), Y7
 
 start4:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest4
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest4
 
 loop4:
 	VMOVUPS      (AX), Y14
@@ -624,13 +621,12 @@ add3:
 	VMOVUPS 96(DI)(R8*2), Y11
 
 start3:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest3
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest3
 
 loop3:
 	VBROADCASTSS (BX), Y12
@@ -805,13 +801,12 @@ add2:
 	VMOVUPS 96(DI)(R8*1), Y7
 
 start2:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest2
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest2
 
 loop2:
 	VBROADCASTSS (BX), Y12
@@ -957,13 +952,12 @@ add1:
 	VMOVUPS 224(DI), Y7
 
 start1:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000004, R13
-	JLT   rest1
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SUBQ $0x00000004, R13
+	JLT  rest1
 
 loop1:
 	VBROADCASTSS (BX), Y8
@@ -1086,9 +1080,9 @@ done1:
 	SUBQ    $0x00000100, DX
 	JMP     end
 
-// func tileBF16AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+// func tileBF16AVX2(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileBF16AVX2(SB), NOSPLIT, $0-65
+TEXT ·tileBF16AVX2(SB), NOSPLIT, $0-80
 	MOVQ y+0(FP), DI
 	MOVQ ldy+8(FP), R8
 	MOVQ x+16(FP), SI
@@ -1157,16 +1151,15 @@ add6:
 	VMOVUPS 32(CX)(R8*2), Y11
 
 start6:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest6
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest6
 
 loop6:
 	VMOVUPS      (AX), Y14
@@ -1418,16 +1411,15 @@ add5:
 	VMOVUPS 32(CX)(R8*1), Y9
 
 start5:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest5
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest5
 
 loop5:
 	VMOVUPS      (AX), Y14
@@ -1639,16 +1631,15 @@ add4:
 	VMOVUPS 32(CX), Y7
 
 start4:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	LEAQ  (SI)(R9*2), CX
-	ADDQ  R9, CX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest4
+	MOVQ DX, AX
+	MOVQ SI, BX
+	LEAQ (SI)(R9*2), CX
+	ADDQ R9, CX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest4
 
 loop4:
 	VMOVUPS      (AX), Y14
@@ -1843,14 +1834,13 @@ add3:
 	VMOVUPS 96(DI)(R8*2), Y11
 
 start3:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest3
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest3
 
 loop3:
 	VBROADCASTSS (BX), Y12
@@ -2089,14 +2079,13 @@ add2:
 	VMOVUPS 96(DI)(R8*1), Y7
 
 start2:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest2
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest2
 
 loop2:
 	VBROADCASTSS (BX), Y12
@@ -2296,14 +2285,13 @@ add1:
 	VMOVUPS 224(DI), Y7
 
 start1:
-	MOVQ  DX, AX
-	MOVQ  SI, BX
-	MOVQ  R11, R13
-	SHRQ  $0x01, R13
-	MOVQ  R13, R15
-	IMULQ R10, R15
-	SUBQ  $0x00000002, R13
-	JLT   rest1
+	MOVQ DX, AX
+	MOVQ SI, BX
+	MOVQ R11, R13
+	MOVQ ahead+72(FP), R15
+	SHRQ $0x01, R13
+	SUBQ $0x00000002, R13
+	JLT  rest1
 
 loop1:
 	VBROADCASTSS (BX), Y8

@@ -7,29 +7,19 @@ package tensor
 // tileF32AVX512 is the tile of float32 weights.
 //
 //go:noescape
-func tileF32AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+func tileF32AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
+
+// stripF32AVX512 is tileF32AVX512 for the first 16 outputs alone; it fetches nothing ahead.
+//
+//go:noescape
+func stripF32AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 
 // tileBF16AVX512 is the tile of bf16 pairs, widened; k counts columns.
 //
 //go:noescape
-func tileBF16AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
+func tileBF16AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 
 // tileDotAVX512 is the tile of bf16 pairs on both sides; k and ldx count pairs.
 //
 //go:noescape
-func tileDotAVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool)
-
-// wideF32AVX512 is one row of tileF32AVX512 for four panels, panel words apart.
-//
-//go:noescape
-func wideF32AVX512(y *float32, x *float32, w *float32, panel int, k int)
-
-// wideBF16AVX512 is one row of tileBF16AVX512 for four panels; k counts pairs.
-//
-//go:noescape
-func wideBF16AVX512(y *float32, x *float32, w *float32, panel int, k int)
-
-// wideDotAVX512 is one row of tileDotAVX512 for four panels; k counts pairs.
-//
-//go:noescape
-func wideDotAVX512(y *float32, x *float32, w *float32, panel int, k int)
+func tileDotAVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
