@@ -24,7 +24,7 @@ type Comparison struct {
 	Unlike   []Unlike `json:"unlike"`
 	Mistimed []string `json:"mistimed"`
 	Refused  bool     `json:"refused"`
-	Rows    []Diff   `json:"rows"`
+	Rows     []Diff   `json:"rows"`
 	// Regressions are the rows that got worse by more than Limit, for people.
 	Regressions []string `json:"regressions"`
 	Limit       float64  `json:"limit"`     // for all figures; 0: none given

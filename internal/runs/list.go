@@ -28,6 +28,8 @@ type Entry struct {
 	Backend string    `json:"backend"`
 	URL     string    `json:"url"`
 	Numbers []Number  `json:"numbers"`
+	Load    bool      `json:"load"`              // it has the requests of a load
+	Traces  int       `json:"traces"`            // files of ranks
 	Size    int64     `json:"size"`              // bytes of all files
 	Problem string    `json:"problem,omitempty"` // why it failed, or cannot be read
 }
@@ -97,7 +99,7 @@ func entry(dir string) Entry {
 	m := &r.m
 	e := Entry{
 		ID: id, Kind: m.Kind, Tool: m.Tool, Status: r.status, Created: m.Created.UTC(), Ended: m.Ended.UTC(), Tags: m.Tags,
-		Model: m.Model, Backend: m.Backend, URL: m.URL, Numbers: m.Numbers, Size: r.size(), Problem: m.Error,
+		Model: m.Model, Backend: m.Backend, URL: m.URL, Numbers: m.Numbers, Load: r.Loaded(), Traces: len(r.Traces()), Size: r.size(), Problem: m.Error,
 	}
 	// Lists, never null.
 	e.Tags, e.Numbers = append([]string{}, e.Tags...), append([]Number{}, e.Numbers...)

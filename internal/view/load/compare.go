@@ -17,5 +17,5 @@ func (v *Views) compare(req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.BenchCompared(bench.Compare(base.load, now.load, bench.CompareOptions{SLO: now.slo}), report.Options{Full: true}).Page(), nil
+	return report.BenchCompared(bench.Compare(base.load, now.load, bench.CompareOptions{SLO: now.slo}), report.Options{}).Page(), nil
 }

@@ -47,8 +47,17 @@ const mostOpened = 3
 // is left out), and those of each.
 func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
-		"load": v.page, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/compare": v.compare,
+		"load": v.page, "load/runs": v.list, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/step": v.step, "load/compare": v.compare,
 	}
+}
+
+// list is of all runs with a load, the newest first.
+func (v *Views) list(*http.Request) (any, error) {
+	if v.Root == "" {
+		return []runs.Entry{}, nil
+	}
+	all, err := runs.List(v.Root)
+	return slices.DeleteFunc(all, func(e runs.Entry) bool { return !e.Load }), err
 }
 
 // opened is a run that was read.

@@ -250,7 +250,7 @@ func TestRequest(t *testing.T) {
 	if b.ID != "b" || b.Why != "" || parts != "queue queue 10; prefill its own prefill 18; reply reply to the client 1; " {
 		t.Errorf("%q: %+v", parts, b)
 	}
-	if fmt.Sprint(b.Steps) != "[{0 1} {0 2} {0 3}]" || fmt.Sprint(b.With) != "[{0 a 2}]" || len(b.Gaps) != 2 || b.Gaps[0].NS != 70*ms || b.Gaps[0].Event != 2 {
+	if fmt.Sprint(b.Steps) != "[{0 1} {0 2} {0 3}]" || fmt.Sprint(b.With) != "[{{0 a} 2}]" || len(b.Gaps) != 2 || b.Gaps[0].NS != 70*ms || b.Gaps[0].Event != 2 {
 		t.Errorf("%+v", b)
 	}
 	far, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "3")
@@ -282,8 +282,31 @@ func TestSteps(t *testing.T) {
 	if fmt.Sprint(got.TTFT.Cases, got.ITL.Cases) != "[2] [0 1]" || !got.TTFT.Below || len(got.TTFT.Parts) == 0 {
 		t.Errorf("%+v", got)
 	}
+	run := keep(t, root, sample(), true).ID()
+	if got, err := ask[Step](t, v, "load/step", "run", run, "lane", "0", "step", "5"); err != nil || fmt.Sprint(got.With) != "[{0 a} {2 c}]" {
+		t.Errorf("%v %+v", err, got)
+	}
+	if _, err := ask[Step](t, v, "load/step", "run", run, "lane", "0", "step", "6"); err == nil {
+		t.Error("there are six steps")
+	}
 	if _, err := ask[Steps](t, v, "load/steps", "run", keep(t, root, sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
 		t.Error(err)
+	}
+}
+
+func TestList(t *testing.T) {
+	root := t.TempDir()
+	run := keep(t, root, sample(), true)
+	other, err := runs.Create(root, runs.About{Kind: "profile", Tool: "profile"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Finish(runs.Complete, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ask[[]runs.Entry](t, views(root), "load/runs")
+	if err != nil || len(got) != 1 || got[0].ID != run.ID() || got[0].Traces != 1 {
+		t.Errorf("%v %+v", err, got)
 	}
 }
 

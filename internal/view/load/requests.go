@@ -169,9 +169,8 @@ type Waited struct {
 
 // Other is a request that shared steps.
 type Other struct {
-	Index int    `json:"index"`
-	ID    string `json:"id"`
-	Steps int    `json:"steps"`
+	Met
+	Steps int `json:"steps"`
 }
 
 const (
@@ -246,7 +245,7 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	}
 	delete(met, i)
 	for other, n := range met {
-		q.With = append(q.With, Other{other, columns.Clean(records[other].ID), n})
+		q.With = append(q.With, Other{Met{other, columns.Clean(records[other].ID)}, n})
 	}
 	slices.SortFunc(q.With, func(a, b Other) int { return cmp.Or(cmp.Compare(b.Steps, a.Steps), cmp.Compare(a.Index, b.Index)) })
 	q.With = q.With[:min(len(q.With), mostOthers)]

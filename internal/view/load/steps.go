@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/waits"
@@ -86,6 +87,44 @@ func (v *Views) steps(req *http.Request) (any, error) {
 		for _, f := range list {
 			out.Notes = append(out.Notes, report.Words(f))
 		}
+	}
+	return out, nil
+}
+
+// Step is one of a lane, and who was in it.
+type Step struct {
+	With []Met `json:"with"`
+}
+
+// Met is a request of the load.
+type Met struct {
+	Index int    `json:"index"` // its place in the records
+	ID    string `json:"id"`
+}
+
+// step tells who was in a step: parameters lane and step.
+func (v *Views) step(req *http.Request) (any, error) {
+	o, err := v.open(req, "run")
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	j, err := v.join(req.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	lane, err := number(req, "lane", -1, int64(len(j.lanes)))
+	if err != nil {
+		return nil, err
+	}
+	n, err := number(req, "step", -1, int64(len(j.lanes[lane].Steps)))
+	if err != nil {
+		return nil, err
+	}
+	out := &Step{With: []Met{}}
+	for _, i := range j.Batch(waits.Place{Lane: int(lane), Step: int(n)}) {
+		out.With = append(out.With, Met{i, columns.Clean(o.load.Runs[j.Run].Records[i].ID)})
 	}
 	return out, nil
 }

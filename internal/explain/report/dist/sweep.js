@@ -3,7 +3,7 @@ Math.abs(t)));return Math.abs(t)>=Math.pow(10,e+1)*(1-5e-4)&&e++,w(t.toFixed(Mat
 0 "+n[1];for(let[s,i]of e)if(Math.abs(t)/s>=.9995)return(s===1&&Number.isInteger(t)?w(String(t)):v(t/s))+" "+i;return v(t)+" "+n[1]}function A(t){return F(t,[[1e9,
 "s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function R(t){return v(t*100)+" %"}function P(t,e){if(!(t>0))return[0];let n=t/e,s=Math.pow(10,Math.floor(Math.log10(n))),i=[1,2,5,10].find(a=>a*s>=n*.999)||10,l=[];for(let a=0;a<=t*1.0001;a+=i*s)
 l.push(a);return l}function X(){let{theme:t}=document.documentElement.dataset;return t==="dark"||t!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function Y(){let t=getComputedStyle(
-document.documentElement),e=X()?2:1;return n=>/light-dark\((.*), *(.*)\)/.exec(t.getPropertyValue("--"+n))?.[e]??"#888888"}var b=[];function B(t){let e=document.
+document.documentElement),e=X()?2:1;return n=>/light-dark\(([^,]*),\s*([^)]*)\)/.exec(t.getPropertyValue("--"+n))?.[e]??"#888888"}var b=[];function B(t){let e=document.
 documentElement;matchMedia("(prefers-color-scheme: dark)").addEventListener("change",t),addEventListener("beforeprint",()=>{e.dataset.theme="light",e.dataset.print=
 "1",document.querySelectorAll("details").forEach(n=>n.open=!0),t()}),addEventListener("afterprint",()=>{delete e.dataset.theme,delete e.dataset.print,t()}),t(),
 e.dataset.ready="1"}var y=class{constructor(e,n,s={}){this.height=n;this.canvas=typeof e=="string"?document.getElementById(e):e,this.left=s.left??58,this.bottom=
@@ -27,7 +27,7 @@ nd"),g=u<0?[]:[...new Set(n.map(r=>r.cells[u].textContent??""))],m=document.crea
 !f||!l&&c>=12,o.hidden||c++}m.hidden=r<=12||n.length<=15,m.textContent=l?"Show the first 12 only":`Show all ${r}`,h.textContent=a===""?"":`${r} of ${n.length} r\
 ows`};if(m.addEventListener("click",()=>{l=!l,p()}),t.addEventListener("reveal",()=>{l=!0,a=d="",t.parentElement?.previousElementSibling?.querySelectorAll("inpu\
 t[type=search], select").forEach(r=>r.value=""),p()}),s.forEach((r,c)=>{if(!r.textContent)return;let o=document.createElement("button");o.type="button",o.textContent=
-r.textContent,r.replaceChildren(o),o.addEventListener("click",()=>{let f=n.some(x=>x.cells[c].dataset.v!==void 0),M=r.ariaSort,C=M?M==="ascending":f;for(let x of s)
+r.textContent,r.replaceChildren(o),o.addEventListener("click",()=>{let f=n.some(x=>x.cells[c].dataset.v!==void 0),k=r.ariaSort,C=k?k==="ascending":f;for(let x of s)
 x.removeAttribute("aria-sort");r.ariaSort=C?"descending":"ascending",n.sort((x,W)=>{let L=x.cells[c],T=W.cells[c],S=f?Number(L.dataset.v??0)-Number(T.dataset.v??
 0):(L.textContent??"").localeCompare(T.textContent??"");return C?-S:S}),e.append(...n),p()})}),n.length>8||t.dataset.names){let r=document.createElement("div");
 if(r.className="tabletools",g.length>1&&n.length>8){let c=document.createElement("label"),o=document.createElement("select");o.add(new Option("every kind",""));
@@ -36,7 +36,7 @@ teps of kind ",o),r.append(c)}if(n.length>8){let c=document.createElement("label
 ()=>{a=o.value.trim().toLowerCase(),p()}),c.append("Filter ",o),r.append(c,h),h.setAttribute("role","status")}if(t.dataset.names){let c=document.createElement("\
 label"),o=document.createElement("input");o.type="checkbox",o.addEventListener("change",()=>t.classList.toggle("names",o.checked)),c.append(o," full names"),r.append(
 c)}i.before(r)}i.after(m),p()}function $(t,e){return e==="ns"?A(t):e==="share"?R(t):t===0?"0":e==="count"?w(String(t)):v(t)+"/s"}var N=t=>"k"+t%5,q=t=>[[],[6,4],[2,3],[8,3,2,3]][Math.floor(t/
-5)%4],k=class extends y{constructor(n,s){super(s.id,220,{left:64,bottom:26});this.data=n;this.panel=s;this.canvas.addEventListener("pointermove",i=>{let l=this.
+5)%4],M=class extends y{constructor(n,s){super(s.id,220,{left:64,bottom:26});this.data=n;this.panel=s;this.canvas.addEventListener("pointermove",i=>{let l=this.
 area(),a=0;n.ticks.forEach((d,u)=>{Math.abs(this.x(d.at,l)-i.offsetX)<Math.abs(this.x(n.ticks[a].at,l)-i.offsetX)&&(a=u)}),this.point(a,i.offsetX,i.offsetY)}),this.
 canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.addEventListener("keydown",i=>{let l=n.
 ticks.length-1;if(i.key==="ArrowRight")this.point(Math.min(this.i+1,l));else if(i.key==="ArrowLeft")this.point(Math.max(this.i-1,0));else if(i.key==="Escape")this.
@@ -50,5 +50,5 @@ if(c===null)return void(r=!0);let f=this.x(d.ticks[o].at,i);r?s.moveTo(f,g(c)):s
 (s.beginPath(),s.arc(this.x(d.ticks[o].at,i),g(c),o===this.i?5:3.5,0,7),s.fill())})})}},_=document.documentElement,O=t=>{_.dataset.error??=String(t)};addEventListener(
 "error",t=>O(t.message));var E=JSON.parse(document.getElementById("data")?.textContent??"{}");try{for(let t of document.querySelectorAll(".series"))E.series.forEach(
 (e,n)=>{let s=document.createElement("span"),i=document.createElement("i");s.className="key",i.style.background=`var(--${N(n)})`,q(n).length&&(i.style.opacity=String(
-1-.25*Math.floor(n/5))),s.append(i,e),t.append(s)});E.panels.forEach(t=>new k(E,t)),document.querySelectorAll("main .scroll table").forEach(t=>I(t))}catch(t){O(
+1-.25*Math.floor(n/5))),s.append(i,e),t.append(s)});E.panels.forEach(t=>new M(E,t)),document.querySelectorAll("main .scroll table").forEach(t=>I(t))}catch(t){O(
 t)}B(()=>b.forEach(t=>t.draw()));})();

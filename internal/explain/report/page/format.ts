@@ -33,6 +33,13 @@ export function duration(ns: number) {
   return scaled(ns, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
 }
 
+/** A moment in ns, told from those that are a step before and after it. */
+export function moment(ns: number, step: number) {
+  const [size, name] = ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]] as [number, string][]).find(([size]) => Math.abs(ns) >= size) ?? [1, "ns"];
+  const digits = Math.min(Math.max(Math.ceil(Math.log10(size / step) - 1e-9), 0), 9);
+  return ns === 0 ? "0" : groupDigits((ns / size).toFixed(digits)) + " " + name;
+}
+
 /** Powers of 1000. */
 export function bytes(n: number) {
   return scaled(n, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);

@@ -22,7 +22,7 @@ export function dark(): boolean {
 /** The colours of the style sheet by name, as they are now: #rrggbb. */
 export function colors(): (name: string) => string {
   const style = getComputedStyle(document.documentElement), at = dark() ? 2 : 1;
-  return (name) => /light-dark\((.*), *(.*)\)/.exec(style.getPropertyValue("--" + name))?.[at] ?? "#888888";
+  return (name) => /light-dark\(([^,]*),\s*([^)]*)\)/.exec(style.getPropertyValue("--" + name))?.[at] ?? "#888888";
 }
 
 /** All plots, to draw again when the theme changes. */
@@ -187,10 +187,13 @@ export class StepView {
   /** The rank pointed at, in plots that have rows for them. */
   row = 0;
   readonly plots: Plot[] = [];
+  /** Is told when the window has moved, once its plots are drawn. */
+  whenMoved: () => void = () => {};
   private pending = 0;
   private moved = false;
 
-  constructor(readonly cols: number) {
+  /** A view over columns, of which at least so many are seen. */
+  constructor(readonly cols: number, private readonly least = 4) {
     this.hi = Math.max(cols, 1);
   }
 
@@ -203,11 +206,12 @@ export class StepView {
       this.pending = 0;
       this.moved = false;
       for (const p of this.plots) all ? p.draw() : p.again();
+      if (all) this.whenMoved();
     });
   }
 
   zoom(lo: number, hi: number) {
-    const width = Math.min(Math.max(hi - lo, 4), this.cols);
+    const width = Math.min(Math.max(hi - lo, this.least), this.cols);
     const mid = (lo + hi) / 2;
     this.lo = Math.min(Math.max(mid - width / 2, 0), this.cols - width);
     this.hi = this.lo + width;

@@ -31,8 +31,8 @@ export function quantile(values: number[], p: number) {
 export class StepPlot extends Plot {
   protected readonly grid: Grid;
 
-  constructor(at: string | HTMLCanvasElement, height: number, protected readonly data: Data, protected readonly view: StepView, left?: number) {
-    super(at, height, { left, bottom: 28 });
+  constructor(at: string | HTMLCanvasElement, height: number, protected readonly data: Data, protected readonly view: StepView, left?: number, bottom = 28) {
+    super(at, height, { left, bottom });
     this.grid = data.grid;
     view.plots.push(this);
     this.listen();
@@ -110,6 +110,11 @@ export class StepPlot extends Plot {
     return null;
   }
 
+  /** What stands at a point says, rather than its column. */
+  tipAt(_x: number, _y: number): Tip | null {
+    return null;
+  }
+
   /** The row under y; plots without rows have one. */
   rowAt(_y: number) {
     return 0;
@@ -123,7 +128,7 @@ export class StepPlot extends Plot {
   point(col: number, row: number, x?: number, y?: number) {
     if (this.rows() > 1) this.view.row = row;
     this.view.point(col);
-    const tip = this.tip(this.view.col, row), area = this.area();
+    const tip = (x !== undefined && y !== undefined && this.tipAt(x, y)) || this.tip(this.view.col, row), area = this.area();
     if (!tip) return hideTip();
     showTip(this.canvas, x ?? this.x(this.view.col + 0.5, area), y ?? area.y + (area.h * (row + 0.5)) / this.rows(), tip);
   }

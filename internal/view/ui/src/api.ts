@@ -14,6 +14,7 @@ export interface Session {
   version: string;
   captures: Head[];
   runs: boolean;
+  run: string;
   exported: boolean;
 }
 
