@@ -6,7 +6,7 @@ import { duration } from "../../../../explain/report/page/format";
 import { type Plot, StepView } from "../../../../explain/report/page/plot";
 import { LatencyPlot, RunningPlot, several, SpreadPlot, TokensPlot } from "../../../../explain/report/benchpage/plots";
 import { elsewhere, format, type Params, type Store, whole } from "../state";
-import { table } from "../table";
+import { table } from "./table";
 import { BarsPlot, laneName, LanesPlot } from "./axis";
 import type { Compared, Place, Request, Requests, Run, Slow, Step, Steps, Timeline } from "./data";
 import { requestPanel, waited } from "./request";
