@@ -168,7 +168,7 @@ var arrows = []struct {
 	{"internal/explain/result", []string{"internal/explain/fact"}},
 	{"internal/explain/fact", nil},
 	{"internal/explain/explaintest", []string{"trace"}},
-	{"internal/explain/export", []string{"internal/base/columns", "internal/base/atomicfile", "internal/tracefile/read", "internal/tracefile/sqlitefile", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
+	{"internal/explain/export", []string{"internal/base/columns", "internal/base/parquetfile", "internal/base/atomicfile", "internal/tracefile/read", "internal/tracefile/sqlitefile", "internal/explain/kernel", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/cut", []string{
 		"internal/base/atomicfile", "internal/tracefile/redact", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/chromejson",
 		"internal/tracefile/set", "trace", "internal/base/progress",
@@ -235,6 +235,7 @@ var arrows = []struct {
 	{"internal/job/slurm", nil},
 	{"internal/base/flat", nil},
 	{"internal/base/sqlitedb", nil},
+	{"internal/base/parquetfile", nil},
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/tracefile/set", []string{"trace", "internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson"}},
 	{"internal/base/progress", []string{"internal/base/columns", "internal/base/live", "internal/base/metric"}},

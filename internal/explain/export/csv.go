@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -12,18 +11,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
-
-// Columns names the columns of every format, in order.
-var Columns = columnNames()
-
-func columnNames() []string {
-	row := reflect.TypeFor[Row]()
-	names := make([]string, row.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(row.Field(i).Tag.Get("parquet"), ",")
-	}
-	return names
-}
 
 // csvSink writes RFC 4180: a header, commas, CRLF, quotes where needed. NULL
 // is an empty field, and text is never a formula.
@@ -73,16 +60,10 @@ func (c *csvSink) close(context.Context, *Result) error {
 // abandon has nothing to free; what is buffered stays unwritten.
 func (c *csvSink) abandon() {}
 
-// appendCSV writes a row in the order of Columns, which a test holds it to.
+// appendCSV writes a row.
 func appendCSV(b []byte, r *Row) []byte {
-	for i, v := range [...]any{
-		&r.Rank, r.TP, r.DP, r.PP, r.EP, &r.Stage, r.Step, &r.StepKind, &r.StepMode, r.StepBatch, r.StepTokens,
-		&r.Category, &r.Class, &r.ClassGroup, &r.Name, &r.PID, &r.TID, &r.Thread, r.Device, r.Stream,
-		&r.StartNS, &r.DurNS, &r.EndNS, nonzero(&r.Correlation), nonzero(&r.ExternalID), nonzero(&r.Bytes),
-		nonzero(&r.GridX), nonzero(&r.GridY), nonzero(&r.GridZ), nonzero(&r.BlockX), nonzero(&r.BlockY), nonzero(&r.BlockZ),
-		&r.Collective, &r.CollDType, r.CollInElems, r.CollOutElems, &r.CollGroup, &r.CollRanks, nonzero(&r.CollGroupSize), r.CollSeq,
-		&r.InputDims, &r.InputTypes,
-	} {
+	values := r.values()
+	for i, v := range values {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -100,14 +81,6 @@ func appendCSV(b []byte, r *Row) []byte {
 		}
 	}
 	return append(b, '\r', '\n')
-}
-
-// nonzero is nil for a number that is not there.
-func nonzero[T int32 | int64](n *T) *T {
-	if *n == 0 {
-		return nil
-	}
-	return n
 }
 
 // appendText writes a field, in quotes if it needs them.

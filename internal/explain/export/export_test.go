@@ -205,15 +205,7 @@ func readBack(t *testing.T, path string, f Format) []map[string]string {
 	t.Helper()
 	switch f {
 	case Parquet:
-		rows, err := parquet.ReadFile[Row](path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := []byte(strings.Join(Columns, ",") + "\n")
-		for i := range rows {
-			text = appendCSV(text, &rows[i])
-		}
-		return records(t, bytes.NewReader(text))
+		return parquetRecords(t, path)
 	case CSV:
 		file, err := os.Open(path)
 		if err != nil {
@@ -230,6 +222,43 @@ func readBack(t *testing.T, path string, f Format) []map[string]string {
 		return records(t, zr)
 	}
 	return query(t, path, "SELECT * FROM spans")
+}
+
+// parquetRecords reads a file by the library of the Parquet project for Go.
+func parquetRecords(t *testing.T, path string) (recs []map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]parquet.Row, 100)
+	for _, g := range f.RowGroups() {
+		r := g.Rows()
+		for {
+			n, err := r.ReadRows(rows)
+			for _, row := range rows[:n] {
+				rec := map[string]string{}
+				for i, v := range row {
+					if rec[Columns[i]] = ""; !v.IsNull() {
+						rec[Columns[i]] = v.String()
+					}
+				}
+				recs = append(recs, rec)
+			}
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
+	}
+	return recs
 }
 
 func records(t *testing.T, r io.Reader) []map[string]string {

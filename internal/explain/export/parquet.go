@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/stepscope/stepscope/internal/base/parquetfile"
 )
 
 // rowGroup is the rows of a row group: DuckDB's own size, so that each of its
@@ -14,7 +13,7 @@ import (
 // count beside the trace.
 const rowGroup = 122_880
 
-// batch is the rows handed over at once.
+// batch is the rows after which the context is looked at.
 const batch = 1024
 
 // metadataKey holds the Result, without sizes, as JSON in the file's footer.
@@ -22,34 +21,26 @@ const metadataKey = "stepscope"
 
 // parquetSink writes one Parquet file: zstd, dictionaries for text, deltas for
 // times. A row group never mixes ranks, so readers skip those not asked for.
-type parquetSink struct {
-	w    *parquet.GenericWriter[Row]
-	rows []Row
-}
+type parquetSink struct{ w *parquetfile.Writer }
 
 func newParquetSink(w io.Writer) *parquetSink {
-	return &parquetSink{
-		w: parquet.NewGenericWriter[Row](w,
-			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-			parquet.MaxRowsPerRowGroup(rowGroup),
-		),
-		rows: make([]Row, batch),
-	}
+	return &parquetSink{parquetfile.NewWriter(w, rowColumns)}
 }
 
 func (p *parquetSink) rank(ctx context.Context, r *rank) error {
-	for at := 0; at < len(r.t.Spans); {
-		if err := ctx.Err(); err != nil {
-			return err
+	var row Row
+	for i := range r.t.Spans {
+		if i%batch == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
-		n := min(batch, len(r.t.Spans)-at)
-		for i := range n {
-			r.fill(&p.rows[i], at+i)
+		r.fill(&row, i)
+		values := row.values()
+		p.w.Add(values[:])
+		if p.w.Rows() == rowGroup {
+			if err := p.w.Flush(); err != nil {
+				return err
+			}
 		}
-		if _, err := p.w.Write(p.rows[:n]); err != nil {
-			return err
-		}
-		at += n
 	}
 	return p.w.Flush()
 }
@@ -63,7 +54,7 @@ func (p *parquetSink) close(_ context.Context, res *Result) error {
 	if err != nil {
 		return err
 	}
-	p.w.SetKeyValueMetadata(metadataKey, string(about))
+	p.w.Meta(metadataKey, string(about))
 	return p.w.Close()
 }
 

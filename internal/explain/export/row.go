@@ -1,6 +1,10 @@
 package export
 
 import (
+	"reflect"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/parquetfile"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -61,6 +65,65 @@ type Row struct {
 
 	InputDims  string `parquet:"input_dims,optional,dict"` // CPU ops: JSON, where recorded
 	InputTypes string `parquet:"input_types,optional,dict"`
+}
+
+// rowColumns are the columns as Row declares them.
+var rowColumns = describe()
+
+// Columns names the columns of every format, in order.
+var Columns = columnNames()
+
+func describe() []parquetfile.Column {
+	row := reflect.TypeFor[Row]()
+	list := make([]parquetfile.Column, row.NumField())
+	for i := range list {
+		f := row.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		c := parquetfile.Column{Name: name, Optional: strings.Contains(options, "optional"), Delta: strings.Contains(options, "delta")}
+		kind := f.Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		switch kind.Kind() {
+		case reflect.String:
+			c.Type = parquetfile.Text
+		case reflect.Int32:
+			c.Type = parquetfile.Int32
+		case reflect.Int64:
+			c.Type = parquetfile.Int64
+		}
+		list[i] = c
+	}
+	return list
+}
+
+func columnNames() []string {
+	names := make([]string, len(rowColumns))
+	for i, c := range rowColumns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// values are pointers to the values of the columns, in order, which a test
+// holds them to; nil is NULL.
+func (r *Row) values() [42]any {
+	return [...]any{
+		&r.Rank, r.TP, r.DP, r.PP, r.EP, &r.Stage, r.Step, &r.StepKind, &r.StepMode, r.StepBatch, r.StepTokens,
+		&r.Category, &r.Class, &r.ClassGroup, &r.Name, &r.PID, &r.TID, &r.Thread, r.Device, r.Stream,
+		&r.StartNS, &r.DurNS, &r.EndNS, nonzero(&r.Correlation), nonzero(&r.ExternalID), nonzero(&r.Bytes),
+		nonzero(&r.GridX), nonzero(&r.GridY), nonzero(&r.GridZ), nonzero(&r.BlockX), nonzero(&r.BlockY), nonzero(&r.BlockZ),
+		&r.Collective, &r.CollDType, r.CollInElems, r.CollOutElems, &r.CollGroup, &r.CollRanks, nonzero(&r.CollGroupSize), r.CollSeq,
+		&r.InputDims, &r.InputTypes,
+	}
+}
+
+// nonzero is nil for a number that is not there.
+func nonzero[T int32 | int64](n *T) *T {
+	if *n == 0 {
+		return nil
+	}
+	return n
 }
 
 // fill makes row that of span i. Its pointers lead into the rank, which must
