@@ -73,7 +73,7 @@ type Diff struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
 	// P is of Mann-Whitney's test, PAdj adjusted over all tested rows (Benjamini
-	// and Hochberg); 1 for p99, which has an interval alone.
+	// and Hochberg); 1 for p99 of batches, which has an interval alone.
 	P       float64 `json:"p"`
 	PAdj    float64 `json:"p_adjusted"`
 	Verdict string  `json:"verdict"`
@@ -126,7 +126,7 @@ func Compare(a, b Load, o CompareOptions) *Comparison {
 	perRun := len(a.Runs) >= enoughRuns && len(b.Runs) >= enoughRuns
 	for _, l := range latencies {
 		if d := compareMedian(l.name, l.of, ha, hb, perRun); d.NA+d.NB > 0 {
-			c.Rows = append(c.Rows, d, compareTail(l.name, l.of, ha, hb))
+			c.Rows = append(c.Rows, d, compareTail(l.name, l.of, ha, hb, perRun))
 		}
 	}
 	c.Rows = append(c.Rows, compareShare("failed", false, func(r *Record) bool { return r == nil }, ha, hb, perRun))
@@ -199,7 +199,7 @@ func (c *Comparison) judge(limits gate.Limits) {
 	for i := range c.Rows {
 		d := &c.Rows[i]
 		d.PAdj = d.P
-		if d.Verdict == "" && d.Figure != "p99" {
+		if d.Verdict == "" && d.tested() {
 			p, tested = append(p, d.P), append(tested, d)
 		}
 	}
@@ -246,10 +246,13 @@ func (d *Diff) String() string {
 	return name + ": " + d.changed()
 }
 
+// tested tells whether P is of a test: 99th percentiles of batches have an interval alone.
+func (d *Diff) tested() bool { return d.Figure != "p99" || d.Per == per(true) }
+
 func (d *Diff) verdict() string {
 	differs := d.PAdj <= significant
 	switch {
-	case d.Figure == "p99":
+	case !d.tested():
 		differs = d.Lo > 0 || d.Hi < 0
 	case d.Unit != Share:
 		differs = differs && (d.Lo > 0 || d.Hi < 0)

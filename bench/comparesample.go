@@ -70,13 +70,18 @@ func (d *Diff) test(a, b []float64) {
 
 // compareTail compares 99th percentiles by sectioning: how far those of batches
 // scatter about that of all says how sure it is, whatever neighbouring requests
-// have in common (Asmussen and Glynn, Stochastic Simulation, section III.5).
-func compareTail(name string, of value, a, b *half) Diff {
-	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: "batch", P: 1}
+// have in common (Asmussen and Glynn, Stochastic Simulation, section III.5). Where runs are
+// the samples, those of the runs are tested as medians are.
+func compareTail(name string, of value, a, b *half, perRun bool) Diff {
+	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: per(perRun), P: 1}
 	p99 := func(v []float64) float64 {
 		s := slices.Clone(v)
 		slices.Sort(s)
 		return metric.Quantile(s, 0.99)
+	}
+	if perRun {
+		d.test(a.samples(a.ok, of, true, p99), b.samples(b.ok, of, true, p99))
+		return d
 	}
 	side := func(h *half) (q, variance float64, n int) {
 		all := h.pooled(of)

@@ -12,10 +12,12 @@ import (
 // load went on, and what sets the slowest apart. Times are ns; moments are in the run's time. Requests that a profiling
 // window touched are left out.
 type Firsts struct {
-	// Early and Late are the medians of the first and the last quarter of the requests by the time of sending. Grew: the
-	// late ones took at least twice as long, which chance explains in fewer than one of a hundred loads (Mann-Whitney).
+	// Early and Late are the medians of the first and the last quarter of the requests by the time of sending, and Queue
+	// is the median number of others that the late ones found waiting for a first token. Grew: the late ones took at
+	// least twice as long, which chance explains in fewer than one of a hundred loads (Mann-Whitney), and found a queue.
 	Early float64 `json:"early_ns"`
 	Late  float64 `json:"late_ns"`
+	Queue float64 `json:"queue"`
 	Grew  bool    `json:"grew"`
 	// Slow is about the slowest hundredth of them; nil: they are no more than three times as long as the median.
 	Slow *SlowFirsts `json:"slow,omitempty"`
@@ -40,6 +42,7 @@ type SlowFirsts struct {
 const (
 	fewestFirsts = 20   // requests, for anything to be said
 	grownBy      = 2.0  // of Late over Early
+	queued       = 2.0  // of Queue
 	growthChance = 0.01 // of Grew, two-sided
 	slowBy       = 3.0  // of the 99th percentile over the median
 )
@@ -62,34 +65,44 @@ func firsts(ok []*Record, t touched) *Firsts {
 	}
 	quarter := len(all) / 4
 	early, late := all[:quarter], all[len(all)-quarter:]
-	f := &Firsts{Early: metric.Median(early), Late: metric.Median(late)}
-	f.Grew = f.Late >= grownBy*f.Early && metric.Compare(early, late).P < growthChance
-	f.Slow = slowFirsts(sent, all)
+	waiting := waitingFirsts(sent)
+	f := &Firsts{Early: metric.Median(early), Late: metric.Median(late), Queue: metric.Median(waiting[len(all)-quarter:])}
+	f.Grew = f.Late >= grownBy*f.Early && f.Queue >= queued && metric.Compare(early, late).P < growthChance
+	f.Slow = slowFirsts(sent, all, waiting)
 	return f
 }
 
-// slowFirsts looks at the slow end; sent is by the time of sending, took what each took.
-func slowFirsts(sent []*Record, took []float64) *SlowFirsts {
-	sorted := slices.Sorted(slices.Values(took))
-	p99 := metric.Quantile(sorted, 0.99)
-	if p99 < slowBy*metric.Quantile(sorted, 0.5) {
-		return nil
-	}
-	// Those that wait for a first token when one is sent are those that were sent before, less those that have theirs.
+// waitingFirsts is for each request, which are by the time of sending, how many others waited for a first token when it
+// was sent: those that were sent by then, less those that had theirs.
+func waitingFirsts(sent []*Record) []float64 {
 	came := make([]int64, len(sent))
 	for i, r := range sent {
 		came[i] = r.First
 	}
 	slices.Sort(came)
-	var s SlowFirsts
-	var waiting, prompt, waitingAll, promptAll []float64
-	slowest := math.Inf(-1)
+	out := make([]float64, len(sent))
 	for i, r := range sent {
 		have, _ := slices.BinarySearch(came, r.Sent+1)
 		// What was sent in the same moment waits, too.
 		before, _ := slices.BinarySearchFunc(sent, r.Sent+1, func(o *Record, at int64) int { return cmp.Compare(o.Sent, at) })
-		n, tokens := float64(before-1-have), float64(r.inputLen()-max(r.CachedTokens, 0))
-		waitingAll, promptAll = append(waitingAll, n), append(promptAll, tokens)
+		out[i] = float64(before - 1 - have)
+	}
+	return out
+}
+
+// slowFirsts looks at the slow end; sent is by the time of sending, took what each took, queue what each found waiting.
+func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
+	sorted := slices.Sorted(slices.Values(took))
+	p99 := metric.Quantile(sorted, 0.99)
+	if p99 < slowBy*metric.Quantile(sorted, 0.5) {
+		return nil
+	}
+	var s SlowFirsts
+	var waiting, prompt, promptAll []float64
+	slowest := math.Inf(-1)
+	for i, r := range sent {
+		tokens := float64(r.inputLen() - max(r.CachedTokens, 0))
+		promptAll = append(promptAll, tokens)
 		if took[i] < p99 {
 			continue
 		}
@@ -98,12 +111,12 @@ func slowFirsts(sent []*Record, took []float64) *SlowFirsts {
 		}
 		s.To = r.Sent
 		s.Requests++
-		waiting, prompt = append(waiting, n), append(prompt, tokens)
+		waiting, prompt = append(waiting, queue[i]), append(prompt, tokens)
 		if took[i] > slowest {
 			slowest, s.Slowest, s.At, s.TTFT = took[i], r.Index, r.Sent, int64(took[i])
 		}
 	}
-	s.Waiting, s.WaitingAll = metric.Median(waiting), metric.Median(waitingAll)
+	s.Waiting, s.WaitingAll = metric.Median(waiting), metric.Median(queue)
 	s.Prompt, s.PromptAll = metric.Median(prompt), metric.Median(promptAll)
 	return &s
 }

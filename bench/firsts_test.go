@@ -28,6 +28,8 @@ func TestFirsts(t *testing.T) {
 		"too few":  {records: load(19, func(i int) (int, int64) { return 8, int64(i) }), want: want{none: true}},
 		"steady":   {records: load(200, func(i int) (int, int64) { return 8, 5 + int64(i%3) })},
 		"overload": {records: load(200, func(i int) (int, int64) { return 8, 5 + 4*int64(i) }), want: want{grew: true}},
+		// Longer, yet nobody waits: that is no overload.
+		"longer alone": {records: load(200, func(i int) (int, int64) { return 8, 3 + int64(i)/40 })},
 		// Twice as long now and then is no growth.
 		"noisy": {records: load(200, func(i int) (int, int64) { return 8, []int64{5, 9, 14}[i%3] })},
 		"long prompts": {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Unlike is something in which two loads, or their servers, differ: what changed may come from that.
@@ -58,6 +60,9 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 		}
 	}
 	add("seed", x.Seed, y.Seed, false)
+	if u, v := a.cached(), b.cached(); math.Abs(u-v) > cachedAlike {
+		out = append(out, Unlike{"prompt tokens that came from the server's cache (--flush-cache empties it first)", metric.Percent(u), metric.Percent(v), true, ofLoad})
+	}
 	for _, key := range keys(x.Args, y.Args) {
 		add(strings.ReplaceAll(key, "_", " "), x.Args[key], y.Args[key], false)
 	}
@@ -72,6 +77,24 @@ func (h *half) mean(of func(*Summary) int) float64 {
 		sum, n = sum+float64(of(s)), n+float64(s.Completed)
 	}
 	return sum / max(n, 1)
+}
+
+// cachedAlike is by how much of their prompt tokens loads may differ in what came from the cache: what does is not computed,
+// so a first run and its repetition on the same server tell nothing of each other.
+const cachedAlike = 0.1
+
+// cached is the mean share of prompt tokens from the cache over the runs that tell; 0: none does.
+func (h *half) cached() float64 {
+	var shares []float64
+	for _, s := range h.summaries {
+		if s.Cache != nil {
+			shares = append(shares, s.Cache.HitRate)
+		}
+	}
+	if len(shares) == 0 {
+		return 0
+	}
+	return metric.Mean(shares)
 }
 
 // keys are those that both have.

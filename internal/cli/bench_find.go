@@ -33,6 +33,9 @@ func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Ser
 	default:
 		fmt.Fprintf(e.stdout, "highest rate that holds %s: %.3g req/s (%.3g does not)\n", x.SLO, res.Best, res.Worst)
 	}
+	if res.Best > 0 {
+		fmt.Fprintf(e.stdout, "a rate holds if %.0f %% of the requests meet all objectives and the server does not fall behind\n", 100*experiment.GoodShare)
+	}
 	if x.Store != nil {
 		status := runs.Complete
 		if ctx.Err() != nil {

@@ -182,7 +182,7 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	case err != nil:
 		return err
 	case refused && len(c.limits) > 0:
-		return fmt.Errorf("--fail-on %s: not judged, since A and B are not alike (--force judges them all the same)", c.limits)
+		return fmt.Errorf("--fail-on %s: not judged, see the verdict (--force judges all the same)", c.limits)
 	case v.Failed():
 		return errRegression
 	case v.Undecided():

@@ -144,7 +144,7 @@ func TestCompareUnlikeRuns(t *testing.T) {
 		want   string
 	}{
 		{"", exitOK, "not alike: request rate: inf against 4.0\nNo verdict, since these loads are not alike: they differ in their model: m against other.\n"},
-		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, since A and B are not alike (--force judges them all the same)"},
+		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, see the verdict (--force judges all the same)"},
 		{"--fail-on 10% --force", exitRegression, "not alike: model: m against other"},
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"compare", a.ID(), b.ID()}, strings.Fields(c.flags)...)...)

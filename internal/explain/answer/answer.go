@@ -127,11 +127,28 @@ func verdict(rep *result.Report) fact.Fact {
 	case b != nil:
 		return says(b)
 	case len(rep.Findings) > 0 && sort(&rep.Findings[0]) != lack:
-		return fact.Of("verdict_small", "what", rep.Findings[0].Title)
+		return fact.Of("verdict_small", "what", rep.Findings[0].Title, "idle", idle(rep))
 	case c != nil:
 		return c.Title
 	}
 	return fact.Of("verdict_nothing")
+}
+
+// mostIdle is the share of idle time above which no capture is said to have small findings alone without it.
+const mostIdle = 0.5
+
+// idle says that devices are idle for most of the time, though no finding costs much.
+func idle(rep *result.Report) fact.Fact {
+	var all, none int64
+	for i := range rep.Times {
+		if t := &rep.Times[i]; t.Kind == "all" && t.Rank != "all" {
+			all, none = all+t.Total, none+t.Idle
+		}
+	}
+	if share := metric.Share(none, all); share > mostIdle {
+		return fact.Of("verdict_idle", "share", share)
+	}
+	return fact.Fact{}
 }
 
 // says is a finding in a sentence: its title, or of a late rank what it does, and what it is worth.

@@ -42,7 +42,7 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	switch {
 	case offered && f != nil && f.Grew:
 		say("the server does not keep up with %s: first tokens came ever later, after %s in the first quarter of the load and %s in the last", asked(b.Run), metric.Duration(f.Early), metric.Duration(f.Late))
-		do("--find-max-rate looks for the highest rate that holds; for more: another replica, or a larger batch where memory allows it (--max-running-requests, --mem-fraction-static)")
+		do("the same command with --find-max-rate --slo ttft:MS looks for the highest rate that holds; for more: another replica, or a larger batch where memory allows it (--max-running-requests, --mem-fraction-static)")
 	case offered && f != nil && f.Late < keptUp*f.Early && s.Health.Verdict != "invalid":
 		say("the server keeps up with %s", asked(b.Run))
 	case atOnce:
@@ -53,9 +53,16 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	if figures != "" {
 		say("%s", figures)
 	}
-	if s.Window != nil && s.Lacks("ttft") {
+	switch {
+	case s.Window == nil:
+	case s.Lacks("ttft"):
 		say("the profiling window touched too many requests for a time to first token")
-		do("for the figures send the same load without --profile, or a longer one (--num-prompts)")
+		do("stepscope analyze of the run says what the recorded requests waited for; for the figures send the same load without --profile, or a longer one (--num-prompts)")
+	case s.Window.Whole.TTFT.P99 > standsOut*s.TTFT.P99:
+		say("with what the profiling window touched the p99 of TTFT is %s", metric.Duration(s.Window.Whole.TTFT.P99))
+	}
+	if c := s.Cache; c != nil && c.HitRate > warm {
+		say("%s of the prompt tokens came from the server's cache", share(c.HitRate))
 	}
 	if g := s.Goodput; g != nil {
 		say("%s of requests meet all objectives", share(g.Share))
@@ -109,6 +116,9 @@ func benchFigures(b *Bench, rate bool) string {
 	return strings.Join(parts, "; ")
 }
 
+// warm is the share of prompt tokens from the server's cache above which a load is not as on a fresh server.
+const warm = 0.2
+
 // standsOut is by how much a median must be above that of all to be named.
 const standsOut = 1.5
 
@@ -143,6 +153,9 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 func record(s *bench.Summary) string {
 	f := s.Firsts.Slow
 	flags := "--profile " + profileAt(f.At)
+	if s.Cache != nil && s.Cache.HitRate < warm {
+		flags = "--flush-cache " + flags // else it has seen these prompts
+	}
 	if s.ITL.N > 0 && s.ITL.Median > 0 {
 		steps := math.Ceil(float64(f.TTFT+armLead) / s.ITL.Median)
 		flags += fmt.Sprintf(" --profile-num-steps %.0f", min(max(steps, fewestSteps), mostSteps))

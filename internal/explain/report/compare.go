@@ -81,7 +81,7 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 	switch n := len(v.worse); {
 	case len(limits) == 0:
 	case refused:
-		v.gate = "not judged by " + asked + ": what is not alike has no verdict (--force judges it all the same)"
+		v.gate = "not judged by " + asked + ", since there is no verdict (--force judges all the same)"
 	case n > 0 && len(limits) == 1 && limit > 0:
 		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(n, "figure"), worse, asked), true
 	case n > 0:

@@ -31,8 +31,11 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		tail := t.tail
 		title := fmt.Sprintf("What the slow %ss waited for (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
 		again := "\nto record the slowest, send the same load with --profile " + profileAt(tail.Sent)
-		if tail.Sent == bench.Never {
-			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow"
+		switch {
+		case tail.Sent == bench.Never:
+			again = "\nthe window's own arming and export overlap all of them, and may have made them slow: send a longer load (--num-prompts)"
+		case tail.Touched:
+			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow; to record the slowest of the others, send the same load with --profile " + profileAt(tail.Sent)
 		}
 		if len(tail.Cases) == 0 {
 			if _, err := fmt.Fprintf(w, "\n%s\nnone in the recorded window%s\n", title, again); err != nil {
@@ -175,15 +178,28 @@ func waitText(w *waits.Wait) string {
 	return strings.Join(out, "; ")
 }
 
-// mainWait says of what most of a wait is made, and what to try; "": of nothing, or there is nothing to try.
+// largePart is the share of a wait from which a part of it is told in the sentence about it.
+const largePart = 0.25
+
+// mainWait says of what a wait was made, in a sentence, and what to try.
 func mainWait(w *waits.Wait) string {
-	parts := largestFirst(w)
-	if len(parts) == 0 || parts[0].remedy == "" || 2*parts[0].NS < w.Total() {
+	var of, try []string
+	for _, p := range largestFirst(w) {
+		if float64(p.NS) < largePart*float64(w.Total()) {
+			continue
+		}
+		name := p.Name
+		if p.Name == "queue" && 2*w.QueuePrefill > w.Queue {
+			name += " behind the prefill of others"
+			p.remedy = "smaller chunks (SGLang's --chunked-prefill-size) and --schedule-policy for the order of prefills; " + p.remedy
+		}
+		of = append(of, fmt.Sprintf("%s (%.0f %%)", name, 100*metric.Share(p.NS, w.Total())))
+		if p.remedy != "" {
+			try = append(try, "\n→ "+p.Name+": "+p.remedy)
+		}
+	}
+	if len(of) == 0 {
 		return ""
 	}
-	p := parts[0]
-	if p.Name == "queue" && 2*w.QueuePrefill > w.Queue {
-		p.remedy += "; most of the queue was prefill of others: smaller chunks (--chunked-prefill-size), --schedule-policy"
-	}
-	return fmt.Sprintf("mostly %s, %.0f %%\n→ try: %s", p.Name, 100*metric.Share(p.NS, w.Total()), p.remedy)
+	return "\nmostly: " + strings.Join(of, ", ") + strings.Join(try, "")
 }

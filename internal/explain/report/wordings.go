@@ -59,7 +59,8 @@ var wordings = map[string]string{
 	"verdict_worth":   "without that a {kind} step takes {without:ns} instead of {step:ns}{tokens}",
 	"verdict_little":  "the others wait {cost:ns} per step for it, but {kind} steps would hardly be shorter without that",
 	"verdict_doubt":   " ({why})",
-	"verdict_small":   "nothing costs much; the largest of what was found: {what}",
+	"verdict_small":   "no finding costs much{idle}; the largest: {what}",
+	"verdict_idle":    ", though devices idle {share:share} of the time",
 	"verdict_nothing": "nothing stands out",
 
 	"next_cores":          "give each software device a core of its own: fewer ranks, or a machine with more cores",
@@ -89,9 +90,9 @@ var wordings = map[string]string{
 	"none_tested": "Findings on late ranks that could not be tested against chance (too short for it, or kernels that the others do not run): {n}",
 	"held_back":   "; held back, since chance explains them: {n}",
 	"untested":    "; not tested (too short, or kernels that the others do not run): {n}",
-	"seen":        "A rank late by {ns:ns} ({share:share} of a step) or more in the {n} {kind} steps would have been found; {least}",
+	"seen":        "The smallest lateness of a rank that the {n} {kind} steps can show is {ns:ns} ({share:share} of a step); {least}",
 	"seen_least":  "in fewer than {n} of them it cannot be told from chance",
-	"seen_untold": "in so few it cannot be told from chance",
+	"seen_untold": "what is less cannot be told from chance",
 
 	// What findings are worth.
 	"worth":                "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{rest}{last}",

@@ -72,10 +72,12 @@ type Tail struct {
 	// slowest that does.
 	Below bool `json:"below"`
 	// Sent is when the slowest that no window touched was sent, in the run's time (of a gap: when it began); -1: windows
-	// touched all that took at least P99, so that it may be their arming or export that took so long.
-	Sent  int64  `json:"sent_ns"`
-	Cases []Case `json:"cases"` // slowest first
-	Sum   Wait   `json:"sum"`   // of all cases
+	// touched all. Touched: they touched all that took at least P99, so that it may be their arming or export that took so
+	// long.
+	Sent    int64  `json:"sent_ns"`
+	Touched bool   `json:"touched"`
+	Cases   []Case `json:"cases"` // slowest first
+	Sum     Wait   `json:"sum"`   // of all cases
 }
 
 // Case is one TTFT, or one time between two tokens.
@@ -334,8 +336,8 @@ func (j *Joined) tail(all []slow) Tail {
 	p99 := metric.Quantile(ascending, 0.99)
 	t.P99, t.Sent = int64(p99), bench.Never
 	for i := range all {
-		if s := &all[i]; float64(s.ns()) >= p99 && !j.run.Touched(s.from, s.to) {
-			t.Sent = s.from
+		if s := &all[i]; !j.run.Touched(s.from, s.to) {
+			t.Sent, t.Touched = s.from, float64(s.ns()) < p99
 			break
 		}
 	}

@@ -27,12 +27,15 @@ type Search struct {
 	Worst  float64 `json:"worst"`
 }
 
-// goodShare is the share of requests that must meet the objectives for a rate to
+// GoodShare is the share of requests that must meet the objectives for a rate to
 // hold.
-const goodShare = 0.99
+const GoodShare = 0.99
 
 // mostBehind is how many times as long as in time a run may take.
 const mostBehind = 1.25
+
+// usualProbes is how many rates a search usually tries.
+const usualProbes = 5
 
 // precision ends a search: the rates that hold and that fail are so close.
 const precision = 1.1
@@ -63,7 +66,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if ceiling <= 0 {
 		return nil, fmt.Errorf("no request succeeded: %s", all.Why)
 	}
-	s.Log(fmt.Sprintf("All at once, the server takes %.3g req/s", ceiling))
+	s.Log(fmt.Sprintf("All at once, the server takes %.3g req/s; the search takes some %d more loads", ceiling, usualProbes))
 	out := &Search{}
 	rate := ceiling
 	for n := range 14 {
@@ -115,7 +118,7 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	p := &Probe{
 		Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
 	}
-	p.Holds = p.Good >= goodShare
+	p.Holds = p.Good >= GoodShare
 	// In time, the last request ends as long after it was sent as all do.
 	inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
 	if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
@@ -123,7 +126,11 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	} else if !p.Holds {
 		p.Why = s.shortfall(m.Summary)
 	}
-	s.Log(fmt.Sprintf("%.3g req/s: %.1f %% good", rate, 100*p.Good))
+	what := fmt.Sprintf("%.3g req/s", rate)
+	if math.IsInf(rate, 1) {
+		what = "All at once"
+	}
+	s.Log(fmt.Sprintf("%s: %.1f %% good, %.0f s", what, 100*p.Good, float64(m.Run.Duration)/1e9))
 	return p, nil
 }
 
