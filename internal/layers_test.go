@@ -207,7 +207,7 @@ var arrows = []struct {
 	{"internal/engine/op", []string{"internal/engine/hf", "internal/engine/device", "internal/engine/tensor"}},
 	{"internal/engine/hf", []string{"internal/engine/tensor"}},
 	{"internal/engine/sample", []string{"internal/api", "internal/engine/tensor"}},
-	{"internal/engine/kvtransfer", []string{"internal/base/seldom"}},
+	{"internal/engine/kvtransfer", []string{"internal/base/crc32c", "internal/base/seldom"}},
 	{"internal/engine/memsnap", nil},
 	{"internal/engine/kvcache", nil},
 	{"internal/engine/tokenizer", []string{"internal/base/atomicfile"}},
@@ -261,6 +261,7 @@ var arrows = []struct {
 	{"internal/base/twister", nil},
 	{"internal/base/pause", nil},
 	{"internal/base/seldom", nil},
+	{"internal/base/crc32c", nil},
 	{"trace", nil},
 }
 

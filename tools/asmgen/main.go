@@ -1,9 +1,9 @@
 // Command asmgen writes the assembly of internal/engine/tensor (and of the package
 // that it is measured against): the tiles of the matrix products and the vector
-// operations, for AVX2 and AVX-512, with their Go declarations. Its output is
-// committed; running it again changes nothing.
+// operations, for AVX2 and AVX-512, with their Go declarations; and that of
+// internal/base/crc32c. Its output is committed; running it again changes nothing.
 //
-//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits
+//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
 //
 // Registers are assigned by hand throughout: the tiles use nearly all of them,
 // and avo cannot allocate for the instructions it does not know.
@@ -31,9 +31,10 @@ func main() {
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError)
 	out := flags.String("out", "", "folder of package tensor")
 	limits := flags.String("limits", "", "folder of the package with the machine's limits")
+	crc := flags.String("crc", "", "folder of package crc32c")
 	_ = flags.Parse(os.Args[1:])
-	if *out == "" || *limits == "" {
-		log.Fatal("give -out and -limits")
+	if *out == "" || *limits == "" || *crc == "" {
+		log.Fatal("give -out, -limits and -crc")
 	}
 	for _, f := range []struct {
 		dir, pkg, name string
@@ -44,6 +45,7 @@ func main() {
 		{*out, "tensor", "vec_avx512", func(g *gen) { vectors(g, avx512) }},
 		{*out, "tensor", "vec_avx2", func(g *gen) { vectors(g, avx2) }},
 		{*limits, "limits", "limits", limitLoops},
+		{*crc, "crc32c", "fold", crcFold},
 	} {
 		g := &gen{Context: build.NewContext()}
 		g.ConstraintExpr("!noasm")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/engine/device/comm"
+	"github.com/stepscope/stepscope/internal/engine/tensor"
 )
 
 var (
@@ -20,7 +22,7 @@ var (
 
 // BenchmarkTransfer moves keys and values from a prefill to a decode worker over
 // loopback, by turns with a plain TCP copy of as many bytes. Both run in one
-// process; the memory is that of KV caches. It fails below the goal.
+// process; the memory is as the model's KV caches have it. It fails below the goal.
 func BenchmarkTransfer(b *testing.B) {
 	from, to := newBenchMemory(), newBenchMemory()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,7 +70,7 @@ type benchMemory struct{ k, v []byte }
 
 func newBenchMemory() *benchMemory {
 	n := *benchLayers * *benchHeads * *benchBlocks * *benchPage
-	m := &benchMemory{make([]byte, n), make([]byte, n)}
+	m := &benchMemory{comm.Bytes(tensor.Zeros(n / 4)), comm.Bytes(tensor.Zeros(n / 4))}
 	for i := range m.k { // pages that were never written are all the same page
 		m.k[i], m.v[i] = byte(i*7), byte(i*13)
 	}

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+
+	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // A frame is a header of 36 bytes, little endian, and a payload:
@@ -59,8 +60,6 @@ const (
 	frameBytes = 256 << 10
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 var (
 	errHeader  = errors.New("a frame's header is broken")
 	errPayload = errors.New("checksum mismatch")
@@ -85,7 +84,7 @@ func (h *header) append(dst []byte) []byte {
 	dst = e.AppendUint16(dst, uint16(h.head))
 	dst = e.AppendUint16(dst, uint16(h.heads))
 	dst = e.AppendUint32(dst, h.sum)
-	return e.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+	return e.AppendUint32(dst, crc32c.Checksum(dst[at:]))
 }
 
 // parse reads a header of headerSize bytes.
@@ -96,7 +95,7 @@ func (h *header) parse(b []byte) error {
 		bytes: int(e.Uint32(b[20:])), head: int(e.Uint16(b[24:])), heads: int(e.Uint16(b[26:])), sum: e.Uint32(b[28:]),
 	}
 	switch {
-	case e.Uint32(b[32:]) != crc32.Checksum(b[:32], castagnoli):
+	case e.Uint32(b[32:]) != crc32c.Checksum(b[:32]):
 		return errHeader
 	case h.kind == 0 || h.kind >= kinds || b[1]&^flagLast != 0:
 		return fmt.Errorf("%w: a frame of kind %d, flags %#x", errHeader, h.kind, b[1])
@@ -108,7 +107,7 @@ func (h *header) parse(b []byte) error {
 
 // message is a whole frame that carries no blocks.
 func message(k kind, room uint64, payload []byte) []byte {
-	h := header{kind: k, room: room, bytes: len(payload), sum: crc32.Checksum(payload, castagnoli)}
+	h := header{kind: k, room: room, bytes: len(payload), sum: crc32c.Checksum(payload)}
 	return append(h.append(make([]byte, 0, headerSize+len(payload))), payload...)
 }
 
@@ -131,7 +130,7 @@ func readPayload(r io.Reader, h header) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if crc32.Checksum(out, castagnoli) != h.sum {
+	if crc32c.Checksum(out) != h.sum {
 		return nil, errPayload
 	}
 	return out, nil

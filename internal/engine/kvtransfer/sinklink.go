@@ -3,10 +3,11 @@ package kvtransfer
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // sinkLink is a link of the sink.
@@ -130,7 +131,7 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	sum := uint32(0)
 	err := parts(r, h.layer, h.head, h.heads, in.blocks[h.first:h.first+h.blocks], func(p []byte) error {
 		_, err := io.ReadFull(l, p)
-		sum = crc32.Update(sum, castagnoli, p)
+		sum = crc32c.Update(sum, p)
 		return err
 	})
 	if err != nil {

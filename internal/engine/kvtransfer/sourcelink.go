@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"sync"
+
+	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // sourceLink is a link of the source.
@@ -125,7 +126,7 @@ func (l *sourceLink) blocks(j *blocksJob) error {
 		h.last = sent+h.bytes == total
 		frame := net.Buffers{nil}
 		parts(r, j.layer, head, n, j.blocks[first:first+blocks], func(p []byte) error {
-			h.sum = crc32.Update(h.sum, castagnoli, p)
+			h.sum = crc32c.Update(h.sum, p)
 			frame = append(frame, p)
 			return nil
 		})

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run -C ../../../tools/asmgen . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits
+//go:generate go run -C ../../../tools/asmgen . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
 
 var bestLevel = detect()
 
