@@ -99,7 +99,15 @@ var answers = []struct {
 		if q.err != nil {
 			return nil, q.err
 		}
+		if q.v.Get("axis") == "stretched" {
+			x := axis{knots: t.ranks[t.lanes[lane].rank].knots}
+			from = x.own(from)
+			to = max(x.own(to), from+1)
+		}
 		return t.Hit(lane, from, to), nil
+	}},
+	{"beside", func(t *Timeline, q *question) (any, error) {
+		return t.Beside(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("back") != "")
 	}},
 	{"range", func(t *Timeline, q *question) (any, error) {
 		a := q.alignment(t)

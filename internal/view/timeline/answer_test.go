@@ -14,7 +14,7 @@ func FuzzAnswer(f *testing.F) {
 		"tiles?level=40&tiles=0-447@0_0", "tiles?level=22&tiles=0-0@-2147483647_-2147483640", "head?", "names?block=3", "span?rank=1&span=77",
 		"range?from=0&to=9000000&rows=0,3-4", "range?from=5&to=900000&align=step&step=3", "search?q=gemm&after=0&back=1",
 		"align?align=collective&at=-5", "moved?from=0&to=100000000&ranks=0-2&n=64", "ribbons?from=0&to=1000000000&most=10",
-		"parts?domain=0&index=4", "heat?measure=wait", "hit?lane=3&from=100&to=5000000", "range?from=1152921504606846976&to=1", "list?",
+		"parts?domain=0&index=4", "heat?measure=wait", "hit?lane=3&from=100&to=5000000", "hit?lane=3&from=100&to=5000000&axis=stretched", "beside?rank=0&span=9&back=1", "range?from=1152921504606846976&to=1", "list?",
 	} {
 		what, query, _ := strings.Cut(q, "?")
 		f.Add(what, query)

@@ -74,7 +74,7 @@ func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 					s.Wait += max(0, min(l.start[i]+l.wait[i], in.To)-start)
 				}
 				if dur := l.end[i] - l.start[i]; s.Count == 1 || dur > s.Max {
-					s.Max, s.Link = dur, Link{Rank: row.Rank, Span: l.span[i], Lane: int32(k), Label: s.Name, Start: l.start[i], Dur: dur}
+					s.Max, s.Link.Rank, s.Link.Span = dur, row.Rank, l.span[i]
 				}
 				perRank[id][row.Rank] += end - start
 			}
@@ -101,5 +101,8 @@ func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Class, b.Class))
 	})
 	out.Sums = out.Sums[:min(len(out.Sums), mostSums)]
+	for i := range out.Sums {
+		out.Sums[i].Link = t.link(out.Sums[i].Link.Rank, out.Sums[i].Link.Span)
+	}
 	return out
 }

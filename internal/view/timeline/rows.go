@@ -14,14 +14,15 @@ import (
 
 // Row is what one stream or thread of a rank did. It has a lane for each depth of nesting.
 type Row struct {
-	Rank   int    `json:"rank"` // in the capture's ranks
-	Role   string `json:"role"`
-	Name   string `json:"name"`
-	Pinned bool   `json:"pinned"` // shown together with those of the other ranks; others are folded
-	Lane   int    `json:"lane"`   // the first of its lanes
-	Lanes  int    `json:"lanes"`
-	Deeper int    `json:"deeper"` // spans that lie deeper than the last lane
-	Spans  int    `json:"spans"`
+	Rank    int    `json:"rank"` // in the capture's ranks
+	Role    string `json:"role"`
+	Name    string `json:"name"`
+	Pinned  bool   `json:"pinned"` // shown together with those of the other ranks; others are folded
+	Lane    int    `json:"lane"`   // the first of its lanes
+	Lanes   int    `json:"lanes"`
+	Deeper  int    `json:"deeper"` // spans that lie deeper than the last lane
+	Spans   int    `json:"spans"`
+	Classes []int  `json:"classes"` // that its spans have
 
 	track trace.TrackID
 }
@@ -183,9 +184,18 @@ func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, r
 		l.span, l.class = append(l.span, int32(i)), append(l.class, r.class(int32(i)))
 		t.addName(r, s)
 	}
+	var has [256]bool
 	for _, l := range lanes {
 		l.waits(r)
 		l.index()
+		for _, c := range l.class {
+			has[c] = true
+		}
+	}
+	for c := range Classes {
+		if has[c] {
+			row.Classes = append(row.Classes, c)
+		}
 	}
 	row.Lanes = len(lanes)
 	return lanes

@@ -41,46 +41,53 @@ func (t *Timeline) Search(text string, rows []int, after int64, back bool) *Foun
 		return out
 	}
 	by := map[uint32]*FoundName{}
-	var best *Link
+	type place struct {
+		rank int
+		span int32
+		at   int64
+	}
+	first := map[uint32]place{}
+	best, has := place{}, false
 	for _, at := range rows {
 		row := &t.rows[at]
 		r := t.ranks[row.Rank]
 		for k := row.Lane; k < row.Lane+row.Lanes; k++ {
 			l := t.lanes[k]
-			link := func(i int, name uint32) Link {
-				return Link{Rank: row.Rank, Span: l.span[i], Lane: int32(k), Label: t.names.label[name], Start: l.start[i], Dur: l.end[i] - l.start[i]}
-			}
 			for i, span := range l.span {
 				id := r.nameOf(span)
 				if !is[id] {
 					continue
 				}
+				here := place{row.Rank, span, l.start[i]}
 				n := by[id]
 				if n == nil {
-					n = &FoundName{Name: t.names.label[id], ID: id, First: link(i, id)}
-					by[id] = n
+					n = &FoundName{Name: t.names.label[id], ID: id}
+					by[id], first[id] = n, here
 				}
 				n.Count++
 				n.Total += l.end[i] - l.start[i]
-				if l.start[i] < n.First.Start {
-					n.First = link(i, id)
+				if here.at < first[id].at {
+					first[id] = here
 				}
-				if back && l.start[i] < after && (best == nil || l.start[i] > best.Start) ||
-					!back && l.start[i] > after && (best == nil || l.start[i] < best.Start) {
-					found := link(i, id)
-					best = &found
+				if back && here.at < after && (!has || here.at > best.at) || !back && here.at > after && (!has || here.at < best.at) {
+					best, has = here, true
 				}
 			}
 		}
 	}
 	for id, n := range by {
+		n.First = t.link(first[id].rank, first[id].span)
 		out.Names, out.IDs = append(out.Names, *n), append(out.IDs, id)
 		out.Spans += n.Count
 		out.Total += n.Total
 	}
+	if has {
+		next := t.link(best.rank, best.span)
+		out.Next = &next
+	}
 	slices.SortFunc(out.Names, func(a, b FoundName) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.ID, b.ID)) })
 	slices.Sort(out.IDs)
-	out.All, out.Next = len(out.Names), best
+	out.All = len(out.Names)
 	out.Names, out.IDs = out.Names[:min(len(out.Names), mostFound)], out.IDs[:min(len(out.IDs), mostIDs)]
 	return out
 }

@@ -21,6 +21,8 @@ type Link struct {
 	Label string `json:"label"`
 	Start int64  `json:"start_ns"`
 	Dur   int64  `json:"dur_ns"`
+	// Stretched is from when to when it is on the stretched axis.
+	Stretched [2]int64 `json:"stretched_ns"`
 }
 
 // Selected is all that is known of a span.
@@ -74,7 +76,8 @@ const mostAround = 24
 func (t *Timeline) link(rank int, span int32) Link {
 	r := t.ranks[rank]
 	start, end := t.bounds(r, span)
-	l := Link{Rank: rank, Span: span, Lane: r.laneOf[span], Start: start, Dur: end - start}
+	x := axis{knots: r.knots}
+	l := Link{Rank: rank, Span: span, Lane: r.laneOf[span], Start: start, Dur: end - start, Stretched: [2]int64{x.shown(start), x.shown(end)}}
 	s := &r.t.Spans[span]
 	l.Label = r.t.Strings.Get(s.Name)
 	if s.Cat.OnGPU() {
@@ -97,10 +100,43 @@ func (t *Timeline) Hit(lane int, from, to int64) *Link {
 	return &link
 }
 
+// Beside is the span after another one on its lane, or before it; nil: there is none.
+func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
+	if err := t.has(rank, span); err != nil {
+		return nil, err
+	}
+	lane := t.ranks[rank].laneOf[span]
+	if lane < 0 {
+		return nil, nil
+	}
+	l := t.lanes[lane]
+	start, _ := t.bounds(t.ranks[rank], span)
+	i := l.before(start)
+	for i < len(l.span) && l.span[i] != span { // some may begin together
+		i++
+	}
+	if i++; back {
+		i -= 2
+	}
+	if i < 0 || i >= len(l.span) {
+		return nil, nil
+	}
+	link := t.link(rank, l.span[i])
+	return &link, nil
+}
+
+// has tells whether there is a span.
+func (t *Timeline) has(rank int, span int32) error {
+	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
+		return fmt.Errorf("there is no span %d of rank %d", span, rank)
+	}
+	return nil
+}
+
 // Select tells of a span.
 func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
-	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
-		return nil, fmt.Errorf("there is no span %d of rank %d", span, rank)
+	if err := t.has(rank, span); err != nil {
+		return nil, err
 	}
 	r := t.ranks[rank]
 	s := &r.t.Spans[span]

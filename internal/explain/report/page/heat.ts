@@ -15,6 +15,22 @@ export function mix(stops: [number, number, number][], t: number) {
   return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * f));
 }
 
+/**
+ * What fills the scale of a map: nearly all cells fit, and so does nearly all of each rank, so that one late rank of many
+ * is not cut. The first step is skewed by the start of the profilers and does not count; nor do cells that are no number.
+ */
+export function usual(values: ArrayLike<number>, rows: number, cols: number): number {
+  const all: number[] = [];
+  let most = 0;
+  for (let r = 0; r < rows; r++) {
+    const row: number[] = [];
+    for (let c = cols > 2 ? 1 : 0; c < cols; c++) row.push(Math.abs(values[r * cols + c]));
+    for (const v of row) all.push(v);
+    most = Math.max(most, quantile(row, 0.9));
+  }
+  return Math.max(most, quantile(all, 0.98));
+}
+
 export class HeatMap extends StepPlot {
   private readonly values: number[];
   /** Work and host are differences, wait is not. */
@@ -32,19 +48,8 @@ export class HeatMap extends StepPlot {
     this.drawScale();
   }
 
-  /**
-   * What fills the scale: nearly all cells fit, and so does nearly all of each rank, so that one late rank of many is not
-   * cut. The first step is skewed by the start of the profilers and does not count.
-   */
   usual() {
-    const { cols } = this.grid, all = [];
-    let most = 0;
-    for (let r = 0; r < this.rows(); r++) {
-      const row = this.values.slice(r * cols + (cols > 2 ? 1 : 0), (r + 1) * cols).map(Math.abs);
-      all.push(...row);
-      most = Math.max(most, quantile(row, 0.9));
-    }
-    return Math.max(most, quantile(all, 0.98));
+    return usual(this.values, this.rows(), this.grid.cols);
   }
 
   override rows() {

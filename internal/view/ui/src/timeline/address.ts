@@ -1,0 +1,80 @@
+// What the address says of the timeline, beside the parameters that all views share (state.ts):
+//
+//   at     the time of the collective that ranks are aligned at, ns
+//   only   the ranks that are shown, as 2,0; none: all
+//   open   what is unfolded: r3 all rows of a rank, 17 all lanes of a row
+//   r0,r1  the range that is summed up, ns
+//   heat   the measure of the map of ranks and steps, or off
+//   y      by how much the rows are scrolled down, in pixels
+
+import { type Params, whole } from "../state";
+import { bounded, type Range, whole as all } from "./scale";
+import type { Head } from "./wire";
+
+export const alignments = [
+  { by: "wall", title: "wall clock", help: "as the clocks of the ranks say" },
+  { by: "step", title: "step start", help: "each rank is moved so that one step begins at the same place on all" },
+  { by: "collective", title: "collective entry", help: "each rank is moved so that all come to one collective at the same place" },
+  { by: "stretched", title: "stretched", help: "between collectives each rank's time is stretched to that of the last one to come" },
+] as const;
+
+export interface State {
+  view: Range;
+  step: number; // -1: none
+  by: string;
+  at: number;
+  only: number[];
+  open: Set<string>;
+  rank: number; // -1: none
+  sel: number; // -1: nothing
+  range: Range | null;
+  q: string;
+  heat: string;
+  y: number;
+  sort: string;
+}
+
+/** A range of two parameters, null if there is none. */
+function rangeOf(p: Params, from: string, to: string): Range | null {
+  const t0 = whole(p, from, NaN), t1 = whole(p, to, NaN);
+  return t0 < t1 ? { t0, t1 } : null;
+}
+
+/** From where to where a step is shown, with something before and after it. */
+export function aroundStep(head: Head, first: number, last: number): Range | null {
+  let t0 = Infinity, t1 = -Infinity;
+  for (let n = first; n <= last; n++) {
+    const s = head.steps[n];
+    if (s === undefined || s.end_ns === 0) continue;
+    t0 = Math.min(t0, s.start_ns);
+    t1 = Math.max(t1, s.end_ns);
+  }
+  return t0 < t1 ? bounded({ t0: t0 - (t1 - t0) * 0.06, t1: t1 + (t1 - t0) * 0.06 }, extent(head)) : null;
+}
+
+export function extent(head: Head): Range {
+  return { t0: head.from_ns, t1: Math.max(head.to_ns, head.from_ns + 1) };
+}
+
+export function read(p: Params, head: Head): State {
+  const step = whole(p, "step", -1), rank = whole(p, "rank", -1);
+  const given = rangeOf(p, "t0", "t1");
+  const by = alignments.some((a) => a.by === p.align) ? p.align : "wall";
+  const known = (r: number) => Number.isInteger(r) && r >= 0 && r < head.ranks.length;
+  const only = (p.only ?? "").split(",").filter((x) => /^\d+$/.test(x)).map(Number).filter(known);
+  return {
+    view: given !== null ? bounded(given, extent(head)) : (aroundStep(head, step, step) ?? all(extent(head))),
+    step: step < head.steps.length ? step : -1,
+    by: by === "stretched" && !head.stretch ? "wall" : by === "step" && (step < 0 || step >= head.steps.length) ? "wall" : by,
+    at: whole(p, "at", 0),
+    only: [...new Set(only)],
+    open: new Set((p.open ?? "").split(",").filter((x) => /^r?\d+$/.test(x))),
+    rank: known(rank) ? rank : -1,
+    sel: known(rank) ? whole(p, "sel", -1) : -1,
+    range: rangeOf(p, "r0", "r1"),
+    q: p.q ?? "",
+    heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? "work" : "off"),
+    y: Math.max(whole(p, "y", 0), 0),
+    sort: p.sort ?? "-self",
+  };
+}

@@ -1,0 +1,167 @@
+// Above the lanes: time, steps, and the collectives of all ranks as ribbons.
+
+import { duration } from "../../../../explain/report/page/format";
+import { kindColor } from "../../../../explain/report/page/steps";
+import { ink, type Palette } from "./palette";
+import { type Range, ticksOf } from "./scale";
+import type { Ribbon, Step } from "./wire";
+
+export const TICKS = 18, STEPS = 18, RIBBONS = 24;
+
+/** A moment for people, with as many digits as ticks of a distance need. */
+export function momentText(ns: number, step: number): string {
+  const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+  const [size, name] = units.find(([s]) => Math.abs(ns) >= s && step >= s / 1e6) ?? units.find(([s]) => step >= s) ?? units[3];
+  const digits = Math.min(Math.max(-Math.floor(Math.log10(step / size) + 1e-9), 0), 6);
+  return (ns / size).toFixed(digits) + " " + name;
+}
+
+/** What is drawn. */
+export interface Above {
+  view: Range;
+  width: number;
+  palette: Palette;
+  steps: readonly Step[];
+  /** Steps lie on the wall clock: on another axis they are not shown. */
+  wall: boolean;
+  ribbons: readonly Ribbon[];
+  picked: number; // the step that the address means, -1
+}
+
+/** The steps that have a part in a range, by their places. */
+export function stepsIn(steps: readonly Step[], r: Range): [from: number, end: number] {
+  let from = 0;
+  while (from < steps.length && (steps[from].end_ns === 0 || steps[from].end_ns <= r.t0)) from++;
+  let end = from;
+  while (end < steps.length && (steps[end].end_ns === 0 || steps[end].start_ns < r.t1)) end++;
+  return [from, end];
+}
+
+export class Ruler {
+  private readonly ctx: CanvasRenderingContext2D;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    this.ctx = canvas.getContext("2d", { alpha: false })!;
+  }
+
+  static height(a: { wall: boolean; ribbons: boolean }): number {
+    return TICKS + (a.wall ? STEPS : 0) + (a.wall && a.ribbons ? RIBBONS : 0);
+  }
+
+  paint(a: Above, height: number): void {
+    const { ctx } = this, ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(a.width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.fillStyle = a.palette.name("bg");
+    ctx.fillRect(0, 0, a.width, height);
+    ctx.font = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+    ctx.textBaseline = "middle";
+    this.ticks(a);
+    if (!a.wall) return;
+    this.steps(a);
+    if (height > TICKS + STEPS) this.ribbons(a);
+  }
+
+  private x(a: Above, t: number): number {
+    return ((t - a.view.t0) / (a.view.t1 - a.view.t0)) * a.width;
+  }
+
+  private ticks(a: Above): void {
+    const { ctx } = this, { step, first } = ticksOf(a.view, a.width, 110);
+    ctx.textAlign = "left";
+    for (let i = 0; i < 100; i++) {
+      const t = first + i * step, x = Math.round(this.x(a, t));
+      if (x > a.width) break;
+      ctx.fillStyle = a.palette.name("line");
+      ctx.fillRect(x, 4, 1, TICKS - 4);
+      ctx.fillStyle = a.palette.name("soft");
+      const text = momentText(t, step);
+      if (x + 4 + text.length * 6.5 < a.width) ctx.fillText(text, x + 4, TICKS / 2 + 1);
+    }
+  }
+
+  private steps(a: Above): void {
+    const { ctx } = this, [from, end] = stepsIn(a.steps, a.view);
+    ctx.textAlign = "left";
+    // Of many steps those that a pixel has room for.
+    const every = Math.max(Math.ceil((end - from) / (a.width / 2)), 1);
+    for (let n = from; n < end; n += every) {
+      const s = a.steps[n];
+      if (s.end_ns === 0) continue;
+      const next = a.steps[n + 1], until = next !== undefined && next.end_ns !== 0 ? Math.min(s.end_ns, next.start_ns) : s.end_ns;
+      const x0 = Math.max(Math.round(this.x(a, s.start_ns)), -2), x1 = Math.min(Math.round(this.x(a, until)), a.width + 2);
+      const w = Math.max(x1 - x0 - (x1 - x0 > 3 ? 1 : 0), 1), color = a.palette.name(s.slow ? "high" : kindColor(s.kind));
+      ctx.fillStyle = color;
+      ctx.globalAlpha = n === a.picked ? 1 : 0.3;
+      ctx.fillRect(x0, TICKS, w, STEPS - 2);
+      ctx.globalAlpha = 1;
+      ctx.fillRect(x0, TICKS + STEPS - 4, w, 2);
+      const name = String(n), text = w > 30 + 6.5 * (s.kind.length + 6) ? `step ${name} · ${s.kind}${s.slow ? " · slow" : ""}` : name;
+      if (w < text.length * 6.5 + 6) continue;
+      ctx.fillStyle = n === a.picked ? ink(hex(color)) : a.palette.name("text");
+      ctx.fillText(text, Math.max(x0, 0) + 4, TICKS + STEPS / 2 - 1);
+    }
+  }
+
+  /** A ribbon is as thick as ranks wait at the time, and thin while data are transferred. */
+  private ribbons(a: Above): void {
+    const { ctx } = this, top = TICKS + STEPS + 2, full = RIBBONS - 6;
+    for (const r of a.ribbons) {
+      const x0 = this.x(a, r.first_ns), x1 = this.x(a, r.last_ns), x2 = this.x(a, r.end_ns);
+      if (x2 < 0 || x0 > a.width) continue;
+      ctx.fillStyle = a.palette.name("communication");
+      ctx.fillRect(x1, top + full - 4, Math.max(x2 - x1, 1), 4);
+      if (x1 - x0 < 0.75) continue;
+      ctx.fillStyle = a.palette.name("wait");
+      const n = r.arrivals_ns.length;
+      for (let i = 0; i + 1 < n; i++) {
+        const from = this.x(a, r.arrivals_ns[i]), to = this.x(a, r.arrivals_ns[i + 1]);
+        const share = (i + 1) / n, h = Math.max(share * full, 2);
+        if (to > from) ctx.fillRect(from, top + full - h, Math.max(to - from, 0.5), h);
+      }
+      ctx.fillRect(Math.round(x1) - 1, top, 1.5, full);
+    }
+  }
+
+  /** The ribbon at a point, the one that waits longest of several. */
+  static ribbonAt(a: Above, x: number, y: number): Ribbon | null {
+    if (!a.wall || y < TICKS + STEPS) return null;
+    const t = a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0), room = (a.view.t1 - a.view.t0) / a.width * 3;
+    let best: Ribbon | null = null;
+    for (const r of a.ribbons) {
+      if (t >= r.first_ns - room && t <= r.end_ns + room && (best === null || r.wait_ns > best.wait_ns)) best = r;
+    }
+    return best;
+  }
+
+  /** The step at a point, -1 for none. */
+  static stepAt(a: Above, x: number, y: number): number {
+    if (!a.wall || y < TICKS || y >= TICKS + STEPS) return -1;
+    return stepAtTime(a.steps, a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0));
+  }
+}
+
+/** The last step that has begun at a moment, -1 for none. */
+export function stepAtTime(steps: readonly Step[], t: number): number {
+  let at = -1;
+  steps.forEach((s, n) => {
+    if (s.end_ns !== 0 && s.start_ns <= t && t < s.end_ns) at = n;
+  });
+  return at;
+}
+
+/** What a ribbon says. */
+export function ribbonTip(r: Ribbon, rank: string): { title: string; rows: [string, string][] } {
+  return {
+    title: r.op + (r.step >= 0 ? `, step ${r.step}` : ""),
+    rows: [
+      ["last to come", rank], ["first waits for it", duration(r.last_ns - r.first_ns)], ["waited, all ranks", duration(r.wait_ns)],
+      ["then until all have left", duration(r.end_ns - r.last_ns)], ["ranks", String(r.ranks)],
+    ],
+  };
+}
+
+function hex(color: string): number[] {
+  return [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
+}

@@ -1,0 +1,203 @@
+// What the server sends of a timeline, see internal/view/timeline: answer.go and wire.go.
+
+export const COLUMNS = 512;
+/** Tiles that are asked for at once at most. */
+export const MOST_TILES = 448;
+
+export interface Row {
+  rank: number;
+  role: string;
+  name: string;
+  pinned: boolean;
+  lane: number;
+  lanes: number;
+  deeper: number;
+  spans: number;
+  classes: number[];
+}
+
+export interface Step {
+  kind: string;
+  name: string;
+  start_ns: number;
+  end_ns: number;
+  slow: boolean;
+}
+
+export interface Measure {
+  id: string;
+  title: string;
+  unit: string;
+  beyond: boolean;
+}
+
+export interface Head {
+  epoch: number;
+  from_ns: number;
+  to_ns: number;
+  ranks: string[];
+  rows: Row[];
+  classes: string[];
+  names: number;
+  block: number;
+  steps: Step[];
+  measures: Measure[];
+  stretch: boolean;
+}
+
+export interface Link {
+  rank: number;
+  span: number;
+  lane: number;
+  label: string;
+  start_ns: number;
+  dur_ns: number;
+  /** From when to when it is on the stretched axis. */
+  stretched_ns: [number, number];
+}
+
+export interface Counterpart extends Link {
+  why: string;
+  other: boolean;
+  grid: string;
+  longer_ns: number;
+  later_ns: number;
+  delayed_ns: number;
+  delays: boolean;
+}
+
+export interface Selected extends Link {
+  name: string;
+  category: string;
+  class: number;
+  step: number;
+  step_name: string;
+  layer: string;
+  args: { name: string; value: string }[];
+  wait_ns: number;
+  last: number;
+  launch: Link | null;
+  delay_ns: number;
+  launched: Link[];
+  launches: number;
+  around: Link[];
+  counterparts: Counterpart[];
+}
+
+export interface Sum {
+  name: string;
+  id: number;
+  class: number;
+  gpu: boolean;
+  count: number;
+  total_ns: number;
+  self_ns: number;
+  wait_ns: number;
+  max_ns: number;
+  longest: Link;
+  ranks: number[];
+  least: number;
+  most: number;
+  least_ns: number;
+  most_ns: number;
+}
+
+export interface Table {
+  from_ns: number;
+  to_ns: number;
+  sums: Sum[];
+  all: number;
+}
+
+export interface Found {
+  names: { name: string; id: number; count: number; total_ns: number; first: Link }[];
+  all: number;
+  ids: number[];
+  next: Link | null;
+  spans: number;
+  total_ns: number;
+}
+
+export interface Alignment {
+  by: string;
+  step: number;
+  at_ns: number;
+  what: string;
+  moved_ns: number[];
+  known: boolean[];
+}
+
+export interface Ribbon {
+  domain: number;
+  index: number;
+  op: string;
+  step: number;
+  first_ns: number;
+  last_ns: number;
+  end_ns: number;
+  late: Link;
+  ranks: number;
+  wait_ns: number;
+  arrivals_ns: number[];
+}
+
+export interface Ribbons {
+  ribbons: Ribbon[];
+  all: number;
+}
+
+/** Flags of a piece. */
+export const BEGINS_BEFORE = 1, ENDS_AFTER = 2, IN_GRAPH = 4, MATCHED = 8;
+
+/** 512 columns of a lane. Its arrays are null where nothing is in it. */
+export interface Tile {
+  lane: number;
+  index: number;
+  /** How long it was on the wire. */
+  bytes: number;
+  strip: { class: Uint8Array; covered: Uint8Array; waited: Uint8Array } | null;
+  /** Pieces of spans: start and width from the tile's start, in unit(level). */
+  pieces: number;
+  start: Uint32Array;
+  width: Uint32Array;
+  span: Uint32Array;
+  name: Uint32Array;
+  class: Uint8Array;
+  flags: Uint8Array;
+}
+
+/** In how many ns starts and widths of pieces are. */
+export function unit(level: number): number {
+  return 2 ** Math.max(0, level - 22);
+}
+
+const none = new Uint32Array(0), nothing = new Uint8Array(0);
+
+/** The tiles of an answer. They are copies: a large answer is not kept for a small part of it. */
+export function decode(answer: ArrayBuffer, epoch: number): Tile[] {
+  const head = new DataView(answer);
+  if (answer.byteLength < 32 || head.getUint32(0, false) !== 0x5353544c || head.getUint16(4, true) !== 1) throw new Error("these are no tiles of this version");
+  if (head.getUint32(8, true) !== epoch) throw new Error("the server shows another capture now: load the page again");
+  const count = head.getUint32(12, true), tiles: Tile[] = [];
+  for (let i = 0; i < count; i++) {
+    const at = 32 + 16 * i, offset = head.getUint32(at + 8, true), n = head.getUint32(at + 12, true);
+    const bytes = offset === 0 ? 16 : 16 + 3 * COLUMNS + ((18 * n + 7) & ~7);
+    const tile: Tile = {
+      lane: head.getUint32(at, true), index: head.getInt32(at + 4, true), bytes, strip: null,
+      pieces: n, start: none, width: none, span: none, name: none, class: nothing, flags: nothing,
+    };
+    if (offset !== 0) {
+      const body = answer.slice(offset, offset + bytes - 16);
+      tile.strip = { class: new Uint8Array(body, 0, COLUMNS), covered: new Uint8Array(body, COLUMNS, COLUMNS), waited: new Uint8Array(body, 2 * COLUMNS, COLUMNS) };
+      const words = (column: number) => new Uint32Array(body, 3 * COLUMNS + 4 * n * column, n);
+      tile.start = words(0);
+      tile.width = words(1);
+      tile.span = words(2);
+      tile.name = words(3);
+      tile.class = new Uint8Array(body, 3 * COLUMNS + 16 * n, n);
+      tile.flags = new Uint8Array(body, 3 * COLUMNS + 17 * n, n);
+    }
+    tiles.push(tile);
+  }
+  return tiles;
+}
