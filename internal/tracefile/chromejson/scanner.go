@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // Kind says what Next found.
@@ -155,8 +153,8 @@ func readReason(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the compressed file is cut off"
-	case errors.Is(err, gzip.ErrChecksum):
-		return "the gzip checksum does not match"
+	case errors.Is(err, errChecksum):
+		return err.Error()
 	}
 	return "the file cannot be read on (" + err.Error() + ")"
 }

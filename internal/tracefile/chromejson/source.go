@@ -9,7 +9,6 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -121,67 +120,4 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n.Add(int64(n))
 	return n, err
-}
-
-// members reads gzip members one after another. Unlike a multistream reader
-// it takes zeros and garbage after the last member for the end of the file,
-// as gzip itself does.
-type members struct {
-	src     *bufio.Reader
-	zr      *gzip.Reader
-	open    bool
-	garbage bool
-}
-
-func (m *members) Read(p []byte) (int, error) {
-	for {
-		if !m.open {
-			if err := m.next(); err != nil {
-				return 0, err
-			}
-		}
-		n, err := m.zr.Read(p)
-		if err == io.EOF {
-			m.open = false
-			err = nil
-			if n == 0 {
-				continue
-			}
-		}
-		return n, err
-	}
-}
-
-func (m *members) next() (err error) {
-	if m.zr == nil {
-		m.zr, err = gzip.NewReader(m.src)
-	} else {
-		// Padding with zeros is legal and means nothing.
-		for {
-			b, peekErr := m.src.Peek(1)
-			if peekErr != nil {
-				return peekErr
-			}
-			if b[0] != 0 {
-				break
-			}
-			_, _ = m.src.Discard(1)
-		}
-		// Looked at here, because a reader takes garbage that is shorter than
-		// a header for a member that is cut off.
-		if b, _ := m.src.Peek(2); !bytes.HasPrefix([]byte("\x1f\x8b"), b) {
-			m.garbage = true
-			return io.EOF
-		}
-		err = m.zr.Reset(m.src)
-	}
-	if err != nil {
-		if err == io.EOF {
-			return io.ErrUnexpectedEOF
-		}
-		return err
-	}
-	m.zr.Multistream(false)
-	m.open = true
-	return nil
 }

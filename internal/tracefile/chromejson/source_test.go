@@ -24,6 +24,20 @@ func gzipped(parts ...string) string {
 	return b.String()
 }
 
+// named is a member whose header has all there can be.
+func named(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Name, w.Comment, w.Extra = "rank 0", "of a test", []byte("more")
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	file := b.Bytes()
+	file[3] |= 2 // and a checksum of it, which nobody looks at
+	at := bytes.Index(file, []byte("of a test\x00")) + len("of a test\x00")
+	return string(file[:at]) + "\x12\x34" + string(file[at:])
+}
+
 func zstandard(t testing.TB, text string) string {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
@@ -48,6 +62,10 @@ func TestSource(t *testing.T) {
 	}{
 		{name: "plain", file: text, format: Plain, events: 2},
 		{name: "gzip", file: whole, format: Gzip, events: 2},
+		{name: "gzip with a long header", file: named(t, text), format: Gzip, events: 2},
+		{name: "cut in a long header", file: named(t, text)[:20], format: Gzip, reason: "the compressed file is cut off"},
+		{name: "another method", file: "\x1f\x8b\x07" + whole[3:], format: Gzip, reason: "the file cannot be read on (this is no gzip)"},
+		{name: "not deflate", file: whole[:10] + "\xff\xff" + whole[12:], format: Gzip, reason: "the file cannot be read on (the deflate stream is corrupt)"},
 		{name: "zstd", file: zstandard(t, text), format: Zstd, events: 2},
 		{name: "members cut anywhere", file: gzipped(text[:1], text[1:20], "", text[20:]), format: Gzip, events: 2},
 		{name: "trailing zeros", file: whole + "\x00\x00\x00", format: Gzip, events: 2},

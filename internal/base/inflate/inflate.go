@@ -1,0 +1,358 @@
+// Package inflate reads deflate streams (RFC 1951) straight into the caller's
+// memory. Text of traces is nearly all long matches, and each byte is copied
+// once, where other readers copy it into a window of theirs, out of it, and out
+// of a buffer: BenchmarkInflate has it beside klauspost's reader, which takes
+// twice as long.
+package inflate
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// ErrCorrupt marks a stream that is not deflate.
+var ErrCorrupt = errors.New("the deflate stream is corrupt")
+
+const (
+	window   = 32 << 10 // how far back a match may reach
+	maxMatch = 258
+	// A match is copied in pieces of this size and may be written beyond its
+	// end, so the fast way keeps so much room.
+	piece = 32
+)
+
+// Reader inflates one stream after another. Reads of some 64 kB and more are
+// its purpose: each one keeps up to 32 kB for the next.
+type Reader struct {
+	src *bufio.Reader
+	in  []byte // what src holds
+	at  int    // in[:at] is read
+
+	bits uint64 // read and not yet used, the lowest bit first
+	n    uint   // how many of them count
+
+	past [2 * window]byte // past[:end] ends with what precedes the text to be read, the last window of it at least
+	end  int
+
+	step  func(z *Reader, p []byte, o int) (int, error) // what follows
+	final bool                                          // the block is the last one
+	left  int                                           // of a stored block, or of a match that p had no room for
+	dist  int                                           // of that match
+	err   error
+
+	lit, dst table
+	lens     [maxLit + maxDist]uint8
+}
+
+// NewReader reads the stream at the next byte of src.
+func NewReader(src *bufio.Reader) *Reader {
+	z := &Reader{}
+	z.Reset(src)
+	return z
+}
+
+// Reset makes the reader begin a stream at the next byte of src.
+func (z *Reader) Reset(src *bufio.Reader) {
+	z.src, z.in, z.at, z.bits, z.n = src, nil, 0, 0, 0
+	z.end, z.left, z.final, z.err = 0, 0, false, nil
+	z.step = (*Reader).header
+}
+
+// Read gives text until p is full or the stream ends. After io.EOF src stands
+// behind the stream. What precedes the place of an error is given with it:
+// ErrCorrupt, io.ErrUnexpectedEOF where src ends too early, or src's own error.
+func (z *Reader) Read(p []byte) (int, error) {
+	o := 0
+	for z.err == nil && o < len(p) {
+		o, z.err = z.step(z, p, o)
+	}
+	z.keep(p[:o])
+	if o > 0 && z.err == io.EOF {
+		return o, nil
+	}
+	return o, z.err
+}
+
+// keep notes the end of the text for matches of the next Read.
+func (z *Reader) keep(text []byte) {
+	text = text[max(0, len(text)-window):]
+	if z.end+len(text) > len(z.past) {
+		z.end = copy(z.past[:], z.past[z.end-window:z.end])
+	}
+	z.end += copy(z.past[z.end:], text)
+}
+
+// fill makes at least want bits ready, want ≤ 32.
+func (z *Reader) fill(want uint) error {
+	for z.n < want {
+		if z.at == len(z.in) {
+			if err := z.more(); err != nil {
+				return err
+			}
+		}
+		z.bits |= uint64(z.in[z.at]) << z.n
+		z.at++
+		z.n += 8
+	}
+	return nil
+}
+
+// more looks at what src has next. Whole bytes among bits stay in src: the
+// stream may end before them.
+func (z *Reader) more() error {
+	ahead := int(z.n / 8)
+	_, _ = z.src.Discard(z.at - ahead)
+	z.in, z.at = nil, 0
+	_, err := z.src.Peek(ahead + 1)
+	z.in, _ = z.src.Peek(z.src.Buffered())
+	z.at = min(ahead, len(z.in))
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// take gives the next bits, want ≤ 32.
+func (z *Reader) take(want uint) (uint, error) {
+	if err := z.fill(want); err != nil {
+		return 0, err
+	}
+	v := uint(z.bits & (1<<want - 1))
+	z.bits >>= want
+	z.n -= want
+	return v, nil
+}
+
+// header reads the beginning of a block, or finds the end of the stream.
+func (z *Reader) header(_ []byte, o int) (int, error) {
+	if z.final {
+		_, _ = z.src.Discard(z.at - int(z.n/8))
+		z.in, z.at, z.bits, z.n = nil, 0, 0, 0
+		return o, io.EOF
+	}
+	v, err := z.take(3)
+	if err != nil {
+		return o, err
+	}
+	z.final = v&1 != 0
+	switch v >> 1 {
+	case 0:
+		if _, err := z.take(z.n & 7); err != nil { // to the next byte
+			return o, err
+		}
+		size, err := z.take(32)
+		if err != nil {
+			return o, err
+		}
+		if uint16(size) != ^uint16(size>>16) {
+			return o, ErrCorrupt
+		}
+		z.left, z.step = int(size&0xffff), (*Reader).stored
+		return o, nil
+	case 1:
+		z.fixed()
+	case 2:
+		if err := z.codes(); err != nil {
+			return o, err
+		}
+	default:
+		return o, ErrCorrupt
+	}
+	z.left, z.step = 0, (*Reader).block
+	return o, nil
+}
+
+// stored copies a block that is not compressed.
+func (z *Reader) stored(p []byte, o int) (int, error) {
+	for z.left > 0 && o < len(p) {
+		switch {
+		case z.n > 0: // whole bytes that were read ahead
+			p[o] = byte(z.bits)
+			z.bits >>= 8
+			z.n -= 8
+			o++
+			z.left--
+		case z.at == len(z.in):
+			if err := z.more(); err != nil {
+				return o, err
+			}
+		default:
+			k := copy(p[o:min(len(p), o+z.left)], z.in[z.at:])
+			o += k
+			z.at += k
+			z.left -= k
+		}
+	}
+	if z.left == 0 {
+		z.step = (*Reader).header
+	}
+	return o, nil
+}
+
+// block reads symbols until p is full or the block ends.
+func (z *Reader) block(p []byte, o int) (int, error) {
+	for {
+		if z.left > 0 { // of the match that the Read before had no room for
+			o = z.copy(p, o)
+		}
+		var err error
+		if o, err = z.fast(p, o); err != nil || o == len(p) {
+			return o, err
+		}
+		e, err := z.symbol(&z.lit)
+		switch {
+		case err != nil:
+			return o, err
+		case e&isLiteral != 0:
+			p[o] = byte(e >> valueAt)
+			o++
+			continue
+		case e&isEnd != 0:
+			z.step = (*Reader).header
+			return o, nil
+		}
+		extra, err := z.take(e.extra())
+		if err != nil {
+			return o, err
+		}
+		z.left = int(e>>valueAt) + int(extra)
+		if e, err = z.symbol(&z.dst); err != nil {
+			return o, err
+		}
+		if extra, err = z.take(e.extra()); err != nil {
+			return o, err
+		}
+		z.dist = int(e>>valueAt) + int(extra)
+		if z.dist > o+z.end {
+			z.left = 0
+			return o, ErrCorrupt
+		}
+	}
+}
+
+// copy appends as much of the match as p has room for.
+func (z *Reader) copy(p []byte, o int) int {
+	end := min(o+z.left, len(p))
+	z.left -= end - o
+	if from := o - z.dist; from < 0 {
+		o += copy(p[o:end], z.past[z.end+from:z.end])
+	}
+	for ; o < end; o++ {
+		p[o] = p[o-z.dist]
+	}
+	return o
+}
+
+// symbol reads one code of t and consumes it, not the extra bits behind it.
+func (z *Reader) symbol(t *table) (entry, error) {
+	for {
+		e := t.first[z.bits&(1<<firstBits-1)]
+		used := uint(0)
+		if e&isMore != 0 {
+			used = firstBits
+			e = t.more[uint64(e>>valueAt)+z.bits>>firstBits&(1<<(maxBits-firstBits)-1)]
+		}
+		if used += e.code(); used <= z.n {
+			if e&isBad != 0 {
+				return 0, ErrCorrupt
+			}
+			z.bits >>= used
+			z.n -= used
+			return e, nil
+		}
+		if err := z.fill(z.n + 1); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// fast is block for where there is plenty of text before, of input and of
+// room, which is nearly everywhere. It stops before what it cannot do.
+func (z *Reader) fast(p []byte, o int) (int, error) {
+	in, at, bits, n := z.in, z.at, z.bits, z.n
+	lit, dst := &z.lit, &z.dst
+	var err error
+	for len(p)-o >= maxMatch+piece && len(in)-at >= 16 {
+		bits |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
+		at += int((63 - n) >> 3)
+		n |= 56
+		e := lit.first[bits&(1<<firstBits-1)]
+		if e&isLiteral != 0 {
+			bits >>= e & 31
+			n -= uint(e & 31)
+			p[o] = byte(e >> valueAt)
+			o++
+			e = lit.first[bits&(1<<firstBits-1)]
+			if e&isLiteral != 0 {
+				bits >>= e & 31
+				n -= uint(e & 31)
+				p[o] = byte(e >> valueAt)
+				o++
+				continue
+			}
+			bits |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
+			at += int((63 - n) >> 3)
+			n |= 56
+		}
+		before, had := bits, n
+		if e&isMore != 0 {
+			bits >>= firstBits
+			n -= firstBits
+			e = lit.more[uint64(e>>valueAt)+bits&(1<<(maxBits-firstBits)-1)]
+			if e&isLiteral != 0 {
+				bits >>= e & 31
+				n -= uint(e & 31)
+				p[o] = byte(e >> valueAt)
+				o++
+				continue
+			}
+		}
+		if e&(isEnd|isBad) != 0 {
+			bits, n = before, had
+			break // symbol finds it, too
+		}
+		length := int(e>>valueAt) + int(bits&(1<<(e&31)-1)>>e.code())
+		bits >>= e & 31
+		n -= uint(e & 31)
+		e = dst.first[bits&(1<<firstBits-1)]
+		if e&isMore != 0 {
+			bits >>= firstBits
+			n -= firstBits
+			e = dst.more[uint64(e>>valueAt)+bits&(1<<(maxBits-firstBits)-1)]
+		}
+		if e&isBad != 0 {
+			err = ErrCorrupt
+			break
+		}
+		dist := int(e>>valueAt) + int(bits&(1<<(e&31)-1)>>e.code())
+		bits >>= e & 31
+		n -= uint(e & 31)
+		from := o - dist
+		end := o + length
+		switch {
+		case from < 0:
+			if dist > o+z.end {
+				err = ErrCorrupt
+				goto done
+			}
+			z.left, z.dist = length, dist
+			z.copy(p, o)
+		case dist >= piece:
+			for ; o < end; o, from = o+piece, from+piece {
+				to, what := p[o:o+piece:o+piece], p[from:from+piece:from+piece]
+				*(*[piece / 2]byte)(to) = *(*[piece / 2]byte)(what) // one load, one store
+				*(*[piece / 2]byte)(to[piece/2:]) = *(*[piece / 2]byte)(what[piece/2:])
+			}
+		default:
+			for ; o < end; o, from = o+1, from+1 {
+				p[o] = p[from]
+			}
+		}
+		o = end
+	}
+done:
+	z.at, z.bits, z.n = at, bits&(1<<n-1), n
+	return o, err
+}
