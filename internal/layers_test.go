@@ -35,13 +35,16 @@ var arrows = []struct {
 		"internal/base/progress", "internal/tracefile/set", "internal/base/atomicfile", "bench", "trace",
 		"internal/explain/window", "internal/measure/system", "internal/measure/demo", "internal/measure/embedded",
 		"internal/measure/offline", "internal/measure/pictures", "internal/measure/ranks", "internal/measure/imageload", "internal/explain/dumps",
-		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm", "internal/view",
+		"internal/base/yamltree", "internal/explain/worth", "internal/job", "internal/job/spec", "internal/job/slurm", "internal/view", "internal/view/live",
 		"internal/watch", "internal/watch/detect",
 	}},
 	{"internal/view", []string{
 		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
 		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
-		"internal/base/progress", "internal/view/load", "internal/view/timeline",
+		"internal/base/progress", "internal/view/live", "internal/view/load", "internal/view/timeline",
+	}},
+	{"internal/view/live", []string{
+		"internal/base/columns", "internal/base/pause", "internal/base/progress", "internal/capture/signals", "internal/capture/torch", "internal/serve/front",
 	}},
 	{"internal/view/load", []string{
 		"bench", "internal/base/columns", "internal/base/metric", "internal/base/progress", "internal/explain/fact", "internal/explain/report",

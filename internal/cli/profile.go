@@ -59,6 +59,9 @@ type profileCmd struct {
 	storeFlags
 }
 
+// profileWait is how long load is waited for where nothing else is said.
+const profileWait = time.Minute
+
 // paceTime is how long a server's counters may be looked at for what steps take that are
 // not recorded.
 const paceTime = 1500 * time.Millisecond

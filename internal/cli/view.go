@@ -27,6 +27,8 @@ type viewCmd struct {
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"What a browser must bring; the address that is printed has it."`
 	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with that key alone."`
 
+	liveFlags
+
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
 	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
 
@@ -45,7 +47,8 @@ On a server without a browser, forward the port: ssh -L PORT:127.0.0.1:PORT serv
 Examples:
   stepscope view /tmp/profile --browser
   stepscope view last
-  stepscope view after/ --against before/`
+  stepscope view after/ --against before/
+  stepscope view --url http://localhost:30000`
 }
 
 // Run serves the viewer.
@@ -67,6 +70,9 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	opt := view.Options{Version: release(), APIKey: c.APIKey, Log: log.Structured(levelOf("warning"))}
 	if opt.Root, err = c.root(); err != nil {
 		e.Warn("%v: no runs are shown", err)
+	}
+	if opt.Live, err = c.live(e, opt.Root); err != nil {
+		return err
 	}
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
 		if _, err := runs.Open(opt.Root, id); err != nil {

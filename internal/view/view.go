@@ -12,11 +12,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/view/load"
 )
 
@@ -26,6 +28,7 @@ type Options struct {
 	Root    string            // where runs are; "": nowhere
 	Run     *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
 	Say     *progress.Console // is told of what runs lack
+	Live    *live.Live        // servers that run; nil: none
 	Open    func(ctx context.Context, id string) (*Capture, error)
 	Version string
 	APIKey  string // beyond loopback; see front
@@ -69,6 +72,9 @@ func (s *Server) routes() []front.Route {
 	for path, answer := range s.loads.Answers() {
 		routes = append(routes, get("/api/"+path, answer))
 	}
+	if s.Live != nil {
+		routes = append(routes, s.Live.Routes()...)
+	}
 	return append([]front.Route{
 		get("/api/session", s.session),
 		get("/api/timeline/{what}", s.of(timelines)),
@@ -82,8 +88,15 @@ func (s *Server) Handler() http.Handler {
 	return headers(s.front.Guard(keyed(mux)))
 }
 
-// Serve answers on ln until ctx ends.
+// Serve answers on ln until ctx ends, and a capture under way has been closed.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if s.Live != nil {
+		ctx, cancel := context.WithCancel(ctx) // of the servers, also where the listener fails
+		var live sync.WaitGroup
+		live.Go(func() { s.Live.Run(ctx) })
+		defer live.Wait()
+		defer cancel()
+	}
 	return s.front.Serve(ctx, ln, s.Handler(), func(hs *http.Server) { hs.Close() })
 }
 
@@ -93,11 +106,12 @@ type Session struct {
 	Captures []Head `json:"captures"`
 	Runs     bool   `json:"runs"`     // there may be some to open
 	Run      string `json:"run"`      // the benchmark run to begin with; "": none
+	Live     bool   `json:"live"`     // there are servers that run
 	Exported bool   `json:"exported"` // a page by itself: nothing is behind it
 }
 
 func (s *Server) session(*http.Request) (any, error) {
-	out := &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != ""}
+	out := &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != "", Live: s.Live != nil}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
 	}

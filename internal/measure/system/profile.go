@@ -44,20 +44,40 @@ func (p *Profile) follow() (end func()) {
 
 // Run records a window from its start to its findings.
 func (p *Profile) Run(ctx context.Context) error {
-	say := p.Explain.Say
 	end := p.follow()
 	defer end()
-	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
+	res, windows, err := p.record(ctx)
+	end()
 	if err != nil {
 		return err
 	}
+	return p.explain(ctx, res, windows)
+}
+
+// Record records a window and keeps it as a run.
+func (p *Profile) Record(ctx context.Context) (*runs.Run, error) {
+	res, _, err := p.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.keep(res)
+}
+
+// record records a window and brings its files home.
+func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, error) {
+	say := p.Explain.Say
+	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
+	if err != nil {
+		return nil, nil, err
+	}
 	if picture != nil {
-		return p.picture(ctx, picture, end)
+		res, err := p.picture(ctx, picture)
+		return res, nil, err
 	}
 	o := p.outer(ctx, p.Window.Activities, false)
 	s, err := torch.Start(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	dir := p.local(s)
 	// As SGLang's program says it.
@@ -72,7 +92,7 @@ func (p *Profile) Run(ctx context.Context) error {
 		say.Line(fmt.Sprintf("Waiting for %d steps and the trace to be flushed.... (profile_by_stage=%s)",
 			p.Window.NumSteps, map[bool]string{true: "True", false: "False"}[p.Window.ByStage]))
 	}
-	return p.finish(ctx, s, o, dir, end)
+	return p.collect(ctx, s, o, dir)
 }
 
 // local is where the files are put.
@@ -86,18 +106,13 @@ func (p *Profile) local(s *torch.Session) string {
 // picturePrompt is what is painted where nothing but the time counts.
 const picturePrompt = "A lighthouse on a cliff at dawn"
 
-// picture is Run of a diffusion server without profile routes: one request that is recorded.
-func (p *Profile) picture(ctx context.Context, w *torch.Picture, end func()) error {
+// picture is record of a diffusion server without profile routes: one request that is recorded.
+func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result, error) {
 	dir := p.LocalDir
 	if dir == "" {
 		dir = filepath.Join(torch.OutputDir(p.Window.OutputDir), api.PythonTime(time.Now()))
 	}
-	res, err := w.Run(ctx, picturePrompt, dir)
-	end()
-	if err != nil {
-		return err
-	}
-	return p.explain(ctx, res, nil)
+	return w.Run(ctx, picturePrompt, dir)
 }
 
 // Start opens a window and prints the directory by which Stop ends it.
@@ -144,7 +159,12 @@ func (p *Profile) Stop(ctx context.Context, dir string) error {
 	if p.LocalDir != "" {
 		local = p.LocalDir
 	}
-	if err := p.finish(ctx, s, o, local, end); err != nil {
+	res, windows, err := p.collect(ctx, s, o, local)
+	end()
+	if err != nil {
+		return err
+	}
+	if err := p.explain(ctx, res, windows); err != nil {
 		return err
 	}
 	return torch.Finished(dir)
@@ -175,26 +195,19 @@ func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *n
 	return nsys.FindOuter(ctx, p.Root, len(p.Targets), begun)
 }
 
-// finish brings the files home and explains them; end ends what is shown meanwhile.
-func (p *Profile) finish(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string, end func()) error {
+// collect brings the files home.
+func (p *Profile) collect(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) (*torch.Result, []*nsys.Window, error) {
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	windows, err := o.Wait(ctx, p.Explain.Say, p.Options.Timeout)
-	end()
-	if err != nil {
-		return err
-	}
-	return p.explain(ctx, res, windows)
+	return res, windows, err
 }
 
 // explain keeps what came as a run, and explains it.
 func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsys.Window) error {
-	if res.Incomplete() {
-		p.Explain.Say.Incomplete()
-	}
-	if err := p.keep(res); err != nil {
+	if _, err := p.keep(res); err != nil {
 		return err
 	}
 	explained, err := p.Explain.Captured(ctx, res, p.Skip)
@@ -212,22 +225,25 @@ func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsy
 	}{1, res, explained, windows})
 }
 
-// keep records the window as a run.
-func (p *Profile) keep(res *torch.Result) error {
+// keep records the window as a run, which is nil if none is kept.
+func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
+	if res.Incomplete() {
+		p.Explain.Say.Incomplete()
+	}
 	var urls []string
 	for _, s := range res.Servers {
 		urls = append(urls, s.URL)
 	}
 	r, err := p.Create(runs.About{Kind: "profile", Tool: "profile", URL: strings.Join(urls, " ")})
 	if r == nil {
-		return err
+		return nil, err
 	}
 	err = experiment.KeepCapture(r, res, "")
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
 	p.Explain.Say.Told("run kept: %s", r.Dir())
-	return err
+	return r, err
 }
 
 // reports names the reports of nsys.

@@ -15,6 +15,7 @@ export interface Session {
   captures: Head[];
   runs: boolean;
   run: string;
+  live: boolean;
   exported: boolean;
 }
 

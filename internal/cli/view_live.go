@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/system"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/view/live"
+)
+
+// liveFlags say which servers "view" shows while they run.
+type liveFlags struct {
+	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A running server to show, and to record windows of, or NAME=URL; repeat it for several."`
+	PrefillURL   []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
+	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
+	ServerKey    string   `name:"server-api-key" env:"STEPSCOPE_SERVER_API_KEY" placeholder:"KEY" help:"Sent to these servers as bearer token."`
+	KeyFile      string   `name:"server-api-key-file" into:"server-api-key" placeholder:"FILE" help:"File with the servers' key alone."`
+	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
+	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
+	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent to these servers with each request."`
+	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as profile has it."`
+	fetchFlags
+}
+
+// live shows the servers that flags name, and keeps what is recorded of them below a directory; nil: there are none.
+func (c *viewCmd) live(e *env, root string) (*live.Live, error) {
+	f := &c.liveFlags
+	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) == 0 {
+		return nil, nil
+	}
+	servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
+	targets, err := servers.targets()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	fetch, err := f.template()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	dir, err := profilesDir(f.OutputDir)
+	if err != nil {
+		return nil, err
+	}
+	o := live.Options{Targets: targets}
+	if root != "" {
+		// As profile does it, with its defaults.
+		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
+			e.hold("the servers to write their windows")
+			defer e.holds.Store(nil)
+			p := &system.Profile{
+				Targets: targets, Window: torch.Window{OutputDir: dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
+				Options: torch.Options{Fetch: fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far},
+				Root:    root, Explain: &system.Options{Say: say},
+				Create: func(about runs.About) (*runs.Run, error) {
+					about.Args = e.args
+					return runs.Create(root, about, 64<<20)
+				},
+			}
+			run, err := p.Record(ctx)
+			if err != nil {
+				return "", err
+			}
+			return run.ID(), nil
+		}
+	}
+	return live.New(o), nil
+}

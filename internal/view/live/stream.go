@@ -1,0 +1,57 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/serve/front"
+)
+
+const (
+	idle  = 15 * time.Second // after so long without an event a comment says that the stream is there
+	write = 20 * time.Second // that a page may take to take an event
+)
+
+// stream is what goes on, as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+func (l *Live) stream(w http.ResponseWriter, r *http.Request) {
+	page, first := l.enter()
+	if page == nil {
+		refuse(w, http.StatusServiceUnavailable, "too many pages look on already")
+		return
+	}
+	defer l.leave(page)
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	send := func(text string) bool {
+		out.SetWriteDeadline(time.Now().Add(write))
+		_, err := fmt.Fprint(w, text)
+		return err == nil && out.Flush() == nil
+	}
+	say := func(e event) bool {
+		text, err := json.Marshal(e.data)
+		return err == nil && send("event: "+e.name+"\ndata: "+string(text)+"\n\n")
+	}
+	alive := time.NewTicker(idle)
+	defer alive.Stop()
+	for ok := say(event{"hello", first}); ok; {
+		select {
+		case e, more := <-page:
+			ok = more && say(e)
+		case <-alive.C:
+			ok = send(": still here\n\n")
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// reply sends JSON.
+func reply(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of our own types
+	}
+	front.WriteJSON(w, status, text)
+}

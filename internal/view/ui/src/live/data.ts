@@ -1,0 +1,86 @@
+// What the server says of servers that run; see internal/view/live.
+
+export type Quantiles = { n: number; p50_ns: number; p99_ns: number };
+export type Rank = { dp: number; running: number | null; queued: number | null; tokens: number | null; prefill: number | null; usage: number | null };
+
+/** How a server stood at one moment. */
+export type Sample = {
+  server: number; at_ms: number; error: string; restarted: boolean; ranks: Rank[]; tokens: number | null; ttft: Quantiles | null; itl: Quantiles | null;
+};
+
+export type Capture = { n: number; steps: number; state: "recording" | "done" | "failed" | "stopped"; lines: string[]; now: string[]; run: string; error: string };
+export type Server = { name: string; url: string; role: string };
+export type Hello = { servers: Server[]; every_ms: number; samples: Sample[]; records: boolean; capture: Capture | null };
+
+/** What is told of a rank, in the order of the columns. */
+export const measures = ["running", "queued", "tokens", "usage"] as const;
+export type Measure = (typeof measures)[number];
+
+/** The least and the most that is shown, ms. */
+const least = 60_000, most = 10 * 60_000;
+
+/** A measure of a rank over time; null: not known then. */
+export type Line = { at: number[]; values: (number | null)[] };
+
+/** What was said of servers and their ranks in the last minutes. */
+export class History {
+  /** Of each server, in the order of time. */
+  private readonly samples: Sample[][];
+
+  constructor(servers: number) {
+    this.samples = Array.from({ length: servers }, () => []);
+  }
+
+  add(s: Sample): void {
+    const of = this.samples[s.server];
+    if (!of) return;
+    of.push(s);
+    const old = of.findIndex((x) => x.at_ms >= s.at_ms - most);
+    if (old > 0) of.splice(0, old);
+  }
+
+  last(server: number): Sample | undefined {
+    return this.samples[server].at(-1);
+  }
+
+  /** The ranks that a server has told of, by their numbers. */
+  ranks(server: number): number[] {
+    return [...new Set(this.samples[server].flatMap((s) => s.ranks.map((r) => r.dp)))].sort((a, b) => a - b);
+  }
+
+  line(server: number, dp: number, measure: Measure): Line {
+    const of = this.samples[server];
+    return { at: of.map((s) => s.at_ms), values: of.map((s) => s.ranks.find((r) => r.dp === dp)?.[measure] ?? null) };
+  }
+
+  /** How long is shown: what is there, ms. */
+  span(now: number): number {
+    const first = Math.min(...this.samples.map((of) => of[0]?.at_ms ?? now));
+    return Math.min(Math.max(now - first, least), most);
+  }
+
+  /** A measure of all ranks of all servers together, where all that have told it before still do. */
+  total(measure: Measure): Line {
+    const last = new Map<number, number | null>(), out: Line = { at: [], values: [] };
+    for (const s of this.samples.flat().sort((a, b) => a.at_ms - b.at_ms)) {
+      last.set(s.server, s.error ? null : sum(s.ranks.map((r) => r[measure])));
+      const all = [...last.values()];
+      out.at.push(s.at_ms);
+      out.values.push(all.includes(null) ? null : sum(all));
+    }
+    return out;
+  }
+
+  /** The largest value of a measure of any rank of any server, so that all are drawn to one scale. */
+  top(measure: Measure): number {
+    let max = 0;
+    for (const s of this.samples.flat()) for (const r of s.ranks) max = Math.max(max, r[measure] ?? 0);
+    return max;
+  }
+}
+
+/** The sum of what is known; null: nothing is. */
+export function sum(values: (number | null)[]): number | null {
+  const known = values.filter((v) => v !== null);
+  return known.length ? known.reduce((a, b) => a + b, 0) : null;
+}
