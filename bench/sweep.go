@@ -202,16 +202,18 @@ func peakRate(records []*Record, from, to int64, t touched) (most float64) {
 	return most
 }
 
+// secondStep is from the end of a second that is looked at to that of the next, ns.
+const secondStep = int64(10_000_000)
+
 // eachSecond calls f with each second between from and to, by steps of 10 ms, and the tokens that came in it.
 func eachSecond(records []*Record, from, to int64, f func(begin, end int64, tokens float64)) {
-	const width = int64(10_000_000)
-	if to <= from || (to-from)/width >= maxBuckets {
+	if to <= from || (to-from)/secondStep >= maxBuckets {
 		return
 	}
-	bins := make([]float64, (to-from)/width+1)
+	bins := make([]float64, (to-from)/secondStep+1)
 	for _, r := range records {
 		eachToken(r, func(at int64, n float64) {
-			if i := (at - from) / width; at >= from && i < int64(len(bins)) {
+			if i := (at - from) / secondStep; at >= from && i < int64(len(bins)) {
 				bins[i] += n
 			}
 		})
@@ -222,8 +224,8 @@ func eachSecond(records []*Record, from, to int64, f func(begin, end int64, toke
 		if i >= 100 {
 			sum -= bins[i-100]
 		}
-		at := from + int64(i+1)*width
-		f(max(from, at-100*width), at, sum)
+		at := from + int64(i+1)*secondStep
+		f(max(from, at-100*secondStep), at, sum)
 	}
 }
 

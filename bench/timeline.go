@@ -77,7 +77,12 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	}
 	ok, _ := successes(records, embedding)
 	eachSecond(ok, from, to, func(_, end int64, tokens float64) {
-		if k, ok := t.bin(min(end-1, to)); ok { // the last ones end after the run
+		last := min(end-1, to) // the last seconds end after the run
+		since := last
+		if t.Bin < secondStep { // bins in which none ends have that which ends next
+			since = min(end-secondStep, last)
+		}
+		for k := max(since-t.From, 0) / t.Bin; last >= t.From && k <= (last-t.From)/t.Bin && k < int64(bins); k++ {
 			t.Busiest[k] = max(t.Busiest[k], tokens)
 		}
 	})

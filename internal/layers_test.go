@@ -46,6 +46,7 @@ var arrows = []struct {
 	{"internal/view/live", []string{
 		"internal/base/columns", "internal/base/pause", "internal/base/progress", "internal/capture/signals", "internal/capture/torch", "internal/serve/front",
 	}},
+	{"internal/view/load/loadtest", []string{"bench", "internal/measure/experiment", "internal/runs", "trace"}},
 	{"internal/view/load", []string{
 		"bench", "internal/base/columns", "internal/base/metric", "internal/base/progress", "internal/explain/fact", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/measure/experiment", "internal/runs", "internal/serve/front", "trace",

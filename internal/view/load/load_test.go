@@ -16,108 +16,18 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/view/load/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
 
-const (
-	ms    = int64(1_000_000)
-	start = int64(1_763_750_000_000_000_000) // of the run and of the trace
-)
+const ms = int64(1_000_000)
 
-// reply is a request that was sent, and got events with text, at these times in ms.
-func reply(id string, sent int64, events ...int64) bench.Record {
-	r := bench.Record{
-		ID: id, Sent: sent * ms, Released: sent * ms, First: events[0] * ms, Last: events[len(events)-1] * ms, Done: events[len(events)-1] * ms,
-		DPRank: -1, CachedTokens: -1, PromptLen: 7, TextLen: 7, OutputLen: len(events), AskedLen: len(events), Status: 200, OutputFrom: bench.FromServer,
-	}
-	r.Headers, r.FirstAny, r.Visible = r.First, r.First, r.First
-	for _, e := range events {
-		r.Chunks = append(r.Chunks, bench.Chunk{At: e * ms, Tokens: 1, Text: true})
-	}
-	return r
-}
-
-// sample is a load of four requests; steps were recorded from 0 to 200 ms:
-//
-//	a  sent at -, tokens at 11 41 111 151: in the decode steps
-//	b  sent at 2, its prefill at 12 … 30
-//	c  sent at 105, its prefill at 110 … 140
-//	d  sent at 300, when nothing was recorded
-func sample() []bench.Record {
-	failed := bench.Record{ID: "e", Sent: 310 * ms, First: bench.Never, Last: bench.Never, Done: 320 * ms, Failure: bench.Refused, Error: "no\x1b[31m connection", DPRank: -1, CachedTokens: -1}
-	records := []bench.Record{reply("a", 0, 11, 41, 111, 151), reply("b", 2, 31, 41, 111), reply("c", 105, 141, 151), reply("d", 300, 350, 400), failed}
-	for i := range records {
-		records[i].Index = i
-	}
-	return records
-}
-
-// recorded is the trace of sample's server.
-func recorded() Recorded {
-	t := &trace.Trace{Source: trace.Source{Host: "here", Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}, Tracks: make([]trace.Track, 3)}
-	add := func(cat trace.Category, from, to int64, name string, track trace.TrackID, corr int64, ids string) {
-		detail := int32(-1)
-		if ids != "" {
-			detail = int32(t.Strings.Intern([]byte(ids)))
-		}
-		t.Spans = append(t.Spans, trace.Span{Start: start + from*ms, Dur: (to - from) * ms, Cat: cat, Name: t.Strings.Intern([]byte(name)), Track: track, Corr: corr, Detail: detail})
-	}
-	add(trace.Window, 0, 200, "PyTorch Profiler (0)", 2, 0, "")
-	for i, s := range []struct {
-		from, to  int64
-		name, ids string
-	}{
-		{0, 10, "step[DECODE bs=1]", "a"}, {12, 30, "step[EXTEND bs=1 toks=7]", "b"}, {30, 40, "step[DECODE bs=2]", "a,b"},
-		{100, 110, "step[DECODE bs=2]", "a,b"}, {110, 140, "step[EXTEND bs=1 toks=9]", "c"}, {140, 150, "step[DECODE bs=3]", "a,c"},
-	} {
-		add(trace.UserAnnotation, s.from, s.to, s.name, 0, 0, s.ids)
-		add(trace.Runtime, s.from, s.from+1, "cudaGraphLaunch", 0, int64(i+1), "")
-		add(trace.Kernel, s.from, s.to, "kernel", 1, int64(i+1), "")
-	}
-	return Recorded{Traces: []*trace.Trace{t}}
-}
-
-// keep makes a run of records, which a window touched from 90 to 210 ms.
-func keep(t *testing.T, root string, records []bench.Record, traces bool) *runs.Run {
-	t.Helper()
-	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving", Tags: []string{"first"}}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := r.WriteRecords()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range records {
-		if err := w.Add(&records[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := &bench.Run{Tool: "bench serving", Backend: "sglang", Model: "tiny", StartWall: start, Duration: 400 * ms}
-	if traces {
-		run.Profiled = []bench.Span{{From: 90 * ms, To: 210 * ms}}
-		err = r.Write(runs.File{Path: "traces/1-TP-0.trace.json.gz", Kind: runs.KindTrace}, func(w io.Writer) error { return nil })
-	}
-	slo := bench.SLO{{Key: "ttft", Limit: 40 * ms}}
-	err = errors.Join(err, w.Close(), r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun}, []*bench.Run{run}),
-		r.WriteJSON(runs.File{Path: "summary.json", Kind: runs.KindSummary}, []*bench.Summary{bench.Summarize(records, run, bench.Options{SLO: slo})}),
-		r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics}, []experiment.Sample{
-			{At: start + 100*ms, Values: map[string]float64{`sglang:num_running_reqs{dp_rank="0"}`: 2, `sglang:num_running_reqs{dp_rank="1"}`: 1, "sglang:num_queue_reqs": 4, "sglang:token_usage": 0.25}},
-			{At: start + 200*ms, Values: map[string]float64{"process_start_time_seconds": 1}},
-		}), r.Finish(runs.Complete, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// views are those of a directory, whose runs have recorded's window.
+// views are those of a directory, whose runs have the window of loadtest's trace.
 func views(root string) *Views {
 	return &Views{Root: root, Say: &progress.Console{W: io.Discard}, Recorded: func(context.Context, *runs.Run) ([]Recorded, error) {
-		return []Recorded{recorded()}, nil
+		return []Recorded{{Traces: []*trace.Trace{loadtest.Trace()}}}, nil
 	}}
 }
 
@@ -147,7 +57,7 @@ func ask[T any](t *testing.T, v *Views, path string, params ...string) (out T, e
 
 func TestPage(t *testing.T) {
 	root := t.TempDir()
-	run := keep(t, root, sample(), true)
+	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	type page struct {
 		ID, Title string
 		Rep, Reps int
@@ -180,7 +90,7 @@ func TestPage(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	root := t.TempDir()
-	run := keep(t, root, sample(), true)
+	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	v := views(root)
 	for _, c := range []struct{ from, to, index, row string }{
 		{"", "", "[0 1 2 3 4]", "[0 1 2 0 1]"}, // d has the row of a again
@@ -220,7 +130,7 @@ func TestPackMany(t *testing.T) {
 		t.Errorf("%d rows for at most 11 requests at once", p.n)
 	}
 	root := t.TempDir()
-	got, err := ask[Requests](t, views(root), "load/requests", "run", keep(t, root, records, false).ID())
+	got, err := ask[Requests](t, views(root), "load/requests", "run", loadtest.Keep(t, root, records, false).ID())
 	if err != nil || got.Of != 8000 || len(got.Index) != mostRows {
 		t.Errorf("%v: %d of %d", err, len(got.Index), got.Of)
 	}
@@ -228,7 +138,7 @@ func TestPackMany(t *testing.T) {
 
 func TestTimeline(t *testing.T) {
 	root := t.TempDir()
-	got, err := ask[bench.Timeline](t, views(root), "load/timeline", "run", keep(t, root, sample(), true).ID(), "from", "140000000", "to", "159999999")
+	got, err := ask[bench.Timeline](t, views(root), "load/timeline", "run", loadtest.Keep(t, root, loadtest.Sample(), true).ID(), "from", "140000000", "to", "159999999")
 	if err != nil || got.From != 140*ms || got.Bin != ms || len(got.Tokens) != 20 || fmt.Sprint(got.Tokens[:12]) != "[0 1 0 0 0 0 0 0 0 0 0 2]" {
 		t.Errorf("%v %+v", err, got)
 	}
@@ -237,7 +147,7 @@ func TestTimeline(t *testing.T) {
 // TestRequest: from a dot to the steps that its request was in, who was in them beside it, and what it waited for.
 func TestRequest(t *testing.T) {
 	root := t.TempDir()
-	run := keep(t, root, sample(), true)
+	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	v := views(root)
 	b, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "1")
 	if err != nil {
@@ -261,7 +171,7 @@ func TestRequest(t *testing.T) {
 	if err != nil || failed.Failure != "refused" || strings.Contains(failed.Error, "\x1b") {
 		t.Errorf("%v %+v", err, failed)
 	}
-	bare := keep(t, root, sample(), false)
+	bare := loadtest.Keep(t, root, loadtest.Sample(), false)
 	if got, err := ask[Request](t, v, "load/request", "run", bare.ID(), "index", "1"); err != nil || !strings.HasPrefix(got.Why, "no steps were recorded") {
 		t.Errorf("%v %+v", err, got)
 	}
@@ -270,7 +180,7 @@ func TestRequest(t *testing.T) {
 func TestSteps(t *testing.T) {
 	root := t.TempDir()
 	v := views(root)
-	got, err := ask[Steps](t, v, "load/steps", "run", keep(t, root, sample(), true).ID())
+	got, err := ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), true).ID())
 	if err != nil || len(got.Lanes) != 1 {
 		t.Fatal(err, got)
 	}
@@ -282,21 +192,21 @@ func TestSteps(t *testing.T) {
 	if fmt.Sprint(got.TTFT.Cases, got.ITL.Cases) != "[2] [0 1]" || !got.TTFT.Below || len(got.TTFT.Parts) == 0 {
 		t.Errorf("%+v", got)
 	}
-	run := keep(t, root, sample(), true).ID()
+	run := loadtest.Keep(t, root, loadtest.Sample(), true).ID()
 	if got, err := ask[Step](t, v, "load/step", "run", run, "lane", "0", "step", "5"); err != nil || fmt.Sprint(got.With) != "[{0 a} {2 c}]" {
 		t.Errorf("%v %+v", err, got)
 	}
 	if _, err := ask[Step](t, v, "load/step", "run", run, "lane", "0", "step", "6"); err == nil {
 		t.Error("there are six steps")
 	}
-	if _, err := ask[Steps](t, v, "load/steps", "run", keep(t, root, sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
+	if _, err := ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
 		t.Error(err)
 	}
 }
 
 func TestList(t *testing.T) {
 	root := t.TempDir()
-	run := keep(t, root, sample(), true)
+	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	other, err := runs.Create(root, runs.About{Kind: "profile", Tool: "profile"}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -312,11 +222,11 @@ func TestList(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	root := t.TempDir()
-	slower := sample()
+	slower := loadtest.Sample()
 	for i := range slower {
 		slower[i].First += 10 * ms
 	}
-	a, b := keep(t, root, sample(), false), keep(t, root, slower, false)
+	a, b := loadtest.Keep(t, root, loadtest.Sample(), false), loadtest.Keep(t, root, slower, false)
 	type compared struct {
 		Sides   [2]string
 		Verdict string
@@ -333,7 +243,7 @@ func TestCompare(t *testing.T) {
 // TestRefused: what is no run of the directory, and numbers that are none.
 func TestRefused(t *testing.T) {
 	root := t.TempDir()
-	run := keep(t, root, sample(), true)
+	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	v := views(root)
 	for _, c := range []struct {
 		path   string

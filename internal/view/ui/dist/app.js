@@ -533,11 +533,11 @@ Zn("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),ts(a,t,n),a.gaps.lengt
 0,4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,g(i.ns)),` until event ${i.event}`),Wt(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"In \
 the same steps"),o("p",{class:"chips"},...a.with.map(i=>o("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>n.request(i.index)}},String(
 i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(i=>[o("dt",null,i.name),o("dd",null,i.name===
-"sent"?g(i.at):(i.at<e?"−":"+")+g(Math.abs(i.at-e)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(([i,r])=>[o("dt",null,i),o("dd",
-null,r)]))))}function Zn(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," on "+t.place)),Wt(t.parts))}function ts(a,t,n){
-if(!t||a.steps.length===0)return null;let e=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,"Its steps"),...e.map(s=>{let i=a.steps.filter(
-l=>l.lane===s).map(l=>l.step),r=t.lanes[s],h=n.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${ct(r)}: ${i.length} of steps ${i[0]}–${i[i.length-
-1]} `,h&&o("a",{href:h},"see them in the timeline"))}))}var es=2e5,ns=120,Kt=class{constructor(t,n,e,s,i){this.store=t;this.run=n;this.requests=e;let r=n.plots;this.view=new yt(r.running.length,es/r.bin_ns);let h=w=>o(
+"sent"?g(i.at)+" into the load":i.at===e?"0":(i.at<e?"−":"+")+g(Math.abs(i.at-e)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(([
+i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function Zn(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," on "+
+t.place)),Wt(t.parts))}function ts(a,t,n){if(!t||a.steps.length===0)return null;let e=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,"\
+Its steps"),...e.map(s=>{let i=a.steps.filter(l=>l.lane===s).map(l=>l.step),r=t.lanes[s],h=n.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${ct(
+r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,h&&o("a",{href:h},"see them in the timeline"))}))}var es=2e5,ns=120,Kt=class{constructor(t,n,e,s,i){this.store=t;this.run=n;this.requests=e;let r=n.plots;this.view=new yt(r.running.length,es/r.bin_ns);let h=w=>o(
 "canvas",{tabindex:"0",role:"img","aria-label":w}),l=(w,y,k,...S)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
 ys"},...y.map(([st,it])=>wn(st,it)),...S)),k),d=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],p=o("input",{type:"\
 checkbox"});p.checked=!0,p.addEventListener("change",()=>{this.latency.log=p.checked,this.latency.draw()});let u=h(`Latency of requests by the time of ${r.at_once?

@@ -63,7 +63,7 @@ export function requestPanel(r: Request, steps: Steps | null, links: Links): HTM
     r.gaps.length > 0 && h("section", null, h("h3", null, "Its longest waits for a token"), ...r.gaps.slice(0, 4).map((g) => h("div", { class: "gap" }, h("p", null, h("b", null, duration(g.ns)), ` until event ${g.event}`), waited(g.parts, true)))),
     r.with.length > 0 && h("section", null, h("h3", null, "In the same steps"), h("p", { class: "chips" }, ...r.with.map((o) =>
       h("button", { class: "chip", title: o.id + `: ${o.steps} steps together`, on: { click: () => links.request(o.index) } }, String(o.index), h("small", null, "×" + o.steps))))),
-    h("section", null, h("h3", null, "Moments"), h("dl", null, ...r.moments.flatMap((m) => [h("dt", null, m.name), h("dd", null, m.name === "sent" ? duration(m.at) : (m.at < sent ? "−" : "+") + duration(Math.abs(m.at - sent)))]))),
+    h("section", null, h("h3", null, "Moments"), h("dl", null, ...r.moments.flatMap((m) => [h("dt", null, m.name), h("dd", null, m.name === "sent" ? duration(m.at) + " into the load" : m.at === sent ? "0" : (m.at < sent ? "−" : "+") + duration(Math.abs(m.at - sent)))]))),
     h("section", null, h("h3", null, "Facts"), h("dl", null, ...r.facts.flatMap(([name, text]) => [h("dt", null, name), h("dd", null, text)]))));
   return body;
 }

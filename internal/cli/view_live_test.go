@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// viewing starts "view" and gives the address that it prints; stop ends it.
+func viewing(t *testing.T, args ...string) (address string, errs *syncBuffer, stop func() int) {
+	t.Helper()
+	errs = &syncBuffer{}
+	r, w := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() {
+		e := newEnv(strings.NewReader(""), w, errs)
+		done <- e.main(ctx, append([]string{"view"}, args...))
+		w.Close()
+	}()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatalf("status %d: %s", <-done, errs)
+	}
+	return strings.TrimSpace(line), errs, func() int { cancel(); return <-done }
+}
+
+// TestViewLive: the page shows each rank of a server that runs, records a window of all of them when its button is pressed,
+// and opens what was recorded.
+func TestViewLive(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--max-total-tokens", "8192")
+	defer func() {
+		if status := stop(); status != exitOK {
+			t.Errorf("the server ended with %d:\n%s", status, log)
+		}
+	}()
+	address, errs, end := viewing(t, "--url", url, "--run-dir", home, "--output-dir", t.TempDir())
+	defer func() {
+		if status := end(); status != exitInterrupted && status != exitOK {
+			t.Errorf("view ended with %d: %s", status, errs)
+		}
+	}()
+	tab := browsertest.Open(t, address+"#tab=live&steps=6", "--window-size=1280,900")
+
+	loading, enough := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	defer load.Wait()
+	defer enough()
+	for range 4 {
+		load.Go(func() {
+			for loading.Err() == nil {
+				r, err := http.NewRequestWithContext(loading, "POST", url+"/generate", strings.NewReader(`{"text": "ranks side by side", "sampling_params": {"max_new_tokens": 64, "ignore_eos": true}}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if resp, err := http.DefaultClient.Do(r); err == nil {
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}
+		})
+	}
+	tab.Wait(`document.querySelectorAll(".ranks tbody tr").length === 2`)
+	if got := tab.Eval(`[...document.querySelectorAll(".ranks tbody th")].map((c) => c.textContent).join()`, false); got != "DP00,DP01" {
+		t.Errorf("the ranks are %s", got)
+	}
+	tab.Wait(`[...document.querySelectorAll(".ranks tbody b")].filter((b) => b.closest("td").dataset.title === "tokens/s").some((b) => Number(b.textContent.replace(/,/g, "")) > 0)`)
+	tab.Eval(`document.querySelector(".shot button").click()`, true)
+	tab.Wait(`document.querySelector(".shot button")?.textContent === "Stop" || !location.hash.includes("tab=live")`)
+	tab.Wait(`location.hash.startsWith("#tab=summary&c=")`)
+	entries, err := runs.List(home)
+	if err != nil || len(entries) != 1 || entries[0].Traces != 2 || tab.Eval(`new URLSearchParams(location.hash.slice(1)).get("c")`, false) != entries[0].ID {
+		t.Errorf("%v: %+v", err, entries)
+	}
+	for _, line := range tab.Console() {
+		t.Errorf("console: %s", line)
+	}
+}
