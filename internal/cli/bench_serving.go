@@ -211,11 +211,11 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if err := x.Store.Finish(status, err); err != nil {
 			return err
 		}
-		again := "runs show"
+		again := "stepscope runs show " + x.Store.ID()
 		if out.Capture != nil && out.Capture.Result != nil {
-			again = "analyze"
+			again = fmt.Sprintf("stepscope analyze %[1]s, in the browser with: stepscope view %[1]s", x.Store.ID())
 		}
-		e.Told("run kept: %s; look at it again with: stepscope %s %s", x.Store.Dir(), again, x.Store.ID())
+		e.Told("run kept: %s; look at it again with: %s", x.Store.Dir(), again)
 	}
 	if err == nil && out.Interrupted {
 		return ctx.Err()

@@ -242,7 +242,11 @@ func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
-	p.Explain.Say.Told("run kept: %s", r.Dir())
+	if len(r.Traces()) > 0 && len(res.Servers) == 1 {
+		p.Explain.Say.Told("run kept: %s; look at it in the browser with: stepscope view %s", r.Dir(), r.ID())
+	} else {
+		p.Explain.Say.Told("run kept: %s", r.Dir())
+	}
 	return r, err
 }
 
