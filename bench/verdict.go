@@ -74,6 +74,12 @@ func (c *Comparison) hold(l gate.Limit) {
 				continue
 			}
 			said = d.String()
+		case NotClear:
+			if edge := map[bool]float64{true: d.Lo, false: d.Hi}[l.Falls]; d.Batch == "" && l.Broken(edge) {
+				why = fmt.Sprintf("%s: not judged, since chance alone makes %s from %s to %s here: more requests, or more runs (--repeat)",
+					l, d.Name(), metric.PercentChange(d.Lo), metric.PercentChange(d.Hi))
+			}
+			continue
 		case TooFew:
 			if d.Batch == "" {
 				switch why = l.String() + ": not judged, since there are too few samples"; {

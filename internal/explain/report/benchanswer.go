@@ -36,13 +36,20 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 		say("the client was too busy to time this load, so no latency of it counts")
 		do("send it from a machine that does less, or less of it at a time; stepscope bench selftest says what this one can time")
 	}
+	if s.Health.Verdict == "suspect" {
+		say("the client's own timing is suspect")
+	}
 	f := s.Firsts
 	offered := b.Run.Rate > 0 || b.Run.Traced
 	atOnce := !offered && b.Run.MaxConcurrency == 0 && s.Requests > 1
 	switch {
 	case offered && f != nil && f.Grew:
-		say("the server does not keep up with %s: first tokens came ever later, after %s in the first quarter of the load and %s in the last", asked(b.Run), metric.Duration(f.Early), metric.Duration(f.Late))
-		do("the same command with --find-max-rate --slo ttft:MS looks for the highest rate that holds; for more: another replica, or a larger batch where memory allows it (--max-running-requests, --mem-fraction-static)")
+		held := ""
+		if !s.Lacks(bench.Rates) {
+			held = fmt.Sprintf(" (it served %s/s)", three(s.RequestRate))
+		}
+		say("the server does not keep up with %s%s: first tokens came ever later, after %s in the first quarter of the load and %s in the last", asked(b.Run), held, metric.Duration(f.Early), metric.Duration(f.Late))
+		do("the same command with --flush-cache --find-max-rate --slo ttft:MS looks for the highest rate that holds; for more: another replica, or a larger batch where memory allows it (--max-running-requests, --mem-fraction-static)")
 	case offered && f != nil && f.Late < keptUp*f.Early && s.Health.Verdict != "invalid":
 		say("the server keeps up with %s", asked(b.Run))
 	case atOnce:
@@ -69,7 +76,7 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	}
 	if f != nil && f.Slow != nil && s.Health.Verdict != "invalid" {
 		say("%s", slowFirsts(b, f.Slow))
-		do("to see what they waited for, record them: the same command with %s, then stepscope analyze last", record(s))
+		do("to see what they waited for, record them: the same command with %s, then stepscope analyze last", record(b))
 	}
 	if f != nil && (f.Grew && offered || f.Slow != nil) {
 		do("stepscope guide ttft")
@@ -135,32 +142,54 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	default:
 		text += fmt.Sprintf(" were sent all over the load, the slowest %s into it", metric.Duration(f.At))
 	}
-	var with []string
-	if f.Waiting >= 1 && f.Waiting > standsOut*f.WaitingAll {
-		with = append(with, fmt.Sprintf("while %s waited for a first token (usually %s)", plural(int(f.Waiting), "other request"), metric.Count(int(f.WaitingAll))))
-	}
-	if f.Prompt > standsOut*f.PromptAll {
-		with = append(with, fmt.Sprintf("with prompts of %s tokens (usually %s)", metric.Count(int(f.Prompt)), metric.Count(int(f.PromptAll))))
-	}
+	with := standing(f)
 	if len(with) == 0 {
 		return text + ", with prompts and a queue like those of others"
 	}
 	return text + ", " + strings.Join(with, " and ")
 }
 
+// standing is in what the slowest differ from the others.
+func standing(f *bench.SlowFirsts) (with []string) {
+	if f.Waiting >= 1 && f.Waiting > standsOut*f.WaitingAll {
+		with = append(with, fmt.Sprintf("while %s waited for a first token (usually %s)", plural(int(f.Waiting), "other request"), metric.Count(int(f.WaitingAll))))
+	}
+	if f.Prompt > standsOut*f.PromptAll {
+		with = append(with, fmt.Sprintf("with prompts of %s tokens (usually %s)", metric.Count(int(f.Prompt)), metric.Count(int(f.PromptAll))))
+	}
+	return with
+}
+
+// wholeSteps is the longest load of which all of it is advised to be recorded: traces of more are large, and take the server
+// long to write.
+const wholeSteps = 1000
+
+// recordWhole are the flags of a window that holds a load of so many forward steps.
+func recordWhole(steps int) string {
+	return fmt.Sprintf("--profile --profile-at 0s --profile-num-steps %d", max(steps, fewestSteps))
+}
+
 // record are the flags of a window that holds the slowest request to its first token, as far as that takes no more than
-// mostSteps.
-func record(s *bench.Summary) string {
-	f := s.Firsts.Slow
-	flags := "--profile " + profileAt(f.At)
+// mostSteps. Where neither its prompt nor the queue was unlike those of others, it may be another one next time: then it is
+// a window of the whole load, if that is short enough.
+func record(b *Bench) string {
+	s, f := b.Summary, b.Summary.Firsts.Slow
+	steps := func(ns int64) int { // that a time holds
+		if s.ITL.N == 0 || s.ITL.Median <= 0 {
+			return 0
+		}
+		return int(math.Ceil(float64(ns) / s.ITL.Median))
+	}
+	window := "--profile " + profileAt(f.At)
+	if whole := steps(b.Run.Duration); len(standing(f)) == 0 && whole > 0 && whole <= wholeSteps {
+		window = recordWhole(whole)
+	} else if n := steps(f.TTFT + armLead); n > 0 {
+		window += fmt.Sprintf(" --profile-num-steps %d", min(max(n, fewestSteps), mostSteps))
+	}
 	if s.Cache != nil && s.Cache.HitRate < warm {
-		flags = "--flush-cache " + flags // else it has seen these prompts
+		return "--flush-cache " + window // else it has seen these prompts
 	}
-	if s.ITL.N > 0 && s.ITL.Median > 0 {
-		steps := math.Ceil(float64(f.TTFT+armLead) / s.ITL.Median)
-		flags += fmt.Sprintf(" --profile-num-steps %.0f", min(max(steps, fewestSteps), mostSteps))
-	}
-	return flags
+	return window
 }
 
 // A window is opened before what it is to hold, since arming the profilers takes that long; it has so many steps.

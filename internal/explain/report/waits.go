@@ -30,12 +30,16 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	}{{"TTFT", &j.TTFT}, {"ITL", &j.ITL}} {
 		tail := t.tail
 		title := fmt.Sprintf("What the slow %ss waited for (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
-		again := "\nto record the slowest, send the same load with --profile " + profileAt(tail.Sent)
+		window := "--profile " + profileAt(tail.Sent)
+		if j.Steps > 0 && j.Steps <= wholeSteps {
+			window = recordWhole(j.Steps)
+		}
+		again := "\nto record the slowest, send the same load with --flush-cache " + window
 		switch {
 		case tail.Sent == bench.Never:
 			again = "\nthe window's own arming and export overlap all of them, and may have made them slow: send a longer load (--num-prompts)"
 		case tail.Touched:
-			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow; to record the slowest of the others, send the same load with --profile " + profileAt(tail.Sent)
+			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow; to record the slowest of the others, send the same load with --flush-cache " + window
 		}
 		if len(tail.Cases) == 0 {
 			if _, err := fmt.Fprintf(w, "\n%s\nnone in the recorded window%s\n", title, again); err != nil {

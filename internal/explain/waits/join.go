@@ -51,7 +51,8 @@ type Result struct {
 	Run    int         `json:"run"`      // which repetition the window lies in, from 0
 	By     string      `json:"steps_by"` // request ids, time
 	Clock  Clock       `json:"clock"`
-	Clocks []Clock     `json:"clocks"` // of each host, where the servers have several
+	Clocks []Clock     `json:"clocks"`     // of each host, where the servers have several
+	Steps  int         `json:"load_steps"` // forward steps of the whole load, by how long the recorded ones took; 0: not known
 	TTFT   Tail        `json:"ttft"`
 	ITL    Tail        `json:"itl"`
 	Late   []fact.Fact `json:"late"` // what is known of the slow ranks that were waited for
@@ -197,6 +198,7 @@ func (j *Joined) Slow() *Result {
 	if len(j.clocks) > 1 {
 		r.Clocks = j.clocks
 	}
+	r.Steps = j.steps()
 	r.TTFT = j.tail(j.ttfts())
 	r.ITL = j.tail(j.gaps())
 	for _, l := range j.late {
@@ -406,4 +408,15 @@ func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64
 	made = l.made(own, to, s.event == 0 && firstToken(s.r) == s.r.First)
 	own = slices.DeleteFunc(own, func(i int) bool { return l.steps[i].to > made && l.steps[i].from >= made })
 	return l, own, made, how
+}
+
+// steps is about how many forward steps the load took, by the time from one recorded step to the next.
+func (j *Joined) steps() (most int) {
+	for _, l := range j.lanes {
+		if n := len(l.steps); n > 1 && j.run.Duration > 0 {
+			each := float64(l.steps[n-1].from-l.steps[0].from) / float64(n-1)
+			most = max(most, int(float64(j.run.Duration)/max(each, 1)))
+		}
+	}
+	return most
 }
