@@ -93,10 +93,14 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	}
 	if len(c.Paths) > 0 && (opt.Run == nil || len(opt.Run.Traces()) > 0) {
 		given, err := c.open(ctx, e, id, inputs{Paths: c.Paths, ProfileID: c.ProfileID})
-		if err != nil {
+		switch {
+		case err == nil:
+			opt.Given = append(opt.Given, given)
+		case opt.Run == nil || ctx.Err() != nil:
 			return err
+		default:
+			e.Lack("%v: the load is shown without its window", err)
 		}
-		opt.Given = append(opt.Given, given)
 	}
 	if c.Against != "" {
 		other, err := c.open(ctx, e, "against", inputs{Paths: []string{c.Against}})

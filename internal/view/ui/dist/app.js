@@ -490,8 +490,9 @@ i("soft"),e.textAlign="left",e.fillText(u,f,s.y+s.h+6),d=f+c)}r.limit>0&&r.limit
 p.values.forEach((m,c)=>e.lineTo(this.x(p.shares[c],s),l(m))),e.strokeStyle=i(u),e.lineWidth=2,e.stroke())}mark({ctx:n,area:e,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();n.fillStyle=s("mark"),n.beginPath(),n.arc(this.x(i.shares[this.i],e),e.y+e.h*(1-i.values[this.i]/r),3.5,0,7),n.fill()}top(){return Math.max(
 this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function Gn(a,t){let n=a.shares.findIndex(e=>e>=t);return a.values[n<0?a.values.length-1:n]}function Me(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
-...a.cols.map(t=>o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.map(Yn)))))),a.omitted&&
-o("p",{class:"soft"},a.omitted))}function Yn(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.full},a.text):a.text)}function mn(a,t){let n=0,e=a.length;for(;n<e;){let s=n+e>>1;a[s]<t?n=s+1:e=s}return n}function ct(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
+...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
+map(Yn)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function Yn(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
+full},a.text):a.text)}function mn(a,t){let n=0,e=a.length;for(;n<e;){let s=n+e>>1;a[s]<t?n=s+1:e=s}return n}function ct(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
 return[a.server,t].filter(n=>n!=="").join(" ")||"steps"}var Z=18,Ut=class extends I{constructor(n,e,s,i){super(n,i.lanes.length*Z+12,e,s,!1);this.steps=i;this.whenClicked(
 (r,h)=>{let l=this.stepAt(r,h);l&&this.whenChosen(l)})}steps;lit=null;whenChosen=()=>{};light(n){this.lit=n&&this.steps.lanes.map((e,s)=>new Set(n.filter(i=>i.lane===
 s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(n){return Math.min(Math.max(Math.floor((n-this.area().y)/Z),0),this.rows()-1)}stepAt(n,e){

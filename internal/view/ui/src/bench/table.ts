@@ -12,7 +12,7 @@ export type Table = {
 export function table(t: Table): HTMLElement {
   return h("div", null,
     h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t.title + ", table" }, h("table", null,
-      h("thead", null, h("tr", null, ...t.cols.map((c) => h("th", { scope: "col", class: c.right ? "r" : undefined, title: c.help }, c.name)))),
+      h("thead", null, h("tr", null, ...t.cols.map((c) => (c.name === "" ? h("td") : h("th", { scope: "col", class: c.right ? "r" : undefined, title: c.help }, c.name))))),
       h("tbody", null, ...t.rows.map((r) => h("tr", null, ...r.cells.map(cell)))))),
     t.omitted && h("p", { class: "soft" }, t.omitted));
 }
