@@ -1,6 +1,10 @@
 package explain
 
 import (
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -24,9 +28,15 @@ type Window struct {
 // kernel classes; nil: the built-in table.
 func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 	ranks := make([]*prep.Rank, len(traces))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, t := range traces {
-		ranks[i] = prep.Trace(t, rules)
+		group.Go(func() error {
+			ranks[i] = prep.Trace(t, rules)
+			return nil
+		})
 	}
+	_ = group.Wait() // no error
 	return Join(ranks)
 }
 

@@ -36,15 +36,15 @@ type lags struct {
 // usualLags are those of ranks. Launching takes no longer on one than on any other: if it does the device begins late, as
 // one that others use, and that is a gap.
 func usualLags(ranks []*match.Rank) (of []lags) {
+	of = make([]lags, len(ranks))
+	each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
 	least := map[int32]int64{}
-	for _, r := range ranks {
-		l := lagsOf(r)
-		for name, ns := range l.launch {
+	for i := range of {
+		for name, ns := range of[i].launch {
 			if was, ok := least[name]; !ok || ns < was {
 				least[name] = ns
 			}
 		}
-		of = append(of, l)
 	}
 	for i := range of {
 		of[i].launch = least

@@ -18,7 +18,10 @@ package replay
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
@@ -61,8 +64,8 @@ type Graph struct {
 	meets  [][]int32 // the nodes of arrivals
 	// First and End are the steps that all ranks have whole, from First to before End.
 	First, End int
-	at         []int64           // of the last run
-	sums       map[place]tallies // once they are asked for
+	at         []int64         // of the last run
+	sums       places[tallies] // once they are asked for
 }
 
 // New builds the graph of a domain.
@@ -70,11 +73,7 @@ func New(d *match.Domain) *Graph {
 	g := &Graph{domain: d}
 	g.First, g.End = d.Common()
 	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks))}
-	g.nodes = make([]node, 0, size(d))
-	usual := usualLags(d.Ranks)
-	for i, r := range d.Ranks {
-		b.addRank(int32(i), r, &usual[i])
-	}
+	b.addRanks()
 	b.addMeets()
 	b.order()
 	return g
@@ -94,21 +93,16 @@ func (g *Graph) Loose() (steps int) {
 	return steps
 }
 
-// size is how many nodes there may be: those of calls and waits, of ops, and of collectives.
-func size(d *match.Domain) (n int) {
-	for _, r := range d.Ranks {
-		n += 3*len(r.Calls) + len(r.Ops)
-		for _, list := range r.Blocked {
-			n += 2 * len(list)
-		}
-		for i := range r.Calls {
-			if !r.Calls[i].Blocks {
-				n -= 2
-			}
-		}
+// sizeOf is how many nodes a rank may have: those of its calls, waits and ops.
+func sizeOf(r *match.Rank) int {
+	n := len(r.Calls) + len(r.Ops)
+	for _, list := range r.Blocked {
+		n += 2 * len(list)
 	}
-	for i := range d.Matches {
-		n += 1 + len(d.Matches[i].At)
+	for i := range r.Calls {
+		if r.Calls[i].Blocks {
+			n += 2
+		}
 	}
 	return n
 }
@@ -153,6 +147,55 @@ func (b *builder) ready(n *node) (at int64, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+// addRanks makes the nodes of all ranks, of several at once, each in a part of the list.
+func (b *builder) addRanks() {
+	ranks := b.domain.Ranks
+	usual := usualLags(ranks)
+	begin := make([]int, len(ranks)+1)
+	for i, r := range ranks {
+		begin[i+1] = begin[i] + sizeOf(r)
+	}
+	size := begin[len(ranks)]
+	for i := range b.domain.Matches {
+		size += 1 + len(b.domain.Matches[i].At)
+	}
+	list := make([]node, size)
+	of := make([][]node, len(ranks))
+	each(len(ranks), func(i int) {
+		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave}
+		own.addRank(int32(i), ranks[i], &usual[i])
+		of[i] = own.nodes
+	})
+	b.nodes = list[:0]
+	for i, nodes := range of {
+		first := int32(len(b.nodes))
+		for j := range nodes {
+			for k := range nodes[j].from {
+				if nodes[j].from[k] != none {
+					nodes[j].from[k] += first
+				}
+			}
+		}
+		for j := range b.leave[i] {
+			b.leave[i][j] += first
+		}
+		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
+	}
+}
+
+// each does something for 0 to n-1, for as many at once as there are processors.
+func each(n int, do func(i int)) {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait() // no error
 }
 
 // addMeets ties the ops of collectives together. One whose times contradict each other
@@ -204,17 +247,25 @@ func (b *builder) afterAll(n *node, latest int64) {
 // order sorts the nodes by time, in which each comes after those that it waits for, and
 // numbers them anew.
 func (b *builder) order() {
-	order := make([]int32, len(b.nodes))
-	for i := range order {
-		order[i] = int32(i)
+	// With their times beside them, few nodes are looked at for it.
+	type timed struct {
+		at   int64
+		node int32
 	}
-	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &b.nodes[x], &b.nodes[y]
-		return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what)), cmp.Compare(x, y))
+	order := make([]timed, len(b.nodes))
+	for i := range order {
+		order[i] = timed{b.nodes[i].at, int32(i)}
+	}
+	slices.SortFunc(order, func(x, y timed) int {
+		if x.at != y.at {
+			return cmp.Compare(x.at, y.at)
+		}
+		p, q := &b.nodes[x.node], &b.nodes[y.node]
+		return cmp.Or(cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what)), cmp.Compare(x.node, y.node))
 	})
 	place := make([]int32, len(order))
 	for to, from := range order {
-		place[from] = int32(to)
+		place[from.node] = int32(to)
 	}
 	for i := range b.nodes {
 		n, own := &b.nodes[i], place[i]

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -67,13 +68,14 @@ func (b *builder) addHost(rank int32, r *match.Rank) (calls []int32, returns []r
 		before := int32(none)
 		for _, m := range threads[track] {
 			n := newNode(m.what, rank, r.Wall(m.at), 0)
-			n.step, n.ref = stepOf(r, r.StepAt(m.at)), m.call
-			if m.call != none {
+			if n.ref = m.call; m.call != none {
 				c := &r.Calls[m.call]
 				n.step = stepOf(r, c.Step)
 				if c.Op >= 0 {
 					n.key = r.Ops[c.Op].Key
 				}
+			} else {
+				n.step = stepOf(r, r.StepAt(m.at))
 			}
 			if before != none {
 				last := b.nodes[before].at
@@ -114,6 +116,7 @@ func stepOf(r *match.Rank, step int32) int32 {
 type waitFor struct {
 	r      *match.Rank
 	lastOf []int32 // by call: the op of it that ends last; none
+	ended  []int64 // by call: when all ops of it and of those before have ended
 }
 
 func newWaitFor(r *match.Rank) *waitFor {
@@ -130,6 +133,14 @@ func newWaitFor(r *match.Rank) *waitFor {
 			w.lastOf[o.Call] = int32(i)
 		}
 	}
+	w.ended = make([]int64, len(r.Calls))
+	ended := int64(math.MinInt64)
+	for i, o := range w.lastOf {
+		if o != none {
+			ended = max(ended, r.Ops[o].End)
+		}
+		w.ended[i] = ended
+	}
 	return w
 }
 
@@ -142,6 +153,9 @@ func (w *waitFor) op(x ret) int32 {
 	last, _ := slices.BinarySearchFunc(r.Calls, x.at, func(c prep.Call, at int64) int { return cmp.Compare(c.Start, at) })
 	best := int32(none)
 	for i := last - 1; i >= max(0, last-longAgo); i-- {
+		if best != none && w.ended[i] <= r.Ops[best].End {
+			break // so have all before
+		}
 		o := w.lastOf[i]
 		if o == none || r.Ops[o].End > x.at || best != none && r.Ops[o].End <= r.Ops[best].End {
 			continue

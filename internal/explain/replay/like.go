@@ -29,8 +29,25 @@ type Blame struct {
 	Like []int
 }
 
-// place is a rank in a step.
-type place struct{ rank, step int }
+// places has something for each rank and step.
+type places[T any] [][]T
+
+func newPlaces[T any](ranks int) places[T] { return make(places[T], ranks) }
+
+// at is what a rank has in a step; nil where nothing was set.
+func (p places[T]) at(rank, step int) (of T) {
+	if step >= 0 && step < len(p[rank]) {
+		of = p[rank][step]
+	}
+	return of
+}
+
+func (p places[T]) set(rank, step int, of T) {
+	if more := step + 1 - len(p[rank]); more > 0 {
+		p[rank] = append(p[rank], make([]T, more)...)
+	}
+	p[rank][step] = of
+}
 
 // tally is what a place has of one name.
 type tally struct {
@@ -47,18 +64,17 @@ type tallied struct {
 type tallies map[tallied]*tally
 
 // tallies adds up what ranks do in steps. Gaps count.
-func (g *Graph) tallies(names *prep.Names) map[place]tallies {
-	out := map[place]tallies{}
+func (g *Graph) tallies(names *prep.Names) places[tallies] {
+	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		if n.step < 0 || n.what == Meet {
 			continue
 		}
-		at := place{int(n.rank), int(n.step)}
-		of := out[at]
+		of := out.at(int(n.rank), int(n.step))
 		if of == nil {
 			of = tallies{}
-			out[at] = of
+			out.set(int(n.rank), int(n.step), of)
 		}
 		k := tallied{n.what, nameOf(names, int(n.key))}
 		t := of[k]
@@ -87,19 +103,21 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	if g.sums == nil {
 		g.sums = g.tallies(names)
 	}
-	factors := map[place]map[tallied]float64{}
+	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
 	for _, rank := range b.Ranks {
 		for _, step := range b.Steps {
-			own, others := g.sums[place{rank, step}], g.others(b, rank, step)
+			own, others := g.sums.at(rank, step), g.others(b, rank, step)
 			if own != nil && len(others) > 0 {
-				factors[place{rank, step}] = factorsOf(own, others, b.Why, names)
+				factors.set(rank, step, factorsOf(own, others, b.Why, names))
 				ok = true
 			}
 		}
 	}
 	return g.Scale(func(n Node) float64 {
-		if f, known := factors[place{n.Rank, n.Step}][tallied{n.What, nameOf(names, n.Key)}]; known {
-			return f
+		if of := factors.at(n.Rank, n.Step); of != nil {
+			if f, known := of[tallied{n.What, nameOf(names, n.Key)}]; known {
+				return f
+			}
 		}
 		return 1
 	}), ok
@@ -108,7 +126,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 // others are what a rank in a step is to be like.
 func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 	for _, s := range b.Like {
-		if t := g.sums[place{rank, s}]; t != nil {
+		if t := g.sums.at(rank, s); t != nil {
 			out = append(out, t)
 		}
 	}
@@ -116,7 +134,7 @@ func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 		return out
 	}
 	for r := range g.domain.Ranks {
-		if t := g.sums[place{r, step}]; t != nil && !slices.Contains(b.Ranks, r) {
+		if t := g.sums.at(r, step); t != nil && !slices.Contains(b.Ranks, r) {
 			out = append(out, t)
 		}
 	}

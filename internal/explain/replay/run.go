@@ -1,10 +1,6 @@
 package replay
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // A Change is nodes that take another time; in order of nodes. None: all is as it was.
 type Change []changed
@@ -66,18 +62,21 @@ func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
 
 // Both makes two changes at once: where both change a node, one upon the other.
 func (g *Graph) Both(a, b Change) Change {
-	out := slices.Concat(a, b)
-	slices.SortStableFunc(out, func(x, y changed) int { return cmp.Compare(x.node, y.node) })
-	kept := out[:0]
-	for _, x := range out {
-		if k := len(kept); k > 0 && kept[k-1].node == x.node {
-			n, last := &g.nodes[x.node], &kept[k-1]
-			last.dur, last.gap = upon(last.dur, x.dur, n.dur), upon(last.gap, x.gap, n.gap)
-			continue
+	out := make(Change, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		x, y := &a[0], &b[0]
+		switch {
+		case x.node < y.node:
+			out, a = append(out, *x), a[1:]
+		case y.node < x.node:
+			out, b = append(out, *y), b[1:]
+		default:
+			n := &g.nodes[x.node]
+			out = append(out, changed{x.node, upon(x.dur, y.dur, n.dur), upon(x.gap, y.gap, n.gap)})
+			a, b = a[1:], b[1:]
 		}
-		kept = append(kept, x)
 	}
-	return kept
+	return append(append(out, a...), b...)
 }
 
 // upon is what becomes of was if one change makes a of it, and another b.

@@ -30,6 +30,10 @@ type Domain struct {
 	Graph    *replay.Graph
 	Base     []int64 // the lengths of steps as run again, by step; 0: not compared
 	Recorded []int64
+
+	causes   []*taken      // what findings are about
+	together replay.Change // all of it
+	ideal    []int64       // the lengths of steps without
 }
 
 // Window is what a capture is run again by.
@@ -108,11 +112,27 @@ func (w *Window) Findings(rep *result.Report) {
 	for i := range rep.Findings {
 		all[i] = w.take(&rep.Findings[i])
 	}
+	for _, d := range w.Domains {
+		// Bounds are no cause among others.
+		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
+		d.together = d.but(nil)
+		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
+	}
 	for i, t := range all {
 		if t != nil {
-			w.worth(rep, &rep.Findings[i], t, all)
+			w.worth(rep, &rep.Findings[i], t)
 		}
 	}
+}
+
+// but is what takes away all causes but one.
+func (d *Domain) but(one *taken) (change replay.Change) {
+	for _, t := range d.causes {
+		if t != one {
+			change = d.Graph.Both(change, t.change)
+		}
+	}
+	return change
 }
 
 // take is what is taken away for a finding; nil: that cannot be told.
@@ -232,23 +252,15 @@ func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change repl
 }
 
 // worth runs the capture without what a finding is about, and with nothing else.
-func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken, all []*taken) {
+func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	d := t.domain
 	now := d.Graph.Times(d.Graph.Run(t.change))
-	// Bounds are no cause among others.
-	var others, together replay.Change
-	for _, o := range all {
-		if o != nil && o.domain == d && !o.atMost {
-			together = d.Graph.Both(together, o.change)
-			if o != t {
-				others = d.Graph.Both(others, o.change)
-			}
-		}
-	}
+	var bare, ideal []int64
 	if t.atMost {
-		together = d.Graph.Both(others, t.change)
+		bare, ideal = d.ideal, d.Graph.Times(d.Graph.Run(d.Graph.Both(d.together, t.change)))
+	} else {
+		bare, ideal = d.Graph.Times(d.Graph.Run(d.but(t))), d.ideal
 	}
-	bare, ideal := d.Graph.Times(d.Graph.Run(others)), d.Graph.Times(d.Graph.Run(together))
 	kind, several := w.mostly(t.steps)
 	steps := slices.DeleteFunc(slices.Clone(t.steps), func(s int) bool { return w.KindOf[s] != kind })
 	var last []int64
