@@ -133,6 +133,12 @@ func TestBenchmark(t *testing.T) {
 	if got := told(tab, `return document.querySelector(".choices select").value`); got != before.ID() {
 		t.Errorf("compared with %s", got)
 	}
+	for _, width := range []int{1280, 390} {
+		tab.Size(width, 844)
+		if got := told(tab, `return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll")).map((e) => e.outerHTML.slice(0, 80)).join()`); got != "" {
+			t.Errorf("beyond %d px: %s", width, got)
+		}
+	}
 	ready(t, tab)
 }
 
