@@ -5,28 +5,52 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/stepscope/stepscope/internal/base/memory"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
 // watchCmd is "watch".
 type watchCmd struct {
 	profiledFlags
-	fetchFlags
-	Every time.Duration `default:"1s" help:"Time between samples."`
-	For   time.Duration `placeholder:"TIME" help:"End after this time (default: when interrupted)."`
-
+	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"The server's log, whose batch lines are followed, too; - for stdin. NAME is that of its server, or its URL, where there are several."`
+	Every   time.Duration `default:"1s" help:"Time between samples."`
+	For     time.Duration `placeholder:"TIME" help:"End after this time (default: when interrupted)."`
 	ruleFlags
 
-	NumSteps    int           `name:"num-steps" limits:"1.." default:"10" help:"Forward steps of a capture."`
-	Cooldown    time.Duration `default:"10m" help:"From one capture to the next at least."`
+	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for their traces, as profile has it."`
+	NumSteps  int    `name:"num-steps" limits:"1.." default:"10" help:"Forward steps of a capture."`
+	Lean      bool   `name:"lean" help:"Record kernels and launches alone, which slows the servers least."`
+	fetchFlags
+	Timeout     time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
+	Cooldown    time.Duration `default:"10m" help:"From the beginning of one capture to the next at least."`
 	MaxCaptures int           `name:"max-captures" limits:"0.." default:"5" help:"Captures in all; 0 captures nothing."`
 	MaxDisk     string        `name:"max-disk" default:"10GB" placeholder:"BYTES" help:"What captures may take on disk in all."`
+	Nsys        string        `name:"nsys" placeholder:"SESSION" help:"Capture by a session of Nsight Systems that stands by (nsys run --start-later): its name, or that of its run."`
+	NsysTime    time.Duration `name:"nsys-time" default:"2s" help:"How long it collects."`
+
+	Ring      int           `name:"ring" limits:"0.." placeholder:"N" help:"Flight recorder: capture a short window now and then, and keep the last N, so that a capture can be compared with what was before."`
+	RingEvery time.Duration `name:"ring-every" default:"60s" help:"Time between these."`
+	RingSteps int           `name:"ring-steps" limits:"1.." default:"3" help:"Forward steps of one."`
+
+	Exec     string `name:"exec" placeholder:"CMD" help:"Run a command by sh for each event, which it gets as JSON on stdin."`
+	Listen   string `name:"listen" placeholder:"[HOST:]PORT" help:"Serve /metrics of the watch itself."`
+	Insecure bool   `name:"insecure" help:"Do so beyond loopback."`
+	Series   string `name:"series" placeholder:"FILE" help:"Keep what is seen, a line of JSON a sample."`
+	Replay   string `name:"replay" placeholder:"FILE" help:"Hold what --series has kept against the rules, and say what would have been found; no server is asked."`
 
 	JSON bool `name:"json" help:"Print events as JSON lines."`
 	quietFlag
@@ -35,82 +59,212 @@ type watchCmd struct {
 
 // Help is the end of the verb's help text.
 func (c *watchCmd) Help() string {
-	return `Examples:
+	return `Of a rule that finds something the moment is told at which it began, and a window is captured, explained and kept; more when it is
+over and comes again. An idle server is not recorded.
+
+Examples:
   stepscope watch --url http://localhost:30000
-  stepscope watch --url http://gpu1:30000 --url http://gpu2:30000 --for 12h`
+  stepscope watch --url http://gpu1:30000 --url http://gpu2:30000 --for 12h --ring 5
+  stepscope watch --rules rules.yaml --exec 'mail -s stepscope me@example.org'
+  stepscope watch --replay series.jsonl --imbalance 1.3`
+}
+
+// AfterApply refuses a watch of no time, which else reads as one without an end.
+func (c *watchCmd) AfterApply(k *kong.Context) error {
+	if given(k, "for") && c.For <= 0 {
+		return usagef("--for %v: give a time above 0, as 12h", c.For)
+	}
+	return c.given(k)
 }
 
 // Run watches.
 func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 	c.apply(e)
-	w, err := c.check(e)
-	if err != nil {
-		return err
-	}
-	about := runs.About{Kind: "watch", Tool: "watch", URL: w.Targets[0].URL}
-	if w.Run, err = c.create(e, about); err != nil {
-		return err
-	}
-	if w.Run != nil {
-		w.Dir = w.Run.Path("traces")
-		log, err := os.Create(w.Run.Path("events.jsonl"))
-		if err != nil {
-			return err
-		}
-		defer log.Close()
-		w.Log = log
-		defer func() {
-			status := runs.Complete
-			if errors.Is(err, context.Canceled) {
-				status = runs.Interrupted
-			}
-			finishErr := w.Run.AddFile(runs.File{Path: "events.jsonl", Kind: runs.KindLog, Format: "jsonl"}, "")
-			err = errors.Join(err, finishErr, w.Run.Finish(status, nil))
-		}()
-	} else if w.Dir, err = os.MkdirTemp("", "stepscope-watch-"); err != nil {
+	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, Say: e.Console, Tell: c.tell(e)}
+	if w.Rules, err = c.rules(); err != nil {
 		return err
 	}
 	if c.JSON {
-		w.Tell = func(...string) {}
-		if w.Log == nil {
-			w.Log = e.data()
-		} else {
-			w.Log = io.MultiWriter(w.Log, e.data())
-		}
+		w.Log = e.data()
 	}
-	return w.Do(ctx)
+	if c.Replay != "" {
+		return c.replay(e, w)
+	}
+	if err := c.check(ctx, e, w); err != nil {
+		return err
+	}
+	if c.Series != "" {
+		f, err := os.Create(c.Series)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w.Series = f
+	}
+	if c.Listen != "" {
+		if w.Listen, err = c.listen(); err != nil {
+			return err
+		}
+		e.Line("listening on http://" + w.Listen.Addr().String() + "/metrics")
+	}
+	if w.Run, err = c.create(e, runs.About{Kind: "watch", Tool: "watch", URL: c.urls(w)}); err != nil {
+		return err
+	}
+	if w.Run == nil {
+		if w.Dir, err = os.MkdirTemp("", "stepscope-watch-"); err != nil {
+			return err
+		}
+		defer os.Remove(w.Dir) // if nothing came
+		return w.Do(ctx)
+	}
+	return c.kept(ctx, w)
+}
+
+// tell prints what people are to read. Where a terminal shows how it goes, too, it goes above that.
+func (c *watchCmd) tell(e *env) func(string) {
+	switch {
+	case c.JSON:
+		return func(string) {}
+	case e.Terminal && e.terminal() != nil && !e.Quiet:
+		return e.Line
+	}
+	return func(line string) { fmt.Fprintln(e.stdout, line) }
+}
+
+// kept watches, and keeps it as a run.
+func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
+	const name = "events.jsonl"
+	w.Dir = w.Run.Path("traces")
+	log, err := os.Create(w.Run.Path(name))
+	if err != nil {
+		return err
+	}
+	to := io.Writer(log)
+	if w.Log != nil {
+		to = io.MultiWriter(log, w.Log)
+	}
+	w.Log = to
+	err = w.Do(ctx)
+	status, cause := runs.Complete, err
+	switch {
+	case ctx.Err() != nil:
+		status, cause = runs.Interrupted, nil
+	case err != nil:
+		status = runs.Failed
+	}
+	err = errors.Join(err, log.Close())
+	if info, statErr := os.Stat(w.Run.Path(name)); statErr == nil && info.Size() > 0 {
+		err = errors.Join(err, w.Run.AddFile(runs.File{Path: name, Kind: runs.KindLog, Format: "jsonl"}, ""))
+	}
+	finished := w.Run.Finish(status, cause)
+	w.Say.Told("run kept: %s", w.Run.Dir())
+	return errors.Join(err, finished)
+}
+
+// replay holds a recorded series against the rules.
+func (c *watchCmd) replay(e *env, w *watch.Watch) error {
+	f, err := os.Open(c.Replay)
+	if err != nil {
+		return fmt.Errorf("--replay: %w", err)
+	}
+	defer f.Close()
+	samples, strange, err := w.Replay(f)
+	if err != nil {
+		return fmt.Errorf("--replay %s: %w", c.Replay, err)
+	}
+	e.Line(fmt.Sprintf("%d samples", samples))
+	if strange > 0 {
+		e.Lack("%s: %d lines are no samples", c.Replay, strange)
+	}
+	return nil
 }
 
 // check looks at the values.
-func (c *watchCmd) check(e *env) (*watch.Watch, error) {
-	targets, err := c.targets()
+func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error) {
+	for _, d := range []struct {
+		name string
+		of   time.Duration
+		zero bool
+	}{{"every", c.Every, false}, {"cooldown", c.Cooldown, true}, {"timeout", c.Timeout, false}, {"ring-every", c.RingEvery, false}, {"nsys-time", c.NsysTime, false}} {
+		if d.of < 0 || d.of == 0 && !d.zero {
+			return usagef("--%s %v: give a time above 0, as 5s", d.name, d.of)
+		}
+	}
+	if c.Every < 50*time.Millisecond {
+		return usagef("--every %v: give at least 50ms", c.Every)
+	}
+	for _, l := range c.LogFile {
+		log := watch.Log{Path: l}
+		if name, path, ok := strings.Cut(l, "="); ok && name != "" && path != "" {
+			log = watch.Log{Server: strings.TrimRight(name, "/"), Path: path}
+		}
+		w.Logs = append(w.Logs, log)
+	}
+	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL)+len(w.Logs) == 0 || len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) > 0 {
+		if w.Targets, err = c.targets(); err != nil {
+			return usageError{err}
+		}
+	}
+	k := &w.Capture
+	if k.MostBytes, err = memory.Parse(c.MaxDisk); err != nil {
+		return usagef("--max-disk %q: %v", c.MaxDisk, err)
+	}
+	k.Window.NumSteps = c.NumSteps
+	if c.Lean {
+		k.Window.Lean()
+	}
+	if k.Window.OutputDir, err = profilesDir(c.OutputDir); err == nil {
+		err = k.Window.Check()
+	}
 	if err != nil {
-		return nil, usageError{err}
+		return usageError{err}
 	}
-	if c.Every <= 0 || c.Cooldown < 0 || c.For < 0 {
-		return nil, usagef("--every %v, --cooldown %v, --for %v: give times above 0, as 1s", c.Every, c.Cooldown, c.For)
+	k.Options = torch.Options{Timeout: c.Timeout, Wait: 10 * time.Second, Pace: paceTime, Log: e.Line}
+	if k.Options.Fetch, err = c.template(); err != nil {
+		return usageError{err}
 	}
-	bytes, err := memory.Parse(c.MaxDisk)
+	k.Cooldown, k.Most, k.MostMemory, k.ReadReports, k.NsysTime = c.Cooldown, c.MaxCaptures, memory.Machine()/2, nsys.Exported, c.NsysTime
+	w.Ring = watch.Ring{N: c.Ring, Every: c.RingEvery, Steps: c.RingSteps}
+	if c.Nsys != "" {
+		if len(w.Targets) != 1 {
+			return usagef("--nsys: a session is of one server, there are %d", len(w.Targets))
+		}
+		root, _ := c.root() // without a home for runs a session has its name
+		if k.Nsys, err = nsys.FindSession(ctx, root, "", c.Nsys); err != nil {
+			return fmt.Errorf("--nsys: %w", err)
+		}
+	}
+	return nil
+}
+
+// listen opens the port of --listen.
+func (c *watchCmd) listen() (net.Listener, error) {
+	host, port := "127.0.0.1", c.Listen
+	if i := strings.LastIndexByte(c.Listen, ':'); i >= 0 {
+		host, port = strings.Trim(c.Listen[:i], "[]"), c.Listen[i+1:]
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return nil, usagef("--max-disk %q: %v", c.MaxDisk, err)
+		return nil, usagef("--listen %q: give a port, or HOST:PORT", c.Listen)
 	}
-	fetch, err := c.template()
-	if err != nil {
-		return nil, usageError{err}
+	ln, err := front.Listen(host, int(n), "", c.Insecure)
+	if errors.Is(err, front.ErrNeedKey) {
+		return nil, usagef("--listen %s: whoever reaches the port could read which servers there are: give --insecure if that is meant", c.Listen)
 	}
-	rules, err := c.rules()
-	if err != nil {
-		return nil, err
+	return ln, err
+}
+
+// urls are those of the run.
+func (c *watchCmd) urls(w *watch.Watch) string {
+	var urls []string
+	for _, t := range w.Targets {
+		urls = append(urls, t.URL)
 	}
-	return &watch.Watch{
-		Targets: targets, Rules: rules, Every: c.Every, For: c.For,
-		Window:   torch.Window{NumSteps: c.NumSteps},
-		Options:  torch.Options{Fetch: fetch, Wait: 10 * time.Second, Pace: paceTime, Log: e.Line},
-		Cooldown: c.Cooldown, MaxCaptures: c.MaxCaptures, MaxBytes: bytes,
-		Say: e.Console, Tell: func(lines ...string) {
-			for _, l := range lines {
-				fmt.Fprintln(e.stdout, l)
-			}
-		},
-	}, nil
+	for _, l := range w.Logs {
+		if !slices.Contains(urls, l.Path) && len(w.Targets) == 0 {
+			path, _ := filepath.Abs(l.Path)
+			urls = append(urls, path)
+		}
+	}
+	return strings.Join(urls, " ")
 }

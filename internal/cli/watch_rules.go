@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/internal/watch"
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
@@ -17,10 +22,36 @@ type ruleFlags struct {
 	QueueGrowth    float64       `name:"queue-growth" default:"1" placeholder:"N" help:"The queue grows by so many requests a second."`
 	ThroughputDrop float64       `name:"throughput-drop" default:"0.3" placeholder:"SHARE" help:"Such a share of the tokens that as many running requests got before is lost."`
 	Hold           time.Duration `name:"hold" placeholder:"TIME" help:"For how long a rule must hold (default: 5s for imbalance, 10s for the others)."`
+	Rules          string        `name:"rules" placeholder:"FILE" help:"Instead of all these: a file of rules (docs/formats/watch.md)."`
+}
+
+// given refuses a file of rules beside flags that say rules, and a time of nothing.
+func (f *ruleFlags) given(k *kong.Context) error {
+	for _, name := range []string{"imbalance", "pace-imbalance", "ttft", "ttft-factor", "itl", "itl-factor", "queue-growth", "throughput-drop", "hold"} {
+		if f.Rules != "" && given(k, name) {
+			return usagef("--rules and --%s: the file says all rules, leave one of them out", name)
+		}
+	}
+	for name, d := range map[string]time.Duration{"ttft": f.TTFT, "itl": f.ITL, "hold": f.Hold} {
+		if given(k, name) && d <= 0 {
+			return usagef("--%s %v: give a time above 0, as 5s", name, d)
+		}
+	}
+	return nil
 }
 
 // rules are the rules that the flags leave.
 func (f *ruleFlags) rules() (out []detect.Rule, err error) {
+	if f.Rules != "" {
+		text, err := os.ReadFile(f.Rules)
+		if err != nil {
+			return nil, fmt.Errorf("--rules: %w", err)
+		}
+		if out, err = watch.ParseRules(text); err != nil {
+			return nil, usagef("--rules %s: %v", f.Rules, err)
+		}
+		return out, nil
+	}
 	for _, r := range detect.Defaults() {
 		var given float64
 		switch r.Name {

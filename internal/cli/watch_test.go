@@ -24,7 +24,9 @@ func TestWatch(t *testing.T) {
 		t.Skip("seconds of load")
 	}
 	// Kernels last a while, asleep, so that ranks do not take cores from each other.
-	paced := func(rank int, fault string) string { return fmt.Sprintf("--device-fault=rank=%d,pace=100us%s", rank, fault) }
+	paced := func(rank int, fault string) string {
+		return fmt.Sprintf("--device-fault=rank=%d,pace=100us%s", rank, fault)
+	}
 	for _, c := range []struct {
 		name, fault string
 		skewed      bool

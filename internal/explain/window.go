@@ -95,6 +95,8 @@ func (w *Window) Server(name string, loads []trace.Load) *Server {
 	return tables.NewServer(name, loads, w.ranks, w.names)
 }
 
-// Replica sets a data-parallel replica against the others, which share no collective with it;
-// nil: the window does not tell.
-func (w *Window) Replica(dp int) *result.Replica { return replicas.Compare(w.ranks, w.names, dp) }
+// Replica sets the ranks of a replica against all others, which share no collective with them; nil: the
+// window does not tell. name is that of the replica.
+func (w *Window) Replica(name string, is func(*trace.Source) bool) *result.Replica {
+	return replicas.Compare(w.ranks, w.names, name, is)
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// budget is what captures may cost, and what they have.
+// budget is what captures have cost.
 type budget struct {
 	made  int
 	last  time.Time // when the last one began
@@ -15,14 +15,14 @@ type budget struct {
 }
 
 // refuses says why there is no capture now; "": there may be one.
-func (b *budget) refuses(w *Watch, now time.Time) string {
+func (b *budget) refuses(c *Capture, now time.Time) string {
 	switch {
-	case b.made >= w.MaxCaptures:
-		return fmt.Sprintf("there were %s, as many as --max-captures allows", plural(b.made, "capture"))
-	case b.bytes >= w.MaxBytes:
-		return fmt.Sprintf("captures take %s, and --max-disk allows %s", metric.Bytes(b.bytes), metric.Bytes(w.MaxBytes))
-	case b.made > 0 && now.Sub(b.last) < w.Cooldown:
-		return fmt.Sprintf("the last one was %v ago, and --cooldown is %v", now.Sub(b.last).Round(time.Second), w.Cooldown)
+	case b.made >= c.Most:
+		return fmt.Sprintf("%s made, and --max-captures allows no more", plural(b.made, "capture"))
+	case b.bytes >= c.MostBytes:
+		return fmt.Sprintf("captures take %s, and --max-disk allows %s", metric.Bytes(b.bytes), metric.Bytes(c.MostBytes))
+	case b.made > 0 && now.Sub(b.last) < c.Cooldown:
+		return fmt.Sprintf("the last one began at %s, and --cooldown is %v", clock(b.last), c.Cooldown)
 	}
 	return ""
 }

@@ -3,12 +3,25 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/watch/detect"
+)
+
+// Kinds of events.
+const (
+	KindBegin     = "begin"     // a server is followed
+	KindAlarm     = "alarm"     // what a rule looks for is there
+	KindOver      = "over"      // and is not any more
+	KindCapture   = "capture"   // one begins
+	KindSkipped   = "skipped"   // one would have been made
+	KindFailed    = "failed"    // it came to nothing
+	KindVerdict   = "verdict"   // what came of it
+	KindLost      = "lost"      // a server does not answer
+	KindBack      = "back"      // it does again
+	KindRestarted = "restarted" // its counters began anew
+	KindEnd       = "end"
 )
 
 // Event is a line of the log of events, docs/formats/watch.md.
@@ -16,17 +29,17 @@ type Event struct {
 	Format int       `json:"format"` // 1
 	Kind   string    `json:"kind"`
 	At     time.Time `json:"at"`
-	Server string    `json:"server,omitempty"`
+	Server string    `json:"server,omitempty"` // or servers, that are compared with each other
 
 	Ranks int      `json:"ranks,omitempty"` // begin: data-parallel ranks
 	Lacks []string `json:"lacks,omitempty"` // begin: what the server does not tell
 
-	Rule   string     `json:"rule,omitempty"` // alarm, over
+	Rule   string     `json:"rule,omitempty"`
 	Signal string     `json:"signal,omitempty"`
-	Rank   string     `json:"rank,omitempty"` // that stands out
-	Value  float64    `json:"value,omitempty"`
-	Normal float64    `json:"normal,omitempty"`
-	Limit  float64    `json:"limit,omitempty"`
+	Rank   string     `json:"rank,omitempty"`        // that stands out
+	Value  float64    `json:"value,omitempty"`       // the mean since the onset
+	Normal float64    `json:"normal,omitempty"`      // the mean of a minute before
+	Limit  float64    `json:"limit,omitempty"`       // of the rule
 	After  *time.Time `json:"onset_after,omitempty"` // the change lies after this
 	Onset  *time.Time `json:"onset,omitempty"`       // and not after that
 
@@ -34,75 +47,68 @@ type Event struct {
 	Dir      string   `json:"dir,omitempty"`
 	Verdict  *Verdict `json:"verdict,omitempty"`
 	Error    string   `json:"error,omitempty"`
-	Seconds  float64  `json:"seconds,omitempty"`  // back: that it was gone
+	Seconds  float64  `json:"seconds,omitempty"`  // back: that it was gone; end: that was watched
 	Captures int      `json:"captures,omitempty"` // end
-
-	rule *detect.Rule
 }
 
-// eventOf is what a rule found on a server.
-func eventOf(f *follower, ev *detect.Event) *Event {
+// tell notes an event, and says lines to people.
+func (m *mind) tell(e *Event, lines ...string) {
+	e.Format = 1
+	m.counts.event(e)
+	text, err := json.Marshal(e)
+	if err == nil && m.w.Log != nil && m.err == nil {
+		_, err = m.w.Log.Write(append(text, '\n'))
+	}
+	if m.err == nil {
+		m.err = err
+	}
+	if m.exec != nil {
+		m.exec.event(text)
+	}
+	for _, l := range lines {
+		m.w.Tell(l)
+	}
+}
+
+// eventOf is what a rule found.
+func eventOf(a *alarm) *Event {
 	e := &Event{
-		Kind: "alarm", At: ev.At, Server: f.name, Rule: ev.Rule.Name, Signal: ev.Rule.Signal, Value: ev.Value, Normal: ev.Normal, Limit: ev.Limit,
-		After: &ev.After, Onset: &ev.Onset, rule: ev.Rule,
+		Kind: KindAlarm, At: a.At, Server: a.of.name, Rule: a.Rule.Name, Signal: a.Rule.Signal, Value: a.Value, Normal: a.Normal, Limit: a.Limit,
+		After: &a.After, Onset: &a.Onset, Rank: a.of.rank(a.Who),
 	}
-	if ev.Ended {
-		e.Kind = "over"
-	}
-	if ev.Who >= 0 {
-		e.Rank = rankName(ev.Who)
+	if a.Ended {
+		e.Kind = KindOver
 	}
 	return e
 }
 
-// rankName is a data-parallel rank as reports name it.
-func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
-
 // text says it for people.
-func (e *Event) text() string {
-	if e.Kind == "over" {
-		return fmt.Sprintf("%s: over: %s", e.Server, e.Rule)
+func (a *alarm) text() string {
+	if a.Ended {
+		return fmt.Sprintf("%s: over: %s", a.of.name, a.Rule.Name)
 	}
-	text := fmt.Sprintf("%s: %s since %s", e.Server, e.Rule, clock(*e.Onset))
-	if e.Rank != "" {
-		text = fmt.Sprintf("%s: %s: %s since %s", e.Server, e.Rank, e.Rule, clock(*e.Onset))
+	who := a.of.name
+	if a.Who >= 0 {
+		who += ": " + a.of.rank(a.Who)
 	}
-	switch e.rule.Kind {
+	text := fmt.Sprintf("%s: %s since %s", who, a.Rule.Name, clock(a.Onset))
+	switch a.Rule.Kind {
 	case detect.Imbalance:
-		what := "the largest over the mean of all ranks"
-		if e.rule.Measure == detect.Variation {
-			what = "standard deviation over mean of all ranks"
+		what := "the largest over the mean"
+		if a.Rule.Measure == detect.Variation {
+			what = "standard deviation over mean"
 		}
-		text += fmt.Sprintf(": %s is %.2f in %s, %.2f before", what, e.Value, e.Signal, e.Normal)
+		text += fmt.Sprintf(": %s of ranks is %.2f in %s, and was %.2f", what, a.Value, a.Rule.Signal, a.Normal)
 	case detect.Latency:
-		if e.rule.Above > 0 {
-			text += fmt.Sprintf(": %s is %s, %s before", e.Signal, metric.Duration(e.Value*1e9), metric.Duration(e.Normal*1e9))
+		if a.Rule.Above > 0 {
+			text += fmt.Sprintf(": %s is %s, and was %s", a.Rule.Signal, metric.Duration(a.Value*1e9), metric.Duration(a.Normal*1e9))
 		} else {
-			text += fmt.Sprintf(": %s is %.2f times its median of the last minutes", e.Signal, e.Value)
+			text += fmt.Sprintf(": %s is %.2f times its median of the last minutes", a.Rule.Signal, a.Value)
 		}
 	case detect.Queue:
-		text += fmt.Sprintf(": by %.1f requests a second", e.Value)
+		text += fmt.Sprintf(": by %.1f requests a second", a.Value)
 	case detect.Throughput:
-		text += fmt.Sprintf(": %s of what as many requests got before", metric.Percent(1/e.Value))
+		text += fmt.Sprintf(": %s of the tokens that as many requests got before", metric.Percent(1/a.Value))
 	}
 	return text
-}
-
-// events is the log of events.
-type events struct {
-	to  io.Writer // nil: nobody reads them
-	run *runs.Run
-	err error // the first of writing
-}
-
-func (l *events) add(e *Event) {
-	e.Format = 1
-	if l.to == nil || l.err != nil {
-		return
-	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = l.to.Write(append(line, '\n'))
-	}
-	l.err = err
 }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,46 +11,87 @@ import (
 )
 
 const (
-	keep   = 3 * time.Minute  // of what was seen, for verdicts
-	silent = 5 * time.Second  // after so long without a sample a server is said not to answer
-	most   = 10 * time.Second // that a server may take to answer
+	silent   = 5 * time.Second  // after so long without a sample a server is said not to answer
+	patience = 10 * time.Second // that it may take to answer
 )
 
-// follower takes samples of one server. Its reader is for the goroutine of follow, all else for who
-// receives the readings.
+// follower takes samples of one server: of what it tells, of its log, or of both. Its reader and its
+// tail are for the goroutine of follow, all else for who receives the readings.
 type follower struct {
-	target torch.Target
 	name   string
 	every  time.Duration
-	reader *signals.Reader
+	server *torch.Reached  // nil: there is but a log
+	reader *signals.Reader // of the server
+	tail   *tail           // of its log; nil: none
 
 	last *signals.Sample
-	live *signals.Live // since the one before
-	past []*signals.Live
+	live *signals.Live // since the one before; nil: there is no other yet
 
 	missing time.Time // since when there is no sample; zero: there was one just now
 	told    bool
 }
 
-func newFollower(t torch.Target, every time.Duration) *follower {
-	f := &follower{target: t, name: t.Name, every: every}
-	if f.name == "" {
-		f.name = t.URL
-	}
-	f.reader = signals.NewReader(t.URL, t.Header)
+func newFollower(r *torch.Reached, every time.Duration) *follower {
+	f := &follower{name: r.Name, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
 	return f
+}
+
+func (f *follower) url() string {
+	if f.server == nil {
+		return ""
+	}
+	return f.server.URL
+}
+
+func (f *follower) role() string {
+	if f.server == nil {
+		return ""
+	}
+	return f.server.Role
 }
 
 // meet takes the first sample.
 func (f *follower) meet(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	f.last, err = f.reader.Read(ctx)
+	f.last, err = f.read(ctx)
 	return err
+}
+
+// read takes a sample.
+func (f *follower) read(ctx context.Context) (*signals.Sample, error) {
+	var s *signals.Sample
+	var err error
+	if f.reader != nil {
+		s, err = f.reader.Read(ctx)
+	}
+	if f.tail == nil {
+		return s, err
+	}
+	now := time.Now()
+	ranks := f.tail.ranks(now)
+	switch {
+	case s != nil:
+		s.Fill(ranks)
+	case err == nil || errors.Is(err, signals.ErrNothing):
+		return signals.OfLog(ranks, now), nil
+	}
+	return s, err
+}
+
+// lacks is what is not known of the server.
+func (f *follower) lacks() []string {
+	if f.reader == nil {
+		return []string{"no latencies, and no captures: give the server's --url for these"}
+	}
+	return f.reader.Lacks(f.last)
 }
 
 // follow takes a sample at each tick, and hands it on.
 func (f *follower) follow(ctx context.Context, to chan<- reading) {
+	if f.tail != nil {
+		defer f.tail.follow(ctx)()
+	}
 	tick := time.NewTicker(f.every)
 	defer tick.Stop()
 	for {
@@ -58,10 +100,10 @@ func (f *follower) follow(ctx context.Context, to chan<- reading) {
 		case <-ctx.Done():
 			return
 		}
-		limited, cancel := context.WithTimeout(ctx, most)
-		s, err := f.reader.Read(limited)
+		limited, cancel := context.WithTimeout(ctx, patience)
+		s, err := f.read(limited)
 		cancel()
-		if err != nil {
+		if err != nil && f.reader != nil {
 			f.reader.Forget() // it may be another one when it is back
 		}
 		select {
@@ -75,14 +117,11 @@ func (f *follower) follow(ctx context.Context, to chan<- reading) {
 func (f *follower) take(s *signals.Sample) {
 	f.live = signals.Between(f.last, s)
 	f.last = s
-	f.past = append(f.past, f.live)
-	for len(f.past) > 1 && s.At.Sub(f.past[0].At) > keep {
-		f.past = f.past[1:]
-	}
 }
 
 // lost notes that there is no sample. What it gives is to be said, once.
 func (f *follower) lost(at time.Time, err error) string {
+	f.live = nil
 	if f.missing.IsZero() {
 		f.missing = at
 	}
@@ -90,7 +129,7 @@ func (f *follower) lost(at time.Time, err error) string {
 		return ""
 	}
 	f.told = true
-	return fmt.Sprintf("%s: no sample since %s: %v", f.name, clock(f.missing), err)
+	return fmt.Sprintf("no sample since %s: %v", clock(f.missing), err)
 }
 
 // back notes that there is one again, and gives how long there was none, if that was said.

@@ -2,101 +2,246 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
-	"github.com/stepscope/stepscope/internal/watch/detect"
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/tracefile/read"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // shot is one capture, and what was known when it began.
 type shot struct {
-	n       int
+	w       *Watch
+	name    string
+	ring    bool // it is one of the flight recorder, and explained only if it is wanted
+	of      *group
+	servers []*follower
 	at      time.Time
-	of      []*follower
-	why     []detect.Event
-	history []*signals.Live // of the server
+	why     []alarm
+	past    []*signals.Live // of the group
+	before  []string        // directories of windows that the flight recorder has from before
+
+	also []alarm // what was found meanwhile; of who decides
 
 	dir     string
 	result  *torch.Result
-	reports []*explained // by server of result
+	windows []*explained // by server of result
+	replica *result.Replica
+	changed string // since before, in words
 	bytes   int64
 	err     error
 }
 
 // explained is what a server's window tells.
 type explained struct {
-	report  *result.Report  // nil: see err
-	replica *result.Replica // the rank that stands out against the others
-	err     error
+	server string
+	report *result.Report // nil: see err
+	err    error
 }
 
-// finishIn is how long a capture may go on once the watch has been ended.
+// finishIn is how long a capture may go on once the watch has been interrupted.
 const finishIn = 25 * time.Second
 
-func (s *shot) name() string { return fmt.Sprintf("capture-%d", s.n) }
+func (s *shot) what() string {
+	if s.ring {
+		return "the window"
+	}
+	return s.name
+}
 
-// rank is the data-parallel rank that stands out; -1: none does.
-func (s *shot) rank() int {
-	for _, ev := range s.why {
-		if ev.Who >= 0 {
-			return ev.Who
+// take records a window, brings it home, keeps and explains it. It goes on for a while when ctx ends.
+func (s *shot) take(ctx context.Context) {
+	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishIn, cancel) })()
+	s.dir = filepath.Join(s.w.Dir, s.name)
+	if s.err = s.record(going); s.err != nil || s.ring {
+		return
+	}
+	s.explain(going)
+	debug.FreeOSMemory() // what explaining took is not wanted again for a long time
+}
+
+// record makes the window.
+func (s *shot) record(ctx context.Context) (err error) {
+	if s.w.Capture.Nsys != nil && !s.ring {
+		return s.collect(ctx)
+	}
+	var targets []torch.Target
+	for _, f := range s.servers {
+		// A worker that only its router reaches is recorded through that, with all others.
+		t := f.server.Target
+		if f.server.Base != f.server.URL {
+			t = f.server.Front
+		}
+		if !slices.ContainsFunc(targets, func(o torch.Target) bool { return o.URL == t.URL }) {
+			targets = append(targets, t)
+		}
+	}
+	win, o := s.w.Capture.Window, s.w.Capture.Options
+	if s.ring {
+		win.NumSteps, o.Pace, o.NoMerge, o.Log = s.w.Ring.Steps, 0, true, func(string) {}
+	}
+	session, err := torch.Start(ctx, targets, win, o)
+	if err != nil {
+		return err
+	}
+	s.result, err = session.Collect(ctx, s.dir)
+	s.bytes = sizeOf(s.dir)
+	if err != nil || s.ring {
+		return err
+	}
+	return s.keep()
+}
+
+// keep names the window in the run.
+func (s *shot) keep() error {
+	if s.w.Run == nil {
+		return nil
+	}
+	return experiment.KeepCapture(s.w.Run, s.result, s.name)
+}
+
+// collect opens a window of Nsight Systems for a while.
+func (s *shot) collect(ctx context.Context) error {
+	told := s.w.Capture.Nsys
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return err
+	}
+	w, err := told.Start(ctx, filepath.Join(s.dir, "window"), nil)
+	if err != nil {
+		return err
+	}
+	pause.For(ctx, s.w.Capture.NsysTime)
+	// However long it takes: a window that is being closed cannot be left.
+	closed, err := told.Stop(context.WithoutCancel(ctx), w.Output, s.w.Capture.Options.Timeout)
+	if err != nil {
+		return err
+	}
+	s.bytes = closed.Size
+	server := s.servers[0].server
+	s.result = &torch.Result{Dir: s.dir, Servers: []torch.ServerResult{{URL: server.URL, Name: server.Name, Kind: server.Kind, Dir: s.dir, Traces: []string{closed.Report}}}}
+	if s.w.Run == nil {
+		return nil
+	}
+	rel, err := filepath.Rel(s.w.Run.Dir(), closed.Report)
+	if err != nil || !filepath.IsLocal(rel) {
+		return err // it lies where the session was told to put it
+	}
+	return s.w.Run.AddFile(runs.File{Path: filepath.ToSlash(rel), Kind: runs.KindReport, Format: "nsys-rep", Host: server.URL, Window: s.name}, "")
+}
+
+// dearly is how many bytes of memory explaining takes for a byte of traces, about.
+const dearly = 30
+
+// explain reads the window, server by server, and holds the one that stands out against its peers.
+func (s *shot) explain(ctx context.Context) {
+	if limit := s.w.Capture.MostMemory; limit > 0 && s.bytes > limit/dearly {
+		s.windows = []*explained{{server: s.of.name, err: fmt.Errorf("%s of traces take more memory than this machine gives: explain them where there is more", metric.Bytes(s.bytes))}}
+		return
+	}
+	var all []*trace.Trace
+	for i := range s.result.Servers {
+		r := &s.result.Servers[i]
+		x := &explained{server: r.URL}
+		s.windows = append(s.windows, x)
+		if len(r.Traces) == 0 {
+			x.err = errors.New("no trace came: " + r.Problem)
+			continue
+		}
+		capture, err := (&window.Input{Paths: r.Traces, Read: read.Options{Export: s.w.Capture.ReadReports}}).Open(ctx, s.w.Say, "analyze")
+		if err != nil {
+			x.err = err
+			continue
+		}
+		all = append(all, capture.Traces...)
+		prepared := capture.Prepare(nil)
+		if len(s.of.of) == 1 {
+			s.replica = s.against(prepared, capture.Traces)
+		}
+		x.report, x.err = prepared.Analyze(capture.Options())
+	}
+	if len(s.of.of) > 1 && s.who() >= 0 {
+		dir := s.of.of[s.who()].server.URL
+		s.replica = explain.Prepare(all, nil).Replica(s.of.rank(s.who()), func(src *trace.Source) bool { return s.serverOf(src.Path) == dir })
+	}
+	if len(s.before) > 0 && len(all) > 0 {
+		s.changed = s.since(ctx, all)
+	}
+}
+
+// serverOf is the URL of the server whose trace a file is.
+func (s *shot) serverOf(path string) string {
+	for i := range s.result.Servers {
+		if slices.Contains(s.result.Servers[i].Traces, path) {
+			return s.result.Servers[i].URL
+		}
+	}
+	return ""
+}
+
+// against holds the data-parallel rank that stands out against the others. Where none does by its
+// signals it is the one whose steps take longest, if they take longer for a reason of its own.
+func (s *shot) against(w *explain.Window, traces []*trace.Trace) (worst *result.Replica) {
+	of := func(dp int) *result.Replica {
+		return w.Replica(rankName(dp), func(src *trace.Source) bool { return src.Rank.DP == dp })
+	}
+	if who := s.who(); who >= 0 {
+		return of(who)
+	}
+	seen := map[int]bool{}
+	for _, t := range traces {
+		dp := t.Source.Rank.DP
+		if seen[dp] || dp < 0 {
+			continue
+		}
+		seen[dp] = true
+		if r := of(dp); r != nil && r.Cause != "" && r.Cause != result.CauseLoad && (worst == nil || r.Longer() > worst.Longer()) {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// who is the rank that stands out; -1: none does.
+func (s *shot) who() int {
+	for _, a := range slices.Concat(s.why, s.also) {
+		if a.Who >= 0 {
+			return a.Who
 		}
 	}
 	return -1
 }
 
-// take records a window, brings it home, keeps and explains it. It goes on for a while when ctx ends.
-func (s *shot) take(ctx context.Context, w *Watch) {
-	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishIn, cancel) })()
-	s.dir = filepath.Join(w.Dir, s.name())
-	var targets []torch.Target
-	for _, f := range s.of {
-		targets = append(targets, f.target)
-	}
-	session, err := torch.Start(going, targets, w.Window, w.Options)
+// since compares the window with the last one from before.
+func (s *shot) since(ctx context.Context, now []*trace.Trace) string {
+	last := s.before[len(s.before)-1]
+	was, err := (&window.Input{Paths: []string{last}}).Open(ctx, s.w.Say, "before")
 	if err != nil {
-		s.err = err
-		return
+		return "the window from before cannot be read: " + err.Error()
 	}
-	if s.result, s.err = session.Collect(going, s.dir); s.err != nil {
-		return
-	}
-	s.bytes = sizeOf(s.dir)
-	if w.Run != nil {
-		if s.err = experiment.KeepCapture(w.Run, s.result, s.name()); s.err != nil {
-			return
-		}
-	}
-	for i := range s.result.Servers {
-		s.reports = append(s.reports, s.explain(going, w, &s.result.Servers[i]))
-	}
-}
-
-// explain reads the window of a server.
-func (s *shot) explain(ctx context.Context, w *Watch, r *torch.ServerResult) *explained {
-	if len(r.Traces) == 0 {
-		return &explained{err: fmt.Errorf("no trace: %s", r.Problem)}
-	}
-	capture, err := (&window.Input{Paths: r.Traces}).Open(ctx, w.Say, "analyze")
+	c, err := explain.Compare(was.Traces, now, explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true})
 	if err != nil {
-		return &explained{err: err}
+		return "it cannot be compared with the window from before: " + strings.TrimSpace(err.Error())
 	}
-	x := &explained{}
-	prepared := capture.Prepare(nil)
-	if dp := s.rank(); dp >= 0 {
-		x.replica = prepared.Replica(dp)
-	}
-	x.report, x.err = prepared.Analyze(capture.Options())
-	return x
+	return report.Words(c.Verdict)
 }
 
 // sizeOf is how many bytes a directory takes.

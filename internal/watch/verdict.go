@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -27,6 +29,8 @@ type Verdict struct {
 	Cause string    `json:"cause,omitempty"` // of a slower rank, as of a straggler; of more work: requests, tokens, contexts, load
 	Says  string    `json:"says"`            // in a sentence
 
+	Rules []string `json:"rules"` // that found it, the first one first
+
 	// Of the rank, and the median of the others, since the change and in the minute before it.
 	Load     []Figure `json:"load"`
 	Evidence []string `json:"evidence"` // of the kernels
@@ -35,9 +39,11 @@ type Verdict struct {
 
 	Findings []string        `json:"findings"` // of the window
 	Replica  *result.Replica `json:"replica,omitempty"`
+	Changed  string          `json:"changed,omitempty"` // since the last window of the flight recorder, in words
 	// Recording is what the profiler cost, in words; "": it is not known, or does not matter.
 	Recording string   `json:"recording,omitempty"`
-	Missing   []string `json:"missing,omitempty"`
+	Missing   []string `json:"missing,omitempty"`  // ranks without a trace
+	Problems  []string `json:"problems,omitempty"` // why windows could not be explained
 }
 
 // Figure is one signal of a rank and of the others.
@@ -111,35 +117,47 @@ func figures(history []*signals.Live, dp int, since, until time.Time) (out []Fig
 // verdict joins both halves.
 func (s *shot) verdict() *Verdict {
 	first := &s.why[0]
-	v := &Verdict{Kind: Unclear, Since: first.Onset, Evidence: []string{}, Findings: []string{}, Load: []Figure{}}
-	dp := s.rank()
-	if dp >= 0 {
-		v.Rank = rankName(dp)
-		v.Load = figures(s.history, dp, first.Onset, s.at)
+	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
+	for _, a := range slices.Concat(s.why, s.also) {
+		v.Rules = append(v.Rules, a.Rule.Name)
+		if a.Onset.Before(v.Since) {
+			v.Since = a.Onset
+		}
 	}
-	for i, x := range s.reports {
-		server := &s.result.Servers[i]
-		v.Missing = append(v.Missing, server.Missing...)
+	if who := s.who(); who >= 0 {
+		v.Rank = s.of.rank(who)
+		v.Load = figures(s.past, who, v.Since, s.at)
+	}
+	answer := ""
+	for i, x := range s.windows {
+		if i < len(s.result.Servers) {
+			v.Missing = append(v.Missing, s.result.Servers[i].Missing...)
+		}
 		if x.err != nil {
-			v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %v", server.URL, x.err))
+			v.Problems = append(v.Problems, fmt.Sprintf("%s: %v", x.server, x.err))
 			continue
 		}
-		v.Recording = report.Words(x.report.Recording.Says)
+		if says := report.Words(x.report.Recording.Says); says != "" {
+			v.Recording = says
+		}
+		answer = report.Words(x.report.Verdict)
 		for k := range x.report.Findings {
 			if f := &x.report.Findings[k]; f.Severity != "info" {
 				v.Findings = append(v.Findings, report.Words(f.Title))
 			}
 		}
-		v.byFindings(x.report)
-		if v.Kind == Unclear && x.replica != nil {
-			v.byReplica(x.replica)
+		if v.Kind == Unclear {
+			v.byFindings(x.report)
 		}
-		v.Replica = x.replica
+	}
+	v.Replica = s.replica
+	if v.Kind == Unclear && s.replica != nil {
+		v.byReplica(s.replica)
 	}
 	if v.Kind == Unclear {
 		v.byLoad()
 	}
-	v.Says = v.sentence(first.Rule.Name)
+	v.Says = v.sentence(first.Rule.Name, answer)
 	return v
 }
 
@@ -172,6 +190,7 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	default:
 		v.Kind, v.Cause = Slower, r.Cause
 	}
+	v.Rank = cmp.Or(v.Rank, r.Name)
 	a, b := &r.This, &r.Others
 	if a.Batch >= 0 && b.Batch >= 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests, those of the others %.0f", r.Kind, a.Batch, b.Batch))
@@ -195,14 +214,7 @@ const (
 // byLoad takes what the signals tell by Little's law: requests in a rank are tokens a second times
 // the time of a token. Where more run because more is made, a rank is busy; where as much is made, it is slow.
 func (v *Verdict) byLoad() {
-	of := func(name string) float64 {
-		i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == name })
-		if i < 0 {
-			return signals.Unknown
-		}
-		return v.Load[i].ratio()
-	}
-	running, tokens := of("running"), of("tokens")
+	running, tokens := v.times("running"), v.times("tokens")
 	if math.IsNaN(running) || math.IsNaN(tokens) {
 		return
 	}
@@ -226,22 +238,51 @@ var causes = map[string]string{
 	result.CauseUnknown:       "why is not shown",
 }
 
-func (v *Verdict) sentence(rule string) string {
+// sentence says it all in one. answer is what the window tells by itself.
+func (v *Verdict) sentence(rule, answer string) string {
 	since := "since " + clock(v.Since)
 	alone := ""
 	if v.ByLoad {
-		alone = " (by its load alone, kernels did not tell)"
+		alone = " (by its signals alone: the kernels did not tell)"
 	}
 	switch v.Kind {
 	case MoreWork:
-		return fmt.Sprintf("more work: %s has more to do than the other ranks %s, and takes as much longer%s", v.Rank, since, alone)
+		return fmt.Sprintf("more work: %s has %s %s%s", v.Rank, v.much(), since, alone)
 	case Slower:
-		return fmt.Sprintf("same work, slower: %s takes longer than the other ranks for the same work %s: %s%s", v.Rank, since, causes[v.Cause], alone)
+		return fmt.Sprintf("same work, slower: %s takes longer than the others for the same work %s: %s%s", v.Rank, since, causes[v.Cause], alone)
 	}
-	if v.Rank != "" {
-		return fmt.Sprintf("unclear: %s of %s %s is not explained by what was recorded", rule, v.Rank, since)
+	if answer == "" {
+		answer = "nothing in the window explains it"
 	}
-	return fmt.Sprintf("%s %s: no rank stands out in what was recorded", rule, since)
+	return fmt.Sprintf("%s %s; of the window: %s", rule, since, answer)
+}
+
+// much says how much more work a rank has.
+func (v *Verdict) much() string {
+	if r := v.Replica; r != nil && r.Cause == result.CauseLoad {
+		what := "requests"
+		if !(r.This.Batch >= r.Others.Batch*different) {
+			what = "tokens"
+		}
+		text := fmt.Sprintf("%.1f times as many %s in a step as the others", r.Busier(), what)
+		if longer := r.Longer(); longer >= 1.05 {
+			return text + fmt.Sprintf(", and its steps take %.1f times as long", longer)
+		}
+		return text + ", and its steps take no longer"
+	}
+	if n := v.times("running"); v.ByLoad && n >= different {
+		return fmt.Sprintf("%.1f times as many requests as the others", n)
+	}
+	return "more to do in a step than the others, in " + cmp.Or(v.Cause, "work")
+}
+
+// times is how many times as much the rank has of a signal as the others.
+func (v *Verdict) times(signal string) float64 {
+	i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == signal })
+	if i < 0 {
+		return signals.Unknown
+	}
+	return v.Load[i].ratio()
 }
 
 // lines say it for people.
@@ -249,9 +290,9 @@ func (v *Verdict) lines(dir string) []string {
 	out := []string{"", "  " + v.Says}
 	for i := range v.Load {
 		f := &v.Load[i]
-		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, number(f.This), number(f.Others))
+		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, short(f.This), short(f.Others))
 		if f.ThisBefore != nil || f.OthersBefore != nil {
-			text += fmt.Sprintf("; before %8s, others %8s", number(f.ThisBefore), number(f.OthersBefore))
+			text += fmt.Sprintf("; before %8s, others %8s", short(f.ThisBefore), short(f.OthersBefore))
 		}
 		out = append(out, text+" "+f.Unit)
 	}
@@ -261,13 +302,22 @@ func (v *Verdict) lines(dir string) []string {
 	for _, f := range v.Findings {
 		out = append(out, "    finding: "+f)
 	}
+	if v.Changed != "" {
+		out = append(out, "    against the window before: "+v.Changed)
+	}
 	if v.Recording != "" {
 		out = append(out, "    "+v.Recording)
+	}
+	if len(v.Missing) > 0 {
+		out = append(out, "    missing: "+strings.Join(v.Missing, ", "))
+	}
+	for _, p := range v.Problems {
+		out = append(out, "    not explained: "+p)
 	}
 	return append(out, "    traces: "+dir, "")
 }
 
-func number(v *float64) string {
+func short(v *float64) string {
 	if v == nil {
 		return "?"
 	}

@@ -1,21 +1,26 @@
 // Package watch follows servers that run, finds the moment at which their ranks drift apart or
 // their requests become slow, and captures a window at that moment by itself.
 //
-// [Watch.Run] conducts: a follower for each server takes samples (package signals), the rules
-// of package detect are held against them, and what these find becomes an [Event]; a capture is
-// then made by package torch, explained, and joined with the signals to one [Verdict].
+// [Watch.Do] conducts: a follower for each server takes samples (package signals), the rules of
+// package detect are held against them, and what these find becomes an [Event]; a capture is then
+// made by package torch or nsys, explained, and joined with the signals to one [Verdict].
+//
+// It runs for days: what it keeps of the past has a bound, and a server that is gone is waited for.
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -25,24 +30,157 @@ import (
 // Watch says whom to follow, and what to do about what is found.
 type Watch struct {
 	Targets []torch.Target
+	Logs    []Log
 	Rules   []detect.Rule
 	Every   time.Duration // between samples
 	For     time.Duration // 0: until it is ended
 
+	Capture Capture
+	Ring    Ring
+
+	Run    *runs.Run    // keeps what was seen and captured; nil: none is kept
+	Dir    string       // where captures lie
+	Log    io.Writer    // events, as JSON lines; nil: nobody reads them
+	Series io.Writer    // what was seen, as JSON lines; nil: nobody reads it
+	Exec   string       // is run by a shell for each event; "": nothing is
+	Listen net.Listener // for /metrics of its own; nil: none
+
+	Say  *progress.Console
+	Tell func(line string) // what people are to read, a line at a time
+}
+
+// Log is a log of a server: its batch lines tell what the server itself does not.
+type Log struct {
+	Server string // by its name or URL; "": of the only one
+	Path   string // "-": stdin
+}
+
+// Capture says how a window is captured, and how much captures may take.
+type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Cooldown    time.Duration // between captures
-	MaxCaptures int
-	MaxBytes    int64 // of all captures
+	Nsys        *nsys.Told    // instead: a session of Nsight Systems that stands by
+	NsysTime    time.Duration // how long it collects
+	Cooldown    time.Duration // from one capture to the next
+	Most        int           // captures
+	MostBytes   int64         // of all of them
+	MostMemory  int64         // for explaining one; 0: not known
+	ReadReports func(ctx context.Context, path string) (db string, done func(), err error)
+}
 
-	Run  *runs.Run // keeps what was seen; nil: none is kept
-	Dir  string    // where captures lie
-	Log  io.Writer // events, as JSON lines
-	Say  *progress.Console
-	Tell func(lines ...string) // for people
+// Do follows the servers until ctx ends or the time is over. A capture that has begun by then is
+// finished.
+func (w *Watch) Do(ctx context.Context) (err error) {
+	m := &mind{w: w, shots: make(chan *shot, 1), engine: &detect.Engine{Rules: w.Rules, Every: w.Every}, began: time.Now()}
+	if err := m.meet(ctx); err != nil {
+		return err
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if w.For > 0 {
+		limited, cancel = context.WithTimeout(ctx, w.For)
+	}
+	defer cancel()
+	if w.Exec != "" {
+		m.exec = startExec(w.Exec, w.Say)
+		defer m.exec.end()
+	}
+	if w.Listen != nil {
+		defer m.counts.serve(w.Listen)()
+	}
+	m.begin()
+	readings := make(chan reading)
+	var all sync.WaitGroup
+	for _, f := range m.followers {
+		all.Go(func() { f.follow(limited, readings) })
+	}
+	end := w.Say.Show(m.screen.frame)
+	m.think(ctx, limited, readings)
+	end()
+	cancel()
+	all.Wait()
+	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds()})
+	return errors.Join(context.Cause(ctx), m.err)
+}
 
-	events events
-	budget budget
+// meet finds out what the servers are, and takes a first sample of each, so that what no waiting
+// mends is said at once.
+func (m *mind) meet(ctx context.Context) error {
+	w := m.w
+	if len(w.Targets) > 0 {
+		o := w.Capture.Options
+		o.Log = func(string) {}
+		reached, left, err := torch.Reach(ctx, w.Targets, o)
+		if err != nil {
+			return err
+		}
+		for _, l := range left {
+			w.Say.Lack("%s", l)
+		}
+		for i := range reached {
+			m.followers = append(m.followers, newFollower(&reached[i], w.Every))
+		}
+	}
+	if err := m.takeLogs(); err != nil {
+		return err
+	}
+	for _, f := range m.followers {
+		if err := f.meet(ctx); err != nil {
+			return err
+		}
+		m.groups = append(m.groups, &group{name: f.name, of: []*follower{f}})
+	}
+	// Servers of one role are compared with each other, too.
+	roles := map[string][]*follower{}
+	for _, f := range m.followers {
+		roles[f.role()] = append(roles[f.role()], f)
+	}
+	for role, of := range roles {
+		if len(of) > 1 {
+			m.groups = append(m.groups, &group{name: cmp.Or(role, "all") + " servers", of: of})
+		}
+	}
+	slices.SortStableFunc(m.groups, func(a, b *group) int { return cmp.Compare(len(a.of), len(b.of)) })
+	return nil
+}
+
+// takeLogs gives logs to the followers of their servers. One without a server is followed by itself.
+func (m *mind) takeLogs() error {
+	for _, l := range m.w.Logs {
+		i := slices.IndexFunc(m.followers, func(f *follower) bool { return l.Server != "" && (f.name == l.Server || f.url() == l.Server) })
+		switch {
+		case l.Server == "" && len(m.w.Targets) == 0:
+			m.followers = append(m.followers, &follower{name: l.Path, every: m.w.Every})
+			i = len(m.followers) - 1
+		case l.Server == "" && len(m.followers) == 1:
+			i = 0
+		case i < 0 && l.Server == "":
+			return fmt.Errorf("--log %s: there are %d servers: say whose it is, as NAME=%s", l.Path, len(m.followers), l.Path)
+		case i < 0:
+			return fmt.Errorf("--log %s=%s: there is no server of that name", l.Server, l.Path)
+		}
+		t, err := openTail(l.Path, m.w.Say)
+		if err != nil {
+			return err
+		}
+		m.followers[i].tail = t
+	}
+	return nil
+}
+
+// begin says who is followed, and what is not known of them.
+func (m *mind) begin() {
+	for _, f := range m.followers {
+		what := "batch lines of a log"
+		if f.server != nil {
+			what = f.server.String()
+		}
+		lacks := f.lacks()
+		e := &Event{Kind: KindBegin, At: f.last.At, Server: f.name, Ranks: len(f.last.Ranks), Lacks: lacks}
+		m.tell(e, fmt.Sprintf("%s: %s", f.name, what))
+		for _, l := range lacks {
+			m.w.Say.Line(fmt.Sprintf("%s: %s", f.name, l))
+		}
+	}
 }
 
 // reading is a sample of one server, or why there is none.
@@ -51,170 +189,4 @@ type reading struct {
 	at     time.Time
 	sample *signals.Sample
 	err    error
-}
-
-// Do follows the servers until ctx ends or the time is over. A capture that has begun by then is
-// finished.
-func (w *Watch) Do(ctx context.Context) error {
-	w.events = events{to: w.Log, run: w.Run}
-	followers, err := w.meet(ctx)
-	if err != nil {
-		return err
-	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if w.For > 0 {
-		limited, cancel = context.WithTimeout(ctx, w.For)
-	}
-	defer cancel()
-	w.begin(followers)
-	m := &mind{w: w, followers: followers, engine: &detect.Engine{Rules: w.Rules, Every: w.Every}, shots: make(chan *shot, 1)}
-	readings := make(chan reading)
-	var wg sync.WaitGroup
-	for _, f := range followers {
-		wg.Go(func() { f.follow(limited, readings) })
-	}
-	err = m.think(limited, readings)
-	cancel()
-	wg.Wait()
-	w.events.add(&Event{Kind: "end", At: time.Now(), Captures: w.budget.made})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return errors.Join(err, w.events.err)
-}
-
-// meet looks at each server once, so that what no waiting mends is said at once.
-func (w *Watch) meet(ctx context.Context) ([]*follower, error) {
-	var out []*follower
-	for _, t := range w.Targets {
-		f := newFollower(t, w.Every)
-		if err := f.meet(ctx); err != nil {
-			return nil, fmt.Errorf("%w", err)
-		}
-		out = append(out, f)
-	}
-	return out, nil
-}
-
-// begin says who is followed, and what is not known of them.
-func (w *Watch) begin(all []*follower) {
-	for _, f := range all {
-		lacks := f.reader.Lacks(f.last)
-		w.events.add(&Event{Kind: "begin", At: f.last.At, Server: f.name, Ranks: len(f.last.Ranks), Lacks: lacks})
-		w.Tell(fmt.Sprintf("%s: %s", f.name, plural(len(f.last.Ranks), "data-parallel rank")))
-		for _, l := range lacks {
-			w.Say.Line(fmt.Sprintf("%s: %s", f.name, l))
-		}
-	}
-}
-
-// mind is who decides: one goroutine.
-type mind struct {
-	w         *Watch
-	followers []*follower
-	engine    *detect.Engine
-	shots     chan *shot // that have ended
-	shooting  *shot      // nil: none goes on
-}
-
-// think holds samples against the rules until ctx ends, and after that waits for the capture under way.
-func (m *mind) think(ctx context.Context, readings <-chan reading) error {
-	for {
-		select {
-		case r := <-readings:
-			m.take(ctx, r)
-		case s := <-m.shots:
-			m.shot(s)
-		case <-ctx.Done():
-			if m.shooting != nil {
-				m.shot(<-m.shots)
-			}
-			return nil
-		}
-	}
-}
-
-func (m *mind) take(ctx context.Context, r reading) {
-	f := r.of
-	if r.err != nil {
-		if said := f.lost(r.at, r.err); said != "" {
-			m.w.events.add(&Event{Kind: "lost", At: r.at, Server: f.name, Error: said})
-			m.w.Tell(clock(r.at) + "  " + said)
-		}
-		return
-	}
-	if gone := f.back(r.at); gone > 0 {
-		m.w.events.add(&Event{Kind: "back", At: r.at, Server: f.name, Seconds: gone.Seconds()})
-		m.w.Tell(fmt.Sprintf("%s  %s: answers again after %v", clock(r.at), f.name, gone.Round(time.Second)))
-	}
-	f.take(r.sample)
-	l := f.live
-	if l.Restarted {
-		m.w.events.add(&Event{Kind: "restarted", At: r.at, Server: f.name})
-		m.w.Tell(fmt.Sprintf("%s  %s: has started again", clock(r.at), f.name))
-	}
-	var began []detect.Event
-	for _, ev := range m.engine.Take(f.name, l) {
-		e := eventOf(f, &ev)
-		m.w.events.add(e)
-		m.w.Tell(clock(ev.At) + "  " + e.text())
-		if !ev.Ended {
-			began = append(began, ev)
-		}
-	}
-	if len(began) > 0 {
-		m.consider(ctx, f, began)
-	}
-}
-
-// consider begins a capture, if there may be one.
-func (m *mind) consider(ctx context.Context, f *follower, began []detect.Event) {
-	w := m.w
-	now := f.live.At
-	why := ""
-	if m.shooting != nil {
-		why = "another capture is under way"
-	} else {
-		why = w.budget.refuses(w, now)
-	}
-	if why != "" {
-		w.events.add(&Event{Kind: "skipped", At: now, Server: f.name, Error: why})
-		w.Say.Line("no capture: " + why)
-		return
-	}
-	w.budget.begin(now)
-	m.engine.Pause()
-	m.shooting = &shot{n: w.budget.made, at: now, of: []*follower{f}, why: began}
-	w.events.add(&Event{Kind: "capture", At: now, Server: f.name, Capture: m.shooting.name()})
-	s := m.shooting
-	s.history = slices.Clone(f.past)
-	go func() {
-		s.take(ctx, w)
-		m.shots <- s
-	}()
-}
-
-// shot takes what came of a capture.
-func (m *mind) shot(s *shot) {
-	m.shooting = nil
-	m.engine.Resume()
-	w := m.w
-	w.budget.spent(s.bytes)
-	if s.err != nil {
-		w.events.add(&Event{Kind: "failed", At: time.Now(), Server: s.of[0].name, Capture: s.name(), Error: s.err.Error()})
-		w.Say.Lack("%s: %v", s.name(), s.err)
-		return
-	}
-	v := s.verdict()
-	w.events.add(&Event{Kind: "verdict", At: time.Now(), Server: s.of[0].name, Capture: s.name(), Dir: s.dir, Verdict: v})
-	w.Tell(v.lines(s.dir)...)
-}
-
-func clock(t time.Time) string { return t.Format(time.TimeOnly) }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -16,37 +16,32 @@ type Histogram struct {
 }
 
 // Since is what was observed since an earlier sample, which may be empty.
-func (h *Histogram) Since(was *Histogram) Histogram {
-	out := Histogram{Bounds: h.Bounds, Sum: h.Sum - was.Sum, Count: h.Count - was.Count, Counts: make([]float64, len(h.Counts))}
-	for i, n := range h.Counts {
-		out.Counts[i] = n - was.upTo(h.Bounds[i], i)
-	}
-	return out
-}
+func (h *Histogram) Since(was *Histogram) Histogram { return h.with(was, -1) }
 
 // Add is the sum of both.
-func (h *Histogram) Add(o *Histogram) Histogram {
-	if len(h.Bounds) == 0 {
-		return *o
+func (h *Histogram) Add(o *Histogram) Histogram { return h.with(o, 1) }
+
+func (h *Histogram) with(o *Histogram, sign float64) Histogram {
+	out := Histogram{Bounds: h.Bounds, Sum: h.Sum + sign*o.Sum, Count: h.Count + sign*o.Count}
+	if !slices.Equal(h.Bounds, o.Bounds) {
+		out.Bounds = slices.Compact(slices.Sorted(slices.Values(slices.Concat(h.Bounds, o.Bounds))))
 	}
-	out := Histogram{Bounds: h.Bounds, Sum: h.Sum + o.Sum, Count: h.Count + o.Count, Counts: make([]float64, len(h.Counts))}
-	for i, n := range h.Counts {
-		out.Counts[i] = n + o.upTo(h.Bounds[i], i)
+	for _, b := range out.Bounds {
+		out.Counts = append(out.Counts, h.upTo(b)+sign*o.upTo(b))
 	}
 	return out
 }
 
-// upTo is the count up to a bound, which mostly is the one at i.
-func (h *Histogram) upTo(bound float64, i int) float64 {
-	if i < len(h.Bounds) && h.Bounds[i] == bound {
-		return h.Counts[i]
+// upTo is the count up to a bound, or the last one before it.
+func (h *Histogram) upTo(bound float64) float64 {
+	at, found := slices.BinarySearch(h.Bounds, bound)
+	switch {
+	case found:
+		return h.Counts[at]
+	case at == 0:
+		return 0
 	}
-	for k, b := range h.Bounds {
-		if b == bound {
-			return h.Counts[k]
-		}
-	}
-	return 0
+	return h.Counts[at-1]
 }
 
 // Mean is Unknown where nothing was observed.

@@ -49,7 +49,7 @@ func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	}
 	if s == nil && list == nil {
 		r.Forget()
-		return nil, &noSignals{r.server.URL}
+		return nil, fmt.Errorf("%s: %w", r.server.URL, ErrNothing)
 	}
 	if s == nil {
 		s = &Sample{Generated: Unknown, Aborted: Unknown}
@@ -65,20 +65,13 @@ func (r *Reader) Forget() { r.metrics, r.loads, r.at = untried, untried, 0 }
 // HasMetrics tells whether the last sample had /metrics.
 func (r *Reader) HasMetrics() bool { return r.metrics == works }
 
-// noSignals is the error of a server that shows nothing.
-type noSignals struct{ url string }
-
-func (e *noSignals) Error() string {
-	return e.url + ": shows neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics"
-}
+// ErrNothing means that a server shows nothing.
+var ErrNothing = errors.New("shows neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
 
 // Answered tells whether an error of Read is the answer of a server, which no waiting mends.
 func Answered(err error) bool {
-	if _, ok := errors.AsType[*noSignals](err); ok {
-		return true
-	}
 	refused, ok := errors.AsType[*client.Refused](err)
-	return ok && refused.Status/100 == 4
+	return ok && refused.Status/100 == 4 || errors.Is(err, ErrNothing)
 }
 
 // readMetrics is nil where there are none.

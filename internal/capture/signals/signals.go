@@ -145,10 +145,6 @@ const leastPasses = 5
 
 func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	f := Flow{DP: now.DP, Running: now.Running, Queued: now.Queued, Context: now.Context, Usage: now.Usage}
-	f.Load = now.Running + now.Queued
-	if !Known(f.Load) {
-		f.Load = or(now.Running, now.Queued)
-	}
 	f.Prefill, f.Device = rate(was.Computed, now.Computed), rate(was.Device, now.Device)
 	f.Tokens = rate(was.Generated, now.Generated)
 	if !Known(f.Tokens) {
@@ -157,14 +153,23 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 			f.Tokens = 0
 		}
 	}
-	f.Pace, f.Step, f.Batch = Unknown, Unknown, Unknown
-	if f.Running > 0 && f.Tokens > 0 {
-		f.Pace = f.Running / f.Tokens
-	}
+	f.Derive()
+	f.Step, f.Batch = Unknown, Unknown
 	if passes := rate(was.Passes, now.Passes); now.Passes-was.Passes >= leastPasses {
 		f.Step, f.Batch = rate(was.Busy, now.Busy)/passes, rate(was.Generated, now.Generated)/passes
 	}
 	return f
+}
+
+// Derive computes what follows from the rest: Load and Pace.
+func (f *Flow) Derive() {
+	if f.Load = f.Running + f.Queued; !Known(f.Load) {
+		f.Load = or(f.Running, f.Queued)
+	}
+	f.Pace = Unknown
+	if f.Running > 0 && f.Tokens > 0 {
+		f.Pace = f.Running / f.Tokens
+	}
 }
 
 // restarted tells that a total went down, or that the process is another one.
@@ -201,3 +206,27 @@ func total(ranks []Flow, of func(*Flow) float64) float64 {
 
 // Sum is the total over ranks of what one of the signals says; Unknown if a rank does not say it.
 func (l *Live) Sum(of func(*Flow) float64) float64 { return total(l.Ranks, of) }
+
+// Whole is a server as one rank among servers, under a number.
+func (l *Live) Whole(number int) Flow {
+	f := Flow{
+		DP: number, Running: l.Sum(func(f *Flow) float64 { return f.Running }), Queued: l.Sum(func(f *Flow) float64 { return f.Queued }),
+		Context: l.Sum(func(f *Flow) float64 { return f.Context }),
+		Usage:   l.mean(func(f *Flow) float64 { return f.Usage }), Tokens: l.Tokens, Prefill: l.Sum(func(f *Flow) float64 { return f.Prefill }),
+		Step: l.mean(func(f *Flow) float64 { return f.Step }), Batch: l.Sum(func(f *Flow) float64 { return f.Batch }),
+		Device: l.mean(func(f *Flow) float64 { return f.Device }),
+	}
+	f.Derive()
+	return f
+}
+
+// mean is that over ranks which say it.
+func (l *Live) mean(of func(*Flow) float64) float64 {
+	sum, n := 0.0, 0.0
+	for i := range l.Ranks {
+		if v := of(&l.Ranks[i]); Known(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n // Unknown of none
+}

@@ -27,13 +27,13 @@ const (
 	shown     = 3    // kernels
 )
 
-// Compare sets the replica dp against all others, in the kind of steps that took it the most
-// time of those that both have; nil: there is none.
-func Compare(ranks []*prep.Rank, names *prep.Names, dp int) *result.Replica {
+// Compare sets the ranks of one replica against all others, in the kind of steps that took it the
+// most time of those that both have; nil: there is none.
+func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.Source) bool) *result.Replica {
 	this, others := map[trace.StepKind]*side{}, map[trace.StepKind]*side{}
 	for _, r := range ranks {
 		into := others
-		if r.Source.Rank.DP == dp {
+		if is(&r.Source) {
 			into = this
 		}
 		gather(r, into)
@@ -57,7 +57,7 @@ func Compare(ranks []*prep.Rank, names *prep.Names, dp int) *result.Replica {
 		return nil
 	}
 	a, b := this[best], others[best]
-	out := &result.Replica{DP: dp, Kind: prep.KindName(best), This: a.medians(), Others: b.medians()}
+	out := &result.Replica{Name: name, Kind: prep.KindName(best), This: a.medians(), Others: b.medians()}
 	out.Like, out.LikeKinds = like(a, b)
 	out.Kernels = differences(a, b, names)
 	out.Cause = cause(out)
@@ -176,20 +176,13 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 // the same kernel, by name and grid, has the same work wherever it runs.
 func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
-	ratio := func(x, y float64) float64 {
-		if x <= 0 || y <= 0 {
-			return 1
-		}
-		return x / y
-	}
-	period := ratio(float64(a.Period), float64(b.Period))
-	load := max(ratio(a.Batch, b.Batch), ratio(a.Tokens, b.Tokens))
+	period, load := r.Longer(), r.Busier()
 	longer := period >= slower
 	host, device := a.Host-b.Host, a.Device-b.Device
 	switch {
 	case longer && r.LikeKinds >= fewLike && r.Like >= slower && device >= host:
 		return result.CauseDevice
-	case longer && ratio(a.Kernels, b.Kernels) >= more && load < busier:
+	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork
 	case longer && host > device && load < period:
 		return result.CauseHost

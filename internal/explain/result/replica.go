@@ -4,7 +4,7 @@ package result
 // Replicas that share no collective do not wait for each other, so that none of them is late;
 // but one may have more work, or take longer for the same.
 type Replica struct {
-	DP     int         `json:"dp"`
+	Name   string      `json:"name"`
 	Kind   string      `json:"kind"`
 	This   ReplicaSide `json:"this"`
 	Others ReplicaSide `json:"others"`
@@ -16,6 +16,22 @@ type Replica struct {
 	// does not.
 	Cause   string          `json:"cause"`
 	Kernels []ReplicaKernel `json:"kernels"` // that make the difference on the device, the largest first
+}
+
+// Longer is how many times as long a step takes as on the others.
+func (r *Replica) Longer() float64 { return times(float64(r.This.Period), float64(r.Others.Period)) }
+
+// Busier is how many times as many requests are in a step, or as many tokens if that is more.
+func (r *Replica) Busier() float64 {
+	return max(times(r.This.Batch, r.Others.Batch), times(r.This.Tokens, r.Others.Tokens))
+}
+
+// times is 1 where one of them is not known.
+func times(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 1
+	}
+	return a / b
 }
 
 // CauseLoad is that a replica has more requests, tokens or longer contexts in a step.

@@ -2,6 +2,7 @@
 package prom
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"sort"
@@ -10,9 +11,16 @@ import (
 	"sync"
 )
 
-// Text builds Prometheus text (exposition format 0.0.4). All names get
-// SGLang's prefix.
-type Text struct{ buf []byte }
+// Text builds Prometheus text (exposition format 0.0.4).
+type Text struct {
+	Prefix string // of all names; "": SGLang's
+	buf    []byte
+}
+
+// name adds a name, behind what may stand before it.
+func (x *Text) name(before, name string) {
+	x.buf = append(append(append(x.buf, before...), cmp.Or(x.Prefix, "sglang:")...), name...)
+}
 
 // Reply sends it.
 func (x *Text) Reply(w http.ResponseWriter) {
@@ -22,13 +30,15 @@ func (x *Text) Reply(w http.ResponseWriter) {
 
 // Header begins a family of metrics.
 func (x *Text) Header(name, help, kind string) {
-	x.buf = append(x.buf, "# HELP sglang:"+name+" "+help+"\n# TYPE sglang:"+name+" "+kind+"\n"...)
+	x.name("# HELP ", name)
+	x.name(" "+help+"\n# TYPE ", name)
+	x.buf = append(x.buf, " "+kind+"\n"...)
 }
 
 // Sample adds a value.
 func (x *Text) Sample(name, labels string, v float64) {
-	x.buf = append(x.buf, "sglang:"+name+"{"+labels+"} "...)
-	x.buf = append(appendSample(x.buf, v), '\n')
+	x.name("", name)
+	x.buf = append(appendSample(append(x.buf, "{"+labels+"} "...), v), '\n')
 }
 
 // appendSample appends a value as Prometheus' Python client prints it.

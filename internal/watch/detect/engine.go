@@ -96,6 +96,16 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	return events
 }
 
+// On lists what is going on in a group, by the names of its rules.
+func (e *Engine) On(group string) (names []string) {
+	for _, s := range e.of[group] {
+		if s.sum.alarm {
+			names = append(names, s.rule.Name)
+		}
+	}
+	return names
+}
+
 func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	if l.At.Before(s.calm.until) {
 		return ev, false

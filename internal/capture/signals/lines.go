@@ -1,0 +1,149 @@
+package signals
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Line is what a batch line of a log of SGLang or stepscope says: a prefill batch, or the decode
+// batches since the last one. What it does not say is Unknown.
+type Line struct {
+	At      time.Time // of the server's clock, in whole seconds and the zone of whoever reads
+	DP      int
+	Prefill bool
+
+	Running, Queued, Context, Usage float64
+	Rate                            float64 // of decode: tokens a second
+	New                             float64 // of prefill: tokens computed
+}
+
+// longest is more than a batch line has.
+const longest = 4 << 10
+
+// ParseLine reads a line of a log; ok is false if it is no batch line. Releases differ in the
+// punctuation behind the title and in which fields there are, so fields are read by their names
+// (contract 7.5 in SGLang's words: metrics_reporter.py).
+func ParseLine(text string) (l Line, ok bool) {
+	head, rest, found := strings.Cut(strings.TrimSpace(text[:min(len(text), longest)]), "] ")
+	if !found || len(head) < 1+len(time.DateTime) || head[0] != '[' {
+		return l, false
+	}
+	at, err := time.ParseInLocation(time.DateTime, head[1:1+len(time.DateTime)], time.Local)
+	if err != nil {
+		return l, false
+	}
+	l = Line{At: at, Running: Unknown, Queued: Unknown, Context: Unknown, Usage: Unknown, Rate: Unknown, New: Unknown}
+	for _, part := range strings.Fields(head[1+len(time.DateTime):]) {
+		if n, is := digits(strings.TrimPrefix(part, "DP")); is && strings.HasPrefix(part, "DP") {
+			l.DP = n
+		}
+	}
+	for title, prefill := range map[string]bool{"Prefill batch": true, "Decode batch": false} {
+		if after, is := strings.CutPrefix(rest, title); is {
+			l.Prefill, rest, ok = prefill, after, true
+		}
+	}
+	if !ok {
+		return l, false
+	}
+	said := false
+	for field := range strings.SplitSeq(rest, ", ") {
+		key, value, _ := strings.Cut(field, ": ")
+		// Behind a title there may be ". " or " [12], " before the first field.
+		key = strings.TrimLeft(key, ".,[]0123456789 ")
+		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimRight(value, ", "), "%"), 64)
+		if err != nil || !(v >= 0) {
+			continue
+		}
+		said = true
+		switch key {
+		case "#running-req":
+			l.Running = v
+		case "#queue-req":
+			l.Queued = v
+		case "#token", "#full token":
+			l.Context = v
+		case "token usage", "full token usage":
+			l.Usage = v
+		case "gen throughput (token/s)":
+			l.Rate = v
+		case "#new-token":
+			l.New = v
+		}
+	}
+	return l, said
+}
+
+// Log gathers batch lines to the state of ranks. The zero value is ready.
+type Log struct{ ranks map[int]*logged }
+
+type logged struct {
+	Rank
+	at  time.Time
+	gap time.Duration // between its last two lines
+}
+
+// A rank that has nothing to do logs nothing: after so long, and several times as long as it took
+// from line to line.
+const (
+	quiet  = 10 * time.Second
+	rarely = 4
+)
+
+// Add takes a line that came at some moment.
+func (g *Log) Add(l *Line, at time.Time) {
+	if g.ranks == nil {
+		g.ranks = map[int]*logged{}
+	}
+	r := g.ranks[l.DP]
+	if r == nil {
+		r = &logged{Rank: fresh(l.DP), at: at}
+		g.ranks[l.DP] = r
+	}
+	r.gap, r.at = at.Sub(r.at), at
+	r.Running, r.Queued, r.Usage = or(l.Running, r.Running), or(l.Queued, r.Queued), or(l.Usage, r.Usage)
+	if l.Prefill {
+		if Known(l.New) {
+			add(&r.Computed, l.New)
+		}
+		return
+	}
+	r.Context, r.Rate = or(l.Context, r.Context), or(l.Rate, r.Rate)
+}
+
+// Ranks is how ranks stand at a moment; none: there was no line yet.
+func (g *Log) Ranks(now time.Time) (out []Rank) {
+	for _, r := range slices.SortedFunc(maps.Values(g.ranks), func(a, b *logged) int { return cmp.Compare(a.DP, b.DP) }) {
+		rank := r.Rank
+		if now.Sub(r.at) > max(quiet, rarely*r.gap) {
+			rank.Running, rank.Queued, rank.Rate = 0, 0, 0
+		}
+		out = append(out, rank)
+	}
+	return out
+}
+
+// Fill adds what the sample's ranks did not say themselves.
+func (s *Sample) Fill(from []Rank) {
+	for _, f := range from {
+		at, found := slices.BinarySearchFunc(s.Ranks, f.DP, func(r Rank, dp int) int { return r.DP - dp })
+		if !found {
+			s.Ranks = slices.Insert(s.Ranks, at, fresh(f.DP))
+		}
+		own, other := s.Ranks[at].values(), f.values()
+		for i := range own {
+			*own[i] = or(*own[i], *other[i])
+		}
+	}
+}
+
+// OfLog is a sample of what a log said alone.
+func OfLog(ranks []Rank, at time.Time) *Sample {
+	s := &Sample{At: at, Generated: Unknown, Aborted: Unknown}
+	s.Fill(ranks)
+	return s
+}

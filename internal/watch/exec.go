@@ -1,0 +1,67 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+)
+
+const (
+	execTime = time.Minute // that a command may take
+	execMost = 100         // events that wait for it
+)
+
+// executor runs a command for each event, one after the other.
+type executor struct {
+	command string
+	say     *progress.Console
+	events  chan []byte
+	all     sync.WaitGroup
+	lost    int
+}
+
+func startExec(command string, say *progress.Console) *executor {
+	x := &executor{command: command, say: say, events: make(chan []byte, execMost)}
+	x.all.Go(func() {
+		for e := range x.events {
+			x.run(e)
+		}
+	})
+	return x
+}
+
+// event hands one on; it never waits.
+func (x *executor) event(e []byte) {
+	select {
+	case x.events <- e:
+	default:
+		x.lost++
+	}
+}
+
+// end waits until the last has been handled.
+func (x *executor) end() {
+	close(x.events)
+	x.all.Wait()
+	if x.lost > 0 {
+		x.say.Lack("--exec: %s came while %d waited for the command, and were left out", plural(x.lost, "event"), execMost)
+	}
+}
+
+func (x *executor) run(e []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), execTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", x.command)
+	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(e, '\n')), 5*time.Second
+	out, err := cmd.CombinedOutput()
+	if text := bytes.TrimSpace(out); len(text) > 0 {
+		x.say.Line("--exec: " + string(text[:min(len(text), 2000)]))
+	}
+	if err != nil {
+		x.say.Warn("--exec: %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package watch
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+// keep is how much of the past is kept for verdicts.
+const keep = 3 * time.Minute
+
+// group is ranks that are compared with each other: the data-parallel ranks of one server, or
+// several servers of one role, each of which is then a rank.
+type group struct {
+	name string
+	of   []*follower
+	live *signals.Live
+	past []*signals.Live
+}
+
+// takes tells whether a reading of a follower completes a look at the group.
+func (g *group) takes(f *follower) bool { return g.of[0] == f }
+
+// look makes of the last samples what went on in the group; false: nothing new.
+func (g *group) look() bool {
+	if g.live = g.of[0].live; len(g.of) > 1 {
+		g.live = g.together()
+	}
+	if g.live == nil {
+		return false
+	}
+	g.past = append(g.past, g.live)
+	for len(g.past) > 1 && g.live.At.Sub(g.past[0].At) > keep {
+		g.past = g.past[1:]
+	}
+	return true
+}
+
+// together takes servers for ranks.
+func (g *group) together() *signals.Live {
+	first := g.of[0].live
+	if first == nil {
+		return nil
+	}
+	all := &signals.Live{At: first.At, Over: first.Over}
+	for i, f := range g.of {
+		if f.live == nil || first.At.Sub(f.live.At).Abs() > 3*f.every+time.Second {
+			continue // of it there is nothing new
+		}
+		all.Restarted = all.Restarted || f.live.Restarted
+		all.Ranks = append(all.Ranks, f.live.Whole(i))
+		all.Tokens += f.live.Tokens
+		all.TTFT, all.ITL, all.E2E = all.TTFT.Add(&f.live.TTFT), all.ITL.Add(&f.live.ITL), all.E2E.Add(&f.live.E2E)
+	}
+	return all
+}
+
+// rank names what stands out.
+func (g *group) rank(who int) string {
+	switch {
+	case who < 0:
+		return ""
+	case len(g.of) > 1:
+		return g.of[who].name
+	}
+	return rankName(who)
+}
+
+// rankName is a data-parallel rank as reports name it.
+func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
+
+// mostServers is how many are captured together: the one that stands out, and peers to hold it against.
+const mostServers = 4
+
+// concerned are the servers to capture.
+func (g *group) concerned(who int) (out []*follower) {
+	if len(g.of) > 1 && who >= 0 {
+		out = append(out, g.of[who])
+	}
+	for i, f := range g.of {
+		if f.server != nil && (i != who || len(g.of) == 1) && len(out) < mostServers && f.missing.IsZero() {
+			out = append(out, f)
+		}
+	}
+	return out
+}

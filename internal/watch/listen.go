@@ -1,0 +1,104 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/prom"
+)
+
+// counts is what /metrics of the watch itself shows.
+type counts struct {
+	mu     sync.Mutex
+	events map[string]int        // by kind
+	alarms map[[2]string]float64 // by group and rule: 1 while it is on
+	live   map[string]*signals.Live
+}
+
+// event counts one.
+func (c *counts) event(e *Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.events == nil {
+		c.events, c.alarms, c.live = map[string]int{}, map[[2]string]float64{}, map[string]*signals.Live{}
+	}
+	c.events[e.Kind]++
+	switch e.Kind {
+	case KindAlarm:
+		c.alarms[[2]string{e.Server, e.Rule}] = 1
+	case KindOver:
+		c.alarms[[2]string{e.Server, e.Rule}] = 0
+	case KindBegin:
+		c.live[e.Server] = nil
+	case KindLost:
+		c.live[e.Server] = nil
+	}
+}
+
+// seen notes what went on in a server.
+func (c *counts) seen(f *follower) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live[f.name] = f.live
+}
+
+// text is the page.
+func (c *counts) text() *prom.Text {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := &prom.Text{Prefix: "stepscope_watch_"}
+	x.Header("events_total", "Events by kind, as in the log of events.", "counter")
+	for _, kind := range slices.Sorted(maps.Keys(c.events)) {
+		x.Sample("events_total", `kind="`+kind+`"`, float64(c.events[kind]))
+	}
+	x.Header("alarm", "Whether what a rule looks for is there.", "gauge")
+	for _, a := range slices.SortedFunc(maps.Keys(c.alarms), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		x.Sample("alarm", `server="`+prom.Escape(a[0])+`",rule="`+prom.Escape(a[1])+`"`, c.alarms[a])
+	}
+	x.Header("up", "Whether the server answers.", "gauge")
+	servers := slices.Sorted(maps.Keys(c.live))
+	for _, s := range servers {
+		up := 0.0
+		if c.live[s] != nil {
+			up = 1
+		}
+		x.Sample("up", `server="`+prom.Escape(s)+`"`, up)
+	}
+	for _, t := range told {
+		x.Header("rank_"+t.name, "What a rank has, in "+t.unit+".", "gauge")
+		for _, s := range servers {
+			if l := c.live[s]; l != nil {
+				for i := range l.Ranks {
+					if v := t.of(&l.Ranks[i]); signals.Known(v) {
+						x.Sample("rank_"+t.name, `server="`+prom.Escape(s)+`",rank="`+rankName(l.Ranks[i].DP)+`"`, v)
+					}
+				}
+			}
+		}
+	}
+	return x
+}
+
+// serve answers until the function that it gives is called.
+func (c *counts) serve(ln net.Listener) (end func()) {
+	f := &front.Front{
+		Log: slog.New(slog.DiscardHandler), BodyTimeout: 10 * time.Second, MaxBodyBytes: front.MostControl, Insecure: true,
+		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
+			front.WriteText(w, status, message+"\n")
+		},
+	}
+	mux := f.Mux([]front.Route{front.At("GET", "/metrics", front.Open, func(w http.ResponseWriter, _ *http.Request) { c.text().Reply(w) })},
+		func(*http.Request) string { return "there is /metrics alone" })
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { f.Serve(ctx, ln, f.Guard(mux), func(hs *http.Server) { hs.Close() }) })
+	return func() { cancel(); all.Wait() }
+}

@@ -1,0 +1,198 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/watch/detect"
+)
+
+// mind is who decides: one goroutine.
+type mind struct {
+	w         *Watch
+	began     time.Time
+	followers []*follower
+	groups    []*group // those of one server before those of several
+	engine    *detect.Engine
+
+	shots    chan *shot // that have ended
+	shooting *shot      // nil: none goes on
+	waiting  map[string]alarm
+	refused  string // why the last capture was not made, if that was said
+	budget   budget
+	ring     ring
+
+	exec   *executor
+	counts counts
+	screen screen
+	err    error // the first of writing
+}
+
+// alarm is what a rule found in a group.
+type alarm struct {
+	of *group
+	detect.Event
+}
+
+func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
+
+// think holds samples against the rules until limited ends, and after that waits for the capture under
+// way, which goes on for a while when ctx ends.
+func (m *mind) think(ctx, limited context.Context, readings <-chan reading) {
+	m.waiting = map[string]alarm{}
+	for {
+		select {
+		case r := <-readings:
+			m.take(ctx, &r)
+		case s := <-m.shots:
+			m.shot(s)
+		case <-limited.Done():
+			if m.shooting != nil {
+				m.w.Say.Line("waiting for " + m.shooting.what() + " under way")
+				m.shot(<-m.shots)
+			}
+			return
+		}
+	}
+}
+
+// take takes a reading.
+func (m *mind) take(ctx context.Context, r *reading) {
+	f := r.of
+	if r.err != nil {
+		if said := f.lost(r.at, r.err); said != "" {
+			m.tell(&Event{Kind: KindLost, At: r.at, Server: f.name, Error: said}, fmt.Sprintf("%s  %s: %s", clock(r.at), f.name, said))
+		}
+		m.screen.set(m)
+		return
+	}
+	if gone := f.back(r.at); gone > 0 {
+		m.tell(&Event{Kind: KindBack, At: r.at, Server: f.name, Seconds: gone.Seconds()}, fmt.Sprintf("%s  %s: answers again after %v", clock(r.at), f.name, gone.Round(time.Second)))
+	}
+	f.take(r.sample)
+	if f.live.Restarted {
+		m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: its counters began anew, so it has started again", clock(r.at), f.name))
+	}
+	m.note(f)
+	for _, g := range m.groups {
+		if g.takes(f) && g.look() {
+			m.judge(g)
+		}
+	}
+	m.counts.seen(f)
+	m.screen.set(m)
+	if !m.consider(ctx) {
+		m.turn(ctx)
+	}
+}
+
+// judge holds a group against the rules.
+func (m *mind) judge(g *group) {
+	for _, ev := range m.engine.Take(g.name, g.live) {
+		a := alarm{g, ev}
+		e := eventOf(&a)
+		m.tell(e, clock(ev.At)+"  "+a.text())
+		if ev.Ended {
+			delete(m.waiting, a.key())
+			continue
+		}
+		if m.shooting != nil && m.shooting.of == g && !m.shooting.ring {
+			m.shooting.also = append(m.shooting.also, a) // it is captured already
+			continue
+		}
+		m.waiting[a.key()] = a
+	}
+}
+
+// consider begins a capture, if something waits for one and there may be one.
+func (m *mind) consider(ctx context.Context) bool {
+	if len(m.waiting) == 0 || m.shooting != nil && m.shooting.ring {
+		return false
+	}
+	keys := slices.Sorted(maps.Keys(m.waiting))
+	first := m.waiting[keys[0]]
+	// What names a rank comes first, and what is of one server.
+	for _, k := range keys[1:] {
+		if a := m.waiting[k]; len(a.of.of) < len(first.of.of) || len(a.of.of) == len(first.of.of) && a.Who >= 0 && first.Who < 0 {
+			first = a
+		}
+	}
+	now := time.Now()
+	servers := first.of.concerned(first.Who)
+	why := ""
+	switch {
+	case len(servers) == 0:
+		why = "there is no server to capture, only its log"
+	case m.shooting != nil:
+		why = "another capture is under way"
+	default:
+		why = m.budget.refuses(&m.w.Capture, now)
+	}
+	if why != "" {
+		if why != m.refused {
+			m.refused = why
+			m.tell(&Event{Kind: KindSkipped, At: now, Server: first.of.name, Rule: first.Rule.Name, Error: why})
+			m.w.Say.Line("no capture now: " + why)
+		}
+		return false
+	}
+	m.refused = ""
+	s := &shot{w: m.w, of: first.of, servers: servers, at: now, past: slices.Clone(first.of.past)}
+	s.why = []alarm{first}
+	for _, k := range keys {
+		if a := m.waiting[k]; a.of == first.of && k != first.key() {
+			s.why = append(s.why, a)
+		}
+	}
+	for _, a := range s.why {
+		delete(m.waiting, a.key())
+	}
+	m.budget.begin(now)
+	s.name = fmt.Sprintf("capture-%d", m.budget.made)
+	s.before = m.ring.keep(m, s)
+	m.tell(&Event{Kind: KindCapture, At: now, Server: first.of.name, Rule: first.Rule.Name, Capture: s.name})
+	m.begins(ctx, s)
+	return true
+}
+
+// begins makes a capture beside the rest.
+func (m *mind) begins(ctx context.Context, s *shot) {
+	m.engine.Pause()
+	m.shooting = s
+	go func() {
+		s.take(ctx)
+		m.shots <- s
+	}()
+}
+
+// shot takes what came of a capture.
+func (m *mind) shot(s *shot) {
+	m.shooting = nil
+	m.engine.Resume()
+	if s.ring {
+		m.ring.take(m, s)
+		return
+	}
+	m.budget.spent(s.bytes)
+	m.ring.after = s
+	server := s.of.name
+	if s.err != nil {
+		m.tell(&Event{Kind: KindFailed, At: time.Now(), Server: server, Capture: s.name, Error: s.err.Error()})
+		m.w.Say.Lack("%s: %v", s.name, s.err)
+		return
+	}
+	v := s.verdict()
+	m.tell(&Event{Kind: KindVerdict, At: time.Now(), Server: server, Capture: s.name, Dir: s.dir, Verdict: v}, v.lines(s.dir)...)
+}
+
+func clock(t time.Time) string { return t.Format(time.TimeOnly) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,136 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
+)
+
+// Ring is a flight recorder: short windows are captured now and then, of which the last few are kept, so
+// that what a capture shows can be compared with what was before.
+type Ring struct {
+	N     int           // windows that are kept; 0: none are made
+	Every time.Duration // between them
+	Steps int           // in each
+}
+
+// ring is how it stands.
+type ring struct {
+	made  int
+	last  time.Time
+	shots []*shot // the newest last
+	after *shot   // a capture that the next window comes after; nil: none
+	bad   int     // windows in a row that came to nothing
+}
+
+// turn makes a window, if it is time for one and there is work to record.
+func (m *mind) turn(ctx context.Context) {
+	r, now := &m.ring, time.Now()
+	if m.w.Ring.N == 0 || m.shooting != nil || now.Sub(r.last) < m.w.Ring.Every {
+		return
+	}
+	g := m.groups[int(r.made)%len(m.servers())]
+	if g.live == nil || !works(g.live) {
+		return
+	}
+	r.last = now
+	r.made++
+	m.begins(ctx, &shot{w: m.w, name: fmt.Sprintf(".ring-%d", r.made), ring: true, of: g, servers: g.concerned(-1), at: now})
+}
+
+// servers are the groups of one server that can be captured.
+func (m *mind) servers() (out []*group) {
+	for _, g := range m.groups {
+		if len(g.of) == 1 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// works tells whether a server has requests: an idle one is not recorded.
+func works(l *signals.Live) bool {
+	return l.Sum(func(f *signals.Flow) float64 { return f.Running }) > 0
+}
+
+// take keeps a window, and drops the oldest.
+func (r *ring) take(m *mind, s *shot) {
+	if s.err != nil {
+		os.RemoveAll(s.dir)
+		if r.bad++; r.bad == 1 {
+			m.w.Say.Line("the flight recorder's window came to nothing: " + s.err.Error())
+		}
+		return
+	}
+	r.bad = 0
+	if r.after != nil && r.after.of == s.of {
+		r.name(m, s, r.after.name+"-after")
+		r.after = nil
+		return
+	}
+	r.shots = append(r.shots, s)
+	m.budget.spent(s.bytes)
+	for len(r.shots) > m.w.Ring.N {
+		m.budget.spent(-r.shots[0].bytes)
+		os.RemoveAll(r.shots[0].dir)
+		r.shots = r.shots[1:]
+	}
+}
+
+// keep names the windows that a capture's server has from before.
+func (r *ring) keep(m *mind, s *shot) (dirs []string) {
+	var others []*shot
+	n := 0
+	for _, old := range r.shots {
+		if old.of != s.of {
+			others = append(others, old)
+			continue
+		}
+		n++
+		if r.name(m, old, fmt.Sprintf("%s-before-%d", s.name, n)) {
+			dirs = append(dirs, old.dir)
+		}
+	}
+	r.shots = others
+	return dirs
+}
+
+// name gives a window a name for good.
+func (r *ring) name(m *mind, s *shot, name string) bool {
+	to := filepath.Join(m.w.Dir, name)
+	if err := os.Rename(s.dir, to); err != nil {
+		m.w.Say.Lack("a window of the flight recorder is lost: %v", err)
+		return false
+	}
+	for i := range s.result.Servers {
+		server := &s.result.Servers[i]
+		server.Dir = moved(server.Dir, s.dir, to)
+		for _, paths := range [][]string{server.Traces, server.Other} {
+			for k := range paths {
+				paths[k] = moved(paths[k], s.dir, to)
+			}
+		}
+		server.Merged = moved(server.Merged, s.dir, to)
+	}
+	s.dir, s.name = to, name
+	if m.w.Run != nil {
+		if err := experiment.KeepCapture(m.w.Run, s.result, name); err != nil {
+			m.w.Say.Lack("%s is not in the run: %v", name, err)
+		}
+	}
+	return true
+}
+
+// moved is a path below a directory that has another name now.
+func moved(path, from, to string) string {
+	rel, err := filepath.Rel(from, path)
+	if path == "" || err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return filepath.Join(to, rel)
+}
