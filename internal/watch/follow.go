@@ -31,8 +31,14 @@ type follower struct {
 	told    bool
 }
 
-func newFollower(r *torch.Reached, every time.Duration) *follower {
-	f := &follower{name: r.Name, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
+// newFollower follows a server under the name that the user gave it, or its URL.
+func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
+	f := &follower{name: r.URL, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
+	for _, t := range given {
+		if t.URL == r.URL && t.Name != "" {
+			f.name = t.Name
+		}
+	}
 	return f
 }
 

@@ -82,6 +82,13 @@ func (r *ring) take(m *mind, s *shot) {
 	}
 }
 
+// end drops the windows that no capture came after.
+func (r *ring) end() {
+	for _, s := range r.shots {
+		os.RemoveAll(s.dir)
+	}
+}
+
 // keep names the windows that a capture's server has from before.
 func (r *ring) keep(m *mind, s *shot) (dirs []string) {
 	var others []*shot

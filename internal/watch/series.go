@@ -40,6 +40,7 @@ type seenRank struct {
 	Usage   *float64 `json:"usage,omitempty"`
 	Tokens  *float64 `json:"tokens,omitempty"`
 	Prefill *float64 `json:"prefill,omitempty"`
+	Pace    *float64 `json:"pace,omitempty"`
 	Step    *float64 `json:"step,omitempty"`
 	Batch   *float64 `json:"batch,omitempty"`
 	Device  *float64 `json:"device,omitempty"`
@@ -75,7 +76,7 @@ func (m *mind) note(f *follower) {
 	s := seen{Format: 1, At: l.At, Server: f.name, Seconds: l.Over.Seconds(), Restarted: l.Restarted, Tokens: given(l.Tokens), TTFT: histOf(&l.TTFT), ITL: histOf(&l.ITL), E2E: histOf(&l.E2E)}
 	for i := range l.Ranks {
 		r := &l.Ranks[i]
-		s.Ranks = append(s.Ranks, seenRank{r.DP, given(r.Running), given(r.Queued), given(r.Context), given(r.Usage), given(r.Tokens), given(r.Prefill), given(r.Step), given(r.Batch), given(r.Device)})
+		s.Ranks = append(s.Ranks, seenRank{r.DP, given(r.Running), given(r.Queued), given(r.Context), given(r.Usage), given(r.Tokens), given(r.Prefill), given(r.Pace), given(r.Step), given(r.Batch), given(r.Device)})
 	}
 	text, err := json.Marshal(&s)
 	if err == nil {
@@ -108,10 +109,9 @@ func (s *seen) live() *signals.Live {
 	l := &signals.Live{At: s.At, Over: time.Duration(s.Seconds * 1e9), Restarted: s.Restarted, Tokens: known(s.Tokens), TTFT: s.TTFT.histogram(), ITL: s.ITL.histogram(), E2E: s.E2E.histogram()}
 	for _, r := range s.Ranks {
 		l.Ranks = append(l.Ranks, signals.Flow{
-			DP: r.DP, Running: known(r.Running), Queued: known(r.Queued), Context: known(r.Context), Usage: known(r.Usage), Tokens: known(r.Tokens),
-			Prefill: known(r.Prefill), Step: known(r.Step), Batch: known(r.Batch), Device: known(r.Device),
+			DP: r.DP, Running: known(r.Running), Queued: known(r.Queued), Load: signals.Load(known(r.Running), known(r.Queued)), Context: known(r.Context), Usage: known(r.Usage), Tokens: known(r.Tokens),
+			Prefill: known(r.Prefill), Pace: known(r.Pace), Step: known(r.Step), Batch: known(r.Batch), Device: known(r.Device),
 		})
-		l.Ranks[len(l.Ranks)-1].Derive()
 	}
 	return l
 }

@@ -237,7 +237,12 @@ func (s *shot) since(ctx context.Context, now []*trace.Trace) string {
 	if err != nil {
 		return "the window from before cannot be read: " + err.Error()
 	}
-	c, err := explain.Compare(was.Traces, now, explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true})
+	opt := explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true}
+	if i := slices.IndexFunc(now, func(t *trace.Trace) bool { return len(s.of.of) == 1 && t.Source.Rank.DP == s.who() }); i >= 0 {
+		opt.OnlyA = now[i].Source.Rank.String() // the rank that stands out, with itself
+		opt.OnlyB = opt.OnlyA
+	}
+	c, err := explain.Compare(was.Traces, now, opt)
 	if err != nil {
 		return "it cannot be compared with the window from before: " + strings.TrimSpace(err.Error())
 	}

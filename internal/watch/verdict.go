@@ -247,9 +247,9 @@ func (v *Verdict) sentence(rule, answer string) string {
 	}
 	switch v.Kind {
 	case MoreWork:
-		return fmt.Sprintf("more work: %s has %s %s%s", v.Rank, v.much(), since, alone)
+		return fmt.Sprintf("more work: %s, %s, %s%s", v.Rank, since, v.much(), alone)
 	case Slower:
-		return fmt.Sprintf("same work, slower: %s takes longer than the others for the same work %s: %s%s", v.Rank, since, causes[v.Cause], alone)
+		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, causes[v.Cause], alone)
 	}
 	if answer == "" {
 		answer = "nothing in the window explains it"
@@ -264,16 +264,16 @@ func (v *Verdict) much() string {
 		if !(r.This.Batch >= r.Others.Batch*different) {
 			what = "tokens"
 		}
-		text := fmt.Sprintf("%.1f times as many %s in a step as the others", r.Busier(), what)
+		text := fmt.Sprintf("has %.1f times as many %s in a step as the others", r.Busier(), what)
 		if longer := r.Longer(); longer >= 1.05 {
-			return text + fmt.Sprintf(", and its steps take %.1f times as long", longer)
+			return text + fmt.Sprintf(", which takes it %.1f times as long", longer)
 		}
-		return text + ", and its steps take no longer"
+		return text + ", which takes it no longer"
 	}
 	if n := v.times("running"); v.ByLoad && n >= different {
-		return fmt.Sprintf("%.1f times as many requests as the others", n)
+		return fmt.Sprintf("has %.1f times as many requests as the others", n)
 	}
-	return "more to do in a step than the others, in " + cmp.Or(v.Cause, "work")
+	return "has more to do in a step than the others: " + cmp.Or(v.Cause, "work")
 }
 
 // times is how many times as much the rank has of a signal as the others.
@@ -284,6 +284,9 @@ func (v *Verdict) times(signal string) float64 {
 	}
 	return v.Load[i].ratio()
 }
+
+// shownFindings is how many are printed.
+const shownFindings = 3
 
 // lines say it for people.
 func (v *Verdict) lines(dir string) []string {
@@ -299,8 +302,11 @@ func (v *Verdict) lines(dir string) []string {
 	for _, e := range v.Evidence {
 		out = append(out, "    - "+e)
 	}
-	for _, f := range v.Findings {
+	for _, f := range v.Findings[:min(len(v.Findings), shownFindings)] {
 		out = append(out, "    finding: "+f)
+	}
+	if n := len(v.Findings) - shownFindings; n > 0 {
+		out = append(out, fmt.Sprintf("    and %s more", plural(n, "finding")))
 	}
 	if v.Changed != "" {
 		out = append(out, "    against the window before: "+v.Changed)

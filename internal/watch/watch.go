@@ -98,6 +98,7 @@ func (w *Watch) Do(ctx context.Context) (err error) {
 	end()
 	cancel()
 	all.Wait()
+	m.ring.end()
 	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds()})
 	return errors.Join(context.Cause(ctx), m.err)
 }
@@ -117,7 +118,7 @@ func (m *mind) meet(ctx context.Context) error {
 			w.Say.Lack("%s", l)
 		}
 		for i := range reached {
-			m.followers = append(m.followers, newFollower(&reached[i], w.Every))
+			m.followers = append(m.followers, newFollower(&reached[i], w.Targets, w.Every))
 		}
 	}
 	if err := m.takeLogs(); err != nil {

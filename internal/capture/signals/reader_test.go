@@ -112,7 +112,7 @@ func TestBetween(t *testing.T) {
 		return &Sample{At: time.Unix(at, 0), Ranks: []Rank{r}, Generated: Unknown}
 	}
 	f := Between(sample(10, 4, 1000, 100, 1), sample(12, 8, 1400, 200, 2.5)).Ranks[0]
-	if f.Load != 9 || f.Tokens != 200 || f.Pace != 0.04 || f.Step != 0.015 || f.Batch != 4 {
+	if f.Load != 9 || f.Tokens != 200 || f.Pace != 0.03 || f.Step != 0.015 || f.Batch != 4 {
 		t.Errorf("%+v", f)
 	}
 	for name, l := range map[string]*Live{

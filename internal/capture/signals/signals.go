@@ -101,7 +101,7 @@ type Flow struct {
 	Usage   float64 // 0 to 1
 	Tokens  float64 // generated a second
 	Prefill float64 // prompt tokens computed a second
-	Pace    float64 // s from a token of a running request to its next, by Little's law: Running / Tokens
+	Pace    float64 // s from a token of a running request to its next: requests running in between over Tokens
 	Step    float64 // s of a forward pass: the time in which the scheduler was not idle, over passes
 	Batch   float64 // tokens generated a pass
 	Device  float64 // part of the time in forward passes on the device
@@ -153,7 +153,8 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 			f.Tokens = 0
 		}
 	}
-	f.Derive()
+	f.Load = Load(f.Running, f.Queued)
+	f.Pace = pace((or(was.Running, now.Running)+now.Running)/2, f.Tokens)
 	f.Step, f.Batch = Unknown, Unknown
 	if passes := rate(was.Passes, now.Passes); now.Passes-was.Passes >= leastPasses {
 		f.Step, f.Batch = rate(was.Busy, now.Busy)/passes, rate(was.Generated, now.Generated)/passes
@@ -161,15 +162,20 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	return f
 }
 
-// Derive computes what follows from the rest: Load and Pace.
-func (f *Flow) Derive() {
-	if f.Load = f.Running + f.Queued; !Known(f.Load) {
-		f.Load = or(f.Running, f.Queued)
+// Load is what is under way.
+func Load(running, queued float64) float64 {
+	if sum := running + queued; Known(sum) {
+		return sum
 	}
-	f.Pace = Unknown
-	if f.Running > 0 && f.Tokens > 0 {
-		f.Pace = f.Running / f.Tokens
+	return or(running, queued)
+}
+
+// pace is how long a running request waits for a token, by Little's law.
+func pace(running, tokens float64) float64 {
+	if running > 0 && tokens > 0 {
+		return running / tokens
 	}
+	return Unknown
 }
 
 // restarted tells that a total went down, or that the process is another one.
@@ -216,7 +222,7 @@ func (l *Live) Whole(number int) Flow {
 		Step: l.mean(func(f *Flow) float64 { return f.Step }), Batch: l.Sum(func(f *Flow) float64 { return f.Batch }),
 		Device: l.mean(func(f *Flow) float64 { return f.Device }),
 	}
-	f.Derive()
+	f.Load, f.Pace = Load(f.Running, f.Queued), pace(f.Running, f.Tokens)
 	return f
 }
 

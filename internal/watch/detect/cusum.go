@@ -15,14 +15,18 @@ import (
 //	y = clip((v − mid) / (high − mid), −1, 1)    mid = (normal + high) / 2
 //	S = max(0, S + y·dt)                          alarm at S ≥ for, if v ≥ high half of the time since S left 0
 //
-// The change lies where S was last 0: that is the most likely place for it (D. V. Hinkley,
-// Inference about the change-point from cumulative sum tests, Biometrika 58, 1971).
+// A step from one value to another lies where S was last 0: that is the most likely place for it (D. V.
+// Hinkley, Inference about the change-point from cumulative sum tests, Biometrika 58, 1971). But
+// requests gather, so a change mostly is a slope, at whose beginning S does not grow yet. So the onset
+// is looked for from there back to the last point that was as usual.
 type sum struct {
 	s float64 // seconds
 
 	last  time.Time // the point before; zero: none
 	zero  time.Time // the last point at which s was 0
 	onset time.Time // the first after it
+	usual time.Time // the last point that was as usual
+	odd   time.Time // the first after it
 
 	during, above float64 // seconds since onset, and of them v ≥ high
 	values        float64 // sum of v·dt since onset
@@ -38,8 +42,20 @@ const (
 	ended
 )
 
-// add takes a point. Its time since the one before counts up to most.
-func (c *sum) add(at time.Time, v, normal, high float64, limit, most time.Duration) step {
+// slope is how far back from where S was last 0 a change is looked for.
+const slope = 30 * time.Second
+
+// between is which which two points the change lies.
+func (c *sum) between() (after, onset time.Time) {
+	if !c.odd.IsZero() && c.odd.Before(c.onset) && c.zero.Sub(c.odd) <= slope {
+		return c.usual, c.odd
+	}
+	return c.zero, c.onset
+}
+
+// add takes a point. Its time since the one before counts up to most. sure: it may alarm.
+func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) step {
+	v, normal, high := p.v, p.normal, p.high
 	dt := most
 	if !c.last.IsZero() {
 		dt = min(max(at.Sub(c.last), 0), most)
@@ -48,6 +64,11 @@ func (c *sum) add(at time.Time, v, normal, high float64, limit, most time.Durati
 		c.zero = at
 	}
 	c.last = at
+	if p.usual {
+		c.usual, c.odd = at, time.Time{}
+	} else if c.odd.IsZero() && !c.usual.IsZero() {
+		c.odd = at
+	}
 	mid := (normal + high) / 2
 	y := math.Min(math.Max((v-mid)/(high-mid), -1), 1)
 	if math.IsNaN(y) {
@@ -72,7 +93,7 @@ func (c *sum) add(at time.Time, v, normal, high float64, limit, most time.Durati
 		c.above += dt.Seconds()
 	}
 	// A millionth: sums of tenths of seconds are not exact.
-	if !c.alarm && c.s >= limit.Seconds()-1e-6 && c.above >= c.during/2 {
+	if sure && !c.alarm && c.s >= limit.Seconds()-1e-6 && c.above >= c.during/2 {
 		c.alarm = true
 		return began
 	}

@@ -121,39 +121,48 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 		most = max(most, s.rule.For/3)
 	}
 	dt := min(max(l.At.Sub(s.sum.last), 0), most).Seconds()
-	was := s.sum
-	changed := s.sum.add(l.At, p.v, p.normal, p.high, s.rule.For, most)
-	switch {
-	case s.sum.s == 0:
-		s.who = nil
-		s.calm.add(p.v, dt)
-		s.history.settle()
-	case p.who >= 0:
+	if p.who >= 0 && p.v > p.normal {
 		if s.who == nil {
 			s.who = map[int]float64{}
 		}
 		s.who[l.Ranks[p.who].DP] += dt
-	case s.rule.Kind == Silent && p.v > 0:
+	} else if s.rule.Kind == Silent && p.v > 0 {
 		s.who = map[int]float64{s.gone: dt}
 	}
-	switch changed {
-	case nothing:
-		return ev, false
-	case ended:
-		return Event{Rule: s.rule, Ended: true, At: l.At, Onset: was.onset, After: was.zero, Value: was.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: -1}, true
+	who, share := s.outstanding()
+	was := s.sum
+	changed := s.sum.add(l.At, &p, s.rule.For, most, share >= steady)
+	if s.sum.s == 0 {
+		s.who = nil
+		s.calm.add(p.v, dt)
+		s.history.settle()
 	}
-	return Event{Rule: s.rule, At: l.At, Onset: s.sum.onset, After: s.sum.zero, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: s.outstanding()}, true
+	ev = Event{Rule: s.rule, At: l.At, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: who}
+	ev.After, ev.Onset = s.sum.between()
+	if changed == ended {
+		ev.Ended, ev.Who, ev.Value = true, -1, was.mean()
+		ev.After, ev.Onset = was.zero, was.onset
+	}
+	return ev, changed != nothing
 }
 
-// outstanding is the rank that stood out for the longest time since the onset.
-func (s *state) outstanding() int {
-	who, longest := -1, 0.0
+// steady is the share of the time since the onset in which it must be the same rank that stands out.
+const steady = 0.6
+
+// outstanding is the rank that stood out for the longest time since the onset, and its share of that; 1 where none
+// does.
+func (s *state) outstanding() (who int, share float64) {
+	who, longest, all := -1, 0.0, 0.0
 	for dp, t := range s.who {
+		all += t
 		if t > longest || t == longest && dp < who {
 			who, longest = dp, t
 		}
 	}
-	return who
+	if all == 0 {
+		return who, 1
+	}
+	return who, longest / all
 }
 
 // calm is the mean of a statistic while nothing happens, over about a minute.
@@ -185,7 +194,7 @@ type history struct {
 
 type entry struct {
 	at      time.Time
-	v, load float64
+	v, load float64 // load: beside it, as the rule has it
 }
 
 const (
@@ -222,13 +231,9 @@ func (h *history) known(now time.Time) []entry {
 
 // median is that of the last minutes; ok is false if there are too few points.
 func (h *history) median(now time.Time) (m float64, ok bool) {
-	var values []float64
-	for _, e := range h.known(now) {
-		values = append(values, e.v)
-	}
-	if len(values) < some {
+	past := h.known(now)
+	if len(past) < some {
 		return 0, false
 	}
-	slices.Sort(values)
-	return values[len(values)/2], true
+	return middle(past, func(e entry) float64 { return e.v }), true
 }

@@ -1,0 +1,216 @@
+// Package detecttest makes series of servers that never ran: data-parallel ranks which serve requests
+// that come at random, and what a sample a second would have seen of them. What goes wrong, and from
+// when on, is known.
+package detecttest
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+// Routing is how requests are dealt out to ranks.
+type Routing int
+
+// The routings.
+const (
+	Random Routing = iota
+	RoundRobin
+	LeastLoaded
+)
+
+// Fleet is a server. Its ranks decode all of their requests together, a token each a step; a step takes
+// Step·(1 + requests/64). A request's prompt is computed before its first token.
+type Fleet struct {
+	Seed    uint64
+	Ranks   int
+	Load    float64 // requests under way on a rank, about
+	Routing Routing
+	Tokens  float64       // of a reply, the mean of a geometric distribution
+	Step    time.Duration // of a decode step of one request
+	Most    int           // requests that a rank runs at once; others wait
+
+	// What goes wrong from the second From on, up to Until (0: for good).
+	From, Until float64
+	Skew        float64 // rank 1 gets so many times the requests of another
+	Slow        float64 // rank 1 takes so many times as long for a step
+	AllSlow     float64 // all ranks do
+	Surge       float64 // so many times as many requests come
+
+	// What is not wrong, but disturbs.
+	Bursts  bool    // three times as many requests in two seconds of each minute
+	Ramp    float64 // the load grows to so many times itself over the series; 0: it does not
+	Restart float64 // at this second the server starts again; 0: it does not
+	Missing float64 // share of samples that do not come
+	Hole    float64 // from this second on none comes for half a minute; 0: there is none
+	Stale   bool    // gauges are those of a batch up to a second ago
+}
+
+type request struct{ left float64 }
+
+type rank struct {
+	running []request
+	queue   []float64 // when each came
+	made    float64   // tokens
+	shown   float64   // requests, at the last time that they were counted
+	before  float64   // the same, of the sample before
+}
+
+const tick = 0.05 // s
+
+// Play gives samples, second by second; nil where none came.
+func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
+	rng := rand.New(rand.NewPCG(f.Seed, 7))
+	ranks := make([]rank, f.Ranks)
+	next := 0
+	start := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	var ttft, itl signals.Histogram
+	last := -1
+	restarted := false
+	for s := range seconds {
+		for k := range int(1 / tick) {
+			now := float64(s) + float64(k)*tick
+			wrong := f.From > 0 && now >= f.From && (f.Until == 0 || now < f.Until)
+			if f.Restart > 0 && s == int(f.Restart) && k == 0 {
+				ranks = make([]rank, f.Ranks)
+				ttft, itl = signals.Histogram{}, signals.Histogram{}
+				restarted = true
+			}
+			f.arrive(rng, ranks, &next, now, wrong, float64(seconds))
+			for i := range ranks {
+				f.serve(rng, &ranks[i], now, f.step(i, len(ranks[i].running), wrong), &ttft, &itl)
+			}
+		}
+		if rng.Float64() < f.Missing || f.Hole > 0 && float64(s) >= f.Hole && float64(s) < f.Hole+30 {
+			sample(s, nil)
+			continue
+		}
+		over := float64(s - last)
+		l := &signals.Live{At: start.Add(time.Duration(s+1) * time.Second), Over: time.Duration(over * 1e9), TTFT: ttft, ITL: itl, Restarted: restarted}
+		for i := range ranks {
+			r := &ranks[i]
+			if !f.Stale || rng.Float64() < 0.7 {
+				r.shown = float64(len(r.running))
+			}
+			flow := signals.Flow{
+				DP: i, Running: r.shown, Queued: float64(len(r.queue)), Tokens: r.made / over,
+				Context: signals.Unknown, Usage: signals.Unknown, Prefill: signals.Unknown, Step: signals.Unknown, Batch: signals.Unknown, Device: signals.Unknown,
+			}
+			if restarted {
+				flow.Tokens = signals.Unknown
+			}
+			flow.Load, flow.Pace = flow.Running+flow.Queued, (r.before+r.shown)/2/flow.Tokens
+			if !(flow.Running > 0 && flow.Tokens > 0) {
+				flow.Pace = signals.Unknown
+			}
+			r.before = r.shown
+			l.Tokens += flow.Tokens
+			l.Ranks = append(l.Ranks, flow)
+			r.made = 0
+		}
+		ttft, itl, last, restarted = signals.Histogram{}, signals.Histogram{}, s, false
+		sample(s, l)
+	}
+}
+
+// step is how long a rank takes for one, s.
+func (f *Fleet) step(rank, batch int, wrong bool) float64 {
+	took := f.Step.Seconds() * (1 + float64(batch)/64)
+	if wrong && f.Slow > 0 && rank == 1 {
+		took *= f.Slow
+	}
+	if wrong && f.AllSlow > 0 {
+		took *= f.AllSlow
+	}
+	return took
+}
+
+// arrive deals out the requests of a tick.
+func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wrong bool, end float64) {
+	life := f.Tokens * f.step(0, int(f.Load), false)
+	rate := f.Load * float64(f.Ranks) / life
+	if f.Ramp > 0 {
+		rate *= 1 + (f.Ramp-1)*now/end
+	}
+	if f.Bursts && math.Mod(now, 60) >= 30 && math.Mod(now, 60) < 32 {
+		rate *= 3
+	}
+	if wrong && f.Surge > 0 {
+		rate *= f.Surge
+	}
+	extra := 0.0 // of all requests, those that rank 1 gets beyond its share
+	if wrong && f.Skew > 1 {
+		// The others get what they got; rank 1 gets Skew times that.
+		extra = rate / float64(f.Ranks) * (f.Skew - 1)
+	}
+	for range poisson(rng, rate*tick) {
+		at := *next
+		switch f.Routing {
+		case RoundRobin:
+			*next = (at + 1) % len(ranks)
+		case Random:
+			at = rng.IntN(len(ranks))
+		case LeastLoaded:
+			at = rng.IntN(len(ranks))
+			for i := range ranks {
+				if len(ranks[i].running)+len(ranks[i].queue) < len(ranks[at].running)+len(ranks[at].queue) {
+					at = i
+				}
+			}
+		}
+		ranks[at].queue = append(ranks[at].queue, now)
+	}
+	for range poisson(rng, extra*tick) {
+		ranks[1].queue = append(ranks[1].queue, now)
+	}
+}
+
+// serve runs a rank for a tick.
+func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step float64, ttft, itl *signals.Histogram) {
+	for len(r.queue) > 0 && len(r.running) < f.Most {
+		// The first token comes with the next step, and a prefill as long as four of them.
+		observe(ttft, boundsTTFT, now-r.queue[0]+5*step*(0.8+0.4*rng.Float64()), 1)
+		r.queue = r.queue[1:]
+		r.running = append(r.running, request{1 + math.Floor(rng.ExpFloat64()*(f.Tokens-1))})
+	}
+	steps := tick / step
+	if n := float64(len(r.running)); n > 0 {
+		observe(itl, boundsITL, step*(0.95+0.1*rng.Float64()), n*steps)
+		r.made += n * steps
+	}
+	left := r.running[:0]
+	for _, q := range r.running {
+		if q.left -= steps; q.left > 0 {
+			left = append(left, q)
+		}
+	}
+	r.running = left
+}
+
+func poisson(rng *rand.Rand, mean float64) (n int) {
+	for limit, p := math.Exp(-mean), rng.Float64(); p > limit; n++ {
+		p *= rng.Float64()
+	}
+	return n
+}
+
+// Bounds of SGLang's histograms.
+var (
+	boundsTTFT = []float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400, math.Inf(1)}
+	boundsITL  = []float64{.002, .004, .006, .008, .010, .015, .020, .025, .030, .035, .040, .060, .080, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8, math.Inf(1)}
+)
+
+func observe(h *signals.Histogram, bounds []float64, v, n float64) {
+	if h.Bounds == nil {
+		h.Bounds, h.Counts = bounds, make([]float64, len(bounds))
+	}
+	for i, b := range bounds {
+		if v <= b {
+			h.Counts[i] += n
+		}
+	}
+	h.Count += n
+	h.Sum += n * v
+}
