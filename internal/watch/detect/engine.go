@@ -42,6 +42,8 @@ type state struct {
 	gathered    signals.Histogram
 	gatheredFor time.Duration
 	history     history
+	knows       bool // what is usual was looked at once
+	fromStart   bool // nothing usual is known: it was not as it should be from the beginning
 	queues      []moment
 	seen        map[int]bool
 	gone        int // a rank that silent misses
@@ -140,6 +142,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	ev = Event{Rule: s.rule, At: l.At, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: who}
 	ev.After, ev.Onset = s.sum.between()
 	if changed == ended {
+		s.fromStart = false
 		ev.Ended, ev.Who, ev.Value = true, -1, was.mean()
 		ev.After, ev.Onset = was.zero, was.onset
 	}
@@ -193,8 +196,8 @@ type history struct {
 }
 
 type entry struct {
-	at      time.Time
-	v, load float64 // load: beside it, as the rule has it
+	at        time.Time
+	v, beside float64 // and what else the rule wants to know of it
 }
 
 const (
@@ -202,10 +205,9 @@ const (
 	mostPoints = 600
 )
 
-func (h *history) offer(at time.Time, v float64) { h.offerAt(at, v, 0) }
-
-func (h *history) offerAt(at time.Time, v, load float64) {
-	if h.pending = append(h.pending, entry{at, v, load}); len(h.pending) > mostPoints {
+// offer adds a point, which is not known to be normal yet.
+func (h *history) offer(e entry) {
+	if h.pending = append(h.pending, e); len(h.pending) > mostPoints {
 		// It has been so for so long that it is what is normal now.
 		h.past, h.pending = h.pending, nil
 	}

@@ -12,26 +12,6 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-type signal struct {
-	name   string
-	of     func(*signals.Flow) float64
-	counts bool
-}
-
-// perRank are the signals of ranks, under the names that rules have for them. counts are
-// numbers of requests, which chance makes uneven.
-var perRank = []signal{
-	{"load", func(f *signals.Flow) float64 { return f.Load }, true},
-	{"running", func(f *signals.Flow) float64 { return f.Running }, true},
-	{"queued", func(f *signals.Flow) float64 { return f.Queued }, true},
-	{"context", func(f *signals.Flow) float64 { return f.Context }, false},
-	{"usage", func(f *signals.Flow) float64 { return f.Usage }, false},
-	{"tokens", func(f *signals.Flow) float64 { return f.Tokens }, false},
-	{"prefill", func(f *signals.Flow) float64 { return f.Prefill }, false},
-	{"pace", func(f *signals.Flow) float64 { return f.Pace }, false},
-	{"step", func(f *signals.Flow) float64 { return f.Step }, false},
-}
-
 // point is what a rule makes of a sample.
 type point struct {
 	v, normal, high float64
@@ -45,104 +25,6 @@ const quarter = 0.25
 
 // usually fills in usual by that.
 func (p *point) usually() { p.usual = p.v <= p.normal+quarter*(p.high-p.normal) }
-
-// byChance is how likely it may be, at one look, that chance alone has a rank stand out: as many looks
-// that tell anything new are some hours.
-const byChance = 1e-4
-
-// beyond is how many standard deviations it takes for that, of the largest of n ranks.
-func beyond(n float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*byChance/n) }
-
-// stands is by how many standard deviations a number of requests lies above the mean of others, if chance alone
-// deals them out: by Anscombe's transformation of Poisson's distribution (F. J. Anscombe, Biometrika
-// 35, 1948), of which each has the variance 1/4.
-func stands(requests, mean, others float64) float64 {
-	return 2 * (math.Sqrt(requests+3./8) - math.Sqrt(math.Max(mean, 0)+3./8)) / math.Sqrt(1+1/others)
-}
-
-// imbalance is that of a signal over ranks.
-func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
-	at := slices.IndexFunc(perRank, func(x signal) bool { return x.name == s.rule.Signal })
-	n, sum, squares, most := 0.0, 0.0, 0.0, math.Inf(-1)
-	p = point{normal: 1, high: s.rule.Above, who: -1}
-	for i := range l.Ranks {
-		v := perRank[at].of(&l.Ranks[i])
-		if !signals.Known(v) {
-			continue
-		}
-		n, sum, squares = n+1, sum+v, squares+v*v
-		if v > most {
-			most, p.who = v, i
-		}
-	}
-	if s.rule.Measure == Variation {
-		p.normal = 0
-	}
-	even := p
-	even.v, even.who = even.normal, -1
-	if n < 2 || sum <= 0 {
-		return p, false
-	}
-	if l.Ranks[p.who].Load < s.rule.Least {
-		return even, true
-	}
-	mean, others := sum/n, (sum-most)/(n-1)
-	if p.v = most / mean; s.rule.Measure == Variation {
-		p.v = math.Sqrt(math.Max(squares/n-mean*mean, 0)) / mean
-	}
-	past := s.history.known(l.At)
-	known := len(past) >= some
-	middling, often := 0.0, 0.0
-	p.usually()
-	if known {
-		middling, often = spread(past)
-		p.usual = p.v <= (middling+often)/2
-	}
-	even.usual = p.usual
-	if perRank[at].counts {
-		// How much more, or less, uneven than by chance alone the ranks are while nothing happens.
-		s.history.offerAt(l.At, p.v, (squares-n*mean*mean)/(n-1)/mean)
-		unlike := 1.0
-		if known {
-			// Of a chi-squared distribution with k degrees of freedom the median is about k·(1 − 2/9k)³ (E. B. Wilson and
-			// M. M. Hilferty, Proceedings of the National Academy of Sciences 17, 1931).
-			unlike = math.Max(middle(past, func(e entry) float64 { return e.load })/math.Pow(1-2/(9*(n-1)), 3), evenest)
-		}
-		if stands(most, others, n-1) < beyond(n)*math.Sqrt(unlike) {
-			return even, true
-		}
-		return p, true
-	}
-	s.history.offerAt(l.At, p.v, 0)
-	if !known {
-		// What is usual is not known: only what the number of requests cannot explain counts.
-		f := &l.Ranks[p.who]
-		if s.rule.Signal != "pace" || stands(f.Running, f.Tokens*others, n-1) < beyond(n) {
-			return even, true
-		}
-		return p, true
-	}
-	p.normal = math.Max(p.normal, middling)
-	p.high = math.Max(p.high, middling+spreads*(often-middling))
-	return p, true
-}
-
-// spread is the median of what is usual, and what one of twenty points is above.
-func spread(past []entry) (median, often float64) {
-	values := make([]float64, len(past))
-	for i, e := range past {
-		values[i] = e.v
-	}
-	slices.Sort(values)
-	return metric.Quantile(values, 0.5), metric.Quantile(values, 0.95)
-}
-
-const (
-	// evenest is how even requests are taken to be at most, over what chance would make of them.
-	evenest = 0.05
-	// spreads is how many times as far above its median as one of twenty points is, of what is usual, a ratio alarms.
-	spreads = 3
-)
 
 // middle is the median over points.
 func middle(points []entry, of func(entry) float64) float64 {
@@ -207,7 +89,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 		return p, signals.Known(p.v)
 	}
 	base, known := s.history.median(l.At)
-	s.history.offer(l.At, p.v)
+	s.history.offer(entry{at: l.At, v: p.v})
 	if !known || base <= 0 {
 		s.history.settle() // nobody can say that it is not normal
 		return p, false
@@ -257,11 +139,11 @@ func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	}
 	var before []float64
 	for _, m := range s.history.known(l.At) {
-		if math.Abs(m.load-running) <= alike*running {
+		if math.Abs(m.beside-running) <= alike*running {
 			before = append(before, m.v)
 		}
 	}
-	s.history.offerAt(l.At, l.Tokens, running)
+	s.history.offer(entry{l.At, l.Tokens, running})
 	if len(before) < some {
 		s.history.settle()
 		return p, false

@@ -1,0 +1,182 @@
+package detect
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+type signal struct {
+	name   string
+	of     func(*signals.Flow) float64
+	counts bool
+}
+
+// perRank are the signals of ranks, under the names that rules have for them. counts are
+// numbers of requests, which chance makes uneven.
+var perRank = []signal{
+	{"load", func(f *signals.Flow) float64 { return f.Load }, true},
+	{"running", func(f *signals.Flow) float64 { return f.Running }, true},
+	{"queued", func(f *signals.Flow) float64 { return f.Queued }, true},
+	{"context", func(f *signals.Flow) float64 { return f.Context }, false},
+	{"usage", func(f *signals.Flow) float64 { return f.Usage }, false},
+	{"tokens", func(f *signals.Flow) float64 { return f.Tokens }, false},
+	{"prefill", func(f *signals.Flow) float64 { return f.Prefill }, false},
+	{"pace", func(f *signals.Flow) float64 { return f.Pace }, false},
+	{"step", func(f *signals.Flow) float64 { return f.Step }, false},
+}
+
+// byChance is how likely it may be, at one look, that chance alone has a rank stand out: as many looks
+// that tell anything new are some hours.
+const byChance = 1e-4
+
+// beyond is how many standard deviations it takes for that, of the largest of n ranks.
+func beyond(n float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*byChance/n) }
+
+// stands is by how many standard deviations a number of requests lies above the mean of others, if chance alone
+// deals them out: by Anscombe's transformation of Poisson's distribution (F. J. Anscombe, Biometrika
+// 35, 1948), of which each has the variance 1/4.
+func stands(requests, mean, others float64) float64 {
+	return 2 * (math.Sqrt(requests+3./8) - math.Sqrt(math.Max(mean, 0)+3./8)) / math.Sqrt(1+1/others)
+}
+
+// spreadOver is a signal over the ranks that tell it.
+type spreadOver struct {
+	n, sum, squares, most float64
+	who                   int // has the most, by its place
+}
+
+func (x *spreadOver) mean() float64   { return x.sum / x.n }
+func (x *spreadOver) others() float64 { return (x.sum - x.most) / (x.n - 1) }
+
+// variance is that over ranks, as a sample has it.
+func (x *spreadOver) variance() float64 {
+	return math.Max(x.squares-x.n*x.mean()*x.mean(), 0) / (x.n - 1)
+}
+
+func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
+	x := spreadOver{most: math.Inf(-1), who: -1}
+	for i := range l.Ranks {
+		v := of(&l.Ranks[i])
+		if !signals.Known(v) {
+			continue
+		}
+		x.n, x.sum, x.squares = x.n+1, x.sum+v, x.squares+v*v
+		if v > x.most {
+			x.most, x.who = v, i
+		}
+	}
+	return x
+}
+
+// imbalance is that of a signal over ranks.
+func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
+	signal := &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == s.rule.Signal })]
+	x := over(l, signal.of)
+	p = point{normal: 1, high: s.rule.Above, who: x.who}
+	if x.n < 2 || x.sum <= 0 {
+		return p, false
+	}
+	p.v = x.most / x.mean()
+	if s.rule.Measure == Variation {
+		p.normal, p.v = 0, math.Sqrt(x.variance()*(x.n-1)/x.n)/x.mean()
+	}
+	p.usually()
+	switch {
+	case l.Ranks[x.who].Load < s.rule.Least:
+		return p.even(), true
+	case signal.counts:
+		return s.counted(l, p, &x), true
+	}
+	return s.rated(l, p, &x), true
+}
+
+// even is a point at which nothing is uneven, of which usual is known.
+func (p point) even() point {
+	p.v, p.who = p.normal, -1
+	return p
+}
+
+// evenest is how even requests are taken to be at most, over what chance would make of them.
+const evenest = 0.05
+
+// counted judges numbers of requests: they stand out where chance does not explain it, or what is more or less
+// uneven than that while nothing happens.
+func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
+	past := s.history.known(l.At)
+	s.history.offer(entry{at: l.At, v: p.v, beside: x.variance() / x.mean()})
+	unlike := 1.0
+	if len(past) >= some {
+		middling, often := usual(past)
+		p.usual = p.v <= (middling+often)/2
+		// Of a chi-squared distribution with k degrees of freedom the median is about k·(1 − 2/9k)³ (E. B. Wilson and
+		// M. M. Hilferty, Proceedings of the National Academy of Sciences 17, 1931).
+		unlike = math.Max(middle(past, func(e entry) float64 { return e.beside })/math.Pow(1-2/(9*(x.n-1)), 3), evenest)
+	}
+	if stands(x.most, x.others(), x.n-1) < beyond(x.n)*math.Sqrt(unlike) {
+		return p.even()
+	}
+	return p
+}
+
+const (
+	// soon is how many points of rates it takes to know what is usual.
+	soon = 12
+	// spreads is how many times as far above its median as one of twenty points is, of what is usual, a ratio alarms.
+	spreads = 3
+	// always is the share of points in which one rank has the most of a rate where it is so from the beginning.
+	always = 0.9
+)
+
+// rated judges what is no number of requests: it stands out where it is further from what is usual than that
+// varies. Until that is known, only what the number of requests does not explain counts.
+func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
+	if s.fromStart {
+		return p
+	}
+	past := s.history.known(l.At)
+	s.history.offer(entry{at: l.At, v: p.v, beside: float64(l.Ranks[x.who].DP)})
+	if len(past) < soon {
+		f := &l.Ranks[x.who]
+		if s.rule.Signal != "pace" || stands(f.Running, f.Tokens*x.others(), x.n-1) < beyond(x.n) {
+			return p.even()
+		}
+		return p
+	}
+	if !s.knows {
+		s.knows = true
+		if s.fromStart = s.lopsided(past); s.fromStart {
+			s.history = history{}
+			return p
+		}
+	}
+	middling, often := usual(past)
+	p.usual = p.v <= (middling+often)/2
+	p.normal = math.Max(p.normal, middling)
+	p.high = math.Max(p.high, middling+spreads*(often-middling))
+	return p
+}
+
+// lopsided tells that what there is of the past is no example of what is usual: one and the same rank stands out all the
+// time, which is not by chance.
+func (s *state) lopsided(past []entry) bool {
+	of := map[float64]int{}
+	most := 0
+	for _, e := range past {
+		of[e.beside]++
+		most = max(most, of[e.beside])
+	}
+	return float64(most) >= always*float64(len(past)) && middle(past, func(e entry) float64 { return e.v }) >= s.rule.Above
+}
+
+// usual is the median of the past, and what one of twenty points is above.
+func usual(past []entry) (middling, often float64) {
+	values := make([]float64, len(past))
+	for i, e := range past {
+		values[i] = e.v
+	}
+	slices.Sort(values)
+	return metric.Quantile(values, 0.5), metric.Quantile(values, 0.95)
+}
