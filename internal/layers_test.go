@@ -52,11 +52,13 @@ var arrows = []struct {
 		"internal/explain/result", "internal/explain/waits", "internal/measure/experiment", "internal/runs", "internal/serve/front", "trace",
 	}},
 	{"internal/watch", []string{
-		"internal/base/metric", "internal/base/progress", "internal/capture/signals", "internal/capture/torch",
+		"internal/base/columns", "internal/base/live", "internal/base/meant", "internal/base/metric", "internal/base/pause", "internal/base/progress",
+		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch", "internal/explain",
 		"internal/explain/report", "internal/explain/result", "internal/explain/window", "internal/measure/experiment", "internal/runs",
-		"internal/watch/detect",
+		"internal/serve/front", "internal/serve/prom", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
+	{"internal/watch/detect/detecttest", []string{"internal/capture/signals"}},
 	{"internal/view/timeline", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",
 		"internal/explain/result", "trace",

@@ -14,7 +14,7 @@ import (
 // ruleFlags change the rules that watch has by default.
 type ruleFlags struct {
 	Imbalance      float64       `name:"imbalance" default:"1.5" placeholder:"RATIO" help:"A rank has so many times the mean of requests; 0 turns a rule off, here and below."`
-	PaceImbalance  float64       `name:"pace-imbalance" default:"1.3" placeholder:"RATIO" help:"A rank takes so many times the mean of ranks from token to token."`
+	PaceImbalance  float64       `name:"pace-imbalance" default:"1.4" placeholder:"RATIO" help:"A rank takes so many times as long from token to token as the median of the others."`
 	TTFT           time.Duration `name:"ttft" placeholder:"TIME" help:"The 90th percentile of TTFT is above this."`
 	TTFTFactor     float64       `name:"ttft-factor" default:"2" placeholder:"RATIO" help:"It is above so many times its own median of the last ten minutes."`
 	ITL            time.Duration `name:"itl" placeholder:"TIME" help:"The mean time between tokens is above this."`
@@ -86,7 +86,7 @@ func (f *ruleFlags) rules() (out []detect.Rule, err error) {
 		least        float64
 	}{{"late first tokens", "ttft.p90", f.TTFT, 10}, {"late tokens", "itl.mean", f.ITL, 20}} {
 		if b.above != 0 {
-			out = append(out, detect.Rule{Name: b.name, Kind: detect.Latency, Signal: b.signal, Above: b.above.Seconds(), Least: b.least, For: 10 * time.Second})
+			out = append(out, detect.Rule{Name: b.name, Kind: detect.Latency, Signal: b.signal, Above: b.above.Seconds(), Least: b.least, For: 10 * time.Second, Asked: true})
 		}
 	}
 	for i := range out {

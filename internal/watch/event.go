@@ -94,11 +94,10 @@ func (a *alarm) text() string {
 	text := fmt.Sprintf("%s: %s since %s", who, a.Rule.Name, clock(a.Onset))
 	switch a.Rule.Kind {
 	case detect.Imbalance:
-		what := "the largest over the mean"
-		if a.Rule.Measure == detect.Variation {
-			what = "standard deviation over mean"
-		}
-		text += fmt.Sprintf(": %s of ranks is %.2f in %s, and was %.2f", what, a.Value, a.Rule.Signal, a.Normal)
+		what := map[string]string{
+			detect.MaxOverMean: "the largest over the mean", detect.MaxOverRest: "the largest over the median of the others", detect.Variation: "standard deviation over mean",
+		}[a.Rule.Measure]
+		text += fmt.Sprintf(": %s is %.2f in %s, and was %.2f", what, a.Value, a.Rule.Signal, a.Normal)
 	case detect.Latency:
 		if a.Rule.Above > 0 {
 			text += fmt.Sprintf(": %s is %s, and was %s", a.Rule.Signal, metric.Duration(a.Value*1e9), metric.Duration(a.Normal*1e9))

@@ -39,6 +39,20 @@ type alarm struct {
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
 
+// before tells which of two is captured first: what somebody asked for, what is of one server, what names a rank.
+func (a *alarm) before(b *alarm) bool {
+	rank := func(a *alarm) int {
+		n := 0
+		for i, is := range []bool{a.Who >= 0, len(a.of.of) == 1, a.Rule.Asked} {
+			if is {
+				n += 1 << i
+			}
+		}
+		return n
+	}
+	return rank(a) > rank(b)
+}
+
 // think holds samples against the rules until limited ends, and after that waits for the capture under
 // way, which goes on for a while when ctx ends.
 func (m *mind) think(ctx, limited context.Context, readings <-chan reading) {
@@ -114,9 +128,8 @@ func (m *mind) consider(ctx context.Context) bool {
 	}
 	keys := slices.Sorted(maps.Keys(m.waiting))
 	first := m.waiting[keys[0]]
-	// What names a rank comes first, and what is of one server.
 	for _, k := range keys[1:] {
-		if a := m.waiting[k]; len(a.of.of) < len(first.of.of) || len(a.of.of) == len(first.of.of) && a.Who >= 0 && first.Who < 0 {
+		if a := m.waiting[k]; a.before(&first) {
 			first = a
 		}
 	}
@@ -129,7 +142,7 @@ func (m *mind) consider(ctx context.Context) bool {
 	case m.shooting != nil:
 		why = "another capture is under way"
 	default:
-		why = m.budget.refuses(&m.w.Capture, now)
+		why = m.budget.refuses(&m.w.Capture, first.Rule, now)
 	}
 	if why != "" {
 		if why != m.refused {
@@ -150,7 +163,7 @@ func (m *mind) consider(ctx context.Context) bool {
 	for _, a := range s.why {
 		delete(m.waiting, a.key())
 	}
-	m.budget.begin(now)
+	m.budget.begin(now, s.why)
 	s.name = fmt.Sprintf("capture-%d", m.budget.made)
 	s.before = m.ring.keep(m, s)
 	m.tell(&Event{Kind: KindCapture, At: now, Server: first.of.name, Rule: first.Rule.Name, Capture: s.name})

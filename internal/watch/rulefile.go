@@ -83,7 +83,7 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 		if item.Kind != yamltree.Map {
 			return nil, at(item, fmt.Errorf("a rule is a map of keys, as kind: imbalance"))
 		}
-		r := detect.Rule{For: 10 * time.Second}
+		r := detect.Rule{For: 10 * time.Second, Asked: true}
 		for _, e := range item.Entries {
 			set := ruleKeys[e.Key]
 			if set == nil {

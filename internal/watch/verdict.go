@@ -18,6 +18,7 @@ import (
 const (
 	MoreWork = "more work" // a rank has more requests, tokens or longer sequences, and takes as much longer
 	Slower   = "slower"    // a rank takes longer for the same work
+	Overload = "overload"  // more requests come than the server serves
 	Unclear  = "unclear"   // neither is shown
 )
 
@@ -142,7 +143,7 @@ func (s *shot) verdict() *Verdict {
 		}
 		answer = report.Words(x.report.Verdict)
 		for k := range x.report.Findings {
-			if f := &x.report.Findings[k]; f.Severity != "info" {
+			if f := &x.report.Findings[k]; f.Severity != "info" && !f.Profilers {
 				v.Findings = append(v.Findings, report.Words(f.Title))
 			}
 		}
@@ -156,6 +157,9 @@ func (s *shot) verdict() *Verdict {
 	}
 	if v.Kind == Unclear {
 		v.byLoad()
+	}
+	if v.Kind == Unclear {
+		v.byQueue(s.past)
 	}
 	v.Says = v.sentence(first.Rule.Name, answer)
 	return v
@@ -229,6 +233,38 @@ func (v *Verdict) byLoad() {
 	}
 }
 
+// byQueue takes what the queue tells: it grows while as many tokens are made as before or more, so the server has
+// all it can do.
+func (v *Verdict) byQueue(past []*signals.Live) {
+	queued := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Queued }) }
+	running := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Running }) }
+	tokens := func(l *signals.Live) float64 { return l.Tokens }
+	mean := func(of func(*signals.Live) float64, from, to time.Time) float64 {
+		sum, n := 0.0, 0.0
+		for _, l := range past {
+			if x := of(l); signals.Known(x) && !l.At.Before(from) && l.At.Before(to) {
+				sum, n = sum+x, n+1
+			}
+		}
+		return sum / n // Unknown of none
+	}
+	if len(past) == 0 {
+		return
+	}
+	last := past[len(past)-1]
+	had, made := mean(queued, v.Since.Add(-before), v.Since), mean(tokens, v.Since.Add(-before), v.Since)
+	now := mean(tokens, v.Since, last.At.Add(1))
+	if !(queued(last) >= overloaded && queued(last) > had*different) || now < made/different {
+		return
+	}
+	v.Kind = Overload
+	v.Evidence = append(v.Evidence, fmt.Sprintf("%.0f requests wait and %.0f run, %.0f waited before", queued(last), running(last), had),
+		fmt.Sprintf("%.0f tokens a second are made, %.0f before", now, made))
+}
+
+// overloaded is how many requests must wait at least.
+const overloaded = 8
+
 // causes are those of a slower rank in words.
 var causes = map[string]string{
 	result.CauseDevice:        "the same kernels take longer on its device",
@@ -250,6 +286,9 @@ func (v *Verdict) sentence(rule, answer string) string {
 		return fmt.Sprintf("more work: %s, %s, %s%s", v.Rank, since, v.much(), alone)
 	case Slower:
 		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, causes[v.Cause], alone)
+	}
+	if v.Kind == Overload {
+		return fmt.Sprintf("overload: %s more requests come than the server serves, and no rank stands out; of the window: %s", since, cmp.Or(answer, "nothing"))
 	}
 	if answer == "" {
 		answer = "nothing in the window explains it"

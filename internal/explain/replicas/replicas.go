@@ -69,6 +69,7 @@ type side struct {
 	period, device, host  []int64
 	batch, tokens, counts []float64
 	each                  map[int32][]int64 // by name and grid: how long each took
+	inStep                []map[int32]int64 // by step: how long those of a name and grid took
 	named                 map[int32]*named  // by name
 }
 
@@ -80,6 +81,10 @@ type named struct {
 // gather adds the steps of a rank.
 func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 	device, counts := make([]int64, len(r.Steps)), make([]int, len(r.Steps))
+	inStep := make([]map[int32]int64, len(r.Steps))
+	for i := range inStep {
+		inStep[i] = map[int32]int64{}
+	}
 	of := func(step int32) *side {
 		kind := r.KindAt(step)
 		if into[kind] == nil {
@@ -100,6 +105,7 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 		s, took := of(o.Step), o.End-o.Start
 		device[o.Step] += took
 		counts[o.Step]++
+		inStep[o.Step][o.Key] += took
 		s.each[o.Key] = append(s.each[o.Key], took)
 		if s.named[o.Name] == nil {
 			s.named[o.Name] = &named{}
@@ -112,7 +118,7 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 		s, period := of(int32(i)), r.Period(i)
 		period -= prep.Overlap(r.NoCore, step.Start, step.Start+period)
 		s.period, s.device, s.host = append(s.period, period), append(s.device, device[i]), append(s.host, max(period-device[i], 0))
-		s.counts = append(s.counts, float64(counts[i]))
+		s.counts, s.inStep = append(s.counts, float64(counts[i])), append(s.inStep, inStep[i])
 		if step.Info.Batch >= 0 {
 			s.batch = append(s.batch, float64(step.Info.Batch))
 		}
@@ -135,20 +141,39 @@ func (s *side) medians() result.ReplicaSide {
 	}
 }
 
-// like is how many times as long the same kernels take.
+// like is how many times as long the device takes for the same kernels of a step, by name and grid. It goes by
+// time: a device that is shared stands still in a few kernels for long, and lets most pass as they are.
 func like(a, b *side) (ratio float64, kinds int) {
-	var ratios []float64
+	same := map[int32]bool{}
 	for key, x := range a.each {
-		if y := b.each[key]; len(x) >= fewOfLike && len(y) >= fewOfLike {
-			if of := metric.Median(y); of > 0 {
-				ratios = append(ratios, metric.Median(x)/of)
-			}
+		y := b.each[key]
+		if len(x) < fewOfLike || len(y) < fewOfLike {
+			continue
+		}
+		// As many of them in a step.
+		if n := float64(len(x)) / float64(len(a.period)) / (float64(len(y)) / float64(len(b.period))); n < more && n > 1/more {
+			same[key] = true
 		}
 	}
-	if len(ratios) < fewLike {
-		return 0, len(ratios)
+	if len(same) < fewLike {
+		return 0, len(same)
 	}
-	return metric.Median(ratios), len(ratios)
+	in := func(s *side) float64 {
+		steps := make([]int64, len(s.inStep))
+		for i, of := range s.inStep {
+			for key, took := range of {
+				if same[key] {
+					steps[i] += took
+				}
+			}
+		}
+		return metric.Median(steps)
+	}
+	of := in(b)
+	if of <= 0 {
+		return 0, len(same)
+	}
+	return in(a) / of, len(same)
 }
 
 // differences are the kernels by which the device's time differs most.

@@ -8,8 +8,8 @@ type Replica struct {
 	Kind   string      `json:"kind"`
 	This   ReplicaSide `json:"this"`
 	Others ReplicaSide `json:"others"`
-	// Like is how many times as long kernels of one name and grid take as on the others, the
-	// median over LikeKinds of them, each by its own medians; 0: there are none.
+	// Like is how many times as long the kernels take, in a step, that both sides run alike, by name and grid
+	// (LikeKinds of them); 0: there are none.
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
 	// Cause is why a step takes longer: one of the causes of stragglers, CauseLoad, or "" if it

@@ -13,7 +13,9 @@ import (
 // than another (Huber's clipping): a burst of a second is a second.
 //
 //	y = clip((v − mid) / (high − mid), −1, 1)    mid = (normal + high) / 2
-//	S = max(0, S + y·dt)                          alarm at S ≥ for, if v ≥ high half of the time since S left 0
+//	S = max(0, S + y·dt)                          alarm at S ≥ for, if v ≥ limit half of the time since S left 0
+//
+// high is the rule's limit, or more where v varies so much by itself that the limit says nothing.
 //
 // A step from one value to another lies where S was last 0: that is the most likely place for it (D. V.
 // Hinkley, Inference about the change-point from cumulative sum tests, Biometrika 58, 1971). But
@@ -28,7 +30,7 @@ type sum struct {
 	usual time.Time // the last point that was as usual
 	odd   time.Time // the first after it
 
-	during, above float64 // seconds since onset, and of them v ≥ high
+	during, above float64 // seconds since onset, and of them v ≥ limit
 	values        float64 // sum of v·dt since onset
 	alarm         bool
 }
@@ -89,7 +91,7 @@ func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) 
 	}
 	c.during += dt.Seconds()
 	c.values += v * dt.Seconds()
-	if v >= high {
+	if v >= p.limit {
 		c.above += dt.Seconds()
 	}
 	// A millionth: sums of tenths of seconds are not exact.

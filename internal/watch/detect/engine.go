@@ -42,8 +42,9 @@ type state struct {
 	gathered    signals.Histogram
 	gatheredFor time.Duration
 	history     history
-	knows       bool // what is usual was looked at once
-	fromStart   bool // nothing usual is known: it was not as it should be from the beginning
+	last        []float64 // points, of rates
+	knows       bool      // what is usual was looked at once
+	fromStart   bool      // nothing usual is known: it was not as it should be from the beginning
 	queues      []moment
 	seen        map[int]bool
 	gone        int // a rank that silent misses
@@ -119,6 +120,9 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	if !ok {
 		return ev, false
 	}
+	if p.limit == 0 {
+		p.limit = p.high
+	}
 	if s.rule.Kind == Latency { // a point is of the time in which its observations were gathered
 		most = max(most, s.rule.For/3)
 	}
@@ -139,7 +143,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 		s.calm.add(p.v, dt)
 		s.history.settle()
 	}
-	ev = Event{Rule: s.rule, At: l.At, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.high, Who: who}
+	ev = Event{Rule: s.rule, At: l.At, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.limit, Who: who}
 	ev.After, ev.Onset = s.sum.between()
 	if changed == ended {
 		s.fromStart = false

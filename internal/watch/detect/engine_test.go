@@ -91,7 +91,7 @@ func TestImbalance(t *testing.T) {
 		want  string
 	}{
 		{"more requests", UnevenLoad, after(60, sample(0, even, fast), sample(0, busy, busier)), "uneven load DP1 onset 59–60 at 64"},
-		{"and no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 64"},
+		{"and no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 66"},
 		{"and as many more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, busier)), ""},
 		{"a burst of three seconds", UnevenLoad, func(s int) *signals.Live {
 			if s/3 == 20 {
@@ -276,7 +276,7 @@ func TestRules(t *testing.T) {
 	for want, r := range map[string]Rule{
 		`rule "x": kind "y": give one of imbalance, latency, queue, throughput, silent`: {Kind: "y"},
 		`rule "x": signal "z": give one of load, running,`:                              {Kind: Imbalance, Signal: "z"},
-		`rule "x": above 1: the largest over the mean is 1 where all are equal`:         {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
+		`rule "x": above 1: max/mean is 1 where all are equal`:                          {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
 		`rule "x": signal "itl": give its mean or a percentile, as itl.mean or itl.p95`: {Kind: Latency, Signal: "itl", Above: 1},
 		`rule "x": signal "itl.p0": give its mean or a percentile`:                      {Kind: Latency, Signal: "itl.p0", Above: 1},
 		`rule "x": above and factor: leave one of them out`:                             {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},

@@ -46,6 +46,7 @@ func stands(requests, mean, others float64) float64 {
 type spreadOver struct {
 	n, sum, squares, most float64
 	who                   int // has the most, by its place
+	rest                  []float64
 }
 
 func (x *spreadOver) mean() float64   { return x.sum / x.n }
@@ -65,7 +66,12 @@ func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
 		}
 		x.n, x.sum, x.squares = x.n+1, x.sum+v, x.squares+v*v
 		if v > x.most {
+			if x.who >= 0 {
+				x.rest = append(x.rest, x.most)
+			}
 			x.most, x.who = v, i
+		} else {
+			x.rest = append(x.rest, v)
 		}
 	}
 	return x
@@ -75,12 +81,17 @@ func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
 func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	signal := &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == s.rule.Signal })]
 	x := over(l, signal.of)
-	p = point{normal: 1, high: s.rule.Above, who: x.who}
+	p = point{normal: 1, high: s.rule.Above, limit: s.rule.Above, who: x.who}
 	if x.n < 2 || x.sum <= 0 {
 		return p, false
 	}
-	p.v = x.most / x.mean()
-	if s.rule.Measure == Variation {
+	switch s.rule.Measure {
+	case MaxOverMean:
+		p.v = x.most / x.mean()
+	case MaxOverRest:
+		// Where the others have nothing there is no limit to it.
+		p.v = x.most / math.Max(metric.MedianInPlace(x.rest), x.most/mostTimes)
+	case Variation:
 		p.normal, p.v = 0, math.Sqrt(x.variance()*(x.n-1)/x.n)/x.mean()
 	}
 	p.usually()
@@ -92,6 +103,9 @@ func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	}
 	return s.rated(l, p, &x), true
 }
+
+// mostTimes is the most that one rank is said to have of what others have.
+const mostTimes = 1000
 
 // even is a point at which nothing is uneven, of which usual is known.
 func (p point) even() point {
@@ -109,8 +123,8 @@ func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 	s.history.offer(entry{at: l.At, v: p.v, beside: x.variance() / x.mean()})
 	unlike := 1.0
 	if len(past) >= some {
-		middling, often := usual(past)
-		p.usual = p.v <= (middling+often)/2
+		middling, quarter := usual(past)
+		p.usual = p.v <= middling+1.5*(quarter-middling)
 		// Of a chi-squared distribution with k degrees of freedom the median is about k·(1 − 2/9k)³ (E. B. Wilson and
 		// M. M. Hilferty, Proceedings of the National Academy of Sciences 17, 1931).
 		unlike = math.Max(middle(past, func(e entry) float64 { return e.beside })/math.Pow(1-2/(9*(x.n-1)), 3), evenest)
@@ -124,8 +138,9 @@ func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 const (
 	// soon is how many points of rates it takes to know what is usual.
 	soon = 12
-	// spreads is how many times as far above its median as one of twenty points is, of what is usual, a ratio alarms.
-	spreads = 3
+	// spreads is how many times as far above its median as one of four points is, of what is usual, a ratio alarms: five
+	// standard deviations of a normal distribution.
+	spreads = 7.4
 	// always is the share of points in which one rank has the most of a rate where it is so from the beginning.
 	always = 0.9
 )
@@ -133,6 +148,8 @@ const (
 // rated judges what is no number of requests: it stands out where it is further from what is usual than that
 // varies. Until that is known, only what the number of requests does not explain counts.
 func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
+	now := p.v
+	p.v = s.smooth(now)
 	if s.fromStart {
 		return p
 	}
@@ -152,11 +169,23 @@ func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
 			return p
 		}
 	}
-	middling, often := usual(past)
-	p.usual = p.v <= (middling+often)/2
+	middling, quarter := usual(past)
+	p.usual = now <= middling+2*(quarter-middling) // at once, for the onset
 	p.normal = math.Max(p.normal, middling)
-	p.high = math.Max(p.high, middling+spreads*(often-middling))
+	p.high = math.Max(p.high, middling+spreads*(quarter-middling))
 	return p
+}
+
+// smoothed is how many points a rate is the median of: gauges are read between two requests now and then, when nothing
+// runs.
+const smoothed = 5
+
+// smooth is the median of the last points.
+func (s *state) smooth(v float64) float64 {
+	if s.last = append(s.last, v); len(s.last) > smoothed {
+		s.last = s.last[1:]
+	}
+	return metric.Median(s.last)
 }
 
 // lopsided tells that what there is of the past is no example of what is usual: one and the same rank stands out all the
@@ -171,12 +200,12 @@ func (s *state) lopsided(past []entry) bool {
 	return float64(most) >= always*float64(len(past)) && middle(past, func(e entry) float64 { return e.v }) >= s.rule.Above
 }
 
-// usual is the median of the past, and what one of twenty points is above.
-func usual(past []entry) (middling, often float64) {
+// usual is the median of the past, and what one of four points is above.
+func usual(past []entry) (middling, quarter float64) {
 	values := make([]float64, len(past))
 	for i, e := range past {
 		values[i] = e.v
 	}
 	slices.Sort(values)
-	return metric.Quantile(values, 0.5), metric.Quantile(values, 0.95)
+	return metric.Quantile(values, 0.5), metric.Quantile(values, 0.75)
 }

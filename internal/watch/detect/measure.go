@@ -15,8 +15,9 @@ import (
 // point is what a rule makes of a sample.
 type point struct {
 	v, normal, high float64
-	who             int  // the rank that stands out, by its place; -1: none does
-	usual           bool // it is as it mostly is
+	limit           float64 // of the rule: high, or less
+	who             int     // the rank that stands out, by its place; -1: none does
+	usual           bool    // it is as it mostly is
 }
 
 // quarter is how far from what is normal to where it is to alarm a statistic may be and still be as usual,

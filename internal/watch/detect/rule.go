@@ -31,7 +31,8 @@ var Kinds = []Kind{Imbalance, Latency, Queue, Throughput, Silent}
 // Measures of imbalance.
 const (
 	MaxOverMean = "max/mean"
-	Variation   = "cv" // standard deviation over mean
+	MaxOverRest = "max/others" // the largest over the median of the other ranks
+	Variation   = "cv"         // standard deviation over mean
 )
 
 // Rule is a condition that has a window captured. Above is in the unit of what it looks at.
@@ -45,6 +46,7 @@ type Rule struct {
 	Factor  float64 // of latency, instead of Above: times its own recent median
 	Least   float64 // below so many requests (on the busiest rank, or queued, or in all) there is nothing to judge
 	For     time.Duration
+	Asked   bool // somebody wants this one, it is none of the defaults
 }
 
 // SignalNames are the signals of which there may be imbalance.
@@ -71,7 +73,7 @@ const (
 func Defaults() []Rule {
 	return []Rule{
 		{Name: UnevenLoad, Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1.5, Least: 4, For: 5 * time.Second},
-		{Name: UnevenPace, Kind: Imbalance, Signal: "pace", Measure: MaxOverMean, Above: 1.3, Least: 2, For: 5 * time.Second},
+		{Name: UnevenPace, Kind: Imbalance, Signal: "pace", Measure: MaxOverRest, Above: 1.4, Least: 4, For: 5 * time.Second},
 		{Name: SlowFirst, Kind: Latency, Signal: "ttft.p90", Factor: 2, Least: 10, For: 10 * time.Second},
 		{Name: SlowTokens, Kind: Latency, Signal: "itl.mean", Factor: 1.5, Least: 20, For: 10 * time.Second},
 		{Name: GrowingQueue, Kind: Queue, Above: 1, Least: 8, For: 10 * time.Second},
@@ -97,10 +99,10 @@ func (r *Rule) Check() error {
 			return fail("signal %q: give one of %s", r.Signal, strings.Join(SignalNames(), ", "))
 		}
 		switch {
-		case r.Measure != MaxOverMean && r.Measure != Variation:
-			return fail("measure %q: give %s or %s", r.Measure, MaxOverMean, Variation)
-		case r.Measure == MaxOverMean && r.Above <= 1:
-			return fail("above %g: the largest over the mean is 1 where all are equal, give more, as 1.5", r.Above)
+		case !slices.Contains([]string{MaxOverMean, MaxOverRest, Variation}, r.Measure):
+			return fail("measure %q: give %s, %s or %s", r.Measure, MaxOverMean, MaxOverRest, Variation)
+		case r.Measure != Variation && r.Above <= 1:
+			return fail("above %g: %s is 1 where all are equal, give more, as 1.5", r.Above, r.Measure)
 		case r.Above <= 0:
 			return fail("above %g: give more than 0, as 0.5", r.Above)
 		}
