@@ -39,7 +39,7 @@ var arrows = []struct {
 		"internal/watch", "internal/watch/detect",
 	}},
 	{"internal/view", []string{
-		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
+		"internal/view/kernels", "internal/base/columns", "internal/explain/worth", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
 		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
 		"internal/base/progress", "internal/view/live", "internal/view/load", "internal/view/timeline",
 	}},
@@ -62,6 +62,10 @@ var arrows = []struct {
 	{"internal/view/timeline", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",
 		"internal/explain/result", "trace",
+	}},
+	{"internal/view/kernels", []string{
+		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",
+		"internal/explain/result", "internal/explain/tables", "trace",
 	}},
 	{"internal/job", []string{"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec", "internal/runs"}},
 	{"internal/job/spec", []string{"internal/base/meant", "internal/base/yamltree"}},

@@ -75,10 +75,11 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
-		if _, err := runs.Open(opt.Root, id); err != nil {
+		dir, err := runs.Find(opt.Root, id) // among the runs alone: no path leads to others
+		if err != nil {
 			return nil, err
 		}
-		return c.open(ctx, e, id, inputs{Paths: []string{id}})
+		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
 	opt.Say = e.Console
 	id := "0"

@@ -98,7 +98,8 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
 	if !opt.Quick {
-		worth.New(a).Findings(rep)
+		w.worth = worth.New(a)
+		w.worth.Findings(rep)
 	}
 	answer.Of(rep)
 	result.NoNil(rep)

@@ -21,6 +21,7 @@ type Window struct {
 	names   *prep.Names
 	ranks   []*prep.Rank
 	aligned *match.Aligned // once it is analysed
+	worth   *worth.Window  // and its steps were run again
 	doubt   string         // why the traces cannot be one capture, if they say so themselves
 }
 
@@ -73,6 +74,9 @@ func (w *Window) Idle() (recorded int64, ok bool) {
 
 // Aligned is what Analyze compared: the ranks, step by step. It is there once Analyze was.
 func (w *Window) Aligned() *match.Aligned { return w.aligned }
+
+// Worth is what the window's steps are run again by. It is there once Analyze was, unless Quick; one may ask it at a time.
+func (w *Window) Worth() *worth.Window { return w.worth }
 
 // WhatIf runs the window's steps again with settings. Like Analyze it is the last thing to
 // ask of it.

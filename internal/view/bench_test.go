@@ -10,7 +10,9 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/view/kernels"
 	"github.com/stepscope/stepscope/internal/view/load/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -41,7 +43,9 @@ func TestBenchmark(t *testing.T) {
 	url := serve(t, Options{
 		Root: root, Run: run, Say: &progress.Console{W: io.Discard},
 		Open: func(context.Context, string) (*Capture, error) {
-			return &Capture{ID: run.ID(), Traces: []*trace.Trace{loadtest.Trace()}, Report: &result.Report{}}, nil
+			return &Capture{
+				ID: run.ID(), Traces: []*trace.Trace{loadtest.Trace()}, Report: &result.Report{}, Kernels: kernels.New(&match.Aligned{}, nil),
+			}, nil
 		},
 	})
 	tab := browsertest.Open(t, "about:blank")

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -13,6 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/explain/worth"
+	"github.com/stepscope/stepscope/internal/view/kernels"
 	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -20,12 +25,16 @@ import (
 // A Capture is one profiling window, read and explained once for all views. Nothing of it changes, so any number of
 // requests may look at it.
 type Capture struct {
-	ID      string // in addresses of the page
-	Traces  []*trace.Trace
+	ID      string         // in addresses of the page
+	Traces  []*trace.Trace // of the ranks of Aligned, in their order; nil of a window that was summarised
 	Report  *result.Report
 	Aligned *match.Aligned
 	// Timeline is all ranks side by side. It is made when it is first asked for.
 	Timeline func() (*timeline.Timeline, error)
+	Kernels  *kernels.Work
+
+	worth *worth.Window
+	again sync.Mutex // held by who runs steps again
 }
 
 // NewCapture explains a window that was read.
@@ -37,9 +46,27 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{ID: id, Traces: read.Traces, Report: report.Plain(rep), Aligned: w.Aligned()}
+	c := &Capture{ID: id, Report: report.Plain(rep), Aligned: w.Aligned(), worth: w.Worth()}
+	c.Traces = inOrder(c.Aligned, read.Traces)
+	c.Kernels = kernels.New(c.Aligned, c.Traces)
 	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
 	return c, nil
+}
+
+// inOrder gives the traces of ranks in the order of these, which are without what was given twice.
+func inOrder(a *match.Aligned, traces []*trace.Trace) (out []*trace.Trace) {
+	at := 0
+	for _, r := range a.Ranks {
+		for at < len(traces) && traces[at].Source != r.Source {
+			at++
+		}
+		if at == len(traces) {
+			return nil
+		}
+		out = append(out, traces[at])
+		at++
+	}
+	return out
 }
 
 // Head is what the page knows of a capture before it asks for any view.
@@ -49,11 +76,26 @@ type Head struct {
 	Ranks []string `json:"ranks"`
 	Steps int      `json:"steps"`
 	Span  int64    `json:"span_ns"`
+	Kinds []string `json:"kinds"` // of steps, the most frequent first
+	// Groups are what kernels can be added up by.
+	Groups []kernels.Group `json:"groups"`
 }
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	return Head{ID: c.ID, Title: columns.Clean(src.ID), Ranks: src.Ranks, Steps: len(c.Report.Steps), Span: src.SpanNS}
+	h := Head{ID: c.ID, Title: cmp.Or(columns.Clean(src.ID), "capture"), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups()}
+	for _, name := range src.Ranks {
+		h.Ranks = append(h.Ranks, columns.Clean(name))
+	}
+	counts := map[string]int{}
+	for i := range c.Report.Steps {
+		counts[c.Report.Steps[i].Kind]++
+	}
+	h.Kinds = slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	if h.Kinds == nil {
+		h.Kinds = []string{}
+	}
+	return h
 }
 
 // mostOpened is how many runs stay open beside what was given: a capture of a million events is some 100 MB.

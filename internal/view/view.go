@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/view/live"
@@ -78,6 +80,10 @@ func (s *Server) routes() []front.Route {
 	return append([]front.Route{
 		get("/api/session", s.session),
 		get("/api/timeline/{what}", s.of(timelines)),
+		get("/api/summary", s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil })),
+		get("/api/kernels", s.of(s.table)),
+		get("/api/flame", s.of(s.flame)),
+		get("/api/whatif", s.of(s.whatIf)),
 		get("/api/report", s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil })),
 	}, routes...)
 }
@@ -122,6 +128,11 @@ func (s *Server) session(*http.Request) (any, error) {
 type errStatus struct {
 	status int
 	error
+}
+
+// bad is a request that asks for what there is not.
+func bad(format string, args ...any) error {
+	return errStatus{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
 // json sends what answer gives as JSON, bytes as they are.

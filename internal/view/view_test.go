@@ -16,14 +16,14 @@ import (
 )
 
 // captureOf explains a capture of the repository.
-func captureOf(t *testing.T, name string) *Capture {
+func captureOf(t *testing.T, name, id string) *Capture {
 	t.Helper()
 	in := window.Input{Paths: []string{filepath.Join("..", "..", "testdata", "traces", name)}}
 	read, err := in.Open(t.Context(), &progress.Console{W: io.Discard}, "reading")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCapture("0", read, nil, false)
+	c, err := NewCapture(id, read, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func ready(t *testing.T, tab *browsertest.Tab) {
 
 // TestTabs: each view opens by its key and by its address, without a complaint.
 func TestTabs(t *testing.T) {
-	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew")}, Root: t.TempDir()})
+	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}, Root: t.TempDir()})
 	tab := browsertest.Open(t, url, "--window-size=1280,900")
 	ready(t, tab)
 	titles := strings.Split(tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false), ",")
@@ -79,8 +79,8 @@ func TestTabs(t *testing.T) {
 
 // TestRefusals: who asks by another name, from another page, for other files or without the key, gets nothing.
 func TestRefusals(t *testing.T) {
-	handler := New(Options{Given: []*Capture{captureOf(t, "compute_skew")}}).Handler()
-	keyed := New(Options{Given: []*Capture{captureOf(t, "compute_skew")}, APIKey: "secret"}).Handler()
+	handler := New(Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}).Handler()
+	keyed := New(Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}, APIKey: "secret"}).Handler()
 	for _, c := range []struct {
 		name, target string
 		handler      http.Handler

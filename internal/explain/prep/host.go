@@ -112,12 +112,11 @@ func hostOf(t *trace.Trace, r *Rank) (out Host) {
 			out.Marked = append(out.Marked, Marked{s.Start, s.End(), int32(i), textOf[s.Name] - 1, s.Track})
 		}
 	}
-	// Python names builtins with the address of their object.
 	name := func(id trace.StringID) string {
 		if textOf[id] > 0 {
 			return t.Strings.Get(id)
 		}
-		return objectAddress.ReplaceAllString(t.Strings.Get(id), "")
+		return WithoutAddress(t.Strings.Get(id))
 	}
 	out.Ops = h.selfTimes(name, func(c trace.Category) bool { return c == trace.CPUOp || c == trace.UserAnnotation || c.Launch() })
 	if r.Source.WithStack {
@@ -129,6 +128,9 @@ func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	out.Before, out.Gaps = h.before(r), h.gaps(r)
 	return out
 }
+
+// WithoutAddress is the name of a span without the address of an object, by which Python names builtins.
+func WithoutAddress(name string) string { return objectAddress.ReplaceAllString(name, "") }
 
 var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 

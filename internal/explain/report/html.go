@@ -115,7 +115,7 @@ func (a *assets) take(script string, styles ...string) {
 		return string(text)
 	}
 	var css []string
-	for _, name := range append([]string{"page/colors.css"}, styles...) {
+	for _, name := range append([]string{"page/colors.css", "page/charts.css"}, styles...) {
 		css = append(css, read(name))
 	}
 	a.CSS = template.CSS(strings.Join(css, "\n"))

@@ -176,8 +176,12 @@ func kindOf(r *result.Report, f *result.Finding) string {
 }
 
 // openCommand hands a capture to Perfetto; "" where its files are not known.
-func openCommand(s *result.Source) string {
-	words := []string{"stepscope", "trace", "open"}
+func openCommand(s *result.Source) string { return Command(s, "trace", "open") }
+
+// Command is a verb's command line for a capture; "" where its files are not known.
+func Command(s *result.Source, verb ...string) string {
+	words := append([]string{"stepscope"}, verb...)
+	named := len(words)
 	for _, f := range s.Files {
 		if dir := path.Dir(f); len(s.Files) > 1 && !slices.Contains(words, dir) {
 			words = append(words, dir)
@@ -185,7 +189,7 @@ func openCommand(s *result.Source) string {
 			words = append(words, f)
 		}
 	}
-	if len(words) == 3 {
+	if len(words) == named {
 		return ""
 	}
 	if len(s.Files) > 1 && s.ID != "" {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"flag"
 	"io"
 	"os"
@@ -25,49 +24,13 @@ var (
 // The widths of a phone, a laptop and a large screen.
 var widths = []int{390, 1280, 2560}
 
-// labels notes the texts that plots draw, by canvas: each draw sets its transform first.
-const labels = `
-const {fillText, setTransform} = CanvasRenderingContext2D.prototype;
-CanvasRenderingContext2D.prototype.setTransform = function (...to) {
-  this.canvas.labels = [];
-  return setTransform.apply(this, to);
-};
-CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-  const w = this.measureText(text).width, left = x - ({center: w / 2, right: w}[this.textAlign] ?? 0), top = y - (this.textBaseline === "middle" ? 5 : 0);
-  this.canvas.labels?.push({text, left, right: left + w, top, bottom: top + 10});
-  return fillText.call(this, text, x, y);
-};`
-
-// misfits are what cannot be read as the page is now: a page wider than its window, texts that their element cuts off, and
-// labels of plots outside of them or on top of each other.
-const misfits = `
-const out = [], root = document.scrollingElement;
-if (root.scrollWidth > innerWidth) {
-  const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, nav"));
-  out.push("the page is " + root.scrollWidth + " px wide: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(", "));
-}
-for (const e of document.querySelectorAll("body *")) {
-  const s = getComputedStyle(e), seen = e.getClientRects().length > 0 && s.clipPath === "none" && s.overflowX !== "visible";
-  if (seen && ["hidden", "clip"].includes(s.overflowX) && e.textContent.trim() && e.scrollWidth > e.clientWidth) out.push("cut off: " + e.textContent.trim().slice(0, 80));
-}
-for (const c of document.querySelectorAll("canvas")) {
-  const all = c.labels ?? [];
-  all.forEach((a, i) => {
-    if (a.left < -0.5 || a.right > c.clientWidth + 0.5 || a.bottom > c.clientHeight + 1) out.push(c.id + " cuts the label " + a.text);
-    for (const b of all.slice(0, i)) {
-      if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) out.push(c.id + ": " + a.text + " stands on " + b.text);
-    }
-  });
-}
-return out;`
-
 // fits holds that a page can be read at each width, in both schemes, and by everybody: axe-core finds no serious fault.
 func fits(t *testing.T, name, page string) {
-	tab := show(t, strings.Replace(page, "<head>", "<head><script>"+labels+"</script>", 1))
+	tab := show(t, page)
 	for _, width := range widths {
 		tab.Size(width, 900)
 		tab.Eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))`, false) // plots follow their size
-		for _, what := range told(t, tab, "(() => {"+misfits+"})()") {
+		for _, what := range tab.Misfits() {
 			t.Errorf("at %d px: %s", width, what)
 		}
 		for _, scheme := range []string{"light", "dark"} {
@@ -76,7 +39,9 @@ func fits(t *testing.T, name, page string) {
 				keep(t, name+"-"+strconv.Itoa(width)+"-"+scheme+".png", tab.Picture(true))
 			}
 			if width == 390 && scheme == "dark" || width == 1280 && scheme == "light" {
-				accessible(t, tab, scheme)
+				for _, what := range tab.Barriers() {
+					t.Errorf("%s: axe finds %s", scheme, what)
+				}
 			}
 		}
 	}
@@ -93,43 +58,13 @@ func printed(t *testing.T, tab *browsertest.Tab) {
 	tab.Size(718, 1000)
 	tab.Call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
 	tab.Eval(`dispatchEvent(new Event("beforeprint"))`, false)
-	for _, what := range told(t, tab, `[...document.querySelectorAll(".scroll table, .finding, figure, pre")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => "cut off at " + e.getBoundingClientRect().right + ": " + e.textContent.trim().slice(0, 60))
+	for _, what := range tab.Told(`[...document.querySelectorAll(".scroll table, .finding, figure, pre")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => "cut off at " + e.getBoundingClientRect().right + ": " + e.textContent.trim().slice(0, 60))
 		.concat([...document.querySelectorAll("details:not([open])")].map((e) => "folded: " + e.textContent.trim().slice(0, 60)))
 		.concat(getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)" ? [] : ["not on white"])`) {
 		t.Errorf("printed: %s", what)
 	}
 	tab.Eval(`dispatchEvent(new Event("afterprint"))`, false)
 	tab.Scheme("light")
-}
-
-// told are the texts that an expression of the page gives.
-func told(t *testing.T, tab *browsertest.Tab, expression string) (texts []string) {
-	t.Helper()
-	got := tab.Eval("Promise.resolve("+expression+").then(JSON.stringify)", false)
-	if err := json.Unmarshal([]byte(got), &texts); err != nil {
-		t.Fatalf("%v: %s", err, got)
-	}
-	return texts
-}
-
-// accessible asks axe-core, the source of which STEPSCOPE_AXE names, what keeps people from using the page.
-func accessible(t *testing.T, tab *browsertest.Tab, scheme string) {
-	t.Helper()
-	path := os.Getenv("STEPSCOPE_AXE")
-	if path == "" {
-		return
-	}
-	axe, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tab.Eval(string(axe), false)
-	found := told(t, tab, `axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact))
-		.map((v) => v.id + ": " + v.help + ", " + v.nodes.length + " times: " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 100) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 200)).join(" | "))
-		.concat(r.passes.length < 10 ? "hardly anything to judge" : []))`)
-	for _, what := range found {
-		t.Errorf("%s: axe finds %s", scheme, what)
-	}
 }
 
 func pageBy(t *testing.T, write func(io.Writer) error) string {

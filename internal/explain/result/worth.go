@@ -100,6 +100,15 @@ type WhatIf struct {
 	Settings []string    `json:"settings"`
 	Replay   Replay      `json:"replay"`
 	Rows     []WhatIfRow `json:"rows"` // none if it is not known
+
+	Lengths []WhatIfLengths `json:"-"` // one for all ranks that share collectives; none if it is not known
+}
+
+// WhatIfLengths is how long steps of ranks that share collectives were, and would be; by step, 0: not compared.
+type WhatIfLengths struct {
+	Ranks []int // indices into Source.Ranks
+	Was   []int64
+	Would []int64
 }
 
 // WhatIfRow is that of one kind of steps of ranks that share collectives.

@@ -96,6 +96,18 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 	}
 	for i, d := range w.Domains {
 		now := d.Graph.Times(d.Graph.Run(changes[i]))
+		lengths := result.WhatIfLengths{Was: d.Recorded}
+		for _, r := range d.Ranks {
+			lengths.Ranks = append(lengths.Ranks, r.Index)
+		}
+		for s := range now {
+			would := int64(0)
+			if d.Base[s] > 0 {
+				would = max(d.Recorded[s]-d.gained(now, s), 0)
+			}
+			lengths.Would = append(lengths.Would, would)
+		}
+		out.Lengths = append(out.Lengths, lengths)
 		for _, kind := range []trace.StepKind{trace.Decode, trace.Prefill, trace.Mixed, trace.Denoising, trace.OtherStep} {
 			var steps []int
 			for s := range d.Base {
@@ -106,11 +118,7 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 			if len(steps) == 0 {
 				continue
 			}
-			row := result.WhatIfRow{Kind: kind.String(), Worth: w.gain(rep, d, steps, kind, now)}
-			for _, r := range d.Ranks {
-				row.Ranks = append(row.Ranks, r.Index)
-			}
-			out.Rows = append(out.Rows, row)
+			out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Worth: w.gain(rep, d, steps, kind, now)})
 		}
 	}
 	result.NoNil(out)
@@ -175,12 +183,17 @@ func count(n int) []int {
 	return out
 }
 
+// gained is by how much a step is shorter if steps take as long as now.
+func (d *Domain) gained(now []int64, step int) int64 {
+	return min(d.Base[step]-now[step], d.Recorded[step])
+}
+
 // gain is what steps of a kind, some of a domain's, gain if they take as long as now.
 func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
 	var was, gain []int64
 	var tokens, more []float64
 	for _, s := range steps {
-		g := min(d.Base[s]-now[s], d.Recorded[s])
+		g := d.gained(now, s)
 		was, gain = append(was, d.Recorded[s]), append(gain, g)
 		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
 			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)

@@ -1,7 +1,7 @@
 // Where each step's time goes, as stacked bars; and how long steps are.
 
 import { duration, percent } from "./format";
-import type { Pen, StepView, Tip } from "./plot";
+import { legendKey, type Pen, type StepView, type Tip } from "./plot";
 import { type Data, kindColor, quantile, StepPlot } from "./steps";
 
 export class StepBars extends StepPlot {
@@ -192,7 +192,7 @@ export function drawSteps(data: Data, view: StepView) {
       bars.share = share.checked;
       bars.draw();
     });
-    const keys = data.grid.parts.filter((p) => p.ns.some((v) => v > 0)).map((p) => key("--" + p.name, partLabel(p.name)));
+    const keys = data.grid.parts.filter((p) => p.ns.some((v) => v > 0)).map((p) => legendKey("--" + p.name, partLabel(p.name)));
     document.getElementById("bars-keys")?.replaceChildren(...keys);
   }
   if (document.getElementById("lengths")) {
@@ -206,17 +206,8 @@ export function drawSteps(data: Data, view: StepView) {
   }
   for (const el of document.querySelectorAll(".kinds")) {
     if (data.kinds.length < 2) continue;
-    const keys = data.kinds.map((k) => key("--" + kindColor(k), k));
-    if (data.grid.kind.includes(-1)) keys.push(key("--k4", "several kinds in one column"));
+    const keys = data.kinds.map((k) => legendKey("--" + kindColor(k), k));
+    if (data.grid.kind.includes(-1)) keys.push(legendKey("--k4", "several kinds in one column"));
     el.replaceChildren(...keys);
   }
-}
-
-/** One entry of a legend. */
-export function key(variable: string, text: string) {
-  const el = document.createElement("span"), swatch = document.createElement("i");
-  el.className = "key";
-  swatch.style.background = `var(${variable})`;
-  el.append(swatch, text);
-  return el;
 }

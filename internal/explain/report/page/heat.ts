@@ -31,6 +31,8 @@ export function usual(values: ArrayLike<number>, rows: number, cols: number): nu
   return Math.max(most, quantile(all, 0.98));
 }
 
+export type Measure = "work" | "host" | "wait";
+
 export class HeatMap extends StepPlot {
   private readonly values: number[];
   /** Work and host are differences, wait is not. */
@@ -39,7 +41,7 @@ export class HeatMap extends StepPlot {
   private readonly limit: number;
 
   /** A map of a measure; floor is what fills the scale at least, ns, so that noise stays pale. */
-  constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: "work" | "host" | "wait", floor: number) {
+  constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: Measure, floor: number, private readonly scale: HTMLElement | null) {
     const n = data.ranks.length, row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
     super(at, n * row + 34, data, view, 64);
     this.values = data.grid[what];
@@ -62,7 +64,7 @@ export class HeatMap extends StepPlot {
   }
 
   drawScale() {
-    const el = document.getElementById("scale-" + this.what);
+    const el = this.scale;
     if (!el) return;
     const strip = document.createElement("i");
     strip.style.background = this.both
@@ -164,14 +166,17 @@ export class HeatMap extends StepPlot {
   }
 }
 
-/** All maps of the page, if it has them. */
-export function drawMaps(data: Data, view: StepView) {
-  if (!document.getElementById("map-work")) return;
-  const parts = data.grid.parts, cells = parts[0].ns.length;
-  const compute = quantile(parts[0].ns, 0.5), total = [];
+/** What fills the scale of a measure at least, ns, so that noise stays pale: a tenth of a median rank's work, or of its step. */
+export function noise(data: Data, what: Measure): number {
+  const { parts } = data.grid, cells = parts[0].ns.length;
+  if (what === "work") return quantile(parts[0].ns, 0.5) * 0.1;
+  const total = [];
   for (let k = 0; k < cells; k++) total.push(parts.reduce((sum, p) => sum + Math.max(p.ns[k], 0), 0));
-  const length = quantile(total, 0.5);
-  new HeatMap("map-work", data, view, "work", compute * 0.1);
-  new HeatMap("map-host", data, view, "host", length * 0.1);
-  new HeatMap("map-wait", data, view, "wait", length * 0.1);
+  return quantile(total, 0.5) * 0.1;
+}
+
+/** All maps of the page, if it has them. */
+export function drawMaps(data: Data, view: StepView): void {
+  if (!document.getElementById("map-work")) return;
+  for (const what of ["work", "host", "wait"] as const) new HeatMap("map-" + what, data, view, what, noise(data, what), document.getElementById("scale-" + what));
 }

@@ -22,7 +22,7 @@ export function dark(): boolean {
 /** The colours of the style sheet by name, as they are now: #rrggbb. */
 export function colors(): (name: string) => string {
   const style = getComputedStyle(document.documentElement), at = dark() ? 2 : 1;
-  return (name) => /light-dark\(([^,]*),\s*([^)]*)\)/.exec(style.getPropertyValue("--" + name))?.[at] ?? "#888888";
+  return (name) => /light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(style.getPropertyValue("--" + name))?.[at] ?? "#888888";
 }
 
 /** All plots, to draw again when the theme changes. */
@@ -104,10 +104,10 @@ export class Plot {
     pen.ctx.setTransform(1, 0, 0, 1, 0, 0);
     pen.ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
     pen.ctx.drawImage(this.ground, 0, 0);
-    this.mark({ ...pen, ctx: this.scale(pen.ctx) });
+    this.mark({ ...pen, ctx: this.sharp(pen.ctx) });
   }
 
-  private scale(ctx: CanvasRenderingContext2D): CanvasRenderingContext2D {
+  private sharp(ctx: CanvasRenderingContext2D): CanvasRenderingContext2D {
     const dpr = window.devicePixelRatio || 1;
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     return ctx;
@@ -116,7 +116,7 @@ export class Plot {
   private pen(): Pen | null {
     const ctx = this.canvas.getContext("2d");
     if (!ctx) return null;
-    this.scale(ctx).font = "11px system-ui, sans-serif";
+    this.sharp(ctx).font = "11px system-ui, sans-serif";
     return { ctx, area: this.area(), color: colors() };
   }
 
@@ -225,4 +225,13 @@ export class StepView {
     if (this.col >= 0 && (this.col < this.lo || this.col + 1 > this.hi)) this.zoom(this.col + 0.5 - width / 2, this.col + 0.5 + width / 2);
     this.changed(false);
   }
+}
+
+/** One entry of a legend. */
+export function legendKey(variable: string, text: string) {
+  const el = document.createElement("span"), swatch = document.createElement("i");
+  el.className = "key";
+  swatch.style.background = `var(${variable})`;
+  el.append(swatch, text);
+  return el;
 }

@@ -133,6 +133,9 @@ export class StepPlot extends Plot {
     showTip(this.canvas, x ?? this.x(this.view.col + 0.5, area), y ?? area.y + (area.h * (row + 0.5)) / this.rows(), tip);
   }
 
+  /** Called for a column and row that are chosen: by a click, or by Enter. */
+  onpick: ((col: number, row: number) => void) | null = null;
+
   listen() {
     const el = this.canvas, view = this.view;
     /** Where a drag began, NaN: none. */
@@ -149,6 +152,8 @@ export class StepPlot extends Plot {
       if (Math.abs(e.offsetX - from) > 8) {
         const a = this.colAt(from), b = this.colAt(e.offsetX);
         view.zoom(Math.min(a, b), Math.max(a, b));
+      } else if (view.col >= 0) {
+        this.onpick?.(view.col, this.rowAt(e.offsetY));
       }
       from = NaN;
     });
@@ -180,6 +185,10 @@ export class StepPlot extends Plot {
       case "End": this.point(v.cols - 1, row); return true;
       case "+": case "=": v.zoom(mid - half / 2, mid + half / 2); return true;
       case "-": v.zoom(mid - half * 2, mid + half * 2); return true;
+      case "Enter":
+        if (!this.onpick || v.col < 0) return false;
+        this.onpick(v.col, row);
+        return true;
       case "Escape": this.leave(); v.zoom(0, v.cols); return true;
     }
     return false;

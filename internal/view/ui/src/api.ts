@@ -1,13 +1,15 @@
 // All that the page asks for goes through here: from the server, or in an exported page from the data that stand in it.
 
-import type { Changes } from "./state";
-
 export interface Head {
   id: string;
   title: string;
   ranks: string[];
   steps: number;
   span_ns: number;
+  /** Of steps, the most frequent first. */
+  kinds: string[];
+  /** What kernels can be added up by. */
+  groups: string[];
 }
 
 export interface Session {
@@ -37,12 +39,15 @@ const embedded: Embedded | null = (() => {
   return data === null ? null : (JSON.parse(data.textContent ?? "{}") as Embedded);
 })();
 
+/** What is asked for, by name; several values stand one after the other. */
+export type Question = { [name: string]: string | number | readonly string[] | null | undefined };
+
 /** The address of a question: parameters by name, those without a value left out, so that one question has one address. */
-export function address(path: string, params: Changes = {}): string {
+export function address(path: string, params: Question = {}): string {
   const search = new URLSearchParams();
   for (const name of Object.keys(params).sort()) {
     const value = params[name];
-    if (value !== null && value !== undefined && value !== "") search.set(name, String(value));
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== null && one !== undefined && one !== "") search.append(name, String(one));
   }
   const text = search.toString();
   return "api/" + path + (text === "" ? "" : "?" + text);
@@ -99,7 +104,7 @@ function held(url: string): { json?: unknown; base64?: string } {
 }
 
 /** JSON from the server. */
-export function json<T>(path: string, params: Changes = {}, signal?: AbortSignal): Promise<T> {
+export function json<T>(path: string, params: Question = {}, signal?: AbortSignal): Promise<T> {
   const url = address(path, params);
   return busy(
     (async () => {
@@ -110,7 +115,7 @@ export function json<T>(path: string, params: Changes = {}, signal?: AbortSignal
 }
 
 /** Bytes from the server. */
-export function bytes(path: string, params: Changes = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
+export function bytes(path: string, params: Question = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
   const url = address(path, params);
   return busy(
     (async () => {

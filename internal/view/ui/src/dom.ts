@@ -3,8 +3,8 @@
 export type Child = Node | string | number | null | undefined | false;
 
 type Props = {
-  class?: string;
-  title?: string;
+  class?: string | null;
+  title?: string | null;
   on?: { [event: string]: (e: any) => void };
   data?: { [name: string]: string };
 } & { [attribute: string]: unknown };

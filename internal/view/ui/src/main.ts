@@ -45,7 +45,7 @@ class Shell {
     const offered = tabs.filter((t) => this.offers(t));
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
-      h("header", { class: "bar" },
+      h("header", { class: "top" },
         h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), this.picker,
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),

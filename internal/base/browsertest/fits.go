@@ -1,0 +1,77 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// labels notes the texts that plots draw, by canvas: each draw of all of it sets the size before.
+const labels = `{
+const {fillText} = CanvasRenderingContext2D.prototype;
+const height = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "height");
+Object.defineProperty(HTMLCanvasElement.prototype, "height", {...height, set(to) {
+  this.labels = [];
+  height.set.call(this, to);
+}});
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const w = this.measureText(text).width, left = x - ({center: w / 2, right: w}[this.textAlign] ?? 0), top = y - (this.textBaseline === "middle" ? 5 : 0);
+  this.canvas.labels?.push({text, left, right: left + w, top, bottom: top + 10});
+  return fillText.call(this, text, x, y);
+}}`
+
+// misfits are what cannot be read as the page is now: a page wider than its window, texts that their element cuts off, and
+// labels of plots outside of them or on top of each other. What ends in dots may be cut off, if its tip has all of it.
+const misfits = `
+const out = [], root = document.scrollingElement;
+if (root.scrollWidth > innerWidth) {
+  const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, nav"));
+  out.push("the page is " + root.scrollWidth + " px wide: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(", "));
+}
+for (const e of document.querySelectorAll("body *")) {
+  const s = getComputedStyle(e), seen = e.getClientRects().length > 0 && s.clipPath === "none" && s.overflowX !== "visible" && !(s.textOverflow === "ellipsis" && e.title);
+  if (seen && ["hidden", "clip"].includes(s.overflowX) && e.textContent.trim() && e.scrollWidth > e.clientWidth) out.push("cut off: " + e.textContent.trim().slice(0, 80));
+}
+for (const c of document.querySelectorAll("canvas")) {
+  const all = c.labels ?? [];
+  all.forEach((a, i) => {
+    if (a.left < -0.5 || a.right > c.clientWidth + 0.5 || a.bottom > c.clientHeight + 1) out.push(c.id + " cuts the label " + a.text);
+    for (const b of all.slice(0, i)) {
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) out.push(c.id + ": " + a.text + " stands on " + b.text);
+    }
+  });
+}
+return out;`
+
+// Misfits are what cannot be read of the page as it is now.
+func (b *Tab) Misfits() []string {
+	b.t.Helper()
+	return b.Told("(() => {" + misfits + "})()")
+}
+
+// Barriers are the serious faults that axe-core, the source of which STEPSCOPE_AXE names, finds in the page: what keeps
+// people from using it. Without a source there are none.
+func (b *Tab) Barriers() []string {
+	b.t.Helper()
+	path := os.Getenv("STEPSCOPE_AXE")
+	if path == "" {
+		return nil
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Eval(string(axe), false)
+	return b.Told(`axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+		.map((v) => v.id + ": " + v.help + ", " + v.nodes.length + " times: " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 100) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 200)).join(" | "))
+		.concat(r.passes.length < 10 ? "hardly anything to judge" : []))`)
+}
+
+// Told are the texts that an expression gives, or the promise that it is.
+func (b *Tab) Told(expression string) (texts []string) {
+	b.t.Helper()
+	got := b.Eval("Promise.resolve("+expression+").then(JSON.stringify)", false)
+	if err := json.Unmarshal([]byte(got), &texts); err != nil {
+		b.t.Fatalf("%v: %s", err, got)
+	}
+	return texts
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Overview is what a viewer opens a report with: findings in words, with the places that they are about as numbers, and
+// what plots over steps draw. Texts are clean; times are nanoseconds since Source.StartNS.
+type Overview struct {
+	Title    string            `json:"title"`
+	Verdict  string            `json:"verdict"`
+	Caveat   string            `json:"caveat"` // what the capture lacks; "": nothing
+	Head     []string          `json:"head"`   // what was captured
+	Findings []OverviewFinding `json:"findings"`
+	Says     []string          `json:"says"` // of recording and of chance
+	Times    []OverviewTime    `json:"times"`
+	Parts    []string          `json:"parts"` // names of OverviewTime.Parts
+	Chart    *pageData         `json:"chart"` // what the plots of a page draw
+	LeftOut  []string          `json:"left_out"`
+}
+
+// OverviewFinding is a finding with its place in the timeline.
+type OverviewFinding struct {
+	ID       string          `json:"id"`
+	Severity string          `json:"severity"`
+	Cost     string          `json:"cost"`
+	Title    string          `json:"title"`
+	Cause    string          `json:"cause"`
+	Passing  bool            `json:"passing"`
+	Steps    string          `json:"steps"` // in words; "": it is not about steps
+	Ranks    []int           `json:"ranks"`
+	Evidence []OverviewProof `json:"evidence"`
+	Next     []string        `json:"next"`
+	Guide    string          `json:"guide"`
+	At       *Place          `json:"at"` // null: it has no place in time
+}
+
+// OverviewProof is a piece of evidence. Name is the whole name of what it is about, "" for nothing that has one.
+type OverviewProof struct {
+	Text  string `json:"text"`
+	Short string `json:"short"` // the name as it is shown behind the text
+	Name  string `json:"name"`
+	At    *Place `json:"at"` // null: where the finding is
+}
+
+// Place is a step on a rank, and the time around it.
+type Place struct {
+	Step int   `json:"step"`
+	Rank int   `json:"rank"`
+	From int64 `json:"t0"`
+	To   int64 `json:"t1"`
+}
+
+// OverviewTime is where the time of one rank's steps of a kind went.
+type OverviewTime struct {
+	Rank  int     `json:"rank"` // -1: all
+	Kind  string  `json:"kind"` // "all": every kind
+	Steps int     `json:"steps"`
+	Per   int64   `json:"per_step_ns"`
+	Total int64   `json:"total_ns"`
+	Parts []int64 `json:"parts"` // ns; they sum up to Total
+}
+
+// Overview is r, which Plain gave, for a viewer.
+func NewOverview(r *result.Report) *Overview {
+	o := &Overview{
+		Title: "Capture", Verdict: answer(r), Caveat: caveat(&r.Source), Head: headline(r), Findings: []OverviewFinding{},
+		Says: []string{}, Times: []OverviewTime{}, Chart: newPageData(r, pageLimits), LeftOut: []string{},
+	}
+	if r.Source.ID != "" {
+		o.Title = columns.Clean(r.Source.ID)
+	}
+	if text := columns.Clean(Words(r.Recording.Says)); text != "" {
+		o.Says = append(o.Says, capital(text))
+	}
+	for _, text := range chance(r) {
+		o.Says = append(o.Says, capital(text))
+	}
+	for i := range r.Findings {
+		o.Findings = append(o.Findings, overviewOf(r, &r.Findings[i]))
+	}
+	o.times(r)
+	p := page{}
+	p.left(r, o.Chart)
+	o.LeftOut = append(o.LeftOut, p.LeftOut...)
+	return o
+}
+
+func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
+	out := OverviewFinding{
+		ID: f.ID, Severity: f.Severity, Cost: cost(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
+		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),
+	}
+	rank := 0
+	if len(f.Ranks) > 0 {
+		rank = f.Ranks[0]
+	}
+	first := f.FirstStep
+	if len(f.Steps) > 0 {
+		first = f.Steps[0]
+	}
+	out.At = placeOf(r, first, rank)
+	for _, e := range proofs(f) {
+		p := OverviewProof{Name: columns.Clean(Words(e.Name))}
+		p.Text, p.Short = proof(&e)
+		if e.Step >= 0 && e.Step != first {
+			p.At = placeOf(r, e.Step, rank)
+		}
+		out.Evidence = append(out.Evidence, p)
+	}
+	for _, n := range f.Next {
+		out.Next = append(out.Next, capital(columns.Clean(Words(n))))
+	}
+	return out
+}
+
+// placeOf is a step on a rank, with a little of what is around it; nil: there is no such step.
+func placeOf(r *result.Report, step, rank int) *Place {
+	at := slices.IndexFunc(r.Steps, func(s result.Step) bool { return s.Step == step })
+	if at < 0 || len(r.Steps[at].Ranks) == 0 {
+		return nil
+	}
+	// The ranks of a step run at about the same time, but hosts run ahead of devices.
+	from, to := r.Steps[at].Ranks[0].Start, int64(0)
+	for _, sr := range r.Steps[at].Ranks {
+		from, to = min(from, sr.Start), max(to, sr.Start+sr.Period)
+	}
+	margin := (to - from) / 10
+	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin}
+}
+
+// times are the rows over all ranks and of each rank, with idle time by its causes.
+func (o *Overview) times(r *result.Report) {
+	o.Parts = append([]string{}, timeSegments[:len(timeSegments)-1]...)
+	for _, p := range idleParts(&result.Idle{}) {
+		o.Parts = append(o.Parts, p.name)
+	}
+	for i := range r.Times {
+		t := &r.Times[i]
+		p := split(&t.Time)
+		row := OverviewTime{
+			Rank: slices.Index(r.Source.Ranks, t.Rank), Kind: columns.Clean(t.Kind), Steps: t.Steps, Per: perStep(r, t), Total: t.Total,
+			Parts: []int64{p.compute, p.transfer, p.wait, p.copy},
+		}
+		for _, idle := range idleParts(&t.IdleBy) {
+			row.Parts = append(row.Parts, idle.ns)
+		}
+		o.Times = append(o.Times, row)
+	}
+}

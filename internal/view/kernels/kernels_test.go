@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/window"
+)
+
+func workOf(t *testing.T, name string) *Work {
+	t.Helper()
+	in := window.Input{Paths: []string{filepath.Join("..", "..", "..", "testdata", "traces", name)}}
+	read, err := in.Open(t.Context(), &progress.Console{W: io.Discard}, "reading")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := read.Prepare(nil)
+	opt := read.Options()
+	opt.Layers = true
+	if _, err := w.Analyze(opt); err != nil {
+		t.Fatal(err)
+	}
+	return New(w.Aligned(), read.Traces)
+}
+
+// TestSums: however work is grouped, all of it is there, once, and ranks and kinds of steps sum up to it.
+func TestSums(t *testing.T) {
+	for _, name := range []string{"stacks", "compute_skew", "graphs"} {
+		w := workOf(t, name)
+		whole := int64(0)
+		for _, r := range w.a.Ranks {
+			for i := range r.Ops {
+				whole += r.Ops[i].End - r.Ops[i].Start
+			}
+		}
+		for _, by := range w.Groups() {
+			all := Query{By: by, Rank: -1}
+			if got := w.Table(all, nil).Total; got != whole {
+				t.Errorf("%s by %s: the table has %d of %d ns", name, by, got, whole)
+			}
+			f := w.Flame(all, nil)
+			if f.Total[0] != whole {
+				t.Errorf("%s by %s: the flame has %d of %d ns", name, by, f.Total[0], whole)
+			}
+			below := make([]int64, len(f.Total))
+			for n := 1; n < len(f.Parent); n++ {
+				if int(f.Parent[n]) >= n {
+					t.Fatalf("%s by %s: node %d stands before its parent", name, by, n)
+				}
+				below[f.Parent[n]] += f.Total[n]
+			}
+			for n, b := range below {
+				if b > f.Total[n] {
+					t.Errorf("%s by %s: below node %d of %d ns are %d", name, by, n, f.Total[n], b)
+				}
+			}
+			sum := int64(0)
+			for rank := range w.a.Ranks {
+				for _, kind := range []string{"prefill", "decode", "mixed", "denoising", "other", "idle"} {
+					sum += w.Table(Query{By: by, Rank: rank, Kind: kind}, nil).Total
+				}
+			}
+			if sum > whole || sum < whole*9/10 {
+				t.Errorf("%s by %s: ranks and kinds sum up to %d of %d ns", name, by, sum, whole)
+			}
+		}
+	}
+}
+
+// TestGroups: a capture with stacks has frames and layers, one without has neither, and says why.
+func TestGroups(t *testing.T) {
+	w := workOf(t, "stacks")
+	if got := w.Groups(); !slices.Contains(got, Frame) || !slices.Contains(got, Op) {
+		t.Errorf("groups %q", got)
+	}
+	rows := w.Table(Query{By: Frame, Rank: -1}, nil).Rows
+	if !slices.ContainsFunc(rows, func(r Row) bool {
+		return r.Name == "make_traces.py(42): mlp" && 0 < r.Self && r.Self < r.Total
+	}) {
+		t.Errorf("mlp is no frame that launches some itself and some by what it calls: %+v", rows)
+	}
+	if err := workOf(t, "compute_skew").Check(Query{By: Frame, Rank: -1}); err == nil || !strings.Contains(err.Error(), "without Python stacks") {
+		t.Error(err)
+	}
+	if err := w.Check(Query{By: Class, Rank: 99}); err == nil {
+		t.Error("there is a rank 99")
+	}
+}
+
+// TestAgainst: beside itself nothing differs; beside another capture rows and nodes of both are there.
+func TestAgainst(t *testing.T) {
+	skew, balanced := workOf(t, "compute_skew"), workOf(t, "balanced")
+	for _, by := range []Group{Class, Kernel, Op} {
+		q := Query{By: by, Rank: -1, Kind: "decode"}
+		same := skew.Table(q, skew)
+		for _, r := range same.Rows {
+			if r.Total != r.Total2 || r.Count != r.Count2 || r.Self != r.Self2 {
+				t.Errorf("by %s: %+v", by, r)
+			}
+		}
+		f := skew.Flame(q, skew)
+		if !slices.Equal(f.Total, f.Other) || f.Steps != f.Steps2 {
+			t.Errorf("by %s: the flame differs from itself", by)
+		}
+		a, b, both := skew.Flame(q, nil), balanced.Flame(q, nil), skew.Flame(q, balanced)
+		if both.Total[0] != a.Total[0] || both.Other[0] != b.Total[0] || both.Steps2 != b.Steps {
+			t.Errorf("by %s: %d and %d of %d and %d ns", by, both.Total[0], both.Other[0], a.Total[0], b.Total[0])
+		}
+		table := skew.Table(q, balanced)
+		if table.Total != a.Total[0] || table.Total2 != b.Total[0] {
+			t.Errorf("by %s: the table has %d and %d of %d and %d ns", by, table.Total, table.Total2, a.Total[0], b.Total[0])
+		}
+		if text, err := json.Marshal([]any{f, table}); err != nil || strings.Contains(string(text), "null") {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+}

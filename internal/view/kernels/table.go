@@ -1,0 +1,171 @@
+package kernels
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/tables"
+)
+
+// Table is the rows of a query, the largest first.
+type Table struct {
+	Rows   []Row `json:"rows"`
+	Total  int64 `json:"total_ns"` // of all rows
+	Steps  int   `json:"steps"`    // of all ranks together
+	Total2 int64 `json:"other_total_ns"`
+	Steps2 int   `json:"other_steps"` // 0: it is compared with nothing
+}
+
+// Row is one class, kernel, op, layer or frame.
+type Row struct {
+	Name  string `json:"name"` // as it is shown
+	Full  string `json:"full"` // "": the same
+	Class string `json:"class"`
+	Count int64  `json:"count"` // kernels
+	Total int64  `json:"total_ns"`
+	Self  int64  `json:"self_ns"` // of ops, layers and frames: launched by it and nothing inside it
+
+	// Of kernels alone.
+	Median int64   `json:"median_ns"`
+	P99    int64   `json:"p99_ns"`
+	Min    int64   `json:"min_ns"`
+	Max    int64   `json:"max_ns"`
+	TFLOPs float64 `json:"tflop_s"`
+	GBs    float64 `json:"gb_s"`
+	Spread float64 `json:"rank_spread"`
+
+	// The same in the capture that it is compared with.
+	Count2  int64 `json:"other_count"`
+	Total2  int64 `json:"other_total_ns"`
+	Self2   int64 `json:"other_self_ns"`
+	Median2 int64 `json:"other_median_ns"`
+
+	same string // the name as it is in both
+}
+
+// Table gives the rows of a query, beside those of another capture if there is one.
+func (w *Work) Table(q Query, against *Work) *Table {
+	out := &Table{Rows: w.rows(q), Steps: w.steps(q)}
+	if against != nil {
+		out.Steps2 = against.steps(q)
+		out.Rows = beside(out.Rows, against.rows(q))
+	}
+	top := q.By == Class || q.By == Kernel
+	for i := range out.Rows {
+		r := &out.Rows[i]
+		if top {
+			r.Self, r.Self2 = r.Total, r.Total2
+		}
+		out.Total += r.Self
+		out.Total2 += r.Self2
+	}
+	per := func(r *Row) float64 {
+		return max(float64(r.Total)/float64(max(out.Steps, 1)), float64(r.Total2)/float64(max(out.Steps2, 1)))
+	}
+	slices.SortFunc(out.Rows, func(x, y Row) int { return cmp.Or(cmp.Compare(per(&y), per(&x)), cmp.Compare(x.Name, y.Name)) })
+	return out
+}
+
+// rows are those of one capture.
+func (w *Work) rows(q Query) []Row {
+	switch q.By {
+	case Class, Kernel:
+		return w.kernelRows(q)
+	}
+	return w.nodeRows(q)
+}
+
+// kernelRows come from the tables that analyze has, of the ranks asked for.
+func (w *Work) kernelRows(q Query) []Row {
+	classes, kernels := tables.Kernels(&match.Aligned{Ranks: w.ranks(q), Names: w.a.Names})
+	kind := cmp.Or(q.Kind, "all")
+	rows := []Row{}
+	if q.By == Class {
+		for i := range classes {
+			if c := &classes[i]; c.Kind == kind {
+				rows = append(rows, Row{Name: c.Class, Class: c.Class, Count: int64(c.Count), Total: c.Total, same: c.Class})
+			}
+		}
+		return rows
+	}
+	for i := range kernels {
+		if k := &kernels[i]; k.Kind == kind {
+			rows = append(rows, kernelRow(k))
+		}
+	}
+	return rows
+}
+
+func kernelRow(k *result.KernelRow) Row {
+	r := Row{
+		Name: columns.Clean(k.Short), Full: columns.Clean(k.Name), Class: k.Class, Count: int64(k.Count), Total: k.Total,
+		Median: k.Median, P99: k.P99, Min: k.Min, Max: k.Max, TFLOPs: k.TFLOPs, GBs: k.GBs, Spread: k.Spread, same: kernel.Normalize(k.Name),
+	}
+	if r.Full == r.Name {
+		r.Full = ""
+	}
+	return r
+}
+
+// nodeRows add up the nodes of each name that is no kernel's. What calls itself counts once.
+func (w *Work) nodeRows(q Query) []Row {
+	t := w.tree(q.By)
+	s := w.sum(t, q)
+	rows, at := []Row{}, map[int32]int{}
+	for n := int32(1); n < int32(len(t.parent)); n++ {
+		name := t.name[n]
+		if s.total[n] == 0 || t.kernel[n] {
+			continue
+		}
+		i, ok := at[name]
+		if !ok {
+			i = len(rows)
+			at[name] = i
+			rows = append(rows, Row{Name: t.names[name], same: t.names[name]})
+		}
+		inside := false
+		for p := t.parent[n]; p > 0 && !inside; p = t.parent[p] {
+			inside = t.name[p] == name
+		}
+		if !inside {
+			rows[i].Total += s.total[n]
+			rows[i].Count += s.count[n]
+		}
+	}
+	for n := int32(1); n < int32(len(t.parent)); n++ { // kernels stand directly below who launched them
+		if s.self[n] > 0 {
+			if i, ok := at[t.name[t.parent[n]]]; ok {
+				rows[i].Self += s.self[n]
+			}
+		}
+	}
+	return rows
+}
+
+// beside joins the rows of two captures by their names; what the second alone has comes with nothing of the first.
+func beside(a, b []Row) []Row {
+	at := make(map[string]int, len(a))
+	for i := range a {
+		if _, ok := at[a[i].same]; !ok {
+			at[a[i].same] = i
+		}
+	}
+	for i := range b {
+		o := &b[i]
+		k, ok := at[o.same]
+		if !ok {
+			k = len(a)
+			at[o.same] = k
+			a = append(a, Row{Name: o.Name, Full: o.Full, Class: o.Class, same: o.same})
+		}
+		a[k].Count2 += o.Count
+		a[k].Total2 += o.Total
+		a[k].Self2 += o.Self
+		a[k].Median2 = max(a[k].Median2, o.Median)
+	}
+	return a
+}

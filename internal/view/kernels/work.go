@@ -1,0 +1,316 @@
+// Package kernels adds up the GPU work of a capture for the viewer: as a table and as a flame graph, by class and kernel,
+// by the CPU op, the layer or the Python function that launched it, and beside that of another capture. Times are
+// nanoseconds summed over ranks and steps; who shows them divides by the steps that they are of.
+package kernels
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Group is by what work is added up.
+type Group string
+
+// The groups.
+const (
+	Class  Group = "class"  // of kernels, and below it kernels by name and grid
+	Kernel Group = "kernel" // kernels by name
+	Op     Group = "op"     // the CPU ops and annotations that launched it
+	Layer  Group = "layer"  // layers and modules, as layer-wise markers tell them
+	Frame  Group = "frame"  // Python's functions that launched it
+)
+
+// Groups are those that a capture can be asked for.
+func (w *Work) Groups() []Group {
+	groups := []Group{Class, Kernel}
+	if w.traces != nil {
+		groups = append(groups, Op)
+	}
+	if w.a.Marks != nil {
+		groups = append(groups, Layer)
+	}
+	if slices.ContainsFunc(w.traces, func(t *trace.Trace) bool { return t.Source.WithStack }) {
+		groups = append(groups, Frame)
+	}
+	return groups
+}
+
+// Work is the GPU work of one capture. It may be asked by several at the same time.
+type Work struct {
+	a      *match.Aligned
+	traces []*trace.Trace // of the ranks of a, in their order; nil of a window that was summarised
+
+	mu    sync.Mutex
+	trees map[Group]*tree
+}
+
+// New makes it of a capture's ranks and their traces.
+func New(a *match.Aligned, traces []*trace.Trace) *Work {
+	return &Work{a: a, traces: traces, trees: map[Group]*tree{}}
+}
+
+// Query says what is asked for.
+type Query struct {
+	By   Group
+	Rank int    // index; -1: all
+	Kind string // of steps; "": all
+}
+
+// Check says what is wrong with a query of this capture.
+func (w *Work) Check(q Query) error {
+	if !slices.Contains(w.Groups(), q.By) {
+		why := map[Group]string{
+			Op:    "its ranks were summarised elsewhere, without what the hosts did",
+			Layer: "no layer-wise markers name any; see stepscope analyze --layers",
+			Frame: "it was recorded without Python stacks",
+		}[q.By]
+		return fmt.Errorf("this capture cannot be shown by %q: %s", q.By, why)
+	}
+	if q.Rank >= len(w.a.Ranks) {
+		return fmt.Errorf("there is no rank %d", q.Rank)
+	}
+	return nil
+}
+
+// ranks are those that a query is about.
+func (w *Work) ranks(q Query) []*match.Rank {
+	if q.Rank < 0 {
+		return w.a.Ranks
+	}
+	return w.a.Ranks[q.Rank : q.Rank+1]
+}
+
+// steps counts the steps of a query, of all its ranks together.
+func (w *Work) steps(q Query) (n int) {
+	for _, r := range w.ranks(q) {
+		for i := range r.Steps {
+			if q.takes(r, int32(i)) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// takes tells whether work of a step is part of what is asked for.
+func (q *Query) takes(r *match.Rank, step int32) bool {
+	return q.Kind == "" || prep.KindName(r.KindAt(step)) == q.Kind
+}
+
+// tree is all paths to GPU work: node 0 is the root.
+type tree struct {
+	parent []int32
+	name   []int32 // in names
+	names  []string
+	kernel []bool           // by node: it is a kernel
+	class  map[int32]string // of the names of kernels
+	of     [][]int32        // by rank and op: its node
+
+	byName map[string]int32
+	byPath map[[2]int32]int32 // parent and name
+}
+
+func newTree() *tree {
+	return &tree{parent: []int32{-1}, name: []int32{0}, kernel: []bool{false}, names: []string{""}, class: map[int32]string{}, byName: map[string]int32{"": 0}, byPath: map[[2]int32]int32{}}
+}
+
+// short is a node's name as it is shown: that of a kernel without what only a compiler wants to know.
+func (t *tree) short(node int32) string {
+	name := t.names[t.name[node]]
+	if t.kernel[node] {
+		return kernel.Short(name)
+	}
+	return name
+}
+
+// same is a node's name as it is in another capture of the same code.
+func (t *tree) same(node int32) string {
+	name := t.names[t.name[node]]
+	if t.kernel[node] {
+		return kernel.Normalize(name)
+	}
+	return name
+}
+
+// id numbers a name.
+func (t *tree) id(name string) int32 {
+	n, ok := t.byName[name]
+	if !ok {
+		n = int32(len(t.names))
+		t.names = append(t.names, name)
+		t.byName[name] = n
+	}
+	return n
+}
+
+// child is the node of a name below another.
+func (t *tree) child(parent, name int32) int32 {
+	key := [2]int32{parent, name}
+	n, ok := t.byPath[key]
+	if !ok {
+		n = int32(len(t.parent))
+		t.parent, t.name, t.kernel = append(t.parent, parent), append(t.name, name), append(t.kernel, false)
+		t.byPath[key] = n
+	}
+	return n
+}
+
+// below is the node at the end of a path of names.
+func (t *tree) below(node int32, names ...string) int32 {
+	for _, name := range names {
+		node = t.child(node, t.id(name))
+	}
+	return node
+}
+
+// tree gives the paths of a group, made once.
+func (w *Work) tree(by Group) *tree {
+	if by == Kernel {
+		by = Class
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.trees[by]; t != nil {
+		return t
+	}
+	t := newTree()
+	kernels := make([]int32, len(w.a.Names.List)) // their names in the tree
+	for i, name := range w.a.Names.List {
+		kernels[i] = t.id(columns.Clean(name))
+		t.class[kernels[i]] = string(w.a.Names.Class[i].Group())
+	}
+	for i, r := range w.a.Ranks {
+		of := make([]int32, len(r.Ops))
+		var launched []int32 // nodes of calls
+		if by == Op || by == Frame {
+			launched = launchers(t, r, w.traces[i], by)
+		}
+		for k := range r.Ops {
+			o := &r.Ops[k]
+			at := int32(0)
+			switch by {
+			case Class:
+				at = t.below(0, string(o.Class.Group()))
+				t.class[t.name[at]] = string(o.Class.Group())
+			case Layer:
+				at = w.layer(t, r, r.RangeAt(k))
+			default:
+				if o.Call >= 0 {
+					at = launched[o.Call]
+				} else {
+					at = t.below(0, NotRecorded)
+				}
+			}
+			at = t.child(at, kernels[o.Name])
+			t.kernel[at] = true
+			if by == Class {
+				if g := w.a.Names.Keys[o.Key].Grid; g != [3]int32{} {
+					at = t.below(at, fmt.Sprintf("grid %d × %d × %d", g[0], g[1], g[2]))
+				}
+			}
+			of[k] = at
+		}
+		t.of = append(t.of, of)
+	}
+	w.trees[by] = t
+	return t
+}
+
+// NotRecorded is where work stands whose launch the trace lacks; NoLayer where that of no layer does.
+const (
+	NotRecorded = "(launch not recorded)"
+	NoLayer     = "(in no module)"
+	NoOp        = "(in none)"
+)
+
+// layer is the node of a range of a module: its layer, and the modules around it from the outermost on.
+func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
+	if at < 0 {
+		return t.below(0, NoLayer)
+	}
+	m := w.a.Marks
+	var path []string
+	layer := int32(-1)
+	for ; at >= 0; at = r.Ranges[at].Parent {
+		mod := &m.Modules[r.Ranges[at].Module]
+		if layer >= 0 && mod.Layer != layer { // what is around the layer is the same for all
+			break
+		}
+		if kind := m.Groups[mod.Group].Kind; kind != "" {
+			path = append(path, columns.Clean(kind))
+		}
+		layer = mod.Layer
+	}
+	if layer >= 0 {
+		l := &m.Layers[layer]
+		path = append(path, columns.Clean(l.Stack)+"."+strconv.Itoa(l.N))
+	}
+	slices.Reverse(path)
+	return t.below(0, path...)
+}
+
+// launchers gives the node of each call: the spans that were open around it on its thread.
+func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
+	nodes := make([]int32, len(r.Calls))
+	callAt := make(map[int32]int32, len(r.Calls)) // by span
+	for i := range r.Calls {
+		callAt[r.Calls[i].Span] = int32(i)
+		nodes[i] = -1
+	}
+	names := make([]int32, tr.Strings.Len()) // in t, + 1
+	type open struct {
+		end   int64
+		track trace.TrackID
+		name  trace.StringID
+		node  int32 // -1: nobody asked for it yet
+	}
+	var stack []open
+	// resolve is the node of the innermost open span.
+	resolve := func() int32 {
+		if len(stack) == 0 {
+			return t.below(0, NoOp)
+		}
+		at := int32(0)
+		for i := range stack {
+			s := &stack[i]
+			if s.node < 0 {
+				if names[s.name] == 0 {
+					names[s.name] = t.id(columns.Clean(prep.WithoutAddress(tr.Strings.Get(s.name)))) + 1
+				}
+				s.node = t.child(at, names[s.name]-1)
+			}
+			at = s.node
+		}
+		return at
+	}
+	for i := range tr.Spans {
+		s := &tr.Spans[i]
+		call, launches := callAt[int32(i)]
+		around := s.Cat == trace.PythonFunction && by == Frame || s.Cat == trace.CPUOp && by == Op
+		if !launches && !around {
+			continue
+		}
+		for len(stack) > 0 && (stack[len(stack)-1].track != s.Track || s.Start >= stack[len(stack)-1].end) {
+			stack = stack[:len(stack)-1]
+		}
+		if launches {
+			nodes[call] = resolve()
+		} else {
+			stack = append(stack, open{s.End(), s.Track, s.Name, -1})
+		}
+	}
+	for i, at := range nodes {
+		if at < 0 { // its span is not in the trace that was kept
+			nodes[i] = t.below(0, NotRecorded)
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,138 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/worth"
+)
+
+// WhatIf is what steps would take with some settings; see result.WhatIf.
+type WhatIf struct {
+	Known       bool            `json:"known"`
+	Why         string          `json:"why"` // it is not
+	Off         float64         `json:"off_median"`
+	OffP90      float64         `json:"off_p90"`
+	Unexplained float64         `json:"unexplained"`
+	Parts       []whatIfPart    `json:"parts"`
+	Rows        []whatIfRow     `json:"rows"`
+	Lengths     []whatIfLengths `json:"lengths"`
+	Command     string          `json:"command"` // asks the same; "": nothing is changed
+}
+
+// whatIfPart is what may be set.
+type whatIfPart struct {
+	ID    string  `json:"id"` // as settings name it
+	Share float64 `json:"share"`
+	Peers bool    `json:"peers"` // of a rank it may be as that of the others
+}
+
+type whatIfRow struct {
+	Ranks []int  `json:"ranks"`
+	Kind  string `json:"kind"`
+	result.Worth
+}
+
+type whatIfLengths struct {
+	Ranks []int   `json:"ranks"`
+	Steps []int   `json:"steps"` // those that are compared
+	Was   []int64 `json:"was"`
+	Would []int64 `json:"would"`
+}
+
+// whatIf answers settings, each in a parameter "set" as whatif --set takes it.
+func (s *Server) whatIf(c *Capture, r *http.Request) (any, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, bad("%v", err)
+	}
+	return c.WhatIf(r.Form["set"])
+}
+
+// mostSettings bounds the work of one question.
+const mostSettings = 50
+
+// WhatIf runs the steps again with settings.
+func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
+	if len(texts) > mostSettings {
+		return nil, bad("%d settings: give %d at most", len(texts), mostSettings)
+	}
+	var settings []worth.Setting
+	for _, text := range texts {
+		set, err := worth.ParseSetting(text)
+		if err != nil {
+			return nil, bad("%v", err)
+		}
+		settings = append(settings, set)
+	}
+	c.again.Lock()
+	defer c.again.Unlock()
+	w, err := c.worth.WhatIf(c.Report, settings)
+	if err != nil {
+		return nil, bad("%v", err)
+	}
+	out := &WhatIf{
+		Known: w.Replay.Known, Why: columns.Clean(report.Words(w.Replay.Why)), Off: w.Replay.Off, OffP90: w.Replay.OffP90, Unexplained: w.Replay.Unexplained,
+		Parts: c.parts(), Rows: []whatIfRow{}, Lengths: []whatIfLengths{},
+	}
+	for _, row := range w.Rows {
+		out.Rows = append(out.Rows, whatIfRow{row.Ranks, row.Kind, row.Worth})
+	}
+	for _, l := range w.Lengths {
+		x := whatIfLengths{Ranks: l.Ranks, Steps: []int{}, Was: []int64{}, Would: []int64{}}
+		for step, was := range l.Was {
+			if was > 0 && l.Would[step] > 0 {
+				x.Steps, x.Was, x.Would = append(x.Steps, step), append(x.Was, was), append(x.Would, l.Would[step])
+			}
+		}
+		out.Lengths = append(out.Lengths, x)
+	}
+	if out.Command = report.Command(&c.Report.Source, "whatif"); len(texts) == 0 {
+		out.Command = ""
+	} else if out.Command != "" {
+		for _, text := range texts {
+			out.Command += " --set " + columns.ShellWord(columns.Clean(text))
+		}
+	}
+	return out, nil
+}
+
+// parts are what sliders may change: those of the critical path with their shares, and the classes of kernels that ran.
+func (c *Capture) parts() (parts []whatIfPart) {
+	share := func(causes ...string) (sum float64) {
+		for _, row := range c.Report.Path.Rows {
+			if slices.Contains(causes, row.Cause) {
+				sum += row.Share
+			}
+		}
+		return sum
+	}
+	parts = []whatIfPart{
+		{"host", share(result.PathHost, result.PathReturn), true},
+		{"device", share(result.PathWork), true},
+		{"collective", share(result.PathTransfer), true},
+		{"gap", share(result.PathGap), false},
+	}
+	var seen []string
+	for _, r := range c.Aligned.Ranks {
+		for i := range r.Ops {
+			if name := r.Ops[i].Class.String(); !slices.Contains(seen, name) {
+				seen = append(seen, name)
+			}
+		}
+	}
+	slices.Sort(seen)
+	for _, name := range seen {
+		of := 0.0
+		for _, row := range c.Report.Path.Rows {
+			if row.Class == name && (row.Cause == result.PathWork || row.Cause == result.PathTransfer) {
+				of += row.Share
+			}
+		}
+		parts = append(parts, whatIfPart{fmt.Sprintf("class:%s", name), of, false})
+	}
+	return parts
+}

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/view/kernels"
+)
+
+// query reads what a request asks of the kernels of one or two captures: by, rank (none: all), kind (none: all), and vs,
+// the capture to compare with.
+func (s *Server) query(c *Capture, r *http.Request) (q kernels.Query, against *kernels.Work, err error) {
+	q = kernels.Query{By: kernels.Group(cmp.Or(r.FormValue("by"), string(kernels.Kernel))), Rank: -1, Kind: r.FormValue("kind")}
+	if text := r.FormValue("rank"); text != "" {
+		if q.Rank, err = strconv.Atoi(text); err != nil || q.Rank < 0 {
+			return q, nil, bad("rank %q: give its index", text)
+		}
+	}
+	if err := c.Kernels.Check(q); err != nil {
+		return q, nil, bad("%v", err)
+	}
+	id := r.FormValue("vs")
+	if id == "" {
+		return q, nil, nil
+	}
+	other, err := s.captures.get(r.Context(), id)
+	if err != nil {
+		return q, nil, err
+	}
+	if err := other.Kernels.Check(q); err != nil {
+		return q, nil, bad("%s: %v", other.head().Title, err)
+	}
+	return q, other.Kernels, nil
+}
+
+func (s *Server) table(c *Capture, r *http.Request) (any, error) {
+	q, against, err := s.query(c, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Kernels.Table(q, against), nil
+}
+
+func (s *Server) flame(c *Capture, r *http.Request) (any, error) {
+	q, against, err := s.query(c, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Kernels.Flame(q, against), nil
+}
