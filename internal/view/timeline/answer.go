@@ -24,6 +24,8 @@ type Head struct {
 	Measures []Measure `json:"measures"`
 	// Stretch tells whether ranks share collectives, without which there is nothing to stretch between.
 	Stretch bool `json:"stretch"`
+	// Levels are those that an exported page has, whose tiles are all there; none: a server is asked.
+	Levels []int `json:"levels"`
 }
 
 // Step is a step over all ranks that have it.
@@ -39,7 +41,7 @@ type Step struct {
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: []Step{}, Measures: Measures,
+		Names: len(t.names.label), Block: nameBlock, Steps: []Step{}, Measures: Measures, Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
@@ -63,39 +64,56 @@ type axis struct {
 
 // shown is where a moment of the rank is on the axis.
 func (x *axis) shown(own int64) int64 {
-	return x.along(own, func(k *knot) (from, to int64) { return k.own, k.shown })
+	if len(x.knots) == 0 {
+		return own
+	}
+	x.seek(func(i int) bool { return x.knots[i].own <= own })
+	return x.between(own, false)
 }
 
 // own is the moment of the rank that is at a place of the axis.
 func (x *axis) own(shown int64) int64 {
-	return x.along(shown, func(k *knot) (from, to int64) { return k.shown, k.own })
+	if len(x.knots) == 0 {
+		return shown
+	}
+	x.seek(func(i int) bool { return x.knots[i].shown <= shown })
+	return x.between(shown, true)
 }
 
-func (x *axis) along(v int64, sides func(*knot) (from, to int64)) int64 {
+// seek finds the first knot that is not before: it looks farther and farther away from where it was.
+func (x *axis) seek(before func(i int) bool) {
 	n := len(x.knots)
-	if n == 0 {
-		return v
-	}
-	side := func(i int) int64 { from, _ := sides(&x.knots[i]); return from }
-	switch {
-	case x.at < n && side(x.at) > v && (x.at == 0 || side(x.at-1) <= v):
-	case x.at+1 < n && side(x.at) <= v && side(x.at+1) > v:
-		x.at++
-	default:
-		x.at, _ = slices.BinarySearchFunc(x.knots, v, func(k knot, v int64) int {
-			if from, _ := sides(&k); from <= v {
-				return -1
+	from, to := 0, n
+	if x.at == 0 || before(x.at-1) {
+		from = x.at
+		for step := 1; from < n && before(from); step *= 2 {
+			if from += step; from >= n || !before(from-1) {
+				to, from = min(from, n), from-step
+				break
 			}
-			return 1
-		})
+		}
+		from = min(from, n)
+	} else {
+		to = x.at - 1
 	}
-	// x.at is the first knot beyond v
+	x.at = from + sort.Search(to-from, func(i int) bool { return !before(from + i) })
+}
+
+// between maps a moment between the knots before and at x.at; beyond the last ones it keeps their distance.
+func (x *axis) between(v int64, back bool) int64 {
+	sides := func(k knot) (from, to int64) {
+		if back {
+			return k.shown, k.own
+		}
+		return k.own, k.shown
+	}
+	n := len(x.knots)
 	if x.at == 0 || x.at == n {
-		from, to := sides(&x.knots[min(x.at, n-1)])
+		from, to := sides(x.knots[min(x.at, n-1)])
 		return v - from + to
 	}
-	from0, to0 := sides(&x.knots[x.at-1])
-	from1, to1 := sides(&x.knots[x.at])
+	from0, to0 := sides(x.knots[x.at-1])
+	from1, to1 := sides(x.knots[x.at])
 	step := float64(v-from0) * (float64(to1-to0) / float64(from1-from0))
 	return min(to0+int64(math.Floor(step)), to1)
 }

@@ -88,8 +88,17 @@ func (t *Timeline) keepCoarse() {
 			if int64(n) < crowd*columns {
 				continue
 			}
-			for i := from >> level / Columns; i <= to>>level/Columns; i++ {
-				made[at] = append(made[at], t.draw(Place{Lane: at, Index: int32(i), Level: level}))
+			for _, stretched := range []bool{false, true} {
+				if stretched && len(t.ranks[l.rank].knots) == 0 {
+					continue
+				}
+				x := axis{}
+				if stretched {
+					x.knots = t.ranks[l.rank].knots
+				}
+				for i := x.shown(from) >> level / Columns; i <= x.shown(to)>>level/Columns; i++ {
+					made[at] = append(made[at], t.draw(Place{Lane: at, Index: int32(i), Level: level, Stretched: stretched}))
+				}
 			}
 			if columns < Columns/4 { // nobody goes farther away
 				break
@@ -117,13 +126,11 @@ func (t *Timeline) draw(p Place) *Tile {
 	}
 	covered, waited := l.coveredTo(at, i), l.waitedTo(at, i)
 	for c := 0; c < Columns; c++ {
-		if !p.Stretched {
-			if n := min(d.same(at, i), Columns-c); n > 0 {
-				d.fill(c, n, at, i)
-				c, at = c+n-1, at+int64(n)<<p.Level
-				covered, waited = l.coveredTo(at, i), l.waitedTo(at, i)
-				continue
-			}
+		if n := d.same(c, at, i); n > 0 {
+			d.fill(c, n, at, i)
+			c, at = c+n-1, d.axis.own(d.from+int64(c+n)<<p.Level)
+			covered, waited = l.coveredTo(at, i), l.waitedTo(at, i)
+			continue
 		}
 		next := d.axis.own(d.from + int64(c+1)<<p.Level)
 		end := max(next, at+1) // where a stretched axis has several columns for one ns, each shows all of it
@@ -149,18 +156,27 @@ func (t *Timeline) draw(p Place) *Tile {
 	return d.t
 }
 
-// same is how many columns from a moment on are alike but for waiting: they lie in the span before i, or in the gap
-// before it. The wall clock is the axis.
-func (d *drawing) same(at int64, i int) int {
+// same is how many columns from c on, which begins at a moment, are alike: they lie in the span before i, and all of them
+// or none in its waiting, or in the gap before i.
+func (d *drawing) same(c int, at int64, i int) int {
 	l := d.l
-	to := int64(math.MaxInt64)
+	to := int64(math.MaxInt64 >> 1)
 	if i > 0 && l.end[i-1] > at {
 		to = l.end[i-1]
+		if l.wait != nil && l.start[i-1]+l.wait[i-1] > at {
+			to = l.start[i-1] + l.wait[i-1]
+		}
 	}
 	if i < len(l.start) {
 		to = min(to, l.start[i])
 	}
-	return int(min((to-at)>>d.t.Level, Columns))
+	begin := d.from + int64(c)<<d.t.Level
+	n := int(min((d.axis.shown(to)-begin)>>d.t.Level, int64(Columns-c)))
+	// There and back is not always where it was.
+	for n > 0 && (d.axis.own(begin+int64(n)<<d.t.Level) > to || d.axis.own(begin+int64(n-1)<<d.t.Level) >= to) {
+		n--
+	}
+	return n
 }
 
 // fill draws such columns.
@@ -170,12 +186,12 @@ func (d *drawing) fill(c, n int, at int64, i int) {
 		return
 	}
 	d.add(int32(i - 1))
-	for ; n > 0; n-- {
-		d.t.Class[c], d.t.Covered[c] = l.class[i-1], 255
-		if l.wait != nil {
-			d.t.Waited[c] = share(max(0, l.start[i-1]+l.wait[i-1]-at), 1<<d.t.Level)
+	waits := l.wait != nil && l.start[i-1]+l.wait[i-1] > at
+	for k := c; k < c+n; k++ {
+		d.t.Class[k], d.t.Covered[k] = l.class[i-1], 255
+		if waits {
+			d.t.Waited[k] = 255
 		}
-		c, at = c+1, at+1<<d.t.Level
 	}
 }
 

@@ -178,13 +178,15 @@ func crowded(rng *rand.Rand) *trace.Trace {
 // it holds one.
 func BenchmarkTile(b *testing.B) {
 	tl := large(b)
-	for _, level := range []int{8, 13, 18, 23} {
-		b.Run(fmt.Sprintf("level%d", level), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, uint64(level)))
-			n := int32(max(1, (tl.to-tl.from)>>level/Columns))
-			for b.Loop() {
-				tl.Tile(Place{Lane: rng.IntN(len(tl.lanes)), Level: level, Index: rng.Int32N(n)})
-			}
-		})
+	for _, stretched := range []bool{false, true} {
+		for _, level := range []int{8, 13, 18, 23} {
+			b.Run(fmt.Sprintf("level%d,stretched=%v", level, stretched), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, uint64(level)))
+				n := int32(max(1, (tl.to-tl.from)>>level/Columns))
+				for b.Loop() {
+					tl.Tile(Place{Lane: rng.IntN(len(tl.lanes)), Level: level, Index: rng.Int32N(n), Stretched: stretched})
+				}
+			})
+		}
 	}
 }

@@ -52,6 +52,8 @@ class Atlas {
   private readonly ctx: CanvasRenderingContext2D;
   private readonly image: ImageData;
   private readonly pixels: Uint32Array;
+  /** Rows that were drawn, but are not on the canvas yet. */
+  private fresh: [from: number, end: number] | null = null;
   private owner: (Tile | null)[] = [];
   private used: number[] = [];
   private rowOf = new Map<Tile, number>();
@@ -61,7 +63,7 @@ class Atlas {
     this.canvas.width = COLUMNS;
     this.canvas.height = Atlas.rows;
     this.ctx = this.canvas.getContext("2d", { willReadFrequently: true })!;
-    this.image = this.ctx.createImageData(COLUMNS, 1);
+    this.image = this.ctx.createImageData(COLUMNS, Atlas.rows);
     this.pixels = new Uint32Array(this.image.data.buffer);
     this.clear();
   }
@@ -73,7 +75,7 @@ class Atlas {
     this.rowOf.clear();
   }
 
-  /** The row of a tile, drawn if it was not there. frame is which frame uses it. */
+  /** The row of a tile, drawn if it was not there, and on the canvas after the next flush. frame is which frame uses it. */
   row(tile: Tile, palette: Palette, frame: number): number {
     let at = this.rowOf.get(tile) ?? -1;
     if (at < 0) {
@@ -90,9 +92,18 @@ class Atlas {
     return at;
   }
 
+  /** Puts what was drawn on the canvas, all at once: each time costs a ms. */
+  flush(): void {
+    if (this.fresh === null) return;
+    const [from, end] = this.fresh;
+    this.fresh = null;
+    this.ctx.putImageData(this.image, 0, 0, 0, from, COLUMNS, end - from);
+  }
+
   private draw(tile: Tile, row: number, palette: Palette): void {
-    const { strip } = tile, { pixels } = this;
+    const { strip } = tile, pixels = this.pixels.subarray(row * COLUMNS, (row + 1) * COLUMNS);
     if (strip === null) return;
+    this.fresh = this.fresh === null ? [row, row + 1] : [Math.min(this.fresh[0], row), Math.max(this.fresh[1], row + 1)];
     const [wr, wg, wb] = palette.wait;
     for (let c = 0; c < COLUMNS; c++) {
       const covered = strip.covered[c], of = strip.class[c];
@@ -105,7 +116,6 @@ class Atlas {
       const [r, g, b] = palette.strip[of] ?? palette.strip[9];
       pixels[c] = (alpha << 24) | (Math.round(b + (wb - b) * waited) << 16) | (Math.round(g + (wg - g) * waited) << 8) | Math.round(r + (wr - r) * waited);
     }
-    this.ctx.putImageData(this.image, 0, row);
   }
 }
 
@@ -212,45 +222,44 @@ export class Painter {
     const { ctx, stats, pieces } = this, { level, needs } = Painter.needs(s);
     const perNs = s.width / (s.view.t1 - s.view.t0), length = COLUMNS * 2 ** level;
     const get = this.tiles.of(level, s.stretched);
-    const coarser = [1, 2, 3, 4, 5, 6, 8, 10].map((by) => ({ by, get: this.tiles.of(level + by, s.stretched) }));
+    const coarser = this.tiles.levelsOf(s.stretched).filter((l) => l > level).sort((a, b) => a - b).map((l) => ({ level: l, get: this.tiles.of(l, s.stretched) }));
     pieces.n = 0;
     this.first.length = 0;
-    ctx.globalAlpha = s.found === null ? 1 : 0.35;
+    // First all bitmaps, then all pictures of them: a canvas that changes between two pictures of it is copied each time.
+    const images: { row: number; from: number; columns: number; x: number; w: number; y: number; h: number }[] = [];
     for (let i = 0; i < needs.length; i++) {
       const { lane, from, to } = needs[i], place = s.lanes[i], by = s.moved[place.rank] ?? 0;
       this.first.push(pieces.n);
-      for (let index = from; index <= to; index++) {
-        if (stats.drawImage >= MOST_IMAGES) break;
-        const x = (index * length + by - s.view.t0) * perNs, w = length * perNs;
-        const tile = get(lane, index);
-        if (tile === undefined) {
+      let stood: Tile | null = null; // in for others
+      for (let index = from; index <= to && images.length < MOST_IMAGES; index++) {
+        const x = (index * length + by - s.view.t0) * perNs, w = length * perNs, y = place.y - s.top, h = place.height;
+        let tile = get(lane, index), at = 0, columns = COLUMNS as number;
+        if (tile === undefined) { // the part of a coarser one that there is
           stats.missing++;
-          this.coarse(coarser, lane, index, x, w, place.y - s.top, place.height, s);
-          continue;
+          for (const c of coarser) {
+            const times = 2 ** (c.level - level), parent = Math.floor(index / times);
+            tile = c.get(lane, parent);
+            if (tile === undefined) continue;
+            columns = COLUMNS / times;
+            at = (index - parent * times) * columns;
+            if (tile !== stood) this.gather(tile, i, (parent * length * times + by - s.view.t0) * perNs, perNs * unit(c.level), perNs * 2 ** c.level, c.level, s);
+            stood = tile;
+            break;
+          }
+        } else {
+          stats.tiles++;
+          stats.viewBytes += tile.bytes;
+          this.gather(tile, i, x, perNs * unit(level), perNs * 2 ** level, level, s);
         }
-        stats.tiles++;
-        stats.viewBytes += tile.bytes;
-        if (tile.strip === null) continue;
-        stats.drawImage++;
-        ctx.drawImage(this.atlas.canvas, 0, this.atlas.row(tile, s.palette, this.frame), COLUMNS, 1, x, place.y - s.top, w, place.height);
-        this.gather(tile, i, x, perNs * unit(level), perNs * 2 ** level, level, s);
+        if (tile !== undefined && tile.strip !== null) images.push({ row: this.atlas.row(tile, s.palette, this.frame), from: at, columns, x, w, y, h });
       }
     }
     this.first.push(pieces.n);
+    this.atlas.flush();
+    ctx.globalAlpha = s.found === null ? 1 : 0.35;
+    for (const i of images) ctx.drawImage(this.atlas.canvas, i.from, i.row, i.columns, 1, i.x, i.y, i.w, i.h);
+    stats.drawImage = images.length;
     ctx.globalAlpha = 1;
-  }
-
-  /** Draws the part of a coarser tile in place of one that is not there yet. */
-  private coarse(levels: { by: number; get: (lane: number, index: number) => Tile | undefined }[], lane: number, index: number, x: number, w: number, y: number, h: number, s: Scene): void {
-    for (const { by, get } of levels) {
-      const times = 2 ** by, tile = get(lane, Math.floor(index / times));
-      if (tile === undefined) continue;
-      if (tile.strip === null) return;
-      const part = COLUMNS / times, at = (index - Math.floor(index / times) * times) * part;
-      this.stats.drawImage++;
-      this.ctx.drawImage(this.atlas.canvas, at, this.atlas.row(tile, s.palette, this.frame), part, 1, x, y, w, h);
-      return;
-    }
   }
 
   /** Takes the pieces of a tile that lies at x. What goes on from the tile before is one piece with it. */

@@ -17,7 +17,6 @@ export const reasons: { [why: string]: string } = {
 /** What the panel asks of the view that it is part of. */
 export interface PanelEvents {
   go(l: Link): void;
-  find(text: string): void;
   sort(by: string): void;
   close(): void;
 }
@@ -107,6 +106,11 @@ export class Panel {
         h("tbody", null, ...all)));
   }
 
+  /** A sentence in place of details. */
+  note(text: string): void {
+    this.open([h("h2", null, text)]);
+  }
+
   range(t: Table, ranks: number, by: string): void {
     const columns: { id: string; title: string; key: (s: Sum) => number | string; text: (s: Sum) => Child; right: boolean }[] = [
       { id: "name", title: "name", key: (s) => s.name, text: (s) => [swatch(s.class), this.link(s.longest, s.name)] as unknown as Child, right: false },
@@ -140,8 +144,11 @@ export class Panel {
   }
 
   found(f: Found, text: string): void {
+    const names = `${groupDigits(String(f.all))} name${f.all === 1 ? "" : "s"}`;
+    // An exported page marks what it draws, and cannot count the rest.
+    if (f.spans === 0 && f.all > 0) return this.note(`${names} hold${f.all === 1 ? "s" : ""} “${text}”: the spans that are drawn are marked`);
     this.open(
-      [h("h2", null, f.all === 0 ? `No name holds “${text}”` : `${groupDigits(String(f.spans))} spans of ${groupDigits(String(f.all))} name${f.all === 1 ? "" : "s"}, ${duration(f.total_ns)}`),
+      [h("h2", null, f.all === 0 ? `No name holds “${text}”` : `${groupDigits(String(f.spans))} spans of ${names}, ${duration(f.total_ns)}`),
         h("span", { class: "tl-soft" }, f.all === 0 ? "on the rows that are shown" : "n and N go to the next and the one before")],
       f.names.length > 0 && h("div", { class: "table tl-range" }, h("table", null,
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "name"), h("th", { scope: "col", class: "r" }, "spans"), h("th", { scope: "col", class: "r" }, "total"))),

@@ -43,6 +43,8 @@ export interface Head {
   steps: Step[];
   measures: Measure[];
   stretch: boolean;
+  /** Of an exported page: the levels whose tiles it has, all of them. */
+  levels: number[];
 }
 
 export interface Link {

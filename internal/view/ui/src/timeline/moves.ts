@@ -1,0 +1,212 @@
+// What leads from one view to another, by keys, buttons and links.
+
+import type { Changes } from "../state";
+import { alignments, aroundStep } from "./address";
+import { medianRank } from "./heat";
+import { between, type Lane, layout, turned } from "./layout";
+import { stepAtTime } from "./ruler";
+import { framed, panned, type Range, whole, zoomed } from "./scale";
+import type { Timeline } from "./timeline";
+import type { Link } from "./wire";
+
+export class Moves {
+  /** Writing the address waits until the view has come to rest. */
+  private timer = 0;
+
+  constructor(private readonly at: Timeline) {}
+
+  /** Shows a time. One that may be taken back, or comes with other changes, is in the address at once. */
+  look(view: Range | null, how: "replace" | "push" = "replace", changes: Changes = {}): void {
+    const { at } = this;
+    if (view === null) return;
+    at.state.view = view;
+    at.draw("lanes", "overlay");
+    if (how === "push" || Object.keys(changes).length > 0) at.store.set({ ...this.place(), ...changes }, how);
+    else this.write();
+  }
+
+  private place(): Changes {
+    const { state, body } = this.at;
+    return { t0: Math.round(state.view.t0), t1: Math.round(state.view.t1), y: Math.round(body.scrollTop) || null };
+  }
+
+  /** Puts the view into the address, soon. */
+  write(): void {
+    clearTimeout(this.timer);
+    this.at.wait("address");
+    this.timer = window.setTimeout(() => {
+      const view = this.at.state.view;
+      this.at.store.set(this.place());
+      this.at.state.view = view; // not rounded, so that zooming in and out comes back to where it was
+      this.at.done("address");
+    }, 250);
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+  }
+
+  zoom(factor: number, x?: number): void {
+    const { at } = this;
+    this.look(zoomed(at.state.view, at.time(x ?? (at.pointer.x >= 0 ? at.pointer.x : at.width / 2)), factor, at.all));
+  }
+
+  pan(share: number): void {
+    this.look(panned(this.at.state.view, share, this.at.all));
+  }
+
+  whole(): void {
+    this.look(whole(this.at.all));
+  }
+
+  steps(first: number, last: number, how: "replace" | "push", changes: Changes = {}): void {
+    this.look(aroundStep(this.at.head, first, last), how, changes);
+  }
+
+  /** Selects a span and brings it into view. */
+  go(l: Link, how: "replace" | "push" = "push", always = false): void {
+    const { at } = this, { head, body } = at;
+    let { only } = at.state;
+    if (only.length > 0 && !only.includes(l.rank)) only = [];
+    const open = new Set(at.state.open);
+    const row = head.rows.findIndex((r) => l.lane >= r.lane && l.lane < r.lane + r.lanes);
+    const shows = () => layout(head, open, only).lanes.find((p) => p.lane === l.lane);
+    if (row >= 0 && shows() === undefined && !head.rows[row].pinned) open.add("r" + l.rank);
+    if (row >= 0 && shows() === undefined) open.add(String(row));
+    const place = shows(), { start, end } = at.shown(l);
+    let y = body.scrollTop;
+    if (place !== undefined && (place.y < y + 20 || place.y > y + body.clientHeight - 40)) y = Math.max(place.y - body.clientHeight / 3, 0);
+    at.stretchTo(layout(head, open, only).height);
+    body.scrollTop = y;
+    this.look(framed(at.state.view, start, end - start, at.all, always), how, {
+      rank: l.rank, sel: l.span, r0: null, r1: null, open: [...open].join(",") || null, only: only.join(",") || null, y: Math.round(y) || null,
+    });
+  }
+
+  /** The rank of a cell beside the one with the median, aligned at its step. */
+  compare(rank: number, step: number): void {
+    const { head, heat, body } = this.at;
+    const other = heat.cells === null ? -1 : medianRank(heat.cells.values, head.ranks.length, head.steps.length, step);
+    const only = other < 0 || other === rank ? [rank] : [rank, other];
+    body.scrollTop = 0;
+    this.steps(step, step, "push", { only: only.join(","), align: "step", step, rank, sel: null, r0: null, r1: null, at: null, y: null });
+  }
+
+  /** The alignments that there are for this capture. */
+  choices(): readonly { by: string; title: string; help: string }[] {
+    const { head, source } = this.at;
+    return alignments.filter((a) => (a.by !== "stretched" && a.by !== "collective") || (head.stretch && !source.exported));
+  }
+
+  private cycle(): void {
+    const choices = this.choices(), at = choices.findIndex((a) => a.by === this.at.state.by);
+    this.choose(choices[(at + 1) % choices.length].by);
+  }
+
+  /** Aligns at what is in the middle of the view, or at the collective that is selected. */
+  choose(by: string): void {
+    const { state, head, selected, store } = this.at, middle = Math.round((state.view.t0 + state.view.t1) / 2);
+    const near = state.step >= 0 ? state.step : Math.max(stepAtTime(head.steps, middle), 0);
+    const at = selected !== null && selected.last >= 0 ? selected.start_ns : middle;
+    this.look(state.view, "push", { align: by === "wall" ? null : by, step: by === "step" ? near : (store.params.step ?? null), at: by === "collective" ? at : null });
+  }
+
+  private nextStep(by: number): void {
+    const { state, head } = this.at, at = state.step >= 0 ? state.step : stepAtTime(head.steps, (state.view.t0 + state.view.t1) / 2);
+    const to = Math.min(Math.max(at + by, 0), head.steps.length - 1);
+    this.steps(to, to, "replace", { step: to });
+  }
+
+  async nextFound(back: boolean): Promise<void> {
+    const { state, selected, source } = this.at;
+    if (state.q === "") return;
+    const after = selected !== null ? selected.start_ns : back ? state.view.t1 : state.view.t0;
+    const f = await source.search(state.q, this.at.rows(), after, back);
+    if (f.next !== null) this.go(f.next, "replace");
+  }
+
+  private async beside(back: boolean): Promise<void> {
+    const { selected, source } = this.at, l = selected !== null ? await source.beside(selected, back) : await this.first();
+    if (l !== null) this.go(l, "replace");
+  }
+
+  /** The longest span in view on the first lane that has any. */
+  private async first(): Promise<Link | null> {
+    const { plan, body, state } = this.at;
+    for (const l of between(plan.lanes, body.scrollTop, body.scrollTop + body.clientHeight)) {
+      const hit = await this.hit(l, state.view.t0, state.view.t1);
+      if (hit !== null) return hit;
+    }
+    return null;
+  }
+
+  /** The longest span of a lane in a time that is shown. */
+  hit(l: Lane, from: number, to: number): Promise<Link | null> {
+    const by = this.at.alignment?.moved_ns[l.rank] ?? 0;
+    return this.at.source.hit(l.lane, from - by, to - by, this.at.state.by === "stretched");
+  }
+
+  /** The span of the lane above or below that runs at the same time. */
+  private async lanesAway(by: number): Promise<void> {
+    const { selected, plan, body } = this.at;
+    if (selected === null) return void (body.scrollTop += by * 48);
+    for (let i = plan.lanes.findIndex((l) => l.lane === selected.lane) + by; i >= 0 && i < plan.lanes.length; i += by) {
+      const { start, end } = this.at.shown(selected), hit = await this.hit(plan.lanes[i], start, end);
+      if (hit !== null) return this.go(hit, "replace");
+    }
+  }
+
+  /** To the counterpart on the next rank, or the one before. */
+  private counterpart(by: number): void {
+    const s = this.at.selected;
+    if (s === null) return;
+    const there = s.counterparts.filter((c) => c.span >= 0), after = there.filter((c) => (by > 0 ? c.rank > s.rank : c.rank < s.rank));
+    const to = by > 0 ? (after[0] ?? there[0]) : (after[after.length - 1] ?? there[there.length - 1]);
+    if (to !== undefined) this.go(to, "replace");
+  }
+
+  /** Unfolds or folds rows. */
+  turn(what: string): void {
+    this.at.store.set({ open: [...turned(this.at.state.open, what)].join(",") || null });
+  }
+
+  bind(): void {
+    const { at } = this, { store, head } = at;
+    const bind = (keys: string, help: string, run: () => void) => at.context.keys.bind(keys, "Timeline", help, run);
+    bind("w +", "zoom in", () => this.zoom(0.75));
+    bind("s -", "zoom out", () => this.zoom(1 / 0.75));
+    bind("a ArrowLeft", "to the left", () => this.pan(-0.1));
+    bind("d ArrowRight", "to the right", () => this.pan(0.1));
+    bind("0 Home", "the whole capture", () => this.whole());
+    bind("f", "what is selected as wide as the view", () => {
+      const { selected, state } = at;
+      if (selected !== null) this.go(selected, "replace", true);
+      else if (state.range !== null) this.look(framed(state.view, state.range.t0, state.range.t1 - state.range.t0, at.all, true));
+    });
+    bind("m", "sum up what runs during the selected span", () => {
+      if (at.selected === null) return;
+      const { start, end } = at.shown(at.selected);
+      store.set({ r0: Math.round(start), r1: Math.round(Math.max(end, start + 1)), sel: null }, "push");
+    });
+    bind("[", "the step before", () => this.nextStep(-1));
+    bind("]", "the next step", () => this.nextStep(1));
+    bind(".", "select the next span of the lane", () => void this.beside(false));
+    bind(",", "and the one before", () => void this.beside(true));
+    bind("ArrowDown", "select in the lane below", () => void this.lanesAway(1));
+    bind("ArrowUp", "and in the lane above", () => void this.lanesAway(-1));
+    bind("c", "to the counterpart on the next rank", () => this.counterpart(1));
+    bind("C", "and on the rank before", () => this.counterpart(-1));
+    bind("A", "align ranks another way", () => this.cycle());
+    bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? "work" : "off" }));
+    bind("H", "another measure of the map", () => {
+      const now = head.measures.findIndex((m) => m.id === at.state.heat);
+      store.set({ heat: head.measures[(now + 1) % head.measures.length].id });
+    });
+    bind("u", "unfold or fold all rows of the rank", () => this.turn("r" + Math.max(at.state.rank, 0)));
+    bind("r", "all ranks again", () => store.set({ only: null }));
+    bind("/", "search names", () => at.search.focus());
+    bind("n", "the next span that was found", () => void this.nextFound(false));
+    bind("N", "and the one before", () => void this.nextFound(true));
+    bind("Escape", "select nothing", () => at.clear());
+  }
+}

@@ -1,0 +1,148 @@
+// What the pointer does: wheel, drag and click as in Perfetto.
+
+import { duration, percent } from "../../../../explain/report/page/format";
+import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import type { Moves } from "./moves";
+import type { Hit } from "./painter";
+import { ribbonTip, Ruler } from "./ruler";
+import { framed, panned } from "./scale";
+import type { Timeline } from "./timeline";
+
+export class Pointing {
+  constructor(private readonly at: Timeline, private readonly moves: Moves) {}
+
+  listen(): void {
+    const { at, moves } = this, overlay = at.overlay.canvas, ruler = at.ruler.canvas, minimap = at.minimap.canvas;
+    at.search.addEventListener("input", () => at.store.set({ q: at.search.value }));
+    at.search.addEventListener("keydown", (e) => {
+      if (e.key !== "Enter") return;
+      e.preventDefault();
+      void moves.nextFound(e.shiftKey);
+    });
+    at.body.addEventListener("scroll", () => {
+      at.draw("lanes");
+      if (Math.abs(at.body.scrollTop - at.state.y) > 1) moves.write();
+    });
+    at.body.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+    for (const c of [ruler, minimap]) c.addEventListener("wheel", (e) => this.wheel(e, true), { passive: false });
+    drag(overlay, (e, from) => {
+      if (e.shiftKey || e.buttons === 4) return moves.pan(-e.movementX / at.width);
+      const a = at.time(from), b = at.time(e.offsetX);
+      at.state.range = { t0: Math.round(Math.min(a, b)), t1: Math.round(Math.max(a, b)) };
+      at.draw("overlay");
+    }, (e, moved) => {
+      const { range } = at.state;
+      if (!moved) void this.click(e.offsetX, e.offsetY);
+      else if (range !== null && !e.shiftKey && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, sel: null }, "push");
+    });
+    drag(ruler, (e) => moves.pan(-e.movementX / at.width), (e, moved) => {
+      if (!moved) this.clickRuler(e.offsetX, e.offsetY);
+    });
+    ruler.addEventListener("dblclick", (e) => {
+      const step = Ruler.stepAt(at.above(), e.offsetX, e.offsetY);
+      if (step >= 0) moves.steps(step, step, "push", { step });
+    });
+    const center = (e: PointerEvent) => {
+      const middle = at.all.t0 + (e.offsetX / at.width) * (at.all.t1 - at.all.t0), half = (at.state.view.t1 - at.state.view.t0) / 2;
+      moves.look(panned({ t0: middle - half, t1: middle + half }, 0, at.all));
+    };
+    drag(minimap, center, (e, moved) => moved || center(e));
+    overlay.addEventListener("pointermove", (e) => e.buttons === 0 && this.hover(e.offsetX, e.offsetY));
+    overlay.addEventListener("pointerleave", () => this.hover(-1, -1));
+    ruler.addEventListener("pointermove", (e) => e.buttons === 0 && this.hoverRuler(e.offsetX, e.offsetY));
+    ruler.addEventListener("pointerleave", () => this.hoverRuler(-1, -1));
+  }
+
+  private wheel(e: WheelEvent, always = false): void {
+    const by = e.deltaMode === 1 ? 16 : 1, dx = e.deltaX * by, dy = e.deltaY * by;
+    const x = e.clientX - this.at.overlay.canvas.getBoundingClientRect().left;
+    if (e.ctrlKey || e.metaKey || (always && !e.shiftKey && Math.abs(dy) >= Math.abs(dx))) this.moves.zoom(Math.exp(Math.min(Math.max(dy, -240), 240) / 300), x);
+    else if (e.shiftKey || Math.abs(dx) > Math.abs(dy)) this.moves.pan((e.shiftKey && dx === 0 ? dy : dx) / this.at.width);
+    else return;
+    e.preventDefault();
+  }
+
+  private async click(x: number, y: number): Promise<void> {
+    const { at } = this, hit = at.painter.hit(x, y);
+    if (hit === null) return at.clear();
+    const select = (rank: number, sel: number) => at.store.set({ rank, sel, r0: null, r1: null }, "push");
+    if ("span" in hit) return select(hit.lane.rank, hit.span);
+    const l = await this.moves.hit(hit, at.time(x - 1), at.time(x + 2));
+    if (l === null) at.clear();
+    else select(hit.rank, l.span);
+  }
+
+  private clickRuler(x: number, y: number): void {
+    const { at } = this, a = at.above(), step = Ruler.stepAt(a, x, y), ribbon = Ruler.ribbonAt(a, x, y);
+    if (step >= 0) {
+      const s = at.head.steps[step];
+      at.store.set({ step, r0: s.start_ns, r1: s.end_ns, sel: null }, "push");
+    } else if (ribbon !== null) {
+      // The last arrival, and what came before it.
+      const wait = Math.max(ribbon.last_ns - ribbon.first_ns, ribbon.end_ns - ribbon.last_ns, 1000);
+      at.state.view = framed({ t0: ribbon.last_ns - 1.5 * wait, t1: ribbon.last_ns + 0.8 * wait }, ribbon.late.start_ns, 0, at.all);
+      this.moves.go(ribbon.late);
+    }
+  }
+
+  private hover(x: number, y: number): void {
+    const { at } = this, hit = x < 0 ? null : at.painter.hit(x, y);
+    at.pointer = { x, y, box: hit !== null && "span" in hit ? { x0: hit.x0, x1: hit.x1, lane: hit.lane } : null };
+    if (x >= 0) at.crossing = null;
+    at.marks();
+    if (hit === null) return hideTip();
+    if ("span" in hit) return this.tip(hit, x, y);
+    const { class: of, covered } = at.painter.classAt(hit, x);
+    if (of === 0) hideTip();
+    else showTip(at.overlay.canvas, x, y, { title: at.head.classes[of], rows: [["busy here", percent(Math.round(covered * 100) / 100)], ["", "a click selects the longest span"]] });
+  }
+
+  private tip(hit: Hit, x: number, y: number): void {
+    const { head, state, source, width, overlay } = this.at, row = head.rows[hit.lane.row], ns = ((hit.x1 - hit.x0) / width) * (state.view.t1 - state.view.t0);
+    const rows: [string, string][] = [[head.ranks[row.rank], row.name], ["what", head.classes[hit.class] ?? ""]];
+    if (state.by !== "stretched") rows.push(["duration", duration(Math.round(ns))]);
+    showTip(overlay.canvas, x, y, { title: source.names.get(hit.name), rows });
+  }
+
+  private hoverRuler(x: number, y: number): void {
+    const { at } = this, { head, source } = at, el = at.ruler.canvas, a = at.above();
+    const ribbon = x < 0 ? null : Ruler.ribbonAt(a, x, y), step = x < 0 ? -1 : Ruler.stepAt(a, x, y);
+    if (ribbon !== null) {
+      showTip(el, x, y, ribbonTip(ribbon, head.ranks[ribbon.late.rank]));
+      if (at.crossing?.of !== ribbon) {
+        at.crossing = { of: ribbon, links: [] };
+        void source.parts(ribbon).then((links) => {
+          if (at.crossing?.of === ribbon) at.crossing.links = links;
+          at.draw("overlay");
+        });
+      }
+    } else {
+      at.crossing = null;
+      const s = head.steps[step];
+      if (s === undefined) hideTip();
+      else showTip(el, x, y, { title: `step ${step}, ${s.kind}`, rows: [["name", s.name], ["all ranks", duration(s.end_ns - s.start_ns)]] });
+    }
+    at.draw("overlay");
+  }
+}
+
+/** Calls back while something is dragged, with where it began; and at the end, which may be that of a click. */
+function drag(el: HTMLElement, during: (e: PointerEvent, from: number) => void, end: (e: PointerEvent, moved: boolean) => void): void {
+  let from = NaN, moved = false;
+  el.addEventListener("pointerdown", (e) => {
+    if (e.button > 1) return;
+    from = e.offsetX;
+    moved = false;
+    el.setPointerCapture(e.pointerId);
+  });
+  el.addEventListener("pointermove", (e) => {
+    if (Number.isNaN(from)) return;
+    moved ||= Math.abs(e.offsetX - from) > 4;
+    if (moved) during(e, from);
+  });
+  el.addEventListener("pointerup", (e) => {
+    if (!Number.isNaN(from)) end(e, moved);
+    from = NaN;
+  });
+  el.addEventListener("pointercancel", () => (from = NaN));
+}

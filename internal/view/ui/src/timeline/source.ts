@@ -1,0 +1,87 @@
+// What the timeline asks for. An exported page has whole levels of tiles, and the spans that these draw; what else it
+// would have to ask a server is said to be missing.
+
+import { bytes, Failed, json } from "../api";
+import type { Changes } from "../state";
+import type { State } from "./address";
+import { Names, Tiles } from "./tiles";
+import type { Alignment, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
+
+const lacks = () => new Failed("An exported page does not have this: open the capture with stepscope view.", 404);
+
+export class Source {
+  readonly tiles: Tiles;
+  readonly names: Names;
+  /** There is no server. */
+  readonly exported: boolean;
+
+  /** c is the capture that the address means; arrived is called when tiles or names have come. */
+  constructor(readonly head: Head, private readonly c: string | undefined, arrived: () => void) {
+    this.exported = head.levels.length > 0;
+    this.tiles = new Tiles(head.epoch, this.exported ? null : (level, stretched, tiles) => bytes("timeline/tiles", { c, level, axis: stretched ? "stretched" : null, tiles }), arrived);
+    this.names = new Names(head.block, (block) => json<string[]>("timeline/names", { c, block }), arrived);
+    for (const level of head.levels) {
+      void bytes("timeline/tiles", { c, level }).then((answer) => {
+        this.tiles.add(level, false, answer);
+        arrived();
+      });
+    }
+  }
+
+  private static alignment({ by, step, at }: State): Changes {
+    return { align: by, step: by === "step" ? step : null, at: by === "collective" ? at : null };
+  }
+
+  heat(measure: string): Promise<ArrayBuffer> {
+    return bytes("timeline/heat", { c: this.c, measure });
+  }
+
+  align(s: State): Promise<Alignment> {
+    return json("timeline/align", { c: this.c, ...Source.alignment(s) });
+  }
+
+  span(rank: number, span: number): Promise<Selected> {
+    return json("timeline/span", { c: this.c, rank, span });
+  }
+
+  range(s: State, rows: string): Promise<Table> {
+    if (this.exported || s.range === null) return Promise.reject(lacks());
+    return json("timeline/range", { c: this.c, from: s.range.t0, to: s.range.t1, rows, ...Source.alignment(s) });
+  }
+
+  async search(q: string, rows: string, after: number, back: boolean): Promise<Found> {
+    if (!this.exported) return json("timeline/search", { c: this.c, q, rows, after: Math.round(after), back: back ? 1 : null });
+    const ids: number[] = [], text = q.toLowerCase();
+    for (let block = 0; block * this.head.block < this.head.names; block++) {
+      (await json<string[]>("timeline/names", { c: this.c, block })).forEach((name, i) => name.toLowerCase().includes(text) && ids.push(block * this.head.block + i));
+    }
+    return { names: [], all: ids.length, ids, next: null, spans: 0, total_ns: 0 };
+  }
+
+  /** The collectives of a time: those that wait longest, if there are many. */
+  async ribbons(from: number, to: number): Promise<Ribbon[]> {
+    if (!this.exported) return (await json<Ribbons>("timeline/ribbons", { c: this.c, from, to, most: 300 })).ribbons;
+    return (await json<Ribbons>("timeline/ribbons", { c: this.c })).ribbons.filter((r) => r.first_ns < to && r.end_ns > from);
+  }
+
+  parts(r: Ribbon): Promise<Link[]> {
+    return this.exported ? Promise.resolve([]) : json("timeline/parts", { c: this.c, domain: r.domain, index: r.index });
+  }
+
+  /** How far ranks are moved on the stretched axis, in n parts of a time. */
+  moved(ranks: readonly number[], from: number, to: number, n: number): Promise<number[][]> {
+    return json("timeline/moved", { c: this.c, from, to, n, ranks: ranks.join(",") });
+  }
+
+  /** The longest span of a lane in a time of its rank, or of the stretched axis. */
+  hit(lane: number, from: number, to: number, stretched: boolean): Promise<Link | null> {
+    if (this.exported) return Promise.resolve(null);
+    from = Math.floor(from);
+    return json("timeline/hit", { c: this.c, lane, from, to: Math.max(Math.ceil(to), from + 1), axis: stretched ? "stretched" : null });
+  }
+
+  /** The span after another one on its lane, or before it. */
+  beside(l: Link, back: boolean): Promise<Link | null> {
+    return this.exported ? Promise.resolve(null) : json("timeline/beside", { c: this.c, rank: l.rank, span: l.span, back: back ? 1 : null });
+  }
+}

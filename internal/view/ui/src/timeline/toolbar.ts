@@ -1,0 +1,22 @@
+// The line of tools above the timeline.
+
+import { fill, h } from "../dom";
+import type { Timeline } from "./timeline";
+
+export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
+  const { state, head, store, moves, search } = at, focus = document.activeElement === search, map = state.heat !== "off";
+  const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the nearest to the middle" : "between collectives";
+  fill(el, search,
+    h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
+      h("button", { class: "choice", title: a.help, "aria-pressed": String(a.by === state.by), data: { align: a.by }, on: { click: () => moves.choose(a.by) } }, a.title))),
+    state.by !== "wall" && h("span", { class: "tl-soft" }, where),
+    state.only.length > 0 && h("span", { class: "tl-only" }, "only " + state.only.map((r) => head.ranks[r]).join(" and "),
+      h("button", { class: "quiet", title: "All ranks (key: r)", "aria-label": "All ranks", on: { click: () => store.set({ only: null }) } }, "✕")),
+    h("span", { class: "space" }),
+    head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : "work" }) } }, "map"),
+    h("button", { class: "button", title: "The whole capture (key: 0)", on: { click: () => moves.whole() } }, "whole"),
+    h("button", { class: "button", "aria-label": "Zoom out", title: "Zoom out (key: s)", on: { click: () => moves.zoom(2, at.width / 2) } }, "−"),
+    h("button", { class: "button", "aria-label": "Zoom in", title: "Zoom in (key: w)", on: { click: () => moves.zoom(0.5, at.width / 2) } }, "+"),
+    length);
+  if (focus) search.focus();
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# What `stepscope view` takes on a large capture and on one ten times as long: time to the first picture, to answers of
+# tiles, of script in a frame; memory of the server and of the page.
+#
+#   scripts/bench/view.sh [DIR]         DIR: rank files of one capture; default $STEPSCOPE_DATA/traces/large
+#
+# Wants Chromium. Exit status 1: a goal is missed; 2: it could not be measured.
+set -euo pipefail
+
+fail() {
+	echo "view.sh: $*" >&2
+	exit 2
+}
+
+dir=${1:-${STEPSCOPE_DATA:+$STEPSCOPE_DATA/traces/large}}
+[ -n "$dir" ] || fail "no traces: give a folder of rank files, or set STEPSCOPE_DATA to the folder that holds traces/large"
+[ -d "$dir" ] || fail "$dir: no such folder; give one with the *-TP-<n>.trace.json.gz of one capture"
+dir=$(cd "$dir" && pwd)
+cd "$(dirname "$0")/../.."
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || fail "no chromium found; install it"
+
+mkdir -p .bench
+CGO_ENABLED=0 go build -o .bench/stepscope ./cmd/stepscope || fail "the binary does not build"
+long=$(mktemp -d .bench/view.XXXXXX)
+trap 'rm -rf "$long"' EXIT
+go run ./scripts/bench/repeat -n 10 -o "$long" "$dir"/*.trace.json* || fail "the capture cannot be made ten times as long"
+go test -count=1 -v -run '^TestView$' ./scripts/bench/view -args -stepscope "$PWD/.bench/stepscope" "$dir" "$PWD/$long" | sed -E '/^(=== |--- PASS|ok |PASS$)/d'

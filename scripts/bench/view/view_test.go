@@ -1,0 +1,249 @@
+// Package view measures the viewer as its users have it: a built binary, a browser, a large capture. It is a test since
+// that is what drives browsers here; scripts/bench/view.sh runs it.
+package view
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/view/timeline"
+)
+
+var binary = flag.String("stepscope", "", "the binary to measure")
+
+const (
+	clients = 8
+	frame   = 16 * time.Millisecond
+	asking  = 10 * time.Second
+	moves   = 1000
+)
+
+func TestView(t *testing.T) {
+	if *binary == "" || flag.NArg() == 0 {
+		t.Skip("scripts/bench/view.sh runs this, with a binary and captures")
+	}
+	for _, dir := range flag.Args() {
+		t.Run(filepath.Base(dir), func(t *testing.T) { measure(t, dir) })
+	}
+}
+
+// goal prints a figure beside its goal.
+func goal(t *testing.T, what string, got, most float64, unit string) {
+	t.Helper()
+	says := "met"
+	if got > most {
+		says = "MISSED"
+		t.Fail()
+	}
+	fmt.Printf("%-52s %10.1f %-3s goal %8.0f  %s\n", what, got, unit, most, says)
+}
+
+func say(what string, got float64, unit string) { fmt.Printf("%-52s %10.1f %s\n", what, got, unit) }
+
+// measure serves a capture, looks at it, and asks for tiles.
+func measure(t *testing.T, dir string) {
+	fmt.Printf("\n%s\n", dir)
+	cmd := exec.CommandContext(t.Context(), *binary, "view", dir, "--port", "0", "--run-dir", t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Signal(os.Interrupt)
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no address: %v", err)
+	}
+	address = strings.TrimSpace(address)
+	say("read and explained in", time.Since(began).Seconds(), "s")
+
+	tab := browsertest.Open(t, "about:blank")
+	tab.Size(1920, 1080)
+	began = time.Now()
+	tab.Show(address + "#tab=timeline")
+	tab.Wait(`window.__stats !== undefined && window.__stats.tiles > 0 && window.__stats.missing === 0`)
+	goal(t, "first picture", time.Since(began).Seconds()*1000, 2000, "ms")
+
+	head := headOf(t, address)
+	say("spans", float64(head.spans), "")
+	frames(t, tab)
+	heap(t, tab)
+	tab.Show("about:blank")
+	askTiles(t, address, head)
+	goal(t, "memory of the server, the most it had", peak(t, cmd.Process.Pid), 4000, "MB")
+}
+
+type head struct {
+	timeline.Head
+	spans int
+}
+
+func headOf(t *testing.T, address string) (h head) {
+	t.Helper()
+	if err := json.Unmarshal(get(t, address+"api/timeline/head"), &h.Head); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range h.Rows {
+		h.spans += r.Spans
+	}
+	return h
+}
+
+func get(t *testing.T, address string) []byte {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v: %s", address, resp.Status, err, body)
+	}
+	return body
+}
+
+// askTiles has clients ask for whole views, all tiles of each, while they pan and zoom at random: one request at a time, and
+// the next one a frame after its answer, as a page does that has drawn it.
+func askTiles(t *testing.T, address string, h head) {
+	for _, axis := range []string{"wall", "stretched"} {
+		times := make([][]float64, clients)
+		var wait sync.WaitGroup
+		until := time.Now().Add(asking)
+		for i := range times {
+			wait.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(i), 1))
+				from, length := float64(h.From), float64(h.To-h.From)
+				for time.Now().Before(until) {
+					length = min(max(length*[]float64{0.5, 0.8, 1, 1, 1.25, 2}[rng.IntN(6)], 2000), float64(h.To-h.From))
+					from += (rng.Float64() - 0.5) * length
+					from = min(max(from, float64(h.From)), float64(h.To)-length)
+					level := 0
+					for float64(int64(1)<<level) < length/1700 { // pixels
+						level++
+					}
+					tile := float64(int64(timeline.Columns) << level)
+					part := fmt.Sprintf("@%d_%d", int(from/tile), int((from+length)/tile))
+					var parts []string
+					for _, r := range h.Rows {
+						if r.Pinned {
+							parts = append(parts, fmt.Sprintf("%d-%d%s", r.Lane, r.Lane+min(r.Lanes, 6)-1, part))
+						}
+					}
+					v := url.Values{"level": {strconv.Itoa(level)}, "axis": {axis}, "tiles": {strings.Join(parts, ";")}}
+					began := time.Now()
+					get(t, address+"api/timeline/tiles?"+v.Encode())
+					times[i] = append(times[i], float64(time.Since(began).Microseconds())/1000)
+					time.Sleep(frame)
+				}
+			})
+		}
+		wait.Wait()
+		all := slices.Concat(times...)
+		say(fmt.Sprintf("views asked for by %d clients, %s", clients, axis), float64(len(all)), "")
+		slices.Sort(all)
+		say("  half of them within", metric.Quantile(all, 0.5), "ms")
+		goal(t, "  99 of 100 within", metric.Quantile(all, 0.99), 30, "ms")
+	}
+}
+
+// frames pans and zooms for ten seconds, a move a frame.
+func frames(t *testing.T, tab *browsertest.Tab) {
+	var got struct {
+		Script, Gaps []float64
+	}
+	text := tab.Eval(`(async () => {
+		const el = document.querySelector(".tl-body"), box = el.getBoundingClientRect(), stats = window.__stats, gaps = [];
+		stats.script.length = 0;
+		const until = performance.now() + 10000;
+		let last = performance.now();
+		for (let i = 0; performance.now() < until; i++) {
+			const near = i % 240 < 120, zoom = i % 3 !== 0;
+			el.dispatchEvent(new WheelEvent("wheel", {deltaY: zoom ? (near ? -40 : 40) : 60, ctrlKey: zoom, shiftKey: !zoom, clientX: box.left + 300 + (i * 7) % (box.width - 400), clientY: box.top + 50, bubbles: true, cancelable: true}));
+			await new Promise((next) => requestAnimationFrame(next));
+			gaps.push(performance.now() - last);
+			last = performance.now();
+		}
+		return JSON.stringify({script: stats.script.slice(), gaps});
+	})()`, false)
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	dropped := 0
+	for _, g := range got.Gaps {
+		if g > 25 {
+			dropped++
+		}
+	}
+	slices.Sort(got.Script)
+	say("frames of 10 s of panning and zooming", float64(len(got.Gaps)), "")
+	say("  of them later than 25 ms, which is not judged", float64(dropped), "")
+	say("  script in half of them within", metric.Quantile(got.Script, 0.5), "ms")
+	goal(t, "  script in 95 of 100 within", metric.Quantile(got.Script, 0.95), 8, "ms")
+}
+
+// heap moves a thousand times, and a thousand times more.
+func heap(t *testing.T, tab *browsertest.Tab) {
+	move := func() {
+		tab.Eval(fmt.Sprintf(`(async () => {
+			let seed = 7;
+			const next = () => (seed = (seed * 48271) %% 2147483647) / 2147483647;
+			for (let i = 0; i < %d; i++) {
+				const length = 2 ** (10 + 18 * next());
+				window.__stats.look((at) => { const t = at * next(); return {t0: t, t1: t + length}; });
+				await new Promise((done) => requestAnimationFrame(done));
+			}
+		})()`, moves), false)
+		tab.Wait(`window.__stats.idle() && window.__stats.missing === 0`)
+	}
+	used := func() float64 {
+		tab.Call("HeapProfiler.enable", nil, nil)
+		tab.Call("HeapProfiler.collectGarbage", nil, nil)
+		var u struct{ UsedSize, BackingStorageSize float64 }
+		tab.Call("Runtime.getHeapUsage", nil, &u)
+		return (u.UsedSize + u.BackingStorageSize) / 1e6
+	}
+	move()
+	before := used()
+	move()
+	after := used()
+	goal(t, "heap of the page, with array buffers", after, 150, "MB")
+	goal(t, fmt.Sprintf("  more after %d moves more", moves), max(after/before-1, 0)*100, 5, "%")
+}
+
+// peak is the largest resident set that a process has had, in MB.
+func peak(t *testing.T, pid int) float64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Skip("no /proc: memory of the server is not known")
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb * 1024 / 1e6
+}
