@@ -108,6 +108,7 @@ func (t *tail) more() {
 	}
 	if f, err := os.Open(t.path); err == nil {
 		t.file, t.at, t.half, t.skip = f, 0, nil, false
+		t.copy(f)
 	}
 }
 

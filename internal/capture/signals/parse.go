@@ -153,7 +153,7 @@ func (s *Sample) take(m *client.Metric) bool {
 		}
 		h := of(s)
 		switch {
-		case base == "time_to_first_token_seconds" && m.Label("is_streaming") == "False" || m.Label("is_streaming") == "false":
+		case base == "time_to_first_token_seconds" && strings.EqualFold(m.Label("is_streaming"), "false"):
 		case part == "_sum":
 			h.Sum += m.Value
 		case part == "_count":

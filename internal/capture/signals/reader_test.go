@@ -82,6 +82,7 @@ sglang:time_to_first_token_seconds_sum{is_streaming="True"} %d
 sglang:time_to_first_token_seconds_count{is_streaming="True"} %d
 sglang:time_to_first_token_seconds_bucket{is_streaming="False",le="0.1"} 1000
 sglang:time_to_first_token_seconds_count{is_streaming="False"} 1000
+sglang:e2e_request_latency_seconds_count{is_streaming="false"} %[1]d
 sglang:inter_token_latency_seconds_count{} 5`
 	a, _ := Parse(fmt.Sprintf(text, 10, 10, 10, 1, 10))
 	b, _ := Parse(fmt.Sprintf(text, 14, 18, 20, 4, 20))
@@ -94,6 +95,9 @@ sglang:inter_token_latency_seconds_count{} 5`
 	}
 	if h.Count != 10 || math.Abs(h.Mean()-0.3) > 1e-12 {
 		t.Errorf("%+v", h)
+	}
+	if l := Between(a, b); l.E2E.Count != 4 || l.ITL.Count != 0 {
+		t.Errorf("of replies that are not streamed, too: %+v, %+v", l.E2E, l.ITL)
 	}
 	if both := h.Add(h); both.Count != 20 || both.Quantile(0.4) != 0.1 {
 		t.Errorf("twice: %+v", both)

@@ -1,0 +1,72 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/progress"
+)
+
+// TestTail: what comes to a log is read, in pieces of lines, when it is moved away and made again, and
+// when it is cut off; what was there before is not.
+func TestTail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server.log")
+	line := func(n int) string {
+		return fmt.Sprintf("[2026-11-22 10:15:32] Decode batch, #running-req: %d, #queue-req: 0\n", n)
+	}
+	write := func(flags int, text string) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+			f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0, line(1))
+	log, err := openTail(path, &progress.Console{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := func() float64 {
+		log.more()
+		ranks := log.ranks(time.Now())
+		if len(ranks) == 0 {
+			return 0
+		}
+		return ranks[0].Running
+	}
+	steps := []struct {
+		name string
+		do   func()
+		want float64
+	}{
+		{"what was there", func() {}, 0},
+		{"a line", func() { write(os.O_APPEND, line(2)) }, 2},
+		{"half a line", func() { write(os.O_APPEND, line(33)[:30]) }, 2},
+		{"its other half", func() { write(os.O_APPEND, line(33)[30:]) }, 33},
+		{"a line without end", func() { write(os.O_APPEND, strings.Repeat("x", 3*mostLine)) }, 33},
+		{"which ends, and another", func() { write(os.O_APPEND, "\n"+line(4)) }, 4},
+		{"moved away, with a last line", func() {
+			write(os.O_APPEND, line(5))
+			if err := os.Rename(path, path+".1"); err != nil {
+				t.Fatal(err)
+			}
+		}, 5},
+		{"made again", func() { write(0, line(6)) }, 6},
+		{"cut off", func() { write(os.O_TRUNC, "") }, 6},
+		{"and written again", func() { write(os.O_APPEND, line(7)) }, 7},
+	}
+	for _, s := range steps {
+		s.do()
+		if got := running(); got != s.want {
+			t.Errorf("%s: %g requests run, want %g", s.name, got, s.want)
+		}
+	}
+}
