@@ -120,7 +120,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 	}
 	from := http.MaxBytesReader(w, r.Body, limit)
 	var first []byte
-	if r.ContentLength < 0 || r.ContentLength <= smallBody {
+	if r.ContentLength < 0 {
 		var err error
 		if first, err = io.ReadAll(io.LimitReader(from, smallBody+1)); err != nil || len(first) <= smallBody {
 			return first, err
@@ -130,7 +130,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 	if size < 0 {
 		size = limit
 	}
-	if h, ok := r.Context().Value(heldKey{}).(*held); ok {
+	if h, ok := r.Context().Value(heldKey{}).(*held); ok && size > smallBody {
 		f.bodies.open(f.MaxBodyBytes)
 		if err := wait(r.Context(), f.bodies.room, size); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@
 
 // Command route measures what stepscope's router adds to a server: see README.md one
 // directory up. The router has one core, this client and the mock server the other.
+// Beside it stands what a relay adds that does nothing but copy.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -36,6 +38,10 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "relay" {
+		fmt.Fprintln(os.Stderr, "route:", relay(os.Args[2]))
+		os.Exit(2)
+	}
 	met, err := run()
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -102,12 +108,12 @@ func (b *bench) ttft(ctx context.Context, rounds int) (met bool, err error) {
 	for i := range plan {
 		plan[i] = 10*time.Millisecond + time.Duration(i)*5*time.Millisecond
 	}
-	var added, direct []float64
+	var direct, relayed, added []float64
 	for i := range rounds {
-		var p50 [2]float64
-		for k := range 2 {
-			side := (i + k) % 2 // which goes first changes
-			res, err := send(ctx, []string{r.mock, r.router}[side], plan, 4)
+		var p50 [3]float64
+		for k := range 3 {
+			side := (i + k) % 3 // which goes first changes
+			res, err := send(ctx, []string{r.mock, r.relay, r.router}[side], plan, 4)
 			if err != nil {
 				return false, err
 			}
@@ -119,11 +125,14 @@ func (b *bench) ttft(ctx context.Context, rounds int) (met bool, err error) {
 			}
 			p50[side] = metric.Median(all)
 		}
-		direct, added = append(direct, p50[0]), append(added, p50[1]-p50[0])
+		direct, relayed, added = append(direct, p50[0]), append(relayed, p50[1]-p50[0]), append(added, p50[2]-p50[0])
 	}
 	m := metric.Median(added)
-	fmt.Printf("TTFT p50, median of %d rounds of %d requests: direct %.3f ms, the router adds %.3f ms (least %.3f, most %.3f), %.2f times\n\n",
-		rounds, n, metric.Median(direct)/1e6, m/1e6, slices.Min(added)/1e6, slices.Max(added)/1e6, 1+m/metric.Median(direct))
+	fmt.Printf("TTFT p50, median of %d rounds of %d requests: direct %.3f ms\n", rounds, n, metric.Median(direct)/1e6)
+	for k, v := range [][]float64{relayed, added} {
+		fmt.Printf("%-12s adds %.3f ms (least %.3f, most %.3f)\n", []string{"a bare relay", "the router"}[k], metric.Median(v)/1e6, slices.Min(v)/1e6, slices.Max(v)/1e6)
+	}
+	fmt.Println()
 	return m <= maxTTFT, nil
 }
 
@@ -226,11 +235,11 @@ func send(ctx context.Context, url string, plan []time.Duration, tokens int) (*l
 	return res, nil
 }
 
-// rig is a mock server and a router before it.
+// rig is a mock server, and a router and a relay before it.
 type rig struct {
-	mock, router string // URLs
-	server, rt   *exec.Cmd
-	in           io.Closer // ends the server
+	mock, router, relay string // URLs
+	server, rt, copier  *exec.Cmd
+	in                  io.Closer // ends the server
 }
 
 func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
@@ -254,6 +263,10 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 		return nil, fmt.Errorf("the mock server does not start: %w", err)
 	}
 	r.mock = strings.TrimSpace(line)
+	if err := r.startRelay(ctx, b.cores[1]); err != nil {
+		r.stop()
+		return nil, err
+	}
 	// Probes are requests to the mock: few of them.
 	args := append([]string{"route", "--port", "0", "--worker-urls", r.mock, "--health-check-interval-secs", "600"}, b.flags...)
 	r.rt = exec.CommandContext(ctx, b.exe, args...)
@@ -284,7 +297,63 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 	return nil, fmt.Errorf("the router does not start: %s", strings.Join(said, "; "))
 }
 
+// startRelay starts this program as a relay.
+func (r *rig) startRelay(ctx context.Context, core int) error {
+	r.copier = exec.CommandContext(ctx, os.Args[0], "relay", strings.TrimPrefix(r.mock, "http://"))
+	r.copier.Env = append(os.Environ(), "GOMAXPROCS=1")
+	out, err := r.copier.StdoutPipe()
+	if err == nil {
+		err = selftest.StartOn(r.copier, core, 0)
+	}
+	if err != nil {
+		r.copier = nil
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	r.relay = strings.TrimSpace(line)
+	return err
+}
+
+// relay copies bytes between each connection that comes to it and one to addr: no
+// router can add less.
+func relay(addr string) error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s\n", ln.Addr())
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		s, err := net.Dial("tcp", addr)
+		if err != nil {
+			return err
+		}
+		through := func(to, from net.Conn) {
+			defer to.Close()
+			buf := make([]byte, 16<<10)
+			for {
+				n, err := from.Read(buf)
+				if err != nil {
+					return
+				}
+				if _, err := to.Write(buf[:n]); err != nil {
+					return
+				}
+			}
+		}
+		go through(s, c)
+		go through(c, s)
+	}
+}
+
 func (r *rig) stop() {
+	if r.copier != nil {
+		r.copier.Process.Kill()
+		r.copier.Wait()
+	}
 	if r.rt != nil {
 		r.rt.Process.Signal(os.Interrupt)
 		r.rt.Wait()
