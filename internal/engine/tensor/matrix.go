@@ -82,6 +82,8 @@ func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 		}
 		packPairs(m.pairs[at:], half, even)
 	}
+	collapse(bytesOf(m.f32))
+	collapse(bytesOf(m.pairs))
 	return m
 }
 
@@ -152,6 +154,10 @@ func aligned[T float32 | uint32](n int) []T {
 	s := make([]T, n+line/4)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line / 4)
 	s = s[off : off+n : off+n]
-	largePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*n))
+	largePages(bytesOf(s))
 	return s
+}
+
+func bytesOf[T float32 | uint32](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
 }
