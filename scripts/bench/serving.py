@@ -118,6 +118,9 @@ def server_mean(run, key):
     return 1000 * h["sum"] / h["count"]
 
 
+goals = []  # (met, text)
+
+
 def show(cells):
     print("| " + " | ".join(cells) + " |")
 
@@ -132,6 +135,7 @@ def low(runs):
         (ma, ia), (mb, ib), (md, wd) = interval(a), interval(b), interval([y - x for x, y in zip(a, b)])
         agree = abs(md) <= wd
         ok &= agree
+        goals.append((agree, f"{name} at a low load: {md:+.2f} ± {wd:.2f} ms apart from SGLang's (goal 0 in the interval)"))
         show([name, f"{ma:.2f} ± {ia:.2f}", f"{mb:.2f} ± {ib:.2f}", f"{md:+.2f} ± {wd:.2f}", f"{100 * md / ma:+.1f} %", "yes" if agree else "no"])
     return ok
 
@@ -151,6 +155,8 @@ def high(runs):
         # The gaps of a stream add up to the same, however late each is read: their mean says nothing.
         less = key == "itl" or abs(added[1][0]) < abs(added[0][0])
         ok &= less
+        if key != "itl":
+            goals.append((less, f"{METRICS[key]} at a high load: {added[1][0]:+.2f} ms of the client's own (goal less than SGLang's, {added[0][0]:+.2f})"))
         show(cells + ["-" if key == "itl" else "yes" if less else "no"])
     print()
     show(["p99, ms", "SGLang", "stepscope"])
@@ -184,6 +190,9 @@ def main():
                     runs[ours].append(bench.run(ours))
             print(f"\n{load.name} load: {' '.join(load.args)}, {a.rounds} runs of each, load average {os.getloadavg()[0]:.1f}\n")
             ok &= (low if load.name == "low" else high)(runs)
+    print()
+    for met, text in goals:
+        print(f"{'met   ' if met else 'MISSED'}  serving: {text}")
     return 0 if ok else 1
 
 

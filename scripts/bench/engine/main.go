@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 func main() {
@@ -37,12 +38,30 @@ func main() {
 	if *kernels {
 		t.workers = 1
 		t.kernels(newMachine(1))
+		t.judge()
 		return
 	}
 	for n := 1; n <= *most; n++ {
 		t.workers = n
 		t.measure(cfg, newMachine(n))
 	}
+	t.judge()
+}
+
+// judge says of each line that has a goal whether it is met.
+func (t *table) judge() {
+	fmt.Println()
+	for _, g := range t.goals {
+		goal.Say(g.got >= g.want, "engine: %s, %d workers: %.3f (goal %.2f)%s", g.what, g.workers, g.got, g.want, g.noisy)
+	}
+}
+
+// judged is a line with a goal.
+type judged struct {
+	what      string
+	workers   int
+	got, want float64
+	noisy     string
 }
 
 func (t *table) measure(cfg *model.Config, m *machine) {
@@ -91,6 +110,7 @@ type table struct {
 	budget  time.Duration
 	only    string
 	workers int
+	goals   []judged
 }
 
 func (t *table) row(l line) {
@@ -100,20 +120,21 @@ func (t *table) row(l line) {
 	all, p := alternate(t.workers, t.budget, l.besideJob, l.job)
 	clean, noisy := fmt.Sprintf("%d of %d", len(p.a), len(all.a)), ""
 	if len(p.a) < fewest {
-		p, noisy = all, "NOISY"
+		p, noisy = all, " NOISY"
 	}
 	scale := l.done / l.besideDone
-	goal, verdict := "", ""
+	want, verdict := "", ""
 	if l.goal > 0 {
-		goal, verdict = fmt.Sprintf("%.2f", l.goal), "ok"
+		want, verdict = fmt.Sprintf("%.2f", l.goal), "ok"
 		if p.ratio()*scale < l.goal {
 			verdict = "MISSED"
 		}
+		t.goals = append(t.goals, judged{l.what, t.workers, p.ratio() * scale, l.goal, noisy})
 	}
 	rate := func(done float64, ns []float64) string { return fmt.Sprintf("%.1f", done/metric.Median(ns)*1e9) }
 	fraction := func(p pairs) string { return fmt.Sprintf("%.3f", p.ratio()*scale) }
 	fmt.Printf(columns, l.what, t.workers, rate(l.done, p.b), l.unit, rate(l.besideDone, p.a), l.beside,
-		fraction(p), goal, clean, fraction(all), strings.TrimSpace(verdict+" "+noisy))
+		fraction(p), want, clean, fraction(all), strings.TrimSpace(verdict+noisy))
 }
 
 func check(err error) {

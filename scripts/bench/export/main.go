@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 // setup is one engine to measure.
@@ -78,15 +79,15 @@ func (m *result) print(w *tabwriter.Writer, name string) {
 			more(took, 0.5), more(took, 0.99), more(took, 1), 100*longer(took, time.Duration(2*unit)))
 	}
 	w.Flush()
-	goal := func(q float64) string {
-		x := more(m.took[writePhase], q)
-		if x > 1 {
-			return fmt.Sprintf("%+.2f, missed", x)
-		}
-		return fmt.Sprintf("%+.2f, met", x)
+	fmt.Printf("%s: files took %s ms (median of %d)\n", name, ms(metric.Quantile(m.exports, 0.5)), len(m.exports))
+	for _, g := range []struct {
+		name string
+		q    float64
+	}{{"p99", 0.99}, {"the longest", 1}} {
+		x := more(m.took[writePhase], g.q)
+		goal.Say(x <= 1, "export, %s: steps while files are written, %s: %+.2f steps of %s ms more than quiet (goal 1)", name, g.name, x, ms(unit))
 	}
-	fmt.Printf("%s: files took %s ms (median of %d). Goal, at most 1 step of %s ms more than quiet: p99 %s; longest %s\n\n",
-		name, ms(metric.Quantile(m.exports, 0.5)), len(m.exports), ms(unit), goal(0.99), goal(1))
+	fmt.Println()
 }
 
 // longer is the part of the steps that took longer.

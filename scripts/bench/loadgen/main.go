@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/measure/load/selftest"
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 const part = "part" // the first argument of a child
@@ -86,11 +87,15 @@ func run() (met bool, err error) {
 	if theirs != nil {
 		ratios(ours, theirs)
 	}
-	met = true
+	fmt.Println()
 	for _, r := range ours.Rows {
-		met = met && r.Met
+		missed := ""
+		if len(r.Missed) > 0 {
+			missed = ": " + strings.Join(r.Missed, "; ")
+		}
+		goal.Say(r.Met, "loadgen: %s%s", r.Shape.Name, missed)
 	}
-	return met, nil
+	return !goal.Missed, nil
 }
 
 // peerShapes are loads around what an asyncio client can hold.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 const (
@@ -21,28 +23,29 @@ const (
 	reports = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,nvtx_sum"
 	// faster is by how much the summaries must be, in time on the wall.
 	faster = 10.0
+	// analysed is by how much the whole analysis must be.
+	analysed = 4.0
 	// most memory of the analysis of a long export, and of its summaries, bytes.
 	mostAnalysis, mostStats = 2.5e9, 100e6
 )
 
 func main() {
-	met, err := compare()
-	if err != nil {
+	if err := compare(); err != nil {
 		fmt.Fprintln(os.Stderr, "nsysbench:", err)
 		os.Exit(2)
 	}
-	if !met {
+	if goal.Missed {
 		os.Exit(1)
 	}
 }
 
-func compare() (met bool, err error) {
+func compare() error {
 	if len(os.Args) != 4 {
-		return false, fmt.Errorf("usage: nsysbench SHORT.sqlite TIMES LONG_TIMES")
+		return fmt.Errorf("usage: nsysbench SHORT.sqlite TIMES LONG_TIMES")
 	}
 	dir, err := os.MkdirTemp(".bench", "nsys-")
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	nsys := cmp.Or(os.Getenv("STEPSCOPE_NSYS"), "nsys")
@@ -50,10 +53,10 @@ func compare() (met bool, err error) {
 	for i, to := range []string{db, long} {
 		times, err := strconv.Atoi(os.Args[2+i])
 		if err != nil || times < 1 {
-			return false, fmt.Errorf("%s: give how often the export is repeated", os.Args[2+i])
+			return fmt.Errorf("%s: give how often the export is repeated", os.Args[2+i])
 		}
 		if err := repeat(os.Args[1], to, times); err != nil {
-			return false, err
+			return err
 		}
 	}
 	size := func(path string) string {
@@ -81,7 +84,7 @@ func compare() (met bool, err error) {
 		for i, s := range subjects {
 			c, err := measure(s.args)
 			if err != nil {
-				return false, err
+				return err
 			}
 			if round == 0 || c.wall < best[i].wall {
 				best[i] = c
@@ -93,29 +96,22 @@ func compare() (met bool, err error) {
 	}
 	stats, err := measure([]string{"bin/stepscope", "nsys", "stats", "--format", "csv", "-r", reports, long})
 	if err != nil {
-		return false, err
+		return err
 	}
 	row("stepscope nsys stats, "+size(long), stats)
 	analysis, err := measure([]string{"bin/stepscope", "analyze", long, "--json"})
 	if err != nil {
-		return false, err
+		return err
 	}
 	row("stepscope analyze, "+size(long), analysis)
 
-	met = true
-	goal := func(ok bool, format string, args ...any) {
-		word := "met   "
-		if !ok {
-			word, met = "MISSED", false
-		}
-		fmt.Printf("%s  %s\n", word, fmt.Sprintf(format, args...))
-	}
 	ratio := float64(best[0].wall) / float64(best[1].wall)
-	goal(ratio >= faster, "the same summaries %.1f times as fast as nsys stats (goal %.0f)", ratio, faster)
-	fmt.Printf("        the whole analysis takes 1/%.1f of the time of nsys stats\n", float64(best[0].wall)/float64(best[2].wall))
-	goal(stats.memory <= mostStats, "summaries of the long export in %.0f MB (goal %.0f)", stats.memory/1e6, mostStats/1e6)
-	goal(analysis.memory <= mostAnalysis, "analysis of the long export in %.0f MB (goal %.0f)", analysis.memory/1e6, mostAnalysis/1e6)
-	return met, nil
+	goal.Say(ratio >= faster, "nsys: the same summaries %.1f times as fast as nsys stats (goal %.0f)", ratio, faster)
+	ratio = float64(best[0].wall) / float64(best[2].wall)
+	goal.Say(ratio >= analysed, "nsys: the whole analysis %.1f times as fast as nsys stats (goal %.0f)", ratio, analysed)
+	goal.Say(stats.memory <= mostStats, "nsys: summaries of the long export in %.0f MB (goal %.0f)", stats.memory/1e6, mostStats/1e6)
+	goal.Say(analysis.memory <= mostAnalysis, "nsys: analysis of the long export in %.0f MB (goal %.0f)", analysis.memory/1e6, mostAnalysis/1e6)
+	return nil
 }
 
 type cost struct {

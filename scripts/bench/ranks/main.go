@@ -24,6 +24,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 func main() {
@@ -42,32 +43,51 @@ func main() {
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "ranks\ttraces\tsummaries\ta task, CPU\tmemory\tthe join, CPU\tmemory\tone machine, CPU\tmemory\t")
+	var first, last used
+	ranks := 0
 	for n := *each; n <= *most; n *= 8 {
-		if err := measure(w, *program, *capture, n, *each); err != nil {
+		all, err := measure(w, *program, *capture, n, *each)
+		if err != nil {
 			log.Fatal(err)
+		}
+		if last, ranks = all, n; n == *each {
+			first = all
 		}
 	}
 	w.Flush()
+	fmt.Println()
+	grows := float64(last.time) / float64(first.time) / float64(ranks / *each)
+	goal.Say(grows <= linear, "ranks: %d on one machine take %.2f times the CPU for a rank that %d take (goal %.2f)", ranks, grows, *each, linear)
+	goal.Say(last.memory <= mostMemory, "ranks: %d on one machine take %d MB (goal %d)", ranks, last.memory/1_000_000, mostMemory/1_000_000)
+	if goal.Missed {
+		os.Exit(1)
+	}
 }
 
-// measure makes n ranks and writes a row of the table.
-func measure(w io.Writer, program, capture string, n, each int) error {
+// The goals, of an analysis on one machine.
+const (
+	linear     = 1.25 // CPU for a rank of many, of what it is of few
+	mostMemory = 600_000_000
+)
+
+// measure makes n ranks and writes a row of the table. all is what one machine takes.
+func measure(w io.Writer, program, capture string, n, each int) (all used, err error) {
 	dir, err := os.MkdirTemp("", "ranks")
 	if err != nil {
-		return err
+		return all, err
 	}
 	defer os.RemoveAll(dir)
 	// By another process: the memory of one that starts others counts as theirs.
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return all, err
 	}
 	if _, _, err := run(self, "-write", dir, "-capture", capture, "-most", fmt.Sprint(n)); err != nil {
-		return err
+		return all, err
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.gz"))
 	if err != nil {
-		return err
+		return all, err
 	}
 	var summaries []string
 	var tasks []used
@@ -75,25 +95,25 @@ func measure(w io.Writer, program, capture string, n, each int) error {
 		summaries = append(summaries, filepath.Join(dir, fmt.Sprint(len(summaries), ".ranks")))
 		u, _, err := run(program, append([]string{"analyze", "--summary", summaries[len(summaries)-1]}, share...)...)
 		if err != nil {
-			return err
+			return all, err
 		}
 		tasks = append(tasks, u)
 	}
 	join, joined, err := run(program, append([]string{"analyze", "--json"}, summaries...)...)
 	if err != nil {
-		return err
+		return all, err
 	}
 	all, read, err := run(program, append([]string{"analyze", "--json"}, files...)...)
 	if err != nil {
-		return err
+		return all, err
 	}
 	if !bytes.Equal(joined, read) {
-		return fmt.Errorf("%d ranks: the summaries are explained otherwise than the files", n)
+		return all, fmt.Errorf("%d ranks: the summaries are explained otherwise than the files", n)
 	}
 	slices.SortFunc(tasks, func(a, b used) int { return int(a.time - b.time) })
 	task := tasks[len(tasks)/2]
 	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t\n", n, size(files), size(summaries), task, join, all)
-	return nil
+	return all, nil
 }
 
 // write writes the files of n ranks: copies of real ones that are not alike, one of them late.
