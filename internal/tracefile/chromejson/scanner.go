@@ -65,7 +65,6 @@ type Scanner struct {
 	general  bool  // never take the fast way: for tests
 	whole    int64 // where the last whole element ends
 	g        grammar
-	shapes   shapes
 	wasted   int64  // bytes that guesses looked at and made nothing of
 	fixed    []byte // the mended copy of the current event or value
 	fixedKey []byte
@@ -333,15 +332,10 @@ func (s *Scanner) event() bool {
 	return false
 }
 
-// parse reads the event at the start of b, by the fastest way that goes.
+// parse reads the event at the start of b, by the fast way if it goes.
 func (s *Scanner) parse(b []byte) int {
 	if !s.general {
-		n, key := s.shapes.find(b, &s.Event)
-		if n > 0 {
-			return n
-		}
-		if n = s.g.fast(b, &s.Event); n > 0 {
-			s.shapes.note(key, &s.Event)
+		if n := s.g.fast(b, &s.Event); n > 0 {
 			return n
 		}
 	}
