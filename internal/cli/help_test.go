@@ -97,7 +97,7 @@ func TestURLOfVerbs(t *testing.T) {
 			t.Errorf("%s does not name --url first", verbOf(verb))
 		}
 	}
-	if want := strings.Fields("bench-serving bench-one-batch-server bench-diffusion send profile nsys-start"); len(with) != len(want) {
+	if want := strings.Fields("bench-serving bench-one-batch-server bench-diffusion send profile watch nsys-start view"); len(with) != len(want) {
 		t.Errorf("verbs with --url: %q", with)
 	}
 }
