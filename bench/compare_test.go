@@ -250,7 +250,7 @@ func TestCompareLimits(t *testing.T) {
 		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // that chance explains
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot<-5%", "", ""},
 		{one("a", 1, 1.3), one("b", 2, 1), "tpot<-5%", "median of tpot: -", ""},
-		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged, since there are too few samples: a 99th percentile wants 1,000 requests a side"},
+		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged, since there are too few samples: a 99th percentile wants 1,000 requests a side (--num-prompts), or four runs (--repeat 4)"},
 		{one("a", 1, 1), one("b", 2, 1.5), "throughput<-3%", "", "throughput<-3%: not judged, since there are too few samples (1 and 1): --repeat 4 on both sides"},
 		{five("a", 1, 1), five("b", 2, 1.5), "throughput<-3%", "output throughput: -", ""},
 		{one("a", 1, 1), one("b", 2, 1.5), "goodput<-3%", "", "goodput<-3%: not judged, since not both runs have it"},

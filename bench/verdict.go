@@ -86,7 +86,7 @@ func (c *Comparison) hold(l gate.Limit) {
 				case d.Per == "run":
 					why += fmt.Sprintf(" (%d and %d): --repeat %d on both sides", d.NA, d.NB, enoughRuns)
 				case d.Figure == "p99":
-					why += fmt.Sprintf(": a 99th percentile wants %s requests a side", metric.Count(tailBatches*tailBatch))
+					why += fmt.Sprintf(": a 99th percentile wants %s requests a side (--num-prompts), or four runs (--repeat 4)", metric.Count(tailBatches*tailBatch))
 				}
 				continue
 			}

@@ -169,9 +169,8 @@ func recordWhole(steps int) string {
 	return fmt.Sprintf("--profile --profile-at 0s --profile-num-steps %d", max(steps, fewestSteps))
 }
 
-// record are the flags of a window that holds the slowest request to its first token, as far as that takes no more than
-// mostSteps. Where neither its prompt nor the queue was unlike those of others, it may be another one next time: then it is
-// a window of the whole load, if that is short enough.
+// record are the flags of a window that holds the slowest request to its first token: of the whole load, if that is short
+// enough, since another one may be the slowest next time; else of its time, as far as that takes no more than mostSteps.
 func record(b *Bench) string {
 	s, f := b.Summary, b.Summary.Firsts.Slow
 	steps := func(ns int64) int { // that a time holds
@@ -181,7 +180,7 @@ func record(b *Bench) string {
 		return int(math.Ceil(float64(ns) / s.ITL.Median))
 	}
 	window := "--profile " + profileAt(f.At)
-	if whole := steps(b.Run.Duration); len(standing(f)) == 0 && whole > 0 && whole <= wholeSteps {
+	if whole := steps(b.Run.Duration); whole > 0 && whole <= wholeSteps {
 		window = recordWhole(whole)
 	} else if n := steps(f.TTFT + armLead); n > 0 {
 		window += fmt.Sprintf(" --profile-num-steps %d", min(max(n, fewestSteps), mostSteps))
