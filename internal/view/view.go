@@ -79,6 +79,7 @@ func (s *Server) routes() []front.Route {
 	}
 	return append([]front.Route{
 		get("/api/session", s.session),
+		get("/api/runs", s.list),
 		get("/api/timeline/{what}", s.of(timelines)),
 		get("/api/summary", s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil })),
 		get("/api/kernels", s.of(s.table)),
@@ -116,7 +117,16 @@ type Session struct {
 	Exported bool   `json:"exported"` // a page by itself: nothing is behind it
 }
 
-func (s *Server) session(*http.Request) (any, error) {
+// session opens the runs that parameters "open" name, so that they are among the captures.
+func (s *Server) session(r *http.Request) (any, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, bad("%v", err)
+	}
+	for _, id := range r.Form["open"] {
+		if _, err := s.captures.get(r.Context(), id); err != nil {
+			return nil, err
+		}
+	}
 	out := &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != "", Live: s.Live != nil}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
