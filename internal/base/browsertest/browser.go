@@ -98,6 +98,7 @@ func Open(t *testing.T, url string, args ...string) *Tab {
 	b.session = attached.SessionID
 	b.Call("Runtime.enable", nil, nil)
 	b.Call("Log.enable", nil, nil)
+	b.Call("Page.enable", nil, nil) // else no script is put into new documents
 	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": labels}, nil)
 	b.Show(url)
 	return b

@@ -17,12 +17,15 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
   const w = this.measureText(text).width, left = x - ({center: w / 2, right: w}[this.textAlign] ?? 0), top = y - (this.textBaseline === "middle" ? 5 : 0);
   this.canvas.labels?.push({text, left, right: left + w, top, bottom: top + 10});
   return fillText.call(this, text, x, y);
-}}`
+};
+window.labelled = true;
+}`
 
 // misfits are what cannot be read as the page is now: a page wider than its window, texts that their element cuts off, and
 // labels of plots outside of them or on top of each other. What ends in dots may be cut off, if its tip has all of it.
 const misfits = `
 const out = [], root = document.scrollingElement;
+if (!window.labelled) out.push("labels of plots were not recorded, so nothing is known of them");
 if (root.scrollWidth > innerWidth) {
   const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, nav"));
   out.push("the page is " + root.scrollWidth + " px wide: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(", "));
