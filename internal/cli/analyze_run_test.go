@@ -44,7 +44,9 @@ func TestAnalyzeRun(t *testing.T) {
 	if len(r.Steps) == 0 || q.By != waits.ByID || q.Run != 0 || !q.Clock.OneHost || !q.Clock.Bounded || q.Clock.Lo > q.Clock.Hi {
 		t.Errorf("%d steps, %+v", len(r.Steps), q)
 	}
-	if len(q.TTFT.Cases) == 0 || len(q.ITL.Cases) == 0 {
+	// The slowest first tokens come in the burst that the window opens in; the slowest gaps between tokens come when they
+	// please, on a busy machine also outside it.
+	if len(q.TTFT.Cases) == 0 || q.ITL.N == 0 {
 		t.Errorf("nobody waited: %+v", q)
 	}
 	for _, c := range append(q.TTFT.Cases, q.ITL.Cases...) {
