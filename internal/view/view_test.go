@@ -18,7 +18,13 @@ import (
 // captureOf explains a capture of the repository.
 func captureOf(t *testing.T, name, id string) *Capture {
 	t.Helper()
-	in := window.Input{Paths: []string{filepath.Join("..", "..", "testdata", "traces", name)}}
+	return captureAt(t, filepath.Join("..", "..", "testdata", "traces", name), id)
+}
+
+// captureAt explains the capture in a directory.
+func captureAt(t *testing.T, dir, id string) *Capture {
+	t.Helper()
+	in := window.Input{Paths: []string{dir}}
 	read, err := in.Open(t.Context(), &progress.Console{W: io.Discard}, "reading")
 	if err != nil {
 		t.Fatal(err)

@@ -38,11 +38,11 @@ class Shell {
   private view: View | null = null;
   private shown = "";
   private loose: (() => void)[] = []; // keys of the view
+  private reaching = ""; // the address for which runs are being opened
   private nav = h("nav", { "aria-label": "Views" });
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
   constructor(private session: Session) {
-    const offered = tabs.filter((t) => this.offers(t));
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
       h("header", { class: "top" },
@@ -50,7 +50,8 @@ class Shell {
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
-    offered.forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.open(t.id)));
+    // A tab has its key whether it has something to show or not, so that keys stay the same.
+    tabs.forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
     this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
     this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
     this.store.follow((now, before) => this.change(now, before));
@@ -61,7 +62,7 @@ class Shell {
 
   private offers(t: Tab): boolean {
     switch (t.needs) {
-      case "capture": return this.session.captures.length > 0 || this.session.runs;
+      case "capture": return this.session.captures.length > 0 || this.store.params.c !== undefined;
       case "server": return !this.session.exported;
       case "runs": return this.session.runs;
       case "nothing": return true;
@@ -95,12 +96,33 @@ class Shell {
     delete root.dataset.ready;
     this.paint();
     const tab = this.tab(), captures = this.session.captures;
+    const closed = [now.c, tab === kernels ? now.vs : undefined].filter((id) => id !== undefined && !captures.some((c) => c.id === id));
+    if (tab.needs === "capture" && closed.length > 0) return this.reach(closed as string[]);
     const capture = captures.find((c) => c.id === now.c) ?? (now.c === undefined ? captures[0] : undefined);
     const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
     if (what === this.shown) this.view?.update?.(now, before);
     else this.show(tab, what, { session: this.session, store: this.store, keys: this.scoped(), capture });
     this.head(tab, now);
     if (quiet()) this.ready();
+  }
+
+  /** Has the server open runs that the address names. */
+  private reach(ids: string[]): void {
+    const wanted = format(this.store.params);
+    if (this.reaching === wanted) return;
+    this.reaching = wanted;
+    this.view?.close?.();
+    this.view = null;
+    this.shown = "";
+    main.className = "";
+    fill(main, h("p", { class: "wait" }, `Reading ${ids.join(", ")} …`));
+    json<Session>("session", { open: ids }).then((session) => {
+      this.session = session;
+      if (format(this.store.params) === wanted) this.change(this.store.params, this.store.params);
+    }).catch((e) => {
+      main.replaceChildren();
+      broken(e);
+    }).finally(() => (this.reaching = ""));
   }
 
   /** Keys that are let go with the view. */

@@ -248,8 +248,11 @@ class Kernels implements View {
 
   update(now: Params, before: Params): void {
     const changed = (names: readonly string[]) => names.some((n) => now[n] !== before[n]);
-    this.head();
-    if (changed(asked)) return this.ask();
+    if (changed(asked)) {
+      this.head();
+      return this.ask();
+    }
+    if (document.activeElement !== this.search) this.search.value = now.q ?? "";
     if (changed(["node"])) this.zoom();
     if (changed(["sel", "q"])) this.light();
     if (changed(["sel", "q", "sort", "all"])) this.table.draw();

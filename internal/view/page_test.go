@@ -1,0 +1,342 @@
+package view
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// TestSize: the page stays one that is there at once.
+func TestSize(t *testing.T) {
+	var whole, packed int
+	for _, name := range []string{"ui/dist/app.js", "ui/dist/app.css", "ui/index.html"} {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(text); err != nil || z.Close() != nil {
+			t.Fatal(err)
+		}
+		whole, packed = whole+len(text), packed+b.Len()
+	}
+	t.Logf("%d bytes, %d packed", whole, packed)
+	if whole > 300_000 || packed > 100_000 {
+		t.Errorf("the page has %d bytes, %d packed: at most 300,000 and 100,000", whole, packed)
+	}
+}
+
+// TestContrast: colours of texts can be read on what texts stand on (WCAG 2, AA: 4.5 to 1), in light and in dark.
+func TestContrast(t *testing.T) {
+	css, err := os.ReadFile("../explain/report/page/colors.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := map[string][2]string{}
+	for _, m := range regexp.MustCompile(`--(\w+): light-dark\((#\w{6}), (#\w{6})\);`).FindAllStringSubmatch(string(css), -1) {
+		colors[m[1]] = [2]string{m[2], m[3]}
+	}
+	for scheme, name := range []string{"light", "dark"} {
+		for _, text := range []string{"text", "soft", "strong", "high", "medium", "low", "info"} {
+			for _, ground := range []string{"bg", "panel"} {
+				a, b := luminance(t, colors[text][scheme]), luminance(t, colors[ground][scheme])
+				if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
+					t.Errorf("%s: %s on %s has a contrast of %.2f", name, text, ground, c)
+				}
+			}
+		}
+	}
+}
+
+// luminance is the relative luminance of #rrggbb, as WCAG 2 defines it.
+func luminance(t *testing.T, color string) (sum float64) {
+	t.Helper()
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		v, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(v) / 255
+		if c <= 0.03928 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
+
+// strike strikes a key as on a keyboard.
+func strike(tab *browsertest.Tab, key string) {
+	event := map[string]any{"type": "keyDown", "key": key, "code": key}
+	if codes := map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}; codes[key] > 0 {
+		event["windowsVirtualKeyCode"] = codes[key]
+	} else {
+		event["text"] = key
+	}
+	if key == "Enter" {
+		event["text"] = "\r"
+	}
+	tab.Call("Input.dispatchKeyEvent", event, nil)
+	event["type"] = "keyUp"
+	delete(event, "text")
+	tab.Call("Input.dispatchKeyEvent", event, nil)
+}
+
+// has waits until the address has a parameter.
+func has(t *testing.T, tab *browsertest.Tab, name, want string) {
+	t.Helper()
+	tab.Wait(fmt.Sprintf("(new URLSearchParams(location.hash.slice(1)).get(%q) ?? %q) === %q", name, "", want))
+	ready(t, tab)
+}
+
+// TestKeyboard goes through the views by keys alone.
+func TestKeyboard(t *testing.T) {
+	tab := browsertest.Open(t, serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}))
+	tab.Size(1280, 900)
+	ready(t, tab)
+	// All that a mouse can reach, Tab does, and where one is shows.
+	reached := map[string]bool{}
+	for range 200 {
+		strike(tab, "Tab")
+		at := tab.Eval(`{const e = document.activeElement, s = getComputedStyle(e);
+			e === document.body ? "" : (s.outlineStyle === "none" ? "unseen " : "") + (e.dataset.n ??= String(window.n = (window.n ?? 0) + 1))}`, false)
+		if strings.HasPrefix(at, "unseen") {
+			t.Errorf("focus does not show on %s", tab.Eval("document.activeElement.outerHTML.slice(0, 100)", false))
+		}
+		if at == "" || reached[at] {
+			break
+		}
+		reached[at] = true
+	}
+	missed := tab.Told(`[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")]
+		.filter((e) => e.checkVisibility() && !e.disabled && e.dataset.n === undefined).map((e) => e.outerHTML.slice(0, 100))`)
+	if len(missed) > 0 || len(reached) < 15 {
+		t.Errorf("Tab reaches %d, not %q", len(reached), missed)
+	}
+	tab.Eval("document.activeElement.blur()", false)
+	strike(tab, "j")
+	has(t, tab, "sel", "0")
+	strike(tab, "m")
+	has(t, tab, "map", "host")
+	strike(tab, "Enter")
+	has(t, tab, "tab", "timeline")
+	if got := tab.Eval("location.hash", false); !strings.Contains(got, "step=7") || !strings.Contains(got, "rank=2") {
+		t.Errorf("the finding leads to %s", got)
+	}
+	strike(tab, "3")
+	has(t, tab, "tab", "kernels")
+	strike(tab, "g")
+	has(t, tab, "by", "class")
+	strike(tab, "/")
+	for _, key := range "nccl" {
+		strike(tab, string(key))
+	}
+	has(t, tab, "q", "nccl")
+	strike(tab, "Escape") // leaves the filter
+	strike(tab, "Escape") // and lets it go
+	has(t, tab, "q", "")
+	tab.Eval(`document.querySelector(".flame canvas").focus()`, false)
+	for _, key := range []string{"ArrowDown", "ArrowDown", "ArrowRight", "Enter"} {
+		strike(tab, key)
+	}
+	tab.Wait(`new URLSearchParams(location.hash.slice(1)).has("node")`)
+	strike(tab, "4")
+	has(t, tab, "tab", "whatif")
+	tab.Eval(`document.querySelector("input[type=range]").focus()`, false)
+	strike(tab, "ArrowLeft")
+	has(t, tab, "set", "host=0.95")
+	strike(tab, "0")
+	has(t, tab, "set", "")
+	strike(tab, "?")
+	tab.Wait(`document.querySelector("dialog[open]") !== null`)
+	strike(tab, "Escape")
+	tab.Wait(`document.querySelector("dialog[open]") === null`)
+}
+
+// TestAddresses: what an address shows it shows again, to the pixel.
+func TestAddresses(t *testing.T) {
+	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0"), captureOf(t, "balanced", "against")}})
+	tab := browsertest.Open(t, "about:blank")
+	tab.Size(1280, 900)
+	for _, hash := range []string{
+		"#tab=summary&kind=decode&map=wait&sel=1", "#tab=kernels&by=op&node=3&sort=name&theme=dark",
+		"#tab=kernels&kind=decode&q=nvjet&rank=2&vs=against", "#tab=whatif&rank=2&set=TP02.host%3Dpeers",
+	} {
+		var pictures [2][]byte
+		for i := range pictures {
+			show(t, tab, url+"/"+hash)
+			if got := tab.Eval("location.hash", false); got != hash {
+				t.Errorf("%s has become %s", hash, got)
+			}
+			pictures[i] = tab.Picture(false)
+		}
+		if !bytes.Equal(pictures[0], pictures[1]) {
+			t.Errorf("%s shows something else the second time", hash)
+			if *screenshots != "" {
+				for i, p := range pictures {
+					os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("differs-%d.png", i)), p, 0o666)
+				}
+			}
+		}
+	}
+}
+
+// evil are names that would do something, were they taken for more than text.
+var evil = []string{
+	`"><img src=FOREIGN/img onerror=alert(1)>`, `<script src=FOREIGN/script></script>`, `javascript:alert(2)`, `</script><svg onload=alert(3)>`,
+	`'};alert(4);//`, `url(FOREIGN/css)`, `{{constructor.constructor('alert(5)')()}}`, "\u202egnp.exe", `=cmd|'/c calc'!A1`,
+}
+
+// TestHostileNames: a trace full of names like that shows no dialog, runs no script and asks nobody else for anything.
+func TestHostileNames(t *testing.T) {
+	var foreign atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { foreign.Add(1) }))
+	t.Cleanup(elsewhere.Close)
+	dir := t.TempDir()
+	paths, err := filepath.Glob("../../testdata/traces/graph_work/*.gz")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	name := regexp.MustCompile(`("name": ")([^"]*(?:kernel|nvjet|nccl|aten)[^"]*)"`)
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = name.ReplaceAllFunc(text, func(m []byte) []byte {
+			was := string(name.FindSubmatch(m)[2])
+			if known[was] == "" {
+				known[was] = strings.ReplaceAll(evil[len(known)%len(evil)], "FOREIGN", elsewhere.URL) + " " + was
+			}
+			return append([]byte(`"name": `), strconv.AppendQuoteToASCII(nil, known[was])...)
+		})
+		if len(known) < len(evil) {
+			t.Fatalf("%d names are hostile", len(known))
+		}
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), ".gz")), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := captureAt(t, dir, "0")
+	if !slices.ContainsFunc(c.Report.Kernels, func(k result.KernelRow) bool { return strings.Contains(k.Name, "onerror") }) {
+		t.Fatal("no kernel has a hostile name")
+	}
+	url := serve(t, Options{Given: []*Capture{c}})
+	tab := browsertest.Open(t, "about:blank")
+	tab.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{
+		"source": `window.dialogs = []; for (const f of ["alert", "confirm", "prompt"]) window[f] = (x) => void dialogs.push(String(x));`,
+	}, nil)
+	tab.Size(1280, 900)
+	for _, hash := range []string{
+		"#tab=summary", "#tab=kernels", "#tab=kernels&by=op&q=onerror", "#tab=whatif", "#tab=timeline",
+		`#tab=%3Cimg%20src%3Dx%20onerror%3Dalert(6)%3E&q=%3Cimg%20src%3Dx%20onerror%3Dalert(7)%3E&sort=__proto__&sel=%22%3E%3Cscript%3E`,
+		"#tab=kernels&by=__proto__&kind=constructor&node=1e9&theme=url(x)",
+	} {
+		show(t, tab, url+"/"+hash)
+		if got := tab.Eval(`dialogs.join() + document.querySelectorAll("img, svg, iframe, object, script:not([src='app.js'])").length`, false); got != "0" {
+			t.Errorf("%s: %s", hash, got)
+		}
+	}
+	if n := foreign.Load(); n > 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+}
+
+// TestRuns: without anything given the page lists the runs; one opens, is compared with another, and its address brings it
+// back; what is no run of the list is refused.
+func TestRuns(t *testing.T) {
+	root := t.TempDir()
+	ids := map[string]string{}
+	for _, name := range []string{"graph_work", "balanced"} {
+		run, err := runs.Create(root, runs.About{Kind: "profile", Model: name}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, _ := filepath.Glob("../../testdata/traces/" + name + "/*")
+		for _, path := range paths {
+			if err := run.AddFile(runs.File{Path: "traces/" + filepath.Base(path), Kind: runs.KindTrace}, path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := run.Finish(runs.Complete, nil); err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = run.ID()
+	}
+	outside := filepath.Join(t.TempDir(), "traces")
+	if err := os.CopyFS(outside, os.DirFS("../../testdata/traces/graph_work")); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, Options{Root: root, Open: func(_ context.Context, id string) (*Capture, error) {
+		dir, err := runs.Find(root, id)
+		if err != nil {
+			return nil, err
+		}
+		return captureAt(t, filepath.Join(dir, "traces"), id), nil
+	}})
+	tab := browsertest.Open(t, url)
+	tab.Size(1280, 900)
+	ready(t, tab)
+	if got := tab.Eval(`[...document.querySelectorAll(".runs tbody tr")].map((r) => r.cells[3].textContent).sort().join()`, false); got != "balanced,graph_work" {
+		t.Errorf("the runs are %q", got)
+	}
+	for _, what := range append(tab.Misfits(), tab.Barriers()...) {
+		t.Error(what)
+	}
+	tab.Shoot(*screenshots, "runs")
+	click := func(model, text string) {
+		t.Helper()
+		tab.Eval(fmt.Sprintf(`[...document.querySelectorAll(".runs tbody tr")].find((r) => r.cells[3].textContent === %q).querySelectorAll("a").forEach((a) => a.textContent === %q && a.click())`, model, text), false)
+	}
+	click("graph_work", "capture")
+	has(t, tab, "c", ids["graph_work"])
+	tab.Wait(`document.querySelector(".summary .facts")?.textContent.includes("2 ranks") === true`)
+	strike(tab, strconv.Itoa(1+slices.Index(strings.Split(tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false), ","), "Runs")))
+	has(t, tab, "tab", "runs")
+	tab.Wait(`document.querySelector(".runs tbody") !== null`)
+	click("balanced", "compare")
+	has(t, tab, "vs", ids["balanced"])
+	tab.Wait(`document.querySelector(".kernels th:nth-child(3)")?.textContent === "other"`)
+	ready(t, tab)
+	for _, id := range []string{outside, "../" + filepath.Base(filepath.Dir(outside)) + "/traces", root, ".", "..", "last", "%2e%2e", "nothing-like-it"} {
+		res, err := http.Get(url + "/api/session?open=" + id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: status %d: %s", id, res.StatusCode, text)
+		}
+	}
+}
