@@ -115,16 +115,6 @@ func newCaptures(given []*Capture, open func(context.Context, string) (*Capture,
 	return &captures{open: open, given: len(given), all: slices.Clone(given)}
 }
 
-func (s *captures) heads() []Head {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	heads := []Head{}
-	for _, c := range s.all {
-		heads = append(heads, c.head())
-	}
-	return heads
-}
-
 // find gives a capture that is there; an empty id is the first. One that was opened becomes the newest.
 func (s *captures) find(id string) *Capture {
 	s.mu.Lock()

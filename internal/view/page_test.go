@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"math"
 	"net/http"
@@ -190,8 +192,8 @@ func TestAddresses(t *testing.T) {
 			}
 			pictures[i] = tab.Picture(false)
 		}
-		if !bytes.Equal(pictures[0], pictures[1]) {
-			t.Errorf("%s shows something else the second time", hash)
+		if n := unlike(t, pictures[0], pictures[1]); n > 20 {
+			t.Errorf("%s shows something else the second time: %d pixels", hash, n)
 			if *screenshots != "" {
 				for i, p := range pictures {
 					os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("differs-%d.png", i)), p, 0o666)
@@ -199,6 +201,34 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unlike is how many pixels of two pictures are not alike. A shade is no difference: round corners are smoothed as the
+// browser's tiles fall.
+func unlike(t *testing.T, a, b []byte) (n int) {
+	t.Helper()
+	var pictures [2]image.Image
+	for i, text := range [][]byte{a, b} {
+		var err error
+		if pictures[i], err = png.Decode(bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := pictures[0].Bounds()
+	if size != pictures[1].Bounds() {
+		return size.Dx() * size.Dy()
+	}
+	for y := range size.Dy() {
+		for x := range size.Dx() {
+			r, g, b, _ := pictures[0].At(x, y).RGBA()
+			r2, g2, b2, _ := pictures[1].At(x, y).RGBA()
+			far := func(a, b uint32) bool { return max(a, b)-min(a, b) > 0x2000 }
+			if far(r, r2) || far(g, g2) || far(b, b2) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // evil are names that would do something, were they taken for more than text.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -117,17 +118,23 @@ type Session struct {
 	Exported bool   `json:"exported"` // a page by itself: nothing is behind it
 }
 
-// session opens the runs that parameters "open" name, so that they are among the captures.
+// session tells what was given, and the run that the parameter "open" names. What others have opened meanwhile is not in
+// it, so that an address shows the same whatever was looked at before.
 func (s *Server) session(r *http.Request) (any, error) {
-	if err := r.ParseForm(); err != nil {
-		return nil, bad("%v", err)
+	heads := []Head{}
+	for _, c := range s.Given {
+		heads = append(heads, c.head())
 	}
-	for _, id := range r.Form["open"] {
-		if _, err := s.captures.get(r.Context(), id); err != nil {
+	if id := r.FormValue("open"); id != "" {
+		c, err := s.captures.get(r.Context(), id)
+		if err != nil {
 			return nil, err
 		}
+		if !slices.Contains(s.Given, c) {
+			heads = append(heads, c.head())
+		}
 	}
-	out := &Session{Version: s.Version, Captures: s.captures.heads(), Runs: s.Root != "", Live: s.Live != nil}
+	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
 	}

@@ -1,15 +1,15 @@
-"use strict";(()=>{var D=class extends Error{constructor(e,n){super(e);this.status=n}status},qt=(()=>{let o=document.getElementById("answers");return o===null?null:JSON.parse(o.textContent??
+"use strict";(()=>{var j=class extends Error{constructor(e,n){super(e);this.status=n}status},qt=(()=>{let o=document.getElementById("answers");return o===null?null:JSON.parse(o.textContent??
 "{}")})();function Me(o,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.isArray(i)?i:[i])r!=null&&r!==""&&e.append(
-s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var ke=0,un=()=>{};function mn(o){un=o}async function vt(o){ke++;try{return await o}finally{setTimeout(
-()=>{--ke===0&&un()})}}function wt(){return ke===0}async function Se(o,t){let e;try{e=await fetch(o,t)}catch(i){throw t.signal?.aborted?i:new D("stepscope does \
-not answer: has it been ended?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new D(s,e.status)}function fn(o){let t=qt?.[o];
-if(t===void 0)throw new D("this is not part of an exported page: open the capture with stepscope view",404);return t}function M(o,t={},e){let n=Me(o,t);return vt(
-(async()=>qt!==null?fn(n).json:await(await Se(n,e?{signal:e}:{})).json())())}function $t(o,t={},e){let n=Me(o,t);return vt((async()=>qt!==null?Uint8Array.from(atob(
-fn(n).base64??""),s=>s.charCodeAt(0)).buffer:await(await Se(n,e?{signal:e}:{})).arrayBuffer())())}function Te(o,t){if(qt!==null)return Promise.reject(new D("an \
+s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var ke=0,dn=()=>{};function un(o){dn=o}async function vt(o){ke++;try{return await o}finally{setTimeout(
+()=>{--ke===0&&dn()})}}function wt(){return ke===0}async function Se(o,t){let e;try{e=await fetch(o,t)}catch(i){throw t.signal?.aborted?i:new j("stepscope does \
+not answer: has it been ended?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new j(s,e.status)}function mn(o){let t=qt?.[o];
+if(t===void 0)throw new j("this is not part of an exported page: open the capture with stepscope view",404);return t}function M(o,t={},e){let n=Me(o,t);return vt(
+(async()=>qt!==null?mn(n).json:await(await Se(n,e?{signal:e}:{})).json())())}function $t(o,t={},e){let n=Me(o,t);return vt((async()=>qt!==null?Uint8Array.from(atob(
+mn(n).base64??""),s=>s.charCodeAt(0)).buffer:await(await Se(n,e?{signal:e}:{})).arrayBuffer())())}function Te(o,t){if(qt!==null)return Promise.reject(new j("an \
 exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.stringify(t)};return vt((async()=>await(await Se(
 Me(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,h]of Object.entries(i))
-n.addEventListener(r,h);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return gn(n,...e),n}function gn(o,...t){
-for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),gn(o,...t)}var vs={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Ht=class{bindings=[];dialog=null;constructor(){addEventListener(
+n.addEventListener(r,h);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return fn(n,...e),n}function fn(o,...t){
+for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),fn(o,...t)}var vs={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Ht=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
 return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof
 HTMLInputElement&&!["checkbox","radio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Escape"&&e.
@@ -18,17 +18,17 @@ blur();return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWi
 body.appendChild(a("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);x(this.
 dialog,a("h2",null,"Keys"),a("div",{class:"keys-groups"},...[...t].map(([e,n])=>a("section",null,a("h3",null,e),a("dl",null,...n.flatMap(s=>[a("dt",null,...s.keys.
 flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(h=>vs[h]??(h||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
-button"},"Close"))),this.dialog.showModal()}};function bn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function C(o){let t=Object.keys(
-o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function vn(o,t){let e=Object.assign(Object.create(
+button"},"Close"))),this.dialog.showModal()}};function gn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function C(o){let t=Object.keys(
+o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function bn(o,t){let e=Object.assign(Object.create(
 null),o);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function R(o,t,e){let n=o[t];return n!==
-void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return vn(e,
-t)}var Nt=class{listeners=[];params=bn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(bn(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(vn(this.params,t),e)}go(t,e="push"){let n=C(t);n!==C(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return bn(e,
+t)}var Nt=class{listeners=[];params=gn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(gn(location.hash)))}follow(t){this.listeners.push(
+t)}set(t,e="replace"){this.go(bn(this.params,t),e)}go(t,e="push"){let n=C(t);n!==C(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function S(o){let[t,e]=o.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function xt(o){if(o===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Math.min(Math.max(2-t,0),20)))}function wn(o,t){let e=t[t.length-1];if(o===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(o)/n>=.9995)return(n===1&&Number.isInteger(o)?S(String(o)):xt(o/n))+" "+s;return xt(o)+" "+e[1]}function g(o){return wn(o,
-[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function xn(o,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(o)>=i)??[1,"ns"],s=Math.
-min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function yn(o){return wn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
+Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Math.min(Math.max(2-t,0),20)))}function vn(o,t){let e=t[t.length-1];if(o===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(o)/n>=.9995)return(n===1&&Number.isInteger(o)?S(String(o)):xt(o/n))+" "+s;return xt(o)+" "+e[1]}function g(o){return vn(o,
+[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function wn(o,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(o)>=i)??[1,"ns"],s=Math.
+min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function xn(o){return vn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
 "kB"],[1,"B"]])}function T(o){return xt(o*100)+" %"}function A(o){return(o>0?"+":"")+g(o)}function Q(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
 Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function ws(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function J(){let o=getComputedStyle(
 document.documentElement),t=ws()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var _e=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
@@ -41,12 +41,12 @@ dataset.drawn="1")}again(){let t=this.pen();if(!t||!this.ground||this.width!==th
 0,0,this.canvas.width,this.canvas.height),t.ctx.drawImage(this.ground,0,0),this.mark({...t,ctx:this.sharp(t.ctx)})}sharp(t){let e=window.devicePixelRatio||1;return t.
 setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:J()}):
 null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";for(let r of Q(s,Math.max(e.h/45,2))){let h=e.y+e.h*(1-r/s);
-t.fillStyle=n("line"),t.fillRect(e.x,Math.round(h),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,h)}}};function kn(){let o=document.getElementById("tip");if(o)
-return o;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function $(o,t,e,n){let s=kn(),i=document.
+t.fillStyle=n("line"),t.fillRect(e.x,Math.round(h),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,h)}}};function yn(){let o=document.getElementById("tip");if(o)
+return o;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function $(o,t,e,n){let s=yn(),i=document.
 createElement("dl");for(let[f,u]of n.rows){let m=document.createElement("dt"),b=document.createElement("dd");m.textContent=f,b.textContent=u,i.append(m,b)}let r=document.
 createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let h=o.getBoundingClientRect(),l=s.getBoundingClientRect(),p=document.documentElement.
 clientWidth,c=h.left+t+14;c+l.width>p-8&&(c=Math.max(h.left+t-14-l.width,4));let d=h.top+e+14;d+l.height>window.innerHeight-4&&(d=Math.max(h.top+e-14-l.height,4)),
-s.style.left=c+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function L(){kn().hidden=!0}var ot=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
+s.style.left=c+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function L(){yn().hidden=!0}var ot=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
 Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&(this.pending=requestAnimationFrame(
 ()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){let n=Math.min(Math.max(e-t,this.
 least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=t<0?-1:Math.min(t,this.cols-1);
@@ -107,7 +107,7 @@ color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.vi
 max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.
 lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks t\
 he step",""]]};let h=s.parts[0].ns[i];return{title:r,rows:[["own work",g(h)],["beyond the median rank",A(s.work[i])],["host gap beyond the median",A(s.host[i])],
-["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function Mn(o,t){let{parts:e}=o.
+["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function kn(o,t){let{parts:e}=o.
 grid,n=e[0].ns.length;if(t==="work")return W(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,h)=>r+Math.max(h.ns[i],0),0));return W(s,.5)*.1}var ht=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function Ee(o){return{tab:"tim\
 eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var Ae=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
 0&&n.set({sel:Math.min(Math.max(R(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","finding \
@@ -145,7 +145,7 @@ me of each step goes: arrows move, Enter opens the timeline there"}))]}plot(t){f
 return;let e=this.steps=new ot(t.chart.grid.cols),n=(r,h)=>{let l=t.chart.grid.first[r];this.context.store.go(E(this.context.store.params,{tab:"timeline",step:l,
 rank:h,...this.around(t,l)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new zt(t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.
 plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),
-1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new It(i,t.chart,this.steps,s,Mn(t.chart,s),this.el.querySelector("figure .scale")),
+1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new It(i,t.chart,this.steps,s,kn(t.chart,s),this.el.querySelector("figure .scale")),
 this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),ht.find(([r])=>r===s)[1]);for(let r of this.el.querySelectorAll(
 "[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+
 n.ns[s]*1.1}}select(){let t=R(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.
@@ -155,37 +155,37 @@ n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this
 for(let t of this.plots.splice(0))t.drop()}},Le={id:"summary",title:"Summary",needs:"capture",open:o=>new Ae(o)};function yt(o,t){let e=(o.t1-o.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function Bt(o,t){let e=512*2**t;return[Math.floor(o.t0/
 e),Math.max(Math.ceil(o.t1/e)-1,Math.floor(o.t0/e))]}function pt(o,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(o.t1-o.t0,50),e*1.5),i=(o.t0+o.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function Ft(o){let t=(o.t1-o.t0)*.01;return{t0:o.t0-t,t1:o.t1+t}}
-function Sn(o,t,e,n){let s=o.t1-o.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return pt({t0:t-(t-o.t0)*r,t1:t+(o.t1-t)*r},n)}function jt(o,t,e){
+function Mn(o,t,e,n){let s=o.t1-o.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return pt({t0:t-(t-o.t0)*r,t1:t+(o.t1-t)*r},n)}function Dt(o,t,e){
 let n=(o.t1-o.t0)*t;return pt({t0:o.t0+n,t1:o.t1+n},e)}function kt(o,t,e,n,s=!1){let i=o.t1-o.t0;if(!s&&t>=o.t0+i*.02&&t+e<=o.t1-i*.02&&e>i/400)return o;let r=s||
-e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,h=t+e/2;return pt({t0:h-r/2,t1:h+r/2},n)}function Tn(o,t,e){let n=(o.t1-o.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
+e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,h=t+e/2;return pt({t0:h-r/2,t1:h+r/2},n)}function Sn(o,t,e){let n=(o.t1-o.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
 n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(o.t0/i)*i}}var Pe=[{by:"wall",title:"wall clock",help:"as the clocks of the ranks say"},{by:"step",title:"step start",help:"each rank is moved so that one step begins at t\
 he same place on all"},{by:"collective",title:"collective entry",help:"each rank is moved so that all come to one collective at the same place"},{by:"stretched",
-title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function _n(o,t,e){let n=R(o,t,NaN),s=R(o,e,NaN);return n<
+title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function Tn(o,t,e){let n=R(o,t,NaN),s=R(o,e,NaN);return n<
 s?{t0:n,t1:s}:null}function Ce(o,t,e){let n=1/0,s=-1/0;for(let i=t;i<=e;i++){let r=o.steps[i];r===void 0||r.end_ns===0||(n=Math.min(n,r.start_ns),s=Math.max(s,r.
 end_ns))}return n<s?pt({t0:n-(s-n)*.06,t1:s+(s-n)*.06},Mt(o)):null}function Mt(o){return{t0:o.from_ns,t1:Math.max(o.to_ns,o.from_ns+1)}}function qe(o,t){let e=R(
-o,"step",-1),n=R(o,"rank",-1),s=_n(o,"t0","t1"),i=Pe.some(l=>l.by===o.align)?o.align:"wall",r=l=>Number.isInteger(l)&&l>=0&&l<t.ranks.length,h=(o.only??"").split(
+o,"step",-1),n=R(o,"rank",-1),s=Tn(o,"t0","t1"),i=Pe.some(l=>l.by===o.align)?o.align:"wall",r=l=>Number.isInteger(l)&&l>=0&&l<t.ranks.length,h=(o.only??"").split(
 ",").filter(l=>/^\d+$/.test(l)).map(Number).filter(r);return{view:s!==null?pt(s,Mt(t)):Ce(t,e,e)??Ft(Mt(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
 i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:R(o,"at",0),only:[...new Set(h)],open:new Set((o.open??"").split(",").filter(l=>/^r?\d+$/.test(l))),rank:r(n)?n:
--1,sel:r(n)?R(o,"sel",-1):-1,range:_n(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?"work":"off"),y:Math.max(R(o,"y",0),0),sort:o.sort??
+-1,sel:r(n)?R(o,"sel",-1):-1,range:Tn(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?"work":"off"),y:Math.max(R(o,"y",0),0),sort:o.sort??
 "-self"}}function $e(o,t){return o.role==="launches"||o.role==="thread"||o.role==="python"?Math.min(o.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(o.lanes,2)}function St(o,t,e){
 let n=[],s=[],i=e.length>0?e:o.ranks.map((l,p)=>p),r=new Map;o.rows.forEach((l,p)=>r.set(l.rank,[...r.get(l.rank)??[],p]));let h=0;for(let l of i){let p={rank:l,
 y:h,height:0,rows:[],folded:0,open:t.has("r"+l)};h+=18;for(let c of r.get(l)??[]){let d=o.rows[c];if(!d.pinned&&!p.open){p.folded++;continue}let f=t.has(String(
 c))?d.lanes:$e(d,i.length);p.rows.push({row:c,y:h,height:f*16,lanes:f});for(let u=0;u<f;u++)s.push({lane:d.lane+u,row:c,rank:l,y:h+u*16,height:15});h+=f*16+3}h+=
-8,p.height=h-p.y,n.push(p)}return{groups:n,lanes:s,height:h}}function Dt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function Rn(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var ys={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function En(o,t,e,n,s,i){
+8,p.height=h-p.y,n.push(p)}return{groups:n,lanes:s,height:h}}function jt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
+for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function _n(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var ys={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Rn(o,t,e,n,s,i){
 let r=[],h=(l,p)=>{l.style.top=p+"px",r.push(l)};for(let l of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[l.rank]:0,c=s!==null&&s.by!==
 "wall"&&s.by!=="stretched"&&!s.known[l.rank]?"not moved":p!==0?"moved "+A(p):"",d=l.folded>0||l.open;h(a("div",{class:"tl-rank"+(l.rank===n?" here":"")},a("span",
 null,t.ranks[l.rank]),d&&a("button",{"aria-expanded":String(l.open),"aria-label":(l.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[l.rank],on:{click:()=>i(
 "r"+l.rank)}},l.open?"▾ fewer":`▸ ${l.folded} more`),c!==""&&a("span",{class:"moved"},c)),l.y);for(let f of l.rows){let u=t.rows[f.row],m=ys[u.role],b=u.lanes>
 $e(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie deeper)`],w=`${t.ranks[u.rank]}: ${m??""} ${u.
 name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,k=a("div",{class:"tl-row",title:w},b?a("button",{"aria-expanded":String(f.lanes===u.lanes),on:{
-click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",null,...v));k.style.height=f.height+"px",h(k,f.y)}}x(o,...r)}function An(o,t,e,n,s,i,r,h){
+click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",null,...v));k.style.height=f.height+"px",h(k,f.y)}}x(o,...r)}function En(o,t,e,n,s,i,r,h){
 let l=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*l),o.height=Math.round(s*l),p.setTransform(l,0,0,l,0,0),p.fillStyle=h;for(let c of t.
 groups){let d=c.y-e,f=i.get(c.rank);if(f===void 0||d>s||d+18<0)continue;let u=n/f.length;f.forEach((m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&
 p.fillRect(b*u,d+18-3-v,Math.max(u,1),v)})}}function ks(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),h=i.subarray(e*n,(e+1)*n),l=new Float32Array(r.length);for(let c=0;c<r.length;c++)l[c]=t.beyond?
 r[c]-h[c%n]:r[c];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:h,shown:l,limit:Math.max(Re(l,e,n),p,1)}}function Ms(o,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let h=Math.floor(r*n/t);for(let l=0;l<e;l++){let p=o[r*e+l],c=h*s+Math.floor(l*s/e);!Number.isNaN(p)&&
-!(Math.abs(i[c])>=Math.abs(p))&&(i[c]=p)}}return i}function Ln(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
+!(Math.abs(i[c])>=Math.abs(p))&&(i[c]=p)}}return i}function An(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
 (i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=200,Ne=16,Ut=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=W(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=a("div",{class:"tl-heat"},a("div",{class:"tl-heat-head"},a(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,a("span",{class:"space"}),this.scale),a("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
@@ -225,10 +225,10 @@ r.step),Math.max(i.step,r.step));else{let h=this.cellAt(n.offsetX,n.offsetY);h!=
 ()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??{rank:0,step:Math.max(this.shownSteps[0],0)},
 i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,rank:Math.max(s.rank-1,
 0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&this.at!==null)
-this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};function Vt(o){return 2**Math.max(0,o-22)}var Wt=new Uint32Array(0),Pn=new Uint8Array(0);function Cn(o,t){let e=new DataView(o);if(o.byteLength<32||e.getUint32(
+this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};function Vt(o){return 2**Math.max(0,o-22)}var Wt=new Uint32Array(0),Ln=new Uint8Array(0);function Pn(o,t){let e=new DataView(o);if(o.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are no tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anoth\
 er capture now: load the page again");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,h=e.getUint32(r+8,!0),l=e.getUint32(r+12,!0),p=h===0?16:16+
-3*512+(18*l+7&-8),c={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:p,strip:null,pieces:l,start:Wt,width:Wt,span:Wt,name:Wt,class:Pn,flags:Pn};if(h!==0){
+3*512+(18*l+7&-8),c={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:p,strip:null,pieces:l,start:Wt,width:Wt,span:Wt,name:Wt,class:Ln,flags:Ln};if(h!==0){
 let d=o.slice(h,h+p-16);c.strip={class:new Uint8Array(d,0,512),covered:new Uint8Array(d,512,512),waited:new Uint8Array(d,2*512,512)};let f=u=>new Uint32Array(d,
 3*512+4*l*u,l);c.start=f(0),c.width=f(1),c.span=f(2),c.name=f(3),c.class=new Uint8Array(d,3*512+16*l,l),c.flags=new Uint8Array(d,3*512+17*l,l)}s.push(c)}return s}var Ss=16,ct=40,Kt=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,h)=>n.rows.find(l=>l.rank===h&&
 l.role==="compute")??n.rows.find(l=>l.rank===h)),i=Math.max(Math.ceil(s.length/Ss),1);s.forEach((r,h)=>{r!==void 0&&h%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
@@ -241,44 +241,44 @@ globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.m
 let r=this.ground.getContext("2d",{alpha:!1}),h=this.ground.width,l=this.ground.height,p=r.createImageData(h,l),c=new Uint32Array(p.data.buffer),d=Uint8Array.from(
 [1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),f=l/Math.max(s.length,1),u=(t.t1-t.t0)/h,m=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<h;v++){let w=Math.
 floor((t.t0+(v+.5)*u)/m),k=Math.floor(w/512),y=i(s[b].lane,k)?.strip??null,_=w-k*512,[N,I,st]=d;if(y!==null&&y.class[_]!==0){let O=(30+y.covered[_]*.8823529411764706)/
-255,Y=Math.min(y.waited[_]/Math.max(y.covered[_],1),1),[at,cn,dn]=e.strip[y.class[_]],[fs,gs,bs]=e.wait;N+=(at+(fs-at)*Y-N)*O,I+=(cn+(gs-cn)*Y-I)*O,st+=(dn+(bs-
-dn)*Y-st)*O}let q=255<<24|Math.round(st)<<16|Math.round(I)<<8|Math.round(N),it=Math.round(b*f),bt=Math.max(Math.round((b+1)*f)-(f>=4?1:0),it+1);for(let O=it;O<bt;O++)
+255,Y=Math.min(y.waited[_]/Math.max(y.covered[_],1),1),[at,pn,cn]=e.strip[y.class[_]],[fs,gs,bs]=e.wait;N+=(at+(fs-at)*Y-N)*O,I+=(pn+(gs-pn)*Y-I)*O,st+=(cn+(bs-
+cn)*Y-st)*O}let q=255<<24|Math.round(st)<<16|Math.round(I)<<8|Math.round(N),it=Math.round(b*f),bt=Math.max(Math.round((b+1)*f)-(f>=4?1:0),it+1);for(let O=it;O<bt;O++)
 c[O*h+v]=q}if(f>=4){let v=Math.min(Math.round((b+1)*f)-1,l-1),w=255<<24|d[2]<<16|d[1]<<8|d[0];for(let k=0;k<h;k++)c[v*h+k]=w}}r.putImageData(p,0,0)}};var Xt=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
-ython","t-profiler","t-nocore","t-other"],$n=4,Hn=3,ze=([o,t,e])=>`rgb(${o},${t},${e})`;function Oe([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
+ython","t-profiler","t-nocore","t-other"],qn=4,$n=3,ze=([o,t,e])=>`rgb(${o},${t},${e})`;function Oe([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
 return .2126*n(o)+.7152*n(t)+.0722*n(e)}function Ie(o,t){let e=Oe(o),n=Oe(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function dt(o){return Ie(o,[255,255,255])>=
-Ie(o,[17,17,17])?"#ffffff":"#111111"}function qn(o){let t=dt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=H([o,t],e);if(Ie(n,dt(o)==="#ffffff"?
-[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Be(){let o=J(),t=P(o("bg")),e=Oe(t)>.5,n=qn(P(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[ze(
+Ie(o,[17,17,17])?"#ffffff":"#111111"}function Cn(o){let t=dt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=H([o,t],e);if(Ie(n,dt(o)==="#ffffff"?
+[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Be(){let o=J(),t=P(o("bg")),e=Oe(t)>.5,n=Cn(P(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[ze(
 n),ze(H([n,t],.3))],waitText:dt(n),name:o};for(let i of Xt){let r=P(o(i)),h=[r,H([r,e?[255,255,255]:[0,0,0]],.16),H([r,e?[0,0,0]:[255,255,255]],.1),H([r,t],.78)].
-map(qn);for(let l of h)s.fill.push(ze(l)),s.text.push(dt(l));s.strip.push(H([r,t],.18))}return s}var F=18,tt=18,Nn=24;function Ts(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
+map(Cn);for(let l of h)s.fill.push(ze(l)),s.text.push(dt(l));s.strip.push(H([r,t],.18))}return s}var F=18,tt=18,Hn=24;function Ts(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
 i=Math.min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(o/n).toFixed(i)+" "+s}function Gt(o,t){let e=0;for(;e<o.length&&(o[e].end_ns===0||o[e].end_ns<=
-t.t0);)e++;let n=e;for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var j=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{
-alpha:!1})}canvas;ctx;static height(t){return F+(t.wall?tt:0)+(t.wall&&t.ribbons?Nn:0)}paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1;this.canvas.width=
+t.t0);)e++;let n=e;for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var D=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{
+alpha:!1})}canvas;ctx;static height(t){return F+(t.wall?tt:0)+(t.wall&&t.ribbons?Hn:0)}paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1;this.canvas.width=
 Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px sys\
 tem-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),t.wall&&(this.steps(t),e>F+tt&&this.ribbons(t))}x(t,e){return(e-t.view.
-t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=Tn(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,h=Math.
+t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=Sn(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,h=Math.
 round(this.x(t,r));if(h>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(h,4,1,F-4),e.fillStyle=t.palette.name("soft");let l=Ts(r,n);h+4+l.length*6.5<
 t.width&&e.fillText(l,h+4,F/2+1)}}steps(t){let{ctx:e}=this,[n,s]=Gt(t.steps,t.view);e.textAlign="left";let i=Math.max(Math.ceil((s-n)/(t.width/2)),1);for(let r=n;r<
 s;r+=i){let h=t.steps[r];if(h.end_ns===0)continue;let l=t.steps[r+1],p=l!==void 0&&l.end_ns!==0?Math.min(h.end_ns,l.start_ns):h.end_ns,c=Math.max(Math.round(this.
 x(t,h.start_ns)),-2),d=Math.min(Math.round(this.x(t,p)),t.width+2),f=Math.max(d-c-(d-c>3?1:0),1),u=t.palette.name(h.slow?"high":lt(h.kind));e.fillStyle=u,e.globalAlpha=
 r===t.picked?1:.3,e.fillRect(c,F,f,tt-2),e.globalAlpha=1,e.fillRect(c,F+tt-4,f,2);let m=String(r),b=f>30+6.5*(h.kind.length+6)?`step ${m} · ${h.kind}${h.slow?"\
  · slow":""}`:m;f<b.length*6.5+6||(e.fillStyle=r===t.picked?dt(_s(u)):t.palette.name("text"),e.fillText(b,Math.max(c,0)+4,F+tt/2-1))}}ribbons(t){let{ctx:e}=this,
-n=F+tt+2,s=Nn-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),h=this.x(t,i.last_ns),l=this.x(t,i.end_ns);if(l<0||r>t.width||(e.fillStyle=t.palette.name("co\
+n=F+tt+2,s=Hn-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),h=this.x(t,i.last_ns),l=this.x(t,i.end_ns);if(l<0||r>t.width||(e.fillStyle=t.palette.name("co\
 mmunication"),e.fillRect(h,n+s-4,Math.max(l-h,1),4),h-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.arrivals_ns.length;for(let c=0;c+1<p;c++){let d=this.
 x(t,i.arrivals_ns[c]),f=this.x(t,i.arrivals_ns[c+1]),u=(c+1)/p,m=Math.max(u*s,2);f>d&&e.fillRect(d,n+s-m,Math.max(f-d,.5),m)}e.fillRect(Math.round(h)-1,n,1.5,s)}}static ribbonAt(t,e,n){
 if(!t.wall||n<F+tt)return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let h of t.ribbons)s>=h.first_ns-i&&
 s<=h.end_ns+i&&(r===null||h.wait_ns>r.wait_ns)&&(r=h);return r}static stepAt(t,e,n){return!t.wall||n<F||n>=F+tt?-1:Yt(t.steps,t.view.t0+e/t.width*(t.view.t1-t.view.
-t0))}};function Yt(o,t){let e=-1;return o.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function zn(o,t){return{title:o.op+(o.step>=0?`, st\
+t0))}};function Yt(o,t){let e=-1;return o.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function Nn(o,t){return{title:o.op+(o.step>=0?`, st\
 ep ${o.step}`:""),rows:[["last to come",t],["first waits for it",g(o.last_ns-o.first_ns)],["waited, all ranks",g(o.wait_ns)],["then until all have left",g(o.end_ns-
 o.last_ns)],["ranks",String(o.ranks)]]}}function _s(o){return[1,3,5].map(t=>parseInt(o.slice(t,t+2),16))}var Qt=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
 keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),
 y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
-set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Sn(n.state.view,n.time(
-e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(jt(this.at.state.view,t,this.at.all))}whole(){this.look(Ft(this.at.all))}steps(t,e,n,s={}){
+set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Mn(n.state.view,n.time(
+e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(Dt(this.at.state.view,t,this.at.all))}whole(){this.look(Ft(this.at.all))}steps(t,e,n,s={}){
 this.look(Ce(this.at.head,t,e),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:h}=s.state;h.length>0&&!h.includes(t.rank)&&(h=[]);let l=new Set(
 s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<b.lane+b.lanes),c=()=>St(i,l,h).lanes.find(b=>b.lane===t.lane);p>=0&&c()===void 0&&!i.rows[p].pinned&&
 l.add("r"+t.rank),p>=0&&c()===void 0&&l.add(String(p));let d=c(),{start:f,end:u}=s.shown(t),m=r.scrollTop;d!==void 0&&(d.y<m+20||d.y>m+r.clientHeight-40)&&(m=Math.
 max(d.y-r.clientHeight/3,0)),s.stretchTo(St(i,l,h).height),r.scrollTop=m,this.look(kt(s.state.view,f,u-f,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
-...l].join(",")||null,only:h.join(",")||null,y:Math.round(m)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:Ln(s.cells.values,n.ranks.
+...l].join(",")||null,only:h.join(",")||null,y:Math.round(m)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:An(s.cells.values,n.ranks.
 length,n.steps.length,e),h=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:h.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,
 y:null})}choices(){let{head:t,source:e}=this.at;return Pe.filter(n=>n.by!=="stretched"&&n.by!=="collective"||t.stretch&&!e.exported)}cycle(){let t=this.choices(),
 e=t.findIndex(n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.
@@ -286,12 +286,12 @@ t1)/2),h=e.step>=0?e.step:Math.max(Yt(n.steps,r),0),l=s!==null&&s.last>=0?s.star
 step??null,at:t==="collective"?l:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:Yt(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),
 n.steps.length-1);this.steps(i,i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?
 e.view.t1:e.view.t0,r=await s.search(e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?
-await n.beside(e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of Dt(t.lanes,e.scrollTop,e.scrollTop+
+await n.beside(e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of jt(t.lanes,e.scrollTop,e.scrollTop+
 e.clientHeight)){let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.
 at.source.hit(t.lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);
 for(let i=n.lanes.findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){let{start:r,end:h}=this.at.shown(e),l=await this.hit(n.lanes[i],r,h);if(l!==null)
 return this.go(l,"replace")}}counterpart(t){let e=this.at.selected;if(e===null)return;let n=e.counterparts.filter(r=>r.span>=0),s=n.filter(r=>t>0?r.rank>e.rank:
-r.rank<e.rank),i=t>0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}turn(t){this.at.store.set({open:[...Rn(this.at.state.open,t)].join(
+r.rank<e.rank),i=t>0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}turn(t){this.at.store.set({open:[..._n(this.at.state.open,t)].join(
 ",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,h)=>t.context.keys.bind(i,"Timeline",r,h);s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",
 ()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",()=>this.pan(.1)),s("0 Home","the whole capture",()=>this.
 whole()),s("f","what is selected as wide as the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"replace",!0):r.range!==null&&this.look(kt(r.view,r.range.
@@ -322,7 +322,7 @@ n.moveTo(c,d),n.lineTo(c-6,d-3.5),n.lineTo(c-6,d+3.5),n.fill(),n.globalAlpha=1}}
 nication"),r=e.map(l=>this.box(t,l)).filter(l=>l!==null).sort((l,p)=>l.y-p.y);if(r.length===0)return;let h=this.x(t,t.last);n.lineWidth=1;for(let l=0;l+1<r.length;l++){
 let p=r[l],c=r[l+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,h),p.y+p.h),n.lineTo(h,p.y+p.h),n.lineTo(h,c.y),n.lineTo(Math.min(c.x0,
 h),c.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(h,p.y+p.h),n.lineTo(Math.max(p.x1,h),p.y+p.h),n.lineTo(Math.max(c.x1,h),c.y),n.lineTo(h,c.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(h),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function On(o){return g(Math.round(o.t1-o.t0))}var As=448,In=5e3,Bn=600,Fe=40,je=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+1,n.fillStyle=s,n.fillRect(Math.round(h),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function zn(o){return g(Math.round(o.t1-o.t0))}var As=448,On=5e3,In=600,Fe=40,De=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=o.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,o.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(o.rows).fill(null),this.used=new Array(o.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%o.rows;s=this.next,this.next=(this.next+1)%o.rows;let i=this.owner[s];
@@ -333,7 +333,7 @@ this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)
 v+(l-v)*u)<<16|Math.round(b+(h-b)*u)<<8|Math.round(m+(r-m)*u)}}},Zt=class o{static most=65536;x0=new Float32Array(o.most);x1=new Float32Array(o.most);wait=new Float32Array(
 o.most);lane=new Uint16Array(o.most);color=new Uint8Array(o.most);class=new Uint8Array(o.most);span=new Uint32Array(o.most);name=new Uint32Array(o.most);n=0},Tt=class o{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new je;pieces=new Zt;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new De;pieces=new Zt;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
 this.atlas.clear()}static needs(t){let e=yt(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=Bt({t0:t.view.t0-s,t1:t.view.t1-
 s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
 width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
@@ -351,16 +351,16 @@ null?1:.35;for(let f of d)e.drawImage(this.atlas.canvas,f.from,f.row,f.columns,1
 pieces,p=Vt(r)/2**r;for(let c=0;c<t.pieces&&l.n<Zt.most;c++){let d=n+t.start[c]*s,f=d+t.width[c]*s,u=d;if((t.flags[c]&8)!==0&&t.strip!==null){let w=Math.floor(t.
 start[c]*p),k=Math.min(Math.ceil((t.start[c]+t.width[c])*p),512),y=w+ +(w<k&&t.strip.waited[w]>0);for(;y>w&&y<k&&t.strip.waited[y]>=128;)y++;y>w&&(u=Math.min(n+
 y*i,f))}let m=l.n-1;if((t.flags[c]&1)!==0&&m>=this.first[e]&&l.span[m]===t.span[c]){u>d&&(l.wait[m]=u),l.x1[m]=f;continue}let b=t.name[c],v=t.class[c];l.x0[l.n]=
-d,l.x1[l.n]=f,l.wait[l.n]=u,l.lane[l.n]=e,l.class[l.n]=v,l.color[l.n]=v*$n+(h.found!==null&&!h.found.has(b)?Hn:b*7%3),l.span[l.n]=t.span[c],l.name[l.n]=b,l.n++}}threshold(t,e){
+d,l.x1[l.n]=f,l.wait[l.n]=u,l.lane[l.n]=e,l.class[l.n]=v,l.color[l.n]=v*qn+(h.found!==null&&!h.found.has(b)?$n:b*7%3),l.span[l.n]=t.span[c],l.name[l.n]=b,l.n++}}threshold(t,e){
 let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),r=0;for(let h=0;h<n.n;h++)n.x1[h]<=0||n.x0[h]>=s||i[Math.min(Math.floor(n.x1[h]-
-n.x0[h]),255)]++;for(let h=255;h>=0;h--)if(r+=i[h],r>t)return Math.max(h+1,e);return e}spans(t){let{ctx:e,pieces:n}=this,s=In-this.stats.fillRect,i=this.threshold(
+n.x0[h]),255)]++;for(let h=255;h>=0;h--)if(r+=i[h],r>t)return Math.max(h+1,e);return e}spans(t){let{ctx:e,pieces:n}=this,s=On-this.stats.fillRect,i=this.threshold(
 Math.floor(s*.8),0),r=[],h=[];for(let l=0;l<n.n;l++)n.x1[l]-n.x0[l]<i||n.x1[l]<=0||n.x0[l]>=t.width||((r[n.color[l]]??=[]).push(l),n.wait[l]>n.x0[l]&&h.push(l));
 if(r.forEach((l,p)=>{e.fillStyle=t.palette.fill[p];for(let c of l){let d=t.lanes[n.lane[c]],f=Math.max(Math.round(n.x0[c]),-2),u=Math.min(Math.round(n.x1[c]),t.
-width+2);this.rect(f,d.y-t.top,Math.max(u-f-(u-f>3?1:0),1),d.height)}}),h.length>0){e.fillStyle=this.hatching(t.palette);for(let l of h.slice(0,Math.max(In-this.
+width+2);this.rect(f,d.y-t.top,Math.max(u-f-(u-f>3?1:0),1),d.height)}}),h.length>0){e.fillStyle=this.hatching(t.palette);for(let l of h.slice(0,Math.max(On-this.
 stats.fillRect,0))){let p=t.lanes[n.lane[l]],c=Math.max(Math.round(n.x0[l]),-2),d=Math.min(Math.round(n.wait[l]),t.width+2);(t.found===null||t.found.has(n.name[l]))&&
-this.rect(c,p.y-t.top,Math.max(d-c,1),p.height)}}this.labels(t,i)}labels(t,e){let{ctx:n,pieces:s}=this,i=Math.max(this.threshold(Bn,Fe),Fe,e);n.font="11px syste\
+this.rect(c,p.y-t.top,Math.max(d-c,1),p.height)}}this.labels(t,i)}labels(t,e){let{ctx:n,pieces:s}=this,i=Math.max(this.threshold(In,Fe),Fe,e);n.font="11px syste\
 m-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign="left";let r="";for(let h=0;h<s.n;h++){if(s.x1[h]-s.x0[h]<i||this.stats.
-fillText>=Bn)continue;let l=s.x0[h],p=s.x1[h],c=t.palette.text[s.color[h]];s.wait[h]>l&&(s.wait[h]-Math.max(l,0)>Math.min(p,t.width)-s.wait[h]?(p=s.wait[h],c=t.
+fillText>=In)continue;let l=s.x0[h],p=s.x1[h],c=t.palette.text[s.color[h]];s.wait[h]>l&&(s.wait[h]-Math.max(l,0)>Math.min(p,t.width)-s.wait[h]?(p=s.wait[h],c=t.
 palette.waitText):l=s.wait[h]),l=Math.max(l,0),p=Math.min(p,t.width);let d=p-l-7;if(d<Fe-10)continue;let f=this.fit(this.names.get(s.name[h]),d);if(f==="")continue;
 c!==r&&(n.fillStyle=r=c);let u=t.lanes[s.lane[h]];this.stats.fillText++,n.fillText(f,l+4,u.y-t.top+u.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.
 get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-
@@ -380,7 +380,7 @@ label,on:{click:()=>this.events.go(t)}},e)}span(t){let e=[["rank",this.head.rank
 ["waits for others",g(t.wait_ns)]),t.last>=0&&e.push(["last to come",this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.
 step}${t.step_name?", "+t.step_name:""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(
 t.delay_ns)]),t.launches>0&&e.push(["launched",`${S(String(t.launches))} on the GPU`],["launch delay",g(t.delay_ns)]);let n=t.name!==t.label&&a("p",{class:"tl-f\
-ull"},t.name);this.open([te(t.class),a("h2",null,t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,Fn(e),t.args.length>0&&Fn(t.args.
+ull"},t.name);this.open([te(t.class),a("h2",null,t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,Bn(e),t.args.length>0&&Bn(t.args.
 map(s=>[s.name,s.value]))),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&a("div",{class:"tl-around"},t.launched.length>
 0&&a("h3",null,"It launched"),t.launched.length>0&&a("ol",null,...t.launched.map(s=>a("li",null,this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))),t.launches>
 t.launched.length&&a("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&a("h3",null,t.launch?"The launch is in":"It is in"),
@@ -410,43 +410,43 @@ ss self time, are left out.`)))}found(t,e){let n=`${S(String(t.all))} name${t.al
 a("span",{class:"tl-soft"},t.all===0?"on the rows that are shown":"n and N go to the next and the one before")],t.names.length>0&&a("div",{class:"table tl-range"},
 a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"name"),a("th",{scope:"col",class:"r"},"spans"),a("th",{scope:"col",class:"r"},"total"))),a("tbod\
 y",null,...t.names.map(s=>a("tr",null,a("td",{class:"name"},this.link(s.first,s.name)),a("td",{class:"r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};
-function Fn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ne=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+function Bn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ne=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",h=>{h.key==="Enter"&&(h.preventDefault(),e.nextFound(h.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",h=>this.wheel(h),{passive:!1});for(let h of[s,
-i])h.addEventListener("wheel",l=>this.wheel(l,!0),{passive:!1});De(n,(h,l)=>{if(h.shiftKey||h.buttons===4)return e.pan(-h.movementX/t.width);let p=t.time(l),c=t.
+i])h.addEventListener("wheel",l=>this.wheel(l,!0),{passive:!1});je(n,(h,l)=>{if(h.shiftKey||h.buttons===4)return e.pan(-h.movementX/t.width);let p=t.time(l),c=t.
 time(h.offsetX);t.state.range={t0:Math.round(Math.min(p,c)),t1:Math.round(Math.max(p,c))},t.draw("overlay")},(h,l)=>{let{range:p}=t.state;l?p!==null&&!h.shiftKey&&
-p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(h.offsetX,h.offsetY)}),De(s,h=>e.pan(-h.movementX/t.width),(h,l)=>{l||this.clickRuler(h.offsetX,
-h.offsetY)}),s.addEventListener("dblclick",h=>{let l=j.stepAt(t.above(),h.offsetX,h.offsetY);l>=0&&e.steps(l,l,"push",{step:l})});let r=h=>{let l=t.all.t0+h.offsetX/
-t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(jt({t0:l-p,t1:l+p},0,t.all))};De(i,r,(h,l)=>l||r(h)),n.addEventListener("pointermove",h=>h.
+p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(h.offsetX,h.offsetY)}),je(s,h=>e.pan(-h.movementX/t.width),(h,l)=>{l||this.clickRuler(h.offsetX,
+h.offsetY)}),s.addEventListener("dblclick",h=>{let l=D.stepAt(t.above(),h.offsetX,h.offsetY);l>=0&&e.steps(l,l,"push",{step:l})});let r=h=>{let l=t.all.t0+h.offsetX/
+t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(Dt({t0:l-p,t1:l+p},0,t.all))};je(i,r,(h,l)=>l||r(h)),n.addEventListener("pointermove",h=>h.
 buttons===0&&this.hover(h.offsetX,h.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener("pointermove",h=>h.buttons===0&&this.hoverRuler(
 h.offsetX,h.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-
 this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(s))this.moves.zoom(Math.exp(Math.min(Math.max(
 i,-240),240)/300),r);else if(t.shiftKey||Math.abs(s)>Math.abs(i))this.moves.pan((t.shiftKey&&s===0?i:s)/this.at.width);else return;t.preventDefault()}async click(t,e){
 let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let i=(h,l)=>n.store.set({rank:h,sel:l,r0:null,r1:null},"push");if("span"in s)return i(s.lane.rank,
-s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=j.stepAt(s,t,e),r=j.
+s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=D.stepAt(s,t,e),r=D.
 ribbonAt(s,t,e);if(i>=0){let h=n.head.steps[i];n.store.set({step:i,r0:h.start_ns,r1:h.end_ns,sel:null},"push")}else if(r!==null){let h=Math.max(r.last_ns-r.first_ns,
 r.end_ns-r.last_ns,1e3);n.state.view=kt({t0:r.last_ns-1.5*h,t1:r.last_ns+.8*h},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
 n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return L();if("\
 span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?L():$(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",T(Math.
 round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,width:h,overlay:l}=this.at,p=s.rows[t.lane.row],c=(t.x1-t.x0)/
 h*(i.view.t1-i.view.t0),d=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stretched"&&d.push(["duration",g(Math.round(c))]),$(l.canvas,e,n,{title:r.
-names.get(t.name),rows:d})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,h=n.above(),l=t<0?null:j.ribbonAt(h,t,e),p=t<0?-1:j.stepAt(h,t,e);
-if(l!==null)$(r,t,e,zn(l,s.ranks[l.late.rank])),n.crossing?.of!==l&&(n.crossing={of:l,links:[]},i.parts(l).then(c=>{n.crossing?.of===l&&(n.crossing.links=c),n.draw(
+names.get(t.name),rows:d})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,h=n.above(),l=t<0?null:D.ribbonAt(h,t,e),p=t<0?-1:D.stepAt(h,t,e);
+if(l!==null)$(r,t,e,Nn(l,s.ranks[l.late.rank])),n.crossing?.of!==l&&(n.crossing={of:l,links:[]},i.parts(l).then(c=>{n.crossing?.of===l&&(n.crossing.links=c),n.draw(
 "overlay")}));else{n.crossing=null;let c=s.steps[p];c===void 0?L():$(r,t,e,{title:`step ${p}, ${c.kind}`,rows:[["name",c.name],["all ranks",g(c.end_ns-c.start_ns)]]})}
-n.draw("overlay")}};function De(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
+n.draw("overlay")}};function je(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
 "pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),o.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),o.addEventListener(
 "pointercancel",()=>n=NaN)}function Cs(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:h}=i;for(;r<=h&&t(i.lane,r);)r++;for(;h>=r&&t(i.lane,h);)h--;if(h=Math.min(h,r+e-s-1),h<r)continue;
 s+=h-r+1;let l=n[n.length-1];l!==void 0&&l.last===i.lane-1&&l.from===r&&l.to===h?l.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:h})}return n.map(i=>`${i.
-first}-${i.last}@${i.from}_${i.to}`).join(";")}var jn=4e3,se=class o{constructor(t,e,n){this.epoch=t;this.ask=e;this.arrived=n}epoch;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
+first}-${i.last}@${i.from}_${i.to}`).join(";")}var Fn=4e3,se=class o{constructor(t,e,n){this.epoch=t;this.ask=e;this.arrived=n}epoch;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
-levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(o.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of Cn(n,this.epoch))s.set(o.key(i.lane,i.index),
+levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(o.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of Pn(n,this.epoch))s.set(o.key(i.lane,i.index),
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading||
 this.ask===null)return;let s=this.of(e,n),i=Cs(t,(h,l)=>s(h,l)!==void 0,448),r=`${e} ${n} ${i}`;i===""||this.failed.has(r)||(this.loading=!0,this.requests++,this.
 ask(e,n,i).then(h=>{this.add(e,n,h),this.forget()},h=>{throw this.failed.add(r),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.
-levels.values())t+=e.size;for(let[e,n]of this.levels){if(t<=jn)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())
-for(let n of e.keys()){if(t<=jn)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},ie=class{constructor(t,e,n){this.size=
+levels.values())t+=e.size;for(let[e,n]of this.levels){if(t<=Fn)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())
+for(let n of e.keys()){if(t<=Fn)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},ie=class{constructor(t,e,n){this.size=
 t;this.ask=e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),
-this.ask(e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var qs=()=>new D("An exported page does not have this: open the capture with stepscope view.",404),re=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
+this.ask(e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var qs=()=>new j("An exported page does not have this: open the capture with stepscope view.",404),re=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
 t.levels.length>0,this.tiles=new se(t.epoch,this.exported?null:(s,i,r)=>$t("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:r}),n),this.names=new ie(
 t.block,s=>M("timeline/names",{c:e,block:s}),n);for(let s of t.levels)$t("timeline/tiles",{c:e,level:s}).then(i=>{this.tiles.add(s,!1,i),n()})}head;c;tiles;names;exported;static alignment({
 by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return $t("timeline/heat",{c:this.c,measure:t})}align(t){return M("\
@@ -474,7 +474,7 @@ this.el.append(this.tools,this.heat.el,a("div",{class:"tl-above tl-mini"},a("div
 e tl-rule"},this.legend,this.ruler.canvas),this.body,this.panel.el,this.classes),new ne(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(
 ()=>this.draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=a("div",{class:"tl"});all;source;state;plan={
 groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Be();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Jt(
-a("canvas",{class:"overlay"}));ruler=new j(a("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;moves=new Qt(this);body=a("div",{class:"\
+a("canvas",{class:"overlay"}));ruler=new D(a("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;moves=new Qt(this);body=a("div",{class:"\
 tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a("input",{type:"search",placeholder:"Search names  /","aria-label":"Search names \
 of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"length",
 title:"How much time is shown"});tools=a("div",{class:"tl-tools"});legend=a("div",{class:"legend"});classes=a("p",{class:"tl-classes","aria-label":"Colours"});get store(){
@@ -493,7 +493,7 @@ range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,se
 null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=
 n,this.panel.span(n),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();
 return}this.source.range(this.state,this.rows()).then(n=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.
-groups.length,e),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}lacking(t){if(!(t instanceof D)||t.status===0)throw t;this.selected=null,this.panel.note(
+groups.length,e),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}lacking(t){if(!(t instanceof j)||t.status===0)throw t;this.selected=null,this.panel.note(
 t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),
 this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.
 stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)
@@ -501,24 +501,24 @@ this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.pai
 t","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-
 n).map(e=>a("span",{class:"key"},te(e),this.head.classes[e])),this.head.stretch&&a("span",{class:"key"},a("i",{class:"tl-swatch tl-waits"}),"waits for other ran\
 ks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[];if(this.state.by==="wall"){let[i,r]=Gt(this.head.steps,n);if((r-i)*40<
-this.width)for(let h=i;h<r;h++)this.head.steps[h].end_ns!==0&&s.push(this.head.steps[h].start_ns)}return{view:n,width:this.width,height:e,top:t,lanes:Dt(this.plan.
+this.width)for(let h=i;h<r;h++)this.head.steps[h].end_ns!==0&&s.push(this.head.steps[h].start_ns)}return{view:n,width:this.width,height:e,top:t,lanes:jt(this.plan.
 lanes,t,t+e),lines:s,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.
 ids)}}above(){return{view:this.state.view,width:this.width,palette:this.palette,steps:this.head.steps,wall:this.state.by==="wall"&&this.head.steps.length>0,ribbons:this.
 ribbons,picked:this.state.step}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;if(this.dirty=new Set,!(!this.el.isConnected||this.
-body.clientHeight===0)){if(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")){En(this.gutter,this.head,this.plan,this.state.rank,this.alignment,
+body.clientHeight===0)){if(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")){Rn(this.gutter,this.head,this.plan,this.state.rank,this.alignment,
 i=>this.moves.turn(i)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px";let s=this.state.by!=="wall"?[]:this.head.stretch?["steps",
 "waits in collectives"]:["steps"];x(this.legend,a("div",null,this.state.by==="stretched"?"stretched time":"time"),...s.map(i=>a("div",null,i)))}e.has("heat")&&this.
 heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3)}}lanes(){let t=this.scene(),{level:e,needs:n}=Tt.needs(t),
 {tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.
 canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,
 e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=ct+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),
-h=j.height({wall:r.wall,ribbons:this.head.stretch});this.ruler.canvas.style.height=h+"px",this.ruler.paint(r,h);let l=On(t.view);this.length.textContent!==l&&(this.
+h=D.height({wall:r.wall,ribbons:this.head.stretch});this.ruler.canvas.style.height=h+"px",this.ruler.paint(r,h);let l=zn(t.view);this.length.textContent!==l&&(this.
 length.textContent=l),this.offsets(t),this.rest(t),r.wall&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=Gt(this.head.steps,this.state.
 view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[
 n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.
 slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&
 this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?
-this.moved:new Map((this.alignment?.moved_ns??[]).map((r,h)=>[h,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);An(this.strips,this.
+this.moved:new Map((this.alignment?.moved_ns??[]).map((r,h)=>[h,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);En(this.strips,this.
 plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).
 map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,
 clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),h=Math.ceil(n),l=t.stretched?this.source.moved(s,r,h,240).then(
@@ -526,12 +526,12 @@ p=>{this.moved=new Map(s.map((c,d)=>[c,p[d]]))}):this.source.ribbons(r,h).then(p
 this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),L()}},We=class{el=a(
 "div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Ue(t,e),this.el.replaceChildren(this.
 view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},
-Un={id:"timeline",title:"Timeline",needs:"capture",open:o=>new We(o)};function Hs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
+jn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new We(o)};function Hs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
 (l,p)=>{let c=h(l),d=h(p);return Number.isNaN(c)||Number.isNaN(d)?Number(Number.isNaN(c))-Number(Number.isNaN(d)):r*(c-d)})}return i.sort((h,l)=>r*s.text(h).localeCompare(
 s.text(l),"en"))}function Ns(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
 r))})}function Ve(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?
 '"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Wn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var zs=100,
+`}function Un(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var zs=100,
 ut=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
 "div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Hs(Ns(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
@@ -541,28 +541,28 @@ d})}},l.title,p&&a("span",{"aria-hidden":"true"},c?" ▾":" ▴")))})),h=i.map(l
 map(c=>a("td",{class:(c.num?"r ":"")+(c.class??"")},c.cell?c.cell(l):c.text(l))));return this.onpick&&p.addEventListener("click",c=>c.target.closest("a, button")===
 null&&this.onpick(l)),p});x(this.el,a("table",null,a("thead",null,r),a("tbody",null,...h))),s.length===0&&this.el.append(a("p",{class:"none"},this.rows.length===
 0?"There is nothing of this.":"Nothing has these words.")),s.length>i.length&&this.el.append(a("button",{class:"more button",on:{click:()=>this.store.set({all:"\
-1"})}},`Show all ${s.length}`))}};function K(o,t){return o.total[t]/Math.max(o.steps,1)}function ae(o,t){return o.other[t]/Math.max(o.other_steps,1)}function Vn(o){let t=o.parent.length,e=o.other.
+1"})}},`Show all ${s.length}`))}};function K(o,t){return o.total[t]/Math.max(o.steps,1)}function ae(o,t){return o.other[t]/Math.max(o.other_steps,1)}function Wn(o){let t=o.parent.length,e=o.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=o.parent[i];n.last[r]===
 0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(K(o,i),e?ae(o,i):0,s[i]),i>0&&(s[o.
-parent[i]]+=n.weight[i]);return n}function Kn(o,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let h=r.pop();h;h=r.pop()){
+parent[i]]+=n.weight[i]);return n}function Vn(o,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let h=r.pop();h;h=r.pop()){
 s.push(h);let l=h.x;for(let p=t.first[h.node];p<t.last[h.node];p++){if(o.parent[p]!==h.node)continue;let c=t.weight[p]/i;c>=n&&r.push({node:p,depth:h.depth+1,x:l,
-w:c}),l+=c}}return s}function Xn(o,t){let e=0;for(;t.last[e]-t.first[e]===1&&!o.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function oe(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function Gn(o,t){let e=K(o,t),n=ae(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Os=60;function Is([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+w:c}),l+=c}}return s}function Kn(o,t){let e=0;for(;t.last[e]-t.first[e]===1&&!o.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+function oe(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function Xn(o,t){let e=K(o,t),n=ae(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Os=60;function Is([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
 000000":"#ffffff"}var le=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=a("div",{class:"flame"});ground=this.el.appendChild(a("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 a("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
-draw()));set(t,e){this.flame=t,this.tree=Vn(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
+draw()));set(t,e){this.flame=t,this.tree=Wn(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),L()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/X);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Kn(t,e,this.focus,.7/n).filter(p=>p.depth<Os);let i=(this.drawn.reduce((p,c)=>Math.max(p,c.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
+Vn(t,e,this.focus,.7/n).filter(p=>p.depth<Os);let i=(this.drawn.reduce((p,c)=>Math.max(p,c.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let h=J(),l=new Map;for(let p of this.drawn){let c=this.colorOf(t,p.node),d=l.get(c);if(!d){let v=c.startsWith("=")?this.difference(
 h,Number(c.slice(1))):P(h(c));l.set(c,d=[`rgb(${v.join()})`,Is(v)])}let f=p.x*n,u=p.w*n,m=p.depth*X;r.fillStyle=d[0],r.fillRect(f,m,Math.max(u-(u>4?1:0),.5),X-1);
 let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=h("mark"),r.fillRect(f,m+X-4,Math.max(u-1,1),3)),!(u<40)&&(r.fillStyle=d[1],
-r.fillText(Fs(r,b,u-8),f+4,m+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Gn(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+r.fillText(Fs(r,b,u-8),f+4,m+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Xn(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
 name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Bs(t,e)%2?"between":"idle"}difference(t,e){return e>=0?H([P(t("cold")),P(t("warm")),P(t("high"))],
 e):H([P(t("cold")),P(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return L();$(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*X,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
@@ -576,7 +576,7 @@ n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="A
 n.node),!0):!1;case"Escape":{let i=oe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Bs(o,t){let e=0;for(;o.parent[t]>=
 0;t=o.parent[t])e++;return e}function Fs(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var he={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},js=["c","by","rank","kind","vs"],Ke=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ut(e,
+frame:{title:"Python",one:"Python function"}},Ds=["c","by","rank","kind","vs"],Ke=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ut(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","by another group",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, let go",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),n.bind(
@@ -598,7 +598,7 @@ V"))}ask(){this.asking.abort(),this.asking=new AbortController;let{signal:t}=thi
 vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(i=>{if(!t.
 aborted)throw i})}columns(t){let e=u=>u/Math.max(t.steps,1),n=u=>u/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",h=t.other_steps>
 0,l=this.context.store,p=t.rows.reduce((u,m)=>Math.max(u,e(m.total_ns),n(m.other_total_ns)),1e-9),c=u=>u>0&&u<.01?"< 0.01":Number.isInteger(u)?S(String(u)):xt(u),
-d={id:"name",title:he[s].title,class:"name",text:u=>u.full||u.name,cell:u=>a("span",{class:"named"},u.class!==""&&Ds(u.class),a("code",{title:u.full||u.name},u.
+d={id:"name",title:he[s].title,class:"name",text:u=>u.full||u.name,cell:u=>a("span",{class:"named"},u.class!==""&&js(u.class),a("code",{title:u.full||u.name},u.
 name),i&&a("a",{class:"find",href:C(E(l.params,{tab:"timeline",q:u.full||u.name})),title:"Find it in the timeline"},"find"))},f=(u,m)=>u>0?m:"";if(h){let u=m=>m.
 other_total_ns>0?e(m.total_ns)/n(m.other_total_ns)-1:NaN;return[d,{id:"total",title:"this",help:"GPU time of a step, on the mean over ranks",num:m=>e(m.total_ns),
 text:m=>f(m.total_ns,g(e(m.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:m=>n(m.other_total_ns),text:m=>f(m.other_total_ns,g(n(
@@ -615,7 +615,7 @@ num:u=>u.p99_ns,text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,t
 t rank's median is above the fastest's",num:u=>u.rank_spread,text:u=>u.rank_spread>=.005?"+"+T(u.rank_spread):""},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"\
 TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,c(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,c(u.gb_s))}]:
 []]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){
-let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=R(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Xn(t,e);this.graph.zoom(s);let{store:i}=this.
+let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=R(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Kn(t,e);this.graph.zoom(s);let{store:i}=this.
 context,r=oe(t,s),h=(c,d)=>a("a",{href:C({...i.params,node:String(c)})},d),l=c=>t.names[t.name[c]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
 0)return x(this.crumbs,`${g(p)} of GPU time per step and rank, over ${S(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,h(0,"all"),...r.flatMap(
 (c,d)=>r.length>6&&d>=2&&d<r.length-3?d===2?[" › ",a("span",{title:r.slice(2,-3).map(l).join(" › ")},"…")]:[]:[" › ",c===s?a("b",null,l(c)):h(c,l(c))]))}light(){
@@ -625,25 +625,25 @@ includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`$
  or new")]:n.map(s=>B("--"+s.toLowerCase(),s)),t.left_out>0&&a("span",null,`${S(String(t.left_out))} parts are too small to be seen`))}csv(){if(!this.rows)return;
 let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":
 "",s=[Ve([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Ve([...t.map(r=>r.id==="diff"?i.total_ns/
-Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Wn(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
+Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Un(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
 "text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return t.id==="share"?n/Math.
-max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(js))return this.head(),this.ask();document.
+max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Ds))return this.head(),this.ask();document.
 activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){
-this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Ds(o){return a("i",{class:"swatch s-"+o.toLowerCase().replace(/[^a-z]/g,"-"),title:o})}
+this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function js(o){return a("i",{class:"swatch s-"+o.toLowerCase().replace(/[^a-z]/g,"-"),title:o})}
 function Us(o,t,e){let n=a("i",{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"\
 part"},a("span",{class:"bar","aria-hidden":"true"},n),a("span",null,T(e)))}function Ws(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=
-Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var Xe={id:"kernels",title:"Ker\
+Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var Gn={id:"kernels",title:"Ker\
 nels",needs:"capture",open:o=>new Ke(o)};function Yn(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
-slice(s+1))}return t}function Ge(o){let t=Ye(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Ye(o){return[...o].
-map(([t,e])=>t+"="+e)}function Qe(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function _t(o,t){return o===""?t:o+"."+t}function Je(o){return o===
+slice(s+1))}return t}function Xe(o){let t=Ge(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Ge(o){return[...o].
+map(([t,e])=>t+"="+e)}function Ye(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function _t(o,t){return o===""?t:o+"."+t}function Qe(o){return o===
 "peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var Vs={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
-ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},Ks=2,Xs=.05,Ze=class{constructor(t){this.context=t;
+ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},Ks=2,Xs=.05,Je=class{constructor(t){this.context=t;
 t.keys.bind("0","What if","as it was",()=>t.store.set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("s\
 ection",{class:"panel","aria-label":"What is otherwise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return Yn(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
-asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:Ye(this.settings())},t).then(e=>{let n=this.
+asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:Ge(this.settings())},t).then(e=>{let n=this.
 answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{
-let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:Ge(Qe(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
+let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:Xe(Ye(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
 answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=a("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},a("option",{value:""},
 "of all ranks"),...i.map((l,p)=>a("option",{value:String(p)},"of "+l)));r.value=s.params.rank??"";let h=t.parts.filter(l=>l.id.startsWith("class:")).sort((l,p)=>p.
 share-l.share);x(this.panel,a("h2",null,"What is otherwise"),i.length>1&&a("p",null,r),...t.parts.filter(l=>!l.id.startsWith("class:")).map(l=>this.slider(l)),a(
@@ -654,11 +654,11 @@ session.exported?1:Ks),step:String(s),id:"set-"+t.id,data:{part:t.id}});i.addEve
 let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(_t(this.rank(),t.id),this.
 settings().get(_t(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"\
 path",title:"of the critical path"},t.share>=5e-4?T(t.share):""),a("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[d\
-ata-said="${CSS.escape(t)}"]`);n&&x(n,Je(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.
+ata-said="${CSS.escape(t)}"]`);n&&x(n,Qe(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.
 part,i=t.get(_t(e,s))??"1";(document.activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(
 s)}"]`);r&&(r.disabled=e==="",r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let l of this.plots.splice(0))l.
-drop();let s=[...this.settings()],i=s.map(([l,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:Ge(Qe(this.settings(),l,"1"))})}},l," ",a(
-"b",null,Je(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.why+"."),a("p",{class:"\
+drop();let s=[...this.settings()],i=s.map(([l,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:Xe(Ye(this.settings(),l,"1"))})}},l," ",a(
+"b",null,Qe(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.why+"."),a("p",{class:"\
 note"},"Nothing is said where the steps cannot be run again as they were recorded."));return}let r=t.lengths.length>1,h=l=>r?", "+l.map(p=>n?.ranks[p]??"#"+p).join(
 " "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),a("div",{class:"cards"},...t.rows.map(l=>Gs(
 l,h(l.ranks)))),...t.lengths.flatMap(l=>l.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+h(l.ranks))),a("canvas",{
@@ -666,12 +666,12 @@ tabindex:"0",role:"img","aria-label":"Lengths of steps, as they were and as they
  would be")))]),a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come out ${T(t.off_median)}\
  off what was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they stay. Batches, schedules\
  and clocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"command"},t.command)));
-for(let[l,p]of this.outcome.querySelectorAll("canvas").entries()){let c=new tn(p,t.lengths.filter(d=>d.steps.length>0)[l]);this.plots.push(c),c.draw()}}update(t,e){
+for(let[l,p]of this.outcome.querySelectorAll("canvas").entries()){let c=new Ze(p,t.lengths.filter(d=>d.steps.length>0)[l]);this.plots.push(c),c.draw()}}update(t,e){
 this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),
 this.asking.abort();for(let t of this.plots.splice(0))t.drop();L()}};function Gs(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.abs(e)<5e-4;return a("di\
 v",{class:"card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?"soft":e<0?"better":"\
 worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} steps)`),o.tokens_per_s>
-0&&a("span",{class:"soft"},`${Qn(o.tokens_per_s)}${n?"":" → "+Qn(o.without_tokens_per_s)} output tokens/s`))}function Qn(o){return S(String(Math.round(o)))}var tn=class extends U{constructor(e,n){
+0&&a("span",{class:"soft"},`${Qn(o.tokens_per_s)}${n?"":" → "+Qn(o.without_tokens_per_s)} output tokens/s`))}function Qn(o){return S(String(Math.round(o)))}var Ze=class extends U{constructor(e,n){
 super(e,260);this.lengths=n;let s=i=>{let r=this.area(),h=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(h>=0&&h<n.steps.length?h:-1,i.offsetX,i.offsetY)};
 e.addEventListener("pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keyd\
 own",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){
@@ -681,13 +681,13 @@ length,l=1;for(let m=0;m<h;m++)l=Math.max(l,r.was[m],r.would[m]);l*=1.05,this.yA
 let k=m[w]/l*s.h;n.fillRect(s.x+w*p+b,s.y+s.h-k,Math.max(p-c-2*b,.6),k)}};d(r.was,0,"idle"),d(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="\
 center",n.textBaseline="top";let f=Q(h,Math.max(s.w/70,2)),u=Math.max(Math.round(f.length>1?f[1]:1),1);for(let m=0;m<h;m++)r.steps[m]%u===0&&n.fillText(String(r.
 steps[m]),s.x+(m+.5)*p,s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+
-this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-1)}},Jn={id:"whatif",title:"What if",needs:"capture",open:o=>new Ze(o)};var et=class extends Z{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-1)}},Jn={id:"whatif",title:"What if",needs:"capture",open:o=>new Je(o)};var et=class extends Z{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
 return this.x(e/this.bench.bin_ns,n)}sight(){return{from:this.view.lo*this.bench.bin_ns,to:this.view.hi*this.bench.bin_ns}}whenClicked(e){let n=NaN;this.canvas.
 addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("click",s=>{Math.abs(s.offsetX-n)<=8&&e(s.offsetX,s.offsetY)})}when(e,n){return this.
 bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,h]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
 e.fillStyle=s(r),e.globalAlpha=h;for(let l of i){let p=Math.max(this.at(l.from,n),n.x),c=Math.min(this.at(l.to,n),n.x+n.w);c>p&&e.fillRect(p,n.y,c-p,n.h)}e.globalAlpha=
 1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,h=this.view.hi*i,l=Q(h-r,Math.max(n.w/110,2)),p=l.length>1?l[1]:h-
-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let c=Math.ceil(r/p)*p;c<=h;c+=p)e.fillText(xn(Math.round(c),p),Math.min(this.at(c,n),n.
+r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let c=Math.ceil(r/p)*p;c<=h;c+=p)e.fillText(wn(Math.round(c),p),Math.min(this.at(c,n),n.
 x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
 ctx:e,area:n,color:s},i,r,h,l){let p=this.bins(),c=f=>n.y+n.h*(1-f/r),d=f=>this.at(p.from_ns+f*p.bin_ns,n);e.beginPath(),i.forEach((f,u)=>{e.lineTo(d(u),c(f)),e.
 lineTo(d(u+1),c(f))}),e.strokeStyle=e.fillStyle=s(h),e.lineWidth=1.5,e.stroke(),l&&(e.lineTo(d(i.length),n.y+n.h),e.lineTo(d(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
@@ -695,10 +695,10 @@ e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n
 s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=h=>h>=e*n.bin_ns&&
 h<(e+1)*n.bin_ns,r=Zn(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[h,l]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=l.reduce((c,d,f)=>d>c&&i(
 this.when(f,l))?d:c,-1);p>=0&&s.push(["longest "+h,g(p)])}return n.embedding||s.push([rt(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",en(n.busiest[e])]),!n.embedding&&rt(n)&&s.push(["output tokens/s, mean",en(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
+ond",tn(n.busiest[e])]),!n.embedding&&rt(n)&&s.push(["output tokens/s, mean",tn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function Zn(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function en(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function Ys(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function tn(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function Ys(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 o)));n<=t;n*=10)for(let s of[1,2,5])s*n>=o&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var pe=[["ttft","k1",1],["e2e","k0",2]],ce=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of pe)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
@@ -713,7 +713,7 @@ this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)
 range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[l]of pe)r[l][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[l]),n),this.y(r[l][i],
 h,n),5,0,7),e.stroke())})}};function ts({ctx:o,area:t,color:e},n,s){o.strokeStyle=e(s),o.lineWidth=1.5,o.setLineDash([6,4]),o.beginPath(),o.moveTo(t.x,n),o.lineTo(
 t.x+t.w,n),o.stroke(),o.setLineDash([])}function rt(o){return o.bin_ns>=1e9}var de=class extends et{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
-tokens:e.busiest);this.shade(t),this.yAxis(t,s,en),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!rt(
+tokens:e.busiest);this.shade(t),this.yAxis(t,s,tn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!rt(
 e)),rt(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
 h ${t}`:rt(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},ue=class extends et{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.bench,r=this.bins(),{from:h,to:l}=this.sight(),p=this.queue.filter(d=>d.at>=h&&d.at<=l),c=Math.max(this.top(r.most),...p.map(d=>d.queued*1.06));this.shade(
@@ -733,7 +733,7 @@ break;let f=this.x(c,s),u=n.measureText(d).width,m=Math.min(f-u/2,s.x+s.w+8-u);n
 i("soft"),n.textAlign="left",n.fillText(d,m,s.y+s.h+6),p=m+u)}r.limit>0&&r.limit<h&&ts(e,l(r.limit),"high");for(let[c,d]of[[this.other,"k4"],[r,"k0"]])c&&(n.beginPath(),
 c.values.forEach((f,u)=>n.lineTo(this.x(c.shares[u],s),l(f))),n.strokeStyle=i(d),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function Qs(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function nn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function Qs(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function en(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
 ...o.cols.map(t=>t.name===""?a("td"):a("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),a("tbody",null,...o.rows.map(t=>a("tr",null,...t.cells.
 map(Js)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function Js(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
 full},o.text):o.text)}function es(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function Rt(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
@@ -801,7 +801,7 @@ l("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.s
 equests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),a("p",{class:"hint"},"Drag to zo\
 om all, double click for all of the run. Click a dot or a bar for what its request waited for.")),this.side),this.slow,a("section",null,a("h3",null,"Distributio\
 ns"),a("div",{class:"spreads"},...v)),a("section",{class:"said"},a("h3",null,"What else is known"),a("dl",null,...e.facts.flatMap(w=>[a("dt",null,w.label),a("dd",
-{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),nn(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
+{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),en(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
 x(this.strip,a("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=a("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=a(
 "span");binned=[];bars;lanes=null;steps=null;strip=a("div",{class:"strip"});slow=a("section",{class:"slow"});side=a("div",{class:"side"});note=a("span",{class:"\
 soft"});chosen="";timer=0;start(){this.follow(this.store.params),this.restyle()}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.timer);for(let t of this.
@@ -844,7 +844,7 @@ wn: "+t))}tail(t,e){let n=[...new Set(e.cases)];return a("div",null,a("h4",null,
 slowest one in it"),a("p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},
 String(s)))))}};function as(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function ri(o){return a("section",{class:"comp\
 ared"},a("h3",null,"B against A"),a("dl",null,a("dt",null,"A"),a("dd",null,o.sides[0]),a("dt",null,"B"),a("dd",null,o.sides[1])),a("p",{class:"verdict"},o.verdict),
-o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>nn(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function os(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var sn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
+o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>en(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function os(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var nn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","go to earlier",n(s=>s.pan(-.25))),
 e.bind("d","Benchmark","go to later",n(s=>s.pan(.25))),e.bind("0","Benchmark","show the whole run",n(s=>s.whole())),e.bind("c","Benchmark","show the captured wi\
 ndow",n(s=>s.captured())),e.bind("j","Benchmark","the next request",n(s=>s.next(1))),e.bind("k","Benchmark","the request before",n(s=>s.next(-1))),e.bind("Escap\
@@ -863,7 +863,7 @@ uests",h,s),l&&M("load",l,s),l&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)
 if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(m,a("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>a("option",{value:v.
 id},[v.id,...v.tags].join(" ")))),m.value=n??"",m.addEventListener("change",()=>i.set({vs:m.value||null},"push")),m.disabled=m.options.length<2}if(p.recorded)try{
 let b=await M("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?u.join(b):s.aborted||u.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
-if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},ls={id:"bench",title:"Benchmark",needs:"runs",open:o=>new sn(o)};var we=["running","queued","tokens","usage"];var Et=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
+if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},ls={id:"bench",title:"Benchmark",needs:"runs",open:o=>new nn(o)};var we=["running","queued","tokens","usage"];var Et=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
 at_ms>=t.at_ms-6e5);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort(
 (e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.
 samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,6e4),6e5)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.
@@ -879,10 +879,10 @@ bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=
 sight,l=Math.max(...this.lines.flatMap(p=>p.line.values.map((c,d)=>p.line.at[d]>=r-h?c??0:0)),0)*1.08||1;this.yAxis(e,l,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,c]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=c,n.fillText(p===1?"now":"−"+g(Math.round(h*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
 w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ps(n,hs(p.line,l,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var cs={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Lt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function gt(o,t){return t==
-null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}var rn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=
+null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}var sn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=
 we.map(s=>({measure:s,value:a("b"),spark:new ye(Lt[s])})),this.el=a("tr",null,a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:cs[s.measure]}},a(
 "div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)
-i.value.textContent=gt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,this.dp,i.measure),e[i.measure],n)}},an=class{constructor(t){this.context=t;this.
+i.value.textContent=gt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,this.dp,i.measure),e[i.measure],n)}},rn=class{constructor(t){this.context=t;this.
 steps.value=String(R(t.store.params,"steps",10)),this.steps.addEventListener("change",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),
 t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),x(this.el,a("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource(
 "api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(e)),this.on("capture",e=>this.capture(e)),this.events.addEventListener("error",()=>this.
@@ -903,7 +903,7 @@ t.capture),this.draw()}sample(t){this.history.add(t),this.draw()}draw(){cancelAn
 let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(we.map(u=>[u,u==="usage"?1:this.history.top(u)])),
 s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,k=[this.servers.length>1?[u.role,u.name].
 filter(_=>_).join(" "):"",w?"DP"+String(b).padStart(2,"0"):""].filter(_=>_!=="").join(" ")||u.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==k)&&this.
-rows.set(v,y=new rn(m,b,k)),s.push(y)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,
+rows.set(v,y=new sn(m,b,k)),s.push(y)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,
 span:this.history.span(e)};for(let u of s)u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Lt.running},{line:this.history.
 total("queued"),color:Lt.queued}],i),this.output.show([{line:this.history.total("tokens"),color:Lt.tokens}],i);let r=t.flatMap(u=>u?.ranks??[]),h=u=>t.map(m=>m?.[u]).
 filter(m=>m!=null).sort((m,b)=>b.p99_ns-m.p99_ns)[0],l=r.map(u=>u.usage).filter(u=>u!==null),p=h("ttft"),c=h("itl"),d=(u,m,b)=>a("div",{class:"card"},a("span",null,
@@ -921,9 +921,9 @@ bad"},t.error),s,t.now.length>0&&a("pre",null,t.now.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
 e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function ai(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
  ",a("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ds={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new an(o):ai()};function oi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+recorded."))}}var ds={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new rn(o):ai()};function oi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function us(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
-var on=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ut(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+var an=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ut(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,a("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 keep one each."));x(this.el,a("div",{class:"tools"},a("span",{class:"soft"},`${S(String(s.length))} runs`),a("span",{class:"space"}),this.search),this.table.el),
@@ -934,30 +934,30 @@ the kernels of the capture that is open, against this one's")];return[{id:"creat
 kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>a("span",{class:"status is-"+r.status.replace(/[^a-z]/g,""),title:r.problem},
 r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>a("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(h=>h!=="").join(", ")},
 r.model||r.backend,...r.tags.map(h=>a("span",{class:"chip"},h)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(us).join(", "),cell:r=>r.numbers.slice(0,3).
-map(us).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>yn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"show",title:"\
-show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},ln={id:"runs",title:"Runs",
-needs:"runs",open:o=>new on(o)};var hn=[Le,Un,Xe,Jn,ls,ds,ln],nt=document.documentElement,ms=matchMedia("(prefers-color-scheme: dark)");function Pt(o){if(o instanceof DOMException&&o.name==="A\
+map(us).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>xn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"show",title:"\
+show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},on={id:"runs",title:"Runs",
+needs:"runs",open:o=>new an(o)};var ln=[Le,jn,Gn,Jn,ls,ds,on],nt=document.documentElement,ms=matchMedia("(prefers-color-scheme: dark)");function Pt(o){if(o instanceof DOMException&&o.name==="A\
 bortError")return;let t=o instanceof Error?o.message:String(o);nt.dataset.error??=t,Ct.hidden=!1,x(Ct,t)}addEventListener("error",o=>Pt(o.error??o.message));addEventListener(
-"unhandledrejection",o=>Pt(o.reason));var Ct=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),pn=class{constructor(t){this.
+"unhandledrejection",o=>Pt(o.reason));var Ct=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),hn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),G.focus())}},"Skip to the view"),a("header",{class:"to\
 p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-label":"Light or dar\
 k",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",
-{key:"?"}))}},"?")),Ct,G),hn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("\\","E\
+{key:"?"}))}},"?")),Ct,G),ln.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("\\","E\
 verywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.value}))),
-this.store.follow((e,n)=>this.change(e,n)),ms.addEventListener("change",()=>this.paint()),mn(()=>this.ready()),this.change(this.store.params,{})}session;store=new Nt;keys=new Ht;view=null;shown="";loose=[];reaching="";nav=a(
+this.store.follow((e,n)=>this.change(e,n)),ms.addEventListener("change",()=>this.paint()),un(()=>this.ready()),this.change(this.store.params,{})}session;store=new Nt;keys=new Ht;view=null;shown="";loose=[];reaching="";nav=a(
 "nav",{"aria-label":"Views"});picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.captures.length>
 0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.
-params,e=hn.filter(s=>this.offers(s)),n=this.session.captures.length>0?Le:ln;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(E(this.store.
+params,e=ln.filter(s=>this.offers(s)),n=this.session.captures.length>0?Le:on;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(E(this.store.
 params,{tab:t}))}turn(){this.store.set({theme:nt.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=nt.dataset.theme;nt.dataset.theme=
 t==="light"||t==="dark"?t:ms.matches?"dark":"light",nt.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete nt.dataset.ready,this.paint();let n=this.tab(),
-s=this.session.captures,i=[t.c,n===Xe?t.vs:void 0].filter(l=>l!==void 0&&!s.some(p=>p.id===l));if(n.needs==="capture"&&i.length>0)return this.reach(i);let r=s.find(
-l=>l.id===t.c)??(t.c===void 0?s[0]:void 0),h=JSON.stringify([n.id,t.c??s[0]?.id]);h===this.shown?this.view?.update?.(t,e):this.show(n,h,{session:this.session,store:this.
-store,keys:this.scoped(),capture:r}),this.head(n,t),wt()&&this.ready()}reach(t){let e=C(this.store.params);this.reaching!==e&&(this.reaching=e,this.view?.close?.(),
-this.view=null,this.shown="",G.className="",x(G,a("p",{class:"wait"},`Reading ${t.join(", ")} …`)),M("session",{open:t}).then(n=>{this.session=n,C(this.store.
-params)===e&&this.change(this.store.params,this.store.params)}).catch(n=>{G.replaceChildren(),Pt(n)}).finally(()=>this.reaching=""))}scoped(){for(let n of this.
-loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.
-close?.(),this.shown=e,Ct.hidden=!0,delete nt.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=
-null,G.replaceChildren(),Pt(s)}}head(t,e){x(this.nav,...hn.filter(s=>this.offers(s)).map(s=>a("a",{href:C(E(e,{tab:s.id})),"aria-current":s===t?"page":null},s.title)));
-let n=this.session.captures;this.picker.hidden=n.length<2,this.picker.hidden||(x(this.picker,...n.map(s=>a("option",{value:s.id},s.title))),this.picker.value=e.
-c??n[0].id),document.title=`${t.title} · ${n.find(s=>s.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(
-()=>{wt()&&(nt.dataset.ready="1")}))}};document.body.replaceChildren(Ct,G);M("session").then(o=>new pn(o)).catch(Pt);})();
+s=this.session.captures,i=t.c===void 0?s[0]:s.find(h=>h.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);let r=JSON.stringify([
+n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),
+wt()&&this.ready()}reach(t){let e=C(this.store.params);this.reaching!==e&&(this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",G.className="",x(G,
+a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params),M("session",{open:t}).then(n=>{this.session=n,C(this.store.params)===e&&this.change(
+this.store.params,this.store.params)}).catch(n=>{G.replaceChildren(),Pt(n)}).finally(()=>this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.
+keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,Ct.hidden=
+!0,delete nt.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=null,G.replaceChildren(),Pt(s)}}head(t,e){
+x(this.nav,...ln.filter(s=>this.offers(s)).map(s=>a("a",{href:C(E(e,{tab:s.id})),"aria-current":s===t?"page":null},s.title)));let n=this.session.captures;this.picker.
+hidden=n.length<2,this.picker.hidden||(x(this.picker,...n.map(s=>a("option",{value:s.id},s.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} ·\
+ ${n.find(s=>s.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{wt()&&(nt.dataset.ready="1")}))}};
+document.body.replaceChildren(Ct,G);M("session").then(o=>new hn(o)).catch(Pt);})();

@@ -38,7 +38,7 @@ class Shell {
   private view: View | null = null;
   private shown = "";
   private loose: (() => void)[] = []; // keys of the view
-  private reaching = ""; // the address for which runs are being opened
+  private reaching = ""; // the address for which a run is being opened
   private nav = h("nav", { "aria-label": "Views" });
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
@@ -96,9 +96,8 @@ class Shell {
     delete root.dataset.ready;
     this.paint();
     const tab = this.tab(), captures = this.session.captures;
-    const closed = [now.c, tab === kernels ? now.vs : undefined].filter((id) => id !== undefined && !captures.some((c) => c.id === id));
-    if (tab.needs === "capture" && closed.length > 0) return this.reach(closed as string[]);
-    const capture = captures.find((c) => c.id === now.c) ?? (now.c === undefined ? captures[0] : undefined);
+    const capture = now.c === undefined ? captures[0] : captures.find((c) => c.id === now.c);
+    if (tab.needs === "capture" && now.c !== undefined && capture === undefined) return this.reach(now.c);
     const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
     if (what === this.shown) this.view?.update?.(now, before);
     else this.show(tab, what, { session: this.session, store: this.store, keys: this.scoped(), capture });
@@ -106,8 +105,8 @@ class Shell {
     if (quiet()) this.ready();
   }
 
-  /** Has the server open runs that the address names. */
-  private reach(ids: string[]): void {
+  /** Has the server open the run that the address names. */
+  private reach(id: string): void {
     const wanted = format(this.store.params);
     if (this.reaching === wanted) return;
     this.reaching = wanted;
@@ -115,8 +114,9 @@ class Shell {
     this.view = null;
     this.shown = "";
     main.className = "";
-    fill(main, h("p", { class: "wait" }, `Reading ${ids.join(", ")} …`));
-    json<Session>("session", { open: ids }).then((session) => {
+    fill(main, h("p", { class: "wait" }, `Reading ${id} …`));
+    this.head(this.tab(), this.store.params);
+    json<Session>("session", { open: id }).then((session) => {
       this.session = session;
       if (format(this.store.params) === wanted) this.change(this.store.params, this.store.params);
     }).catch((e) => {
