@@ -80,7 +80,7 @@ func TestTimelineStraggler(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "")
 	// How dark the middle of each cell is.
 	got := tab.Eval(`(() => {
-		const canvas = document.querySelector(".tl-map canvas"), left = 200, w = canvas.width - left - 8, h = canvas.height - 16;
+		const canvas = document.querySelector(".tl-map canvas"), left = 220, w = canvas.width - left - 8, h = canvas.height - 16;
 		const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
 		return JSON.stringify([0, 1, 2, 3].map((r) => Array.from({length: 14}, (_, s) => {
 			const at = 4 * (Math.floor(((r + 0.5) / 4) * h) * canvas.width + Math.floor(left + ((s + 0.5) / 14) * w));
@@ -104,7 +104,7 @@ func TestTimelineStraggler(t *testing.T) {
 	var at struct{ X, Y float64 }
 	json.Unmarshal([]byte(tab.Eval(`(() => {
 		const box = document.querySelector(".tl-map canvas").getBoundingClientRect();
-		return JSON.stringify({x: box.left + 200 + (9.5 / 14) * (box.width - 208), y: box.top + (2.5 / 4) * (box.height - 16)});
+		return JSON.stringify({x: box.left + 220 + (9.5 / 14) * (box.width - 228), y: box.top + (2.5 / 4) * (box.height - 16)});
 	})()`, false)), &at)
 	mouse(tab, "mouseMoved", at.X, at.Y)
 	mouse(tab, "mousePressed", at.X, at.Y)

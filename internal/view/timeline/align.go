@@ -121,8 +121,8 @@ func (t *Timeline) Moved(ranks []int, from, to int64, n int) [][]int64 {
 		for c := range out[i] {
 			a, b := from+(to-from)/int64(n)*int64(c), from+(to-from)/int64(n)*int64(c+1)
 			most := a - x.own(a)
-			for ; k < len(knots) && knots[k].shown < b; k++ {
-				if moved := knots[k].shown - knots[k].own; knots[k].shown >= a && moved > most {
+			for ; k < len(knots.shown) && knots.shown[k] < b; k++ {
+				if moved := knots.shown[k] - knots.own[k]; knots.shown[k] >= a && moved > most {
 					most = moved
 				}
 			}

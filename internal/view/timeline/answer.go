@@ -45,7 +45,7 @@ func (t *Timeline) Head() *Head {
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
-		h.Stretch = h.Stretch || len(r.knots) > 0
+		h.Stretch = h.Stretch || len(r.knots.own) > 0
 	}
 	for i := range t.report.Steps {
 		s := &t.report.Steps[i]

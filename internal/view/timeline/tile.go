@@ -89,7 +89,7 @@ func (t *Timeline) keepCoarse() {
 				continue
 			}
 			for _, stretched := range []bool{false, true} {
-				if stretched && len(t.ranks[l.rank].knots) == 0 {
+				if stretched && len(t.ranks[l.rank].knots.own) == 0 {
 					continue
 				}
 				x := axis{}

@@ -51,7 +51,7 @@ type rank struct {
 	kernel []uint32 // and of GPU work
 	opOf   []int32  // in Ops, by the trace's Ops
 	callOf []spanAt // in Calls, by span
-	knots  []knot   // see stretch
+	knots  knots    // see stretch
 }
 
 // spanAt is where something lies that a span is of.

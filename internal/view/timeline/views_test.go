@@ -110,9 +110,9 @@ func TestStretch(t *testing.T) {
 			shown := x.shown(v)
 			again := back.own(shown)
 			slope := int64(1)
-			if i, _ := slices.BinarySearchFunc(r.knots, v, func(k knot, v int64) int { return int(k.own - v) }); i > 0 && i < len(r.knots) {
-				a, b := r.knots[i-1], r.knots[i]
-				slope = max((b.own-a.own)/(b.shown-a.shown), 0) + 2
+			own, at := r.knots.own, r.knots.shown
+			if i, _ := slices.BinarySearch(own, v); i > 0 && i < len(own) {
+				slope = max((own[i]-own[i-1])/(at[i]-at[i-1]), 0) + 2
 			}
 			if again-v > slope || v-again > slope {
 				t.Fatalf("%d is shown at %d, where %d is", v, shown, again)

@@ -176,17 +176,17 @@ for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function _n(o,t){let 
 let r=[],h=(l,p)=>{l.style.top=p+"px",r.push(l)};for(let l of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[l.rank]:0,c=s!==null&&s.by!==
 "wall"&&s.by!=="stretched"&&!s.known[l.rank]?"not moved":p!==0?"moved "+A(p):"",d=l.folded>0||l.open;h(a("div",{class:"tl-rank"+(l.rank===n?" here":"")},a("span",
 null,t.ranks[l.rank]),d&&a("button",{"aria-expanded":String(l.open),"aria-label":(l.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[l.rank],on:{click:()=>i(
-"r"+l.rank)}},l.open?"▾ fewer":`▸ ${l.folded} more`),c!==""&&a("span",{class:"moved"},c)),l.y);for(let f of l.rows){let u=t.rows[f.row],m=ys[u.role],b=u.lanes>
-$e(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie deeper)`],w=`${t.ranks[u.rank]}: ${m??""} ${u.
-name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,k=a("div",{class:"tl-row",title:w},b?a("button",{"aria-expanded":String(f.lanes===u.lanes),on:{
-click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",null,...v));k.style.height=f.height+"px",h(k,f.y)}}x(o,...r)}function En(o,t,e,n,s,i,r,h){
-let l=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*l),o.height=Math.round(s*l),p.setTransform(l,0,0,l,0,0),p.fillStyle=h;for(let c of t.
-groups){let d=c.y-e,f=i.get(c.rank);if(f===void 0||d>s||d+18<0)continue;let u=n/f.length;f.forEach((m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&
-p.fillRect(b*u,d+18-3-v,Math.max(u,1),v)})}}function ks(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),h=i.subarray(e*n,(e+1)*n),l=new Float32Array(r.length);for(let c=0;c<r.length;c++)l[c]=t.beyond?
+"r"+l.rank)}},l.open?"▾ fewer":`▸ ${l.folded} more`),c!==""&&a("span",{class:"moved",title:c},c)),l.y);for(let f of l.rows){let u=t.rows[f.row],m=ys[u.role],
+b=u.lanes>$e(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie deeper)`],w=`${t.ranks[u.rank]}: ${m??
+""} ${u.name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,k=a("div",{class:"tl-row",title:w},b?a("button",{title:w,"aria-expanded":String(f.lanes===
+u.lanes),on:{click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",{class:"tl-name",title:w},...v));k.style.height=f.height+"px",h(k,f.y)}}
+x(o,...r)}function En(o,t,e,n,s,i,r,h){let l=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*l),o.height=Math.round(s*l),p.setTransform(l,0,
+0,l,0,0),p.fillStyle=h;for(let c of t.groups){let d=c.y-e,f=i.get(c.rank);if(f===void 0||d>s||d+18<0)continue;let u=n/f.length;f.forEach((m,b)=>{let v=Math.min(
+Math.abs(m)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*u,d+18-3-v,Math.max(u,1),v)})}}function ks(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),h=i.subarray(e*n,(e+1)*n),l=new Float32Array(r.length);for(let c=0;c<r.length;c++)l[c]=t.beyond?
 r[c]-h[c%n]:r[c];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:h,shown:l,limit:Math.max(Re(l,e,n),p,1)}}function Ms(o,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let h=Math.floor(r*n/t);for(let l=0;l<e;l++){let p=o[r*e+l],c=h*s+Math.floor(l*s/e);!Number.isNaN(p)&&
 !(Math.abs(i[c])>=Math.abs(p))&&(i[c]=p)}}return i}function An(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
-(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=200,Ne=16,Ut=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
+(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=220,Ne=16,Ut=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=W(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=a("div",{class:"tl-heat"},a("div",{class:"tl-heat-head"},a(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,a("span",{class:"space"}),this.scale),a("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
 listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=a("div",{class:"tl-cell"});brushed=a("div",{class:"tl-brush",hidden:!0});scale=a(
@@ -380,37 +380,37 @@ label,on:{click:()=>this.events.go(t)}},e)}span(t){let e=[["rank",this.head.rank
 ["waits for others",g(t.wait_ns)]),t.last>=0&&e.push(["last to come",this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.
 step}${t.step_name?", "+t.step_name:""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(
 t.delay_ns)]),t.launches>0&&e.push(["launched",`${S(String(t.launches))} on the GPU`],["launch delay",g(t.delay_ns)]);let n=t.name!==t.label&&a("p",{class:"tl-f\
-ull"},t.name);this.open([te(t.class),a("h2",null,t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,Bn(e),t.args.length>0&&Bn(t.args.
-map(s=>[s.name,s.value]))),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&a("div",{class:"tl-around"},t.launched.length>
-0&&a("h3",null,"It launched"),t.launched.length>0&&a("ol",null,...t.launched.map(s=>a("li",null,this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))),t.launches>
-t.launched.length&&a("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&a("h3",null,t.launch?"The launch is in":"It is in"),
-t.around.length>0&&a("ol",null,...t.around.map(s=>a("li",null,this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,
-...t.counterparts.map(d=>d.why===""?d.dur_ns:0),1),n=d=>{let f=a("span",{class:"tl-bar"});return f.style.width=d/e*90+"px",f.style.background=`var(--${Xt[t.class]??
-"other"})`,f},s=t.counterparts.some(d=>d.delays),i=t.counterparts.some(d=>d.grid!==""),r=t.args.find(d=>d.name==="grid")?.value??"",h=d=>d.why!==""?a("tr",{class:"\
-tl-none"},a("th",{scope:"row"},this.head.ranks[d.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Ls[d.why]??d.why))):a("tr",{data:{rank:String(d.
-rank),span:String(d.span)}},a("th",{scope:"row"},this.link(d,this.head.ranks[d.rank])),a("td",null,n(d.dur_ns)," "+g(d.dur_ns)),a("td",{class:"r"},A(d.longer_ns)),
-a("td",{class:"r"},A(d.later_ns)),i&&a("td",{class:d.grid!==r?"tl-differs":""},d.grid+(d.other?" · another kernel: "+d.label:"")),s&&a("td",{class:"r"},d.delays?
-A(d.delayed_ns):"")),l=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),a("td",null),a("td",null),
-i&&a("td",null,r),s&&a("td",null)),c=[...t.counterparts.map(d=>[d.rank,h(d)]),[t.rank,l]].sort((d,f)=>d[0]-f[0]).map(([,d])=>d);return a("div",{class:"tl-counte\
-rparts"},a("h3",null,"The same on every rank"),a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),a("th",{scope:"col"},"duration"),a("th",{scope:"\
-col",class:"r"},"longer by"),a("th",{scope:"col",class:"r"},"starts later by"),i&&a("th",{scope:"col"},"grid"),s&&a("th",{scope:"col",class:"r"},"launch delay"))),
-a("tbody",null,...c)))}note(t){this.open([a("h2",null,t)])}range(t,e,n){let s=[{id:"name",title:"name",key:l=>l.name,text:l=>[te(l.class),this.link(l.longest,l.
-name)],right:!1},{id:"count",title:"count",key:l=>l.count,text:l=>S(String(l.count)),right:!0},{id:"self",title:"self time",key:l=>l.self_ns,text:l=>g(l.self_ns),
-right:!0},{id:"total",title:"total",key:l=>l.total_ns,text:l=>g(l.total_ns),right:!0},{id:"wait",title:"waiting",key:l=>l.wait_ns,text:l=>l.wait_ns>0?g(l.wait_ns):
-"",right:!0},{id:"max",title:"longest",key:l=>l.max_ns,text:l=>g(l.max_ns),right:!0},{id:"spread",title:"least to most rank",key:l=>l.most_ns-l.least_ns,text:l=>e>
-1&&l.most>=0?`${g(l.least_ns)} (${this.head.ranks[l.least]}) – ${g(l.most_ns)} (${this.head.ranks[l.most]})`:"",right:!0}],i=n.startsWith("-"),r=s.find(l=>l.id===
-n.replace(/^-/,""))??s[2],h=t.sums.slice().sort((l,p)=>{let c=r.key(l),d=r.key(p),f=typeof c=="string"?c.localeCompare(String(d),"en"):c-Number(d);return i?-f:f});
-this.open([a("h2",null,g(t.to_ns-t.from_ns)),a("span",{class:"tl-soft"},`from ${g(t.from_ns)}: what the rows that are shown hold`)],a("div",{class:"table tl-ran\
-ge"},h.length===0?a("p",{class:"tl-soft"},"Nothing begins, runs or ends here on the rows that are shown."):a("table",null,a("thead",null,a("tr",null,...s.map(l=>a(
-"th",{scope:"col",class:l.right?"r":"","aria-sort":l===r?i?"descending":"ascending":null},a("button",{on:{click:()=>this.events.sort(l===r&&i?l.id:"-"+l.id)}},l.
-title,l===r&&a("span",{"aria-hidden":"true"},i?" ▾":" ▴")))))),a("tbody",null,...h.map(l=>a("tr",null,...s.map(p=>{let c=p.text(l),d=a("td",{class:p.right?"\
-r":"name"});return Array.isArray(c)?d.append(...c):x(d,c),d}))))),t.all>h.length&&a("p",{class:"tl-soft"},`${S(String(t.all-h.length))} more names, each with le\
-ss self time, are left out.`)))}found(t,e){let n=`${S(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)return this.note(`${n} hold${t.all===1?"s":
-""} “${e}”: the spans that are drawn are marked`);this.open([a("h2",null,t.all===0?`No name holds “${e}”`:`${S(String(t.spans))} spans of ${n}, ${g(t.total_ns)}`),
-a("span",{class:"tl-soft"},t.all===0?"on the rows that are shown":"n and N go to the next and the one before")],t.names.length>0&&a("div",{class:"table tl-range"},
-a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"name"),a("th",{scope:"col",class:"r"},"spans"),a("th",{scope:"col",class:"r"},"total"))),a("tbod\
-y",null,...t.names.map(s=>a("tr",null,a("td",{class:"name"},this.link(s.first,s.name)),a("td",{class:"r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};
-function Bn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ne=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+ull"},t.name);this.open([te(t.class),a("h2",{title:t.name},t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,Bn(e),t.args.length>0&&
+Bn(t.args.map(s=>[s.name,s.value]))),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&a("div",{class:"tl-around"},t.launched.
+length>0&&a("h3",null,"It launched"),t.launched.length>0&&a("ol",null,...t.launched.map(s=>a("li",{title:s.label},this.link(s),a("span",{class:"tl-soft"}," "+g(
+s.dur_ns)))),t.launches>t.launched.length&&a("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&a("h3",null,t.launch?"The la\
+unch is in":"It is in"),t.around.length>0&&a("ol",null,...t.around.map(s=>a("li",{title:s.label},this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))))))}counterparts(t){
+let e=Math.max(t.dur_ns,...t.counterparts.map(d=>d.why===""?d.dur_ns:0),1),n=d=>{let f=a("span",{class:"tl-bar"});return f.style.width=d/e*90+"px",f.style.background=
+`var(--${Xt[t.class]??"other"})`,f},s=t.counterparts.some(d=>d.delays),i=t.counterparts.some(d=>d.grid!==""),r=t.args.find(d=>d.name==="grid")?.value??"",h=d=>d.
+why!==""?a("tr",{class:"tl-none"},a("th",{scope:"row"},this.head.ranks[d.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Ls[d.why]??d.why))):a("\
+tr",{data:{rank:String(d.rank),span:String(d.span)}},a("th",{scope:"row"},this.link(d,this.head.ranks[d.rank])),a("td",null,n(d.dur_ns)," "+g(d.dur_ns)),a("td",
+{class:"r"},A(d.longer_ns)),a("td",{class:"r"},A(d.later_ns)),i&&a("td",{class:d.grid!==r?"tl-differs":""},d.grid+(d.other?" · another kernel: "+d.label:"")),s&&
+a("td",{class:"r"},d.delays?A(d.delayed_ns):"")),l=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),
+a("td",null),a("td",null),i&&a("td",null,r),s&&a("td",null)),c=[...t.counterparts.map(d=>[d.rank,h(d)]),[t.rank,l]].sort((d,f)=>d[0]-f[0]).map(([,d])=>d);return a(
+"div",{class:"tl-counterparts"},a("h3",null,"The same on every rank"),a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),a("th",{scope:"col"},
+"duration"),a("th",{scope:"col",class:"r"},"longer by"),a("th",{scope:"col",class:"r"},"starts later by"),i&&a("th",{scope:"col"},"grid"),s&&a("th",{scope:"col",
+class:"r"},"launch delay"))),a("tbody",null,...c)))}note(t){this.open([a("h2",null,t)])}range(t,e,n){let s=[{id:"name",title:"name",key:l=>l.name,text:l=>[te(l.
+class),this.link(l.longest,l.name)],right:!1},{id:"count",title:"count",key:l=>l.count,text:l=>S(String(l.count)),right:!0},{id:"self",title:"self time",key:l=>l.
+self_ns,text:l=>g(l.self_ns),right:!0},{id:"total",title:"total",key:l=>l.total_ns,text:l=>g(l.total_ns),right:!0},{id:"wait",title:"waiting",key:l=>l.wait_ns,text:l=>l.
+wait_ns>0?g(l.wait_ns):"",right:!0},{id:"max",title:"longest",key:l=>l.max_ns,text:l=>g(l.max_ns),right:!0},{id:"spread",title:"least to most rank",key:l=>l.most_ns-
+l.least_ns,text:l=>e>1&&l.most>=0?`${g(l.least_ns)} (${this.head.ranks[l.least]}) – ${g(l.most_ns)} (${this.head.ranks[l.most]})`:"",right:!0}],i=n.startsWith(
+"-"),r=s.find(l=>l.id===n.replace(/^-/,""))??s[2],h=t.sums.slice().sort((l,p)=>{let c=r.key(l),d=r.key(p),f=typeof c=="string"?c.localeCompare(String(d),"en"):c-
+Number(d);return i?-f:f});this.open([a("h2",null,g(t.to_ns-t.from_ns)),a("span",{class:"tl-soft"},`from ${g(t.from_ns)}: what the rows that are shown hold`)],a(
+"div",{class:"table tl-range"},h.length===0?a("p",{class:"tl-soft"},"Nothing begins, runs or ends here on the rows that are shown."):a("table",null,a("thead",null,
+a("tr",null,...s.map(l=>a("th",{scope:"col",class:l.right?"r":"","aria-sort":l===r?i?"descending":"ascending":null},a("button",{on:{click:()=>this.events.sort(l===
+r&&i?l.id:"-"+l.id)}},l.title,l===r&&a("span",{"aria-hidden":"true"},i?" ▾":" ▴")))))),a("tbody",null,...h.map(l=>a("tr",null,...s.map(p=>{let c=p.text(l),d=a(
+"td",{class:p.right?"r":"name",title:p.right?null:l.name});return Array.isArray(c)?d.append(...c):x(d,c),d}))))),t.all>h.length&&a("p",{class:"tl-soft"},`${S(String(
+t.all-h.length))} more names, each with less self time, are left out.`)))}found(t,e){let n=`${S(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)
+return this.note(`${n} hold${t.all===1?"s":""} “${e}”: the spans that are drawn are marked`);this.open([a("h2",null,t.all===0?`No name holds “${e}”`:`${S(
+String(t.spans))} spans of ${n}, ${g(t.total_ns)}`),a("span",{class:"tl-soft"},t.all===0?"on the rows that are shown":"n and N go to the next and the one before")],
+t.names.length>0&&a("div",{class:"table tl-range"},a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"name"),a("th",{scope:"col",class:"r"},"spans"),
+a("th",{scope:"col",class:"r"},"total"))),a("tbody",null,...t.names.map(s=>a("tr",null,a("td",{class:"name",title:s.name},this.link(s.first,s.name)),a("td",{class:"\
+r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};function Bn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ne=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",h=>{h.key==="Enter"&&(h.preventDefault(),e.nextFound(h.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",h=>this.wheel(h),{passive:!1});for(let h of[s,
 i])h.addEventListener("wheel",l=>this.wheel(l,!0),{passive:!1});je(n,(h,l)=>{if(h.shiftKey||h.buttons===4)return e.pan(-h.movementX/t.width);let p=t.time(l),c=t.
@@ -465,7 +465,7 @@ l-soft"},c),n.only.length>0&&a("span",{class:"tl-only"},"only "+n.only.map(d=>s.
 ia-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),a("span",{class:"space"}),s.steps.length>1&&a("button",{class:"button","aria-pressed":String(p),
 title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:p?"off":"work"})}},"map"),a("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.
 whole()}},"whole"),a("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),a("button",{class:"bu\
-tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),l&&h.focus()}var $s=200,Ue=class{constructor(t,e){this.context=t;this.head=e;this.all=Mt(e),this.state=qe(this.store.params,e),this.source=new re(e,this.store.params.c,()=>this.
+tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),l&&h.focus()}var $s=220,Ue=class{constructor(t,e){this.context=t;this.head=e;this.all=Mt(e),this.state=qe(this.store.params,e),this.source=new re(e,this.store.params.c,()=>this.
 draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Tt(a("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.minimap=new Kt(
 a("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new Ut(e,{load:i=>this.source.heat(i),choose:i=>this.store.set({heat:i}),pick:(i,r)=>this.
 moves.compare(i,r),brush:(i,r)=>this.moves.steps(i,r,"push")},()=>this.draw("heat")),this.panel=new ee(e,{go:i=>this.moves.go(i),sort:i=>this.store.set({sort:i}),

@@ -22,14 +22,14 @@ export function drawGutter(el: HTMLElement, head: Head, l: Layout, here: number,
       h("span", null, head.ranks[g.rank]),
       fold && h("button", { "aria-expanded": String(g.open), "aria-label": (g.open ? "Fold rows of " : "Unfold all rows of ") + head.ranks[g.rank], on: { click: () => turn("r" + g.rank) } },
         g.open ? "▾ fewer" : `▸ ${g.folded} more`),
-      label !== "" && h("span", { class: "moved" }, label)), g.y);
+      label !== "" && h("span", { class: "moved", title: label }, label)), g.y);
     for (const p of g.rows) {
       const row = head.rows[p.row], role = roles[row.role];
       const deep = row.lanes > shownLanes(row, l.groups.length);
       const name = [role !== undefined && h("b", null, role), (role !== undefined ? " " : "") + row.name, row.deeper > 0 && ` (${row.deeper} spans lie deeper)`];
       const title = `${head.ranks[row.rank]}: ${role ?? ""} ${row.name}, ${row.spans} spans in ${row.lanes} lane${row.lanes === 1 ? "" : "s"}`;
       const el = h("div", { class: "tl-row", title },
-        deep ? h("button", { "aria-expanded": String(p.lanes === row.lanes), on: { click: () => turn(String(p.row)) } }, (p.lanes === row.lanes ? "▾ " : "▸ "), ...name) : h("span", null, ...name));
+        deep ? h("button", { title, "aria-expanded": String(p.lanes === row.lanes), on: { click: () => turn(String(p.row)) } }, (p.lanes === row.lanes ? "▾ " : "▸ "), ...name) : h("span", { class: "tl-name", title }, ...name));
       el.style.height = p.height + "px";
       at(el, p.y);
     }

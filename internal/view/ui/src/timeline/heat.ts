@@ -58,7 +58,7 @@ export function medianRank(values: Float32Array, ranks: number, steps: number, s
   return have.length > 0 ? have[(have.length - 1) >> 1][1] : -1;
 }
 
-const LABELS = 200, AXIS = 16;
+const LABELS = 220, AXIS = 16;
 
 export class Heat {
   readonly el: HTMLElement;

@@ -62,15 +62,15 @@ export class Panel {
     if (s.launches > 0) facts.push(["launched", `${groupDigits(String(s.launches))} on the GPU`], ["launch delay", duration(s.delay_ns)]);
     const full = s.name !== s.label && h("p", { class: "tl-full" }, s.name);
     this.open(
-      [swatch(s.class), h("h2", null, s.label), h("span", { class: "tl-soft" }, s.category)],
+      [swatch(s.class), h("h2", { title: s.name }, s.label), h("span", { class: "tl-soft" }, s.category)],
       h("div", { class: "tl-facts" }, full, facts_(facts), s.args.length > 0 && facts_(s.args.map((a) => [a.name, a.value]))),
       s.counterparts.length > 0 && this.counterparts(s),
       (s.around.length > 0 || s.launched.length > 0) && h("div", { class: "tl-around" },
         s.launched.length > 0 && h("h3", null, "It launched"),
-        s.launched.length > 0 && h("ol", null, ...s.launched.map((l) => h("li", null, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))),
+        s.launched.length > 0 && h("ol", null, ...s.launched.map((l) => h("li", { title: l.label }, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))),
           s.launches > s.launched.length && h("li", { class: "tl-soft" }, `and ${s.launches - s.launched.length} more`)),
         s.around.length > 0 && h("h3", null, s.launch ? "The launch is in" : "It is in"),
-        s.around.length > 0 && h("ol", null, ...s.around.map((l) => h("li", null, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))))));
+        s.around.length > 0 && h("ol", null, ...s.around.map((l) => h("li", { title: l.label }, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))))));
   }
 
   private counterparts(s: Selected): HTMLElement {
@@ -135,7 +135,7 @@ export class Panel {
           h("thead", null, h("tr", null, ...columns.map((c) => h("th", { scope: "col", class: c.right ? "r" : "", "aria-sort": c === column ? (down ? "descending" : "ascending") : null },
             h("button", { on: { click: () => this.events.sort(c === column && down ? c.id : "-" + c.id) } }, c.title, c === column && h("span", { "aria-hidden": "true" }, down ? " ▾" : " ▴")))))),
           h("tbody", null, ...sums.map((s) => h("tr", null, ...columns.map((c) => {
-            const text = c.text(s), td = h("td", { class: c.right ? "r" : "name" });
+            const text = c.text(s), td = h("td", { class: c.right ? "r" : "name", title: c.right ? null : s.name });
             if (Array.isArray(text)) td.append(...(text as Node[]));
             else fill(td, text);
             return td;
@@ -152,7 +152,7 @@ export class Panel {
         h("span", { class: "tl-soft" }, f.all === 0 ? "on the rows that are shown" : "n and N go to the next and the one before")],
       f.names.length > 0 && h("div", { class: "table tl-range" }, h("table", null,
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "name"), h("th", { scope: "col", class: "r" }, "spans"), h("th", { scope: "col", class: "r" }, "total"))),
-        h("tbody", null, ...f.names.map((n) => h("tr", null, h("td", { class: "name" }, this.link(n.first, n.name)),
+        h("tbody", null, ...f.names.map((n) => h("tr", null, h("td", { class: "name", title: n.name }, this.link(n.first, n.name)),
           h("td", { class: "r" }, groupDigits(String(n.count))), h("td", { class: "r" }, duration(n.total_ns))))))));
   }
 }

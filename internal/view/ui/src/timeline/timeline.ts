@@ -24,7 +24,7 @@ import { Source } from "./source";
 import { toolbar } from "./toolbar";
 import type { Alignment, Found, Head, Link, Ribbon, Selected } from "./wire";
 
-const GUTTER = 200;
+const GUTTER = 220;
 
 /** What changed, and so is drawn in the next frame. */
 type Part = "lanes" | "heat" | "overlay" | "gutter";
