@@ -29,7 +29,7 @@ type Capture struct {
 	Traces  []*trace.Trace // of the ranks of Aligned, in their order; nil of a window that was summarised
 	Report  *result.Report
 	Aligned *match.Aligned
-	// Timeline is all ranks side by side. It is made when it is first asked for.
+	// Timeline is all ranks side by side. It is begun with the capture; who asks waits for it.
 	Timeline func() (*timeline.Timeline, error)
 	Kernels  *kernels.Work
 
@@ -50,6 +50,7 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	c.Traces = inOrder(c.Aligned, read.Traces)
 	c.Kernels = kernels.New(c.Aligned, c.Traces)
 	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
+	go c.Timeline() // of a large capture it takes seconds: it is there, mostly, when the page asks for it
 	return c, nil
 }
 

@@ -4,6 +4,8 @@
 #
 #   scripts/bench/view.sh [DIR]         DIR: rank files of one capture; default $STEPSCOPE_DATA/traces/large
 #
+# TIMES      how much longer the second capture is, default 10; 1: there is no second one
+#
 # Wants Chromium. Exit status 1: a goal is missed; 2: it could not be measured.
 set -euo pipefail
 
@@ -21,7 +23,12 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
 
 mkdir -p .bench
 CGO_ENABLED=0 go build -o .bench/stepscope ./cmd/stepscope || fail "the binary does not build"
-long=$(mktemp -d .bench/view.XXXXXX)
-trap 'rm -rf "$long"' EXIT
-go run ./scripts/bench/repeat -n 10 -o "$long" "$dir"/*.trace.json* || fail "the capture cannot be made ten times as long"
-go test -count=1 -v -run '^TestView$' ./scripts/bench/view -args -stepscope "$PWD/.bench/stepscope" "$dir" "$PWD/$long" | sed -E '/^(=== |--- PASS|ok |PASS$)/d'
+dirs=("$dir")
+if [ "${TIMES:-10}" != 1 ]; then
+	long=$(mktemp -d "$PWD/.bench/view.XXXXXX")
+	trap 'rm -rf "$long"' EXIT
+	go run ./scripts/bench/repeat -n "${TIMES:-10}" -o "$long" "$dir"/*.trace.json* || fail "the capture cannot be made longer"
+	dirs+=("$long")
+fi
+go test -count=1 -v -run '^TestView$' ./scripts/bench/view -args -stepscope "$PWD/.bench/stepscope" "${dirs[@]}" |
+	sed -E '/^ *(=== |--- PASS|ok |PASS$)/d'

@@ -24,6 +24,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/view/timeline"
+	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
 var binary = flag.String("stepscope", "", "the binary to measure")
@@ -44,18 +45,16 @@ func TestView(t *testing.T) {
 	}
 }
 
-// goal prints a figure beside its goal.
-func goal(t *testing.T, what string, got, most float64, unit string) {
+// judge says whether a figure is below its goal.
+func judge(t *testing.T, what string, got, most float64, unit string) {
 	t.Helper()
-	says := "met"
 	if got > most {
-		says = "MISSED"
 		t.Fail()
 	}
-	fmt.Printf("%-52s %10.1f %-3s goal %8.0f  %s\n", what, got, unit, most, says)
+	goal.Say(got <= most, "view, %s: %.1f %s, goal %.0f", what, got, unit, most)
 }
 
-func say(what string, got float64, unit string) { fmt.Printf("%-52s %10.1f %s\n", what, got, unit) }
+func say(what string, got float64, unit string) { fmt.Printf("        %s: %.1f %s\n", what, got, unit) }
 
 // measure serves a capture, looks at it, and asks for tiles.
 func measure(t *testing.T, dir string) {
@@ -84,7 +83,7 @@ func measure(t *testing.T, dir string) {
 	began = time.Now()
 	tab.Show(address + "#tab=timeline")
 	tab.Wait(`window.__stats !== undefined && window.__stats.tiles > 0 && window.__stats.missing === 0`)
-	goal(t, "first picture", time.Since(began).Seconds()*1000, 2000, "ms")
+	judge(t, "first picture", time.Since(began).Seconds()*1000, 2000, "ms")
 
 	head := headOf(t, address)
 	say("spans", float64(head.spans), "")
@@ -92,7 +91,7 @@ func measure(t *testing.T, dir string) {
 	heap(t, tab)
 	tab.Show("about:blank")
 	askTiles(t, address, head)
-	goal(t, "memory of the server, the most it had", peak(t, cmd.Process.Pid), 4000, "MB")
+	judge(t, "memory of the server, the most it had", peak(t, cmd.Process.Pid), 4000, "MB")
 }
 
 type head struct {
@@ -164,8 +163,8 @@ func askTiles(t *testing.T, address string, h head) {
 		all := slices.Concat(times...)
 		say(fmt.Sprintf("views asked for by %d clients, %s", clients, axis), float64(len(all)), "")
 		slices.Sort(all)
-		say("  half of them within", metric.Quantile(all, 0.5), "ms")
-		goal(t, "  99 of 100 within", metric.Quantile(all, 0.99), 30, "ms")
+		say("half of them within", metric.Quantile(all, 0.5), "ms")
+		judge(t, "99 of 100 answers to "+axis+" views within", metric.Quantile(all, 0.99), 30, "ms")
 	}
 }
 
@@ -199,9 +198,9 @@ func frames(t *testing.T, tab *browsertest.Tab) {
 	}
 	slices.Sort(got.Script)
 	say("frames of 10 s of panning and zooming", float64(len(got.Gaps)), "")
-	say("  of them later than 25 ms, which is not judged", float64(dropped), "")
-	say("  script in half of them within", metric.Quantile(got.Script, 0.5), "ms")
-	goal(t, "  script in 95 of 100 within", metric.Quantile(got.Script, 0.95), 8, "ms")
+	say("of them later than 25 ms, which is not judged", float64(dropped), "")
+	say("script in half of them", metric.Quantile(got.Script, 0.5), "ms")
+	judge(t, "script in 95 of 100 frames", metric.Quantile(got.Script, 0.95), 8, "ms")
 }
 
 // heap moves a thousand times, and a thousand times more.
@@ -229,8 +228,8 @@ func heap(t *testing.T, tab *browsertest.Tab) {
 	before := used()
 	move()
 	after := used()
-	goal(t, "heap of the page, with array buffers", after, 150, "MB")
-	goal(t, fmt.Sprintf("  more after %d moves more", moves), max(after/before-1, 0)*100, 5, "%")
+	judge(t, "heap of the page, with array buffers", after, 150, "MB")
+	judge(t, fmt.Sprintf("heap more after %d moves more", moves), max(after/before-1, 0)*100, 5, "%")
 }
 
 // peak is the largest resident set that a process has had, in MB.
