@@ -5,14 +5,19 @@ import (
 	"os"
 )
 
-// labels notes the texts that plots draw, by canvas: each draw of all of it sets the size before.
+// labels notes the texts that plots draw, by canvas: each draw of all of it sets the size before, or fills the whole canvas.
 const labels = `{
-const {fillText} = CanvasRenderingContext2D.prototype;
+const {fillText, fillRect} = CanvasRenderingContext2D.prototype;
 const height = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "height");
 Object.defineProperty(HTMLCanvasElement.prototype, "height", {...height, set(to) {
   this.labels = [];
   height.set.call(this, to);
 }});
+CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) {
+  const {a, d} = this.getTransform();
+  if (x <= 0 && y <= 0 && (x + w) * a >= this.canvas.width - 1 && (y + h) * d >= this.canvas.height - 1 && this.canvas.labels?.length) this.canvas.labels = [];
+  return fillRect.call(this, x, y, w, h);
+};
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
   const w = this.measureText(text).width, left = x - ({center: w / 2, right: w}[this.textAlign] ?? 0), top = y - (this.textBaseline === "middle" ? 5 : 0);
   this.canvas.labels?.push({text, left, right: left + w, top, bottom: top + 10});
