@@ -156,7 +156,7 @@ var arrows = []struct {
 	{"internal/explain/worth", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "internal/explain/tables", "trace",
 	}},
-	{"internal/explain/replay", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
+	{"internal/explain/replay", []string{"internal/base/metric", "internal/base/runsort", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{
 		"internal/explain/fact",
 		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",
@@ -173,7 +173,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/prep", []string{
 		"internal/explain/fact",
-		"internal/explain/result", "internal/explain/kernel", "internal/base/metric", "internal/explain/layers", "trace",
+		"internal/explain/result", "internal/explain/kernel", "internal/base/metric", "internal/base/runsort", "internal/explain/layers", "trace",
 	}},
 	{"internal/explain/result", []string{"internal/explain/fact"}},
 	{"internal/explain/fact", nil},
@@ -191,7 +191,7 @@ var arrows = []struct {
 		"internal/base/atomicfile", "internal/tracefile/chromejson", "trace", "internal/base/progress", "internal/tracefile/read",
 		"internal/tracefile/set",
 	}},
-	{"internal/tracefile/read", []string{"internal/tracefile/read/nsysdb", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "internal/base/progress", "internal/tracefile/set", "trace"}},
+	{"internal/tracefile/read", []string{"internal/base/runsort", "internal/tracefile/read/nsysdb", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "internal/base/progress", "internal/tracefile/set", "trace"}},
 	{"internal/tracefile/read/nsysdb", []string{"internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
@@ -270,6 +270,7 @@ var arrows = []struct {
 	{"internal/base/pyrand", []string{"internal/base/twister"}},
 	{"internal/base/twister", nil},
 	{"internal/base/inflate", nil},
+	{"internal/base/runsort", nil},
 	{"internal/base/pause", nil},
 	{"internal/base/seldom", nil},
 	{"internal/base/crc32c", nil},

@@ -153,18 +153,20 @@ func unpairedIn(c *capture) map[rankStep]int64 {
 		for _, r := range d.Ranks {
 			var told, rest []prep.Interval // what computes, or is known; and the others
 			var steps []int
+			known := func(i int) bool {
+				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible())
+			}
 			for i := range r.Ops {
-				o := &r.Ops[i]
-				at := prep.Interval{Start: o.Start, End: o.End}
-				switch {
-				case !o.Comm():
-					if o.Class != kernel.Copy {
-						told = append(told, at)
-					}
-				case kernel.Synchronising(r.Colls[o.Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible()):
-					told = append(told, at)
-				case o.Step >= 0:
-					rest, steps = append(rest, at), append(steps, int(o.Step)+r.First)
+				if o := &r.Ops[i]; o.Comm() && o.Step >= 0 && !known(i) {
+					rest, steps = append(rest, prep.Interval{Start: o.Start, End: o.End}), append(steps, int(o.Step)+r.First)
+				}
+			}
+			if rest == nil {
+				continue
+			}
+			for i := range r.Ops {
+				if o := &r.Ops[i]; o.Comm() && known(i) || !o.Comm() && o.Class != kernel.Copy {
+					told = append(told, prep.Interval{Start: o.Start, End: o.End})
 				}
 			}
 			told = prep.Union(told)

@@ -126,11 +126,12 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	for i := range r.Steps {
 		launching[r.Steps[i].Track] = true
 	}
-	type name struct {
-		cat trace.Category
-		id  trace.StringID
+	type why struct {
+		cat   trace.Category
+		known bool
+		is    string
 	}
-	why := map[name]string{}
+	names := make([]why, t.Strings.Len()) // mostly of one category
 	var all []Cold
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -138,13 +139,12 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 		if s.Dur < coldShortest || s.Cat != trace.Overhead && !launching[s.Track] || s.Cat.OnGPU() {
 			continue
 		}
-		is, known := why[name{s.Cat, s.Name}]
-		if !known {
-			is = whyCold(s.Cat, t.Strings.Get(s.Name))
-			why[name{s.Cat, s.Name}] = is
+		w := &names[s.Name]
+		if !w.known || w.cat != s.Cat {
+			*w = why{s.Cat, true, whyCold(s.Cat, t.Strings.Get(s.Name))}
 		}
-		if is != "" {
-			all = append(all, Cold{Interval: Interval{s.Start, s.End()}, Why: is, Name: t.Strings.Get(s.Name), of: s.Track})
+		if w.is != "" {
+			all = append(all, Cold{Interval: Interval{s.Start, s.End()}, Why: w.is, Name: t.Strings.Get(s.Name), of: s.Track})
 		}
 	}
 	all = outermost(all)

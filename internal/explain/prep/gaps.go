@@ -1,9 +1,6 @@
 package prep
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // KeptGaps is how many of the longest idle gaps are of interest.
 const KeptGaps = 30
@@ -27,14 +24,12 @@ func (h *host) gaps(r *Rank) (out []Gap) {
 		after := int32(i + 1)
 		o := &r.Ops[after]
 		if from := r.Ops[last].End; o.Start > from && from >= bounds[0] {
-			out = append(out, Gap{From: from, Dur: o.Start - from, Before: last, After: after})
+			out = longest(out, Gap{From: from, Dur: o.Start - from, Before: last, After: after})
 		}
 		if o.End >= r.Ops[last].End {
 			last = after
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Gap) int { return cmp.Compare(y.Dur, x.Dur) })
-	out = slices.Clone(out[:min(len(out), KeptGaps)])
 	for i := range out {
 		g := &out[i]
 		after := &r.Ops[g.After]
@@ -46,6 +41,21 @@ func (h *host) gaps(r *Rank) (out []Gap) {
 		g.Did = h.did(c.Track, g.From, max(g.From, min(c.Start, after.Start)))
 	}
 	return out
+}
+
+// longest adds a gap to the longest of those before it, which are sorted.
+func longest(gaps []Gap, g Gap) []Gap {
+	if len(gaps) == KeptGaps {
+		if gaps[KeptGaps-1].Dur >= g.Dur {
+			return gaps
+		}
+		gaps = gaps[:KeptGaps-1]
+	}
+	at := len(gaps)
+	for at > 0 && gaps[at-1].Dur < g.Dur {
+		at--
+	}
+	return slices.Insert(gaps, at, g)
 }
 
 // DeviceWindows gives the bounds of every step on the device: step i is

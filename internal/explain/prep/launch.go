@@ -5,30 +5,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // sortCalls orders calls by start and gives each its step.
 func (r *Rank) sortCalls() {
-	order := make([]int32, len(r.Calls))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.Calls[a].Start, r.Calls[b].Start), cmp.Compare(a, b))
-	})
-	place := make([]int32, len(order))
-	sorted := make([]Call, len(order))
-	for i, from := range order {
-		sorted[i] = r.Calls[from]
-		sorted[i].Step = r.StepAt(sorted[i].Start)
-		place[from] = int32(i)
-	}
-	r.Calls = sorted
-	for i := range r.Ops {
-		if c := r.Ops[i].Call; c >= 0 {
-			r.Ops[i].Call = place[c]
+	if byStart := func(a, b Call) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(r.Calls, byStart) {
+		order := make([]int32, len(r.Calls))
+		for i := range order {
+			order[i] = int32(i)
 		}
+		runsort.Stable(order, func(a, b int32) bool { return r.Calls[a].Start < r.Calls[b].Start })
+		place := make([]int32, len(order))
+		sorted := make([]Call, len(order))
+		for i, from := range order {
+			sorted[i] = r.Calls[from]
+			place[from] = int32(i)
+		}
+		r.Calls = sorted
+		for i := range r.Ops {
+			if c := r.Ops[i].Call; c >= 0 {
+				r.Ops[i].Call = place[c]
+			}
+		}
+	}
+	for i := range r.Calls {
+		r.Calls[i].Step = r.StepAt(r.Calls[i].Start)
 	}
 }
 
@@ -58,18 +61,20 @@ func isSync(name string) bool {
 // device. A runtime call and the driver call inside it are one wait.
 func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	blocked := map[trace.TrackID][]Interval{}
-	sync := map[trace.StringID]bool{}
+	const unknown, other, sync = 0, 1, 2
+	kind := make([]uint8, t.Strings.Len())
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if !s.Cat.Launch() {
 			continue
 		}
-		is, known := sync[s.Name]
-		if !known {
-			is = isSync(t.Strings.Get(s.Name))
-			sync[s.Name] = is
+		if kind[s.Name] == unknown {
+			kind[s.Name] = other
+			if isSync(t.Strings.Get(s.Name)) {
+				kind[s.Name] = sync
+			}
 		}
-		if is {
+		if kind[s.Name] == sync {
 			list := blocked[s.Track]
 			if n := len(list); n > 0 && s.Start <= list[n-1].End {
 				list[n-1].End = max(list[n-1].End, s.End())

@@ -4,12 +4,13 @@
 package prep
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -151,7 +152,7 @@ func (r *Rank) link(t *trace.Trace) {
 	callOf, gpu := launchesOf(t)
 	local := make([]int32, t.Strings.Len()) // StringID -> names id + 1
 	colls := collectives(t, r)
-	r.Ops = make([]Op, 0, gpu)
+	r.Ops, r.Calls = make([]Op, 0, gpu), make([]Call, 0, min(gpu, callOf.n))
 	callAt := make([]int32, len(t.Spans)) // span -> index in calls + 1
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -175,7 +176,7 @@ func (r *Rank) link(t *trace.Trace) {
 			o.Class = kernel.Memset
 		}
 		o.Coll = colls(&o, s.Name, detail.Comm)
-		if at, ok := callOf[s.Corr]; ok && s.Corr != 0 {
+		if at, ok := callOf.of(s.Corr); ok {
 			c := callAt[at] - 1
 			if c < 0 {
 				c = int32(len(r.Calls))
@@ -193,18 +194,20 @@ func (r *Rank) link(t *trace.Trace) {
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		if at, ok := callOf[s.Corr]; ok && at == int32(i) && callAt[i] == 0 && strings.Contains(t.Strings.Get(s.Name), "LaunchKernel") {
+		if !s.Cat.Launch() || callAt[i] > 0 {
+			continue
+		}
+		at, ok := callOf.of(s.Corr)
+		if ok && at == int32(i) && strings.Contains(t.Strings.Get(s.Name), "LaunchKernel") {
 			r.Lost++
 		}
-		if s.Cat.Launch() && trace.IsGraphLaunch(t.Strings.Get(s.Name)) {
-			if at, ok := callOf[s.Corr]; !ok || callAt[at] == 0 {
-				r.Empty++
-			}
+		if trace.IsGraphLaunch(t.Strings.Get(s.Name)) && (!ok || callAt[at] == 0) {
+			r.Empty++
 		}
 	}
 	r.sortCalls()
-	slices.SortFunc(r.Ops, func(a, b Op) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Span, b.Span))
+	runsort.Stable(r.Ops, func(a, b Op) bool { // which are in order of their spans, so of their streams
+		return a.Start < b.Start || a.Start == b.Start && a.End < b.End
 	})
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -231,17 +234,18 @@ func (r *Rank) link(t *trace.Trace) {
 
 // launchesOf finds the launch of each correlation among the spans, and counts
 // the GPU work.
-func launchesOf(t *trace.Trace) (callOf map[int64]int32, gpu int) {
-	launches := 0
+func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
+	launches, lo, hi := 0, int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range t.Spans {
 		switch s := &t.Spans[i]; {
 		case s.Cat.OnGPU():
 			gpu++
 		case s.Cat.Launch() && s.Corr != 0:
 			launches++
+			lo, hi = min(lo, s.Corr), max(hi, s.Corr)
 		}
 	}
-	callOf = make(map[int64]int32, launches)
+	callOf = newCorrelations(launches, lo, hi)
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if !s.Cat.Launch() || s.Corr == 0 {
@@ -249,11 +253,47 @@ func launchesOf(t *trace.Trace) (callOf map[int64]int32, gpu int) {
 		}
 		// A graph launch shows as runtime and as driver call of one
 		// correlation at times: the outer, longer one counts.
-		if at, ok := callOf[s.Corr]; !ok || t.Spans[at].Dur < s.Dur {
-			callOf[s.Corr] = int32(i)
+		if at, ok := callOf.of(s.Corr); !ok || t.Spans[at].Dur < s.Dur {
+			callOf.set(s.Corr, int32(i))
 		}
 	}
 	return callOf, gpu
+}
+
+// correlations are the launches of a process by their number, as spans. Numbers
+// mostly follow each other.
+type correlations struct {
+	n     int // launches
+	lo    int64
+	dense []int32 // from lo on: the span + 1; nil: they are few in a wide range
+	wide  map[int64]int32
+}
+
+func newCorrelations(n int, lo, hi int64) correlations {
+	// What is so far apart that it overflows is negative as uint64 is large.
+	if width := uint64(hi) - uint64(lo); n > 0 && width < 16*uint64(n) {
+		return correlations{n: n, lo: lo, dense: make([]int32, width+1)}
+	}
+	return correlations{n: n, wide: make(map[int64]int32, n)}
+}
+
+func (c *correlations) of(corr int64) (span int32, ok bool) {
+	if c.dense == nil {
+		span, ok = c.wide[corr]
+		return span, ok && corr != 0
+	}
+	if at := uint64(corr) - uint64(c.lo); at < uint64(len(c.dense)) && corr != 0 {
+		return c.dense[at] - 1, c.dense[at] > 0
+	}
+	return 0, false
+}
+
+func (c *correlations) set(corr int64, span int32) {
+	if c.dense == nil {
+		c.wide[corr] = span
+	} else {
+		c.dense[corr-c.lo] = span + 1
+	}
 }
 
 // devices are the devices that have work.

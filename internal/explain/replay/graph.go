@@ -19,10 +19,10 @@ package replay
 import (
 	"cmp"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
@@ -256,12 +256,12 @@ func (b *builder) order() {
 	for i := range order {
 		order[i] = timed{b.nodes[i].at, int32(i)}
 	}
-	slices.SortFunc(order, func(x, y timed) int {
+	runsort.Stable(order, func(x, y timed) bool { // threads and devices are in order
 		if x.at != y.at {
-			return cmp.Compare(x.at, y.at)
+			return x.at < y.at
 		}
 		p, q := &b.nodes[x.node], &b.nodes[y.node]
-		return cmp.Or(cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what)), cmp.Compare(x.node, y.node))
+		return cmp.Or(cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what))) < 0
 	})
 	place := make([]int32, len(order))
 	for to, from := range order {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
@@ -22,19 +23,26 @@ type moment struct {
 // moments lists those of a rank's threads, each in time order.
 func moments(r *match.Rank) map[trace.TrackID][]moment {
 	out := map[trace.TrackID][]moment{}
+	waits, n := blocked(r), map[trace.TrackID]int{}
+	for i := range r.Calls {
+		n[r.Calls[i].Track]++
+	}
+	for track, calls := range n {
+		out[track] = make([]moment, 0, calls+2*len(waits[track]))
+	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		out[c.Track] = append(out[c.Track], moment{at: c.Start, call: int32(i), what: Host})
 	}
-	for track, list := range blocked(r) {
+	for track, list := range waits {
 		for _, x := range list {
 			out[track] = append(out[track], moment{at: x.Start, call: none, what: Host}, moment{at: x.End, call: none, since: x.Start, what: Return})
 		}
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b moment) int {
+		runsort.Stable(list, func(a, b moment) bool {
 			// A copy that blocks is launched by the very call that waits, and so before it blocks.
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call))
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call)) < 0
 		})
 	}
 	return out

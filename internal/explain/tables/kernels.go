@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -9,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // kernelSums is what is added up of one kernel in steps of one kind.
@@ -20,51 +22,105 @@ type kernelSums struct {
 	perRank      map[int][]int64
 }
 
+// kindSums is what is added up in steps of one kind.
+type kindSums struct {
+	kind    string
+	total   int64
+	kernels []*kernelSums                  // by name
+	classes [kernel.Memset + 1]kernelCount // by class
+}
+
+type kernelCount struct {
+	count int
+	total int64
+}
+
+func (k *kindSums) add(r *match.Rank, op int, perRank bool) {
+	o := &r.Ops[op]
+	dur := o.End - o.Start
+	g := k.kernels[o.Name]
+	if g == nil {
+		g = &kernelSums{}
+		k.kernels[o.Name] = g
+	}
+	g.durs = append(g.durs, dur)
+	g.total += dur
+	if f, timed := r.Flops[int32(op)]; timed {
+		g.flops += f
+		g.timed += dur
+	}
+	if o.Bytes > 0 && dur > 0 {
+		g.bytes += float64(o.Bytes)
+		g.bytesOver += dur
+	}
+	if perRank {
+		if g.perRank == nil {
+			g.perRank = map[int][]int64{}
+		}
+		g.perRank[r.Index] = append(g.perRank[r.Index], dur)
+	}
+	k.classes[o.Class].count++
+	k.classes[o.Class].total += dur
+	k.total += dur
+}
+
 // Kernels sums up GPU work by class and by name, per step kind and over all.
 func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelRow) {
-	type group struct {
-		name int32
-		kind string
+	of := func(kind string) *kindSums {
+		return &kindSums{kind: kind, kernels: make([]*kernelSums, len(a.Names.List))}
 	}
-	by, byClass, kindTotal := map[group]*kernelSums{}, map[[2]string]*result.ClassRow{}, map[string]int64{}
+	all, kinds := of("all"), map[trace.StepKind]*kindSums{}
 	for _, r := range a.Ranks {
 		for i := range r.Ops {
-			o := &r.Ops[i]
-			dur := o.End - o.Start
-			f, timed := r.Flops[int32(i)]
-			for _, k := range [...]string{"all", prep.KindName(r.KindAt(o.Step))} {
-				g := at(by, group{o.Name, k})
-				g.durs = append(g.durs, dur)
-				g.total += dur
-				if timed {
-					g.flops += f
-					g.timed += dur
-				}
-				if o.Bytes > 0 && dur > 0 {
-					g.bytes += float64(o.Bytes)
-					g.bytesOver += dur
-				}
-				if k == "all" {
-					if g.perRank == nil {
-						g.perRank = map[int][]int64{}
-					}
-					g.perRank[r.Index] = append(g.perRank[r.Index], dur)
-				}
-				c := at(byClass, [2]string{string(o.Class.Group()), k})
-				c.Count++
-				c.Total += dur
-				kindTotal[k] += dur
+			kind := r.KindAt(r.Ops[i].Step)
+			if kinds[kind] == nil {
+				kinds[kind] = of(prep.KindName(kind))
 			}
+			all.add(r, i, true)
+			kinds[kind].add(r, i, false)
 		}
 	}
-	for g, s := range by {
+	for _, k := range append(slices.Collect(maps.Values(kinds)), all) {
+		classes = append(classes, k.classRows()...)
+		rows = append(rows, k.kernelRows(a.Names)...)
+	}
+	slices.SortFunc(rows, func(x, y result.KernelRow) int {
+		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
+	})
+	slices.SortFunc(classes, func(x, y result.ClassRow) int {
+		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Class, y.Class))
+	})
+	return classes, rows
+}
+
+func (k *kindSums) classRows() (rows []result.ClassRow) {
+	by := map[kernel.Group]*result.ClassRow{}
+	for class, c := range k.classes {
+		if c.count > 0 {
+			row := at(by, kernel.Class(class).Group())
+			row.Count += c.count
+			row.Total += c.total
+		}
+	}
+	for group, row := range by {
+		row.Class, row.Kind, row.Share = string(group), k.kind, metric.Share(row.Total, k.total)
+		rows = append(rows, *row)
+	}
+	return rows
+}
+
+func (k *kindSums) kernelRows(names *prep.Names) (rows []result.KernelRow) {
+	for id, s := range k.kernels {
+		if s == nil {
+			continue
+		}
 		slices.Sort(s.durs)
-		name := a.Names.List[g.name]
+		name := names.List[id]
 		row := result.KernelRow{
-			Name: name, Short: kernel.Short(name), Kind: g.kind, Class: string(a.Names.Class[g.name].Group()),
+			Name: name, Short: kernel.Short(name), Kind: k.kind, Class: string(names.Class[id].Group()),
 			Count: len(s.durs), Total: s.total, Min: s.durs[0], Max: s.durs[len(s.durs)-1],
 			Median: int64(metric.Quantile(s.durs, 0.5)), P99: int64(metric.Quantile(s.durs, 0.99)),
-			Share: metric.Share(s.total, kindTotal[g.kind]), Spread: spread(s.perRank),
+			Share: metric.Share(s.total, k.total), Spread: spread(s.perRank),
 		}
 		if s.timed > 0 {
 			row.TFLOPs = s.flops / float64(s.timed) / 1e3
@@ -76,17 +132,7 @@ func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelR
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(x, y result.KernelRow) int {
-		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
-	})
-	for k, c := range byClass {
-		c.Class, c.Kind, c.Share = k[0], k[1], metric.Share(c.Total, kindTotal[k[1]])
-		classes = append(classes, *c)
-	}
-	slices.SortFunc(classes, func(x, y result.ClassRow) int {
-		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Class, y.Class))
-	})
-	return classes, rows
+	return rows
 }
 
 // at is what a map has under a key, made if it has nothing there yet.

@@ -28,6 +28,10 @@ type Input struct {
 	Paths []string // files, and directories of them
 	ID    string   // which window, when there are several; "": the newest
 	Read  read.Options
+	// Lean is for who wants no traces, but what explains the window: each file's are
+	// prepared, with Rules, as soon as they are read, so that those of few are in memory.
+	Lean  bool
+	Rules *kernel.Rules
 }
 
 // Choose picks the window, see set.Choose.
@@ -43,7 +47,7 @@ func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string
 type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
-	Ranks   []*prep.Rank // instead, of a window that was summarised beside its files
+	Ranks   []*prep.Rank // instead, of a window that was summarised beside its files, or read lean
 	Missing []string     // ranks that are promised and absent, or whose file gave nothing
 	// Reference is what steps took that were not recorded, if that lies beside the traces.
 	Reference *trace.Reference
@@ -54,8 +58,8 @@ func (c *Capture) Options() explain.Options {
 	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
 }
 
-// Prepare makes of the capture what explains it. rules are kernel classes, those of a
-// window that was summarised have been used already.
+// Prepare makes of the capture what explains it. rules are kernel classes, those of
+// Ranks have been used already.
 func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	if c.Ranks != nil {
 		return explain.Join(c.Ranks)
@@ -75,23 +79,43 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 	}
 	opt := in.Read
 	opt.Meter = say.Meter(label, window.Bytes())
-	traces, failures, err := read.ReadSet(ctx, window, opt)
+	c := &Capture{Set: window}
+	failures, err := in.read(ctx, c, opt)
 	opt.Meter.Close()
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{Set: window, Traces: traces}
-	all := make([]noted, len(traces))
-	for i, t := range traces {
-		all[i] = noted{t.Source.Path, t.Notes}
+	var all []noted
+	for _, t := range c.Traces {
+		all = append(all, noted{t.Source.Path, t.Notes})
+	}
+	for _, r := range c.Ranks {
+		all = append(all, noted{r.Source.Path, r.Notes})
 	}
 	if err := c.account(say, strings.Join(in.Paths, ", "), all, failures, window.Missing()); err != nil {
 		return nil, err
 	}
-	if c.Reference, err = reference(filepath.Dir(traces[0].Source.Path)); err != nil {
+	if c.Reference, err = reference(filepath.Dir(all[0].path)); err != nil {
 		say.Warn("%v: what recording cost is not known", err)
 	}
 	return c, nil
+}
+
+// read fills the capture with the window's traces, or its ranks.
+func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failures []read.Failure, err error) {
+	isReport := func(f set.File) bool { return f.Report() }
+	if !in.Lean || len(c.Set.Files) > 1 && slices.ContainsFunc(c.Set.Files, isReport) { // these are placed beside each other
+		c.Traces, failures, err = read.ReadSet(ctx, c.Set, opt)
+		return failures, err
+	}
+	ranks := make([][]*prep.Rank, len(c.Set.Files))
+	failures, err = read.Each(ctx, c.Set, opt, func(i int, traces []*trace.Trace) {
+		for _, t := range traces {
+			ranks[i] = append(ranks[i], prep.Trace(t, in.Rules))
+		}
+	})
+	c.Ranks = slices.Concat(ranks...)
+	return failures, err
 }
 
 // noted is what reading a trace left out.

@@ -62,12 +62,14 @@ type Options struct {
 // Window explains the window of one server, and what the slow requests of run, if there
 // is one, waited for in it.
 func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, servers []Server) error {
+	in.Lean, in.Rules = run == nil, o.Rules
 	capture, err := o.open(ctx, in)
 	if err != nil {
 		return err
 	}
 	opt := o.options(capture)
 	if from := o.LayersFrom; from != nil {
+		from.Lean, from.Rules = true, o.Rules
 		other, err := from.Open(ctx, o.Say, "layers")
 		if err != nil {
 			return fmt.Errorf("--layers-from: %w", err)
@@ -230,7 +232,7 @@ func (o *Options) head(i int, s *Server) {
 
 // one explains one of n servers.
 func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) error {
-	capture, err := o.open(ctx, &window.Input{Paths: x.Paths, Read: o.Read})
+	capture, err := o.open(ctx, &window.Input{Paths: x.Paths, Read: o.Read, Lean: !joins, Rules: o.Rules})
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,14 @@ import (
 // escaped; they are unescaped once, at the end.
 type builder struct {
 	t      *trace.Trace
+	spans  spanList
 	label  string // of the rank in a merged file
 	events int64
 	open   []openSpan // B events that wait for their E
 
 	lastTrackID  trace.TrackID // rows come in long runs
 	tracks       map[trackKey]trace.TrackID
-	deviceOps    map[int32]int
+	trackOps     []int       // GPU work of each track
 	odd          trace.Tally // what could not be used
 	lastCat      string
 	lastCategory trace.Category
@@ -45,7 +46,7 @@ type openSpan struct {
 func newBuilder() *builder {
 	return &builder{
 		t:      &trace.Trace{},
-		tracks: map[trackKey]trace.TrackID{}, deviceOps: map[int32]int{}, odd: trace.Tally{},
+		tracks: map[trackKey]trace.TrackID{}, odd: trace.Tally{},
 		threadName: map[trackKey]string{},
 	}
 }
@@ -85,8 +86,8 @@ func (b *builder) event(e *chromejson.Event) {
 		}
 	case 'B':
 		if b.span(e) {
-			at := len(b.t.Spans) - 1
-			b.open = append(b.open, openSpan{b.t.Spans[at].Track, at})
+			at := b.spans.n - 1
+			b.open = append(b.open, openSpan{b.spans.at(at).Track, at})
 		}
 	case 'E':
 		b.end(e)
@@ -114,6 +115,7 @@ func (b *builder) track(e *chromejson.Event) trace.TrackID {
 		id = trace.TrackID(len(b.t.Tracks))
 		b.tracks[key] = id
 		b.t.Tracks = append(b.t.Tracks, trace.Track{PID: string(pid), TID: string(tid), Device: -1, Stream: -1})
+		b.trackOps = append(b.trackOps, 0)
 	}
 	b.lastTrackID = id
 	return id
@@ -146,6 +148,9 @@ func (b *builder) span(e *chromejson.Event) bool {
 		Start: start, Dur: dur, Cat: cat, Detail: -1,
 		Track: b.track(e), Name: b.t.Strings.Intern(e.Text(e.Name)),
 	}
+	if linked(cat) {
+		b.links(e, &s)
+	}
 	switch cat {
 	case trace.Overhead:
 		if string(e.Text(e.Name)) == trace.NoCoreName {
@@ -163,10 +168,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 		b.gpuOp(e, &s)
 	case trace.Memcpy, trace.Memset:
 		b.gpuOp(e, &s)
-	case trace.Runtime, trace.Driver, trace.GPUAnnotation, trace.Sync:
-		b.links(e, &s)
 	case trace.UserAnnotation:
-		b.links(e, &s)
 		if rids, ok := e.Arg(chromejson.ArgRequests); ok {
 			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
 		}
@@ -175,7 +177,6 @@ func (b *builder) span(e *chromejson.Event) bool {
 		if bytes.HasPrefix(e.Text(e.Name), []byte("ProfilerStep#")) {
 			s.Cat = trace.UserAnnotation
 		}
-		b.links(e, &s)
 		if dims, ok := e.Arg(chromejson.ArgInputDims); ok && shaped(e.Text(e.Name)) {
 			sh := trace.Shape{Dims: b.t.Strings.Intern(e.Value(dims))}
 			if types, ok := e.Arg(chromejson.ArgInputType); ok {
@@ -185,7 +186,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			b.t.Shapes = append(b.t.Shapes, sh)
 		}
 	}
-	b.t.Spans = append(b.t.Spans, s)
+	*b.spans.add() = s
 	return true
 }
 
@@ -203,6 +204,15 @@ func shaped(name []byte) bool {
 	}
 	return bytes.Contains(name, []byte("mm")) || bytes.Contains(name, []byte("matmul")) ||
 		bytes.Contains(name, []byte("linear")) || bytes.Contains(name, []byte("attention"))
+}
+
+// linked tells the categories whose spans have what links reads.
+func linked(c trace.Category) bool {
+	switch c {
+	case trace.Runtime, trace.Driver, trace.Sync, trace.CPUOp, trace.UserAnnotation, trace.GPUAnnotation, trace.Kernel, trace.Memcpy, trace.Memset:
+		return true
+	}
+	return false
 }
 
 // links reads what ties host and device events together.
@@ -226,10 +236,6 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 	for i := range e.Known {
 		f := e.Known[i].At
 		switch e.Known[i].Key {
-		case chromejson.ArgCorrelation:
-			s.Corr, _ = e.Int(f)
-		case chromejson.ArgExternalID:
-			s.Ext, _ = e.Int(f)
 		case chromejson.ArgDevice:
 			device, _ = e.Int(f)
 		case chromejson.ArgStream:
@@ -282,7 +288,7 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 		}
 		tr.Device, tr.Stream = int32(device), stream
 	}
-	b.deviceOps[tr.Device]++
+	b.trackOps[s.Track]++
 	s.Detail = int32(len(b.t.Ops))
 	b.t.Ops = append(b.t.Ops, op)
 }
@@ -337,7 +343,7 @@ func (b *builder) end(e *chromejson.Event) {
 	row := b.track(e)
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if o := b.open[i]; o.track == row {
-			s := &b.t.Spans[o.span]
+			s := b.spans.at(o.span)
 			if ok {
 				s.Dur = max(0, at-s.Start)
 				if s.Dur > sevenDays {

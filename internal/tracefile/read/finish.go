@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -11,8 +10,14 @@ import (
 
 // mainDevice is the GPU that did most of the work; -1: none did any.
 func (b *builder) mainDevice() int32 {
+	ops := map[int32]int{}
+	for i, n := range b.trackOps {
+		if n > 0 {
+			ops[b.t.Tracks[i].Device] += n
+		}
+	}
 	best, most := int32(-1), 0
-	for d, n := range b.deviceOps {
+	for d, n := range ops {
 		if n > most || n == most && d < best {
 			best, most = d, n
 		}
@@ -20,37 +25,34 @@ func (b *builder) mainDevice() int32 {
 	return best
 }
 
-// dropStrays leaves out spans that lie days away from the rest: broken times,
-// which would stretch the window beyond all measure.
-func (b *builder) dropStrays() {
-	t := b.t
-	if len(t.Spans) == 0 {
-		return
+// near gives what tells times that do not lie days away from the rest: those are
+// broken, and would stretch the window beyond all measure.
+func (b *builder) near() func(at int64) bool {
+	if b.spans.n == 0 {
+		return func(int64) bool { return true }
 	}
-	const sample = 101
-	starts := make([]int64, min(sample, len(t.Spans)))
+	starts := make([]int64, min(101, b.spans.n)) // a sample
 	for i := range starts {
-		starts[i] = t.Spans[i*len(t.Spans)/len(starts)].Start
+		starts[i] = b.spans.at(i * b.spans.n / len(starts)).Start
 	}
 	slices.Sort(starts)
 	mid := starts[len(starts)/2]
-	near := func(at int64) bool { return mid-sevenDays <= at && at <= mid+sevenDays }
-	spans, points := len(t.Spans), len(t.Memory)
-	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return !near(s.Start) })
-	t.Memory = slices.DeleteFunc(t.Memory, func(p trace.MemoryPoint) bool { return !near(p.Time) })
-	if n := spans + points - len(t.Spans) - len(t.Memory); n > 0 {
-		b.odd.Add(trace.NoteDaysAway, int64(n))
-	}
+	return func(at int64) bool { return mid-sevenDays <= at && at <= mid+sevenDays }
 }
 
 // finish orders and completes the table. base is added to all times.
 func (b *builder) finish(base int64) *trace.Trace {
 	t := b.t
 	for _, o := range b.open {
-		t.Spans[o.span].Dur = 0
+		b.spans.at(o.span).Dur = 0
 		b.odd.Add(trace.NoteNeverEnded, 1)
 	}
-	b.dropStrays()
+	near, all := b.near(), b.spans.n+len(t.Memory)
+	t.Spans = b.spans.sorted(len(t.Tracks), func(s *trace.Span) bool { return near(s.Start) })
+	t.Memory = slices.DeleteFunc(t.Memory, func(p trace.MemoryPoint) bool { return !near(p.Time) })
+	if n := all - len(t.Spans) - len(t.Memory); n > 0 {
+		b.odd.Add(trace.NoteDaysAway, int64(n))
+	}
 	for i := range t.Spans {
 		t.Spans[i].Start += base
 	}
@@ -67,15 +69,6 @@ func (b *builder) finish(base int64) *trace.Trace {
 			t.Strings.Replace(trace.StringID(id), string(chromejson.Unescape([]byte(s))))
 		}
 	}
-	slices.SortStableFunc(t.Spans, func(a, b trace.Span) int {
-		if a.Track != b.Track {
-			return cmp.Compare(a.Track, b.Track)
-		}
-		if a.Start != b.Start {
-			return cmp.Compare(a.Start, b.Start)
-		}
-		return cmp.Compare(b.Dur, a.Dur)
-	})
 	t.Notes = b.odd.Notes("")
 	return t
 }

@@ -41,6 +41,25 @@ type Failure struct {
 // nothing are Failures.
 func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []Failure, error) {
 	results := make([][]*trace.Trace, len(set.Files))
+	failures, err := Each(ctx, set, opt, func(i int, ts []*trace.Trace) { results[i] = ts })
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []*trace.Trace
+	var places Places
+	for i, ts := range results {
+		if len(results) > 1 && set.Files[i].Report() {
+			places.Take(ts)
+		}
+		all = append(all, ts...)
+	}
+	return all, failures, nil
+}
+
+// Each is ReadSet for those who need no more than the traces of a file at a
+// time: take gets those of file i, in any order, and of several files at once.
+// Reports of Nsight Systems can only be placed beside each other: see Places.
+func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*trace.Trace)) ([]Failure, error) {
 	var mu sync.Mutex
 	var failures []Failure
 	g, ctx := errgroup.WithContext(ctx)
@@ -56,22 +75,11 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 				failures = append(failures, Failure{f.Path, err})
 				mu.Unlock()
 			}
-			results[i] = ts
+			take(i, ts)
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	var all []*trace.Trace
-	var places Places
-	for i, ts := range results {
-		if len(results) > 1 && set.Files[i].Report() {
-			places.Take(ts)
-		}
-		all = append(all, ts...)
-	}
-	return all, failures, nil
+	return failures, g.Wait()
 }
 
 // ReadFile reads one file. A file that ends early or holds broken parts still

@@ -76,7 +76,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 	_ = json.Unmarshal(r.metaText[set.Key], &r.merged)
 	var out []*trace.Trace
 	for _, b := range r.order {
-		if len(r.order) > 1 && len(b.t.Spans) == 0 {
+		if len(r.order) > 1 && b.spans.n == 0 {
 			continue // a label with nothing but names
 		}
 		t := b.finish(base)

@@ -1,0 +1,72 @@
+package read
+
+import (
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/base/runsort"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// spanList is the spans of a file in its order, until finish sorts them. They lie in
+// pieces that files hand on to each other, so that nothing is copied as they
+// grow in number, and little memory is left behind.
+type spanList struct {
+	pieces []*[spanPiece]trace.Span
+	n      int
+}
+
+const spanPiece = 4096
+
+var spanPieces = sync.Pool{New: func() any { return new([spanPiece]trace.Span) }}
+
+// add appends a span, whose contents are any.
+func (s *spanList) add() *trace.Span {
+	if s.n%spanPiece == 0 {
+		s.pieces = append(s.pieces, spanPieces.Get().(*[spanPiece]trace.Span))
+	}
+	s.n++
+	return s.at(s.n - 1)
+}
+
+func (s *spanList) at(i int) *trace.Span { return &s.pieces[uint(i)/spanPiece][uint(i)%spanPiece] }
+
+// sorted gives the spans that keep wants by track, start, longest first, equal
+// ones in the file's order, and lets go of all. tracks is how many there are.
+func (s *spanList) sorted(tracks int, keep func(*trace.Span) bool) []trace.Span {
+	ends := make([]int32, tracks+1)
+	for i := range s.n {
+		if sp := s.at(i); keep(sp) {
+			ends[sp.Track+1]++
+		}
+	}
+	for t := range tracks {
+		ends[t+1] += ends[t]
+	}
+	order := make([]int32, ends[tracks])
+	next := make([]int32, tracks)
+	copy(next, ends)
+	for i := range s.n {
+		if sp := s.at(i); keep(sp) {
+			order[next[sp.Track]] = int32(i)
+			next[sp.Track]++
+		}
+	}
+	for t := range tracks {
+		runsort.Stable(order[ends[t]:ends[t+1]], s.before)
+	}
+	out := make([]trace.Span, len(order))
+	for k, i := range order {
+		out[k] = *s.at(int(i))
+	}
+	for _, p := range s.pieces {
+		spanPieces.Put(p)
+	}
+	*s = spanList{}
+	return out
+}
+
+// before tells whether span i must stand before span j, wherever they are now.
+func (s *spanList) before(i, j int32) bool {
+	a, b := s.at(int(i)), s.at(int(j))
+	return a.Start < b.Start || a.Start == b.Start && a.Dur > b.Dur
+}
