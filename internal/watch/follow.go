@@ -15,14 +15,21 @@ const (
 	patience = 10 * time.Second // that it may take to answer
 )
 
+// reader takes samples of a server: a [signals.Reader].
+type reader interface {
+	Read(context.Context) (*signals.Sample, error)
+	Forget()
+	Lacks(*signals.Sample) []string
+}
+
 // follower takes samples of one server: of what it tells, of its log, or of both. Its reader and its
 // tail are for the goroutine of follow, all else for who receives the readings.
 type follower struct {
 	name   string
 	every  time.Duration
-	server *torch.Reached  // nil: there is but a log
-	reader *signals.Reader // of the server
-	tail   *tail           // of its log; nil: none
+	server *torch.Reached // nil: there is but a log
+	reader reader         // of the server; nil: there is none
+	tail   *tail          // of its log; nil: none
 
 	last *signals.Sample
 	live *signals.Live // since the one before; nil: there is no other yet

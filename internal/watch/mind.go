@@ -17,6 +17,7 @@ type mind struct {
 	followers []*follower
 	groups    []*group // those of one server before those of several
 	engine    *detect.Engine
+	capture   func(context.Context, *shot) // makes one
 
 	shots    chan *shot // that have ended
 	shooting *shot      // nil: none goes on
@@ -29,6 +30,13 @@ type mind struct {
 	counts counts
 	screen screen
 	err    error // the first of writing
+}
+
+func (w *Watch) mind() *mind {
+	return &mind{
+		w: w, shots: make(chan *shot, 1), waiting: map[string]alarm{}, engine: &detect.Engine{Rules: w.Rules, Every: w.Every},
+		capture: func(ctx context.Context, s *shot) { s.take(ctx) }, began: time.Now(),
+	}
 }
 
 // alarm is what a rule found in a group.
@@ -56,7 +64,6 @@ func (a *alarm) before(b *alarm) bool {
 // think holds samples against the rules until limited ends, and after that waits for the capture under
 // way, which goes on for a while when ctx ends.
 func (m *mind) think(ctx, limited context.Context, readings <-chan reading) {
-	m.waiting = map[string]alarm{}
 	for {
 		select {
 		case r := <-readings:
@@ -176,7 +183,7 @@ func (m *mind) begins(ctx context.Context, s *shot) {
 	m.engine.Pause()
 	m.shooting = s
 	go func() {
-		s.take(ctx)
+		m.capture(ctx, s)
 		m.shots <- s
 	}()
 }

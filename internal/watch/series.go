@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/signals"
-	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
 // A series is what was seen of servers, a line of JSON a sample: what --series keeps and --replay
@@ -130,7 +129,7 @@ func (h *seenHist) histogram() (out signals.Histogram) {
 // Replay holds a series against rules, and tells what would have been found. It gives how many lines were
 // no samples.
 func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
-	m := &mind{w: w, engine: &detect.Engine{Rules: w.Rules, Every: w.Every}}
+	m := w.mind()
 	groups := map[string]*group{}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 8<<20)

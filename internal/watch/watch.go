@@ -70,11 +70,17 @@ type Capture struct {
 
 // Do follows the servers until ctx ends or the time is over. A capture that has begun by then is
 // finished.
-func (w *Watch) Do(ctx context.Context) (err error) {
-	m := &mind{w: w, shots: make(chan *shot, 1), engine: &detect.Engine{Rules: w.Rules, Every: w.Every}, began: time.Now()}
+func (w *Watch) Do(ctx context.Context) error {
+	m := w.mind()
 	if err := m.meet(ctx); err != nil {
 		return err
 	}
+	return m.follow(ctx)
+}
+
+// follow follows whom meet has met.
+func (m *mind) follow(ctx context.Context) error {
+	w := m.w
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if w.For > 0 {
 		limited, cancel = context.WithTimeout(ctx, w.For)
@@ -124,6 +130,11 @@ func (m *mind) meet(ctx context.Context) error {
 	if err := m.takeLogs(); err != nil {
 		return err
 	}
+	return m.group(ctx)
+}
+
+// group takes a first sample of each, and says which are compared with each other.
+func (m *mind) group(ctx context.Context) error {
 	for _, f := range m.followers {
 		if err := f.meet(ctx); err != nil {
 			return err

@@ -198,14 +198,19 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 }
 
 // cause is why a step of the replica takes longer, if it does. What is most certain comes first:
-// the same kernel, by name and grid, has the same work wherever it runs.
+// the same kernel, by name and grid, has the same work wherever it runs, unless there are more requests in a step:
+// kernels that keep their grid (attention, persistent ones) then do as many times more at most.
 func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
 	period, load := r.Longer(), r.Busier()
 	longer := period >= slower
+	alike := slower
+	if load >= busier {
+		alike *= load
+	}
 	host, device := a.Host-b.Host, a.Device-b.Device
 	switch {
-	case longer && r.LikeKinds >= fewLike && r.Like >= slower && device >= host:
+	case longer && r.LikeKinds >= fewLike && r.Like >= alike && device >= host:
 		return result.CauseDevice
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork
