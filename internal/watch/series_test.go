@@ -25,11 +25,11 @@ func TestReplay(t *testing.T) {
 		{"busy_then_shared", []string{
 			"2026-11-25 23:15:24  sglang: DP01: uneven load since 23:15:20: the largest over the mean is 1.62 in load, and was 1.00",
 			"2026-11-25 23:16:06  sglang: over: uneven load",
-			"2026-11-25 23:16:50  sglang: DP01: uneven pace since 23:16:44: the largest over the median of the others is 2.17 in pace, and was 1.06",
-			"2026-11-25 23:17:32  sglang: over: uneven pace",
+			"2026-11-25 23:16:49  sglang: DP01: uneven pace since 23:16:44: the largest over the median of the others is 2.02 in pace, and was 1.02",
+			"2026-11-25 23:17:34  sglang: over: uneven pace",
 		}},
 		{"shared", []string{
-			"2026-11-25 23:19:12  sglang: DP01: uneven pace since 23:19:07: the largest over the median of the others is 3.12 in pace, and was 1.04",
+			"2026-11-25 23:19:12  sglang: DP01: uneven pace since 23:19:08: the largest over the median of the others is 3.12 in pace, and was 1.03",
 			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:07: 60.9 % of the tokens that as many requests got before",
 			"2026-11-25 23:19:57  sglang: over: lost throughput",
 			"2026-11-25 23:20:00  sglang: over: uneven pace",

@@ -28,7 +28,8 @@ type Engine struct {
 	Rules []Rule
 	Every time.Duration // between samples; a point stands for no more than twice that
 
-	of     map[string][]*state // by group
+	of     map[string][]*state        // by group
+	past   map[string][]*signals.Live // of the last minute, by group
 	paused bool
 }
 
@@ -66,7 +67,10 @@ func (e *Engine) Pause() { e.paused = true }
 func (e *Engine) Resume() { e.paused = false }
 
 // Forget begins anew with a group, whose server has started again.
-func (e *Engine) Forget(group string) { delete(e.of, group) }
+func (e *Engine) Forget(group string) {
+	delete(e.of, group)
+	delete(e.past, group)
+}
 
 // Take holds what went on in a group of ranks against all rules.
 func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
@@ -90,13 +94,32 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 		}
 		e.of[group] = states
 	}
+	past := e.remember(group, l)
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
+			if !ev.Ended && s.rule.Kind == Imbalance && !s.fromStart {
+				if after, onset, known := changed(past, signalOf(s.rule.Signal).of, ev.Who, l.At); known {
+					ev.After, ev.Onset = after, onset
+				}
+			}
 			events = append(events, ev)
 		}
 	}
 	return events
+}
+
+// remember keeps a sample, and gives those of the last minute.
+func (e *Engine) remember(group string, l *signals.Live) []*signals.Live {
+	if e.past == nil {
+		e.past = map[string][]*signals.Live{}
+	}
+	past := append(e.past[group], l)
+	for len(past) > 1 && l.At.Sub(past[0].At) > lookBack {
+		past = past[1:]
+	}
+	e.past[group] = past
+	return past
 }
 
 // On lists what is going on in a group, by the names of its rules.

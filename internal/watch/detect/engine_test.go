@@ -92,6 +92,7 @@ func TestImbalance(t *testing.T) {
 	}{
 		{"more requests", UnevenLoad, after(60, sample(0, even, fast), sample(0, busy, busier)), "uneven load DP1 onset 59–60 at 64"},
 		{"and no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 66"},
+		{"and half as many more tokens, for its steps are longer", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, []float64{100, 200, 100, 100})), ""},
 		{"and as many more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, busier)), ""},
 		{"a burst of three seconds", UnevenLoad, func(s int) *signals.Live {
 			if s/3 == 20 {
@@ -127,6 +128,40 @@ func TestImbalance(t *testing.T) {
 	} {
 		if got := play(only(c.rule), 200, c.gives); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestChanged: where a change lies, whatever its form; and that too few samples do not tell.
+func TestChanged(t *testing.T) {
+	noise := []float64{0.3, -0.2, 0.1, -0.4, 0.2, 0, -0.1} // of a rank, over and over again
+	for _, c := range []struct {
+		name  string
+		after func(since float64) float64 // requests of rank 1
+		n     int                         // samples before the change
+		want  string
+	}{
+		{"a step", func(float64) float64 { return 16 }, 40, "39–40"},
+		{"requests gather", func(s float64) float64 { return 8 + 8*(1-math.Exp(-s/6)) }, 40, "39–40"},
+		{"a slope", func(s float64) float64 { return 8 + s/2 }, 40, "41–42"},
+		{"a step soon after the first samples", func(float64) float64 { return 16 }, 6, "5–6"},
+		{"no more than four samples before it", func(float64) float64 { return 16 }, 2, "4–5"},
+		{"fewer than usual", func(float64) float64 { return 2 }, 40, "none"},
+	} {
+		var past []*signals.Live
+		for s := range c.n + 20 {
+			one := 8.
+			if s >= c.n {
+				one = c.after(float64(s-c.n) + 0.5)
+			}
+			past = append(past, sample(float64(s), []float64{8, one + noise[s%len(noise)], 8, 8}, fast))
+		}
+		got := "none"
+		if after, onset, ok := changed(past, signalOf("load").of, 1, past[len(past)-1].At); ok {
+			got = fmt.Sprintf("%g–%g", after.Sub(start).Seconds(), onset.Sub(start).Seconds())
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

@@ -28,6 +28,10 @@ var perRank = []signal{
 	{"step", func(f *signals.Flow) float64 { return f.Step }, false},
 }
 
+func signalOf(name string) *signal {
+	return &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == name })]
+}
+
 // byChance is how likely it may be, at one look, that chance alone has a rank stand out: as many looks
 // that tell anything new are some hours.
 const byChance = 1e-4
@@ -79,7 +83,7 @@ func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
 
 // imbalance is that of a signal over ranks.
 func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
-	signal := &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == s.rule.Signal })]
+	signal := signalOf(s.rule.Signal)
 	x := over(l, signal.of)
 	p = point{normal: 1, high: s.rule.Above, limit: s.rule.Above, who: x.who}
 	if x.n < 2 || x.sum <= 0 {
@@ -150,6 +154,9 @@ const (
 func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
 	now := p.v
 	p.v = s.smooth(now)
+	if s.rule.Signal == "pace" && busy(l, x.who) {
+		return p.even()
+	}
 	if s.fromStart {
 		return p
 	}
@@ -174,6 +181,20 @@ func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
 	p.normal = math.Max(p.normal, middling)
 	p.high = math.Max(p.high, middling+spreads*(quarter-middling))
 	return p
+}
+
+// ahead is how many times as many tokens a second as the others a rank makes that is busy.
+const ahead = 1.1
+
+// busy tells that a rank takes longer from token to token for it makes more of them: it is another rule's.
+func busy(l *signals.Live, who int) bool {
+	x := over(l, func(f *signals.Flow) float64 {
+		if f.DP == l.Ranks[who].DP {
+			return signals.Unknown
+		}
+		return f.Tokens
+	})
+	return x.n > 0 && l.Ranks[who].Tokens > ahead*metric.Median(append(x.rest, x.most))
 }
 
 // smoothed is how many points a rate is the median of: gauges are read between two requests now and then, when nothing

@@ -45,7 +45,7 @@ type Fleet struct {
 	Restart float64 // at this second the server starts again; 0: it does not
 	Missing float64 // share of samples that do not come
 	Hole    float64 // from this second on none comes for half a minute; 0: there is none
-	Stale   bool    // gauges are those of a batch up to a second ago
+	Stale   bool    // gauges are as old as SGLang's, which counts when it computes prompts, and else every 40 steps
 }
 
 type request struct{ left float64 }
@@ -55,10 +55,14 @@ type rank struct {
 	queue   []float64 // when each came
 	made    float64   // tokens
 	shown   float64   // requests, at the last time that they were counted
+	steps   float64   // since then
 	before  float64   // the same, of the sample before
 }
 
-const tick = 0.05 // s
+const (
+	tick       = 0.05 // s
+	countEvery = 40   // steps: SGLang's --decode-log-interval
+)
 
 // Play gives samples, second by second; nil where none came.
 func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
@@ -91,7 +95,7 @@ func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
 		l := &signals.Live{At: start.Add(time.Duration(s+1) * time.Second), Over: time.Duration(over * 1e9), TTFT: ttft, ITL: itl, Restarted: restarted}
 		for i := range ranks {
 			r := &ranks[i]
-			if !f.Stale || rng.Float64() < 0.7 {
+			if !f.Stale {
 				r.shown = float64(len(r.running))
 			}
 			flow := signals.Flow{
@@ -169,13 +173,17 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 
 // serve runs a rank for a tick.
 func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step float64, ttft, itl *signals.Histogram) {
-	for len(r.queue) > 0 && len(r.running) < f.Most {
+	came := false
+	for ; len(r.queue) > 0 && len(r.running) < f.Most; came = true {
 		// The first token comes with the next step, and a prefill as long as four of them.
 		observe(ttft, boundsTTFT, now-r.queue[0]+5*step*(0.8+0.4*rng.Float64()), 1)
 		r.queue = r.queue[1:]
 		r.running = append(r.running, request{1 + math.Floor(rng.ExpFloat64()*(f.Tokens-1))})
 	}
 	steps := tick / step
+	if r.steps += steps; came || r.steps >= countEvery || len(r.running) == 0 {
+		r.shown, r.steps = float64(len(r.running)), 0
+	}
 	if n := float64(len(r.running)); n > 0 {
 		observe(itl, boundsITL, step*(0.95+0.1*rng.Float64()), n*steps)
 		r.made += n * steps
