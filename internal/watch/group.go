@@ -31,7 +31,7 @@ func (g *group) look() bool {
 		return false
 	}
 	g.past = append(g.past, g.live)
-	for len(g.past) > 1 && g.live.At.Sub(g.past[0].At) > keep {
+	for len(g.past) > 1 && g.live.At.Sub(g.past[0].At).Abs() > keep { // clocks may go back
 		g.past = g.past[1:]
 	}
 	return true

@@ -19,10 +19,9 @@ type mind struct {
 	engine    *detect.Engine
 	capture   func(context.Context, *shot) // makes one
 
-	shots    chan *shot // that have ended
-	shooting *shot      // nil: none goes on
-	waiting  map[string]alarm
-	refused  string // why the last capture was not made, if that was said
+	shots    chan *shot        // that have ended
+	shooting *shot             // nil: none goes on
+	waiting  map[string]*alarm // for a capture, by key
 	budget   budget
 	ring     ring
 
@@ -34,7 +33,7 @@ type mind struct {
 
 func (w *Watch) mind() *mind {
 	return &mind{
-		w: w, shots: make(chan *shot, 1), waiting: map[string]alarm{}, engine: &detect.Engine{Rules: w.Rules, Every: w.Every},
+		w: w, shots: make(chan *shot, 1), waiting: map[string]*alarm{}, engine: &detect.Engine{Rules: w.Rules, Every: w.Every},
 		capture: func(ctx context.Context, s *shot) { s.take(ctx) }, began: time.Now(),
 	}
 }
@@ -43,6 +42,7 @@ func (w *Watch) mind() *mind {
 type alarm struct {
 	of *group
 	detect.Event
+	refused string // why there is no capture, if that was said
 }
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
@@ -113,15 +113,10 @@ func (m *mind) take(ctx context.Context, r *reading) {
 // judge holds a group against the rules.
 func (m *mind) judge(g *group) {
 	for _, ev := range m.engine.Take(g.name, g.live) {
-		a := alarm{g, ev}
-		e := eventOf(&a)
-		m.tell(e, clock(ev.At)+"  "+a.text())
+		a := &alarm{of: g, Event: ev}
+		m.tell(eventOf(a), clock(ev.At)+"  "+a.text())
 		if ev.Ended {
 			delete(m.waiting, a.key())
-			continue
-		}
-		if m.shooting != nil && m.shooting.of == g && !m.shooting.ring {
-			m.shooting.also = append(m.shooting.also, a) // it is captured already
 			continue
 		}
 		m.waiting[a.key()] = a
@@ -130,57 +125,72 @@ func (m *mind) judge(g *group) {
 
 // consider begins a capture, if something waits for one and there may be one.
 func (m *mind) consider(ctx context.Context) bool {
-	if len(m.waiting) == 0 || m.shooting != nil && m.shooting.ring {
+	if m.shooting != nil {
 		return false
 	}
+	now := time.Now()
 	keys := slices.Sorted(maps.Keys(m.waiting))
-	first := m.waiting[keys[0]]
-	for _, k := range keys[1:] {
-		if a := m.waiting[k]; a.before(&first) {
+	var first *alarm
+	for _, k := range keys {
+		a := m.waiting[k]
+		if m.refuses(a, now) {
+			continue
+		}
+		if first == nil || a.before(first) {
 			first = a
 		}
 	}
-	now := time.Now()
-	servers := first.of.concerned(first.Who)
-	why := ""
-	switch {
-	case len(servers) == 0:
-		why = "there is no server to capture, only its log"
-	case m.shooting != nil:
-		why = "another capture is under way"
-	default:
-		why = m.budget.refuses(&m.w.Capture, first.Rule, now)
-	}
-	if why != "" {
-		if why != m.refused {
-			m.refused = why
-			m.tell(&Event{Kind: KindSkipped, At: now, Server: first.of.name, Rule: first.Rule.Name, Error: why})
-			m.w.Say.Line("no capture now: " + why)
-		}
+	if first == nil {
 		return false
 	}
-	m.refused = ""
-	s := &shot{w: m.w, of: first.of, servers: servers, at: now, past: slices.Clone(first.of.past)}
-	s.why = []alarm{first}
+	s := &shot{w: m.w, of: first.of, servers: first.of.concerned(first.Who), at: now, past: slices.Clone(first.of.past), why: []*alarm{first}}
 	for _, k := range keys {
-		if a := m.waiting[k]; a.of == first.of && k != first.key() {
+		if a := m.waiting[k]; a.of == first.of && a != first {
 			s.why = append(s.why, a)
 		}
 	}
 	for _, a := range s.why {
 		delete(m.waiting, a.key())
 	}
-	m.budget.begin(now, s.why)
-	s.name = fmt.Sprintf("capture-%d", m.budget.made)
+	m.budget.begin(s, m.touched(s))
 	s.before = m.ring.keep(m, s)
 	m.tell(&Event{Kind: KindCapture, At: now, Server: first.of.name, Rule: first.Rule.Name, Capture: s.name})
 	m.begins(ctx, s)
 	return true
 }
 
+// refuses tells that there is no capture for an alarm now, and says so once.
+func (m *mind) refuses(a *alarm, now time.Time) bool {
+	why := m.budget.refuses(&m.w.Capture, a, now)
+	if len(a.of.concerned(a.Who)) == 0 {
+		why = "there is no server to capture, only its log"
+	}
+	if why != "" && why != a.refused {
+		a.refused = why
+		m.tell(&Event{Kind: KindSkipped, At: now, Server: a.of.name, Rule: a.Rule.Name, Rank: a.of.rank(a.Who), Error: why})
+		m.w.Say.Line(fmt.Sprintf("no capture for %s: %s", a.Rule.Name, why))
+	}
+	return why != ""
+}
+
+// touched are the groups whose servers a capture slows down: a worker that only its router reaches is captured with
+// all others of that.
+func (m *mind) touched(s *shot) (names []string) {
+	for _, g := range m.groups {
+		if slices.ContainsFunc(g.of, func(f *follower) bool {
+			return f.server != nil && slices.ContainsFunc(s.servers, func(o *follower) bool {
+				return o == f || o.server.Base != o.server.URL && o.server.Front.URL == f.server.Front.URL
+			})
+		}) {
+			names = append(names, g.name)
+		}
+	}
+	return names
+}
+
 // begins makes a capture beside the rest.
 func (m *mind) begins(ctx context.Context, s *shot) {
-	m.engine.Pause()
+	m.engine.Pause(m.touched(s)...)
 	m.shooting = s
 	go func() {
 		m.capture(ctx, s)

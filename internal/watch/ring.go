@@ -31,7 +31,7 @@ type ring struct {
 // turn makes a window, if it is time for one and there is work to record.
 func (m *mind) turn(ctx context.Context) {
 	r, now := &m.ring, time.Now()
-	if m.w.Ring.N == 0 || m.shooting != nil || now.Sub(r.last) < m.w.Ring.Every {
+	if m.w.Ring.N == 0 || m.shooting != nil || now.Sub(r.last) < m.w.Ring.Every || m.budget.bytes >= m.w.Capture.MostBytes {
 		return
 	}
 	g := m.groups[int(r.made)%len(m.servers())]
@@ -68,13 +68,13 @@ func (r *ring) take(m *mind, s *shot) {
 		return
 	}
 	r.bad = 0
-	if r.after != nil && r.after.of == s.of {
+	m.budget.spent(s.bytes)
+	if r.after != nil && r.after.servers[0] == s.servers[0] {
 		r.name(m, s, r.after.name+"-after")
 		r.after = nil
 		return
 	}
 	r.shots = append(r.shots, s)
-	m.budget.spent(s.bytes)
 	for len(r.shots) > m.w.Ring.N {
 		m.budget.spent(-r.shots[0].bytes)
 		os.RemoveAll(r.shots[0].dir)
@@ -89,17 +89,21 @@ func (r *ring) end() {
 	}
 }
 
-// keep names the windows that a capture's server has from before.
+// keep names the windows that a capture's server has from before the change, which it gives, and since.
 func (r *ring) keep(m *mind, s *shot) (dirs []string) {
 	var others []*shot
-	n := 0
+	n := map[string]int{}
 	for _, old := range r.shots {
-		if old.of != s.of {
+		if old.servers[0] != s.servers[0] {
 			others = append(others, old)
 			continue
 		}
-		n++
-		if r.name(m, old, fmt.Sprintf("%s-before-%d", s.name, n)) {
+		when := "before"
+		if old.at.After(s.why[0].After) {
+			when = "since"
+		}
+		n[when]++
+		if r.name(m, old, fmt.Sprintf("%s-%s-%d", s.name, when, n[when])) && when == "before" {
 			dirs = append(dirs, old.dir)
 		}
 	}

@@ -149,8 +149,8 @@ func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
 		}
 		g.live = s.live()
 		for _, ev := range m.engine.Take(g.name, g.live) {
-			a := alarm{g, ev}
-			m.tell(eventOf(&a), ev.At.Format(time.DateTime)+"  "+a.text())
+			a := &alarm{of: g, Event: ev}
+			m.tell(eventOf(a), ev.At.Format(time.DateTime)+"  "+a.text())
 		}
 	}
 	if err = in.Err(); err == nil {

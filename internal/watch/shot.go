@@ -34,11 +34,9 @@ type shot struct {
 	of      *group
 	servers []*follower
 	at      time.Time
-	why     []alarm
+	why     []*alarm        // the first one first
 	past    []*signals.Live // of the group
 	before  []string        // directories of windows that the flight recorder has from before
-
-	also []alarm // what was found meanwhile; of who decides
 
 	dir     string
 	result  *torch.Result
@@ -222,7 +220,7 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) (worst *result.
 
 // who is the rank that stands out; -1: none does.
 func (s *shot) who() int {
-	for _, a := range slices.Concat(s.why, s.also) {
+	for _, a := range s.why {
 		if a.Who >= 0 {
 			return a.Who
 		}
@@ -236,6 +234,9 @@ func (s *shot) since(ctx context.Context, now []*trace.Trace) string {
 	was, err := (&window.Input{Paths: []string{last}}).Open(ctx, s.w.Say, "before")
 	if err != nil {
 		return "the window from before cannot be read: " + err.Error()
+	}
+	if len(s.of.of) > 1 { // the window from before is of the first server alone
+		now = slices.DeleteFunc(slices.Clone(now), func(t *trace.Trace) bool { return s.serverOf(t.Source.Path) != s.servers[0].server.URL })
 	}
 	opt := explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true}
 	if i := slices.IndexFunc(now, func(t *trace.Trace) bool { return len(s.of.of) == 1 && t.Source.Rank.DP == s.who() }); i >= 0 {

@@ -117,9 +117,9 @@ func figures(history []*signals.Live, dp int, since, until time.Time) (out []Fig
 
 // verdict joins both halves.
 func (s *shot) verdict() *Verdict {
-	first := &s.why[0]
+	first := s.why[0]
 	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
-	for _, a := range slices.Concat(s.why, s.also) {
+	for _, a := range s.why {
 		v.Rules = append(v.Rules, a.Rule.Name)
 		if a.Onset.Before(v.Since) {
 			v.Since = a.Onset
@@ -158,7 +158,7 @@ func (s *shot) verdict() *Verdict {
 	if v.Kind == Unclear {
 		v.byLoad()
 	}
-	if v.Kind == Unclear {
+	if v.Kind == Unclear && v.Rank == "" {
 		v.byQueue(s.past)
 	}
 	v.Says = v.sentence(first.Rule.Name, answer)
@@ -191,6 +191,12 @@ func (v *Verdict) byReplica(r *result.Replica) {
 		return
 	case result.CauseLoad:
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
+		if v.gathers() { // more requests are in its steps because each takes longer
+			v.Kind, v.Cause = Slower, result.CauseUnknown
+			if r.LikeSlower() {
+				v.Cause = result.CauseDevice
+			}
+		}
 	default:
 		v.Kind, v.Cause = Slower, r.Cause
 	}
@@ -216,21 +222,37 @@ const (
 )
 
 // byLoad takes what the signals tell by Little's law: requests in a rank are tokens a second times
-// the time of a token. Where more run because more is made, a rank is busy; where as much is made, it is slow.
+// the time of a token. Where more run because more is made, a rank is busy; where as much is made, it is slow. A rank
+// that runs and makes as much as the others while more wait for it has all that it can do.
 func (v *Verdict) byLoad() {
 	running, tokens := v.times("running"), v.times("tokens")
 	if math.IsNaN(running) || math.IsNaN(tokens) {
 		return
 	}
 	v.ByLoad = true
-	switch {
-	case running >= different && tokens >= different:
+	switch waits := v.waits(); {
+	case running >= different && tokens >= different, waits && tokens >= 1/equal && running <= different:
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
-	case running/tokens >= different && tokens <= equal:
+	case v.gathers():
 		v.Kind, v.Cause = Slower, result.CauseUnknown
 	default:
 		v.ByLoad = false
 	}
+}
+
+// gathers tells that requests gather in a rank that makes no more tokens than the others.
+func (v *Verdict) gathers() bool {
+	running, tokens := v.times("running"), v.times("tokens")
+	return tokens <= equal && running/tokens >= different
+}
+
+// waits tells that more requests wait for a rank than for the others, by half of what it runs at least.
+func (v *Verdict) waits() bool {
+	queued, running := v.figure("queued"), v.figure("running")
+	if queued == nil || running == nil || queued.This == nil || queued.Others == nil || running.This == nil {
+		return false
+	}
+	return *queued.This-*queued.Others >= max(*running.This/2, overloaded)
 }
 
 // byQueue takes what the queue tells: it grows while as many tokens are made as before or more, so the server has
@@ -312,17 +334,23 @@ func (v *Verdict) much() string {
 	if n := v.times("running"); v.ByLoad && n >= different {
 		return fmt.Sprintf("has %.1f times as many requests as the others", n)
 	}
+	if v.ByLoad {
+		return fmt.Sprintf("has %.0f requests that wait, %.0f on the others, and runs as many as these", *v.figure("queued").This, *v.figure("queued").Others)
+	}
 	return "has more to do in a step than the others: " + cmp.Or(v.Cause, "work")
 }
 
-// times is how many times as much the rank has of a signal as the others.
-func (v *Verdict) times(signal string) float64 {
+// figure is that of a signal; nil: there is none.
+func (v *Verdict) figure(signal string) *Figure {
 	i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == signal })
 	if i < 0 {
-		return signals.Unknown
+		return nil
 	}
-	return v.Load[i].ratio()
+	return &v.Load[i]
 }
+
+// times is how many times as much the rank has of a signal as the others.
+func (v *Verdict) times(signal string) float64 { return v.figure(signal).ratio() }
 
 // shownFindings is how many are printed.
 const shownFindings = 3

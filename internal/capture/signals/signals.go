@@ -88,7 +88,7 @@ type Live struct {
 	TTFT, ITL, E2E Histogram // of the observations in between, s
 
 	Tokens    float64 // tokens generated a second, of all ranks
-	Restarted bool    // the server did; nothing but gauges is known then
+	Restarted bool    // the server did; nothing but gauges is known then, nor where the clock went back
 }
 
 // Flow is what went on in a rank.
@@ -112,11 +112,9 @@ func Between(a, b *Sample) *Live {
 	over := b.At.Sub(a.At)
 	l := &Live{At: b.At, Over: over, Restarted: restarted(a, b)}
 	seconds := over.Seconds()
-	if seconds <= 0 {
-		l.Restarted, seconds = true, 1 // the clock went back, or the moment is the same: differences tell nothing
-	}
+	compares := !l.Restarted && seconds > 0 // else the clock went back, or the moment is the same
 	rate := func(from, to float64) float64 {
-		if l.Restarted {
+		if !compares {
 			return Unknown
 		}
 		return (to - from) / seconds // Unknown of an unknown
@@ -133,7 +131,7 @@ func Between(a, b *Sample) *Live {
 	if sum := total(l.Ranks, func(f *Flow) float64 { return f.Tokens }); Known(sum) {
 		l.Tokens = sum
 	}
-	if !l.Restarted {
+	if compares {
 		l.TTFT, l.ITL, l.E2E = b.TTFT.Since(&a.TTFT), b.ITL.Since(&a.ITL), b.E2E.Since(&a.E2E)
 	}
 	return l

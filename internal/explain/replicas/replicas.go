@@ -204,13 +204,10 @@ func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
 	period, load := r.Longer(), r.Busier()
 	longer := period >= slower
-	alike := slower
-	if load >= busier {
-		alike *= load
-	}
+	alike := r.LikeSlower() && (load < busier || r.Like >= slower*load)
 	host, device := a.Host-b.Host, a.Device-b.Device
 	switch {
-	case longer && r.LikeKinds >= fewLike && r.Like >= alike && device >= host:
+	case longer && alike && device >= host:
 		return result.CauseDevice
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork

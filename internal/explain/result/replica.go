@@ -26,6 +26,10 @@ func (r *Replica) Busier() float64 {
 	return max(times(r.This.Batch, r.Others.Batch), times(r.This.Tokens, r.Others.Tokens))
 }
 
+// LikeSlower tells whether its device takes longer for kernels that both sides run alike: 1.2 times as long at least, of
+// three kinds or more.
+func (r *Replica) LikeSlower() bool { return r.LikeKinds >= 3 && r.Like >= 1.2 }
+
 // times is 1 where one of them is not known.
 func times(a, b float64) float64 {
 	if a <= 0 || b <= 0 {

@@ -30,13 +30,14 @@ type Engine struct {
 
 	of     map[string][]*state        // by group
 	past   map[string][]*signals.Live // of the last minute, by group
-	paused bool
+	paused map[string]bool            // groups
 }
 
 // state is how a rule stands with a group.
 type state struct {
 	rule *Rule
 	sum  sum
+	over time.Time       // when the last alarm was; zero: there was none
 	who  map[int]float64 // DP: seconds since the onset in which it stood out
 	calm calm
 
@@ -60,11 +61,16 @@ type moment struct {
 // requests compile and allocate.
 const settle = 30 * time.Second
 
-// Pause has samples not judged until Resume: a capture slows the server down.
-func (e *Engine) Pause() { e.paused = true }
+// Pause has samples of groups not judged until Resume: a capture slows their servers down.
+func (e *Engine) Pause(groups ...string) {
+	e.paused = map[string]bool{}
+	for _, g := range groups {
+		e.paused[g] = true
+	}
+}
 
 // Resume ends it.
-func (e *Engine) Resume() { e.paused = false }
+func (e *Engine) Resume() { e.paused = nil }
 
 // Forget begins anew with a group, whose server has started again.
 func (e *Engine) Forget(group string) {
@@ -77,7 +83,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
 		e.Forget(group)
 	}
-	if e.paused {
+	if e.paused[group] {
 		return nil
 	}
 	if e.of == nil {
@@ -99,7 +105,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
 			if !ev.Ended && s.rule.Kind == Imbalance && !s.fromStart {
-				if after, onset, known := changed(past, signalOf(s.rule.Signal).of, ev.Who, l.At); known {
+				if after, onset, known := changed(past, signalOf(s.rule.Signal).of, ev.Who, s.over); known {
 					ev.After, ev.Onset = after, onset
 				}
 			}
@@ -115,7 +121,7 @@ func (e *Engine) remember(group string, l *signals.Live) []*signals.Live {
 		e.past = map[string][]*signals.Live{}
 	}
 	past := append(e.past[group], l)
-	for len(past) > 1 && l.At.Sub(past[0].At) > lookBack {
+	for len(past) > 1 && l.At.Sub(past[0].At).Abs() > lookBack {
 		past = past[1:]
 	}
 	e.past[group] = past
@@ -169,7 +175,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	ev = Event{Rule: s.rule, At: l.At, Value: s.sum.mean(), Normal: s.calm.or(p.normal), Limit: p.limit, Who: who}
 	ev.After, ev.Onset = s.sum.between()
 	if changed == ended {
-		s.fromStart = false
+		s.fromStart, s.over = false, l.At
 		ev.Ended, ev.Who, ev.Value = true, -1, was.mean()
 		ev.After, ev.Onset = was.zero, was.onset
 	}

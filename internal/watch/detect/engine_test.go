@@ -157,7 +157,7 @@ func TestChanged(t *testing.T) {
 			past = append(past, sample(float64(s), []float64{8, one + noise[s%len(noise)], 8, 8}, fast))
 		}
 		got := "none"
-		if after, onset, ok := changed(past, signalOf("load").of, 1, past[len(past)-1].At); ok {
+		if after, onset, ok := changed(past, signalOf("load").of, 1, time.Time{}); ok {
 			got = fmt.Sprintf("%g–%g", after.Sub(start).Seconds(), onset.Sub(start).Seconds())
 		}
 		if got != c.want {
@@ -288,17 +288,31 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestPause: a capture is no event.
+// TestPause: of a server that is captured nothing is judged until that is over, of others it is.
 func TestPause(t *testing.T) {
 	e := &Engine{Rules: only(UnevenLoad), Every: time.Second}
-	e.Pause()
+	e.Pause("server")
+	var other []Event
+	take := func(s int) []Event {
+		other = append(other, e.Take("other", sample(float64(s), []float64{8, 32, 8, 8}, fast))...)
+		return e.Take("server", sample(float64(s), []float64{8, 32, 8, 8}, fast))
+	}
 	for s := range 60 {
-		if got := e.Take("server", sample(float64(s), []float64{8, 32, 8, 8}, fast)); got != nil {
+		if got := take(s); got != nil {
 			t.Fatal(say(got))
 		}
 	}
+	if len(other) != 1 {
+		t.Errorf("of the other: %q", say(other))
+	}
 	e.Resume()
-	e.Take("server", sample(60, even, fast))
+	var events []Event
+	for s := 60; s < 70; s++ {
+		events = append(events, take(s)...)
+	}
+	if got, want := say(events), "uneven load DP1 onset 60–61 at 65"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // TestRules: what is wrong with a rule is said.

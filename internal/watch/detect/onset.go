@@ -26,12 +26,13 @@ var lasts = []float64{0, 1, 2, 4, 8, 16}
 // leastBefore is how many samples there must be before an onset: they say what was usual.
 const leastBefore = 5
 
-// changed is between which two samples of the past a rank began to stand out; ok is false where there are too few.
-func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, now time.Time) (after, onset time.Time, ok bool) {
+// changed is between which two samples of the past, none of which is from before the end of another change, a rank
+// began to stand out; ok is false where there are too few.
+func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over time.Time) (after, onset time.Time, ok bool) {
 	var at, y []float64
 	var when []time.Time
 	for _, l := range past {
-		if ago := now.Sub(l.At); ago > lookBack || ago < 0 {
+		if l.At.Before(over) {
 			continue
 		}
 		own := signals.Unknown
@@ -44,7 +45,7 @@ func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, now t
 			}
 		}
 		if v := own / metric.Mean(others); signals.Known(v) && !math.IsInf(v, 0) {
-			at, y, when = append(at, l.At.Sub(now).Seconds()), append(y, v), append(when, l.At)
+			at, y, when = append(at, l.At.Sub(past[0].At).Seconds()), append(y, v), append(when, l.At)
 		}
 	}
 	best, first := math.Inf(1), -1

@@ -82,6 +82,9 @@ func Defaults() []Rule {
 	}
 }
 
+// Slowness tells whether what a rule looks at, of ranks, is how fast they are, not how much they have to do.
+func (r *Rule) Slowness() bool { return slices.Contains([]string{"pace", "step", "tokens"}, r.Signal) }
+
 // Check says what is wrong with a rule.
 func (r *Rule) Check() error {
 	fail := func(format string, args ...any) error {
