@@ -147,7 +147,7 @@ var arrows = []struct {
 		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "internal/explain/answer", "trace",
 		"internal/base/gate", "internal/explain/replicas",
 	}},
-	{"internal/explain/replicas", []string{"internal/base/metric", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace"}},
+	{"internal/explain/replicas", []string{"internal/base/metric", "internal/explain/held", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace"}},
 	{"internal/explain/graphlayers", []string{
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result", "trace",
 	}},
@@ -158,7 +158,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/replay", []string{"internal/base/metric", "internal/base/runsort", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{
-		"internal/explain/fact",
+		"internal/explain/fact", "internal/explain/held",
 		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",
 		"internal/base/metric", "trace",
 	}},
@@ -175,6 +175,7 @@ var arrows = []struct {
 		"internal/explain/fact",
 		"internal/explain/result", "internal/explain/kernel", "internal/base/metric", "internal/base/runsort", "internal/explain/layers", "trace",
 	}},
+	{"internal/explain/held", []string{"internal/base/metric", "internal/explain/result"}},
 	{"internal/explain/result", []string{"internal/explain/fact"}},
 	{"internal/explain/fact", nil},
 	{"internal/explain/explaintest", []string{"trace"}},

@@ -209,6 +209,13 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	if r.Like > 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("like kernels take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
 	}
+	if h := r.Held; h != nil {
+		every := ""
+		if h.Every > 0 {
+			every = ", about every " + metric.Duration(h.Every)
+		}
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%d kernels stand still, for %s each%s; all others take %.2f times as long as on the others", h.Kernels, metric.Duration(h.Usual), every, h.Rest))
+	}
 	for _, k := range r.Kernels {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %.0f a step in %s, on the others %.0f in %s", k.Short, k.Count, metric.Duration(k.NS), k.CountOthers, metric.Duration(k.NSOthers)))
 	}
@@ -307,7 +314,11 @@ func (v *Verdict) sentence(rule, answer string) string {
 	case MoreWork:
 		return fmt.Sprintf("more work: %s, %s, %s%s", v.Rank, since, v.much(), alone)
 	case Slower:
-		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, causes[v.Cause], alone)
+		why := causes[v.Cause]
+		if v.Cause == result.CauseDevice && v.Replica != nil && v.Replica.Held != nil {
+			why = "its device stands still within kernels, as when another process has it in turns"
+		}
+		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, why, alone)
 	}
 	if v.Kind == Overload {
 		return fmt.Sprintf("overload: %s more requests come than the server serves, and no rank stands out; of the window: %s", since, cmp.Or(answer, "nothing"))

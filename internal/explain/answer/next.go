@@ -37,6 +37,8 @@ func next(rep *result.Report, f *result.Finding) {
 			do(fact.Of("next_spread"))
 		case f.Cause == result.CauseWork:
 			do(fact.Of("next_work", "rank", rank))
+		case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
+			do(fact.Of("next_shared", "rank", rank))
 		case f.Cause == result.CauseDevice:
 			do(fact.Of("next_device", "rank", rank))
 		case f.Cause == result.CauseHost:

@@ -78,28 +78,6 @@ func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	})
 }
 
-// regular is how far from a multiple of the period a standstill may come, as a share of it.
-const regular = 0.1
-
-// period is the time from one standstill to the next, by when they end, if that is
-// regular; 0: it is not. Some may not have been seen.
-func (s *standstills) period() int64 {
-	var apart []int64
-	for k := range s.list[1:] {
-		apart = append(apart, s.list[k+1].End-s.list[k].End)
-	}
-	least := float64(slices.Min(apart))
-	var each []float64
-	for _, ns := range apart {
-		times := float64(int64(float64(ns)/least + 0.5))
-		if off := float64(ns) - times*least; max(off, -off) > regular*least || times > 5 {
-			return 0
-		}
-		each = append(each, float64(ns)/times)
-	}
-	return int64(metric.MedianInPlace(each))
-}
-
 // tell says of a finding that its rank stands still, when, and in what.
 func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool) {
 	longest := slices.SortedStableFunc(slices.Values(s.list), func(x, y prep.Still) int {
@@ -107,7 +85,11 @@ func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool
 	})
 	length := func(x prep.Still) int64 { return x.End - x.Start }
 	var every, cost fact.Fact
-	if ns := s.period(); ns > 0 {
+	ends := make([]int64, len(s.list))
+	for k, x := range s.list {
+		ends[k] = x.End
+	}
+	if ns := metric.Every(ends); ns > 0 {
 		every = fact.Of("still_every", "ns", ns)
 	}
 	if waited {

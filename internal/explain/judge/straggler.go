@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/held"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -325,16 +326,59 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 			f.Reason, why = reason, told
 		}
 	}
+	var turns *result.Held
+	if cause == byDevice {
+		if turns = d.heldUp(i, run.steps); turns != nil {
+			f.Reason, why = result.ReasonShared, fact.Of("late_shared")
+		}
+	}
 	felt := fact.Of("late_cost", "cost", cost, "share", share)
 	if !waited {
 		felt = fact.Of("late_unfelt")
 	}
 	f.Title = fact.Of("straggler", "rank", r.Label, "when", when, "why", why, "cost", felt)
 	f.Evidence = append(evidence(a, d, i, late, run.steps, cause), doubtEvidence(a, late, run.steps)...)
+	if turns != nil {
+		f.Evidence = slices.Insert(f.Evidence, 0, heldEvidence(turns))
+	}
 	if run.still != nil {
 		run.still.tell(&f, r, len(late), waited)
 	}
 	return f
+}
+
+// heldUp says how the device of a rank stands still within kernels of some steps, which those of its peers do not; nil: it does
+// not. Software devices stand still for want of a core, which is told by itself.
+func (d *Domain) heldUp(i int, steps []int) *result.Held {
+	if d.Ranks[i].NoCore != nil {
+		return nil
+	}
+	in := map[int]bool{}
+	for _, n := range steps {
+		in[n] = true
+	}
+	var mine, others []held.Kernel
+	for j, r := range d.Ranks {
+		into := &others
+		if i == j {
+			into = &mine
+		}
+		for k := range r.Ops {
+			if o := &r.Ops[k]; o.Step >= 0 && in[int(o.Step)+r.First] && !o.Comm() {
+				*into = append(*into, held.Kernel{Key: o.Key, Start: o.Start, End: o.End})
+			}
+		}
+	}
+	return held.Find(mine, others)
+}
+
+// heldEvidence proves it.
+func heldEvidence(h *result.Held) result.Evidence {
+	var every fact.Fact
+	if h.Every > 0 {
+		every = fact.Of("still_every", "ns", h.Every)
+	}
+	return proof("ns", float64(h.Usual), 0, fact.Of("held_up", "n", h.Kernels, "ns", h.Usual, "every", every, "share", h.Share, "rest", h.Rest))
 }
 
 // coresShort tells a host that does not run its software device from one that

@@ -65,7 +65,8 @@ type Graph struct {
 	// First and End are the steps that all ranks have whole, from First to before End.
 	First, End int
 	at         []int64         // of the last run
-	sums       places[tallies] // once they are asked for
+	to         []int32         // the step that each node is of or comes before, and
+	sums       places[tallies] // what there is in each, once they are asked for
 }
 
 // New builds the graph of a domain.

@@ -63,18 +63,40 @@ type tallied struct {
 
 type tallies map[tallied]*tally
 
-// tallies adds up what ranks do in steps. Gaps count.
+// towards is the step that each node belongs to or, of what a device does between steps, comes before; none: no step comes.
+// What hosts do between steps is left out: much of it is waiting that no trace shows.
+func (g *Graph) towards() []int32 {
+	out := make([]int32, len(g.nodes))
+	next := make([]int32, len(g.domain.Ranks))
+	for i := range next {
+		next[i] = none
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- { // by their ends
+		n := &g.nodes[i]
+		if out[i] = n.step; n.what == Meet || n.what == Host || n.what == Return {
+			continue
+		}
+		if n.step >= 0 {
+			next[n.rank] = n.step
+		} else {
+			out[i] = next[n.rank]
+		}
+	}
+	return out
+}
+
+// tallies adds up what ranks do in steps, and their devices before each. Gaps count.
 func (g *Graph) tallies(names *prep.Names) places[tallies] {
 	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
-		n := &g.nodes[i]
-		if n.step < 0 || n.what == Meet {
+		n, step := &g.nodes[i], int(g.to[i])
+		if step < 0 || n.what == Meet {
 			continue
 		}
-		of := out.at(int(n.rank), int(n.step))
+		of := out.at(int(n.rank), step)
 		if of == nil {
 			of = tallies{}
-			out.set(int(n.rank), int(n.step), of)
+			out.set(int(n.rank), step, of)
 		}
 		k := tallied{n.what, nameOf(names, int(n.key))}
 		t := of[k]
@@ -101,6 +123,7 @@ func nameOf(names *prep.Names, key int) int32 {
 // false if there is nothing to compare with.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	if g.sums == nil {
+		g.to = g.towards()
 		g.sums = g.tallies(names)
 	}
 	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
@@ -113,8 +136,8 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 			}
 		}
 	}
-	return g.Scale(func(n Node) float64 {
-		if of := factors.at(n.Rank, n.Step); of != nil {
+	return g.scale(func(i int, n Node) float64 {
+		if of := factors.at(n.Rank, int(g.to[i])); of != nil {
 			if f, known := of[tallied{n.What, nameOf(names, n.Key)}]; known {
 				return f
 			}

@@ -33,13 +33,18 @@ func (g *Graph) node(n *node) Node {
 
 // Scale multiplies what nodes take, and the gaps before them, by what a function gives; 1
 // leaves them as they are. Meetings take no time, and arrivals none but the gaps before them.
-func (g *Graph) Scale(factor func(n Node) float64) (c Change) {
+func (g *Graph) Scale(factor func(n Node) float64) Change {
+	return g.scale(func(_ int, n Node) float64 { return factor(n) })
+}
+
+// scale is Scale by the places of nodes, too.
+func (g *Graph) scale(factor func(i int, n Node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		if n.what == Meet || n.dur == 0 && n.gap == 0 {
 			continue
 		}
-		if f := factor(g.node(n)); f != 1 {
+		if f := factor(i, g.node(n)); f != 1 {
 			c = append(c, changed{int32(i), int64(float64(n.dur) * f), int64(float64(n.gap) * f)})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/held"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -60,6 +61,9 @@ func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.
 	out := &result.Replica{Name: name, Kind: prep.KindName(best), This: a.medians(), Others: b.medians()}
 	out.Like, out.LikeKinds = like(a, b)
 	out.Kernels = differences(a, b, names)
+	if !a.soft {
+		out.Held = held.Find(a.ran, b.ran)
+	}
 	out.Cause = cause(out)
 	return out
 }
@@ -71,6 +75,8 @@ type side struct {
 	each                  map[int32][]int64 // by name and grid: how long each took
 	inStep                []map[int32]int64 // by step: how long those of a name and grid took
 	named                 map[int32]*named  // by name
+	ran                   []held.Kernel
+	soft                  bool // a software device, which stands still for want of a core
 }
 
 type named struct {
@@ -103,6 +109,7 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 			continue
 		}
 		s, took := of(o.Step), o.End-o.Start
+		s.ran, s.soft = append(s.ran, held.Kernel{Key: o.Key, Start: o.Start, End: o.End}), s.soft || r.NoCore != nil
 		device[o.Step] += took
 		counts[o.Step]++
 		inStep[o.Step][o.Key] += took
@@ -207,7 +214,7 @@ func cause(r *result.Replica) string {
 	alike := r.LikeSlower() && (load < busier || r.Like >= slower*load)
 	host, device := a.Host-b.Host, a.Device-b.Device
 	switch {
-	case longer && alike && device >= host:
+	case longer && (alike || r.Held != nil) && device >= host:
 		return result.CauseDevice
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork

@@ -12,6 +12,7 @@ type Replica struct {
 	// (LikeKinds of them); 0: there are none.
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
+	Held      *Held   `json:"held"` // null: its device does not stand still within kernels, or that is not all there is
 	// Cause is why a step takes longer: one of the causes of stragglers, CauseLoad, or "" if it
 	// does not.
 	Cause   string          `json:"cause"`

@@ -117,7 +117,7 @@ type Finding struct {
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: it ended before the capture did
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // of a rank's work: requests, tokens, contexts, experts; "": not known
+	Reason    string   `json:"reason"` // of a rank's work: requests, tokens, contexts, experts; of its device: shared; "": not known
 	// CostNSPerStep is what the finding costs a step: for a straggler, what
 	// the ranks that wait for it wait, the median over its steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`

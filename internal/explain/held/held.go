@@ -1,0 +1,77 @@
+// Package held tells a device that stands still within a few kernels, while it runs all others as
+// fast as its peers do, from one that is slow. Devices that processes share without MPS are given to them in turns
+// ("time slices", https://docs.nvidia.com/deploy/mps/: without it kernels of different processes do not run at the same time):
+// a kernel that loses its turn ends some ms later, whatever its work.
+package held
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Limits; docs/metrics.md has them. In windows of real servers turns took 2.5 ms and 6 ms, and nothing
+// else held up a kernel for so long.
+const (
+	fewLike = 5       // launches of a kernel, on each side, that show how long it takes
+	times   = 4       // a kernel that is held up takes so many times as long as usual
+	least   = 200_000 // ns more
+	few     = 3       // of such kernels
+	share   = 0.75    // of what like kernels take longer is in them
+	rest    = 1.2     // all others take less than so many times as long
+)
+
+// Kernel is a launch on a device: Key stands for its name and grid, times are in ns.
+type Kernel struct {
+	Key        int32
+	Start, End int64
+}
+
+// Find says how the device that ran mine stood still within kernels, compared with those that ran others; nil: it did not, or
+// that is not all there is.
+func Find(mine, others []Kernel) *result.Held {
+	usual := map[int32][]int64{}
+	for _, k := range others {
+		usual[k.Key] = append(usual[k.Key], k.End-k.Start)
+	}
+	count := map[int32]int{}
+	for _, k := range mine {
+		count[k.Key]++
+	}
+	typical := map[int32]int64{}
+	for key, x := range usual {
+		if len(x) >= fewLike && count[key] >= fewLike {
+			typical[key] = int64(metric.MedianInPlace(x))
+		}
+	}
+	var stopped []Kernel
+	var longer, more, took, like int64
+	for _, k := range mine {
+		normal, ok := typical[k.Key]
+		if !ok {
+			continue
+		}
+		ns := k.End - k.Start
+		longer += max(ns-normal, 0)
+		if ns > times*normal && ns-normal >= least {
+			stopped = append(stopped, k)
+			more += ns - normal
+			continue
+		}
+		took, like = took+ns, like+normal
+	}
+	if len(stopped) < few || float64(more) < share*float64(longer) || float64(took) > rest*float64(like) {
+		return nil
+	}
+	slices.SortFunc(stopped, func(x, y Kernel) int { return cmp.Compare(x.Start, y.Start) })
+	out := &result.Held{Kernels: len(stopped), Share: float64(more) / float64(longer), Rest: float64(took) / float64(like)}
+	var lengths, starts []int64
+	for _, k := range stopped {
+		lengths, starts = append(lengths, k.End-k.Start), append(starts, k.Start)
+	}
+	out.Every = metric.Every(starts)
+	out.Usual = int64(metric.MedianInPlace(lengths))
+	return out
+}

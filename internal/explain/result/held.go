@@ -1,0 +1,13 @@
+package result
+
+// ReasonShared is that a device stands still within kernels, as one does that processes have in turns.
+const ReasonShared = "shared"
+
+// Held is how a device stands still within kernels while it runs all others as fast as its peers do.
+type Held struct {
+	Kernels int     `json:"kernels"`  // that were held up
+	Usual   int64   `json:"usual_ns"` // the median of how long these took
+	Every   int64   `json:"every_ns"` // from one to the next; 0: not regular
+	Share   float64 `json:"share"`    // of what like kernels take longer than on the peers
+	Rest    float64 `json:"rest"`     // how many times as long all others take
+}
