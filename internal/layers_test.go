@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"internal/view", []string{
 		"internal/view/kernels", "internal/base/columns", "internal/explain/worth", "internal/explain/kernel", "internal/explain/match", "internal/explain/report",
 		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/serve/front", "trace",
-		"internal/base/progress", "internal/view/live", "internal/view/load", "internal/view/timeline",
+		"internal/base/metric", "internal/base/progress", "internal/view/live", "internal/view/load", "internal/view/timeline",
 	}},
 	{"internal/view/live", []string{
 		"internal/base/columns", "internal/base/pause", "internal/base/progress", "internal/capture/signals", "internal/capture/torch", "internal/serve/front",

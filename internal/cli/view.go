@@ -22,6 +22,9 @@ type viewCmd struct {
 	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
 	Browser bool   `help:"Open the address in the default browser."`
 
+	Export     string `placeholder:"FILE" help:"Write the views of the capture as one page by itself, to open without stepscope, and end; - for stdout."`
+	ExportSize string `name:"export-size" placeholder:"BYTES" default:"20MB" help:"How large that page may be: what does not fit is left out, and said (default: ${default})."`
+
 	Host       string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
 	Port       int    `name:"port" limits:"0..65535" default:"0" help:"Port to listen on (default: any free one)."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"What a browser must bring; the address that is printed has it."`
@@ -48,16 +51,28 @@ Examples:
   stepscope view /tmp/profile --browser
   stepscope view last
   stepscope view after/ --against before/
+  stepscope view last --export capture.html
   stepscope view --url http://localhost:30000`
 }
 
-// Run serves the viewer.
+// Run serves the viewer, or writes its page.
 func (c *viewCmd) Run(ctx context.Context, e *env) error {
+	page, err := c.page()
+	if err != nil {
+		return err
+	}
 	done, err := c.watch(e)
 	if err != nil {
 		return err
 	}
 	defer done()
+	opt := view.Options{Version: release(), Say: e.Console}
+	if opt.Root, err = c.root(); err != nil {
+		e.Warn("%v: no runs are shown", err)
+	}
+	if page != nil {
+		return c.export(ctx, e, page, opt)
+	}
 	ln, err := front.Listen(c.Host, c.Port, c.APIKey, false)
 	if errors.Is(err, front.ErrNeedKey) {
 		return usagef("--host %s is beyond loopback: give a key with --api-key-file, or leave --host out and come by ssh -L", c.Host)
@@ -67,10 +82,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	}
 	defer ln.Close()
 	log := launch.NewLog(e.stderr)
-	opt := view.Options{Version: release(), APIKey: c.APIKey, Log: log.Structured(levelOf("warning"))}
-	if opt.Root, err = c.root(); err != nil {
-		e.Warn("%v: no runs are shown", err)
-	}
+	opt.APIKey, opt.Log = c.APIKey, log.Structured(levelOf("warning"))
 	if opt.Live, err = c.live(e, opt.Root); err != nil {
 		return err
 	}
@@ -81,7 +93,15 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		}
 		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
-	opt.Say = e.Console
+	if err := c.give(ctx, e, &opt); err != nil {
+		return err
+	}
+	c.announce(e, ln.Addr())
+	return view.New(opt).Serve(ctx, ln)
+}
+
+// give opens what was named.
+func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
 	id := "0"
 	if len(c.Paths) == 1 {
 		run, err := runs.Named(opt.Root, c.Paths[0])
@@ -97,7 +117,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		switch {
 		case err == nil:
 			opt.Given = append(opt.Given, given)
-		case opt.Run == nil || ctx.Err() != nil:
+		case opt.Run == nil || ctx.Err() != nil || c.Export != "":
 			return err
 		default:
 			e.Lack("%v: the load is shown without its window", err)
@@ -110,8 +130,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		}
 		opt.Given = append(opt.Given, other)
 	}
-	c.announce(e, ln.Addr())
-	return view.New(opt).Serve(ctx, ln)
+	return nil
 }
 
 // open reads and explains one capture.
@@ -128,6 +147,9 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 		return nil, err
 	}
 	read, err := input.Open(ctx, e.Console, "view")
+	if err == nil {
+		err = read.Set.NotAnInput(c.Export)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,15 @@ import (
 //go:embed ui/index.html ui/dist
 var files embed.FS
 
+// file is one of them.
+func file(name string) []byte {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the binary was built without its own files
+	}
+	return text
+}
+
 // policy lets the page load what this server has and nothing else, and run no script that stands in a document.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -38,10 +47,7 @@ func pages() (routes []front.Route) {
 		{"/app.js", "ui/dist/app.js", "text/javascript; charset=utf-8"},
 		{"/app.css", "ui/dist/app.css", "text/css; charset=utf-8"},
 	} {
-		text, err := files.ReadFile(f.file)
-		if err != nil {
-			panic(err) // the binary was built without its own files
-		}
+		text := file(f.file)
 		routes = append(routes, front.At("GET", f.path, front.Key, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.kind)
 			w.Header().Set("Content-Length", strconv.Itoa(len(text)))

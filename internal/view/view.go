@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -66,28 +67,32 @@ func New(o Options) *Server {
 	return s
 }
 
-// routes are those of the page, and below /api/ what it asks for.
-func (s *Server) routes() []front.Route {
-	get := func(path string, answer func(*http.Request) (any, error)) front.Route {
-		return front.At("GET", path, front.Key, s.json(answer))
+// answers are those to what the page asks for below /api/.
+func (s *Server) answers() map[string]func(*http.Request) (any, error) {
+	all := map[string]func(*http.Request) (any, error){
+		"session":         s.session,
+		"runs":            s.list,
+		"timeline/{what}": s.of(timelines),
+		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
+		"kernels":         s.of(s.table),
+		"flame":           s.of(s.flame),
+		"whatif":          s.of(s.whatIf),
+		"report":          s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil }),
 	}
+	maps.Copy(all, s.loads.Answers())
+	return all
+}
+
+// routes are those of the page, and of what it asks for.
+func (s *Server) routes() []front.Route {
 	routes := pages()
-	for path, answer := range s.loads.Answers() {
-		routes = append(routes, get("/api/"+path, answer))
+	for path, answer := range s.answers() {
+		routes = append(routes, front.At("GET", "/api/"+path, front.Key, s.json(answer)))
 	}
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}
-	return append([]front.Route{
-		get("/api/session", s.session),
-		get("/api/runs", s.list),
-		get("/api/timeline/{what}", s.of(timelines)),
-		get("/api/summary", s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil })),
-		get("/api/kernels", s.of(s.table)),
-		get("/api/flame", s.of(s.flame)),
-		get("/api/whatif", s.of(s.whatIf)),
-		get("/api/report", s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil })),
-	}, routes...)
+	return routes
 }
 
 // Handler is all of it.
@@ -112,10 +117,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
-	Runs     bool   `json:"runs"`     // there may be some to open
-	Run      string `json:"run"`      // the benchmark run to begin with; "": none
-	Live     bool   `json:"live"`     // there are servers that run
-	Exported bool   `json:"exported"` // a page by itself: nothing is behind it
+	Runs     bool   `json:"runs"` // there may be some to open
+	Run      string `json:"run"`  // the benchmark run to begin with; "": none
+	Live     bool   `json:"live"` // there are servers that run
+	// Exported is what a page by itself lacks; nil: there is a server behind it.
+	Exported *Exported `json:"exported"`
 }
 
 // session tells what was given, and the run that the parameter "open" names. What others have opened meanwhile is not in

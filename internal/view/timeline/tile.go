@@ -40,8 +40,10 @@ type Tile struct {
 	// Class is that of the longest span that has a part in the column, 0 for none. Covered is how much of the column any
 	// does cover, Waited how much of it collectives waited for other ranks, in 255ths, rounded up.
 	Class, Covered, Waited [Columns]uint8
-	// Spans are those that are at least minColumns wide, in time order.
+	// Spans are those that are at least minColumns wide, in time order. Whole tells that these are all that have a part in
+	// the tile, so that a finer one shows the same; it is not said of the stretched axis.
 	Spans []Piece
+	Whole bool
 }
 
 // A Piece is the part of a span that lies in a tile.
@@ -153,6 +155,8 @@ func (t *Timeline) draw(p Place) *Tile {
 		d.add(int32(i - 1))
 	}
 	d.t.Empty = d.last == 0
+	begin, end := l.overlapping(d.from, d.from+Columns<<p.Level)
+	d.t.Whole = !p.Stretched && end-begin == len(d.t.Spans)
 	return d.t
 }
 

@@ -60,9 +60,12 @@ func brute(t *Timeline, p Place) *Tile {
 			out.Waited[c] = uint8((waited*255 + to - from - 1) / (to - from))
 		}
 	}
-	right := left + Columns<<p.Level
+	right, parts := left+Columns<<p.Level, 0
 	for _, b := range bars {
 		start, end := x.shown(b.start), x.shown(b.end)
+		if start < right && (end > left || start >= left) {
+			parts++
+		}
 		if end-start < 3<<p.Level || end <= left || start >= right {
 			continue
 		}
@@ -84,6 +87,7 @@ func brute(t *Timeline, p Place) *Tile {
 		piece.Start, piece.Width = uint32((start-left)/unit(p.Level)), uint32((end-start)/unit(p.Level))
 		out.Spans = append(out.Spans, piece)
 	}
+	out.Whole = !p.Stretched && parts == len(out.Spans)
 	return out
 }
 
@@ -93,7 +97,7 @@ func TestTilesBrute(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	timelines := []*Timeline{open(t, "compute_skew"), open(t, "graphs"), open(t, "stacks"), of(t, []*trace.Trace{crowded(rng), crowded(rng)})}
-	pieces, waits := 0, 0
+	pieces, waits, whole := 0, 0, 0
 	for n := range 1000 {
 		tl := timelines[n%len(timelines)]
 		p := Place{Lane: rng.IntN(len(tl.lanes)), Level: rng.IntN(30), Stretched: rng.IntN(2) == 0}
@@ -106,6 +110,9 @@ func TestTilesBrute(t *testing.T) {
 		for _, w := range got.Waited {
 			waits += int(w)
 		}
+		if got.Whole && !got.Empty {
+			whole++
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v: %s", p, differences(got, want))
 		}
@@ -113,14 +120,14 @@ func TestTilesBrute(t *testing.T) {
 			t.Errorf("%+v: %d pieces", p, len(got.Spans))
 		}
 	}
-	if pieces < 1000 || waits == 0 {
-		t.Errorf("the tiles had %d pieces and %d of waiting: they show nothing", pieces, waits)
+	if pieces < 1000 || waits == 0 || whole < 10 {
+		t.Errorf("the tiles had %d pieces and %d of waiting, %d were whole: they show nothing", pieces, waits, whole)
 	}
 }
 
 // differences says where two tiles differ.
 func differences(got, want *Tile) string {
-	s := fmt.Sprintf("empty %v, want %v; %d pieces, want %d", got.Empty, want.Empty, len(got.Spans), len(want.Spans))
+	s := fmt.Sprintf("empty %v, want %v; whole %v, want %v; %d pieces, want %d", got.Empty, want.Empty, got.Whole, want.Whole, len(got.Spans), len(want.Spans))
 	shown := 0
 	for i := range min(len(got.Spans), len(want.Spans)) {
 		if got.Spans[i] != want.Spans[i] && shown < 3 {

@@ -38,7 +38,6 @@ func ParseQuery(v url.Values, lanes int) (q Query, err error) {
 	default:
 		return q, fmt.Errorf("axis=%s: there are wall and stretched", axis)
 	}
-	count := 0
 	for text := range strings.SplitSeq(v.Get("tiles"), ";") {
 		p, err := parsePart(text)
 		if err == nil {
@@ -47,10 +46,10 @@ func ParseQuery(v url.Values, lanes int) (q Query, err error) {
 		if err != nil {
 			return q, fmt.Errorf("tiles: %q: %w", text, err)
 		}
-		if count += (p.Last - p.First + 1) * int(p.To-p.From+1); count > MostTiles {
+		q.Parts = append(q.Parts, p)
+		if q.tiles() > MostTiles {
 			return q, fmt.Errorf("tiles: more than %d at once", MostTiles)
 		}
-		q.Parts = append(q.Parts, p)
 	}
 	return q, nil
 }
@@ -109,7 +108,8 @@ func (q *Query) Each(visit func(Place)) {
 // they lie.
 //
 //	head       "SSTL", version u16, 0 u16, epoch u32, tiles u32, level u32, 0 u32 ×3
-//	directory  of each tile: lane u32, index i32, offset u32 (0: nothing is in it), pieces u32
+//	directory  of each tile: lane u32, index i32, offset u32 (0: nothing is in it), pieces u32 (highest bit: no span that
+//	           has a part in it is missing from them)
 //	tile       class u8 ×512, covered u8 ×512, waited u8 ×512; then of its pieces start u32, width u32, span u32, name u32,
 //	           class u8, flags u8, one column after the other, filled up to a multiple of 8
 const (
@@ -118,6 +118,7 @@ const (
 	entryBytes  = 16
 	stripBytes  = 3 * Columns
 	pieceBytes  = 18
+	wholeBit    = 1 << 31
 )
 
 // mostTileBytes is how long a tile is at most.
@@ -125,6 +126,14 @@ const mostTileBytes = stripBytes + (MostSpans*pieceBytes+7)/8*8
 
 // MostBytes is how long the answer to a query is at most.
 const MostBytes = headBytes + MostTiles*(entryBytes+mostTileBytes)
+
+// tiles is how many tiles a query is.
+func (q *Query) tiles() (n int) {
+	for _, p := range q.Parts {
+		n += (p.Last - p.First + 1) * int(p.To-p.From+1)
+	}
+	return n
+}
 
 // Encode answers a query.
 func (t *Timeline) Encode(q *Query) []byte {
@@ -149,7 +158,11 @@ func (t *Timeline) Encode(q *Query) []byte {
 		le.PutUint32(entry, uint32(p.Lane))
 		le.PutUint32(entry[4:], uint32(p.Index))
 		le.PutUint32(entry[8:], uint32(offset))
-		le.PutUint32(entry[12:], uint32(len(tile.Spans)))
+		pieces := uint32(len(tile.Spans))
+		if tile.Whole {
+			pieces |= wholeBit
+		}
+		le.PutUint32(entry[12:], pieces)
 	}
 	return out
 }

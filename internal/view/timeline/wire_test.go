@@ -18,7 +18,8 @@ func decode(t *testing.T, b []byte) (tiles []*Tile) {
 		entry := b[headBytes+entryBytes*i:]
 		tile := &Tile{Place: Place{Lane: int(le.Uint32(entry)), Index: int32(le.Uint32(entry[4:])), Level: level}}
 		tiles = append(tiles, tile)
-		at, n := le.Uint32(entry[8:]), le.Uint32(entry[12:])
+		at, n := le.Uint32(entry[8:]), le.Uint32(entry[12:])&^wholeBit
+		tile.Whole = le.Uint32(entry[12:])&wholeBit != 0
 		if tile.Empty = at == 0; tile.Empty {
 			continue
 		}

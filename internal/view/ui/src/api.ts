@@ -18,7 +18,8 @@ export interface Session {
   runs: boolean;
   run: string;
   live: boolean;
-  exported: boolean;
+  /** What a page lacks that is a file by itself; null: there is a server behind it. */
+  exported: { left_out: string[]; kernel_ranks: boolean; whatif: string[] } | null;
 }
 
 /** A refusal or failure, in the server's words. */
@@ -31,13 +32,38 @@ export class Failed extends Error {
   }
 }
 
-/** What an exported page brings: answers by what is asked for; binary ones in base64. */
-type Embedded = { [address: string]: { json?: unknown; base64?: string } };
+/** The answers that stand in an exported page, see internal/view/pack.go: blocks, which are opened when they are needed. */
+class Embedded {
+  private static readonly mostOpen = 8;
+  private readonly open = new Map<number, Promise<ArrayBuffer>>();
+  private readonly index: Promise<Map<string, [block: number, offset: number, length: number]>>;
 
-const embedded: Embedded | null = (() => {
-  const data = document.getElementById("answers");
-  return data === null ? null : (JSON.parse(data.textContent ?? "{}") as Embedded);
-})();
+  constructor(private readonly blocks: readonly string[]) {
+    this.index = this.block(0).then((text) => new Map((JSON.parse(new TextDecoder().decode(text)) as [string, number, number, number][]).map(([url, ...at]) => [url, at])));
+  }
+
+  private block(n: number): Promise<ArrayBuffer> {
+    let block = this.open.get(n);
+    if (block === undefined) {
+      const packed = Uint8Array.from(atob(this.blocks[n]), (c) => c.charCodeAt(0));
+      block = new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    } else this.open.delete(n);
+    this.open.set(n, block);
+    for (const oldest of this.open.keys()) {
+      if (this.open.size <= Embedded.mostOpen) break;
+      this.open.delete(oldest);
+    }
+    return block;
+  }
+
+  async answer(url: string): Promise<ArrayBuffer> {
+    const at = (await this.index).get(url);
+    if (at === undefined) throw new Failed("This is not part of an exported page: open the capture with stepscope view.", 404);
+    return (await this.block(at[0])).slice(at[1], at[1] + at[2]);
+  }
+}
+
+const embedded = ((data) => (data === null ? null : new Embedded(JSON.parse(data.textContent ?? "[]") as string[])))(document.getElementById("answers"));
 
 /** What is asked for, by name; several values stand one after the other. */
 export type Question = { [name: string]: string | number | readonly string[] | null | undefined };
@@ -97,18 +123,12 @@ async function ask(url: string, init: RequestInit): Promise<Response> {
   throw new Failed(message, response.status);
 }
 
-function held(url: string): { json?: unknown; base64?: string } {
-  const answer = embedded?.[url];
-  if (answer === undefined) throw new Failed("this is not part of an exported page: open the capture with stepscope view", 404);
-  return answer;
-}
-
 /** JSON from the server. */
 export function json<T>(path: string, params: Question = {}, signal?: AbortSignal): Promise<T> {
   const url = address(path, params);
   return busy(
     (async () => {
-      if (embedded !== null) return held(url).json as T;
+      if (embedded !== null) return JSON.parse(new TextDecoder().decode(await embedded.answer(url))) as T;
       return (await (await ask(url, signal ? { signal } : {})).json()) as T;
     })(),
   );
@@ -119,7 +139,7 @@ export function bytes(path: string, params: Question = {}, signal?: AbortSignal)
   const url = address(path, params);
   return busy(
     (async () => {
-      if (embedded !== null) return Uint8Array.from(atob(held(url).base64 ?? ""), (c) => c.charCodeAt(0)).buffer;
+      if (embedded !== null) return embedded.answer(url);
       return await (await ask(url, signal ? { signal } : {})).arrayBuffer();
     })(),
   );

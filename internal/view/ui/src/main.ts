@@ -46,7 +46,7 @@ class Shell {
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
       h("header", { class: "top" },
-        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), this.picker,
+        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.picker,
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
@@ -172,6 +172,13 @@ class Shell {
       if (quiet()) root.dataset.ready = "1";
     }));
   }
+}
+
+/** Of a page by itself, what it leaves out. */
+function exportedNote({ exported, version }: Session): HTMLElement | false {
+  return exported !== null && h("details", { class: "exported" },
+    h("summary", null, "a page by itself: what it leaves out"),
+    h("div", null, h("ul", null, ...exported.left_out.map((text) => h("li", null, text))), h("p", null, `Written by stepscope ${version}; stepscope view has all of the capture.`)));
 }
 
 document.body.replaceChildren(trouble, main);

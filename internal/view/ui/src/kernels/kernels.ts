@@ -122,7 +122,7 @@ class Kernels implements View {
     fill(this.tools,
       h("span", { role: "group", "aria-label": "By" }, ...this.offered().map((g) =>
         h("button", { class: "choice", "aria-pressed": String(g === by), title: "by " + groups[g].one, on: { click: () => this.choose({ by: g === this.offered()[0] ? null : g }) } }, groups[g].title))),
-      (capture?.kinds.length ?? 0) > 1 && kinds, (capture?.ranks.length ?? 0) > 1 && ranks, against.options.length > 1 && against,
+      (capture?.kinds.length ?? 0) > 1 && kinds, (capture?.ranks.length ?? 0) > 1 && (session.exported?.kernel_ranks ?? true) && ranks, against.options.length > 1 && against,
       h("span", { class: "space" }), this.found, this.search,
       h("button", { class: "button", title: "Save the rows as they are shown (key: c)", on: { click: () => this.csv() } }, "CSV"));
   }

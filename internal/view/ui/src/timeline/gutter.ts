@@ -20,8 +20,8 @@ export function drawGutter(el: HTMLElement, head: Head, l: Layout, here: number,
     const fold = g.folded > 0 || g.open;
     at(h("div", { class: "tl-rank" + (g.rank === here ? " here" : "") },
       h("span", null, head.ranks[g.rank]),
-      fold && h("button", { "aria-expanded": String(g.open), "aria-label": (g.open ? "Fold rows of " : "Unfold all rows of ") + head.ranks[g.rank], on: { click: () => turn("r" + g.rank) } },
-        g.open ? "▾ fewer" : `▸ ${g.folded} more`),
+      fold && h("button", { "aria-expanded": String(g.open), title: (g.open ? "Fold rows of " : "Unfold all rows of ") + head.ranks[g.rank], on: { click: () => turn("r" + g.rank) } },
+        h("span", { "aria-hidden": "true" }, g.open ? "▾ " : "▸ "), g.open ? "fewer" : `${g.folded} more`),
       label !== "" && h("span", { class: "moved", title: label }, label)), g.y);
     for (const p of g.rows) {
       const row = head.rows[p.row], role = roles[row.role];

@@ -251,7 +251,8 @@ export class Painter {
           stats.viewBytes += tile.bytes;
           this.gather(tile, i, x, perNs * unit(level), perNs * 2 ** level, level, s);
         }
-        if (tile !== undefined && tile.strip !== null) images.push({ row: this.atlas.row(tile, s.palette, this.frame), from: at, columns, x, w, y, h });
+        // In place of a finer one the strip of a tile that has all as pieces is left out: these are exact, its columns are not.
+        if (tile !== undefined && tile.strip !== null && !(tile === stood && tile.whole)) images.push({ row: this.atlas.row(tile, s.palette, this.frame), from: at, columns, x, w, y, h });
       }
     }
     this.first.push(pieces.n);

@@ -1,4 +1,4 @@
-// What the timeline asks for. An exported page has whole levels of tiles, and the spans that these draw; what else it
+// What the timeline asks for. An exported page has levels of tiles, and the spans that these draw; what else it
 // would have to ask a server is said to be missing.
 
 import { bytes, Failed, json } from "../api";
@@ -18,14 +18,9 @@ export class Source {
   /** c is the capture that the address means; arrived is called when tiles or names have come. */
   constructor(readonly head: Head, private readonly c: string | undefined, arrived: () => void) {
     this.exported = head.levels.length > 0;
-    this.tiles = new Tiles(head.epoch, this.exported ? null : (level, stretched, tiles) => bytes("timeline/tiles", { c, level, axis: stretched ? "stretched" : null, tiles }), arrived);
+    this.tiles = new Tiles(head.epoch, head.levels,
+      (level, stretched, tiles) => bytes("timeline/tiles", { c, level, axis: stretched ? "stretched" : null, tiles: this.exported ? null : tiles }), arrived);
     this.names = new Names(head.block, (block) => json<string[]>("timeline/names", { c, block }), arrived);
-    for (const level of head.levels) {
-      void bytes("timeline/tiles", { c, level }).then((answer) => {
-        this.tiles.add(level, false, answer);
-        arrived();
-      });
-    }
   }
 
   private static alignment({ by, step, at }: State): Changes {

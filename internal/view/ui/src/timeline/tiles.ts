@@ -43,8 +43,8 @@ export class Tiles {
   received = 0;
   requests = 0;
 
-  /** An exported page has no ask: all tiles that there are were added. */
-  constructor(private readonly epoch: number, private readonly ask: Ask | null, private readonly arrived: () => void) {}
+  /** An exported page has some levels, each of which is asked for as a whole; of none tiles are asked for one by one. */
+  constructor(private readonly epoch: number, private readonly levelsThere: readonly number[], private readonly ask: Ask, private readonly arrived: () => void) {}
 
   private static key(lane: number, index: number): number {
     return lane * 2 ** 32 + (index + 2 ** 31);
@@ -79,9 +79,15 @@ export class Tiles {
 
   /** Loads what is missing of some tiles, unless something is being loaded: arrived is called then, and asks again. */
   load(needs: readonly Need[], level: number, stretched: boolean): void {
-    if (this.loading || this.ask === null) return;
-    const has = this.of(level, stretched);
-    const tiles = compose(needs, (lane, index) => has(lane, index) !== undefined, MOST_TILES);
+    if (this.loading) return;
+    const has = this.of(level, stretched), exported = this.levelsThere.length > 0;
+    let tiles = compose(needs, (lane, index) => has(lane, index) !== undefined, MOST_TILES);
+    if (exported) {
+      // All from the coarsest on: of a finer level there is what the coarser ones do not show.
+      const next = this.levelsThere.find((l) => !this.levels.has("w" + l));
+      if (next === undefined || next < Math.min(level, this.levelsThere[0])) return;
+      [level, tiles] = [next, "all"];
+    }
     const what = `${level} ${stretched} ${tiles}`;
     if (tiles === "" || this.failed.has(what)) return;
     this.loading = true;
@@ -89,7 +95,7 @@ export class Tiles {
     this.ask(level, stretched, tiles)
       .then((answer) => {
         this.add(level, stretched, answer);
-        this.forget();
+        if (!exported) this.forget();
       }, (e: unknown) => {
         this.failed.add(what); // and is not asked for again and again
         throw e;

@@ -43,7 +43,7 @@ export interface Head {
   steps: Step[];
   measures: Measure[];
   stretch: boolean;
-  /** Of an exported page: the levels whose tiles it has, all of them. */
+  /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
 }
 
@@ -157,6 +157,8 @@ export interface Tile {
   index: number;
   /** How long it was on the wire. */
   bytes: number;
+  /** No span that has a part in it is missing from its pieces: a finer tile shows the same. */
+  whole: boolean;
   strip: { class: Uint8Array; covered: Uint8Array; waited: Uint8Array } | null;
   /** Pieces of spans: start and width from the tile's start, in unit(level). */
   pieces: number;
@@ -182,10 +184,10 @@ export function decode(answer: ArrayBuffer, epoch: number): Tile[] {
   if (head.getUint32(8, true) !== epoch) throw new Error("the server shows another capture now: load the page again");
   const count = head.getUint32(12, true), tiles: Tile[] = [];
   for (let i = 0; i < count; i++) {
-    const at = 32 + 16 * i, offset = head.getUint32(at + 8, true), n = head.getUint32(at + 12, true);
+    const at = 32 + 16 * i, offset = head.getUint32(at + 8, true), word = head.getUint32(at + 12, true), n = word & 0x7fffffff;
     const bytes = offset === 0 ? 16 : 16 + 3 * COLUMNS + ((18 * n + 7) & ~7);
     const tile: Tile = {
-      lane: head.getUint32(at, true), index: head.getInt32(at + 4, true), bytes, strip: null,
+      lane: head.getUint32(at, true), index: head.getInt32(at + 4, true), bytes, whole: word >>> 31 === 1, strip: null,
       pieces: n, start: none, width: none, span: none, name: none, class: nothing, flags: nothing,
     };
     if (offset !== 0) {

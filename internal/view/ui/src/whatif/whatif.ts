@@ -108,7 +108,7 @@ class WhatIfView implements View {
     const a = this.answer!, { capture, session, store } = this.context;
     const ranks = capture?.ranks ?? [];
     const pick = h("select", { "aria-label": "Of rank", on: { change: () => store.set({ rank: pick.value }) } },
-      h("option", { value: "" }, "of all ranks"), ...ranks.map((r, i) => h("option", { value: String(i) }, "of " + r)));
+      h("option", { value: "" }, "of all ranks"), ...ranks.map((r, i) => h("option", { value: String(i), disabled: !this.answered(r + ".") }, "of " + r)));
     pick.value = store.params.rank ?? "";
     const classes = a.parts.filter((p) => p.id.startsWith("class:")).sort((x, y) => y.share - x.share);
     fill(this.panel,
@@ -122,10 +122,16 @@ class WhatIfView implements View {
     this.place();
   }
 
+  /** Whether settings that begin so are answered: an exported page has some. */
+  private answered(about: string): boolean {
+    return this.context.session.exported?.whatif.some((set) => set.startsWith(about)) ?? true;
+  }
+
   private slider(p: Part): HTMLElement {
     const [title, help] = titles[p.id] ?? [p.id.slice("class:".length).replaceAll("_", " "), "time of kernels of this class"];
     const step = this.context.session.exported ? 0.25 : grain;
-    const input = h("input", { type: "range", min: "0", max: String(this.context.session.exported ? 1 : most), step: String(step), id: "set-" + p.id, data: { part: p.id } });
+    const input = h("input", { type: "range", min: "0", max: String(this.context.session.exported ? 1 : most), step: String(step), id: "set-" + p.id, data: { part: p.id },
+      disabled: !this.answered(about(this.rank(), p.id) + "=") });
     input.addEventListener("input", () => {
       this.say(p.id, input.value);
       this.set(about(this.rank(), p.id), input.value);
@@ -154,7 +160,7 @@ class WhatIfView implements View {
       this.say(part, to);
       const peers = this.panel.querySelector<HTMLButtonElement>(`[data-peers="${CSS.escape(part)}"]`);
       if (peers) {
-        peers.disabled = rank === "";
+        peers.disabled = rank === "" || !this.answered(about(rank, part) + "=peers");
         peers.ariaPressed = String(to === "peers");
       }
     }

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/memory"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/view"
+)
+
+// exportedPage is a page that "view" writes instead of serving.
+type exportedPage struct {
+	path string // "-": stdout
+	most int    // bytes
+}
+
+// page checks what would else fail only after all the work; nil: no page is wanted.
+func (c *viewCmd) page() (*exportedPage, error) {
+	if c.Export == "" {
+		return nil, nil
+	}
+	servers := len(c.URL) + len(c.PrefillURL) + len(c.DecodeURL)
+	switch {
+	case len(c.Paths) == 0:
+		return nil, usagef("--export writes the views of one capture: name it")
+	case c.Against != "":
+		return nil, usagef("--export writes the views of one capture: leave --against out")
+	case servers > 0:
+		return nil, usagef("--export writes the views of one capture: leave the servers out")
+	case c.Browser:
+		return nil, usagef("--export writes a page and ends: leave --browser out, and open the file")
+	}
+	most, err := memory.Parse(c.ExportSize)
+	if err == nil && most < view.LeastExport {
+		err = fmt.Errorf("give at least %s", metric.Bytes(view.LeastExport))
+	}
+	if err != nil {
+		return nil, usagef("--export-size %q: %v", c.ExportSize, err)
+	}
+	c.Export, err = target(c.Export, "", "view.html")
+	return &exportedPage{c.Export, int(most)}, err
+}
+
+// export writes the page of the capture that is named.
+func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt view.Options) error {
+	if err := c.give(ctx, e, &opt); err != nil {
+		return err
+	}
+	if len(opt.Given) == 0 {
+		return fmt.Errorf("%s: the run has no window that could be exported; its load has a page, too: stepscope bench serving --html", c.Paths[0])
+	}
+	var out *view.Exported
+	written := atomicfile.Counter{}
+	write := func(w io.Writer) (err error) {
+		written.W = w
+		out, err = view.Export(ctx, &written, opt.Given[0], opt.Version, page.most)
+		return err
+	}
+	if page.path == "-" {
+		return write(e.data())
+	}
+	if err := atomicfile.Write(page.path, write); err != nil {
+		return atomicfile.Named(page.path, err)
+	}
+	e.Warn("page written: %s, %s", page.path, metric.Bytes(written.N))
+	for _, text := range out.LeftOut {
+		e.Warn("left out: %s", text)
+	}
+	return nil
+}

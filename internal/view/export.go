@@ -1,0 +1,249 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/view/kernels"
+	"github.com/stepscope/stepscope/internal/view/timeline"
+)
+
+// Exported is what a page lacks that is a file by itself.
+type Exported struct {
+	LeftOut     []string `json:"left_out"`     // in sentences
+	KernelRanks bool     `json:"kernel_ranks"` // kernels of each rank are there, not only those of all
+	WhatIf      []string `json:"whatif"`       // the settings that are answered, one at a time
+}
+
+// LeastExport is the smallest bound of an exported page's size, in bytes.
+const LeastExport = 1_000_000
+
+// The shares of an exported page that views may take beyond what they begin with; the timeline has what they leave.
+const kernelShare, whatIfShare = 0.15, 0.1
+
+// Export writes the views of a capture as one page that needs no server and loads nothing, of at most so many bytes: what
+// the page asks for stands in it. What does not fit is left out, and said.
+func Export(ctx context.Context, w io.Writer, c *Capture, version string, most int) (*Exported, error) {
+	s := New(Options{Given: []*Capture{c}, Version: version})
+	x := &exporting{ctx: ctx, s: s, c: c, pack: &pack{left: most - pageBytes()}, out: &Exported{LeftOut: []string{}, WhatIf: []string{}}}
+	if err := errors.Join(x.start(), x.kernels(), x.whatIf(), x.timeline(), x.session()); err != nil {
+		return nil, err
+	}
+	page := exportedPage(x.pack.JSON())
+	if len(page) > most {
+		return nil, fmt.Errorf("what the page begins with takes %s, of at most %s: give it more room, or cut a shorter window (stepscope trace cut)",
+			metric.Bytes(len(page)), metric.Bytes(most))
+	}
+	_, err := w.Write(page)
+	return x.out, err
+}
+
+// exporting is a page while it is put together.
+type exporting struct {
+	ctx  context.Context
+	s    *Server
+	c    *Capture
+	pack *pack
+	out  *Exported
+}
+
+// ask has the server's own answer to a question of the page.
+func (x *exporting) ask(path string, v url.Values) (a timeline.Answer, err error) {
+	if err := x.ctx.Err(); err != nil {
+		return a, err
+	}
+	r, err := http.NewRequestWithContext(x.ctx, http.MethodGet, "/?"+v.Encode(), nil)
+	if err != nil {
+		return a, err
+	}
+	of, err := x.s.answers()[path](r)
+	return timeline.Answer{What: address(path, v), Of: of}, err
+}
+
+func (x *exporting) lack(format string, args ...any) {
+	x.out.LeftOut = append(x.out.LeftOut, fmt.Sprintf(format, args...))
+}
+
+func (x *exporting) start() error {
+	a, err := x.ask("summary", nil)
+	x.pack.Add(math.MinInt, a)
+	return err
+}
+
+// session is what the page begins with, once all is known.
+func (x *exporting) session() error {
+	x.lack("Benchmark runs, servers that run and other captures are not part of a page by itself.")
+	a, err := x.ask("session", nil)
+	if err != nil {
+		return err
+	}
+	a.Of.(*Session).Exported = x.out
+	x.pack.Add(math.MinInt, a)
+	return nil
+}
+
+// kernels puts in tables and flame graphs: those of all ranks, and those of each rank if there is room.
+func (x *exporting) kernels() error {
+	of := func(ranks []string) (answers []timeline.Answer, err error) {
+		for _, rank := range ranks {
+			for _, kind := range append([]string{""}, x.c.head().Kinds...) {
+				for _, by := range x.c.Kernels.Groups() {
+					for _, path := range []string{"kernels", "flame"} {
+						if path == "flame" && by == kernels.Kernel { // there it is by class
+							continue
+						}
+						v := url.Values{"by": {string(by)}}
+						if kind != "" {
+							v.Set("kind", kind)
+						}
+						if rank != "" {
+							v.Set("rank", rank)
+						}
+						a, err := x.ask(path, v)
+						if err != nil {
+							return nil, err
+						}
+						answers = append(answers, a)
+					}
+				}
+			}
+		}
+		return answers, nil
+	}
+	all, err := of([]string{""})
+	if err != nil {
+		return err
+	}
+	leave := x.pack.Left() - int(float64(x.pack.Left())*kernelShare)
+	x.pack.Add(math.MinInt, all...)
+	n := len(x.c.Report.Source.Ranks)
+	if n < 2 {
+		return nil
+	}
+	var ranks []string
+	for i := range n {
+		ranks = append(ranks, strconv.Itoa(i))
+	}
+	each, err := of(ranks)
+	if err != nil {
+		return err
+	}
+	if x.out.KernelRanks = x.pack.Add(leave, each...); !x.out.KernelRanks {
+		x.lack("Kernels are those of all ranks together: there was no room for those of each.")
+	}
+	return nil
+}
+
+// whatIf puts in what steps would take with one thing otherwise.
+func (x *exporting) whatIf() error {
+	a, err := x.ask("whatif", nil)
+	if err != nil {
+		return err
+	}
+	x.pack.Add(math.MinInt, a)
+	first := a.Of.(*WhatIf)
+	if !first.Known {
+		return nil
+	}
+	leave := x.pack.Left() - int(float64(x.pack.Left())*whatIfShare)
+	who := []string{""}
+	if ranks := x.c.head().Ranks; len(ranks) > 1 {
+		who = append(who, ranks...)
+	}
+	lacks := false
+	for _, rank := range who {
+		var answers []timeline.Answer
+		var set []string
+		for _, part := range first.Parts {
+			for _, to := range []string{"0", "0.25", "0.5", "0.75", "peers"} {
+				what := part.ID
+				if rank != "" {
+					what = rank + "." + what
+				}
+				if to == "peers" && (rank == "" || !part.Peers) {
+					continue
+				}
+				a, err := x.ask("whatif", url.Values{"set": {what + "=" + to}})
+				if own, ok := errors.AsType[errStatus](err); ok && own.status == http.StatusBadRequest {
+					continue // the rank has nothing of that part
+				}
+				if err != nil {
+					return err
+				}
+				answers, set = append(answers, a), append(set, what+"="+to)
+			}
+		}
+		if !x.pack.Add(leave, answers...) {
+			lacks = true
+			break
+		}
+		x.out.WhatIf = append(x.out.WhatIf, set...)
+	}
+	text := "What if answers one change at a time, in steps of a quarter"
+	if lacks {
+		text += ", and not of all ranks"
+	}
+	x.lack("%s.", text)
+	return nil
+}
+
+func (x *exporting) timeline() error {
+	t, err := x.c.Timeline()
+	if errors.Is(err, timeline.ErrNoTraces) {
+		x.lack("Timeline: %v.", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e, err := t.Export(under{x.pack})
+	if err != nil {
+		return err
+	}
+	if e.Drawn < e.All {
+		x.lack("Timeline: %s of %s spans are drawn one by one, those from %s on; shorter ones are seen as strips.",
+			metric.Count(e.Drawn), metric.Count(e.All), metric.Duration(int64(3)<<e.Finest))
+	}
+	if e.Told < e.All {
+		x.lack("Timeline: %s spans can be selected, the longest of the rows that are pinned first.", metric.Count(e.Told))
+	}
+	x.lack("Timeline: ranks are aligned by the clock and by steps alone, a range of time is not summed up, and what a search finds is marked and not counted.")
+	return nil
+}
+
+// What is put in place of the addresses that a served page loads.
+var (
+	styleLink  = []byte(`<link rel="stylesheet" href="app.css">`)
+	scriptLink = []byte(`<script src="app.js" defer></script>`)
+	bodyEnd    = []byte("</body>")
+)
+
+// exportedPage is the served page with all that it loads, and answers, in it.
+func exportedPage(answers []byte) []byte {
+	script := file("ui/dist/app.js")
+	sum := sha256.Sum256(script)
+	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">`,
+		base64.StdEncoding.EncodeToString(sum[:]))
+	page := file("ui/index.html")
+	for _, part := range []struct{ was, is []byte }{
+		{styleLink, fmt.Appendf(nil, "%s\n<style>%s</style>", policy, file("ui/dist/app.css"))},
+		{scriptLink, nil},
+		{bodyEnd, fmt.Appendf(nil, "<script type=\"application/json\" id=\"answers\">%s</script>\n<script>%s</script>\n</body>", answers, script)},
+	} {
+		page = bytes.Replace(page, part.was, part.is, 1)
+	}
+	return page
+}
+
+// pageBytes is how long an exported page is without answers.
+func pageBytes() int { return len(exportedPage(nil)) }

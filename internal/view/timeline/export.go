@@ -1,0 +1,167 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An Answer is what is answered to what a page asks for, as Answer gives it.
+type Answer struct {
+	What string // below /api/timeline/, its parameters in the order of their names
+	Of   any    // bytes as they are, or what becomes JSON
+}
+
+// A Pack takes the answers to all that a page may ask for that has no server behind it.
+type Pack interface {
+	// Add takes some answers if it has so many bytes left after them; else it takes none of them.
+	Add(leave int, answers ...Answer) bool
+	// Left is how many bytes of the pack are left.
+	Left() int
+}
+
+// Exported says what of a timeline found room.
+type Exported struct {
+	Finest int // level of tiles: a column of pixels is 2^Finest ns
+	All    int // spans that there are
+	Drawn  int // that tiles draw one by one; others are parts of strips
+	Told   int // of which the page can tell what is known
+}
+
+// The share of a pack that tiles may take, and how many of a level the page can hold.
+const (
+	tileShare   = 0.6
+	mostTiles   = 64_000
+	spansAtOnce = 64
+)
+
+// Export puts a timeline into a pack: what the page begins with, tiles level by level down to the finest that there is
+// room for (asked for as tiles?level=12), and what is known of spans that are drawn one by one: those of the pinned rows
+// first, of them the longest. Of finer levels there are the tiles that show more than the coarser ones. At least what the
+// page begins with and the coarsest tiles are taken, whatever room there is.
+func (t *Timeline) Export(p Pack) (*Exported, error) {
+	e := &Exported{}
+	head := t.Head()
+	first := []Answer{
+		{"ribbons", t.Ribbons(t.from, t.to, mostRibbons)},
+		{"align?align=" + ByWall, &Alignment{By: ByWall, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}},
+	}
+	for block := 0; block*nameBlock < len(t.names.label); block++ {
+		first = append(first, Answer{fmt.Sprintf("names?block=%d", block), t.Names(block)})
+	}
+	for _, m := range Measures {
+		cells, err := t.Heat(m.ID)
+		if err != nil {
+			return nil, err
+		}
+		first = append(first, Answer{"heat?measure=" + m.ID, cells})
+	}
+	for n := range t.report.Steps {
+		if a, err := t.Align(ByStep, n, 0); err == nil { // a step that no rank has is none to align at
+			first = append(first, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
+		}
+	}
+	p.Add(math.MinInt, first...)
+
+	coarsest := 0
+	for (t.to-t.from)>>coarsest > Columns/4 { // all of it in a narrow window, with room beside it
+		coarsest++
+	}
+	leave := int(float64(p.Left()) * (1 - tileShare))
+	q := t.whole(min(coarsest, MostLevel))
+	for must := 3; len(q.Parts) > 0; must-- {
+		answer := Answer{fmt.Sprintf("tiles?level=%d", q.Level), t.Encode(q)}
+		if must > 0 {
+			p.Add(math.MinInt, answer)
+		} else if q.tiles() > mostTiles || !p.Add(leave, answer) {
+			break
+		}
+		head.Levels = append(head.Levels, q.Level)
+		e.Finest = q.Level
+		if q.Level == 0 {
+			break
+		}
+		q = t.finer(q)
+	}
+	p.Add(math.MinInt, Answer{"head", head})
+	return e, t.tell(p, e)
+}
+
+// whole is all tiles of a level in which there may be anything.
+func (t *Timeline) whole(level int) *Query {
+	q := &Query{Level: level}
+	from, to := int32(t.from>>level/Columns), int32((t.to-1)>>level/Columns)
+	if t.from < 0 {
+		from--
+	}
+	for at, l := range t.lanes {
+		if len(l.start) > 0 {
+			q.Parts = append(q.Parts, Part{First: at, Last: at, From: from, To: to})
+		}
+	}
+	return q
+}
+
+// finer is the tiles of the next level that show what those of a query do not: the others' spans are all drawn by theirs.
+func (t *Timeline) finer(q *Query) *Query {
+	next := &Query{Level: q.Level - 1}
+	q.Each(func(p Place) {
+		if t.Tile(p).Whole {
+			return
+		}
+		from, to := 2*p.Index, 2*p.Index+1
+		if n := len(next.Parts); n > 0 && next.Parts[n-1].First == p.Lane && next.Parts[n-1].To == from-1 {
+			next.Parts[n-1].To = to
+			return
+		}
+		next.Parts = append(next.Parts, Part{First: p.Lane, Last: p.Lane, From: from, To: to})
+	})
+	return next
+}
+
+// tell puts what is known of spans into a pack.
+func (t *Timeline) tell(p Pack, e *Exported) error {
+	type place struct {
+		rank   int
+		span   int32
+		pinned bool
+		dur    int64
+	}
+	var drawn []place
+	for _, row := range t.rows {
+		for _, l := range t.lanes[row.Lane : row.Lane+row.Lanes] {
+			e.All += len(l.span)
+			for i, span := range l.span {
+				if dur := l.end[i] - l.start[i]; dur >= minColumns<<e.Finest {
+					drawn = append(drawn, place{l.rank, span, row.Pinned, dur})
+				}
+			}
+		}
+	}
+	e.Drawn = len(drawn)
+	slices.SortFunc(drawn, func(a, b place) int {
+		if a.pinned != b.pinned {
+			if a.pinned {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
+	})
+	for some := range slices.Chunk(drawn, spansAtOnce) {
+		var answers []Answer
+		for _, at := range some {
+			s, err := t.Select(at.rank, at.span)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, Answer{fmt.Sprintf("span?rank=%d&span=%d", at.rank, at.span), s})
+		}
+		if !p.Add(0, answers...) {
+			break
+		}
+		e.Told += len(some)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package timeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// packed is a pack that counts answers as they are.
+type packed struct {
+	left    int
+	answers map[string]any
+}
+
+func (p *packed) Left() int { return p.left }
+
+func (p *packed) Add(leave int, answers ...Answer) bool {
+	size := 0
+	for _, a := range answers {
+		size += len(text(a.Of))
+	}
+	if p.left-size < leave {
+		return false
+	}
+	p.left -= size
+	for _, a := range answers {
+		p.answers[a.What] = a.Of
+	}
+	return true
+}
+
+func text(v any) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// TestExport: what a page without a server has is what a server answers, and the more room there is the more it has; at any
+// place and zoom its tiles show what the server's do, down to the finest level.
+func TestExport(t *testing.T) {
+	tl := open(t, "graphs")
+	least, told := math.MaxInt, -1
+	for _, room := range []int{1_000_000, 5_000_000, 30_000_000} {
+		p := &packed{room, map[string]any{}}
+		e, err := tl.Export(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d bytes: %+v, %d left", room, *e, p.left)
+		if p.left < 0 || e.Finest > least || e.Told <= told || e.Drawn > e.All || e.Told > e.Drawn {
+			t.Errorf("in %d bytes are %+v", room, *e)
+		}
+		least, told = e.Finest, e.Told
+		tiles := map[Place]*Tile{}
+		levels := []int{}
+		spans := 0
+		for what, answer := range p.answers {
+			path, query, _ := strings.Cut(what, "?")
+			v, err := url.ParseQuery(query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch path {
+			case "tiles":
+				var level int
+				fmt.Sscan(v.Get("level"), &level)
+				levels = append(levels, level)
+				for _, tile := range decode(t, answer.([]byte)) {
+					tiles[tile.Place] = tile
+				}
+			case "head", "ribbons": // of the whole capture
+			default:
+				if path == "span" {
+					spans++
+				}
+				if want, err := tl.Answer(path, v); err != nil || text(answer) != text(want) {
+					t.Errorf("%s: %.200s, a server says %.200s (%v)", what, text(answer), text(want), err)
+				}
+			}
+		}
+		if head := p.answers["head"].(*Head); len(head.Levels) != len(levels) || head.Levels[len(levels)-1] != e.Finest || spans != e.Told {
+			t.Errorf("the head has levels %v, there are %v; %d spans, of %d", head.Levels, levels, spans, e.Told)
+		}
+		for level := e.Finest; level <= slices.Max(levels) && level < e.Finest+8; level += 3 {
+			n := 0
+			tl.whole(level).Each(func(at Place) {
+				if n++; n%13 != 0 { // all of them would take seconds
+					return
+				}
+				want := tl.Tile(at)
+				if got := tiles[at]; got != nil {
+					if !reflect.DeepEqual(got, want) {
+						t.Fatalf("%+v is another tile", at)
+					}
+					return
+				}
+				from := at
+				for tiles[from] == nil {
+					if from.Level++; from.Level > MostLevel {
+						t.Fatalf("%+v is nowhere", at)
+					}
+					from.Index >>= 1
+				}
+				if !tiles[from].Whole || want.Empty != (shownOf(tiles[from], at) == 0) || len(want.Spans) != shownOf(tiles[from], at) {
+					t.Fatalf("%+v: %+v shows %d spans of it, there are %d (whole %v)", at, from, shownOf(tiles[from], at), len(want.Spans), tiles[from].Whole)
+				}
+			})
+		}
+	}
+}
+
+// shownOf is how many pieces of a tile have a part in a finer one.
+func shownOf(t *Tile, finer Place) (n int) {
+	base := int64(t.Index) * Columns << t.Level
+	from, to := int64(finer.Index)*Columns<<finer.Level, int64(finer.Index+1)*Columns<<finer.Level
+	for _, s := range t.Spans {
+		start := base + int64(s.Start)*unit(t.Level)
+		if start < to && start+int64(s.Width)*unit(t.Level) > from {
+			n++
+		}
+	}
+	return n
+}
