@@ -13,10 +13,21 @@ func flopsOf(t *trace.Trace, ops []Op) map[int32]float64 {
 		name, dims, types trace.StringID
 	}
 	costs := map[costKey]float64{}
+	type cost struct {
+		of    trace.StringID // the name of the op that it is of; 0: not known
+		flops float64
+	}
+	byShape := make([]cost, len(t.Shapes))
 	byExt := map[int64]float64{}
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if s.Cat != trace.CPUOp || s.Detail < 0 || s.Ext == 0 {
+			continue
+		}
+		if c := &byShape[s.Detail]; c.of == s.Name && c.of != 0 {
+			if c.flops > 0 {
+				byExt[s.Ext] = c.flops
+			}
 			continue
 		}
 		sh := t.Shapes[s.Detail]
@@ -32,6 +43,7 @@ func flopsOf(t *trace.Trace, ops []Op) map[int32]float64 {
 			}
 			costs[key] = flops
 		}
+		byShape[s.Detail] = cost{s.Name, flops}
 		if flops > 0 {
 			byExt[s.Ext] = flops
 		}

@@ -19,6 +19,12 @@ type Event struct {
 	// Known holds the members of args that this package knows, in file order.
 	Known []Arg
 
+	// Shape is the same for events of one Scanner that differ only in time, length
+	// and numbers that count: External id, correlation, Seq, Python's ids and an
+	// unknown one that ends args. What a reader made of the others for one of them
+	// holds for all. 0: none is known.
+	Shape int
+
 	flags uint8
 }
 
@@ -98,6 +104,8 @@ const (
 	ArgSortIndex
 	ArgRequests
 	ArgRoom
+	ArgPythonID // these two only because they count
+	ArgPythonParent
 )
 
 // argKey gives the id of a member's raw key, 0 for one nobody asks for. The
@@ -154,6 +162,10 @@ func argKey(k []byte) ArgKey {
 		return ArgRequests
 	case "room":
 		return ArgRoom
+	case "Python id":
+		return ArgPythonID
+	case "Python parent id":
+		return ArgPythonParent
 	}
 	return 0
 }

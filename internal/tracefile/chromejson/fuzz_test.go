@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(c.text), uint8(i), uint8(i*3))
 	}
 	f.Add(sample(f), uint8(100), uint8(40))
+	f.Add([]byte("["+strings.Repeat(span(gemmLine, "1", "2", `"External id": 1, "correlation": 2, "grid": [1]`)+",", 4)), uint8(100), uint8(200)) // have a shape
 	f.Fuzz(func(t *testing.T, text []byte, block, headroom uint8) {
 		if len(text) > 16<<10 {
 			return

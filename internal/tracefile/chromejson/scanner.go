@@ -65,6 +65,7 @@ type Scanner struct {
 	general  bool  // never take the fast way: for tests
 	whole    int64 // where the last whole element ends
 	g        grammar
+	shapes   shapes
 	wasted   int64  // bytes that guesses looked at and made nothing of
 	fixed    []byte // the mended copy of the current event or value
 	fixedKey []byte
@@ -332,10 +333,15 @@ func (s *Scanner) event() bool {
 	return false
 }
 
-// parse reads the event at the start of b, by the fast way if it goes.
+// parse reads the event at the start of b, by the fastest way that goes.
 func (s *Scanner) parse(b []byte) int {
 	if !s.general {
-		if n := s.g.fast(b, &s.Event); n > 0 {
+		n, key := s.shapes.find(b, &s.Event)
+		if n > 0 {
+			return n
+		}
+		if n = s.g.fast(b, &s.Event); n > 0 {
+			s.shapes.note(key, &s.Event)
 			return n
 		}
 	}

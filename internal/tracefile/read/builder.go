@@ -22,6 +22,7 @@ type builder struct {
 	lastTrackID  trace.TrackID // rows come in long runs
 	tracks       map[trackKey]trace.TrackID
 	trackOps     []int       // GPU work of each track
+	made         []made      // by Event.Shape
 	odd          trace.Tally // what could not be used
 	lastCat      string
 	lastCategory trace.Category
@@ -143,6 +144,10 @@ func (b *builder) span(e *chromejson.Event) bool {
 			return false
 		}
 	}
+	if e.Shape < len(b.made) && b.made[e.Shape].known {
+		b.again(e, &b.made[e.Shape], start, dur)
+		return true
+	}
 	cat := b.category(e.Text(e.Cat))
 	s := trace.Span{
 		Start: start, Dur: dur, Cat: cat, Detail: -1,
@@ -187,6 +192,9 @@ func (b *builder) span(e *chromejson.Event) bool {
 		}
 	}
 	*b.spans.add() = s
+	if e.Shape > 0 {
+		b.keep(e, s)
+	}
 	return true
 }
 

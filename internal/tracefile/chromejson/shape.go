@@ -1,0 +1,289 @@
+package chromejson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"strings"
+)
+
+// Nearly all events of a trace are, but for a few numbers, the same text as
+// some event before: of a quarter of a million events a thousand are left.
+// shapes keeps the text of these, so that an event is read by comparing it, not
+// by looking at each of its bytes:
+//
+//	{
+//	  "ph": "X", "cat": "kernel", "name": "…", "pid": 0, "tid": 7,
+//	  "ts": #, "dur": #,
+//	  "args": {
+//	    "External id": #,      "queued": 0, …"correlation": #, …
+//	  }
+//	}
+//
+// Only events that fast has read without finding anything odd have a shape, so
+// what is equal to one is as well-formed as that was.
+type shapes struct {
+	table *[1 << shapeBits]shapeSlot // nil: no event yet
+	all   []shape                    // all[0] stands for none
+	bytes int                        // of text kept
+}
+
+const (
+	shapeBits = 13
+	probes    = 4 // places in the table for a key
+	// Of a trace with more shapes the first ones are kept.
+	maxShapes     = 1 << 12
+	maxShapeBytes = 2 << 20
+	maxShape      = 8 << 10 // of one event
+	maxNumbers    = 4       // in args
+
+	layoutLine = layoutArgs + "\n      "
+	layoutLast = "\n    }" + layoutEnd
+)
+
+type shapeSlot struct {
+	hash  uint32
+	shape uint16 // 0: seen once, or free
+}
+
+type shape struct {
+	line   string                 // up to the time
+	args   [maxNumbers + 1]string // their line, cut at its numbers
+	n      int                    // how many of args there are
+	number bool                   // the last of them is followed by a number
+	cat    Field                  // as in the event, since all of these lie in line
+	name   Field
+	pid    Field
+	tid    Field
+	known  []shapedArg
+}
+
+// shapedArg is a member of args of the event that has the shape: it lies in a
+// piece of text, or is the number behind it.
+type shapedArg struct {
+	key    ArgKey
+	number bool
+	piece  uint8
+	lo, hi uint16 // from the beginning of the piece
+}
+
+// find reads the event at the start of b if it has a known shape, and gives its
+// length. 0: it has not; key is then what note wants, 0 if it can have none.
+func (s *shapes) find(b []byte, e *Event) (n int, key uint64) {
+	if !has(b, 0, layoutHead+"X") {
+		return 0, 0
+	}
+	i := bytes.IndexByte(b[len(layoutHead):], '\n') + len(layoutHead) - 1
+	line := b[:max(i, 0)]
+	if !has(b, i, layoutTS) {
+		return 0, 0
+	}
+	i += len(layoutTS)
+	ts := Field{Lo: uint32(i)}
+	if i = decimal(b, i); i == 0 || !has(b, i, layoutDur) {
+		return 0, 0
+	}
+	ts.Hi = uint32(i)
+	i += len(layoutDur)
+	dur := Field{Lo: uint32(i)}
+	if i = decimal(b, i); i == 0 || !has(b, i, layoutLine) {
+		return 0, 0
+	}
+	dur.Hi = uint32(i)
+	i += len(layoutLine)
+	size := bytes.IndexByte(b[i:], '\n')
+	if size < 0 || !has(b, i+size, layoutLast) {
+		return 0, 0
+	}
+	args := b[i : i+size]
+	key = shapeKey(line, args)
+	if s.table == nil {
+		return 0, key
+	}
+	for k := range uint64(probes) {
+		slot := &s.table[(key>>32+k)%(1<<shapeBits)]
+		if slot.hash != uint32(key) || slot.shape == 0 {
+			continue
+		}
+		if s.all[slot.shape].fits(line, b[i:], size, e, i) {
+			end := i + size + len(layoutLast)
+			e.Raw, e.Ph, e.TS, e.Dur, e.flags = b[:end], 'X', ts, dur, 0
+			e.Args = Field{dur.Hi + uint32(len(layoutArgs)) - 1, uint32(end - len(layoutEnd))}
+			e.ID, e.Shape = Field{}, int(slot.shape)
+			return end, key
+		}
+	}
+	return 0, key
+}
+
+// fits tells whether an event has the shape: its first line, and its args, the
+// first size bytes of b, which begin at i of the event. It then fills in e what
+// lies in them.
+func (f *shape) fits(line, b []byte, size int, e *Event, i int) bool {
+	if string(line) != f.line {
+		return false
+	}
+	var at [maxNumbers + 2]int // where the pieces of args begin
+	p := 0
+	for k, piece := range f.args[:f.n] {
+		at[k] = p
+		if !has(b, p, piece) {
+			return false
+		}
+		p += len(piece)
+		if k < f.n-1 || f.number {
+			if p = integer(b, p); p == 0 {
+				return false
+			}
+		}
+	}
+	if p != size {
+		return false
+	}
+	at[f.n] = p
+	e.Cat, e.Name, e.PID, e.TID, e.Known = f.cat, f.name, f.pid, f.tid, e.Known[:0]
+	for _, a := range f.known {
+		from := i + at[a.piece]
+		where := Field{uint32(from + int(a.lo)), uint32(from + int(a.hi))}
+		if a.number {
+			where.Hi = uint32(i + at[a.piece+1])
+		}
+		e.Known = append(e.Known, Arg{a.key, where})
+	}
+	return true
+}
+
+// note keeps the event's shape when its key is met for the second time.
+func (s *shapes) note(key uint64, e *Event) {
+	if key == 0 || e.flags != 0 || len(e.Raw) > maxShape {
+		return
+	}
+	if s.table == nil {
+		s.table = new([1 << shapeBits]shapeSlot)
+		s.all = make([]shape, 1, 256)
+	}
+	var free *shapeSlot
+	seen := false
+	for k := range uint64(probes) {
+		slot := &s.table[(key>>32+k)%(1<<shapeBits)]
+		seen = seen || slot.hash == uint32(key)
+		if slot.shape == 0 && (free == nil || slot.hash == uint32(key)) {
+			free = slot
+		}
+	}
+	if free == nil {
+		return
+	}
+	free.hash = uint32(key)
+	if seen && len(s.all) < maxShapes && s.bytes < maxShapeBytes {
+		free.shape = s.add(e)
+	}
+}
+
+// counting tells the members of args whose numbers differ from event to event.
+func counting(k ArgKey) bool {
+	return k == ArgExternalID || k == ArgCorrelation || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
+}
+
+// add keeps the event's text, cut at its numbers, and gives the shape's number;
+// 0: it has too many.
+func (s *shapes) add(e *Event) uint16 {
+	raw := string(e.Raw)
+	piece := int(e.Dur.Hi) + len(layoutLine) // where the piece begins
+	end := len(raw) - len(layoutLast)
+	if end < piece || raw[end:] != layoutLast || strings.Contains(raw[piece:end], "\n") {
+		return 0 // find saw another end
+	}
+	f := shape{line: raw[:int(e.TS.Lo)-len(layoutTS)], cat: e.Cat, name: e.Name, pid: e.PID, tid: e.TID}
+	cut := func(lo, hi int) {
+		f.args[f.n] = raw[piece:lo]
+		f.n++
+		piece = hi
+	}
+	for i := range e.Known {
+		a := &e.Known[i]
+		lo, hi := int(a.At.Lo), int(a.At.Hi)
+		number := counting(a.Key) && integer(e.Raw, lo) == hi
+		f.known = append(f.known, shapedArg{a.Key, number, uint8(f.n), uint16(lo - piece), uint16(hi - piece)})
+		if number {
+			if f.n == maxNumbers {
+				return 0
+			}
+			cut(lo, hi)
+		}
+	}
+	// The last number counts, too, if nobody knows it: "Ev Idx" of an operator. One that
+	// readers know, such as the bytes of a copy, tells shapes apart like any other text.
+	last := end
+	for last > piece && raw[last-1]-'0' <= 9 {
+		last--
+	}
+	known := len(e.Known) > 0 && int(e.Known[len(e.Known)-1].At.Hi) == end
+	switch {
+	case f.n > 0 && piece == end: // it is one of those above
+		f.number = true
+	case !known && f.n < maxNumbers && piece < last && last < end && raw[last-1] == ' ' && integer(e.Raw, last) == end:
+		cut(last, end)
+		f.number = true
+	default:
+		cut(end, end)
+	}
+	s.bytes += len(raw)
+	s.all = append(s.all, f)
+	return uint16(len(s.all) - 1)
+}
+
+// shapeKey mixes what tells shapes apart and holds no number that counts: the
+// first line, and of args what precedes their first number, what follows it, and
+// how they end. The correlation of a kernel stands between the last two;
+// operators have no such number, and differ anywhere. Args that are short follow
+// from the name.
+func shapeKey(line, args []byte) uint64 {
+	h := mix(uint64(len(line)), line)
+	i := bytes.IndexByte(args, ':')
+	h = mix(h, args[:i+1])
+	if i++; i < len(args) && args[i] == ' ' {
+		i = max(i+1, integer(args, i+1))
+	}
+	end := len(args)
+	for end > i && args[end-1]-'0' <= 9 {
+		end--
+	}
+	const head, tail, short = 64, 128, 96
+	switch {
+	case has(line, len(layoutHead), `X", "cat": "cpu_op"`):
+		h = mix(h, args[i:end])
+	case end-i > short:
+		h = mix(h^uint64(end-i), args[i:i+head])
+		h = mix(h, args[max(i+head, end-tail):end])
+	}
+	return h | 1
+}
+
+// mix is a hash of h and b that looks at 32 bytes at a time, in four parts that
+// do not wait for each other.
+func mix(h uint64, b []byte) uint64 {
+	const k = 0x9e3779b97f4a7c15
+	if len(b) < 8 {
+		for _, c := range b {
+			h = (h ^ uint64(c)) * k
+		}
+		return h ^ h>>32
+	}
+	last := binary.LittleEndian.Uint64(b[len(b)-8:])
+	h0, h1, h2, h3 := h, h+1, h+2, h+3
+	for len(b) > 32 {
+		h0 = (h0 ^ binary.LittleEndian.Uint64(b)) * k
+		h1 = (h1 ^ binary.LittleEndian.Uint64(b[8:])) * k
+		h2 = (h2 ^ binary.LittleEndian.Uint64(b[16:])) * k
+		h3 = (h3 ^ binary.LittleEndian.Uint64(b[24:])) * k
+		b = b[32:]
+	}
+	for len(b) > 8 {
+		h0 = (bits.RotateLeft64(h0, 23) ^ binary.LittleEndian.Uint64(b)) * k
+		b = b[8:]
+	}
+	h0 ^= bits.RotateLeft64(h1, 17) ^ bits.RotateLeft64(h2, 31) ^ bits.RotateLeft64(h3, 47)
+	h0 = (h0 ^ last) * k
+	return (h0 ^ h0>>32) * k
+}
