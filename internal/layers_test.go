@@ -53,7 +53,7 @@ var arrows = []struct {
 	}},
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/live", "internal/base/meant", "internal/base/metric", "internal/base/pause", "internal/base/progress",
-		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch", "internal/explain",
+		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch", "internal/explain", "internal/explain/answer",
 		"internal/explain/report", "internal/explain/result", "internal/explain/window", "internal/measure/experiment", "internal/runs",
 		"internal/serve/front", "internal/serve/prom", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -35,6 +36,7 @@ type Verdict struct {
 	// Of the rank, and the median of the others, since the change and in the minute before it.
 	Load     []Figure `json:"load"`
 	Evidence []string `json:"evidence"` // of the kernels
+	Next     []string `json:"next"`     // what to do about it
 	// ByLoad: the kernels did not tell, so it is by the signals alone.
 	ByLoad bool `json:"by_load_alone"`
 
@@ -118,7 +120,7 @@ func figures(history []*signals.Live, dp int, since, until time.Time) (out []Fig
 // verdict joins both halves.
 func (s *shot) verdict() *Verdict {
 	first := s.why[0]
-	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
+	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Next: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
 	for _, a := range s.why {
 		v.Rules = append(v.Rules, a.Rule.Name)
 		if a.Onset.Before(v.Since) {
@@ -162,7 +164,30 @@ func (s *shot) verdict() *Verdict {
 		v.byQueue(s.past)
 	}
 	v.Says = v.sentence(first.Rule.Name, answer)
+	if len(v.Next) == 0 {
+		v.next()
+	}
 	return v
+}
+
+// next says what to do about a verdict that no finding of the window says it of.
+func (v *Verdict) next() {
+	f := result.Finding{Kind: result.Straggler, Cause: v.Cause, Names: []string{v.Rank}}
+	if v.Replica != nil && v.Replica.Held != nil {
+		f.Reason = result.ReasonShared
+	}
+	todo := answer.Late(&f, false)
+	switch v.Kind {
+	case MoreWork:
+		todo = answer.Uneven()
+	case Overload:
+		todo = answer.Overload()
+	case Unclear:
+		return
+	}
+	for _, t := range todo {
+		v.Next = append(v.Next, report.Words(t))
+	}
 }
 
 // byFindings takes what the ranks' collectives tell: where ranks wait for each other, who is late
@@ -179,6 +204,9 @@ func (v *Verdict) byFindings(r *result.Report) {
 		}
 		for k := range f.Evidence {
 			v.Evidence = append(v.Evidence, report.Words(f.Evidence[k].Text))
+		}
+		for _, t := range f.Next {
+			v.Next = append(v.Next, report.Words(t))
 		}
 		return
 	}
@@ -379,6 +407,9 @@ func (v *Verdict) lines(dir string) []string {
 	}
 	for _, e := range v.Evidence {
 		out = append(out, "    - "+e)
+	}
+	for _, todo := range v.Next {
+		out = append(out, "    → "+todo)
 	}
 	for _, f := range v.Findings[:min(len(v.Findings), shownFindings)] {
 		out = append(out, "    finding: "+f)

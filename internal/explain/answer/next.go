@@ -20,41 +20,13 @@ const (
 // next says what to do about a finding, beside what its rule says itself, and the guide to read.
 func next(rep *result.Report, f *result.Finding) {
 	do := func(todo fact.Fact) { f.Next = append(f.Next, todo) }
-	rank := strings.Join(f.Names, ", ")
 	switch f.Kind {
 	case result.Straggler:
 		f.Guide = lateGuide
-		switch {
-		case f.Starved:
-			do(fact.Of("next_cores"))
-		case f.Still:
-			do(fact.Of("next_still"))
-		case f.Cause == result.CauseWork && f.Reason == result.Experts:
+		if f.Cause == result.CauseWork && (f.Reason != "" || given(f)) && !f.Starved && !f.Still {
 			f.Guide = spreadsDP
-			do(fact.Of("next_experts"))
-		case f.Cause == result.CauseWork && (f.Reason != "" || given(f)):
-			f.Guide = spreadsDP
-			do(fact.Of("next_spread"))
-		case f.Cause == result.CauseWork:
-			do(fact.Of("next_work", "rank", rank))
-		case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
-			do(fact.Of("next_shared", "rank", rank))
-		case f.Cause == result.CauseDevice:
-			do(fact.Of("next_device", "rank", rank))
-		case f.Cause == result.CauseHost:
-			if len(f.Names) == 1 {
-				do(fact.Of("next_host", "rank", rank))
-			} else {
-				do(fact.Of("next_hosts"))
-			}
-			if !rep.Recording.Stacks {
-				do(fact.Of("next_stacks"))
-			}
-		case f.Cause == result.CauseCommunication:
-			do(fact.Of("next_link", "rank", rank))
-		case f.Cause == result.CauseUnknown:
-			do(fact.Of("next_launches"))
 		}
+		f.Next = append(f.Next, Late(f, rep.Recording.Stacks)...)
 	case result.UnevenAttention:
 		f.Guide = spreadsDP
 		do(fact.Of("next_spread"))
@@ -105,6 +77,48 @@ func next(rep *result.Report, f *result.Finding) {
 func given(f *result.Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(e result.Evidence) bool { return e.Text.Key == "input" && e.Value > e.Peers })
 }
+
+// Late is what to do about a rank that is late, of which a finding has the cause, the reason and the names; stacks: the window has
+// Python stacks.
+func Late(f *result.Finding, stacks bool) []fact.Fact {
+	rank := strings.Join(f.Names, ", ")
+	switch {
+	case f.Starved:
+		return []fact.Fact{fact.Of("next_cores")}
+	case f.Still:
+		return []fact.Fact{fact.Of("next_still")}
+	case f.Cause == result.CauseWork && f.Reason == result.Experts:
+		return []fact.Fact{fact.Of("next_experts")}
+	case f.Cause == result.CauseWork && (f.Reason != "" || given(f)):
+		return Uneven()
+	case f.Cause == result.CauseWork:
+		return []fact.Fact{fact.Of("next_work", "rank", rank)}
+	case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
+		return []fact.Fact{fact.Of("next_shared", "rank", rank)}
+	case f.Cause == result.CauseDevice:
+		return []fact.Fact{fact.Of("next_device", "rank", rank)}
+	case f.Cause == result.CauseHost:
+		todo := []fact.Fact{fact.Of("next_hosts")}
+		if len(f.Names) == 1 {
+			todo[0] = fact.Of("next_host", "rank", rank)
+		}
+		if !stacks {
+			todo = append(todo, fact.Of("next_stacks"))
+		}
+		return todo
+	case f.Cause == result.CauseCommunication:
+		return []fact.Fact{fact.Of("next_link", "rank", rank)}
+	case f.Cause == result.CauseUnknown:
+		return []fact.Fact{fact.Of("next_launches")}
+	}
+	return nil
+}
+
+// Uneven is what to do about ranks that have unlike shares of a load.
+func Uneven() []fact.Fact { return []fact.Fact{fact.Of("next_spread")} }
+
+// Overload is what to do about a server that has all it can do.
+func Overload() []fact.Fact { return []fact.Fact{fact.Of("next_overload")} }
 
 // launched counts the launches of the steps that a finding is about, and those of graphs, and gives their kind and
 // their largest batch.

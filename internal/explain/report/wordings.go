@@ -84,6 +84,7 @@ var wordings = map[string]string{
 	"next_lean":           "record once more with little overhead (profile --lean), to see how much of it is the profiler's",
 	"next_communication":  "see whether a smaller tensor-parallel size with more replicas serves better, whether custom all-reduce is on (no --disable-custom-all-reduce), and by which way NCCL transfers (NCCL_DEBUG=INFO)",
 	"next_since":          "look at what changed at step {step}: the load (analyze a run of bench serving), clocks and temperature (nvidia-smi dmon), other processes",
+	"next_overload":       "see with bench serving how much the server holds; serve with more replicas or GPUs, or refuse what it cannot hold (SGLang's --max-queued-requests)",
 	"next_layer":          "compare its modules and kernels with those of other layers: analyze --layers",
 	"host_op":             "{share:share} of the recorded time of all CPU ops is in {op} itself",
 
