@@ -201,7 +201,7 @@ func (m *mind) begins(ctx context.Context, s *shot) {
 // shot takes what came of a capture.
 func (m *mind) shot(s *shot) {
 	m.shooting = nil
-	m.engine.Resume()
+	m.engine.Resume(time.Now())
 	if s.ring {
 		m.ring.take(m, s)
 		return

@@ -250,8 +250,8 @@ func TestMind(t *testing.T) {
 104 alarm a uneven load DP01 since 100
 104 capture a capture-1 uneven load
 108 verdict a capture-1 slower DP01
-109 alarm a uneven pace DP01 since 100
-109 skipped a uneven pace DP01 it was so when capture-1 began at 00:01:44, which shows it, and --cooldown is 1m0s
+111 alarm a uneven pace DP01 since 100
+111 skipped a uneven pace DP01 it was so when capture-1 began at 00:01:44, which shows it, and --cooldown is 1m0s
 164 capture a capture-2 uneven pace
 168 verdict a capture-2 slower DP01`},
 		{"a rank that says nothing any more", five, server{ranks: func(at float64) int {
@@ -413,7 +413,7 @@ func TestRing(t *testing.T) {
 		a.running, a.tokens = busy(1, 100, 200)
 		w := &Watch{Capture: Capture{Most: 5}, Ring: Ring{N: 2, Every: 20 * time.Second, Steps: 3}, Dir: t.TempDir()}
 		got, m := watching(t, w, 4*time.Minute, a)
-		if !strings.Contains(got, "107 capture a capture-1 uneven load") { // a window is recorded from 101 to 105
+		if !strings.Contains(got, "109 capture a capture-1 uneven load") { // a window is recorded from 101 to 105, and nothing is judged up to 107
 			t.Errorf("%s", got)
 		}
 		entries, err := os.ReadDir(w.Dir)

@@ -22,6 +22,7 @@ type seen struct {
 	Server    string    `json:"server"`
 	Seconds   float64   `json:"seconds"` // since the sample before
 	Restarted bool      `json:"restarted,omitempty"`
+	Blind     bool      `json:"blind,omitempty"`  // a capture of watch's own went on: it was not judged
 	Tokens    *float64  `json:"tokens,omitempty"` // of all ranks, a second
 
 	Ranks []seenRank `json:"ranks"`
@@ -72,7 +73,7 @@ func (m *mind) note(f *follower) {
 		return
 	}
 	l := f.live
-	s := seen{Format: 1, At: l.At, Server: f.name, Seconds: l.Over.Seconds(), Restarted: l.Restarted, Tokens: given(l.Tokens), TTFT: histOf(&l.TTFT), ITL: histOf(&l.ITL), E2E: histOf(&l.E2E)}
+	s := seen{Format: 1, At: l.At, Server: f.name, Seconds: l.Over.Seconds(), Restarted: l.Restarted, Blind: m.engine.Blind(f.name, l), Tokens: given(l.Tokens), TTFT: histOf(&l.TTFT), ITL: histOf(&l.ITL), E2E: histOf(&l.E2E)}
 	for i := range l.Ranks {
 		r := &l.Ranks[i]
 		s.Ranks = append(s.Ranks, seenRank{r.DP, given(r.Running), given(r.Queued), given(r.Context), given(r.Usage), given(r.Tokens), given(r.Prefill), given(r.Pace), given(r.Step), given(r.Batch), given(r.Device)})
@@ -142,6 +143,9 @@ func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
 			continue
 		}
 		samples++
+		if s.Blind {
+			continue
+		}
 		g := groups[s.Server]
 		if g == nil {
 			g = &group{name: s.Server, of: []*follower{{name: s.Server}}}

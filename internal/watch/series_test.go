@@ -16,7 +16,9 @@ import (
 // TestReplay: what the default rules find in series of a real server: SGLang 0.5.11 with two data-parallel ranks on two
 // H100 (2026-11-25), each with 8 requests at once. The second rank had 24 more from 23:15:19.4 to 23:15:59.5, and its
 // GPU was shared with another process, which came to compute some seconds after its start, from 23:16:39.5 to
-// 23:17:23.5, and in the second series from 23:19:03.0 to 23:19:53.0.
+// 23:17:23.5, and in the second series from 23:19:03.0 to 23:19:53.0. In the third, of the day after, windows were
+// recorded every 20 s, after which ranks stood still for a moment, and the second rank had 24 more requests from
+// 01:11:18.6 to 01:11:59.4.
 func TestReplay(t *testing.T) {
 	for _, c := range []struct {
 		file string
@@ -25,14 +27,17 @@ func TestReplay(t *testing.T) {
 		{"busy_then_shared", []string{
 			"2026-11-25 23:15:24  sglang: DP01: uneven load since 23:15:20: the largest over the mean is 1.62 in load, and was 1.00",
 			"2026-11-25 23:16:06  sglang: over: uneven load",
-			"2026-11-25 23:16:49  sglang: DP01: uneven pace since 23:16:44: the largest over the median of the others is 2.02 in pace, and was 1.02",
-			"2026-11-25 23:17:34  sglang: over: uneven pace",
+			"2026-11-25 23:16:49  sglang: DP01: uneven pace since 23:16:44: the largest over the median of the others is 1.98 in pace, and was 1.00",
+			"2026-11-25 23:17:31  sglang: over: uneven pace",
 		}},
 		{"shared", []string{
-			"2026-11-25 23:19:12  sglang: DP01: uneven pace since 23:19:08: the largest over the median of the others is 3.12 in pace, and was 1.03",
+			"2026-11-25 23:19:14  sglang: DP01: uneven pace since 23:19:08: the largest over the median of the others is 3.93 in pace, and was 1.01",
 			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:07: 60.9 % of the tokens that as many requests got before",
 			"2026-11-25 23:19:57  sglang: over: lost throughput",
 			"2026-11-25 23:20:00  sglang: over: uneven pace",
+		}},
+		{"ring", []string{
+			"2026-11-26 01:11:26  sglang: DP01: uneven load since 01:11:19: the largest over the mean is 1.56 in load, and was 1.00",
 		}},
 	} {
 		f, err := os.Open("testdata/" + c.file + ".jsonl")
@@ -60,7 +65,7 @@ func TestSeries(t *testing.T) {
 		Ranks: []signals.Flow{{DP: 2, Running: 3, Queued: 1, Load: 4, Tokens: 100, Pace: 0.03, Context: signals.Unknown, Usage: signals.Unknown, Prefill: signals.Unknown, Step: signals.Unknown, Batch: signals.Unknown, Device: signals.Unknown}},
 	}
 	var out bytes.Buffer
-	m := &mind{w: &Watch{Series: &out}}
+	m := (&Watch{Series: &out}).mind()
 	m.note(&follower{name: "a", live: l})
 	var s seen
 	if err := json.Unmarshal(out.Bytes(), &s); err != nil || m.err != nil {

@@ -31,6 +31,7 @@ type Engine struct {
 	of     map[string][]*state        // by group
 	past   map[string][]*signals.Live // of the last minute, by group
 	paused map[string]bool            // groups
+	blind  map[string]time.Time       // by group: until when nothing is judged
 }
 
 // state is how a rule stands with a group.
@@ -44,9 +45,9 @@ type state struct {
 	gathered    signals.Histogram
 	gatheredFor time.Duration
 	history     history
-	last        []float64 // points, of rates
-	knows       bool      // what is usual was looked at once
-	fromStart   bool      // nothing usual is known: it was not as it should be from the beginning
+	lately      map[int]*lately // by DP, of rates
+	knows       bool            // what is usual was looked at once
+	fromStart   bool            // nothing usual is known: it was not as it should be from the beginning
 	queues      []moment
 	seen        map[int]bool
 	gone        int // a rank that silent misses
@@ -61,7 +62,8 @@ type moment struct {
 // requests compile and allocate.
 const settle = 30 * time.Second
 
-// Pause has samples of groups not judged until Resume: a capture slows their servers down.
+// Pause has samples of groups not judged until Resume: a capture slows their servers down, and has them stand still
+// while their profilers write.
 func (e *Engine) Pause(groups ...string) {
 	e.paused = map[string]bool{}
 	for _, g := range groups {
@@ -69,8 +71,24 @@ func (e *Engine) Pause(groups ...string) {
 	}
 }
 
-// Resume ends it.
-func (e *Engine) Resume() { e.paused = nil }
+// catchUp is how long a server takes after a capture until all is as before.
+const catchUp = time.Second
+
+// Resume ends it. Samples that begin before servers have caught up are not judged either.
+func (e *Engine) Resume(at time.Time) {
+	if e.blind == nil {
+		e.blind = map[string]time.Time{}
+	}
+	for g := range e.paused {
+		e.blind[g] = at.Add(catchUp)
+	}
+	e.paused = nil
+}
+
+// Blind tells that a sample is not judged, and is no example of what is usual.
+func (e *Engine) Blind(group string, l *signals.Live) bool {
+	return e.paused[group] || l.At.Add(-l.Over).Before(e.blind[group])
+}
 
 // Forget begins anew with a group, whose server has started again.
 func (e *Engine) Forget(group string) {
@@ -83,7 +101,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
 		e.Forget(group)
 	}
-	if e.paused[group] {
+	if e.Blind(group, l) {
 		return nil
 	}
 	if e.of == nil {

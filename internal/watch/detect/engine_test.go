@@ -305,12 +305,12 @@ func TestPause(t *testing.T) {
 	if len(other) != 1 {
 		t.Errorf("of the other: %q", say(other))
 	}
-	e.Resume()
+	e.Resume(second(60))
 	var events []Event
-	for s := 60; s < 70; s++ {
+	for s := 60; s < 75; s++ {
 		events = append(events, take(s)...)
 	}
-	if got, want := say(events), "uneven load DP1 onset 60–61 at 65"; got != want {
+	if got, want := say(events), "uneven load DP1 onset 62–63 at 67"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -84,20 +84,19 @@ func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
 // imbalance is that of a signal over ranks.
 func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	signal := signalOf(s.rule.Signal)
-	x := over(l, signal.of)
+	of := signal.of
+	if !signal.counts {
+		of = s.smooth(l, signal)
+	}
+	x := over(l, of)
 	p = point{normal: 1, high: s.rule.Above, limit: s.rule.Above, who: x.who}
 	if x.n < 2 || x.sum <= 0 {
 		return p, false
 	}
-	switch s.rule.Measure {
-	case MaxOverMean:
-		p.v = x.most / x.mean()
-	case MaxOverRest:
-		// Where the others have nothing there is no limit to it.
-		p.v = x.most / math.Max(metric.MedianInPlace(x.rest), x.most/mostTimes)
-	case Variation:
-		p.normal, p.v = 0, math.Sqrt(x.variance()*(x.n-1)/x.n)/x.mean()
+	if s.rule.Measure == Variation {
+		p.normal = 0
 	}
+	p.v = x.ratio(s.rule.Measure)
 	p.usually()
 	switch {
 	case l.Ranks[x.who].Load < s.rule.Least:
@@ -105,7 +104,20 @@ func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	case signal.counts:
 		return s.counted(l, p, &x), true
 	}
-	return s.rated(l, p, &x), true
+	now := over(l, signal.of)
+	return s.rated(l, p, &x, now.ratio(s.rule.Measure)), true
+}
+
+// ratio is how uneven it is, by a measure.
+func (x *spreadOver) ratio(measure string) float64 {
+	switch measure {
+	case MaxOverMean:
+		return x.most / x.mean()
+	case MaxOverRest:
+		// Where the others have nothing there is no limit to it.
+		return x.most / math.Max(metric.Median(x.rest), x.most/mostTimes)
+	}
+	return math.Sqrt(x.variance()*(x.n-1)/x.n) / x.mean()
 }
 
 // mostTimes is the most that one rank is said to have of what others have.
@@ -150,10 +162,8 @@ const (
 )
 
 // rated judges what is no number of requests: it stands out where it is further from what is usual than that
-// varies. Until that is known, only what the number of requests does not explain counts.
-func (s *state) rated(l *signals.Live, p point, x *spreadOver) point {
-	now := p.v
-	p.v = s.smooth(now)
+// varies. now is how uneven it is without smoothing. Until that is known, only what the number of requests does not explain counts.
+func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) point {
 	if s.rule.Signal == "pace" && busy(l, x.who) {
 		return p.even()
 	}
@@ -197,16 +207,53 @@ func busy(l *signals.Live, who int) bool {
 	return x.n > 0 && l.Ranks[who].Tokens > ahead*metric.Median(append(x.rest, x.most))
 }
 
-// smoothed is how many points a rate is the median of: gauges are read between two requests now and then, when nothing
-// runs.
+// smoothed is how many samples a rate is the median of: gauges are read between two requests now and then, when nothing
+// runs. Of pace it is requests running, and tokens, each by itself: such a moment is one reading of a gauge, but it is
+// at the end of one sample and at the beginning of the next.
 const smoothed = 5
 
-// smooth is the median of the last points.
-func (s *state) smooth(v float64) float64 {
-	if s.last = append(s.last, v); len(s.last) > smoothed {
-		s.last = s.last[1:]
+// lately is what a rank had in the last samples.
+type lately struct{ values, tokens []float64 }
+
+// smooth is a signal of ranks over the last samples.
+func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) float64 {
+	if s.lately == nil {
+		s.lately = map[int]*lately{}
 	}
-	return metric.Median(s.last)
+	pace := signal.name == "pace"
+	keep := func(to []float64, v float64) []float64 {
+		if !signals.Known(v) {
+			return to
+		}
+		to = append(to, v)
+		return to[max(len(to)-smoothed, 0):]
+	}
+	for i := range l.Ranks {
+		f := &l.Ranks[i]
+		of := s.lately[f.DP]
+		if of == nil {
+			of = &lately{}
+			s.lately[f.DP] = of
+		}
+		if pace {
+			of.values, of.tokens = keep(of.values, f.Running), keep(of.tokens, f.Tokens)
+		} else {
+			of.values = keep(of.values, signal.of(f))
+		}
+	}
+	return func(f *signals.Flow) float64 {
+		of := s.lately[f.DP]
+		switch {
+		case len(of.values) == 0 || pace && len(of.tokens) == 0 || !pace && !signals.Known(signal.of(f)):
+			return signals.Unknown
+		case pace:
+			if v := metric.Median(of.values) / metric.Median(of.tokens); v > 0 && !math.IsInf(v, 0) {
+				return v
+			}
+			return signals.Unknown
+		}
+		return metric.Median(of.values)
+	}
 }
 
 // lopsided tells that what there is of the past is no example of what is usual: one and the same rank stands out all the

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -15,7 +16,8 @@ import (
 //
 //	y(t) = a + b·(1 − exp(−(t − T)/τ))   for t > T, else a       b > 0, τ of lasts; 0: a step
 //
-// y is what the rank has, over the mean of the others.
+// y is what the rank has over the mean of the others, of three samples the median: gauges are read between two requests
+// now and then, when nothing runs.
 
 // lookBack is how far back an onset is looked for.
 const lookBack = time.Minute
@@ -48,6 +50,7 @@ func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over 
 			at, y, when = append(at, l.At.Sub(past[0].At).Seconds()), append(y, v), append(when, l.At)
 		}
 	}
+	y = ofThree(y)
 	best, first := math.Inf(1), -1
 	g := make([]float64, len(y))
 	for i := leastBefore; i < len(y); i++ {
@@ -71,6 +74,15 @@ func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over 
 		return after, onset, false
 	}
 	return when[first-1], when[first], true
+}
+
+// ofThree has for each value the median of it and its two neighbours, which leaves steps where they are.
+func ofThree(y []float64) []float64 {
+	out := slices.Clone(y)
+	for i := 1; i+1 < len(y); i++ {
+		out[i] = metric.Median(y[i-1 : i+2])
+	}
+	return out
 }
 
 // residual is the sum of squares that y = a + b·g leaves, with the best a and b; rises tells that b > 0.
