@@ -63,7 +63,7 @@ var common = map[string][]section{
 		{"Servers", "url prefill-url decode-url api-key-file every for"},
 		{"Rules", "imbalance pace-imbalance ttft itl queue-growth hold"},
 		{"Captures", "num-steps cooldown max-captures max-disk fetch"},
-		{"Results", "json quiet run-dir no-store"},
+		{"Results", "view browser json quiet run-dir no-store"},
 	},
 	"analyze": {
 		{"Report", "full tables top html json markdown"},

@@ -52,6 +52,7 @@ type watchCmd struct {
 	Series   string `name:"series" placeholder:"FILE" help:"Keep what is seen, a line of JSON a sample."`
 	Replay   string `name:"replay" placeholder:"FILE" help:"Hold what --series has kept against the rules, and say what would have been found; no server is asked."`
 
+	watchView
 	JSON bool `name:"json" help:"Print events as JSON lines."`
 	quietFlag
 	storeFlags
@@ -107,6 +108,13 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 		e.Line("listening on http://" + w.Listen.Addr().String() + "/metrics")
 	}
+	ln, err := c.watchView.open()
+	if err != nil {
+		return err
+	}
+	if ln != nil {
+		defer ln.Close()
+	}
 	if w.Run, err = c.create(e, runs.About{Kind: "watch", Tool: "watch", URL: c.urls(w)}); err != nil {
 		return err
 	}
@@ -115,6 +123,13 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 			return err
 		}
 		defer os.Remove(w.Dir) // if nothing came
+	} else {
+		w.Dir = w.Run.Path("traces")
+	}
+	if ln != nil {
+		defer c.show(ctx, e, w, ln)()
+	}
+	if w.Run == nil {
 		return w.Do(ctx)
 	}
 	return c.kept(ctx, w)
@@ -134,7 +149,6 @@ func (c *watchCmd) tell(e *env) func(string) {
 // kept watches, and keeps it as a run.
 func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	const name = "events.jsonl"
-	w.Dir = w.Run.Path("traces")
 	log, err := os.Create(w.Run.Path(name))
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -65,9 +66,30 @@ func (m *mind) tell(e *Event, lines ...string) {
 	if m.exec != nil {
 		m.exec.event(text)
 	}
+	if m.w.Hear != nil {
+		m.w.Hear(e, e.says(lines))
+	}
 	for _, l := range lines {
 		m.w.Tell(l)
 	}
+}
+
+// says is an event in a sentence, for who sees its time, its server and its rank beside it.
+func (e *Event) says(lines []string) string {
+	switch {
+	case e.Verdict != nil:
+		return e.Verdict.Says
+	case e.Error != "":
+		return e.Error
+	case e.Kind == KindCapture:
+		return e.Capture + ", for " + e.Rule
+	case e.Kind == KindOver:
+		return e.Rule
+	case len(lines) == 0:
+		return ""
+	}
+	_, text, _ := strings.Cut(lines[0], e.Server+": ")
+	return strings.TrimPrefix(text, e.Rank+": ")
 }
 
 // eventOf is what a rule found.

@@ -87,6 +87,7 @@ func (m *mind) take(ctx context.Context, r *reading) {
 		if said := f.lost(r.at, r.err); said != "" {
 			m.tell(&Event{Kind: KindLost, At: r.at, Server: f.name, Error: said}, fmt.Sprintf("%s  %s: %s", clock(r.at), f.name, said))
 		}
+		m.see(f, r.at, r.err)
 		m.screen.set(m)
 		return
 	}
@@ -98,6 +99,7 @@ func (m *mind) take(ctx context.Context, r *reading) {
 		m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: its counters began anew, so it has started again", clock(r.at), f.name))
 	}
 	m.note(f)
+	m.see(f, r.at, nil)
 	for _, g := range m.groups {
 		if g.takes(f) && g.look() {
 			m.judge(g)
@@ -107,6 +109,13 @@ func (m *mind) take(ctx context.Context, r *reading) {
 	m.screen.set(m)
 	if !m.consider(ctx) {
 		m.turn(ctx)
+	}
+}
+
+// see tells who looks on.
+func (m *mind) see(f *follower, at time.Time, err error) {
+	if m.w.See != nil {
+		m.w.See(f.name, at, f.live, err)
 	}
 }
 

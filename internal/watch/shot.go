@@ -196,14 +196,17 @@ func (s *shot) serverOf(path string) string {
 }
 
 // against holds the data-parallel rank that stands out against the others. Where none does by its
-// signals it is the one whose steps take longest, if they take longer for a reason of its own.
-func (s *shot) against(w *explain.Window, traces []*trace.Trace) (worst *result.Replica) {
+// signals it is the one whose steps take longest, if they take longer for a reason of its own, and longer than
+// those of any other: where all are slow, one of them always is the slowest.
+func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica {
 	of := func(dp int) *result.Replica {
 		return w.Replica(rankName(dp), func(src *trace.Source) bool { return src.Rank.DP == dp })
 	}
 	if who := s.who(); who >= 0 {
 		return of(who)
 	}
+	var worst *result.Replica
+	at, next := 0, 0.0 // and how long the next one takes
 	seen := map[int]bool{}
 	for _, t := range traces {
 		dp := t.Source.Rank.DP
@@ -211,11 +214,29 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) (worst *result.
 			continue
 		}
 		seen[dp] = true
-		if r := of(dp); r != nil && r.Cause != "" && r.Cause != result.CauseLoad && (worst == nil || r.Longer() > worst.Longer()) {
-			worst = r
+		r := of(dp)
+		switch {
+		case r == nil:
+		case worst == nil || r.Longer() > worst.Longer():
+			if worst != nil {
+				next = max(next, worst.Longer())
+			}
+			worst, at = r, dp
+		default:
+			next = max(next, r.Longer())
 		}
 	}
+	if worst == nil || worst.Cause == "" || worst.Cause == result.CauseLoad || worst.Longer() < next*different || !s.shows(at) {
+		return nil
+	}
 	return worst
+}
+
+// shows tells that a rank's tokens come slower since the change by its signals, too, or that these do not tell.
+func (s *shot) shows(dp int) bool {
+	v := &Verdict{Load: figures(s.past, dp, s.why[0].Onset, s.at)}
+	pace := v.times("pace")
+	return !signals.Known(pace) || pace > equal
 }
 
 // who is the rank that stands out; -1: none does.

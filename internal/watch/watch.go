@@ -47,6 +47,11 @@ type Watch struct {
 
 	Say  *progress.Console
 	Tell func(line string) // what people are to read, a line at a time
+
+	// Others who look on; nil: nobody does. See is told what went on in a server up to a moment, or why nothing is known;
+	// Hear of each event, in a sentence.
+	See  func(server string, at time.Time, now *signals.Live, err error)
+	Hear func(e *Event, says string)
 }
 
 // Log is a log of a server: its batch lines tell what the server itself does not.
@@ -182,6 +187,7 @@ func (m *mind) takeLogs() error {
 // begin says who is followed, and what is not known of them.
 func (m *mind) begin() {
 	for _, f := range m.followers {
+		m.see(f, f.last.At, nil)
 		what := "batch lines of a log"
 		if f.server != nil {
 			what = f.server.String()

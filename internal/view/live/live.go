@@ -5,6 +5,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -32,6 +33,8 @@ type Options struct {
 	// Record records so many forward steps of all targets and keeps them as a run, whose id it gives. It ends early, and
 	// leaves no profiler recording, when its context does. nil: nothing can be recorded.
 	Record func(ctx context.Context, steps int, say *progress.Console, p *torch.Progress) (run string, err error)
+	// Watched: somebody else follows the servers, so often, and tells of them; there are no Targets. 0: nobody does.
+	Watched time.Duration
 }
 
 // A reader takes samples of one server.
@@ -45,12 +48,14 @@ type Live struct {
 	servers []*server
 	record  func(context.Context, int, *progress.Console, *torch.Progress) (string, error)
 	every   time.Duration
+	watched bool
 
 	mu      sync.Mutex
 	pages   []chan event
 	looked  chan struct{} // closed when a page comes that finds none
 	ctx     context.Context
 	capture *capture
+	marks   []*Mark
 	work    sync.WaitGroup // captures
 }
 
@@ -68,7 +73,7 @@ type server struct {
 
 // New shows servers, which are not asked before Run.
 func New(o Options) *Live {
-	l := &Live{record: o.Record, every: every, looked: make(chan struct{})}
+	l := &Live{record: o.Record, every: cmp.Or(o.Watched, every), watched: o.Watched > 0, looked: make(chan struct{})}
 	for i, t := range o.Targets {
 		name := t.Name
 		if name == "" {
@@ -92,11 +97,13 @@ func (l *Live) Routes() []front.Route {
 func (l *Live) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
-	l.mu.Unlock()
 	var followers sync.WaitGroup
 	for _, s := range l.servers {
-		followers.Go(func() { l.follow(ctx, s) })
+		if s.reader != nil {
+			followers.Go(func() { l.follow(ctx, s) })
+		}
 	}
+	l.mu.Unlock()
 	followers.Wait()
 	l.work.Wait()
 }
@@ -139,6 +146,11 @@ func (l *Live) someone(ctx context.Context) bool {
 func (l *Live) tell(s *server, x *Sample) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.keep(s, x)
+}
+
+// keep is tell for who holds the lock.
+func (l *Live) keep(s *server, x *Sample) {
 	if s.samples = append(s.samples, x); len(s.samples) > kept {
 		s.samples = slices.Delete(s.samples, 0, len(s.samples)-kept)
 	}
@@ -171,6 +183,26 @@ type hello struct {
 	Samples []*Sample `json:"samples"` // of all servers, each in its order
 	Records bool      `json:"records"` // windows can be recorded
 	Capture *Capture  `json:"capture"` // the last; null: there was none
+	Watched bool      `json:"watched"` // somebody follows the servers, whoever looks on
+	Marks   []*Mark   `json:"marks"`   // in the order of time
+}
+
+// first is what a page is told at first. The lock is held.
+func (l *Live) first() *hello {
+	first := &hello{Servers: slices.Clone(l.servers), Every: l.every.Milliseconds(), Samples: []*Sample{}, Records: l.record != nil, Watched: l.watched, Marks: slices.Clone(l.marks)}
+	for _, s := range l.servers {
+		first.Samples = append(first.Samples, s.samples...)
+	}
+	if l.capture != nil {
+		first.Capture = l.capture.now()
+	}
+	if first.Servers == nil {
+		first.Servers = []*server{}
+	}
+	if first.Marks == nil {
+		first.Marks = []*Mark{}
+	}
+	return first
 }
 
 // enter lets a page look on; nil: too many do.
@@ -180,13 +212,7 @@ func (l *Live) enter() (page chan event, first *hello) {
 	if len(l.pages) >= mostLook {
 		return nil, nil
 	}
-	first = &hello{Servers: l.servers, Every: l.every.Milliseconds(), Samples: []*Sample{}, Records: l.record != nil}
-	for _, s := range l.servers {
-		first.Samples = append(first.Samples, s.samples...)
-	}
-	if l.capture != nil {
-		first.Capture = l.capture.now()
-	}
+	first = l.first()
 	if page = make(chan event, 64); len(l.pages) == 0 {
 		close(l.looked)
 		l.looked = make(chan struct{})

@@ -49,13 +49,17 @@ func (s *server) sample(now *signals.Sample, err error) *Sample {
 		was = now // nothing but gauges is known of the first
 	}
 	l := signals.Between(was, now)
-	out.Restarted = l.Restarted && was != now
+	out.fill(l)
+	return out
+}
+
+// fill takes what went on since the sample before.
+func (x *Sample) fill(l *signals.Live) {
 	for i := range l.Ranks {
 		f := &l.Ranks[i]
-		out.Ranks = append(out.Ranks, Rank{f.DP, known(f.Running), known(f.Queued), known(f.Tokens), known(f.Prefill), known(f.Usage)})
+		x.Ranks = append(x.Ranks, Rank{f.DP, known(f.Running), known(f.Queued), known(f.Tokens), known(f.Prefill), known(f.Usage)})
 	}
-	out.Tokens, out.TTFT, out.ITL = known(l.Tokens), quantiles(&l.TTFT), quantiles(&l.ITL)
-	return out
+	x.Restarted, x.Tokens, x.TTFT, x.ITL = l.Restarted, known(l.Tokens), quantiles(&l.TTFT), quantiles(&l.ITL)
 }
 
 // known is a value that JSON can have.

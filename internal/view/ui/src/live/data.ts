@@ -10,7 +10,18 @@ export type Sample = {
 
 export type Capture = { n: number; steps: number; state: "recording" | "done" | "failed" | "stopped"; lines: string[]; now: string[]; run: string; error: string };
 export type Server = { name: string; url: string; role: string };
-export type Hello = { servers: Server[]; every_ms: number; samples: Sample[]; records: boolean; capture: Capture | null };
+
+/** Something that happened, where servers are watched; times are ms since the epoch. */
+export type Mark = {
+  server: string; kind: string; at_ms: number;
+  /** Of a beginning: it lies between these two; 0: it is none. */
+  after_ms: number; onset_ms: number;
+  rank: string; text: string;
+  /** That can be opened; "": none. */
+  capture: string;
+};
+
+export type Hello = { servers: Server[]; every_ms: number; samples: Sample[]; records: boolean; capture: Capture | null; watched: boolean; marks: Mark[] };
 
 /** What is told of a rank, in the order of the columns. */
 export const measures = ["running", "queued", "tokens", "usage"] as const;
@@ -71,12 +82,24 @@ export class History {
     return out;
   }
 
+  /** How many times as many requests the rank of a server that has most of them has as the mean; null: it has none, or no other rank. */
+  imbalance(server: number): Line {
+    const of = this.samples[server];
+    return { at: of.map((s) => s.at_ms), values: of.map((s) => uneven(s.ranks.map((r) => sum([r.running, r.queued])))) };
+  }
+
   /** The largest value of a measure of any rank of any server, so that all are drawn to one scale. */
   top(measure: Measure): number {
     let max = 0;
     for (const s of this.samples.flat()) for (const r of s.ranks) max = Math.max(max, r[measure] ?? 0);
     return max;
   }
+}
+
+/** The largest over the mean; null where there are less than two, or nothing in them. */
+export function uneven(values: (number | null)[]): number | null {
+  const known = values.filter((v) => v !== null), all = sum(known);
+  return known.length < 2 || !all ? null : (Math.max(...known) * known.length) / all;
 }
 
 /** The sum of what is known; null: nothing is. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, type Rank, type Sample, sum } from "./data";
+import { History, type Rank, type Sample, sum, uneven } from "./data";
 import { strokes } from "./spark";
 
 const rank = (dp: number, running: number | null): Rank => ({ dp, running, queued: 0, tokens: null, prefill: null, usage: 0.25 });
@@ -32,6 +32,16 @@ test("a total is of servers that all tell it", () => {
   h.add(sample(0, 3000, rank(0, 4)));
   h.add(sample(1, 3500, rank(0, 20)));
   assert.deepEqual(h.total("running"), { at: [1000, 1500, 2500, 3000, 3500], values: [3, 13, null, null, 24] });
+});
+
+test("how uneven ranks are is known of two that have something", () => {
+  assert.equal(uneven([8, 24, 8, 8]), 2);
+  assert.equal(uneven([8, null, 24]), 1.5);
+  assert.deepEqual([uneven([8]), uneven([0, 0]), uneven([null, null])], [null, null, null]);
+  const h = new History(1);
+  h.add(sample(0, 1000, rank(0, 1), rank(1, 3)));
+  h.add({ ...sample(0, 2000), error: "gone" });
+  assert.deepEqual(h.imbalance(0), { at: [1000, 2000], values: [1.5, null] });
 });
 
 test("a line ends where nothing is known, and at the left edge", () => {

@@ -6,8 +6,9 @@ import { post } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, whole } from "../state";
 import type { Context, Tab, View } from "../view";
-import { type Capture, type Hello, History, type Measure, measures, type Sample, type Server, sum } from "./data";
-import { type Sight, Spark, Together } from "./spark";
+import { type Capture, type Hello, History, type Mark, type Measure, measures, type Sample, type Server, sum } from "./data";
+import { type Sight, Spark } from "./spark";
+import { Marked, Watched } from "./watch";
 
 const titles: Record<Measure, string> = { running: "running", queued: "queued", tokens: "tokens/s", usage: "KV cache" };
 const colors: Record<Measure, string> = { running: "k0", queued: "k3", tokens: "compute", usage: "k2" };
@@ -51,8 +52,10 @@ class LiveView implements View {
   private readonly steps = h("input", { type: "number", min: "1", max: "10000", "aria-label": "Forward steps" });
   private readonly button = h("button", { class: "button", on: { click: () => void this.record() } }, "Record");
   private readonly told = h("div", { class: "told", "aria-live": "polite" });
-  private readonly requests = new Together(h("canvas", { role: "img", "aria-label": "Requests running and queued over the last minutes" }), (v) => figure("running", v));
-  private readonly output = new Together(h("canvas", { role: "img", "aria-label": "Output tokens a second over the last minutes" }), (v) => figure("tokens", v));
+  private readonly requests = new Marked(h("canvas", { role: "img", "aria-label": "Requests running and queued over the last minutes" }), (v) => figure("running", v));
+  private readonly output = new Marked(h("canvas", { role: "img", "aria-label": "Output tokens a second over the last minutes" }), (v) => figure("tokens", v));
+  /** What a watch tells; null: nobody watches the servers. */
+  private watched: Watched | null = null;
   /** The capture that was asked for here: its result opens when it is there. */
   private awaited = 0;
   private pending = 0;
@@ -66,6 +69,7 @@ class LiveView implements View {
     this.on("hello", (x: Hello) => this.hello(x));
     this.on("sample", (x: Sample) => this.sample(x));
     this.on("capture", (x: Capture) => this.capture(x));
+    this.on("mark", (x: Mark) => this.mark(x));
     this.events.addEventListener("error", () => this.lost("stepscope does not answer: has it been ended?"));
   }
 
@@ -86,6 +90,7 @@ class LiveView implements View {
     cancelAnimationFrame(this.pending);
     this.requests.drop();
     this.output.drop();
+    this.watched?.drop();
   }
 
   private lost(why: string): void {
@@ -107,19 +112,26 @@ class LiveView implements View {
       i.style.background = `var(--${colors[color]})`;
       return h("span", { class: "key" }, i, text);
     };
-    fill(this.el, this.trouble, this.cards, this.shot,
+    this.watched?.drop();
+    this.watched = x.watched ? new Watched(x.marks, (capture) => this.open(capture)) : null;
+    fill(this.el, this.trouble, this.cards, this.watched ? this.watched.told : this.shot,
       h("div", { class: "together" },
         h("figure", null, h("figcaption", null, "Requests ", key("running", "running"), key("queued", "queued")), this.requests.canvas),
-        h("figure", null, h("figcaption", null, "Output tokens/s"), this.output.canvas)),
+        h("figure", null, h("figcaption", null, "Output tokens/s"), this.output.canvas), this.watched && this.watched.figure),
       h("div", { class: "scroll" }, h("table", { class: "ranks" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m])))), this.body)),
-      h("p", { class: "soft" }, `Servers are asked every ${duration(x.every_ms * 1e6)} while a page shows them. All ranks are drawn to one scale.`));
+      h("p", { class: "soft" }, `Servers are asked every ${duration(x.every_ms * 1e6)}${x.watched ? "" : " while a page shows them"}. All ranks are drawn to one scale.`));
     if (x.capture) this.capture(x.capture);
     this.draw();
   }
 
   private sample(s: Sample): void {
     this.history.add(s);
+    this.draw();
+  }
+
+  private mark(m: Mark): void {
+    this.watched?.add(m);
     this.draw();
   }
 
@@ -147,6 +159,11 @@ class LiveView implements View {
     for (const r of wanted) r.draw(this.history, tops, sight);
     this.requests.show([{ line: this.history.total("running"), color: colors.running }, { line: this.history.total("queued"), color: colors.queued }], sight);
     this.output.show([{ line: this.history.total("tokens"), color: colors.tokens }], sight);
+    if (this.watched) {
+      this.watched.show(this.servers.map((_, i) => this.history.imbalance(i)), sight);
+      this.requests.found(this.watched.marks);
+      this.output.found(this.watched.marks);
+    }
     const ranks = last.flatMap((s) => s?.ranks ?? []), worst = (of: "ttft" | "itl") => last.map((s) => s?.[of]).filter((q) => q != null).sort((a, b) => b.p99_ns - a.p99_ns)[0];
     const used = ranks.map((r) => r.usage).filter((u) => u !== null), ttft = worst("ttft"), itl = worst("itl");
     const card = (name: string, value: string, more: string) => h("div", { class: "card" }, h("span", null, name), h("b", null, value), h("span", null, more));

@@ -64,7 +64,7 @@ export class Spark {
 /** All ranks together over time. */
 export class Together extends Plot {
   private lines: { line: Line; color: string }[] = [];
-  private sight: Sight = { now: 0, span: 1 };
+  protected sight: Sight = { now: 0, span: 1 };
 
   constructor(canvas: HTMLCanvasElement, private readonly text: (v: number) => string) {
     super(canvas, 120, { left: 52, bottom: 20 });

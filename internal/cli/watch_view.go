@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/view"
+	"github.com/stepscope/stepscope/internal/view/live"
+	"github.com/stepscope/stepscope/internal/watch"
+)
+
+// watchView has what is watched shown in a browser.
+type watchView struct {
+	View    string `name:"view" placeholder:"PORT" help:"Show what goes on in a browser, at this port on this machine alone; 0: any free one."`
+	Browser bool   `help:"Do so, and open the default browser."`
+
+	browse func(url string) error // nil: browse
+}
+
+// open opens the port; nil: nothing is to be shown.
+func (c *watchView) open() (net.Listener, error) {
+	if c.View == "" && !c.Browser {
+		return nil, nil
+	}
+	port := uint64(0)
+	if c.View != "" {
+		var err error
+		if port, err = strconv.ParseUint(c.View, 10, 16); err != nil {
+			return nil, usagef("--view %q: give a port, as 8080; from another machine, come by ssh -L", c.View)
+		}
+	}
+	return front.Listen("127.0.0.1", int(port), "", false)
+}
+
+// named are the windows that a page may ask for by their names; all else that it asks for are runs.
+var named = regexp.MustCompile(`^capture-[0-9]+(-before-[0-9]+|-since-[0-9]+|-after)?$`)
+
+// show serves the viewer until the function that it gives is called. w has its directory.
+func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.Listener) (end func()) {
+	root, _ := c.root() // without a home for runs none are shown
+	page := live.New(live.Options{Watched: c.Every})
+	w.See = page.Sees
+	w.Hear = func(ev *watch.Event, says string) { page.Marks(markOf(ev, says)) }
+	opened := &viewCmd{runPlace: c.runPlace}
+	opt := view.Options{Version: release(), Log: launch.NewLog(e.stderr).Structured(levelOf("warning")), Root: root, Live: page, Say: e.Console}
+	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
+		dir := filepath.Join(w.Dir, id)
+		if _, err := os.Stat(dir); !named.MatchString(id) || err != nil {
+			if dir, err = runs.Find(root, id); err != nil { // among the runs alone: no path leads to others
+				return nil, err
+			}
+		}
+		return opened.open(ctx, e, id, inputs{Paths: []string{dir}})
+	}
+	address := "http://" + ln.Addr().String() + "/#tab=live"
+	e.Line("shown at " + address)
+	if c.Browser {
+		start := c.browse
+		if start == nil {
+			start = browse
+		}
+		if err := start(address); err != nil {
+			e.Warn("no browser could be started, open the address yourself: %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it is there as long as what it shows
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := view.New(opt).Serve(ctx, ln); err != nil {
+			e.Lack("--view: %v", err)
+		}
+	})
+	return func() { cancel(); all.Wait() }
+}
+
+// markOf is an event as a page shows it.
+func markOf(e *watch.Event, says string) *live.Mark {
+	m := &live.Mark{Server: e.Server, Kind: e.Kind, At: e.At.UnixMilli(), Rank: e.Rank, Text: says}
+	if e.Kind == watch.KindAlarm && e.After != nil && e.Onset != nil {
+		m.After, m.Onset = e.After.UnixMilli(), e.Onset.UnixMilli()
+	}
+	if e.Kind == watch.KindVerdict {
+		m.Rank, m.Capture = e.Verdict.Rank, e.Capture
+	}
+	return m
+}
