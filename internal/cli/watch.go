@@ -207,6 +207,9 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	if c.Every < 50*time.Millisecond {
 		return usagef("--every %v: give at least 50ms", c.Every)
 	}
+	if c.RingEvery < 5*time.Second {
+		return usagef("--ring-every %v: give at least 5s: while a window is recorded, and a second after it, nothing is judged", c.RingEvery)
+	}
 	for _, l := range c.LogFile {
 		log := watch.Log{Path: l}
 		if name, path, ok := strings.Cut(l, "="); ok && name != "" && path != "" {

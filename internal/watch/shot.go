@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/pause"
+	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain"
@@ -123,7 +124,7 @@ func (s *shot) collect(ctx context.Context) error {
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return err
 	}
-	w, err := told.Start(ctx, filepath.Join(s.dir, "window"), nil)
+	w, err := told.Start(ctx, filepath.Join(s.dir, "window"+nsys.Suffix), nil)
 	if err != nil {
 		return err
 	}

@@ -247,7 +247,11 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 		case len(of.values) == 0 || pace && len(of.tokens) == 0 || !pace && !signals.Known(signal.of(f)):
 			return signals.Unknown
 		case pace:
-			if v := metric.Median(of.values) / metric.Median(of.tokens); v > 0 && !math.IsInf(v, 0) {
+			tokens := metric.Median(of.tokens)
+			if slices.Contains(of.tokens, 0) { // steps are about as long as the time between samples
+				tokens = metric.Mean(of.tokens)
+			}
+			if v := metric.Median(of.values) / tokens; v > 0 && !math.IsInf(v, 0) {
 				return v
 			}
 			return signals.Unknown
