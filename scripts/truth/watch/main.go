@@ -26,6 +26,7 @@ type series struct {
 	fleet detecttest.Fleet
 	rules []string // any of which finds what goes wrong; none: nothing does
 	rank  bool     // and it names rank 1
+	more  []detect.Rule
 }
 
 // base is a server of eight ranks, each with sixteen requests of 300 tokens.
@@ -81,6 +82,13 @@ func all() []series {
 	add("all ranks are twice as slow", false, slow, func(f *fleet) { f.AllSlow = 2 })
 	add("all ranks are 1.3 times as slow", false, slow, func(f *fleet) { f.AllSlow = 1.3 })
 	add("twice the requests that ranks can run", false, detect.GrowingQueue+", "+detect.SlowFirst, func(f *fleet) { f.Surge, f.Most = 2, 24 })
+	// What is below all limits: only a rule for it sees it.
+	stalls := detect.Rule{Name: "stalls", Kind: detect.Latency, Signal: "itl.p99.9", Factor: 2, Least: 1000, For: 10 * time.Second}
+	add("rank 1 stands still for 60 ms each second", false, slow+", "+pace, func(f *fleet) { f.Stall = 0.06 })
+	add("the same, with a rule for itl.p99.9", false, stalls.Name, func(f *fleet) { f.Stall = 0.06 })
+	out[len(out)-1].more = []detect.Rule{stalls}
+	add("nothing, with that rule", false, "", func(f *fleet) { f.Routing = detecttest.Random })
+	out[len(out)-1].more = []detect.Rule{stalls}
 	return out
 }
 
@@ -94,7 +102,7 @@ type tally struct {
 func (t *tally) play(s *series, seed uint64, seconds int) {
 	f := s.fleet
 	f.Seed = seed
-	e := &detect.Engine{Rules: detect.Defaults(), Every: time.Second}
+	e := &detect.Engine{Rules: append(detect.Defaults(), s.more...), Every: time.Second}
 	truth := math.Inf(1)
 	if len(s.rules) > 0 {
 		truth = f.From

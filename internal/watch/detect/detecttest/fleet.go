@@ -38,6 +38,7 @@ type Fleet struct {
 	Slow        float64 // rank 1 takes so many times as long for a step
 	AllSlow     float64 // all ranks do
 	Surge       float64 // so many times as many requests come
+	Stall       float64 // rank 1 makes nothing for so long at the beginning of each second, s
 
 	// What is not wrong, but disturbs.
 	Bursts  bool    // three times as many requests in two seconds of each minute
@@ -84,7 +85,14 @@ func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
 			}
 			f.arrive(rng, ranks, &next, now, wrong, float64(seconds))
 			for i := range ranks {
-				f.serve(rng, &ranks[i], now, f.step(i, len(ranks[i].running), wrong), &ttft, &itl)
+				still := 0.0
+				if wrong && i == 1 {
+					still = min(max(f.Stall-float64(k)*tick, 0), tick)
+				}
+				f.serve(rng, &ranks[i], now, f.step(i, len(ranks[i].running), wrong), still, &ttft, &itl)
+				if still > 0 && k == 0 {
+					observe(&itl, boundsITL, f.Stall+f.step(i, len(ranks[i].running), wrong), float64(len(ranks[i].running)))
+				}
 			}
 		}
 		if rng.Float64() < f.Missing || f.Hole > 0 && float64(s) >= f.Hole && float64(s) < f.Hole+30 {
@@ -171,8 +179,8 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	}
 }
 
-// serve runs a rank for a tick.
-func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step float64, ttft, itl *signals.Histogram) {
+// serve runs a rank for a tick, in which it stands still for a while.
+func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step, still float64, ttft, itl *signals.Histogram) {
 	came := false
 	for ; len(r.queue) > 0 && len(r.running) < f.Most; came = true {
 		// The first token comes with the next step, and a prefill as long as four of them.
@@ -180,7 +188,7 @@ func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step float64, ttft, itl *sig
 		r.queue = r.queue[1:]
 		r.running = append(r.running, request{1 + math.Floor(rng.ExpFloat64()*(f.Tokens-1))})
 	}
-	steps := tick / step
+	steps := (tick - still) / step
 	if r.steps += steps; came || r.steps >= countEvery || len(r.running) == 0 {
 		r.shown, r.steps = float64(len(r.running)), 0
 	}
