@@ -109,7 +109,7 @@ func TestInterruptVerbs(t *testing.T) {
 				cmd.Process.Signal([]os.Signal{os.Interrupt, syscall.SIGTERM}[i%2])
 				<-ended
 				took := time.Since(sent)
-				early := i == 0 && cmd.ProcessState.ExitCode() < 0 && said.Len() == 0 // before Main was there to hear it
+				early := i <= 1 && cmd.ProcessState.ExitCode() < 0 && said.Len() == 0 // before Main was there to hear it, on a busy machine
 				if status := cmd.ProcessState.ExitCode(); !early && (status != exitInterrupted || !strings.HasSuffix("\n"+said.String(), "\nstepscope: interrupted\n")) {
 					t.Errorf("after %v: status %d, %q", after, status, &said)
 				}
