@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,31 +57,30 @@ const maxFlags = 8
 
 // Run hands a trace to Perfetto.
 func (c *openCmd) Run(ctx context.Context, e *env) error {
-	if u, err := url.Parse(c.UI); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return usagef("--ui %q: give an address such as %s", c.UI, open.DefaultUI)
+	if err := perfettoAt(c.UI); err != nil {
+		return err
 	}
 	_, text, err := e.text(ctx, c.inputs)
 	if err != nil {
 		return err
 	}
 	defer text.Close()
-	window := text.Set
-	path := window.Files[0].Path
+	path := text.Set.Files[0].Path
 	if err := looksLikeTrace(path); err != nil {
 		return err
 	}
 	var traces []*trace.Trace
 	whole := true
-	if len(window.Files) == 1 {
-		traces, whole = e.pinnable(ctx, window.Files[0])
+	if len(text.Set.Files) == 1 {
+		traces, whole = e.pinnable(ctx, text.Set.Files[0])
 	}
-	if len(window.Files) > 1 || !whole || packed(path) {
+	if needsMerge(text.Set) || !whole {
 		dir, remove, err := atomicfile.TempDir("stepscope-open-")
 		if err != nil {
 			return err
 		}
 		defer remove()
-		if path, err = e.mergeInto(ctx, window, dir); err != nil {
+		if path, err = e.mergeInto(ctx, text.Set, dir); err != nil {
 			return err
 		}
 		if traces == nil {
@@ -92,9 +92,20 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return open.Serve(ctx, open.Options{
-		File: path, UI: c.UI, Log: log, Commands: open.PinRows(mainRows(traces), flags(traces)),
+		File: path, UI: c.UI, Log: log, Commands: open.PinRows(mainRows(traces), found(traces)),
 	}, func(address string) { c.announce(e, log, address) })
 }
+
+// perfettoAt refuses what is no address of a Perfetto.
+func perfettoAt(ui string) error {
+	if u, err := url.Parse(ui); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return usagef("--ui %q: give an address such as %s", ui, open.DefaultUI)
+	}
+	return nil
+}
+
+// needsMerge tells whether Perfetto cannot take a window as it lies there.
+func needsMerge(window set.Set) bool { return len(window.Files) > 1 || packed(window.Files[0].Path) }
 
 // announce prints the address, and opens it when asked to.
 func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
@@ -189,33 +200,36 @@ func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, 
 	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
 }
 
-// mainRows are the rows to pin: the stream of each rank that worked longest.
+// mainRows are the rows to pin of what was merged, whose pids begin with the label; else the process is its pid.
 func mainRows(traces []*trace.Trace) []open.Row {
 	var rows []open.Row
 	for _, t := range traces {
-		busy := make([]int64, len(t.Tracks))
-		for i := range t.Spans {
-			if s := &t.Spans[i]; s.Cat.OnGPU() {
-				busy[s.Track] += s.Dur
-			}
+		if tr := mainTrack(t); tr != nil {
+			rank, _, _ := strings.Cut(strings.TrimPrefix(tr.PID, "["), "]")
+			rows = append(rows, open.Row{Rank: rank, Thread: tr.Name})
 		}
-		if len(busy) == 0 || slices.Max(busy) == 0 {
-			continue
-		}
-		tr := &t.Tracks[slices.Index(busy, slices.Max(busy))]
-		// A merged file's pid begins with the label; else the process is its pid.
-		rank, _, _ := strings.Cut(strings.TrimPrefix(tr.PID, "["), "]")
-		row := open.Row{Rank: rank, Thread: tr.Name}
-		if row.Thread == "" {
-			row.Thread = fmt.Sprintf("stream %d", tr.Stream)
-		}
-		rows = append(rows, row)
 	}
 	return rows
 }
 
-// flags are the findings that have a place in time, the important ones first.
-func flags(traces []*trace.Trace) []open.Note {
+// mainTrack is the stream that worked longest, with the name that its row has; nil: none did.
+func mainTrack(t *trace.Trace) *trace.Track {
+	busy := make([]int64, len(t.Tracks))
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.OnGPU() {
+			busy[s.Track] += s.Dur
+		}
+	}
+	if len(busy) == 0 || slices.Max(busy) == 0 {
+		return nil
+	}
+	tr := t.Tracks[slices.Index(busy, slices.Max(busy))]
+	tr.Name = cmp.Or(tr.Name, fmt.Sprintf("stream %d", tr.Stream))
+	return &tr
+}
+
+// found are the findings of traces of one file.
+func found(traces []*trace.Trace) []open.Note {
 	if len(traces) == 0 {
 		return nil
 	}
@@ -223,8 +237,12 @@ func flags(traces []*trace.Trace) []open.Note {
 	if err != nil {
 		return nil // nothing to flag: the trace opens without
 	}
-	// All ranks of one file count from the same base.
-	zero := r.Source.StartNS - traces[0].Source.BaseNS
+	return flags(r, traces[0].Source.BaseNS) // all ranks of one file count from the same base
+}
+
+// flags are the findings that have a place in time, the important ones first, in a file that counts from base.
+func flags(r *result.Report, base int64) []open.Note {
+	zero := r.Source.StartNS - base
 	var notes []open.Note
 	for _, f := range r.Findings {
 		if f.FirstStep < 0 || len(f.Ranks) == 0 || len(notes) == maxFlags {

@@ -25,6 +25,7 @@ type viewCmd struct {
 	Export     string `placeholder:"FILE" help:"Write the views of the capture as one page by itself, to open without stepscope, and end; - for stdout."`
 	ExportSize string `name:"export-size" placeholder:"BYTES" default:"20MB" help:"How large that page may be: what does not fit is left out, and said (default: ${default})."`
 
+	UI         string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto that a capture is handed to by its button (default: ${default})."`
 	Host       string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
 	Port       int    `name:"port" limits:"0..65535" default:"0" help:"Port to listen on (default: any free one)."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"What a browser must bring; the address that is printed has it."`
@@ -38,7 +39,8 @@ type viewCmd struct {
 	bounded
 	runPlace
 
-	browse func(url string) error // nil: browse
+	browse   func(url string) error // nil: browse
+	perfetto handovers
 }
 
 // Help is the end of the verb's help text.
@@ -59,6 +61,9 @@ Examples:
 func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	page, err := c.page()
 	if err != nil {
+		return err
+	}
+	if err := perfettoAt(c.UI); err != nil {
 		return err
 	}
 	done, err := c.watch(e)
@@ -93,6 +98,9 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		}
 		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
+	c.perfetto.e, c.perfetto.ui, c.perfetto.log = e, c.UI, opt.Log
+	defer c.perfetto.close()
+	opt.Perfetto = c.perfetto.handler
 	if err := c.give(ctx, e, &opt); err != nil {
 		return err
 	}
@@ -153,7 +161,11 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 	if err != nil {
 		return nil, err
 	}
-	return view.NewCapture(id, read, rules, c.Force)
+	capture, err := view.NewCapture(id, read, rules, c.Force)
+	if err == nil {
+		c.perfetto.opened(capture, in)
+	}
+	return capture, err
 }
 
 // announce prints the address, and opens it when asked to.

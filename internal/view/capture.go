@@ -82,9 +82,12 @@ type Head struct {
 	Groups []kernels.Group `json:"groups"`
 }
 
+// Title is what a capture is called.
+func (c *Capture) Title() string { return cmp.Or(columns.Clean(c.Report.Source.ID), "capture") }
+
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: cmp.Or(columns.Clean(src.ID), "capture"), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups()}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups()}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

@@ -28,15 +28,18 @@ import (
 
 // Options say what is shown, and to whom.
 type Options struct {
-	Given   []*Capture        // the first is shown at first; none: the list of runs is
-	Root    string            // where runs are; "": nowhere
-	Run     *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
-	Say     *progress.Console // is told of what runs lack
-	Live    *live.Live        // servers that run; nil: none
-	Open    func(ctx context.Context, id string) (*Capture, error)
-	Version string
-	APIKey  string // beyond loopback; see front
-	Log     *slog.Logger
+	Given []*Capture        // the first is shown at first; none: the list of runs is
+	Root  string            // where runs are; "": nowhere
+	Run   *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
+	Say   *progress.Console // is told of what runs lack
+	Live  *live.Live        // servers that run; nil: none
+	Open  func(ctx context.Context, id string) (*Capture, error)
+	// Perfetto is what hands a capture to Perfetto: a page whose path ends in a slash, and what it asks for below that.
+	// nil: there is no such button.
+	Perfetto func(ctx context.Context, c *Capture) (http.Handler, error)
+	Version  string
+	APIKey   string // beyond loopback; see front
+	Log      *slog.Logger
 }
 
 // Server answers the page.
@@ -92,7 +95,24 @@ func (s *Server) routes() []front.Route {
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}
+	if s.Perfetto != nil {
+		routes = append(routes, front.At("GET", "/perfetto/{c}/{$} /perfetto/{c}/trace", front.Key, s.handOver), front.At("POST", "/perfetto/{c}/report", front.Key, s.handOver))
+	}
 	return routes
+}
+
+// handOver gives a capture to Perfetto.
+func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
+	c, err := s.captures.get(r.Context(), r.PathValue("c"))
+	var handler http.Handler
+	if err == nil {
+		handler, err = s.Perfetto(r.Context(), c)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	handler.ServeHTTP(w, r)
 }
 
 // Handler is all of it.
@@ -117,9 +137,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
-	Runs     bool   `json:"runs"` // there may be some to open
-	Run      string `json:"run"`  // the benchmark run to begin with; "": none
-	Live     bool   `json:"live"` // there are servers that run
+	Runs     bool   `json:"runs"`     // there may be some to open
+	Run      string `json:"run"`      // the benchmark run to begin with; "": none
+	Live     bool   `json:"live"`     // there are servers that run
+	Perfetto bool   `json:"perfetto"` // captures can be handed over
 	// Exported is what a page by itself lacks; nil: there is a server behind it.
 	Exported *Exported `json:"exported"`
 }
@@ -140,7 +161,7 @@ func (s *Server) session(r *http.Request) (any, error) {
 			heads = append(heads, c.head())
 		}
 	}
-	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil}
+	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil, Perfetto: s.Perfetto != nil}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
 	}
@@ -175,14 +196,19 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 			front.WriteJSON(w, http.StatusOK, text)
 			return
 		}
-		status := http.StatusInternalServerError
-		if own, ok := errors.AsType[errStatus](err); ok {
-			status = own.status
-		} else if refused, ok := errors.AsType[*front.Error](err); ok {
-			status = refused.Status
-		} else if errors.Is(err, runs.ErrNotFound) {
-			status = http.StatusNotFound
-		}
-		s.front.Refuse(w, r, status, err.Error())
+		s.refuse(w, r, err)
 	}
+}
+
+// refuse says what is wrong, with the status that belongs to it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	if own, ok := errors.AsType[errStatus](err); ok {
+		status = own.status
+	} else if refused, ok := errors.AsType[*front.Error](err); ok {
+		status = refused.Status
+	} else if errors.Is(err, runs.ErrNotFound) {
+		status = http.StatusNotFound
+	}
+	s.front.Refuse(w, r, status, err.Error())
 }

@@ -14,7 +14,6 @@ package open
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -82,23 +81,11 @@ func (o Options) withDefaults() Options {
 // once the page reported that Perfetto took the trace, and an error that wraps ctx's when ctx ends first. A failure that
 // the page reports is logged and does not end Serve: the page offers to try again.
 func Serve(ctx context.Context, opts Options, ready func(url string)) error {
-	opts = opts.withDefaults()
-	size, err := check(opts.File)
+	site, err := newSite(opts)
 	if err != nil {
 		return err
 	}
-	if size > wasmHeap {
-		opts.Log.Warn("trace may be too large for a browser: cut it, or write it as .pftrace", "path", opts.File, "bytes", size)
-	}
-	link, err := newLink(opts)
-	if err != nil {
-		return err
-	}
-	if link.dropped > 0 {
-		opts.Log.Warn("startup commands left off: the link would be too long",
-			"kept", len(opts.Commands)-link.dropped, "dropped", link.dropped, "limit_bytes", maxLink)
-	}
-
+	opts = site.opts
 	listener, err := opts.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
@@ -108,13 +95,6 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 		return errors.Join(fmt.Errorf("listen on %s: not a loopback address", listener.Addr()), listener.Close())
 	}
 
-	site := &site{
-		token: rand.Text(),
-		opts:  opts,
-		link:  link,
-		size:  size,
-		taken: make(chan struct{}),
-	}
 	server := &http.Server{
 		Handler:           site.handler(),
 		ReadHeaderTimeout: 10 * time.Second,

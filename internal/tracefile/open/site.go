@@ -48,9 +48,52 @@ type site struct {
 
 func (s *site) root() string { return "/" + s.token + "/" }
 
+// newSite looks at the file, and makes the link that opens Perfetto.
+func newSite(opts Options) (*site, error) {
+	opts = opts.withDefaults()
+	size, err := check(opts.File)
+	if err != nil {
+		return nil, err
+	}
+	if size > wasmHeap {
+		opts.Log.Warn("trace may be too large for a browser: cut it, or write it as .pftrace", "path", opts.File, "bytes", size)
+	}
+	link, err := newLink(opts)
+	if err != nil {
+		return nil, err
+	}
+	if link.dropped > 0 {
+		opts.Log.Warn("startup commands left off: the link would be too long",
+			"kept", len(opts.Commands)-link.dropped, "dropped", link.dropped, "limit_bytes", maxLink)
+	}
+	return &site{token: rand.Text(), opts: opts, link: link, size: size, taken: make(chan struct{})}, nil
+}
+
+// Handler is the hand-over as a part of another server, which decides who may ask: the page answers at a path that ends
+// in a slash, the trace and the report below it.
+func Handler(opts Options) (http.Handler, error) {
+	s, err := newSite(opts)
+	if err != nil {
+		return nil, err
+	}
+	return headed(http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	}))), nil
+}
+
 func (s *site) handler() http.Handler {
-	var ours http.Handler = http.HandlerFunc(s.route)
-	ours = http.NewCrossOriginProtection().Handler(ours)
+	ours := http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.route))
+	return headed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !loopbackHost(r.Host) {
+			http.Error(w, "this server answers on loopback only", http.StatusMisdirectedRequest)
+			return
+		}
+		ours.ServeHTTP(w, r)
+	}))
+}
+
+// headed sets what goes with every answer.
+func headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -59,11 +102,7 @@ func (s *site) handler() http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // nobody else embeds the trace
 		// With same-origin here the browser would cut the tie to the tab that the page opens.
 		h.Set("Cross-Origin-Opener-Policy", "unsafe-none")
-		if !loopbackHost(r.Host) {
-			http.Error(w, "this server answers on loopback only", http.StatusMisdirectedRequest)
-			return
-		}
-		ours.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -74,6 +113,10 @@ func (s *site) route(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	s.answer(w, r, name)
+}
+
+func (s *site) answer(w http.ResponseWriter, r *http.Request, name string) {
 	method, handle := http.MethodGet, http.HandlerFunc(nil)
 	switch name {
 	case "":

@@ -962,26 +962,28 @@ needs:"runs",open:o=>new hn(o)};var dn=[qe,Wn,Jn,ts,ps,gs,pn],st=document.docume
 bortError")return;let t=o instanceof Error?o.message:String(o);st.dataset.error??=t,qt.hidden=!1,x(qt,t)}addEventListener("error",o=>Ct(o.error??o.message));addEventListener(
 "unhandledrejection",o=>Ct(o.reason));var qt=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),cn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),G.focus())}},"Skip to the view"),a("header",{class:"to\
-p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),mi(t),this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-label":"Light \
-or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("k\
-eydown",{key:"?"}))}},"?")),qt,G),dn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
+p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),mi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+label":"Light or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
+"keydown",{key:"?"}))}},"?")),qt,G),dn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
 "\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.
 value}))),this.store.follow((e,n)=>this.change(e,n)),vs.addEventListener("change",()=>this.paint()),gn(()=>this.ready()),this.change(this.store.params,{})}session;store=new Nt;keys=new $t;view=null;shown="";loose=[];reaching="";nav=a(
-"nav",{"aria-label":"Views"});picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.captures.length>
-0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.
-params,e=dn.filter(s=>this.offers(s)),n=this.session.captures.length>0?qe:pn;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(E(this.store.
-params,{tab:t}))}turn(){this.store.set({theme:st.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=st.dataset.theme;st.dataset.theme=
-t==="light"||t==="dark"?t:vs.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();let n=this.tab(),
-s=this.session.captures,i=t.c===void 0?s[0]:s.find(h=>h.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);let r=JSON.stringify([
-n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),
-kt()&&this.ready()}reach(t){let e=q(this.store.params);this.reaching!==e&&(this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",G.className="",x(G,
-a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params),M("session",{open:t}).then(n=>{this.session=n,q(this.store.params)===e&&this.change(
-this.store.params,this.store.params)}).catch(n=>{G.replaceChildren(),Ct(n)}).finally(()=>this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.
-keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,qt.hidden=
-!0,delete st.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=null,G.replaceChildren(),Ct(s)}}head(t,e){
-x(this.nav,...dn.filter(s=>this.offers(s)).map(s=>a("a",{href:q(E(e,{tab:s.id})),"aria-current":s===t?"page":null},s.title)));let n=this.session.captures;this.picker.
-hidden=n.length<2,this.picker.hidden||(x(this.picker,...n.map(s=>a("option",{value:s.id},s.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} ·\
- ${n.find(s=>s.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{kt()&&(st.dataset.ready="1")}))}};
-function mi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("div",null,a("ul",
-null,...o.left_out.map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(qt,G);
-M("session").then(o=>new cn(o)).catch(Ct);})();
+"nav",{"aria-label":"Views"});perfetto=a("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Hand the merged trace to Perfetto, in a tab of its own, wit\
+h the rows that matter pinned"},"Perfetto");picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.
+captures.length>0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{
+tab:t}=this.store.params,e=dn.filter(s=>this.offers(s)),n=this.session.captures.length>0?qe:pn;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
+go(E(this.store.params,{tab:t}))}turn(){this.store.set({theme:st.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=st.dataset.theme;
+st.dataset.theme=t==="light"||t==="dark"?t:vs.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();
+let n=this.tab(),s=this.session.captures,i=t.c===void 0?s[0]:s.find(h=>h.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);let r=JSON.
+stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.
+head(n,t),kt()&&this.ready()}reach(t){let e=q(this.store.params);this.reaching!==e&&(this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",G.className=
+"",x(G,a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params),M("session",{open:t}).then(n=>{this.session=n,q(this.store.params)===e&&
+this.change(this.store.params,this.store.params)}).catch(n=>{G.replaceChildren(),Ct(n)}).finally(()=>this.reaching=""))}scoped(){for(let n of this.loose.splice(
+0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),
+this.shown=e,qt.hidden=!0,delete st.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=null,G.replaceChildren(),
+Ct(s)}}head(t,e){x(this.nav,...dn.filter(i=>this.offers(i)).map(i=>a("a",{href:q(E(e,{tab:i.id})),"aria-current":i===t?"page":null},i.title)));let n=this.session.
+captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.picker.hidden=
+n.length<2,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(
+i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{kt()&&(st.dataset.ready="1")}))}};function mi({
+exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("div",null,a("ul",null,...o.left_out.
+map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(qt,G);M("session").then(
+o=>new cn(o)).catch(Ct);})();

@@ -18,6 +18,7 @@ export interface Session {
   runs: boolean;
   run: string;
   live: boolean;
+  perfetto: boolean;
   /** What a page lacks that is a file by itself; null: there is a server behind it. */
   exported: { left_out: string[]; kernel_ranks: boolean; whatif: string[] } | null;
 }

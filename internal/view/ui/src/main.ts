@@ -40,13 +40,14 @@ class Shell {
   private loose: (() => void)[] = []; // keys of the view
   private reaching = ""; // the address for which a run is being opened
   private nav = h("nav", { "aria-label": "Views" });
+  private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Hand the merged trace to Perfetto, in a tab of its own, with the rows that matter pinned" }, "Perfetto");
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
   constructor(private session: Session) {
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
       h("header", { class: "top" },
-        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.picker,
+        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.perfetto, this.picker,
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
@@ -157,7 +158,9 @@ class Shell {
   private head(tab: Tab, now: Params): void {
     fill(this.nav, ...tabs.filter((t) => this.offers(t)).map((t) =>
       h("a", { href: format(elsewhere(now, { tab: t.id })), "aria-current": t === tab ? "page" : null }, t.title)));
-    const captures = this.session.captures;
+    const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
+    this.perfetto.hidden = !this.session.perfetto || shown === undefined;
+    this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
     this.picker.hidden = captures.length < 2;
     if (!this.picker.hidden) {
       fill(this.picker, ...captures.map((c) => h("option", { value: c.id }, c.title)));

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/browsertest"
+)
+
+// handed is what a hand-over page tells its script.
+type handed struct{ Link, Title, FileName string }
+
+func handedBy(t *testing.T, page string) (h handed) {
+	t.Helper()
+	setup := regexp.MustCompile(`data-setup="([^"]*)"`).FindStringSubmatch(page)
+	if setup == nil {
+		t.Fatalf("the page hands nothing over: %.300s", page)
+	}
+	if err := json.Unmarshal([]byte(html.UnescapeString(setup[1])), &h); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestViewPerfetto: the viewer hands over what "trace open" does, with the same rows pinned and the same findings flagged,
+// of several ranks and of a file of one; a click on its link is all that it takes.
+func TestViewPerfetto(t *testing.T) {
+	t.Parallel()
+	skew, err := filepath.Abs(filepath.Join("..", "..", "testdata", "traces", "compute_skew"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(skew, "*TP-2*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	stand, err := os.ReadFile(filepath.Join("..", "tracefile", "open", "testdata", "perfetto.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	posts := make(chan string, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { w.Write(stand) })
+	mux.HandleFunc("GET /slow.js", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /received", func(_ http.ResponseWriter, r *http.Request) {
+		var got struct{ SHA256 string }
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Errorf("report of the stand-in: %v", err)
+		}
+		posts <- got.SHA256
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	ui := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // Perfetto is another site
+
+	for _, path := range []string{skew, files[0]} {
+		o := startOpen(t, &openCmd{inputs: inputs{Paths: []string{path}}, UI: ui})
+		want, trace := handedBy(t, string(get(t, o.address))), get(t, o.address+"trace")
+		if status := o.done(t); status != exitOK {
+			t.Fatalf("trace open ends with %d: %s", status, o.stderr)
+		}
+		want.Title = filepath.Base(skew) // it names the file
+
+		address, errs, end := viewing(t, path, "--ui", ui, "--run-dir", t.TempDir())
+		got := handedBy(t, string(get(t, address+"perfetto/0/")))
+		if got.Title = want.Title; got != want {
+			t.Errorf("%s: the viewer hands over\n%+v\ntrace open\n%+v", path, got, want)
+		}
+		if !strings.Contains(got.Link, "PinTracksByRegex") {
+			t.Errorf("nothing is pinned: %s", got.Link)
+		}
+		if data := get(t, address+"perfetto/0/trace"); string(data) != string(trace) {
+			t.Errorf("%s: the viewer's trace has %d bytes, that of trace open %d", path, len(data), len(trace))
+		}
+		if res, err := http.Get(address + "perfetto/none/"); err != nil || res.StatusCode != http.StatusNotFound {
+			t.Errorf("a capture that there is not: %v %v", res, err)
+		} else {
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+		if path == skew {
+			tab := browsertest.Open(t, address, "--disable-popup-blocking")
+			tab.Wait(`document.querySelector(".perfetto")?.checkVisibility()`)
+			tab.Eval(`document.querySelector(".perfetto").click()`, true)
+			sum := sha256.Sum256(trace)
+			select {
+			case got := <-posts:
+				if got != hex.EncodeToString(sum[:]) {
+					t.Error("Perfetto was given something else")
+				}
+			case <-time.After(time.Minute):
+				t.Error("nothing reached Perfetto within a minute")
+			}
+		}
+		if status := end(); status == exitFailed || status == exitUsage {
+			t.Errorf("view ended with %d: %s", status, errs)
+		}
+	}
+	exits := func(status int, says string, args ...string) {
+		t.Helper()
+		if got, _, errs := run(t, t.Context(), args...); got != status || !strings.Contains(errs, says) {
+			t.Errorf("%q: status %d: %s", args, got, errs)
+		}
+	}
+	exits(exitUsage, `--ui "nowhere": give an address such as https://ui.perfetto.dev`, "view", skew, "--ui", "nowhere")
+}
