@@ -31,8 +31,11 @@ func Escape(s string) string {
 // Unescape gives the text of the inside of a JSON string. Nearly all are plain
 // and come back as they are.
 func Unescape(raw []byte) []byte {
-	var s string
-	if bytes.IndexByte(raw, '\\') < 0 || json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s) != nil {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	var s string // which is on the heap
+	if json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s) != nil {
 		return raw
 	}
 	return []byte(s)

@@ -180,8 +180,8 @@ func (s *shapes) note(key uint64, e *Event) {
 	}
 }
 
-// counting tells the members of args whose numbers differ from event to event.
-func counting(k ArgKey) bool {
+// Counts tells the members of args whose numbers differ from event to event.
+func (k ArgKey) Counts() bool {
 	return k == ArgExternalID || k == ArgCorrelation || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
 }
 
@@ -203,7 +203,7 @@ func (s *shapes) add(e *Event) uint16 {
 	for i := range e.Known {
 		a := &e.Known[i]
 		lo, hi := int(a.At.Lo), int(a.At.Hi)
-		number := counting(a.Key) && integer(e.Raw, lo) == hi
+		number := a.Key.Counts() && integer(e.Raw, lo) == hi
 		f.known = append(f.known, shapedArg{a.Key, number, uint8(f.n), uint16(lo - piece), uint16(hi - piece)})
 		if number {
 			if f.n == maxNumbers {

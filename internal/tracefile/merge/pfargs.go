@@ -8,8 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// addArgs unfolds the members of a JSON object, which is known to be valid.
-func addArgs(a *pftrace.Args, object []byte) {
+// addArgs unfolds the members of a JSON object, which is known to be valid, and calls
+// at, if there is one, with where the value of each lies.
+func addArgs(a *pftrace.Args, object []byte, at func(lo, hi int)) {
 	if len(object) < 2 || object[0] != '{' {
 		return
 	}
@@ -18,9 +19,12 @@ func addArgs(a *pftrace.Args, object []byte) {
 		key := object[i+1 : end-1]
 		i = chromejson.SkipSpace(object, end)
 		i = chromejson.SkipSpace(object, i+1) // past the colon
-		at := i
+		lo := i
 		i = chromejson.SkipValue(object, i)
-		addArg(a, chromejson.Unescape(key), object[at:i])
+		addArg(a, chromejson.Unescape(key), object[lo:i])
+		if at != nil {
+			at(lo, i)
+		}
 		if i = chromejson.SkipSpace(object, i); i < len(object) && object[i] == ',' {
 			i = chromejson.SkipSpace(object, i+1)
 		}

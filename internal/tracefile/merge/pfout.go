@@ -56,7 +56,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 		return nil
 	})
 	s := newSink(ctx, w, cmp.Or(m.opt.Level, DefaultLevel), m.opt.Plain, m.opt.Rest)
-	pf := pftrace.NewWriter(&blockWriter{s: s})
+	pf := pftrace.NewWriter(newBlockWriter(s))
 	m.wall(pf)
 	err := func() error {
 		for i, p := range ranks {
@@ -72,7 +72,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 				return err
 			}
 			p.spool.close()
-			p.spool = spool{}
+			p.spool, p.shapes = spool{}, nil
 			<-turn
 		}
 		if m.nothing() {
@@ -126,10 +126,23 @@ func (m *merger) about(p *pfRank) string {
 }
 
 // blockWriter cuts a stream into the sink's blocks.
-type blockWriter struct{ s *sink }
+type blockWriter struct {
+	s    *sink
+	free chan []byte
+}
+
+func newBlockWriter(s *sink) *blockWriter {
+	// A block that is made when none is free is one more than the sink's jobs can hold.
+	return &blockWriter{s, make(chan []byte, cap(s.spare)+1)}
+}
 
 func (b *blockWriter) Write(p []byte) (int, error) {
-	if !b.s.put(block{data: slices.Clone(p)}) {
+	var data []byte
+	select {
+	case data = <-b.free:
+	default:
+	}
+	if !b.s.put(block{data: append(data, p...), home: b.free}) {
 		return 0, context.Cause(b.s.ctx)
 	}
 	return len(p), nil
@@ -182,9 +195,14 @@ func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, ab
 		if r.flow != 0 {
 			flows = append(flows, r.flow)
 		}
-		args.Reset()
-		addArgs(&args, r.args)
-		ev := pftrace.Event{TS: r.start, Dur: r.dur, Name: chromejson.Unescape(r.name), Cat: chromejson.Unescape(r.cat), Args: &args, Flows: flows}
+		ev := pftrace.Event{TS: r.start, Dur: r.dur, Flows: flows}
+		if r.what == sliceRecord && r.value > 0 {
+			p.shapes[r.value].fill(&ev, r.args)
+		} else {
+			args.Reset()
+			addArgs(&args, r.args, nil)
+			ev.Name, ev.Cat, ev.Args = chromejson.Unescape(r.name), chromejson.Unescape(r.cat), &args
+		}
 		if r.what == instantRecord {
 			out.Instant(&ev)
 		} else if !out.Add(&ev) {

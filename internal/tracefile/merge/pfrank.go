@@ -26,6 +26,8 @@ type pfRank struct {
 	open    map[uint32][]record
 	flows   map[string]uint64 // hash of a flow's category
 	key     []byte
+	shapes  []*pfShape // by chromejson.Event.Shape; nil: none yet
+	numbers []byte
 	clamped int64
 	ready   chan error
 }
@@ -99,6 +101,7 @@ func (p *pfRank) event(e *chromejson.Event) error {
 			r.dur = dur
 		}
 		p.slice(e, &r)
+		p.shaped(e, &r)
 	case 'B':
 		p.begin(r)
 		return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"unsafe"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
@@ -20,9 +21,9 @@ type record struct {
 	what       recordKind
 	start, dur int64  // ns
 	flow       uint64 // 0: none
-	value      int64  // of a counter
+	value      int64  // of a counter; of a slice its shape, whose name, cat and args it has
 	name, cat  []byte // JSON text without quotes
-	args       []byte // JSON object, may be empty
+	args       []byte // JSON object, may be empty; of a slice that has a shape its numbers
 }
 
 type recordKind uint8
@@ -82,7 +83,7 @@ func (s *spool) add(r *record) error {
 	n := len(s.slab) - off
 	binary.LittleEndian.PutUint32(s.slab[off:], uint32(n))
 	s.index = append(s.index, indexed{r.track, r.what, r.start, r.dur, uint32(off), uint32(n)})
-	if len(s.slab) >= runBytes {
+	if len(s.slab)+len(s.index)*int(unsafe.Sizeof(indexed{})) >= runBytes {
 		return s.flush()
 	}
 	return nil

@@ -21,26 +21,50 @@ type arg struct {
 	text []byte // string and JSON
 	bits uint64 // all others
 	kind argKind
+	// What was written of it, where that will be again, by strings of the generation gen.
+	written []byte
+	gen     int
+	varies  bool
 }
 
 // Args are the arguments of an event, shown beside it ("debug annotations").
 // The zero value is ready to use; Reset it for the next event. Names and texts
 // are referred to, not copied: they must stay as they are until the event has
 // been written.
-type Args struct{ list []arg }
+type Args struct {
+	list []arg
+	kept bool
+}
+
+// Keep tells that the arguments will be written many times, with Set between.
+func (a *Args) Keep() { a.kept = true }
+
+// Len is how many there are.
+func (a *Args) Len() int { return len(a.list) }
+
+// Set gives another value to argument i; it is false if that is no signed integer.
+func (a *Args) Set(i int, v int64) bool {
+	g := &a.list[i]
+	g.bits, g.varies = uint64(v), true
+	return g.kind == argInt
+}
 
 // Reset removes all arguments and keeps the memory.
 func (a *Args) Reset() { a.list = a.list[:0] }
 
 // Int adds a signed integer.
-func (a *Args) Int(name []byte, v int64) { a.list = append(a.list, arg{name, nil, uint64(v), argInt}) }
+func (a *Args) Int(name []byte, v int64) {
+	a.list = append(a.list, arg{name: name, bits: uint64(v), kind: argInt})
+}
 
 // Uint adds an unsigned integer.
-func (a *Args) Uint(name []byte, v uint64) { a.list = append(a.list, arg{name, nil, v, argUint}) }
+func (a *Args) Uint(name []byte, v uint64) {
+	a.list = append(a.list, arg{name: name, bits: v, kind: argUint})
+}
 
 // Float adds a floating-point number.
 func (a *Args) Float(name []byte, v float64) {
-	a.list = append(a.list, arg{name, nil, math.Float64bits(v), argFloat})
+	a.list = append(a.list, arg{name: name, bits: math.Float64bits(v), kind: argFloat})
 }
 
 // Bool adds a truth value.
@@ -49,11 +73,13 @@ func (a *Args) Bool(name []byte, v bool) {
 	if v {
 		bits = 1
 	}
-	a.list = append(a.list, arg{name, nil, bits, argBool})
+	a.list = append(a.list, arg{name: name, bits: bits, kind: argBool})
 }
 
 // String adds a text.
-func (a *Args) String(name, v []byte) { a.list = append(a.list, arg{name, v, 0, argString}) }
+func (a *Args) String(name, v []byte) {
+	a.list = append(a.list, arg{name: name, text: v, kind: argString})
+}
 
 // JSON adds a value given as JSON text, an array or object as a rule, which
 // readers unfold into name.key and name[0]. They show nothing for empty ones,
@@ -65,13 +91,17 @@ func (a *Args) JSON(name, v []byte) {
 	case "", "null", "[]", "{}":
 		kind = argString
 	}
-	a.list = append(a.list, arg{name, v, 0, kind})
+	a.list = append(a.list, arg{name: name, text: v, kind: kind})
 }
 
 // appendArgs writes the arguments as TrackEvent.debug_annotations.
 func (w *Writer) appendArgs(m []byte, a *Args) []byte {
 	for i := range a.list {
 		g := &a.list[i]
+		if g.written != nil && g.gen == w.in.gen {
+			m = append(m, g.written...)
+			continue
+		}
 		s := appendUint(w.sub[:0], annotationNameIID, w.in.id(&w.in.argNames, g.name))
 		switch g.kind {
 		case argInt:
@@ -92,7 +122,11 @@ func (w *Writer) appendArgs(m []byte, a *Args) []byte {
 			s = appendBytes(s, annotationLegacyJSONValue, g.text)
 		}
 		w.sub = s
+		at := len(m)
 		m = appendBytes(m, eventDebugAnnotations, s)
+		if a.kept && !g.varies {
+			g.written, g.gen = bytes.Clone(m[at:]), w.in.gen
+		}
 	}
 	return m
 }

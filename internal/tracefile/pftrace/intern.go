@@ -30,6 +30,7 @@ type intern struct {
 
 	held  int    // bytes in the tables, entryCost included
 	limit int    // held may pass it by one event's strings
+	gen   int    // how often all was forgotten
 	fresh []byte // InternedData entries not yet emitted
 	entry []byte
 }
@@ -54,6 +55,7 @@ func (in *intern) reset() {
 		t.ids = make(map[string]uint64)
 	}
 	in.held = 0
+	in.gen++
 	in.fresh = in.fresh[:0]
 }
 
