@@ -96,6 +96,11 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return nil, err
 		}
+		if run, err := runs.Open(opt.Root, dir); err == nil { // a report says what is wrong with it
+			if err := run.Inside(); err != nil {
+				return nil, err
+			}
+		}
 		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
 	c.perfetto.e, c.perfetto.ui, c.perfetto.log = e, c.UI, opt.Log

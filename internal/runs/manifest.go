@@ -2,8 +2,10 @@ package runs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -214,6 +216,28 @@ func checkPath(p string) error {
 	}
 	if p == manifestFile || strings.HasPrefix(p, ".") {
 		return fmt.Errorf("the file %q has a name that the store keeps for itself", p)
+	}
+	return nil
+}
+
+// Inside tells whether the files that the manifest names lie in the run's directory also after symbolic links are
+// followed. It is for who opens runs for others, by their ids.
+func (r *Run) Inside() error {
+	root, err := filepath.EvalSymlinks(r.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range r.Manifest().Files {
+		at, err := filepath.EvalSymlinks(r.Path(f.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(root, at); err != nil || !filepath.IsLocal(rel) {
+			return fmt.Errorf("run %s: %s is a link to a file elsewhere: name the file itself, if you want it", r.ID(), f.Path)
+		}
 	}
 	return nil
 }

@@ -46,6 +46,31 @@ func TestParseManifest(t *testing.T) {
 	}
 }
 
+// TestInside: a file of a run that is a link to one elsewhere is told, a link within the run and a missing file are not, and
+// the run's directory itself may be a link.
+func TestInside(t *testing.T) {
+	root := t.TempDir()
+	r := mustCreate(t, root)
+	check(t, os.WriteFile(filepath.Join(root, "secret"), []byte("s"), 0o600))
+	for _, name := range []string{"a", "b", "gone"} {
+		check(t, os.WriteFile(filepath.Join(root, "f"), []byte(name), 0o600))
+		check(t, r.AddFile(File{Path: "traces/" + name, Kind: KindTrace}, filepath.Join(root, "f")))
+	}
+	check(t, r.Finish(Complete, nil))
+	link := func(to, name string) {
+		check(t, os.Remove(r.Path(name)))
+		check(t, os.Symlink(to, r.Path(name)))
+	}
+	check(t, os.Remove(r.Path("traces/gone")))
+	link("a", "traces/b")
+	check(t, os.Symlink(r.Dir(), filepath.Join(root, "elsewhere")))
+	check(t, mustOpen(t, root, filepath.Join(root, "elsewhere")).Inside())
+	for _, to := range []string{filepath.Join(root, "secret"), "../../secret", "/etc/passwd"} {
+		link(to, "traces/b")
+		wantError(t, mustOpen(t, root, r.ID()).Inside(), "traces/b is a link to a file elsewhere")
+	}
+}
+
 // FuzzManifest: what parses writes back equal, and names no file outside.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(good))

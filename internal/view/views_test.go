@@ -1,12 +1,27 @@
 package view
 
 import (
+	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/view/kernels"
+	"github.com/stepscope/stepscope/internal/view/live"
+	"github.com/stepscope/stepscope/internal/view/load/loadtest"
+	"github.com/stepscope/stepscope/trace"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of all views to this directory, light and dark")
@@ -25,24 +40,85 @@ var views = []struct{ name, hash string }{
 	{"kernels-op", "#tab=kernels&by=op&kind=decode&q=mm"},
 	{"kernels-frame", "#tab=kernels&by=frame&c=stacks"},
 	{"kernels-against", "#tab=kernels&kind=decode&sort=-diff&vs=against"},
+	{"bench", "#tab=bench&run=RUN"},
+	{"bench-request", "#tab=bench&run=RUN&req=1"},
+	{"bench-against", "#tab=bench&run=RUN&vs=BEFORE"},
+	{"live", "#tab=live"},
+	{"runs", "#tab=runs"},
 }
 
-// TestViewsFit: each view can be read at 1280 pixels, in light and dark, and by everybody.
+// everything is what the viewer can show, all at once: captures, a benchmark run, another to compare with, a server that runs.
+func everything(t *testing.T) (o Options, run, before string) {
+	t.Helper()
+	root := t.TempDir()
+	older, newer := loadtest.Keep(t, root, loadtest.Sample(), false), loadtest.Keep(t, root, loadtest.Sample(), true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
+		for dp := range 2 {
+			fmt.Fprintf(w, "sglang:num_running_reqs{dp_rank=\"%d\"} %d\nsglang:num_queue_reqs{dp_rank=\"%[1]d\"} 1\nsglang:token_usage{dp_rank=\"%[1]d\"} 0.25\n", dp, 12+dp)
+		}
+	}))
+	t.Cleanup(server.Close)
+	l := live.New(live.Options{Targets: []torch.Target{{URL: server.URL, Name: "decode-0", Role: "decode"}, {URL: "http://127.0.0.1:9", Name: "decode-1", Role: "decode"}},
+		Record: func(context.Context, int, *progress.Console, *torch.Progress) (string, error) {
+			return "", errors.New("no")
+		}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { l.Run(ctx); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return Options{
+		Given: []*Capture{captureOf(t, "compute_skew", "0"), captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks")},
+		Root:  root, Run: newer, Live: l, Say: &progress.Console{W: io.Discard},
+		Open: func(context.Context, string) (*Capture, error) {
+			return &Capture{ID: newer.ID(), Traces: []*trace.Trace{loadtest.Trace()}, Report: &result.Report{}, Kernels: kernels.New(&match.Aligned{}, nil)}, nil
+		},
+	}, newer.ID(), older.ID()
+}
+
+// TestViewsFit: each view can be read at 1280 pixels, in light and dark, and by everybody, and nothing of it is cut off on a
+// telephone and on a large screen.
 func TestViewsFit(t *testing.T) {
-	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0"), captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks")}, Root: t.TempDir()})
+	o, run, before := everything(t)
+	url := serve(t, o)
 	tab := browsertest.Open(t, url)
-	tab.Size(1280, 900)
 	for _, v := range views {
 		t.Run(v.name, func(t *testing.T) {
+			hash := strings.NewReplacer("RUN", run, "BEFORE", before).Replace(v.hash)
+			picture := func(width int, scheme string) {
+				if *screenshots == "" {
+					return
+				}
+				if err := os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%d-%s.png", v.name, width, scheme)), tab.Picture(false), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, scheme := range []string{"light", "dark"} {
-				show(t, tab, url+"/"+v.hash+"&theme="+scheme)
+				tab.Size(1280, 900)
+				show(t, tab, url+"/"+hash+"&theme="+scheme)
+				if strings.Contains(hash, "tab=live") {
+					tab.Wait(`document.querySelectorAll(".ranks tbody tr").length === 2 && document.querySelector(".lost") !== null`)
+				}
 				for _, what := range append(tab.Misfits(), tab.Barriers()...) {
 					t.Errorf("%s: %s", scheme, what)
 				}
-				if *screenshots != "" {
-					if err := os.WriteFile(filepath.Join(*screenshots, v.name+"-"+scheme+".png"), tab.Picture(false), 0o644); err != nil {
-						t.Fatal(err)
+				picture(1280, scheme)
+				for _, size := range [][2]int{{390, 844}, {2560, 1440}} {
+					if scheme == "dark" && *screenshots == "" {
+						continue // as wide as in light
 					}
+					tab.Size(size[0], size[1])
+					tab.Eval(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`, false)
+					ready(t, tab)
+					if scheme == "light" {
+						for _, what := range tab.Misfits() {
+							t.Errorf("%d pixels wide: %s", size[0], what)
+						}
+					}
+					picture(size[0], scheme)
 				}
 			}
 		})

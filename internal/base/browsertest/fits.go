@@ -31,8 +31,8 @@ window.labelled = true;
 const misfits = `
 const out = [], root = document.scrollingElement;
 if (!window.labelled) out.push("labels of plots were not recorded, so nothing is known of them");
-if (root.scrollWidth > innerWidth) {
-  const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, nav"));
+if (root.scrollWidth > root.clientWidth) {
+  const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest(".scroll, nav"));
   out.push("the page is " + root.scrollWidth + " px wide: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(", "));
 }
 for (const e of document.querySelectorAll("body *")) {

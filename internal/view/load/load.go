@@ -90,6 +90,9 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := run.Inside(); err != nil && (v.Given == nil || v.Given.Dir() != dir) {
+		return nil, &front.Error{Status: http.StatusForbidden, Message: err.Error()}
+	}
 	if !run.Loaded() {
 		return nil, &front.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests of a load: nothing was benchmarked in it"}
 	}

@@ -1,16 +1,16 @@
-"use strict";(()=>{var j=class extends Error{constructor(e,n){super(e);this.status=n}status},Me=class o{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.
+"use strict";(()=>{var j=class extends Error{constructor(e,n){super(e);this.status=n}status},Se=class o{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.
 parse(new TextDecoder().decode(e)).map(([n,...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.
 from(atob(this.blocks[t]),s=>s.charCodeAt(0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(
 t);this.open.set(t,e);for(let n of this.open.keys()){if(this.open.size<=o.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(
 t);if(e===void 0)throw new j("This is not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},
-xt=(o=>o===null?null:new Me(JSON.parse(o.textContent??"[]")))(document.getElementById("answers"));function Te(o,t={}){let e=new URLSearchParams;for(let s of Object.
-keys(t).sort()){let i=t[s];for(let r of Array.isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var Se=0,
-fn=()=>{};function gn(o){fn=o}async function yt(o){Se++;try{return await o}finally{setTimeout(()=>{--Se===0&&fn()})}}function kt(){return Se===0}async function _e(o,t){
+xt=(o=>o===null?null:new Se(JSON.parse(o.textContent??"[]")))(document.getElementById("answers"));function _e(o,t={}){let e=new URLSearchParams;for(let s of Object.
+keys(t).sort()){let i=t[s];for(let r of Array.isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var Te=0,
+fn=()=>{};function gn(o){fn=o}async function yt(o){Te++;try{return await o}finally{setTimeout(()=>{--Te===0&&fn()})}}function kt(){return Te===0}async function Re(o,t){
 let e;try{e=await fetch(o,t)}catch(i){throw t.signal?.aborted?i:new j("stepscope does not answer: has it been ended?",0)}if(e.ok)return e;let n=await e.text(),s=n;
-try{s=JSON.parse(n).error}catch{}throw new j(s,e.status)}function M(o,t={},e){let n=Te(o,t);return yt((async()=>xt!==null?JSON.parse(new TextDecoder().decode(await xt.
-answer(n))):await(await _e(n,e?{signal:e}:{})).json())())}function Re(o,t={},e){let n=Te(o,t);return yt((async()=>xt!==null?xt.answer(n):await(await _e(n,e?{signal:e}:
-{})).arrayBuffer())())}function Ee(o,t){if(xt!==null)return Promise.reject(new j("an exported page has no server behind it",404));let e={method:"POST",headers:{
-"Content-Type":"application/json"},body:JSON.stringify(t)};return yt((async()=>await(await _e(Te(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,h]of Object.entries(i))
+try{s=JSON.parse(n).error}catch{}throw new j(s,e.status)}function M(o,t={},e){let n=_e(o,t);return yt((async()=>xt!==null?JSON.parse(new TextDecoder().decode(await xt.
+answer(n))):await(await Re(n,e?{signal:e}:{})).json())())}function Ee(o,t={},e){let n=_e(o,t);return yt((async()=>xt!==null?xt.answer(n):await(await Re(n,e?{signal:e}:
+{})).arrayBuffer())())}function Ae(o,t){if(xt!==null)return Promise.reject(new j("an exported page has no server behind it",404));let e={method:"POST",headers:{
+"Content-Type":"application/json"},body:JSON.stringify(t)};return yt((async()=>await(await Re(_e(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,h]of Object.entries(i))
 n.addEventListener(r,h);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return bn(n,...e),n}function bn(o,...t){
 for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),bn(o,...t)}var ks={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},$t=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
@@ -23,7 +23,7 @@ dialog,a("h2",null,"Keys"),a("div",{class:"keys-groups"},...[...t].map(([e,n])=>
 flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(h=>ks[h]??(h||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
 button"},"Close"))),this.dialog.showModal()}};function vn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function q(o){let t=Object.keys(
 o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function wn(o,t){let e=Object.assign(Object.create(
-null),o);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function R(o,t,e){let n=o[t];return n!==
+null),o);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function _(o,t,e){let n=o[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return wn(e,
 t)}var Nt=class{listeners=[];params=vn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(vn(location.hash)))}follow(t){this.listeners.push(
 t)}set(t,e="replace"){this.go(wn(this.params,t),e)}go(t,e="push"){let n=q(t);n!==q(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
@@ -34,9 +34,9 @@ Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Mat
 min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function kn(o){return xn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
 "kB"],[1,"B"]])}function T(o){return Mt(o*100)+" %"}function A(o){return(o>0?"+":"")+g(o)}function J(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
 Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function Ms(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function Q(){let o=getComputedStyle(
-document.documentElement),t=Ms()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var Ae=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",Ae.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Ae.splice(Ae.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+document.documentElement),t=Ms()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var Le=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",Le.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Le.splice(Le.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
@@ -81,25 +81,25 @@ rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*
 n;p++){let d=s[p*e.cols+r];d>=0&&(h+=d,l++)}l&&(i[r]=h/l)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.view,r=Math.max(Math.floor(i.lo),0),h=Math.min(Math.ceil(i.hi),this.grid.cols),l=[];for(let m=r;m<h;m++)l.push(this.total(m));let p=Math.max(...l,1),d=W(
 l,.9),c=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,c,this.share?T:g),Ss("bars",!this.share&&p>c?p:0);let f=this.grid.parts.map(m=>s(m.name)),u=n.w/(i.hi-
-i.lo)>=5?1:0;for(let m=r;m<h;m++){let b=Math.max(this.x(m,n),n.x),v=Math.min(this.x(m+1,n),n.x+n.w),w=l[m-r],y=0;for(let k=0;k<this.values.length;k++){let _=Math.
-max(this.values[k][m],0)/(this.share&&w||1),H=Math.min(y+_,c);H>y&&(e.fillStyle=f[k],e.fillRect(b,n.y+n.h*(1-H/c),Math.max(v-b-u,.6),n.h*(H-y)/c)),y=H}if(!this.
+i.lo)>=5?1:0;for(let m=r;m<h;m++){let b=Math.max(this.x(m,n),n.x),v=Math.min(this.x(m+1,n),n.x+n.w),w=l[m-r],y=0;for(let k=0;k<this.values.length;k++){let R=Math.
+max(this.values[k][m],0)/(this.share&&w||1),H=Math.min(y+R,c);H>y&&(e.fillStyle=f[k],e.fillRect(b,n.y+n.h*(1-H/c),Math.max(v-b-u,.6),n.h*(H-y)/c)),y=H}if(!this.
 share&&w>c){let k=(b+v-u)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let h=Math.max(this.values[r][t],
 0);h>0&&s.push([zt(i.name),`${g(Math.round(h))} · ${T(h/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Ss(o,t){let e=document.getElementById(
 "cut-"+o),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function zt(o){return["compute","transfer","wait","copy"].includes(
 o)?o:"idle: "+o}function P(o){return[parseInt(o.slice(1,3),16),parseInt(o.slice(3,5),16),parseInt(o.slice(5,7),16)]}function N(o,t){let e=Math.min(Math.max(t,0),1)*(o.length-1),
-n=Math.min(Math.floor(e),o.length-2),s=e-n;return o[n].map((i,r)=>Math.round(i+(o[n+1][r]-i)*s))}function Le(o,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let h=e>
+n=Math.min(Math.floor(e),o.length-2),s=e-n;return o[n].map((i,r)=>Math.round(i+(o[n+1][r]-i)*s))}function Pe(o,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let h=e>
 2?1:0;h<e;h++)r.push(Math.abs(o[i*e+h]));for(let h of r)n.push(h);s=Math.max(s,W(r,.9))}return Math.max(s,W(n,.98))}var Ot=class extends Z{constructor(e,n,s,i,r,h){
 let l=n.ranks.length,p=Math.max(Math.min(Math.floor(240/l),24),4);super(e,l*p+34,n,s,64);this.what=i;this.scale=h;this.values=n.grid[i],this.both=i!=="wait",this.
-limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return Le(this.values,this.rows(),this.grid.cols)}rows(){return this.data.
+limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return Pe(this.values,this.rows(),this.grid.cols)}rows(){return this.data.
 ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;
 let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(\
 to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,c)=>Math.max(d,c),0),i=this.values.reduce((d,c)=>Math.min(d,c),0),r=this.limit*1.0005,
 h=(this.both?"+":"")+g(this.limit),l=this.both?A(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+l:l,n,s>r?"≥ "+h:h);let p=[];s>r&&p.push("up to "+(this.both?A(
 s):g(s))),i<-r&&p.push("down to "+A(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,area:s,color:i}=e,r=this.grid,h=this.view,l=this.rows(),p=[
 P(i("cold")),P(i("warm")),P(i("hot"))],d=[P(i("cold")),P(i("under"))],c=i("panel"),f=s.h/l,u=Math.max(Math.floor(h.lo),0),m=Math.min(Math.ceil(h.hi),r.cols),b=s.
-w/(h.hi-h.lo)>=5?1:0,v=f>=8?1:0;for(let w=0;w<l;w++)for(let y=u;y<m;y++){let k=w*r.cols+y,_=Math.max(this.x(y,s),s.x),H=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].
-ns[k]<0)n.fillStyle=c;else{let B=this.values[k]/this.limit,[it,C,rt]=B<0?N(d,-B):N(p,B);n.fillStyle=`rgb(${it},${C},${rt})`}n.fillRect(_,s.y+w*f,Math.max(H-_-b,
+w/(h.hi-h.lo)>=5?1:0,v=f>=8?1:0;for(let w=0;w<l;w++)for(let y=u;y<m;y++){let k=w*r.cols+y,R=Math.max(this.x(y,s),s.x),H=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].
+ns[k]<0)n.fillStyle=c;else{let B=this.values[k]/this.limit,[it,C,rt]=B<0?N(d,-B):N(p,B);n.fillStyle=`rgb(${it},${C},${rt})`}n.fillRect(R,s.y+w*f,Math.max(H-R-b,
 .6),Math.max(f-v,1))}this.labels(e,f),this.xAxis(e),this.outline(e,f)}labels({ctx:e,area:n,color:s},i){e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(
 12/i),h=new Set(this.data.findings.flatMap(l=>l.kind==="straggler"?l.ranks:[]));this.data.ranks.forEach((l,p)=>{if(p%r!==0&&!h.has(p)||p%r===0&&r>1&&[...h].some(
 c=>c!==p&&Math.abs(c-p)<r))return;e.fillStyle=s(h.has(p)?"text":"soft");let d=l.length>9?l.slice(0,8)+"…":l;e.fillText(d,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,
@@ -111,10 +111,10 @@ max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect
 lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks t\
 he step",""]]};let h=s.parts[0].ns[i];return{title:r,rows:[["own work",g(h)],["beyond the median rank",A(s.work[i])],["host gap beyond the median",A(s.host[i])],
 ["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function Sn(o,t){let{parts:e}=o.
-grid,n=e[0].ns.length;if(t==="work")return W(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,h)=>r+Math.max(h.ns[i],0),0));return W(s,.5)*.1}var dt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function Pe(o){return{tab:"tim\
-eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var Ce=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
-0&&n.set({sel:Math.min(Math.max(R(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","finding \
-before",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[R(n.params,"sel",-1)]?.at;i&&n.go(E(n.params,Pe(
+grid,n=e[0].ns.length;if(t==="work")return W(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,h)=>r+Math.max(h.ns[i],0),0));return W(s,.5)*.1}var dt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function Ce(o){return{tab:"tim\
+eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var qe=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
+0&&n.set({sel:Math.min(Math.max(_(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","finding \
+before",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[_(n.params,"sel",-1)]?.at;i&&n.go(E(n.params,Ce(
 i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=dt.findIndex(([r])=>r===this.measure());n.set({map:dt[(i+1)%dt.length][0]})}),M("summary",{c:n.
 params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=a("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;measure(){let t=this.context.
 store.params.map;return dt.some(([e])=>e===t)?t:"work"}link(t,...e){return a("a",{href:q(E(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>
@@ -124,11 +124,11 @@ finding(t,n,s)),t.findings.length===0&&a("p",{class:"soft"},"Nothing stands out.
 {"aria-label":"Where the time goes"},this.times(t)),e&&a("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.length>0&&a("details",{class:"left"},a(
 "summary",null,"What this view leaves out"),a("ul",null,...t.left_out.map(n=>a("li",null,n))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>a(
 "li",null,r.text,r.short!==""&&a("code",{title:r.name},r.short),r.name!==""&&!r.name.includes(`
-`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(Pe(r.at),"step "+r.at.step)));return a("article",{class:"finding sev-"+e.severity,data:{finding:String(
+`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(Ce(r.at),"step "+r.at.step)));return a("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},a("header",null,a("span",{class:"severity"},e.severity),a("span",{class:"cost"},e.cost)),a("h3",null,e.title),
 a("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>a("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&a("span",{class:"chip"},`and ${e.ranks.length-
 6} more`),e.steps!==""&&a("span",{class:"chip"},e.steps),e.cause!==""&&a("span",{class:"chip"},"cause: "+e.cause),e.passing&&a("span",{class:"chip"},"transient"),
-a("span",{class:"space"}),e.at&&a("span",{class:"go"},this.link(Pe(e.at),"Show in the timeline"))),i.length>0&&a("ul",{class:"evidence"},...i.slice(0,3)),i.length>
+a("span",{class:"space"}),e.at&&a("span",{class:"go"},this.link(Ce(e.at),"Show in the timeline"))),i.length>0&&a("ul",{class:"evidence"},...i.slice(0,3)),i.length>
 3&&a("details",null,a("summary",null,`and ${i.length-3} more`),a("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&a("ul",{class:"next"},
 ...e.next.map(r=>a("li",null,r)),e.guide!==""&&a("li",null,"More on this: ",a("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.map(
 l=>l.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(l=>l.kind===n&&(l.rank>=
@@ -151,45 +151,45 @@ plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.repl
 1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new Ot(i,t.chart,this.steps,s,Sn(t.chart,s),this.el.querySelector("figure .scale")),
 this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),dt.find(([r])=>r===s)[1]);for(let r of this.el.querySelectorAll(
 "[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+
-n.ns[s]*1.1}}select(){let t=R(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.
+n.ns[s]*1.1}}select(){let t=_(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.
 classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];!this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,
 this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&this.el.querySelector(".times")?.replaceWith(this.times(
 n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),this.select()}restyle(){for(let t of this.plots)t.draw()}close(){
-for(let t of this.plots.splice(0))t.drop()}},qe={id:"summary",title:"Summary",needs:"capture",open:o=>new Ce(o)};function St(o,t){let e=(o.t1-o.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function Bt(o,t){let e=512*2**t;return[Math.floor(o.t0/
+for(let t of this.plots.splice(0))t.drop()}},$e={id:"summary",title:"Summary",needs:"capture",open:o=>new qe(o)};function St(o,t){let e=(o.t1-o.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function Bt(o,t){let e=512*2**t;return[Math.floor(o.t0/
 e),Math.max(Math.ceil(o.t1/e)-1,Math.floor(o.t0/e))]}function ct(o,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(o.t1-o.t0,50),e*1.5),i=(o.t0+o.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function It(o){let t=(o.t1-o.t0)*.01;return{t0:o.t0-t,t1:o.t1+t}}
 function Tn(o,t,e,n){let s=o.t1-o.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return ct({t0:t-(t-o.t0)*r,t1:t+(o.t1-t)*r},n)}function Ft(o,t,e){
 let n=(o.t1-o.t0)*t;return ct({t0:o.t0+n,t1:o.t1+n},e)}function Tt(o,t,e,n,s=!1){let i=o.t1-o.t0;if(!s&&t>=o.t0+i*.02&&t+e<=o.t1-i*.02&&e>i/400)return o;let r=s||
 e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,h=t+e/2;return ct({t0:h-r/2,t1:h+r/2},n)}function _n(o,t,e){let n=(o.t1-o.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
-n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(o.t0/i)*i}}var $e=[{by:"wall",title:"wall clock",help:"as the clocks of the ranks say"},{by:"step",title:"step start",help:"each rank is moved so that one step begins at t\
+n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(o.t0/i)*i}}var Ne=[{by:"wall",title:"wall clock",help:"as the clocks of the ranks say"},{by:"step",title:"step start",help:"each rank is moved so that one step begins at t\
 he same place on all"},{by:"collective",title:"collective entry",help:"each rank is moved so that all come to one collective at the same place"},{by:"stretched",
-title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function Rn(o,t,e){let n=R(o,t,NaN),s=R(o,e,NaN);return n<
-s?{t0:n,t1:s}:null}function Ne(o,t,e){let n=1/0,s=-1/0;for(let i=t;i<=e;i++){let r=o.steps[i];r===void 0||r.end_ns===0||(n=Math.min(n,r.start_ns),s=Math.max(s,r.
-end_ns))}return n<s?ct({t0:n-(s-n)*.06,t1:s+(s-n)*.06},_t(o)):null}function _t(o){return{t0:o.from_ns,t1:Math.max(o.to_ns,o.from_ns+1)}}function He(o,t){let e=R(
-o,"step",-1),n=R(o,"rank",-1),s=Rn(o,"t0","t1"),i=$e.some(l=>l.by===o.align)?o.align:"wall",r=l=>Number.isInteger(l)&&l>=0&&l<t.ranks.length,h=(o.only??"").split(
-",").filter(l=>/^\d+$/.test(l)).map(Number).filter(r);return{view:s!==null?ct(s,_t(t)):Ne(t,e,e)??It(_t(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
-i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:R(o,"at",0),only:[...new Set(h)],open:new Set((o.open??"").split(",").filter(l=>/^r?\d+$/.test(l))),rank:r(n)?n:
--1,sel:r(n)?R(o,"sel",-1):-1,range:Rn(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?"work":"off"),y:Math.max(R(o,"y",0),0),sort:o.sort??
-"-self"}}function ze(o,t){return o.role==="launches"||o.role==="thread"||o.role==="python"?Math.min(o.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(o.lanes,2)}function Rt(o,t,e){
+title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function Rn(o,t,e){let n=_(o,t,NaN),s=_(o,e,NaN);return n<
+s?{t0:n,t1:s}:null}function He(o,t,e){let n=1/0,s=-1/0;for(let i=t;i<=e;i++){let r=o.steps[i];r===void 0||r.end_ns===0||(n=Math.min(n,r.start_ns),s=Math.max(s,r.
+end_ns))}return n<s?ct({t0:n-(s-n)*.06,t1:s+(s-n)*.06},_t(o)):null}function _t(o){return{t0:o.from_ns,t1:Math.max(o.to_ns,o.from_ns+1)}}function ze(o,t){let e=_(
+o,"step",-1),n=_(o,"rank",-1),s=Rn(o,"t0","t1"),i=Ne.some(l=>l.by===o.align)?o.align:"wall",r=l=>Number.isInteger(l)&&l>=0&&l<t.ranks.length,h=(o.only??"").split(
+",").filter(l=>/^\d+$/.test(l)).map(Number).filter(r);return{view:s!==null?ct(s,_t(t)):He(t,e,e)??It(_t(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
+i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:_(o,"at",0),only:[...new Set(h)],open:new Set((o.open??"").split(",").filter(l=>/^r?\d+$/.test(l))),rank:r(n)?n:
+-1,sel:r(n)?_(o,"sel",-1):-1,range:Rn(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?"work":"off"),y:Math.max(_(o,"y",0),0),sort:o.sort??
+"-self"}}function Oe(o,t){return o.role==="launches"||o.role==="thread"||o.role==="python"?Math.min(o.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(o.lanes,2)}function Rt(o,t,e){
 let n=[],s=[],i=e.length>0?e:o.ranks.map((l,p)=>p),r=new Map;o.rows.forEach((l,p)=>r.set(l.rank,[...r.get(l.rank)??[],p]));let h=0;for(let l of i){let p={rank:l,
 y:h,height:0,rows:[],folded:0,open:t.has("r"+l)};h+=18;for(let d of r.get(l)??[]){let c=o.rows[d];if(!c.pinned&&!p.open){p.folded++;continue}let f=t.has(String(
-d))?c.lanes:ze(c,i.length);p.rows.push({row:d,y:h,height:f*16,lanes:f});for(let u=0;u<f;u++)s.push({lane:c.lane+u,row:d,rank:l,y:h+u*16,height:15});h+=f*16+3}h+=
+d))?c.lanes:Oe(c,i.length);p.rows.push({row:d,y:h,height:f*16,lanes:f});for(let u=0;u<f;u++)s.push({lane:c.lane+u,row:d,rank:l,y:h+u*16,height:15});h+=f*16+3}h+=
 8,p.height=h-p.y,n.push(p)}return{groups:n,lanes:s,height:h}}function Dt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
 for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function En(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var Ts={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function An(o,t,e,n,s,i){
 let r=[],h=(l,p)=>{l.style.top=p+"px",r.push(l)};for(let l of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[l.rank]:0,d=s!==null&&s.by!==
 "wall"&&s.by!=="stretched"&&!s.known[l.rank]?"not moved":p!==0?"moved "+A(p):"",c=l.folded>0||l.open;h(a("div",{class:"tl-rank"+(l.rank===n?" here":"")},a("span",
 null,t.ranks[l.rank]),c&&a("button",{"aria-expanded":String(l.open),title:(l.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[l.rank],on:{click:()=>i("r"+l.rank)}},
 a("span",{"aria-hidden":"true"},l.open?"▾ ":"▸ "),l.open?"fewer":`${l.folded} more`),d!==""&&a("span",{class:"moved",title:d},d)),l.y);for(let f of l.rows){
-let u=t.rows[f.row],m=Ts[u.role],b=u.lanes>ze(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie de\
+let u=t.rows[f.row],m=Ts[u.role],b=u.lanes>Oe(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie de\
 eper)`],w=`${t.ranks[u.rank]}: ${m??""} ${u.name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,y=a("div",{class:"tl-row",title:w},b?a("button",{title:w,
 "aria-expanded":String(f.lanes===u.lanes),on:{click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",{class:"tl-name",title:w},...v));y.style.
 height=f.height+"px",h(y,f.y)}}x(o,...r)}function Ln(o,t,e,n,s,i,r,h){let l=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*l),o.height=Math.
 round(s*l),p.setTransform(l,0,0,l,0,0),p.fillStyle=h;for(let d of t.groups){let c=d.y-e,f=i.get(d.rank);if(f===void 0||c>s||c+18<0)continue;let u=n/f.length;f.forEach(
 (m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*u,c+18-3-v,Math.max(u,1),v)})}}function _s(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),h=i.subarray(e*n,(e+1)*n),l=new Float32Array(r.length);for(let d=0;d<r.length;d++)l[d]=t.beyond?
-r[d]-h[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:h,shown:l,limit:Math.max(Le(l,e,n),p,1)}}function Rs(o,t,e,n,s){
+r[d]-h[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:h,shown:l,limit:Math.max(Pe(l,e,n),p,1)}}function Rs(o,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let h=Math.floor(r*n/t);for(let l=0;l<e;l++){let p=o[r*e+l],d=h*s+Math.floor(l*s/e);!Number.isNaN(p)&&
 !(Math.abs(i[d])>=Math.abs(p))&&(i[d]=p)}}return i}function Pn(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
-(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=220,Be=16,jt=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
+(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=220,Ie=16,jt=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=W(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=a("div",{class:"tl-heat"},a("div",{class:"tl-heat-head"},a(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,a("span",{class:"space"}),this.scale),a("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
 listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=a("div",{class:"tl-cell"});brushed=a("div",{class:"tl-brush",hidden:!0});scale=a(
@@ -200,15 +200,15 @@ this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=_s(n,e,
 this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.min(Math.
 max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:V,w:Math.max(this.canvas.clientWidth-V-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
 null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.rank/this.ranks*
-n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+Be+"px";let n=this.
-canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+Be)*s);let i=this.canvas.getContext(
-"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+Be),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
+n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+Ie+"px";let n=this.
+canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+Ie)*s);let i=this.canvas.getContext(
+"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+Ie),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
 if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.h/this.ranks,i=Math.ceil(12/s);
 t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+.5)*s,n.x-20);t.textBaseline=
 "top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),h=10**Math.floor(Math.log10(r)),l=[1,2,5,10].map(p=>p*h).find(p=>p>=r)??r;for(let p=0;p<
 this.steps;p+=l)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,s.h),r=Math.min(this.steps,Math.floor(s.
 w)),h=Rs(n.shown,this.ranks,this.steps,i,r),l=v=>P(e.name(v)),p=[l("cold"),l("warm"),l("hot")],d=[l("cold"),l("under")],c=t.createImageData(r,i),f=l("panel");for(let v=0;v<
-h.length;v++){let w=h[v]/n.limit,[y,k,_]=Number.isNaN(w)?f:w<0?N(d,-w):N(p,w);c.data.set([y,k,_,255],4*v)}let u=document.createElement("canvas");if(u.width=r,u.
+h.length;v++){let w=h[v]/n.limit,[y,k,R]=Number.isNaN(w)?f:w<0?N(d,-w):N(p,w);c.data.set([y,k,R,255],4*v)}let u=document.createElement("canvas");if(u.width=r,u.
 height=i,u.getContext("2d").putImageData(c,0,0),t.imageSmoothingEnabled=!1,t.drawImage(u,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let v=1;v<r;v++)t.
 fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let m=v=>this.text(v,n.measure),b=a("i",
 null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold)\
@@ -244,16 +244,16 @@ t0-t.t0)/(t.t1-t.t0)*n,m=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.gl
 globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(u,0)+.75,.75,Math.max(Math.min(m,n)-Math.max(u,0)-1.5,2),ut-1.5)}strips(t,e,n,s,i){
 let r=this.ground.getContext("2d",{alpha:!1}),h=this.ground.width,l=this.ground.height,p=r.createImageData(h,l),d=new Uint32Array(p.data.buffer),c=Uint8Array.from(
 [1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),f=l/Math.max(s.length,1),u=(t.t1-t.t0)/h,m=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<h;v++){let w=Math.
-floor((t.t0+(v+.5)*u)/m),y=Math.floor(w/512),k=i(s[b].lane,y)?.strip??null,_=w-y*512,[H,B,it]=c;if(k!==null&&k.class[_]!==0){let O=(30+k.covered[_]*.8823529411764706)/
-255,Y=Math.min(k.waited[_]/Math.max(k.covered[_],1),1),[lt,un,mn]=e.strip[k.class[_]],[ws,xs,ys]=e.wait;H+=(lt+(ws-lt)*Y-H)*O,B+=(un+(xs-un)*Y-B)*O,it+=(mn+(ys-
+floor((t.t0+(v+.5)*u)/m),y=Math.floor(w/512),k=i(s[b].lane,y)?.strip??null,R=w-y*512,[H,B,it]=c;if(k!==null&&k.class[R]!==0){let O=(30+k.covered[R]*.8823529411764706)/
+255,Y=Math.min(k.waited[R]/Math.max(k.covered[R],1),1),[lt,un,mn]=e.strip[k.class[R]],[ws,xs,ys]=e.wait;H+=(lt+(ws-lt)*Y-H)*O,B+=(un+(xs-un)*Y-B)*O,it+=(mn+(ys-
 mn)*Y-it)*O}let C=255<<24|Math.round(it)<<16|Math.round(B)<<8|Math.round(H),rt=Math.round(b*f),wt=Math.max(Math.round((b+1)*f)-(f>=4?1:0),rt+1);for(let O=rt;O<wt;O++)
 d[O*h+v]=C}if(f>=4){let v=Math.min(Math.round((b+1)*f)-1,l-1),w=255<<24|c[2]<<16|c[1]<<8|c[0];for(let y=0;y<h;y++)d[v*h+y]=w}}r.putImageData(p,0,0)}};var Kt=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
-ython","t-profiler","t-nocore","t-other"],Nn=4,Hn=3,Ie=([o,t,e])=>`rgb(${o},${t},${e})`;function Fe([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(o)+.7152*n(t)+.0722*n(e)}function De(o,t){let e=Fe(o),n=Fe(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function mt(o){return De(o,[255,255,255])>=
-De(o,[17,17,17])?"#ffffff":"#111111"}function $n(o){let t=mt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=N([o,t],e);if(De(n,mt(o)==="#ffffff"?
-[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function je(){let o=Q(),t=P(o("bg")),e=Fe(t)>.5,n=$n(P(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[Ie(
-n),Ie(N([n,t],.3))],waitText:mt(n),name:o};for(let i of Kt){let r=P(o(i)),h=[r,N([r,e?[255,255,255]:[0,0,0]],.16),N([r,e?[0,0,0]:[255,255,255]],.1),N([r,t],.78)].
-map($n);for(let l of h)s.fill.push(Ie(l)),s.text.push(mt(l));s.strip.push(N([r,t],.18))}return s}var F=18,tt=18,zn=24;function As(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
+ython","t-profiler","t-nocore","t-other"],Nn=4,Hn=3,Fe=([o,t,e])=>`rgb(${o},${t},${e})`;function De([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
+return .2126*n(o)+.7152*n(t)+.0722*n(e)}function je(o,t){let e=De(o),n=De(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function mt(o){return je(o,[255,255,255])>=
+je(o,[17,17,17])?"#ffffff":"#111111"}function $n(o){let t=mt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=N([o,t],e);if(je(n,mt(o)==="#ffffff"?
+[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Ue(){let o=Q(),t=P(o("bg")),e=De(t)>.5,n=$n(P(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[Fe(
+n),Fe(N([n,t],.3))],waitText:mt(n),name:o};for(let i of Kt){let r=P(o(i)),h=[r,N([r,e?[255,255,255]:[0,0,0]],.16),N([r,e?[0,0,0]:[255,255,255]],.1),N([r,t],.78)].
+map($n);for(let l of h)s.fill.push(Fe(l)),s.text.push(mt(l));s.strip.push(N([r,t],.18))}return s}var F=18,tt=18,zn=24;function As(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
 i=Math.min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(o/n).toFixed(i)+" "+s}function Xt(o,t){let e=0;for(;e<o.length&&(o[e].end_ns===0||o[e].end_ns<=
 t.t0);)e++;let n=e;for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var D=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{
 alpha:!1})}canvas;ctx;static height(t){return F+(t.wall?tt:0)+(t.wall&&t.ribbons?zn:0)}paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1;this.canvas.width=
@@ -278,13 +278,13 @@ keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let
 y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
 set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Tn(n.state.view,n.time(
 e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(Ft(this.at.state.view,t,this.at.all))}whole(){this.look(It(this.at.all))}steps(t,e,n,s={}){
-this.look(Ne(this.at.head,t,e),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:h}=s.state;h.length>0&&!h.includes(t.rank)&&(h=[]);let l=new Set(
+this.look(He(this.at.head,t,e),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:h}=s.state;h.length>0&&!h.includes(t.rank)&&(h=[]);let l=new Set(
 s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<b.lane+b.lanes),d=()=>Rt(i,l,h).lanes.find(b=>b.lane===t.lane);p>=0&&d()===void 0&&!i.rows[p].pinned&&
 l.add("r"+t.rank),p>=0&&d()===void 0&&l.add(String(p));let c=d(),{start:f,end:u}=s.shown(t),m=r.scrollTop;c!==void 0&&(c.y<m+20||c.y>m+r.clientHeight-40)&&(m=Math.
 max(c.y-r.clientHeight/3,0)),s.stretchTo(Rt(i,l,h).height),r.scrollTop=m,this.look(Tt(s.state.view,f,u-f,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
 ...l].join(",")||null,only:h.join(",")||null,y:Math.round(m)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:Pn(s.cells.values,n.ranks.
 length,n.steps.length,e),h=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:h.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,
-y:null})}choices(){let{head:t,source:e}=this.at;return $e.filter(n=>n.by!=="stretched"&&n.by!=="collective"||t.stretch&&!e.exported)}cycle(){let t=this.choices(),
+y:null})}choices(){let{head:t,source:e}=this.at;return Ne.filter(n=>n.by!=="stretched"&&n.by!=="collective"||t.stretch&&!e.exported)}cycle(){let t=this.choices(),
 e=t.findIndex(n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.
 t1)/2),h=e.step>=0?e.step:Math.max(Gt(n.steps,r),0),l=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?h:i.params.
 step??null,at:t==="collective"?l:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:Gt(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),
@@ -326,7 +326,7 @@ n.moveTo(d,c),n.lineTo(d-6,c-3.5),n.lineTo(d-6,c+3.5),n.fill(),n.globalAlpha=1}}
 nication"),r=e.map(l=>this.box(t,l)).filter(l=>l!==null).sort((l,p)=>l.y-p.y);if(r.length===0)return;let h=this.x(t,t.last);n.lineWidth=1;for(let l=0;l+1<r.length;l++){
 let p=r[l],d=r[l+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,h),p.y+p.h),n.lineTo(h,p.y+p.h),n.lineTo(h,d.y),n.lineTo(Math.min(d.x0,
 h),d.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(h,p.y+p.h),n.lineTo(Math.max(p.x1,h),p.y+p.h),n.lineTo(Math.max(d.x1,h),d.y),n.lineTo(h,d.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(h),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Bn(o){return g(Math.round(o.t1-o.t0))}var qs=448,In=5e3,Fn=600,Ue=40,We=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+1,n.fillStyle=s,n.fillRect(Math.round(h),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Bn(o){return g(Math.round(o.t1-o.t0))}var qs=448,In=5e3,Fn=600,We=40,Ve=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=o.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,o.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(o.rows).fill(null),this.used=new Array(o.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%o.rows;s=this.next,this.next=(this.next+1)%o.rows;let i=this.owner[s];
@@ -337,7 +337,7 @@ this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)
 v+(l-v)*u)<<16|Math.round(b+(h-b)*u)<<8|Math.round(m+(r-m)*u)}}},Qt=class o{static most=65536;x0=new Float32Array(o.most);x1=new Float32Array(o.most);wait=new Float32Array(
 o.most);lane=new Uint16Array(o.most);color=new Uint8Array(o.most);class=new Uint8Array(o.most);span=new Uint32Array(o.most);name=new Uint32Array(o.most);n=0},Et=class o{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new We;pieces=new Qt;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new Ve;pieces=new Qt;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
 this.atlas.clear()}static needs(t){let e=St(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=Bt({t0:t.view.t0-s,t1:t.view.t1-
 s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
 width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
@@ -347,10 +347,10 @@ n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let i of t.la
 n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}strips(t){let{ctx:e,stats:n,pieces:s}=this,
 {level:i,needs:r}=o.needs(t),h=t.width/(t.view.t1-t.view.t0),l=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.stretched).filter(f=>f>i).sort((f,u)=>f-
 u).map(f=>({level:f,get:this.tiles.of(f,t.stretched)}));s.n=0,this.first.length=0;let c=[];for(let f=0;f<r.length;f++){let{lane:u,from:m,to:b}=r[f],v=t.lanes[f],
-w=t.moved[v.rank]??0;this.first.push(s.n);let y=null;for(let k=m;k<=b&&c.length<qs;k++){let _=(k*l+w-t.view.t0)*h,H=l*h,B=v.y-t.top,it=v.height,C=p(u,k),rt=0,wt=512;
+w=t.moved[v.rank]??0;this.first.push(s.n);let y=null;for(let k=m;k<=b&&c.length<qs;k++){let R=(k*l+w-t.view.t0)*h,H=l*h,B=v.y-t.top,it=v.height,C=p(u,k),rt=0,wt=512;
 if(C===void 0){n.missing++;for(let O of d){let Y=2**(O.level-i),lt=Math.floor(k/Y);if(C=O.get(u,lt),C!==void 0){wt=512/Y,rt=(k-lt*Y)*wt,C!==y&&this.gather(C,f,(lt*
-l*Y+w-t.view.t0)*h,h*Wt(O.level),h*2**O.level,O.level,t),y=C;break}}}else n.tiles++,n.viewBytes+=C.bytes,this.gather(C,f,_,h*Wt(i),h*2**i,i,t);C!==void 0&&C.strip!==
-null&&!(C===y&&C.whole)&&c.push({row:this.atlas.row(C,t.palette,this.frame),from:rt,columns:wt,x:_,w:H,y:B,h:it})}}this.first.push(s.n),this.atlas.flush(),e.globalAlpha=
+l*Y+w-t.view.t0)*h,h*Wt(O.level),h*2**O.level,O.level,t),y=C;break}}}else n.tiles++,n.viewBytes+=C.bytes,this.gather(C,f,R,h*Wt(i),h*2**i,i,t);C!==void 0&&C.strip!==
+null&&!(C===y&&C.whole)&&c.push({row:this.atlas.row(C,t.palette,this.frame),from:rt,columns:wt,x:R,w:H,y:B,h:it})}}this.first.push(s.n),this.atlas.flush(),e.globalAlpha=
 t.found===null?1:.35;for(let f of c)e.drawImage(this.atlas.canvas,f.from,f.row,f.columns,1,f.x,f.y,f.w,f.h);n.drawImage=c.length,e.globalAlpha=1}gather(t,e,n,s,i,r,h){
 let l=this.pieces,p=Wt(r)/2**r;for(let d=0;d<t.pieces&&l.n<Qt.most;d++){let c=n+t.start[d]*s,f=c+t.width[d]*s,u=c;if((t.flags[d]&8)!==0&&t.strip!==null){let w=Math.
 floor(t.start[d]*p),y=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=w+ +(w<y&&t.strip.waited[w]>0);for(;k>w&&k<y&&t.strip.waited[k]>=128;)k++;k>w&&(u=Math.
@@ -362,10 +362,10 @@ Math.floor(s*.8),0),r=[],h=[];for(let l=0;l<n.n;l++)n.x1[l]-n.x0[l]<i||n.x1[l]<=
 if(r.forEach((l,p)=>{e.fillStyle=t.palette.fill[p];for(let d of l){let c=t.lanes[n.lane[d]],f=Math.max(Math.round(n.x0[d]),-2),u=Math.min(Math.round(n.x1[d]),t.
 width+2);this.rect(f,c.y-t.top,Math.max(u-f-(u-f>3?1:0),1),c.height)}}),h.length>0){e.fillStyle=this.hatching(t.palette);for(let l of h.slice(0,Math.max(In-this.
 stats.fillRect,0))){let p=t.lanes[n.lane[l]],d=Math.max(Math.round(n.x0[l]),-2),c=Math.min(Math.round(n.wait[l]),t.width+2);(t.found===null||t.found.has(n.name[l]))&&
-this.rect(d,p.y-t.top,Math.max(c-d,1),p.height)}}this.labels(t,i)}labels(t,e){let{ctx:n,pieces:s}=this,i=Math.max(this.threshold(Fn,Ue),Ue,e);n.font="11px syste\
+this.rect(d,p.y-t.top,Math.max(c-d,1),p.height)}}this.labels(t,i)}labels(t,e){let{ctx:n,pieces:s}=this,i=Math.max(this.threshold(Fn,We),We,e);n.font="11px syste\
 m-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign="left";let r="";for(let h=0;h<s.n;h++){if(s.x1[h]-s.x0[h]<i||this.stats.
 fillText>=Fn)continue;let l=s.x0[h],p=s.x1[h],d=t.palette.text[s.color[h]];s.wait[h]>l&&(s.wait[h]-Math.max(l,0)>Math.min(p,t.width)-s.wait[h]?(p=s.wait[h],d=t.
-palette.waitText):l=s.wait[h]),l=Math.max(l,0),p=Math.min(p,t.width);let c=p-l-7;if(c<Ue-10)continue;let f=this.fit(this.names.get(s.name[h]),c);if(f==="")continue;
+palette.waitText):l=s.wait[h]),l=Math.max(l,0),p=Math.min(p,t.width);let c=p-l-7;if(c<We-10)continue;let f=this.fit(this.names.get(s.name[h]),c);if(f==="")continue;
 d!==r&&(n.fillStyle=r=d);let u=t.lanes[s.lane[h]];this.stats.fillText++,n.fillText(f,l+4,u.y-t.top+u.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.
 get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-
 9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.createElement("canvas"),n=e.getContext("2d");e.width=e.height=6,n.fillStyle=
@@ -417,11 +417,11 @@ a("th",{scope:"col",class:"r"},"total"))),a("tbody",null,...t.names.map(s=>a("tr
 r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};function Dn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ee=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",h=>{h.key==="Enter"&&(h.preventDefault(),e.nextFound(h.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",h=>this.wheel(h),{passive:!1});for(let h of[s,
-i])h.addEventListener("wheel",l=>this.wheel(l,!0),{passive:!1});Ve(n,(h,l)=>{if(h.shiftKey||h.buttons===4)return e.pan(-h.movementX/t.width);let p=t.time(l),d=t.
+i])h.addEventListener("wheel",l=>this.wheel(l,!0),{passive:!1});Ke(n,(h,l)=>{if(h.shiftKey||h.buttons===4)return e.pan(-h.movementX/t.width);let p=t.time(l),d=t.
 time(h.offsetX);t.state.range={t0:Math.round(Math.min(p,d)),t1:Math.round(Math.max(p,d))},t.draw("overlay")},(h,l)=>{let{range:p}=t.state;l?p!==null&&!h.shiftKey&&
-p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(h.offsetX,h.offsetY)}),Ve(s,h=>e.pan(-h.movementX/t.width),(h,l)=>{l||this.clickRuler(h.offsetX,
+p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(h.offsetX,h.offsetY)}),Ke(s,h=>e.pan(-h.movementX/t.width),(h,l)=>{l||this.clickRuler(h.offsetX,
 h.offsetY)}),s.addEventListener("dblclick",h=>{let l=D.stepAt(t.above(),h.offsetX,h.offsetY);l>=0&&e.steps(l,l,"push",{step:l})});let r=h=>{let l=t.all.t0+h.offsetX/
-t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(Ft({t0:l-p,t1:l+p},0,t.all))};Ve(i,r,(h,l)=>l||r(h)),n.addEventListener("pointermove",h=>h.
+t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(Ft({t0:l-p,t1:l+p},0,t.all))};Ke(i,r,(h,l)=>l||r(h)),n.addEventListener("pointermove",h=>h.
 buttons===0&&this.hover(h.offsetX,h.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener("pointermove",h=>h.buttons===0&&this.hoverRuler(
 h.offsetX,h.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-
 this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(s))this.moves.zoom(Math.exp(Math.min(Math.max(
@@ -437,7 +437,7 @@ h*(i.view.t1-i.view.t0),c=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??
 names.get(t.name),rows:c})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,h=n.above(),l=t<0?null:D.ribbonAt(h,t,e),p=t<0?-1:D.stepAt(h,t,e);
 if(l!==null)$(r,t,e,On(l,s.ranks[l.late.rank])),n.crossing?.of!==l&&(n.crossing={of:l,links:[]},i.parts(l).then(d=>{n.crossing?.of===l&&(n.crossing.links=d),n.draw(
 "overlay")}));else{n.crossing=null;let d=s.steps[p];d===void 0?L():$(r,t,e,{title:`step ${p}, ${d.kind}`,rows:[["name",d.name],["all ranks",g(d.end_ns-d.start_ns)]]})}
-n.draw("overlay")}};function Ve(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
+n.draw("overlay")}};function Ke(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
 "pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),o.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),o.addEventListener(
 "pointercancel",()=>n=NaN)}function Hs(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:h}=i;for(;r<=h&&t(i.lane,r);)r++;for(;h>=r&&t(i.lane,h);)h--;if(h=Math.min(h,r+e-s-1),h<r)continue;
 s+=h-r+1;let l=n[n.length-1];l!==void 0&&l.last===i.lane-1&&l.from===r&&l.to===h?l.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:h})}return n.map(i=>`${i.
@@ -452,9 +452,9 @@ values())t+=e.size;for(let[e,n]of this.levels){if(t<=jn)return;if(this.levels.si
 keys()){if(t<=jn)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},se=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
 e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var zs=()=>new j("An exported page does not have this: open the capture with stepscope view.",404),ie=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
-t.levels.length>0,this.tiles=new ne(t.epoch,t.levels,(s,i,r)=>Re("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=
+t.levels.length>0,this.tiles=new ne(t.epoch,t.levels,(s,i,r)=>Ee("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=
 new se(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t===
-"collective"?n:null}}heat(t){return Re("timeline/heat",{c:this.c,measure:t})}align(t){return M("timeline/align",{c:this.c,...o.alignment(t)})}span(t,e){return M(
+"collective"?n:null}}heat(t){return Ee("timeline/heat",{c:this.c,measure:t})}align(t){return M("timeline/align",{c:this.c,...o.alignment(t)})}span(t,e){return M(
 "timeline/span",{c:this.c,rank:t,span:e})}range(t,e){return this.exported||t.range===null?Promise.reject(zs()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.
 range.t1,rows:e,...o.alignment(t)})}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});
 let i=[],r=t.toLowerCase();for(let h=0;h*this.head.block<this.head.names;h++)(await M("timeline/names",{c:this.c,block:h})).forEach((l,p)=>l.toLowerCase().includes(
@@ -469,7 +469,7 @@ l-soft"},d),n.only.length>0&&a("span",{class:"tl-only"},"only "+n.only.map(c=>s.
 ia-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),a("span",{class:"space"}),s.steps.length>1&&a("button",{class:"button","aria-pressed":String(p),
 title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:p?"off":"work"})}},"map"),a("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.
 whole()}},"whole"),a("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),a("button",{class:"bu\
-tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),l&&h.focus()}var Os=220,Ke=class{constructor(t,e){this.context=t;this.head=e;this.all=_t(e),this.state=He(this.store.params,e),this.source=new ie(e,this.store.params.c,()=>this.
+tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),l&&h.focus()}var Os=220,Xe=class{constructor(t,e){this.context=t;this.head=e;this.all=_t(e),this.state=ze(this.store.params,e),this.source=new ie(e,this.store.params.c,()=>this.
 draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Et(a("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.minimap=new Vt(
 a("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new jt(e,{load:i=>this.source.heat(i),choose:i=>this.store.set({heat:i}),pick:(i,r)=>this.
 moves.compare(i,r),brush:(i,r)=>this.moves.steps(i,r,"push")},()=>this.draw("heat")),this.panel=new te(e,{go:i=>this.moves.go(i),sort:i=>this.store.set({sort:i}),
@@ -477,7 +477,7 @@ close:()=>this.clear()}),this.spacer.append(this.gutter,a("div",{class:"tl-stage
 this.el.append(this.tools,this.heat.el,a("div",{class:"tl-above tl-mini"},a("div",{class:"legend"},"whole capture"),this.minimap.canvas),a("div",{class:"tl-abov\
 e tl-rule"},this.legend,this.ruler.canvas),this.body,this.panel.el,this.classes),new ee(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(
 ()=>this.draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=a("div",{class:"tl"});all;source;state;plan={
-groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=je();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Jt(
+groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Ue();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Jt(
 a("canvas",{class:"overlay"}));ruler=new D(a("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;moves=new Yt(this);body=a("div",{class:"\
 tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a("input",{type:"search",placeholder:"Search names  /","aria-label":"Search names \
 of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"length",
@@ -485,7 +485,7 @@ title:"How much time is shown"});tools=a("div",{class:"tl-tools"});legend=a("div
 return this.context.store}get width(){return Math.max(this.body.clientWidth-Os,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,
 {received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>kt()&&this.frame===0,look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.
 all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),yt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),
-this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=He(t,this.head),s=(...i)=>e===null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.
+this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=ze(t,this.head),s=(...i)=>e===null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.
 plan=Rt(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),s("y","only","open")&&Math.abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=
 n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s(
 "q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step",
@@ -501,7 +501,7 @@ groups.length,e),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}lacki
 t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),
 this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.
 stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)
-this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=je(),this.painter.restyle(),this.draw("lanes","hea\
+this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Ue(),this.painter.restyle(),this.draw("lanes","hea\
 t","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-
 n).map(e=>a("span",{class:"key"},Zt(e),this.head.classes[e])),this.head.stretch&&a("span",{class:"key"},a("i",{class:"tl-swatch tl-waits"}),"waits for other ran\
 ks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[];if(this.state.by==="wall"){let[i,r]=Xt(this.head.steps,n);if((r-i)*40<
@@ -527,13 +527,13 @@ plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1
 map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,
 clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),h=Math.ceil(n),l=t.stretched?this.source.moved(s,r,h,240).then(
 p=>{this.moved=new Map(s.map((d,c)=>[d,p[c]]))}):this.source.ribbons(r,h).then(p=>{this.ribbons=p});this.done("rest"),l.then(()=>this.draw("lanes"))},80))}close(){
-this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),L()}},Xe=class{el=a(
-"div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Ke(t,e),this.el.replaceChildren(this.
+this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),L()}},Ge=class{el=a(
+"div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Xe(t,e),this.el.replaceChildren(this.
 view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},
-Wn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Xe(o)};function Bs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
+Wn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Ge(o)};function Bs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
 (l,p)=>{let d=h(l),c=h(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(d-c)})}return i.sort((h,l)=>r*s.text(h).localeCompare(
 s.text(l),"en"))}function Is(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
-r))})}function Ge(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?
+r))})}function Ye(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?
 '"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
 `}function Vn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Fs=100,
 ft=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
@@ -580,7 +580,7 @@ n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="A
 n.node),!0):!1;case"Escape":{let i=ae(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Us(o,t){let e=0;for(;o.parent[t]>=
 0;t=o.parent[t])e++;return e}function Ws(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var le={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Vs=["c","by","rank","kind","vs"],Ye=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,
+frame:{title:"Python",one:"Python function"}},Vs=["c","by","rank","kind","vs"],Je=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","by another group",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, let go",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),n.bind(
@@ -619,7 +619,7 @@ num:u=>u.p99_ns,text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,t
 t rank's median is above the fastest's",num:u=>u.rank_spread,text:u=>u.rank_spread>=.005?"+"+T(u.rank_spread):""},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"\
 TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,d(u.gb_s))}]:
 []]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){
-let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=R(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Gn(t,e);this.graph.zoom(s);let{store:i}=this.
+let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Gn(t,e);this.graph.zoom(s);let{store:i}=this.
 context,r=ae(t,s),h=(d,c)=>a("a",{href:q({...i.params,node:String(d)})},c),l=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
 0)return x(this.crumbs,`${g(p)} of GPU time per step and rank, over ${S(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,h(0,"all"),...r.flatMap(
 (d,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",a("span",{title:r.slice(2,-3).map(l).join(" › ")},"…")]:[]:[" › ",d===s?a("b",null,l(d)):h(d,l(d))]))}light(){
@@ -628,7 +628,7 @@ includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`$
 ...new Set(t.class.filter(s=>s!==""))];x(this.el.querySelector(".under-flame"),...e?[I("--under","shorter here"),I("--cold","the same"),I("--high","longer here,\
  or new")]:n.map(s=>I("--"+s.toLowerCase(),s)),t.left_out>0&&a("span",null,`${S(String(t.left_out))} parts are too small to be seen`))}csv(){if(!this.rows)return;
 let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":
-"",s=[Ge([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Ge([...t.map(r=>r.id==="diff"?i.total_ns/
+"",s=[Ye([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Ye([...t.map(r=>r.id==="diff"?i.total_ns/
 Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Vn(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
 "text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return t.id==="share"?n/Math.
 max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Vs))return this.head(),this.ask();document.
@@ -637,17 +637,17 @@ this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Ks(o)
 function Xs(o,t,e){let n=a("i",{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"\
 part"},a("span",{class:"bar","aria-hidden":"true"},n),a("span",null,T(e)))}function Gs(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=
 Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var Jn={id:"kernels",title:"Ker\
-nels",needs:"capture",open:o=>new Ye(o)};function Qn(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
-slice(s+1))}return t}function Je(o){let t=Qe(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Qe(o){return[...o].
-map(([t,e])=>t+"="+e)}function Ze(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function at(o,t){return o===""?t:o+"."+t}function tn(o){return o===
+nels",needs:"capture",open:o=>new Je(o)};function Qn(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
+slice(s+1))}return t}function Qe(o){let t=Ze(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Ze(o){return[...o].
+map(([t,e])=>t+"="+e)}function tn(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function at(o,t){return o===""?t:o+"."+t}function en(o){return o===
 "peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var Ys={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
-ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},Js=2,Qs=.05,en=class{constructor(t){this.context=t;
+ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},Js=2,Qs=.05,nn=class{constructor(t){this.context=t;
 t.keys.bind("0","What if","as it was",()=>t.store.set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("s\
 ection",{class:"panel","aria-label":"What is otherwise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return Qn(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
-asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:Qe(this.settings())},t).then(e=>{let n=this.
+asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:Ze(this.settings())},t).then(e=>{let n=this.
 answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{
-let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:Je(Ze(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
+let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:Qe(tn(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
 answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=a("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},a("option",{value:""},
 "of all ranks"),...i.map((l,p)=>a("option",{value:String(p),disabled:!this.answered(l+".")},"of "+l)));r.value=s.params.rank??"";let h=t.parts.filter(l=>l.id.startsWith(
 "class:")).sort((l,p)=>p.share-l.share);x(this.panel,a("h2",null,"What is otherwise"),i.length>1&&a("p",null,r),...t.parts.filter(l=>!l.id.startsWith("class:")).
@@ -659,11 +659,11 @@ data:{part:t.id},disabled:!this.answered(at(this.rank(),t.id)+"=")});i.addEventL
 let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(at(this.rank(),t.id),this.
 settings().get(at(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"\
 path",title:"of the critical path"},t.share>=5e-4?T(t.share):""),a("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[d\
-ata-said="${CSS.escape(t)}"]`);n&&x(n,tn(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.
+ata-said="${CSS.escape(t)}"]`);n&&x(n,en(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.
 part,i=t.get(at(e,s))??"1";(document.activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(
 s)}"]`);r&&(r.disabled=e===""||!this.answered(at(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let l of this.
-plots.splice(0))l.drop();let s=[...this.settings()],i=s.map(([l,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:Je(Ze(this.settings(),l,
-"1"))})}},l," ",a("b",null,tn(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
+plots.splice(0))l.drop();let s=[...this.settings()],i=s.map(([l,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:Qe(tn(this.settings(),l,
+"1"))})}},l," ",a("b",null,en(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
 why+"."),a("p",{class:"note"},"Nothing is said where the steps cannot be run again as they were recorded."));return}let r=t.lengths.length>1,h=l=>r?", "+l.map(p=>n?.
 ranks[p]??"#"+p).join(" "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),a("div",{class:"cards"},
 ...t.rows.map(l=>Zs(l,h(l.ranks)))),...t.lengths.flatMap(l=>l.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+h(l.ranks))),
@@ -671,13 +671,13 @@ a("canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as they were
 re","as they would be")))]),a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come o\
 ut ${T(t.off_median)} off what was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they sta\
 y. Batches, schedules and clocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"co\
-mmand"},t.command)));for(let[l,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new nn(p,t.lengths.filter(c=>c.steps.length>0)[l]);this.plots.push(
+mmand"},t.command)));for(let[l,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new sn(p,t.lengths.filter(c=>c.steps.length>0)[l]);this.plots.push(
 d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){
 clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();L()}};function Zs(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
 abs(e)<5e-4;return a("div",{class:"card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?
 "soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} s\
 teps)`),o.tokens_per_s>0&&a("span",{class:"soft"},`${Zn(o.tokens_per_s)}${n?"":" → "+Zn(o.without_tokens_per_s)} output tokens/s`))}function Zn(o){return S(String(
-Math.round(o)))}var nn=class extends U{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),h=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);
+Math.round(o)))}var sn=class extends U{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),h=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);
 this.point(h>=0&&h<n.steps.length?h:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener(
 "blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,
 0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return L();let i=this.lengths,r=this.area(),h=i.would[e]/i.
@@ -687,7 +687,7 @@ l,g);let p=s.w/h,d=p>=5?1:0,c=(m,b,v)=>{n.fillStyle=i(v);for(let w=0;w<h;w++){le
 0,"idle"),c(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let f=J(h,Math.max(s.w/70,2)),u=Math.max(Math.round(f.
 length>1?f[1]:1),1);for(let m=0;m<h;m++)r.steps[m]%u===0&&n.fillText(String(r.steps[m]),s.x+(m+.5)*p,s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;
 let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-1)}},ts={id:"whatif",title:"What if",needs:"\
-capture",open:o=>new en(o)};var et=class extends Z{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
+capture",open:o=>new nn(o)};var et=class extends Z{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
 return this.x(e/this.bench.bin_ns,n)}sight(){return{from:this.view.lo*this.bench.bin_ns,to:this.view.hi*this.bench.bin_ns}}whenClicked(e){let n=NaN;this.canvas.
 addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("click",s=>{Math.abs(s.offsetX-n)<=8&&e(s.offsetX,s.offsetY)})}when(e,n){return this.
 bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,h]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
@@ -701,10 +701,10 @@ e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n
 s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=h=>h>=e*n.bin_ns&&
 h<(e+1)*n.bin_ns,r=es(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[h,l]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=l.reduce((d,c,f)=>c>d&&i(
 this.when(f,l))?c:d,-1);p>=0&&s.push(["longest "+h,g(p)])}return n.embedding||s.push([ot(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",sn(n.busiest[e])]),!n.embedding&&ot(n)&&s.push(["output tokens/s, mean",sn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
+ond",rn(n.busiest[e])]),!n.embedding&&ot(n)&&s.push(["output tokens/s, mean",rn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function es(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function sn(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ti(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function rn(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ti(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 o)));n<=t;n*=10)for(let s of[1,2,5])s*n>=o&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var he=[["ttft","k1",1],["e2e","k0",2]],pe=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of he)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
@@ -719,7 +719,7 @@ this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)
 range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[l]of he)r[l][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[l]),n),this.y(r[l][i],
 h,n),5,0,7),e.stroke())})}};function ns({ctx:o,area:t,color:e},n,s){o.strokeStyle=e(s),o.lineWidth=1.5,o.setLineDash([6,4]),o.beginPath(),o.moveTo(t.x,n),o.lineTo(
 t.x+t.w,n),o.stroke(),o.setLineDash([])}function ot(o){return o.bin_ns>=1e9}var de=class extends et{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
-tokens:e.busiest);this.shade(t),this.yAxis(t,s,sn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ot(
+tokens:e.busiest);this.shade(t),this.yAxis(t,s,rn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ot(
 e)),ot(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
 h ${t}`:ot(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},ce=class extends et{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.bench,r=this.bins(),{from:h,to:l}=this.sight(),p=this.queue.filter(c=>c.at>=h&&c.at<=l),d=Math.max(this.top(r.most),...p.map(c=>c.queued*1.06));this.shade(
@@ -739,7 +739,7 @@ break;let f=this.x(d,s),u=n.measureText(c).width,m=Math.min(f-u/2,s.x+s.w+8-u);n
 i("soft"),n.textAlign="left",n.fillText(c,m,s.y+s.h+6),p=m+u)}r.limit>0&&r.limit<h&&ns(e,l(r.limit),"high");for(let[d,c]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
 d.values.forEach((f,u)=>n.lineTo(this.x(d.shares[u],s),l(f))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ei(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function rn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ei(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function an(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
 ...o.cols.map(t=>t.name===""?a("td"):a("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),a("tbody",null,...o.rows.map(t=>a("tr",null,...t.cells.
 map(ni)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function ni(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
 full},o.text):o.text)}function ss(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function At(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
@@ -763,8 +763,8 @@ s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,
 abs(r.row[c]-l)<Math.abs(r.row[d]-l))&&(d=c);return d}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
 t",n.textBaseline="top",n.fillText(S(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let h={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
 this.inside(e,()=>{for(let l=0;l<r.index.length;l++){let[p,d]=this.y(r.row[l],s),c=r.index[l]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||c||
-this.others.has(r.index[l])?r.touched[l]&&!c?.75:1:.18;let f=(b,v,w,y=1)=>{let k=Math.max(this.at(b,s),s.x-1),_=Math.min(this.at(v,s),s.x+s.w+1);_<s.x||k>s.x+s.
-w||v<=b||(n.fillStyle=w,n.fillRect(k,p+d*(1-y)/2,Math.max(_-k,.5),d*y))};if(r.failed[l]){f(r.sent[l],r.done[l],h.failed);continue}let u=r.first[l]<0?r.done[l]:r.
+this.others.has(r.index[l])?r.touched[l]&&!c?.75:1:.18;let f=(b,v,w,y=1)=>{let k=Math.max(this.at(b,s),s.x-1),R=Math.min(this.at(v,s),s.x+s.w+1);R<s.x||k>s.x+s.
+w||v<=b||(n.fillStyle=w,n.fillRect(k,p+d*(1-y)/2,Math.max(R-k,.5),d*y))};if(r.failed[l]){f(r.sent[l],r.done[l],h.failed);continue}let u=r.first[l]<0?r.done[l]:r.
 first[l],m=Math.max(r.last[l],u);f(r.sent[l],u,h.wait,.55),f(u,m,h.decode),f(m,r.done[l],h.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
 area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[h,l]=this.y(this.requests.row[r],s);this.inside(e,()=>{n.strokeStyle=i("mark"),n.
 lineWidth=1.5;let p=this.at(this.requests.sent[r],s),d=this.at(this.requests.done[r],s);n.strokeRect(p-1,h-1,Math.max(d-p+2,3),l+2)})}point(e,n,s,i){super.point(
@@ -789,8 +789,8 @@ i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function ri(o,t){return a("section",n
 t.place)),ge(t.parts))}function ai(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
 Its steps"),...n.map(s=>{let i=o.steps.filter(l=>l.lane===s).map(l=>l.step),r=t.lanes[s],h=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return a("p",null,`${At(
 r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,h&&a("a",{href:h},"see them in the timeline"))}))}var oi=2e5,li=120,be=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new ht(r.running.length,oi/r.bin_ns);let h=w=>a(
-"canvas",{tabindex:"0",role:"img","aria-label":w}),l=(w,y,k,..._)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
-ys"},...y.map(([H,B])=>ls(H,B)),..._)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
+"canvas",{tabindex:"0",role:"img","aria-label":w}),l=(w,y,k,...R)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
+ys"},...y.map(([H,B])=>ls(H,B)),...R)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let c=h(`Latency of requests by the time of ${r.at_once?
 "their end":"sending"}`);this.latency=new pe(c,220,r,this.view),this.latency.whenClicked((w,y)=>{let k=this.latency.near(w,y);this.choose(k<0?null:r.index[k])});
 let f=new ce(h("Requests under way over time"),100,r,this.view,!1);f.queue=e.server,this.binned.push(f),this.plots.push(this.latency,f);let u=r.embedding?null:new de(
@@ -807,15 +807,15 @@ l("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.s
 equests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),a("p",{class:"hint"},"Drag to zo\
 om all, double click for all of the run. Click a dot or a bar for what its request waited for.")),this.side),this.slow,a("section",null,a("h3",null,"Distributio\
 ns"),a("div",{class:"spreads"},...v)),a("section",{class:"said"},a("h3",null,"What else is known"),a("dl",null,...e.facts.flatMap(w=>[a("dt",null,w.label),a("dd",
-{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),rn(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
+{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),an(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
 x(this.strip,a("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=a("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=a(
 "span");binned=[];bars;lanes=null;steps=null;strip=a("div",{class:"strip"});slow=a("section",{class:"slow"});side=a("div",{class:"side"});note=a("span",{class:"\
 soft"});chosen="";timer=0;start(){this.follow(this.store.params),this.restyle()}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.timer);for(let t of this.
 plots)t.drop()}repetitions(){let{run:t}=this;if(t.reps<2)return null;let e=a("select",{"aria-label":"Repetition"},...Array.from({length:t.reps},(n,s)=>a("option",
 {value:s},`run ${s+1} of ${t.reps}`)));return e.value=String(t.rep),e.addEventListener("change",()=>this.store.set({rep:e.value,req:null,pass:null,lane:null},"p\
-ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e,s=R(t,"b0",0)/e,i=R(t,"b1",n)/e;(Math.abs(s-this.view.lo)>1e-6||Math.abs(i-this.
-view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(R(t,"req",-1)):t.
-pass!==void 0&&this.steps?this.showStep({lane:R(t,"lane",0),step:R(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
+ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e,s=_(t,"b0",0)/e,i=_(t,"b1",n)/e;(Math.abs(s-this.view.lo)>1e-6||Math.abs(i-this.
+view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(_(t,"req",-1)):t.
+pass!==void 0&&this.steps?this.showStep({lane:_(t,"lane",0),step:_(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
 li)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,h]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
@@ -825,7 +825,7 @@ this.tokens.title()),h&&this.take(h)}}take(t){this.requests=t,this.bars.show(t);
 view.hi-this.view.lo)*t;this.view.zoom(this.view.lo+e,this.view.hi+e)}whole(){this.view.zoom(0,this.view.cols)}captured(){let t=this.steps?.lanes.flatMap(r=>r.windows)??
 [],e=t.length?t:this.run.plots.profiled;if(e.length===0)return;let n=Math.min(...e.map(r=>r.from)),s=Math.max(...e.map(r=>r.to)),i=(s-n)*.03;this.view.zoom((n-i)/
 this.run.plots.bin_ns,(s+i)/this.run.plots.bin_ns)}choose(t){this.store.set({req:t,lane:null,pass:null},"push")}release(){this.store.params.req!==void 0||this.store.
-params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.index,n=e.indexOf(R(this.store.params,"req",-1)),s=e[n<0?t>0?0:e.length-1:Math.min(
+params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.index,n=e.indexOf(_(this.store.params,"req",-1)),s=e[n<0?t>0?0:e.length-1:Math.min(
 Math.max(n+t,0),e.length-1)];s!==void 0&&this.store.set({req:s,lane:null,pass:null})}bare(){this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,[]),this.
 lanes?.light(null),this.panel(null)}panel(t){x(this.side,t),this.el.classList.toggle("open",t!==null)}async showRequest(t){let e=this.chosen,n=await M("load/req\
 uest",{run:this.run.id,rep:this.run.rep,index:t});e===this.chosen&&(this.latency.chosen=this.run.plots.index.indexOf(t),this.latency.again(),this.bars.light(t,n.
@@ -850,7 +850,7 @@ wn: "+t))}tail(t,e){let n=[...new Set(e.cases)];return a("div",null,a("h4",null,
 slowest one in it"),a("p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},
 String(s)))))}};function ls(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function hi(o){return a("section",{class:"comp\
 ared"},a("h3",null,"B against A"),a("dl",null,a("dt",null,"A"),a("dd",null,o.sides[0]),a("dt",null,"B"),a("dd",null,o.sides[1])),a("p",{class:"verdict"},o.verdict),
-o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>rn(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function hs(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var an=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
+o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>an(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function hs(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var on=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","go to earlier",n(s=>s.pan(-.25))),
 e.bind("d","Benchmark","go to later",n(s=>s.pan(.25))),e.bind("0","Benchmark","show the whole run",n(s=>s.whole())),e.bind("c","Benchmark","show the captured wi\
 ndow",n(s=>s.captured())),e.bind("j","Benchmark","the next request",n(s=>s.next(1))),e.bind("k","Benchmark","the request before",n(s=>s.next(-1))),e.bind("Escap\
@@ -869,14 +869,14 @@ uests",h,s),l&&M("load",l,s),l&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)
 if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(m,a("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>a("option",{value:v.
 id},[v.id,...v.tags].join(" ")))),m.value=n??"",m.addEventListener("change",()=>i.set({vs:m.value||null},"push")),m.disabled=m.options.length<2}if(p.recorded)try{
 let b=await M("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?u.join(b):s.aborted||u.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
-if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},ps={id:"bench",title:"Benchmark",needs:"runs",open:o=>new an(o)};var ve=["running","queued","tokens","usage"];var Lt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
+if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},ps={id:"bench",title:"Benchmark",needs:"runs",open:o=>new on(o)};var ve=["running","queued","tokens","usage"];var Lt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
 at_ms>=t.at_ms-6e5);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort(
 (e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.
 samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,6e4),6e5)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.
-at_ms-r.at_ms)){e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(i.includes(null)?null:nt(i))}return n}imbalance(t){
-let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>pi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
-for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function pi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function nt(o){
-let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ds(o,t,{now:e,span:n},s,i){let r=[],h=[];return o.values.forEach((l,p)=>{if(l===null||o.at[p]<e-n){h.length&&r.push(h),h=[];return}h.push([s*(1-(e-o.at[p])/
+at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(
+i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>pi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
+let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function pi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
+2||!e?null:Math.max(...t)*t.length/e}function nt(o){let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ds(o,t,{now:e,span:n},s,i){let r=[],h=[];return o.values.forEach((l,p)=>{if(l===null||o.at[p]<e-n){h.length&&r.push(h),h=[];return}h.push([s*(1-(e-o.at[p])/
 n),i*(1-Math.min(l/(t||1),1))])}),h.length&&r.push(h),r}function cs(o,t,e,n,s,i){o.strokeStyle=o.fillStyle=e;for(let r of t){o.beginPath();for(let[h,l]of r)o.lineTo(
 n+h,s+l);r.length===1&&o.lineTo(n+r[0][0]+1,s+r[0][1]),o.stroke(),o.lineTo(n+r[r.length-1][0],i),o.lineTo(n+r[0][0],i),o.globalAlpha=.15,o.fill(),o.globalAlpha=
 1}}var we=26,xe=class{constructor(t){this.color=t}color;canvas=a("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
@@ -898,71 +898,71 @@ n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}dr
 return a("li",{class:ms[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),a("b",null,ms[t.kind]??t.
 kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&" ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.
 open(t.capture)}},"open "+t.capture)))}};var fs={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Pt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function vt(o,t){return t==
-null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}var on=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=
-ve.map(s=>({measure:s,value:a("b"),spark:new xe(Pt[s])})),this.el=a("tr",null,a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:fs[s.measure]}},a(
-"div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)
-i.value.textContent=vt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,this.dp,i.measure),e[i.measure],n)}},ln=class{constructor(t){this.context=t;this.
-steps.value=String(R(t.store.params,"steps",10)),this.steps.addEventListener("change",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),
-t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),x(this.el,a("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource(
-"api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.
-addEventListener("error",()=>this.lost("stepscope does not answer: has it been ended?"))}context;el=a("div",{class:"live"});events;history=new Lt(0);servers=[];rows=new Map;cards=a(
-"div",{class:"cards"});body=a("tbody");trouble=a("p",{class:"lost",role:"status",hidden:!0});shot=a("section",{class:"shot"});steps=a("input",{type:"number",min:"\
-1",max:"10000","aria-label":"Forward steps"});button=a("button",{class:"button",on:{click:()=>{this.record()}}},"Record");told=a("div",{class:"told","aria-live":"\
-polite"});requests=new bt(a("canvas",{role:"img","aria-label":"Requests running and queued over the last minutes"}),t=>vt("running",t));output=new bt(a("canvas",
-{role:"img","aria-label":"Output tokens a second over the last minutes"}),t=>vt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(
-t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=String(R(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(
-this.pending),this.requests.drop(),this.output.drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.
-servers,this.history=new Lt(t.servers.length);for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,a("label",null,"Record ",this.
-steps," forward steps of all ranks "),this.button,this.told),this.button.disabled=!t.records,t.records||x(this.told,a("p",{class:"soft"},"There is no place to k\
-eep what is recorded: give --run-dir."));let e=(n,s)=>{let i=a("i");return i.style.background=`var(--${Pt[n]})`,a("span",{class:"key"},i,s)};this.watched?.drop(),
-this.watched=t.watched?new ke(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.watched.told:this.shot,a("div",{class:"together"},
-a("figure",null,a("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),a("figure",null,a("figcaption",null,"Output t\
-okens/s"),this.output.canvas),this.watched&&this.watched.figure),a("div",{class:"scroll"},a("table",{class:"ranks"},a("thead",null,a("tr",null,a("th",{scope:"co\
-l"},"rank"),...ve.map(n=>a("th",{scope:"col"},fs[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(t.every_ms*1e6)}${t.watched?"":" while a p\
-age shows them"}. All ranks are drawn to one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.add(t),this.draw()}mark(t){this.watched?.
-add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.servers.map((u,m)=>this.history.
-last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(ve.map(u=>[u,u==="usage"?1:this.history.top(u)])),s=[];this.servers.forEach((u,m)=>{for(let b of this.
-history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,y=[this.servers.length>1?[u.role,u.name].filter(_=>_).join(" "):"",w?"DP"+String(b).padStart(
-2,"0"):""].filter(_=>_!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(v,k=new on(m,b,y)),s.push(k)}}),(s.length!==
-this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)u.draw(this.
-history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.total("queued"),color:Pt.queued}],i),this.output.show(
-[{line:this.history.total("tokens"),color:Pt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((u,m)=>this.history.imbalance(m)),i),this.requests.found(
-this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(u=>u?.ranks??[]),h=u=>t.map(m=>m?.[u]).filter(m=>m!=null).sort((m,b)=>b.p99_ns-m.p99_ns)[0],
-l=r.map(u=>u.usage).filter(u=>u!==null),p=h("ttft"),d=h("itl"),c=(u,m,b)=>a("div",{class:"card"},a("span",null,u),a("b",null,m),a("span",null,b));x(this.cards,c(
-"Running",vt("running",nt(r.map(u=>u.running))),"requests"),c("Queued",vt("queued",nt(r.map(u=>u.queued))),"requests"),c("Output",vt("tokens",nt(t.map(u=>u?.tokens??
-null))),"tokens/s"),c("KV cache",l.length?T(Math.max(...l)):"–",r.length>1?"of the rank that uses most":"in use"),c("TTFT",p?g(p.p50_ns):"–",p?"median now; \
-p99 "+g(p.p99_ns):"no first token just now"),c("Between tokens",d?g(d.p50_ns):"–",d?"median now; p99 "+g(d.p99_ns):"no token just now"));let f=t.map((u,m)=>u?.
-error?`${this.servers[m].name}: ${u.error}`:u?.restarted?`${this.servers[m].name} was started anew`:"").filter(u=>u!=="");this.lost(f.join("; ")),this.el.dataset.
-drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await Ee("live/stop",{});return}let t=Math.min(Math.max(Math.round(Number(
-this.steps.value))||10,1),1e4);this.awaited=(await Ee("live/capture",{steps:t})).n}catch(t){x(this.told,a("p",{class:"bad"},t instanceof Error?t.message:String(
-t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.button.
-dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&a("p",null,"Kept as run ",a("button",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");x(this.
-told,e&&a("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&a("p",{class:"bad"},t.error),s,t.now.length>0&&a("pre",null,t.now.
-join(`
+null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function ci({name:o,role:t}){return t===""||o.toLowerCase().includes(
+t)?o:`${t} ${o}`}var ln=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=ve.map(s=>({measure:s,value:a("b"),spark:new xe(Pt[s])})),this.el=a("tr",null,
+a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:fs[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
+let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=vt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
+this.dp,i.measure),e[i.measure],n)}},hn=class{constructor(t){this.context=t;this.steps.value=String(_(t.store.params,"steps",10)),this.steps.addEventListener("c\
+hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
+x(this.el,a("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(
+e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it \
+been ended?"))}context;el=a("div",{class:"live"});events;history=new Lt(0);servers=[];rows=new Map;cards=a("div",{class:"cards"});body=a("tbody");trouble=a("p",
+{class:"lost",role:"status",hidden:!0});shot=a("section",{class:"shot"});steps=a("input",{type:"number",min:"1",max:"10000","aria-label":"Forward steps"});button=a(
+"button",{class:"button",on:{click:()=>{this.record()}}},"Record");told=a("div",{class:"told","aria-live":"polite"});requests=new bt(a("canvas",{role:"img","ari\
+a-label":"Requests running and queued over the last minutes"}),t=>vt("running",t));output=new bt(a("canvas",{role:"img","aria-label":"Output tokens a second ove\
+r the last minutes"}),t=>vt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
+String(_(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.
+drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Lt(t.servers.length);
+for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,a("label",null,"Record ",this.steps," forward steps of all ranks "),this.
+button,this.told),this.button.disabled=!t.records,t.records||x(this.told,a("p",{class:"soft"},"There is no place to keep what is recorded: give --run-dir."));let e=(n,s)=>{
+let i=a("i");return i.style.background=`var(--${Pt[n]})`,a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new ke(t.marks,n=>this.open(n)):
+null,x(this.el,this.trouble,this.cards,this.watched?this.watched.told:this.shot,a("div",{class:"together"},a("figure",null,a("figcaption",null,"Requests ",e("ru\
+nning","running"),e("queued","queued")),this.requests.canvas),a("figure",null,a("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.
+figure),a("div",{class:"scroll"},a("table",{class:"ranks"},a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...ve.map(n=>a("th",{scope:"col"},fs[n])))),this.
+body)),a("p",{class:"soft"},`Servers are asked every ${g(t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&
+this.capture(t.capture),this.draw()}sample(t){this.history.add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),
+this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(
+ve.map(u=>[u,u==="usage"?1:this.history.top(u)])),s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).
+length>1,y=[this.servers.length>1?ci(u):"",w?"DP"+String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==
+y)&&this.rows.set(v,k=new ln(m,b,y)),s.push(k)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={
+now:e,span:this.history.span(e)};for(let u of s)u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.
+total("queued"),color:Pt.queued}],i),this.output.show([{line:this.history.total("tokens"),color:Pt.tokens}],i),this.watched&&(this.watched.show(this.servers.map(
+(u,m)=>this.history.imbalance(m)),i),this.requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(u=>u?.ranks??[]),h=u=>t.map(
+m=>m?.[u]).filter(m=>m!=null).sort((m,b)=>b.p99_ns-m.p99_ns)[0],l=r.map(u=>u.usage).filter(u=>u!==null),p=h("ttft"),d=h("itl"),c=(u,m,b)=>a("div",{class:"card"},
+a("span",null,u),a("b",null,m),a("span",null,b));x(this.cards,c("Running",vt("running",nt(r.map(u=>u.running))),"requests"),c("Queued",vt("queued",nt(r.map(u=>u.
+queued))),"requests"),c("Output",vt("tokens",nt(t.map(u=>u?.tokens??null))),"tokens/s"),c("KV cache",l.length?T(Math.max(...l)):"–",r.length>1?"of the rank th\
+at uses most":"in use"),c("TTFT",p?g(p.p50_ns):"–",p?"median now; p99 "+g(p.p99_ns):"no first token just now"),c("Between tokens",d?g(d.p50_ns):"–",d?"media\
+n now; p99 "+g(d.p99_ns):"no token just now"));let f=t.map((u,m)=>u?.error?`${this.servers[m].name}: ${u.error}`:u?.restarted?`${this.servers[m].name} was start\
+ed anew`:"").filter(u=>u!=="");this.lost(f.join("; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){
+await Ae("live/stop",{});return}let t=Math.min(Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Ae("live/capture",{steps:t})).n}catch(t){
+x(this.told,a("p",{class:"bad"},t instanceof Error?t.message:String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=
+e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&a("p",null,"Kept as run ",a("bu\
+tton",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stop\
+ped")&&a("p",{class:"bad"},t.error),s,t.now.length>0&&a("pre",null,t.now.join(`
 `)),t.lines.length>0&&a("details",{open:t.state==="failed"},a("summary",null,"What it said"),a("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function ci(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
+e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function ui(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
  ",a("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var gs={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new ln(o):ci()};function ui(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+recorded."))}}var gs={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new hn(o):ui()};function mi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function bs(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
-var hn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+var pn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,a("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 keep one each."));x(this.el,a("div",{class:"tools"},a("span",{class:"soft"},`${S(String(s.length))} runs`),a("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=a("div",{class:"runs"});search=a("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
 session:e}=this.context,n=(r,h,l)=>a("a",{href:q(E(t.params,r)),title:l},h),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 what the ranks did"),r.load&&n({tab:"bench",run:r.id},"load","what the requests took"),r.traces&&s!==void 0&&s!==r.id&&n({tab:"kernels",c:s,vs:r.id},"compare","\
-the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>ui(r.created_ms),class:"when"},{id:"\
+the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>mi(r.created_ms),class:"when"},{id:"\
 kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>a("span",{class:"status is-"+r.status.replace(/[^a-z]/g,""),title:r.problem},
 r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>a("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(h=>h!=="").join(", ")},
 r.model||r.backend,...r.tags.map(h=>a("span",{class:"chip"},h)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(bs).join(", "),cell:r=>r.numbers.slice(0,3).
 map(bs).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>kn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"show",title:"\
-show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},pn={id:"runs",title:"Runs",
-needs:"runs",open:o=>new hn(o)};var dn=[qe,Wn,Jn,ts,ps,gs,pn],st=document.documentElement,vs=matchMedia("(prefers-color-scheme: dark)");function Ct(o){if(o instanceof DOMException&&o.name==="A\
+show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Me={id:"runs",title:"Runs",
+needs:"runs",open:o=>new pn(o)};var dn=[$e,Wn,Jn,ts,ps,gs,Me],st=document.documentElement,vs=matchMedia("(prefers-color-scheme: dark)");function Ct(o){if(o instanceof DOMException&&o.name==="A\
 bortError")return;let t=o instanceof Error?o.message:String(o);st.dataset.error??=t,qt.hidden=!1,x(qt,t)}addEventListener("error",o=>Ct(o.error??o.message));addEventListener(
 "unhandledrejection",o=>Ct(o.reason));var qt=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),cn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),G.focus())}},"Skip to the view"),a("header",{class:"to\
-p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),mi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),fi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
 "keydown",{key:"?"}))}},"?")),qt,G),dn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
 "\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.
@@ -970,7 +970,7 @@ value}))),this.store.follow((e,n)=>this.change(e,n)),vs.addEventListener("change
 "nav",{"aria-label":"Views"});perfetto=a("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Hand the merged trace to Perfetto, in a tab of its own, wit\
 h the rows that matter pinned"},"Perfetto");picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.
 captures.length>0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{
-tab:t}=this.store.params,e=dn.filter(s=>this.offers(s)),n=this.session.captures.length>0?qe:pn;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
+tab:t}=this.store.params,e=dn.filter(s=>this.offers(s)),n=this.session.captures.length>0?$e:Me;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
 go(E(this.store.params,{tab:t}))}turn(){this.store.set({theme:st.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=st.dataset.theme;
 st.dataset.theme=t==="light"||t==="dark"?t:vs.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();
 let n=this.tab(),s=this.session.captures,i=t.c===void 0?s[0]:s.find(h=>h.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);let r=JSON.
@@ -982,8 +982,8 @@ this.change(this.store.params,this.store.params)}).catch(n=>{G.replaceChildren()
 this.shown=e,qt.hidden=!0,delete st.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=null,G.replaceChildren(),
 Ct(s)}}head(t,e){x(this.nav,...dn.filter(i=>this.offers(i)).map(i=>a("a",{href:q(E(e,{tab:i.id})),"aria-current":i===t?"page":null},i.title)));let n=this.session.
 captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.picker.hidden=
-n.length<2,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(
-i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{kt()&&(st.dataset.ready="1")}))}};function mi({
-exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("div",null,a("ul",null,...o.left_out.
-map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(qt,G);M("session").then(
-o=>new cn(o)).catch(Ct);})();
+n.length<2||t.needs!=="capture"&&t!==Me,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.value=e.c??n[0].id),document.
+title=`${t.title} · ${n.find(i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{kt()&&(st.dataset.
+ready="1")}))}};function fi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("\
+div",null,a("ul",null,...o.left_out.map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(
+qt,G);M("session").then(o=>new cn(o)).catch(Ct);})();

@@ -161,7 +161,7 @@ class Shell {
     const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
-    this.picker.hidden = captures.length < 2;
+    this.picker.hidden = captures.length < 2 || (tab.needs !== "capture" && tab !== runs); // runs are compared with it
     if (!this.picker.hidden) {
       fill(this.picker, ...captures.map((c) => h("option", { value: c.id }, c.title)));
       this.picker.value = now.c ?? captures[0].id;

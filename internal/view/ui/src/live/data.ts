@@ -74,6 +74,7 @@ export class History {
   total(measure: Measure): Line {
     const last = new Map<number, number | null>(), out: Line = { at: [], values: [] };
     for (const s of this.samples.flat().sort((a, b) => a.at_ms - b.at_ms)) {
+      if (s.error && !last.has(s.server)) continue; // it has never been there
       last.set(s.server, s.error ? null : sum(s.ranks.map((r) => r[measure])));
       const all = [...last.values()];
       out.at.push(s.at_ms);

@@ -20,6 +20,11 @@ export function figure(measure: Measure, v: number | null | undefined): string {
   return groupDigits(v < 10 && !Number.isInteger(v) ? v.toFixed(1) : String(Math.round(v)));
 }
 
+/** What a server is called: its role is said unless its name says it. */
+function called({ name, role }: Server): string {
+  return role === "" || name.toLowerCase().includes(role) ? name : `${role} ${name}`;
+}
+
 /** One row: a rank of a server. */
 class Row {
   readonly el: HTMLTableRowElement;
@@ -148,7 +153,7 @@ class LiveView implements View {
     this.servers.forEach((server, i) => {
       for (const dp of this.history.ranks(i)) {
         const key = `${i} ${dp}`, many = this.history.ranks(i).length > 1;
-        const name = [this.servers.length > 1 ? [server.role, server.name].filter((s) => s).join(" ") : "", many ? "DP" + String(dp).padStart(2, "0") : ""].filter((s) => s !== "").join(" ") || server.name;
+        const name = [this.servers.length > 1 ? called(server) : "", many ? "DP" + String(dp).padStart(2, "0") : ""].filter((s) => s !== "").join(" ") || server.name;
         let row = this.rows.get(key);
         if (!row || row.el.cells[0].textContent !== name) this.rows.set(key, (row = new Row(i, dp, name)));
         wanted.push(row);
