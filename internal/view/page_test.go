@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -111,31 +112,41 @@ func has(t *testing.T, tab *browsertest.Tab, name, want string) {
 	ready(t, tab)
 }
 
-// TestKeyboard goes through the views by keys alone.
-func TestKeyboard(t *testing.T) {
-	tab := browsertest.Open(t, serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}))
-	tab.Size(1280, 900)
-	ready(t, tab)
-	// All that a mouse can reach, Tab does, and where one is shows.
-	reached := map[string]bool{}
-	for range 200 {
+// walk goes through a view by Tab alone: all that a mouse can reach it reaches, and where one is shows.
+func walk(t *testing.T, tab *browsertest.Tab, view string) {
+	t.Helper()
+	reached, seams := map[string]bool{}, 0
+	for range 400 {
 		strike(tab, "Tab")
 		at := tab.Eval(`{const e = document.activeElement, s = getComputedStyle(e);
 			e === document.body ? "" : (s.outlineStyle === "none" ? "unseen " : "") + (e.dataset.n ??= String(window.n = (window.n ?? 0) + 1))}`, false)
 		if strings.HasPrefix(at, "unseen") {
-			t.Errorf("focus does not show on %s", tab.Eval("document.activeElement.outerHTML.slice(0, 100)", false))
+			t.Errorf("%s: focus does not show on %s", view, tab.Eval("document.activeElement.outerHTML.slice(0, 100)", false))
 		}
-		if at == "" || reached[at] {
+		if at == "" { // the end of the page; what one was at may have gone with the view before
+			if seams++; seams > 1 {
+				break
+			}
+		} else if reached[at] {
 			break
 		}
 		reached[at] = true
 	}
 	missed := tab.Told(`[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")]
 		.filter((e) => e.checkVisibility() && !e.disabled && e.dataset.n === undefined).map((e) => e.outerHTML.slice(0, 100))`)
-	if len(missed) > 0 || len(reached) < 15 {
-		t.Errorf("Tab reaches %d, not %q", len(reached), missed)
+	if len(missed) > 0 || len(reached) < 10 {
+		t.Errorf("%s: Tab reaches %d, not %q", view, len(reached), missed)
 	}
 	tab.Eval("document.activeElement.blur()", false)
+}
+
+// TestKeyboard goes through all views by keys alone.
+func TestKeyboard(t *testing.T) {
+	o, run, before := everything(t)
+	tab := browsertest.Open(t, serve(t, o))
+	tab.Size(1280, 900)
+	ready(t, tab)
+	walk(t, tab, "summary")
 	strike(tab, "j")
 	has(t, tab, "sel", "0")
 	strike(tab, "m")
@@ -145,8 +156,12 @@ func TestKeyboard(t *testing.T) {
 	if got := tab.Eval("location.hash", false); !strings.Contains(got, "step=7") || !strings.Contains(got, "rank=2") {
 		t.Errorf("the finding leads to %s", got)
 	}
+	walk(t, tab, "timeline")
+	strike(tab, "h")
+	has(t, tab, "heat", "off")
 	strike(tab, "3")
 	has(t, tab, "tab", "kernels")
+	walk(t, tab, "kernels")
 	strike(tab, "g")
 	has(t, tab, "by", "class")
 	strike(tab, "/")
@@ -164,25 +179,91 @@ func TestKeyboard(t *testing.T) {
 	tab.Wait(`new URLSearchParams(location.hash.slice(1)).has("node")`)
 	strike(tab, "4")
 	has(t, tab, "tab", "whatif")
+	walk(t, tab, "what if")
 	tab.Eval(`document.querySelector("input[type=range]").focus()`, false)
 	strike(tab, "ArrowLeft")
 	has(t, tab, "set", "host=0.95")
 	strike(tab, "0")
 	has(t, tab, "set", "")
+	strike(tab, "5")
+	has(t, tab, "tab", "bench")
+	tab.Wait(`document.querySelector(".run canvas") !== null`)
+	walk(t, tab, "benchmark")
+	strike(tab, "j")
+	has(t, tab, "req", "0")
+	tab.Wait(`document.querySelector(".panel h3") !== null`)
+	strike(tab, "Escape")
+	has(t, tab, "req", "")
+	strike(tab, "c")
+	tab.Wait(`location.hash.includes("b0=")`)
+	strike(tab, "6")
+	has(t, tab, "tab", "live")
+	tab.Wait(`document.querySelectorAll(".ranks tbody tr").length === 2`)
+	walk(t, tab, "live")
+	strike(tab, "r")
+	tab.Wait(`document.querySelector(".told")?.dataset.state === "failed" && document.querySelector(".told").innerText.includes("no such window")`)
+	strike(tab, "7")
+	has(t, tab, "tab", "runs")
+	tab.Wait(`document.querySelectorAll(".runs tbody tr").length === 2`)
+	walk(t, tab, "runs")
+	strike(tab, "/")
+	for _, key := range before {
+		strike(tab, string(key))
+	}
+	has(t, tab, "q", before)
+	strike(tab, "Escape")
+	tab.Wait(`document.querySelectorAll(".runs tbody tr").length === 1`)
+	tab.Eval(`[...document.querySelectorAll(".runs tbody a")].find((a) => a.textContent === "load").focus()`, false)
+	strike(tab, "Enter")
+	has(t, tab, "tab", "bench")
+	has(t, tab, "run", before)
+	if before == run {
+		t.Error("both runs are one")
+	}
 	strike(tab, "?")
 	tab.Wait(`document.querySelector("dialog[open]") !== null`)
 	strike(tab, "Escape")
 	tab.Wait(`document.querySelector("dialog[open]") === null`)
 }
 
+// TestFinding: a click on what a finding offers shows its step on its rank in the timeline.
+func TestFinding(t *testing.T) {
+	tab := browsertest.Open(t, serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}))
+	tab.Size(1280, 900)
+	ready(t, tab)
+	var at struct{ X, Y float64 }
+	if err := json.Unmarshal([]byte(tab.Eval(`{const box = document.querySelector(".finding .go a").getBoundingClientRect();
+		JSON.stringify({x: box.left + box.width / 2, y: box.top + box.height / 2})}`, false)), &at); err != nil {
+		t.Fatal(err)
+	}
+	mouse(tab, "mousePressed", at.X, at.Y)
+	mouse(tab, "mouseReleased", at.X, at.Y)
+	has(t, tab, "tab", "timeline")
+	has(t, tab, "step", "7")
+	has(t, tab, "rank", "2")
+	tab.Wait(`window.__stats.idle() && window.__stats.missing === 0`)
+	if text := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(text, "TP02") {
+		t.Errorf("the rows shown are of %q", text)
+	}
+	var shown struct{ T0, T1, From, To float64 }
+	if err := json.Unmarshal([]byte(tab.Eval(`{const step = window.__stats.step(7); JSON.stringify({...window.__stats.shown(), from: step.start_ns, to: step.end_ns})}`, false)), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if shown.T0 > shown.From || shown.T1 < shown.To || shown.T1-shown.T0 > 4*(shown.To-shown.From) {
+		t.Errorf("what is shown is not the step: %+v", shown)
+	}
+}
+
 // TestAddresses: what an address shows it shows again, to the pixel.
 func TestAddresses(t *testing.T) {
-	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0"), captureOf(t, "balanced", "against")}})
+	o, run, before := everything(t)
+	url := serve(t, o)
 	tab := browsertest.Open(t, "about:blank")
 	tab.Size(1280, 900)
 	for _, hash := range []string{
 		"#tab=summary&kind=decode&map=wait&sel=1", "#tab=kernels&by=op&node=3&sort=name&theme=dark",
 		"#tab=kernels&kind=decode&q=nvjet&rank=2&vs=against", "#tab=whatif&rank=2&set=TP02.host%3Dpeers",
+		"#tab=bench&b0=0&b1=212000000&req=1&run=" + run, "#tab=bench&run=" + before + "&theme=dark&vs=" + run, "#tab=runs&q=bench&sort=size",
 	} {
 		var pictures [2][]byte
 		for i := range pictures {
@@ -308,7 +389,7 @@ func TestRuns(t *testing.T) {
 	root := t.TempDir()
 	ids := map[string]string{}
 	for _, name := range []string{"graph_work", "balanced"} {
-		run, err := runs.Create(root, runs.About{Kind: "profile", Model: name}, 0)
+		run, err := runs.Create(root, runs.About{Kind: "profile", Model: name, Tags: []string{evil[0], evil[1]}}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,16 +418,15 @@ func TestRuns(t *testing.T) {
 	tab := browsertest.Open(t, url)
 	tab.Size(1280, 900)
 	ready(t, tab)
-	if got := tab.Eval(`[...document.querySelectorAll(".runs tbody tr")].map((r) => r.cells[3].textContent).sort().join()`, false); got != "balanced,graph_work" {
+	if got := tab.Eval(`[...document.querySelectorAll(".runs tbody tr")].map((r) => r.querySelector(".cut").firstChild.textContent).sort().join()`, false); got != "balanced,graph_work" {
 		t.Errorf("the runs are %q", got)
 	}
-	for _, what := range append(tab.Misfits(), tab.Barriers()...) {
-		t.Error(what)
+	if got := tab.Eval(`document.querySelector(".runs").innerText.includes("onerror") + " " + document.querySelectorAll("img, script:not([src='app.js'])").length`, false); got != "true 0" {
+		t.Errorf("hostile tags: %s", got)
 	}
-	tab.Shoot(*screenshots, "runs")
 	click := func(model, text string) {
 		t.Helper()
-		tab.Eval(fmt.Sprintf(`[...document.querySelectorAll(".runs tbody tr")].find((r) => r.cells[3].textContent === %q).querySelectorAll("a").forEach((a) => a.textContent === %q && a.click())`, model, text), false)
+		tab.Eval(fmt.Sprintf(`[...document.querySelectorAll(".runs tbody tr")].find((r) => r.querySelector(".cut").firstChild.textContent === %q).querySelectorAll("a").forEach((a) => a.textContent === %q && a.click())`, model, text), false)
 	}
 	click("graph_work", "capture")
 	has(t, tab, "c", ids["graph_work"])

@@ -64,7 +64,7 @@ func everything(t *testing.T) (o Options, run, before string) {
 	t.Cleanup(server.Close)
 	l := live.New(live.Options{Targets: []torch.Target{{URL: server.URL, Name: "decode-0", Role: "decode"}, {URL: "http://127.0.0.1:9", Name: "decode-1", Role: "decode"}},
 		Record: func(context.Context, int, *progress.Console, *torch.Progress) (string, error) {
-			return "", errors.New("no")
+			return "", errors.New("no such window")
 		}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -113,8 +113,9 @@ func TestViewsFit(t *testing.T) {
 					tab.Size(size[0], size[1])
 					tab.Eval(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`, false)
 					ready(t, tab)
-					if scheme == "light" {
-						for _, what := range tab.Misfits() {
+					for _, what := range tab.Misfits() {
+						// The timeline wants room: on a telephone its texts may be cut off.
+						if size[0] > 400 || !strings.HasPrefix(v.name, "timeline") || strings.HasPrefix(what, "the page is") {
 							t.Errorf("%d pixels wide: %s", size[0], what)
 						}
 					}

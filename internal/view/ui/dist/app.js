@@ -483,54 +483,54 @@ tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a(
 of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"length",
 title:"How much time is shown"});tools=a("div",{class:"tl-tools"});legend=a("div",{class:"legend"});classes=a("p",{class:"tl-classes","aria-label":"Colours"});get store(){
 return this.context.store}get width(){return Math.max(this.body.clientWidth-Os,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,
-{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>kt()&&this.frame===0,look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.
-all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),yt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),
-this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=ze(t,this.head),s=(...i)=>e===null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.
-plan=Rt(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),s("y","only","open")&&Math.abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=
-n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s(
-"q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step",
-"at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Un(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){
-this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;
-if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.
-panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.
-range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==
-null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=
-n,this.panel.span(n),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();
-return}this.source.range(this.state,this.rows()).then(n=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.
-groups.length,e),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}lacking(t){if(!(t instanceof j)||t.status===0)throw t;this.selected=null,this.panel.note(
-t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),
-this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.
-stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)
-this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Ue(),this.painter.restyle(),this.draw("lanes","hea\
-t","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-
-n).map(e=>a("span",{class:"key"},Zt(e),this.head.classes[e])),this.head.stretch&&a("span",{class:"key"},a("i",{class:"tl-swatch tl-waits"}),"waits for other ran\
-ks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[];if(this.state.by==="wall"){let[i,r]=Xt(this.head.steps,n);if((r-i)*40<
-this.width)for(let h=i;h<r;h++)this.head.steps[h].end_ns!==0&&s.push(this.head.steps[h].start_ns)}return{view:n,width:this.width,height:e,top:t,lanes:Dt(this.plan.
-lanes,t,t+e),lines:s,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.
-ids)}}above(){return{view:this.state.view,width:this.width,palette:this.palette,steps:this.head.steps,wall:this.state.by==="wall"&&this.head.steps.length>0,ribbons:this.
-ribbons,picked:this.state.step}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;if(this.dirty=new Set,!(!this.el.isConnected||this.
-body.clientHeight===0)){if(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")){An(this.gutter,this.head,this.plan,this.state.rank,this.alignment,
-i=>this.moves.turn(i)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px";let s=this.state.by!=="wall"?[]:this.head.stretch?["steps",
-"waits in collectives"]:["steps"];x(this.legend,a("div",null,this.state.by==="stretched"?"stretched time":"time"),...s.map(i=>a("div",null,i)))}e.has("heat")&&this.
-heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3)}}lanes(){let t=this.scene(),{level:e,needs:n}=Et.needs(t),
-{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.
-canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,
-e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=ut+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),
-h=D.height({wall:r.wall,ribbons:this.head.stretch});this.ruler.canvas.style.height=h+"px",this.ruler.paint(r,h);let l=Bn(t.view);this.length.textContent!==l&&(this.
-length.textContent=l),this.offsets(t),this.rest(t),r.wall&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=Xt(this.head.steps,this.state.
-view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[
-n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.
-slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&
-this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?
-this.moved:new Map((this.alignment?.moved_ns??[]).map((r,h)=>[h,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);Ln(this.strips,this.
-plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).
-map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,
-clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),h=Math.ceil(n),l=t.stretched?this.source.moved(s,r,h,240).then(
-p=>{this.moved=new Map(s.map((d,c)=>[d,p[c]]))}):this.source.ribbons(r,h).then(p=>{this.ribbons=p});this.done("rest"),l.then(()=>this.draw("lanes"))},80))}close(){
-this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),L()}},Ge=class{el=a(
-"div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Xe(t,e),this.el.replaceChildren(this.
-view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},
-Wn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Ge(o)};function Bs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
+{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>kt()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.steps[e],look:e=>{let n=this.
+head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),yt(new Promise(
+e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=ze(t,this.head),s=(...i)=>e===
+null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.plan=Rt(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),s("y","only","open")&&Math.
+abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&
+this.heat.show(n.heat).then(()=>this.draw("heat")),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.
+select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Un(this.tools,this,this.length)}stretchTo(t){
+this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overla\
+y","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===""){this.found!==null&&this.
+state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&
+(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.state;if(e<0){this.selected=
+null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(t,e).then(n=>{this.state.rank!==
+t||this.state.sel!==e||(this.selected=n,this.panel.span(n),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===
+null){this.found===null&&this.panel.hide();return}this.source.range(this.state,this.rows()).then(n=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.
+state.sel>=0||(this.panel.range(n,this.plan.groups.length,e),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}lacking(t){if(!(t instanceof j)||t.status===
+0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){
+this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.
+state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+
+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Ue(),this.painter.
+restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(
+this.classes,...[...t].sort((e,n)=>e-n).map(e=>a("span",{class:"key"},Zt(e),this.head.classes[e])),this.head.stretch&&a("span",{class:"key"},a("i",{class:"tl-sw\
+atch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[];if(this.state.by==="wall"){let[i,
+r]=Xt(this.head.steps,n);if((r-i)*40<this.width)for(let h=i;h<r;h++)this.head.steps[h].end_ns!==0&&s.push(this.head.steps[h].start_ns)}return{view:n,width:this.
+width,height:e,top:t,lanes:Dt(this.plan.lanes,t,t+e),lines:s,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.
+found===null?null:new Set(this.found.ids)}}above(){return{view:this.state.view,width:this.width,palette:this.palette,steps:this.head.steps,wall:this.state.by===
+"wall"&&this.head.steps.length>0,ribbons:this.ribbons,picked:this.state.step}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;if(this.
+dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)){if(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")){An(this.gutter,
+this.head,this.plan,this.state.rank,this.alignment,i=>this.moves.turn(i)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px";let s=this.
+state.by!=="wall"?[]:this.head.stretch?["steps","waits in collectives"]:["steps"];x(this.legend,a("div",null,this.state.by==="stretched"?"stretched time":"time"),
+...s.map(i=>a("div",null,i)))}e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3)}}lanes(){
+let t=this.scene(),{level:e,needs:n}=Et.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.
+style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.
+minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=ut+"px",this.minimap.paint(this.all,t.view,
+this.width,this.palette);let r=this.above(),h=D.height({wall:r.wall,ribbons:this.head.stretch});this.ruler.canvas.style.height=h+"px",this.ruler.paint(r,h);let l=Bn(
+t.view);this.length.textContent!==l&&(this.length.textContent=l),this.offsets(t),this.rest(t),r.wall&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){
+let[t,e]=Xt(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint(
+{...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:
+t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??
+0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.
+hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,h)=>[h,[r]])),i=Math.max(...[...s.values()].map(r=>Math.
+max(...r.map(Math.abs))),1);Ln(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(
+r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.
+by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),h=Math.ceil(n),l=t.
+stretched?this.source.moved(s,r,h,240).then(p=>{this.moved=new Map(s.map((d,c)=>[d,p[c]]))}):this.source.ribbons(r,h).then(p=>{this.ribbons=p});this.done("rest"),
+l.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.
+frame),this.watch.disconnect(),L()}},Ge=class{el=a("div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||
+(this.view=new Xe(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.
+restyle()}close(){this.closed=!0,this.view?.close()}},Wn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Ge(o)};function Bs(o,t,e){let n=e.startsWith("-"),s=t.find(h=>h.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let h=s.num.bind(s);return i.sort(
 (l,p)=>{let d=h(l),c=h(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(d-c)})}return i.sort((h,l)=>r*s.text(h).localeCompare(
 s.text(l),"en"))}function Is(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
 r))})}function Ye(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?

@@ -109,6 +109,7 @@ export class Timeline implements View {
     const { tiles } = this.source;
     (window as unknown as { __stats: unknown }).__stats = Object.assign(this.painter.stats, {
       received: () => tiles.received, requests: () => tiles.requests, kept: () => tiles.kept(), idle: () => quiet() && this.frame === 0,
+      shown: () => this.state.view, step: (n: number) => this.head.steps[n],
       /** Shows a view around the middle of the last step. */
       look: (around: (at: number) => Range) => {
         const s = this.head.steps[this.head.steps.length - 1] ?? { start_ns: this.all.t0, end_ns: this.all.t1 };
