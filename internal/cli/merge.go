@@ -20,7 +20,7 @@ type mergeCmd struct {
 	Out      string   `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: merged-ID.trace.json.gz beside the inputs). A name that ends in .json is not compressed."`
 	Format   string   `placeholder:"FORMAT" help:"chrome (JSON, as SGLang's merger writes it) or pftrace (Perfetto protobuf). Default: by the ending of -o, else chrome."`
 	Align    string   `enum:"auto,always,never" default:"auto" help:"Move the clocks of hosts by their common collectives: when needed (auto), always or never."`
-	Level    int      `default:"5" help:"Compression level, 1 (fast) to 9 (small)."`
+	Level    *int     `placeholder:"N" help:"Compression level, 1 (fast) to 9 (small). Default: 5, of a Perfetto trace 1."`
 	Cats     []string `sep:"," placeholder:"CAT" help:"Keep only events of these categories, as trace check lists them, and those that have none."`
 	NoPython bool     `help:"Leave out python_function events: most of a trace recorded with stacks."`
 	JSON     bool     `name:"json" help:"Print as JSON what was done."`
@@ -68,8 +68,11 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	window = text.Set
 	meter := e.Meter("merge", window.Bytes())
 	opt := merge.Options{
-		ProfileID: window.ID, Level: c.Level, Align: merge.Align(c.Align), Missing: missing,
+		ProfileID: window.ID, Align: merge.Align(c.Align), Missing: missing,
 		Plain: strings.HasSuffix(out, ".json"), Meter: meter,
+	}
+	if c.Level != nil {
+		opt.Level = *c.Level
 	}
 	if err := opt.Only(c.Cats, c.NoPython); err != nil {
 		meter.Close()
@@ -105,8 +108,8 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 
 // check looks at the values, and settles the format.
 func (c *mergeCmd) check() error {
-	if c.Level < 1 || c.Level > 9 {
-		return usagef("--level %d: give 1 (fast) to 9 (small)", c.Level)
+	if l := c.Level; l != nil && (*l < 1 || *l > 9) {
+		return usagef("--level %d: give 1 (fast) to 9 (small)", *l)
 	}
 	if c.Format == "" {
 		c.Format = "chrome"

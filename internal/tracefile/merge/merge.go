@@ -31,7 +31,7 @@ const (
 // Options of a merge. The zero value is ready to use.
 type Options struct {
 	ProfileID string          // into the metadata
-	Level     int             // of gzip, 1 to 9; 0: DefaultLevel
+	Level     int             // of gzip, 1 to 9; 0: DefaultLevel, PerfettoLevel
 	Plain     bool            // JSON as it is, not compressed
 	Align     Align           // default Auto
 	Missing   []string        // named inputs that do not exist: recorded as lost
@@ -66,6 +66,10 @@ type Redactor interface {
 // together: level 1 takes 1.1 s of CPU for 37.6 MB, level 5 1.3 s for 28.4 MB,
 // level 6 1.4 s for 25.9 MB.
 const DefaultLevel = 5
+
+// PerfettoLevel is that of Perfetto files, whose packets have little left to find: of
+// the same JSON level 1 makes 26.4 MB, level 5 20.9 MB in a sixth more CPU.
+const PerfettoLevel = 1
 
 // Result is what became of a merge.
 type Result struct {

@@ -20,7 +20,7 @@ import (
 // Perfetto merges the set into the file at path as a Perfetto trace, gzipped
 // unless Options.Plain: a group of tracks for each rank, in it its CPU
 // threads, its GPU streams, its counters. Memory stays constant; what a file
-// has more than 8 MB of is sorted in a temporary file beside path.
+// has more than 4 MB of is sorted in a temporary file beside path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
 		return m.perfetto(ctx, w, path)
@@ -55,7 +55,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 		}
 		return nil
 	})
-	s := newSink(ctx, w, cmp.Or(m.opt.Level, DefaultLevel), m.opt.Plain, m.opt.Rest)
+	s := newSink(ctx, w, cmp.Or(m.opt.Level, PerfettoLevel), m.opt.Plain, m.opt.Rest)
 	pf := pftrace.NewWriter(newBlockWriter(s))
 	m.wall(pf)
 	err := func() error {

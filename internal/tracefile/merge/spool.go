@@ -59,7 +59,7 @@ type indexed struct {
 
 type run struct{ off, n int64 }
 
-const runBytes = 8 << 20
+const runBytes = 4 << 20
 
 // before orders records: by track, by time, the longer first, else as they came.
 func before(a, b *indexed) int {
@@ -68,6 +68,9 @@ func before(a, b *indexed) int {
 
 // add takes a copy of r.
 func (s *spool) add(r *record) error {
+	if s.slab == nil {
+		s.slab = make([]byte, 0, runBytes+runBytes/8)
+	}
 	off := len(s.slab)
 	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // the length, below
 	s.slab = binary.LittleEndian.AppendUint32(s.slab, r.track)
