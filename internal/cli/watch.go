@@ -36,7 +36,7 @@ type watchCmd struct {
 	Lean      bool   `name:"lean" help:"Record kernels and launches alone, which slows the servers least."`
 	fetchFlags
 	Timeout     time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
-	Cooldown    time.Duration `default:"10m" help:"From the beginning of one capture to the next at least."`
+	Cooldown    time.Duration `default:"10m" help:"From the beginning of one capture to the next for the same cause at least."`
 	MaxCaptures int           `name:"max-captures" limits:"0.." default:"5" help:"Captures in all; 0 captures nothing."`
 	MaxDisk     string        `name:"max-disk" default:"10GB" placeholder:"BYTES" help:"What captures may take on disk in all."`
 	Nsys        string        `name:"nsys" placeholder:"SESSION" help:"Capture by a session of Nsight Systems that stands by (nsys run --start-later): its name, or that of its run."`

@@ -3,8 +3,12 @@ package watch
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
 // TestNext: a verdict ends with what to do; one that does not know why says nothing of it.
@@ -27,6 +31,78 @@ func TestNext(t *testing.T) {
 		}
 		if lines := strings.Join(c.v.lines("dir"), "\n"); says != "" && !strings.Contains(lines, "→ "+c.v.Next[0]) {
 			t.Errorf("not printed: %s", lines)
+		}
+	}
+}
+
+// seenOf gives samples of half a minute, of which the last ten seconds are since the change: what rank 1 and the three
+// others have.
+func seenOf(running, queued, tokens, runningOthers, queuedOthers, tokensOthers float64) (past []*signals.Live, since, until time.Time) {
+	begin := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	since, until = begin.Add(20*time.Second), begin.Add(30*time.Second)
+	for s := range 31 {
+		l := &signals.Live{At: begin.Add(time.Duration(s) * time.Second)}
+		for dp := range 4 {
+			f := signals.Flow{DP: dp, Running: 8, Queued: 0, Tokens: 100, Context: signals.Unknown, Step: signals.Unknown}
+			if s >= 20 {
+				f.Running, f.Queued, f.Tokens = runningOthers, queuedOthers, tokensOthers
+				if dp == 1 {
+					f.Running, f.Queued, f.Tokens = running, queued, tokens
+				}
+			}
+			f.Load, f.Pace = f.Running+f.Queued, f.Running/f.Tokens
+			l.Tokens += f.Tokens
+			l.Ranks = append(l.Ranks, f)
+		}
+		past = append(past, l)
+	}
+	return past, since, until
+}
+
+// TestVerdict: what comes of the signals and of the window together.
+func TestVerdict(t *testing.T) {
+	side := func(batch float64, period int64) result.ReplicaSide {
+		return result.ReplicaSide{Steps: 8, Batch: batch, Tokens: -1, Period: period, Device: period, Kernels: 20}
+	}
+	busy := &result.Replica{Name: "DP01", Kind: "decode", This: side(32, 1200), Others: side(8, 1000), Cause: result.CauseLoad}
+	piled := &result.Replica{Name: "DP01", Kind: "decode", This: side(16, 2000), Others: side(8, 1000), Cause: result.CauseLoad, Like: 2, LikeKinds: 9}
+	slow := &result.Replica{Name: "DP01", Kind: "decode", This: side(8, 2000), Others: side(8, 1000), Cause: result.CauseDevice, Like: 2, LikeKinds: 9}
+	attention := &result.Report{Findings: []result.Finding{
+		{Kind: result.Straggler, Severity: "info", Names: []string{"TP00-DP00"}, Cause: result.CauseHost},
+		{Kind: result.UnevenAttention, Severity: "high", Names: []string{"TP01-DP01"}, Cause: result.CauseWork, Reason: "contexts"},
+	}}
+	for _, c := range []struct {
+		name    string
+		who     int
+		rule    string
+		seen    [6]float64 // as seenOf has it
+		replica *result.Replica
+		report  *result.Report
+		kind    string
+		rank    string
+		cause   string
+		says    string
+	}{
+		{"a busy rank", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, busy, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests in a step as the others, which takes it 1.2 times as long"},
+		{"requests gather in a slow rank, whose steps have more of them", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, piled, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"a slow rank", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"a busy rank, by its signals", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests as the others (by its signals alone"},
+		{"a slow rank, by its signals", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, nil, nil, Slower, "DP01", "unknown", "why is not shown (by its signals alone"},
+		{"a rank that has all it can do", 1, detect.UnevenLoad, [6]float64{8, 30, 100, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 30 requests that wait, 0 on the others, and runs as many as these"},
+		{"all ranks have", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "more requests come than the server serves"},
+		{"queues, of a server that makes half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "nothing in the window explains it"},
+		{"ranks wait for each other's attention", -1, detect.SlowTokens, [6]float64{8, 0, 90, 8, 0, 90}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more to do in a step than the others: contexts"},
+	} {
+		s := &shot{of: &group{name: "a", of: []*follower{{}}}, replica: c.replica, result: &torch.Result{}}
+		var since time.Time
+		s.past, since, s.at = seenOf(c.seen[0], c.seen[1], c.seen[2], c.seen[3], c.seen[4], c.seen[5])
+		s.why = []*alarm{{of: s.of, Event: detect.Event{Rule: &detect.Rule{Name: c.rule}, Who: c.who, Onset: since}}}
+		if c.report != nil {
+			s.windows = []*explained{{report: c.report}}
+		}
+		v := s.verdict()
+		if v.Kind != c.kind || v.Rank != c.rank || v.Cause != c.cause || !strings.Contains(v.Says, c.says) {
+			t.Errorf("%s: %s of %s, by %s: %s", c.name, v.Kind, v.Rank, v.Cause, v.Says)
 		}
 	}
 }
