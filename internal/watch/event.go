@@ -50,6 +50,7 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`
 	Seconds  float64  `json:"seconds,omitempty"`  // back: that it was gone; end: that was watched
 	Captures int      `json:"captures,omitempty"` // end
+	Blind    float64  `json:"blind_s,omitempty"`  // end: for how long windows of its own were open, in which nothing is judged
 }
 
 // tell notes an event, and says lines to people.

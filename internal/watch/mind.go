@@ -28,7 +28,8 @@ type mind struct {
 	exec   *executor
 	counts counts
 	screen screen
-	err    error // the first of writing
+	blind  time.Duration // for how long a window of its own was open
+	err    error         // the first of writing
 }
 
 func (w *Watch) mind() *mind {
@@ -210,7 +211,9 @@ func (m *mind) begins(ctx context.Context, s *shot) {
 // shot takes what came of a capture.
 func (m *mind) shot(s *shot) {
 	m.shooting = nil
-	m.engine.Resume(time.Now())
+	now := time.Now()
+	m.engine.Resume(now)
+	m.blind += now.Sub(s.at)
 	if s.ring {
 		m.ring.take(m, s)
 		return

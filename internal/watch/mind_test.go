@@ -432,6 +432,9 @@ func TestRing(t *testing.T) {
 		if got := strings.Join(kept, ", "); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
+		if m.blind != 13*4500*time.Millisecond {
+			t.Errorf("windows were open for %v", m.blind)
+		}
 		if m.ring.made != 12 || m.budget.bytes != 6000 { // two more are in the ring
 			t.Errorf("%d windows were made, and %d bytes are counted", m.ring.made, m.budget.bytes)
 		}

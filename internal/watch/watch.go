@@ -110,7 +110,7 @@ func (m *mind) follow(ctx context.Context) error {
 	cancel()
 	all.Wait()
 	m.ring.end()
-	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds()})
+	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds(), Blind: m.blind.Seconds()})
 	return errors.Join(context.Cause(ctx), m.err)
 }
 
