@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
@@ -92,14 +94,9 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
-		dir, err := runs.Find(opt.Root, id) // among the runs alone: no path leads to others
+		dir, err := openable(opt.Root, id)
 		if err != nil {
 			return nil, err
-		}
-		if run, err := runs.Open(opt.Root, dir); err == nil { // a report says what is wrong with it
-			if err := run.Inside(); err != nil {
-				return nil, err
-			}
 		}
 		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
@@ -109,8 +106,21 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if err := c.give(ctx, e, &opt); err != nil {
 		return err
 	}
-	c.announce(e, ln.Addr())
+	c.announce(e, ln.Addr(), &opt)
 	return view.New(opt).Serve(ctx, ln)
+}
+
+// openable is the directory of a run that a page may open by its id: it is among the runs, no path leads to others, and
+// all its files are in it.
+func openable(root, id string) (string, error) {
+	dir, err := runs.Find(root, id)
+	if err != nil {
+		return "", err
+	}
+	if run, err := runs.Open(root, dir); err == nil { // else who reads it says what is wrong with it
+		return dir, run.Inside()
+	}
+	return dir, nil
 }
 
 // give opens what was named.
@@ -173,13 +183,15 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 	return capture, err
 }
 
-// announce prints the address, and opens it when asked to.
-func (c *viewCmd) announce(e *env, at net.Addr) {
+// announce prints the address, which is all of stdout, tells people what is there, and opens a browser when asked to.
+func (c *viewCmd) announce(e *env, at net.Addr, opt *view.Options) {
 	address := url.URL{Scheme: "http", Host: at.String(), Path: "/"}
 	if c.APIKey != "" {
 		address.RawQuery = url.Values{"key": {c.APIKey}}.Encode()
 	}
 	fmt.Fprintln(e.stdout, address.String())
+	e.Line("shows " + strings.Join(c.shows(opt), "; "))
+	e.Line("until it is interrupted (Ctrl-C); in the page ? shows the keys")
 	if !c.Browser {
 		return
 	}
@@ -190,4 +202,21 @@ func (c *viewCmd) announce(e *env, at net.Addr) {
 	if err := start(address.String()); err != nil {
 		e.Warn("no browser could be started, open the address yourself: %v", err)
 	}
+}
+
+// shows says what there is to see.
+func (c *viewCmd) shows(opt *view.Options) (out []string) {
+	if opt.Run != nil {
+		out = append(out, "the load of run "+opt.Run.ID())
+	}
+	for _, given := range opt.Given {
+		out = append(out, fmt.Sprintf("the capture %s (ranks: %d, steps: %d)", given.Report.Source.ID, len(given.Report.Source.Ranks), len(given.Report.Steps)))
+	}
+	if servers := slices.Concat(c.URL, c.PrefillURL, c.DecodeURL); len(servers) > 0 {
+		out = append(out, "live "+strings.Join(servers, ", "))
+	}
+	if opt.Root != "" {
+		out = append(out, "the runs in "+opt.Root)
+	}
+	return out
 }

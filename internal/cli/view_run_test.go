@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,8 +48,80 @@ func TestViewRun(t *testing.T) {
 				t.Errorf("%s: %v %.300s", path, err, text)
 			}
 		}
-		if status := end(); status != c.status && status != exitInterrupted || !strings.Contains(errs.String(), c.errs) {
+		for _, says := range []string{"shows the load of run " + c.run.ID(), "the runs in " + home, "Ctrl-C", c.errs} {
+			if !strings.Contains(errs.String(), says) {
+				t.Errorf("%q is not in %s", says, errs)
+			}
+		}
+		if status := end(); status != c.status && status != exitInterrupted {
 			t.Errorf("status %d, want %d: %s", status, c.status, errs)
+		}
+	}
+}
+
+// TestViewElsewhere: a run whose files are links to others' is not opened by its id.
+func TestViewElsewhere(t *testing.T) {
+	t.Parallel()
+	home, secret, trace := t.TempDir(), filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "1-TP-0.trace.json")
+	for _, path := range []string{secret, trace} {
+		if err := os.WriteFile(path, []byte(`{"traceEvents": [{"name": "secret"}]}`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := keepLoad(t, home, 1, 100, trace)
+	for _, path := range append(run.Traces(), run.Path(run.Files(runs.KindRecords)[0].Path)) {
+		if err := errors.Join(os.Remove(path), os.Symlink(secret, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, errs, end := viewing(t, "--run-dir", home)
+	defer end()
+	for _, path := range []string{"api/session?open=" + run.ID(), "api/kernels?c=" + run.ID(), "api/load?run=" + run.ID(), "api/load/requests?run=" + run.ID()} {
+		res, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode < 400 || !strings.Contains(string(text), "is a link to a file elsewhere") {
+			t.Errorf("%s: %v %d %.300s", path, err, res.StatusCode, text)
+		}
+	}
+	if strings.Contains(errs.String(), "panic") {
+		t.Error(errs)
+	}
+}
+
+// TestViewRefused: what cannot be shown is said in one line.
+func TestViewRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	none, text := filepath.Join(dir, "none"), filepath.Join(dir, "1-TP-0.trace.json")
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		defer ln.Close()
+		err = errors.Join(os.WriteFile(text, []byte("hello"), 0o666), os.Mkdir(filepath.Join(dir, "empty"), 0o777))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{none}, exitFailed, none + ": no such file or directory"},
+		{[]string{filepath.Join(dir, "empty")}, exitFailed, "no trace files found"},
+		{[]string{text}, exitFailed, "not a trace"},
+		{[]string{"--port", port}, exitFailed, "port " + port + " of 127.0.0.1 is in use"},
+		{[]string{"--host", "0.0.0.0"}, exitUsage, "is beyond loopback: give a key with --api-key-file"},
+		{[]string{"--url", "localhost:1"}, exitUsage, "is no URL of a server"},
+	} {
+		status, out, errs := run(t, t.Context(), append([]string{"view", "--run-dir", filepath.Join(dir, "runs")}, c.args...)...)
+		first, hint, _ := strings.Cut(strings.TrimSuffix(errs, "\n"), "\n")
+		if status != c.status || out != "" || !strings.Contains(first, c.want) || hint != "" && hint != "  hint: stepscope view --help" {
+			t.Errorf("%q: status %d, %q, %q", c.args, status, out, errs)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/view"
@@ -54,7 +53,7 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
 		dir := filepath.Join(w.Dir, id)
 		if _, err := os.Stat(dir); !named.MatchString(id) || err != nil {
-			if dir, err = runs.Find(root, id); err != nil { // among the runs alone: no path leads to others
+			if dir, err = openable(root, id); err != nil {
 				return nil, err
 			}
 		}
