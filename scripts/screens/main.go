@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"html"
 	"log"
@@ -24,17 +25,23 @@ type screen struct {
 	line       string
 	until      string // what the screen shows when the picture is taken
 	page       string // instead: the file of a page that the command has written
+	view       string // instead: what of the viewer that the command serves is shown, behind the #
 	width      int    // of the page, in pixels
 	height     int
 }
 
 const load = "--dataset-name random --num-prompts 1500 --random-input-len 200 --random-output-len 40 --request-rate 150"
 
+const view = "exec stepscope view testdata/traces/compute_skew"
+
 var screens = []screen{
 	{name: "analyze", cols: 104, rows: 64, line: "stepscope analyze testdata/traces/compute_skew", until: `launches\n`},
 
 	{name: "bench", line: "stepscope bench serving --url $URL " + load + " --profile --output-file $TMP/load.jsonl --html $TMP/bench.html", page: "bench.html", width: 1280, height: 1400},
 	{name: "report", line: "stepscope analyze testdata/traces/compute_skew --html $TMP/report.html", page: "report.html", width: 1280, height: 1000},
+
+	{name: "view-timeline", line: view, view: "tab=timeline&step=9&rank=2&align=step&only=2%2C0", width: 1280, height: 700},
+	{name: "view-kernels", line: view + " --against testdata/traces/balanced", view: "tab=kernels&kind=decode&vs=against&sort=-diff&theme=dark", width: 1280, height: 700},
 }
 
 func main() {
@@ -77,10 +84,13 @@ func run(dir string) error {
 	}
 	for _, s := range screens {
 		path := filepath.Join(dir, s.name+".png")
-		if s.page == "" {
-			err = s.terminal(tmp, path)
-		} else {
+		switch {
+		case s.page != "":
 			err = s.browser(tmp, path)
+		case s.view != "":
+			err = s.viewer(path)
+		default:
+			err = s.terminal(tmp, path)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -107,7 +117,26 @@ func (s *screen) browser(tmp, path string) error {
 	if out, err := exec.Command("sh", "-c", s.line).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", s.line, err, out)
 	}
-	return shoot(filepath.Join(tmp, s.page), path, s.width, s.height)
+	return shoot("file://"+filepath.Join(tmp, s.page), path, s.width, s.height)
+}
+
+// viewer takes the picture of a view that the command serves.
+func (s *screen) viewer(path string) error {
+	cmd := exec.Command("sh", "-c", s.line)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Signal(os.Interrupt)
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.line, err)
+	}
+	return shoot(strings.TrimSpace(address)+"#"+s.view, path, s.width, s.height)
 }
 
 // terminal takes the picture of a terminal in which the command runs.
@@ -148,17 +177,13 @@ func (s *screen) terminal(tmp, path string) error {
 	if err := os.WriteFile(page, []byte(terminalPage(shown)), 0o666); err != nil {
 		return err
 	}
-	return shoot(page, path, s.cols*8+40, strings.Count(strings.TrimRight(shown, "\n"), "\n")*17+60)
+	return shoot("file://"+page, path, s.cols*8+40, strings.Count(strings.TrimRight(shown, "\n"), "\n")*17+60)
 }
 
-// shoot has a browser draw a page.
+// shoot has a browser draw the page at an address.
 func shoot(page, path string, width, height int) error {
-	page, err := filepath.Abs(page)
-	if err != nil {
-		return err
-	}
 	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=3000",
-		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+path, "file://"+page).CombinedOutput()
+		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+path, page).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("chromium: %w: %s", err, out)
 	}
