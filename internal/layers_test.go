@@ -193,7 +193,7 @@ var arrows = []struct {
 		"internal/tracefile/set",
 	}},
 	{"internal/tracefile/read", []string{"internal/base/runsort", "internal/tracefile/read/nsysdb", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "internal/base/progress", "internal/tracefile/set", "trace"}},
-	{"internal/tracefile/read/nsysdb", []string{"internal/tracefile/sqlitefile", "trace"}},
+	{"internal/tracefile/read/nsysdb", []string{"internal/base/runsort", "internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
 	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom"}},

@@ -76,8 +76,12 @@ func (h *host) did(track trace.TrackID, from, to int64) Doing {
 	var largestIn int64
 	count, reach := 0, from
 	for i := 0; i < hi; i++ {
-		if i%block == 0 && i+block <= lo && ends[i/block] <= from {
-			i += block - 1 // all of them are over
+		if i%large == 0 && i+large <= lo && ends.large[i/large] <= from {
+			i += large - 1 // all of them are over
+			continue
+		}
+		if i%block == 0 && i+block <= lo && ends.blocks[i/block] <= from {
+			i += block - 1
 			continue
 		}
 		s := &spans[i]

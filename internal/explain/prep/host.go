@@ -56,14 +56,17 @@ type Marked struct {
 type host struct {
 	t    *trace.Trace
 	rows [][]trace.Span // of each track
-	ends [][]int64      // of each track, and each of its blocks: when the last span of it ends
+	ends []ends         // of each track
 	ops  bool           // CPU ops or Python functions were recorded
 }
 
-const block = 256 // spans
+// ends tells of each block of a track, and of each large one, when the last span of it ends.
+type ends struct{ blocks, large []int64 }
+
+const block, large = 256, 32 * 256 // spans
 
 func newHost(t *trace.Trace) *host {
-	h := &host{t: t, rows: make([][]trace.Span, len(t.Tracks)), ends: make([][]int64, len(t.Tracks)), ops: slices.ContainsFunc(t.Spans, isHostOp)}
+	h := &host{t: t, rows: make([][]trace.Span, len(t.Tracks)), ends: make([]ends, len(t.Tracks)), ops: slices.ContainsFunc(t.Spans, isHostOp)}
 	for i := 0; i < len(t.Spans); { // sorted by track
 		j := i
 		for j < len(t.Spans) && t.Spans[j].Track == t.Spans[i].Track {
@@ -76,17 +79,22 @@ func newHost(t *trace.Trace) *host {
 }
 
 // endsOf are the ends of a thread's blocks.
-func (h *host) endsOf(track trace.TrackID) []int64 {
-	if h.ends[track] == nil {
-		for part := range slices.Chunk(h.rows[track], block) {
-			last := part[0].End()
-			for i := range part {
-				last = max(last, part[i].End())
+func (h *host) endsOf(track trace.TrackID) *ends {
+	e, row := &h.ends[track], h.rows[track]
+	if e.blocks == nil {
+		of := func(size int) (all []int64) {
+			for part := range slices.Chunk(row, size) {
+				last := part[0].End()
+				for i := range part {
+					last = max(last, part[i].End())
+				}
+				all = append(all, last)
 			}
-			h.ends[track] = append(h.ends[track], last)
+			return all
 		}
+		e.blocks, e.large = of(block), of(large)
 	}
-	return h.ends[track]
+	return e
 }
 
 // isHostOp tells what is recorded where a window has the CPU's activities.

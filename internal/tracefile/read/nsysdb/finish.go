@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -58,15 +59,14 @@ func sortSpans(t *trace.Trace) {
 		*at++
 	}
 	t.Spans = sorted
-	order := func(a, b trace.Span) int {
-		// Of equal ones the launch comes first, then the name, so that the order
-		// does not hang on that of the rows.
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.Corr, b.Corr), cmp.Compare(a.Name, b.Name))
-	}
 	for i := range t.Tracks {
-		row := t.Spans[begin[i]:begin[i+1]]
-		if !slices.IsSortedFunc(row, order) {
-			slices.SortStableFunc(row, order) // the quicker one for runs that are mostly in order
-		}
+		runsort.Stable(t.Spans[begin[i]:begin[i+1]], func(a, b trace.Span) bool {
+			if a.Start != b.Start {
+				return a.Start < b.Start
+			}
+			// Of equal ones the launch comes first, then the name, so that the order
+			// does not hang on that of the rows.
+			return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.Corr, b.Corr), cmp.Compare(a.Name, b.Name)) < 0
+		})
 	}
 }

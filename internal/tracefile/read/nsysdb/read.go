@@ -111,14 +111,14 @@ func (r *reader) scan(table string, columns []string, visit func(*sqlitefile.Row
 	})
 }
 
-// reserve makes room for the spans of hosts, which are most of an export, so
-// that lists of millions need not be moved as they grow.
+// reserve makes room for the spans, so that lists of millions need not be moved
+// as they grow.
 func (r *reader) reserve() error {
 	if len(r.ranks) == 0 {
 		return nil
 	}
 	var rows int64
-	for _, name := range []string{tableRuntime, tableNVTX, tableOSRT, tableSync} {
+	for _, name := range timed {
 		if t := r.db.Table(name); t != nil {
 			n, err := t.Rows()
 			if err != nil {
