@@ -75,6 +75,11 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
+	for _, name := range []string{"url", "prefill-url", "decode-url", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys"} {
+		if c.Replay != "" && given(k, name) {
+			return usagef("--replay and --%s: no server is asked, leave one of them out", name)
+		}
+	}
 	return c.given(k)
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -179,6 +180,8 @@ func TestWatchSays(t *testing.T) {
 		{[]string{"--url", url, "--max-disk", "much"}, exitUsage, "--max-disk"},
 		{[]string{"--url", url, "--imbalance", "0.5"}, exitUsage, "max/mean is 1 where all are equal"},
 		{[]string{"--url", url, "--rules", always(t), "--ttft", "1s"}, exitUsage, "leave one of them out"},
+		{[]string{"--url", url, "--replay", "series.jsonl"}, exitUsage, "no server is asked"},
+		{[]string{"--replay", "no/such/file"}, exitFailed, "no/such/file"},
 		{[]string{"--url", url, "--url", url + "0", "--nsys", "x"}, exitUsage, "a session is of one server"},
 	} {
 		args := append([]string{"watch", "--for", "300ms", "--every", "100ms", "--no-store"}, c.args...)
@@ -250,6 +253,38 @@ func awaitDir(t *testing.T, pattern string) {
 		<-time.After(50 * time.Millisecond)
 	}
 	t.Fatalf("there is no %s", pattern)
+}
+
+// TestWatchInterrupted: SIGTERM in a capture lets it end, and says what came of it.
+func TestWatchInterrupted(t *testing.T) {
+	t.Parallel()
+	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--enable-metrics", "--max-total-tokens", "8192")
+	defer func() {
+		if status := stop(); status != exitOK {
+			t.Errorf("the server ended with %d:\n%s", status, log)
+		}
+	}()
+	load := newRankLoad(url)
+	defer load.end()
+	load.add(0, 2)
+	load.add(1, 2)
+	dir := t.TempDir()
+	watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", always(t), "--num-steps", "100", "--run-dir", dir, "--json")
+	awaits(t, out, `"kind":"capture"`)
+	watching.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, watching); status != exitInterrupted {
+		t.Errorf("status %d", status)
+	}
+	var kinds []string
+	for _, e := range eventsOf(t, dir) {
+		kinds = append(kinds, e.Kind)
+	}
+	if got, want := strings.Join(kinds, " "), "begin alarm capture verdict end"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if n := len(glob(t, dir, "*", "traces", "capture-1", "*-DP-*.trace.json.gz")); n != 2 {
+		t.Errorf("%d traces", n)
+	}
 }
 
 // TestWatchRouter: of a router its workers are watched, each by itself and all together.

@@ -40,6 +40,13 @@ func TestWatchView(t *testing.T) {
 	if text := tab.Eval(`document.querySelector(".live figure:last-of-type figcaption").textContent`, false); text != "Busiest rank over the mean" {
 		t.Errorf("the last plot is %q", text)
 	}
+	for _, size := range [][2]int{{1280, 900}, {390, 844}} {
+		tab.Size(size[0], size[1])
+		tab.Eval(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`, false)
+		for _, what := range append(tab.Misfits(), tab.Barriers()...) {
+			t.Errorf("%d pixels wide: %s", size[0], what)
+		}
+	}
 	tab.Eval(`document.querySelector(".marks [data-kind=verdict] button").click()`, true)
 	tab.Wait(`location.hash.startsWith("#tab=summary&c=capture-1")`)
 	tab.Wait(`document.querySelector("main")?.textContent.includes("DP01")`)
