@@ -63,7 +63,7 @@ func TestWatch(t *testing.T) {
 			}
 			watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", rules, "--series", series, "--max-captures", "1", "--run-dir", filepath.Join(dir, "runs"), "--json")
 			if c.skewed {
-				awaitSamples(t, series, 15) // of how it is without the change
+				awaitSamples(t, series, 4, 15) // of how it is without the change
 				load.add(1, 24)
 			}
 			awaits(t, out, `"kind":"alarm"`)
@@ -102,6 +102,7 @@ func TestWatch(t *testing.T) {
 // seriesLine is what these tests read of a series.
 type seriesLine struct {
 	At    time.Time
+	Blind bool
 	Ranks []struct{ Running, Queued float64 }
 }
 
@@ -120,13 +121,13 @@ func seriesOf(t *testing.T, path string) (out []seriesLine) {
 	return out
 }
 
-// awaitSamples waits until so many samples have been seen in which all ranks have requests.
-func awaitSamples(t *testing.T, path string, n int) {
+// awaitSamples waits until so many samples have been judged in which all ranks have requests.
+func awaitSamples(t *testing.T, path string, ranks, n int) {
 	t.Helper()
 	for range 1200 {
 		works := 0
 		for _, s := range seriesOf(t, path) {
-			if len(s.Ranks) == 4 && !slices.ContainsFunc(s.Ranks, func(r struct{ Running, Queued float64 }) bool { return r.Running+r.Queued == 0 }) {
+			if !s.Blind && len(s.Ranks) == ranks && !slices.ContainsFunc(s.Ranks, func(r struct{ Running, Queued float64 }) bool { return r.Running+r.Queued == 0 }) {
 				works++
 			}
 		}
@@ -206,20 +207,21 @@ func TestWatchRing(t *testing.T) {
 	load.add(0, 2)
 	load.add(1, 2)
 	dir := t.TempDir()
-	rules, got := filepath.Join(dir, "rules.yaml"), filepath.Join(dir, "got.jsonl")
+	rules, got, series := filepath.Join(dir, "rules.yaml"), filepath.Join(dir, "got.jsonl"), filepath.Join(dir, "series.jsonl")
 	if err := os.WriteFile(rules, []byte("rules:\n  - {name: lopsided, kind: imbalance, signal: load, above: 1.5, least: 8, for: 1s}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", rules, "--max-captures", "1", "--run-dir", dir,
-		"--ring", "2", "--ring-every", "5s", "--exec", "cat >>"+got, "--listen", "0")
+		"--ring", "3", "--ring-every", "6s", "--exec", "cat >>"+got, "--listen", "0", "--series", series)
 	metrics := awaits(t, out, `listening on (http://\S+)`)
-	awaitDir(t, filepath.Join(dir, "*", "traces", ".ring-2")) // so the first one is whole
+	awaitFiles(t, 2, filepath.Join(dir, "*", "traces", ".ring-1", "*.trace.json.gz"))
+	awaitSamples(t, series, 2, 12) // so that the window is from before the change
 	load.add(1, 24)
 	awaits(t, out, `traces: (.*)`)
 	if _, text := call(t, "GET", metrics, ""); !strings.Contains(text, `stepscope_watch_events_total{kind="verdict"} 1.0`) || !strings.Contains(text, `rule="lopsided"} `) {
 		t.Errorf("metrics:\n%s", text)
 	}
-	awaitDir(t, filepath.Join(dir, "*", "traces", "capture-1-after"))
+	awaitFiles(t, 2, filepath.Join(dir, "*", "traces", "capture-1-after", "*.trace.json.gz"))
 	watching.Process.Signal(os.Interrupt)
 	if status := ends(t, watching); status != exitInterrupted {
 		t.Errorf("status %d", status)
@@ -243,16 +245,16 @@ func TestWatchRing(t *testing.T) {
 	}
 }
 
-// awaitDir waits until there is a file.
-func awaitDir(t *testing.T, pattern string) {
+// awaitFiles waits until there are so many files.
+func awaitFiles(t *testing.T, n int, pattern string) {
 	t.Helper()
 	for range 1200 {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+		if found, _ := filepath.Glob(pattern); len(found) >= n {
 			return
 		}
 		<-time.After(50 * time.Millisecond)
 	}
-	t.Fatalf("there is no %s", pattern)
+	t.Fatalf("there are no %d of %s", n, pattern)
 }
 
 // TestWatchInterrupted: SIGTERM in a capture lets it end, and says what came of it.
