@@ -90,7 +90,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	defer ln.Close()
 	log := launch.NewLog(e.stderr)
 	opt.APIKey, opt.Log = c.APIKey, log.Structured(levelOf("warning"))
-	if opt.Live, err = c.live(e, opt.Root); err != nil {
+	if opt.Live, err = c.live(ctx, e, opt.Root); err != nil {
 		return err
 	}
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -25,7 +28,7 @@ type liveFlags struct {
 }
 
 // live shows the servers that flags name, and keeps what is recorded of them below a directory; nil: there are none.
-func (c *viewCmd) live(e *env, root string) (*live.Live, error) {
+func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) == 0 {
 		return nil, nil
@@ -43,7 +46,7 @@ func (c *viewCmd) live(e *env, root string) (*live.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{Targets: targets}
+	o := live.Options{Targets: standing(ctx, targets)}
 	if root != "" {
 		// As profile does it, with its defaults.
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
@@ -66,4 +69,27 @@ func (c *viewCmd) live(e *env, root string) (*live.Live, error) {
 		}
 	}
 	return live.New(o), nil
+}
+
+// standing are servers as they are to be asked: the workers of a router come in its place, as they are when the viewer
+// begins. One that does not answer is left as it was given, for it may yet come.
+func standing(ctx context.Context, targets []torch.Target) []torch.Target {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	each := make([][]torch.Target, len(targets))
+	var all sync.WaitGroup
+	for i, t := range targets {
+		all.Go(func() {
+			reached, _, err := torch.Reach(ctx, []torch.Target{t}, torch.Options{})
+			if err != nil || len(reached) == 1 && reached[0].Front.URL == reached[0].URL {
+				each[i] = []torch.Target{t}
+				return
+			}
+			for _, r := range reached {
+				each[i] = append(each[i], torch.Target{Name: r.URL, URL: r.Base, Role: r.Role, Header: r.Header})
+			}
+		})
+	}
+	all.Wait()
+	return slices.Concat(each...)
 }

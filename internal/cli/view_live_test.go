@@ -3,11 +3,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -84,5 +87,50 @@ func TestViewLive(t *testing.T) {
 	}
 	for _, line := range tab.Console() {
 		t.Errorf("console: %s", line)
+	}
+}
+
+// TestViewRouter: of a router its workers are shown, a server that is not there yet as it was given, and each by the name
+// that it was given.
+func TestViewRouter(t *testing.T) {
+	t.Parallel()
+	args := []string{"route", "--port", "0", "--policy", "round_robin", "--worker-urls"}
+	for range 2 {
+		url, _, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "4096")
+		defer stop()
+		args = append(args, url)
+	}
+	alone, _, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "4096")
+	defer stop()
+	router, log, stop := serving(t, args...)
+	defer stop()
+	for range 1200 {
+		if strings.Count(log.String(), "worker is up") == 2 {
+			break
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	address, errs, end := viewing(t, "--url", router, "--url", "here="+alone, "--url", "later=http://127.0.0.1:9", "--run-dir", t.TempDir())
+	defer end()
+	res, err := http.Get(address + "api/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	var first struct{ Servers []struct{ Name string } }
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &first); err != nil {
+		t.Fatalf("%v: %s", err, errs)
+	}
+	var names []string
+	for _, s := range first.Servers {
+		names = append(names, s.Name)
+	}
+	want := append([]string{"here", "later"}, args[6:]...)
+	if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+		t.Errorf("%q are shown, want %q", names, want)
 	}
 }
