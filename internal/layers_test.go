@@ -27,7 +27,7 @@ var arrows = []struct {
 		"internal/base/memory",
 		"internal/base/columns", "internal/api", "internal/measure/experiment", "internal/measure/batch",
 		"internal/serve/front", "internal/serve/images", "internal/serve/launch", "internal/serve/route", "internal/serve/server", "internal/api/client",
-		"internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
+		"internal/capture/signals", "internal/capture/torch", "internal/capture/collect", "internal/capture/nsys", "internal/measure/load", "internal/measure/load/selftest",
 		"internal/measure/workload", "internal/runs", "internal/explain/report", "internal/explain",
 		"internal/explain/result", "internal/explain/export", "internal/tracefile/cut", "internal/tracefile/redact",
 		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/read/nsysdb", "internal/tracefile/merge",
@@ -128,7 +128,7 @@ var arrows = []struct {
 	{"internal/serve/route", []string{"internal/base/seldom", "internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
 	{"internal/capture/torch", []string{"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
-	{"internal/capture/signals", []string{"internal/api/client"}},
+	{"internal/capture/signals", []string{"internal/base/pause", "internal/api/client"}},
 	{"internal/capture/nsys", []string{
 		"internal/base/pause", "internal/base/atomicfile", "internal/base/metric", "internal/tracefile/set", "internal/base/progress",
 		"internal/runs", "trace",

@@ -65,6 +65,11 @@ var common = map[string][]section{
 		{"Captures", "num-steps cooldown max-captures max-disk fetch"},
 		{"Results", "view browser json quiet run-dir no-store"},
 	},
+	"view": {
+		{"What is shown", "against profile-id run-dir"},
+		{"Where", "browser host port api-key-file export"},
+		{"Servers that run", "url prefill-url decode-url server-api-key-file log fetch"},
+	},
 	"analyze": {
 		{"Report", "full tables top html json markdown"},
 		{"What is read", "profile-id layers reference on"},

@@ -212,7 +212,7 @@ func (c *viewCmd) shows(opt *view.Options) (out []string) {
 	for _, given := range opt.Given {
 		out = append(out, fmt.Sprintf("the capture %s (ranks: %d, steps: %d)", given.Report.Source.ID, len(given.Report.Source.Ranks), len(given.Report.Steps)))
 	}
-	if servers := slices.Concat(c.URL, c.PrefillURL, c.DecodeURL); len(servers) > 0 {
+	if servers := slices.Concat(c.URL, c.PrefillURL, c.DecodeURL, c.LogFile); len(servers) > 0 {
 		out = append(out, "live "+strings.Join(servers, ", "))
 	}
 	if opt.Root != "" {

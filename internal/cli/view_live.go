@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -23,6 +24,7 @@ type liveFlags struct {
 	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
 	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent to these servers with each request."`
+	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"The server's log, whose batch lines tell what it does not tell itself; - for stdin. NAME is that of its server, or its URL, where there are several."`
 	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as profile has it."`
 	fetchFlags
 }
@@ -30,13 +32,15 @@ type liveFlags struct {
 // live shows the servers that flags name, and keeps what is recorded of them below a directory; nil: there are none.
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
-	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) == 0 {
+	var targets []torch.Target
+	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) > 0 {
+		var err error
+		servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
+		if targets, err = servers.targets(); err != nil {
+			return nil, usageError{err}
+		}
+	} else if len(f.LogFile) == 0 {
 		return nil, nil
-	}
-	servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
-	targets, err := servers.targets()
-	if err != nil {
-		return nil, usageError{err}
 	}
 	fetch, err := f.template()
 	if err != nil {
@@ -47,7 +51,10 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 		return nil, err
 	}
 	o := live.Options{Targets: standing(ctx, targets)}
-	if root != "" {
+	if err := f.logs(&o); err != nil {
+		return nil, err
+	}
+	if root != "" && len(targets) > 0 {
 		// As profile does it, with its defaults.
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
 			e.hold("the servers to write their windows")
@@ -69,6 +76,32 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 		}
 	}
 	return live.New(o), nil
+}
+
+// logs gives logs to their servers. One without a server is shown by itself.
+func (f *liveFlags) logs(o *live.Options) error {
+	var servers [][2]string
+	for _, t := range o.Targets {
+		servers = append(servers, [2]string{t.Name, t.URL})
+	}
+	o.Tails = map[int]*signals.Tail{}
+	for _, text := range f.LogFile {
+		l := logOf(text)
+		i, err := l.Of(servers)
+		if err != nil {
+			return usageError{err}
+		}
+		t, err := signals.OpenTail(l.Path)
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			i = len(o.Targets)
+			o.Targets = append(o.Targets, torch.Target{Name: l.Path})
+		}
+		o.Tails[i] = t
+	}
+	return nil
 }
 
 // standing are servers as they are to be asked: the workers of a router come in its place, as they are when the viewer

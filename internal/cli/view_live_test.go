@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -133,4 +136,36 @@ func TestViewRouter(t *testing.T) {
 	if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
 		t.Errorf("%q are shown, want %q", names, want)
 	}
+}
+
+// TestViewLog: where there is a log its batch lines tell how the ranks stand, and nothing can be recorded.
+func TestViewLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "server.log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	address, errs, end := viewing(t, "--log", path, "--run-dir", t.TempDir())
+	defer end()
+	res, err := http.Get(address + "api/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for said := 0; lines.Scan(); {
+		text := lines.Text()
+		switch {
+		case strings.Contains(text, `"records":true`):
+			t.Error("there is a button that can record nothing")
+		case strings.Contains(text, `"dp":1,"running":7,"queued":2,`) && strings.Contains(text, `"usage":0.25`):
+			return
+		case strings.HasPrefix(text, "data: ") && said < 1000: // it is read from where it ended when the viewer began
+			said++
+			fmt.Fprintln(log, "[2026-11-22 10:15:32 DP1 TP0] Decode batch, #running-req: 7, #token: 1280, token usage: 0.25, gen throughput (token/s): 2112.24, #queue-req: 2")
+		}
+	}
+	t.Errorf("the log's lines are not shown: %v, %s", lines.Err(), errs)
 }

@@ -216,11 +216,7 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 		return usagef("--ring-every %v: give at least 5s: while a window is recorded, and a second after it, nothing is judged", c.RingEvery)
 	}
 	for _, l := range c.LogFile {
-		log := watch.Log{Path: l}
-		if name, path, ok := strings.Cut(l, "="); ok && name != "" && path != "" {
-			log = watch.Log{Server: strings.TrimRight(name, "/"), Path: path}
-		}
-		w.Logs = append(w.Logs, log)
+		w.Logs = append(w.Logs, logOf(l))
 	}
 	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL)+len(w.Logs) == 0 || len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) > 0 {
 		if w.Targets, err = c.targets(); err != nil {
@@ -289,4 +285,12 @@ func (c *watchCmd) urls(w *watch.Watch) string {
 		}
 	}
 	return strings.Join(urls, " ")
+}
+
+// logOf is the log that [NAME=]FILE means.
+func logOf(text string) watch.Log {
+	if name, path, ok := strings.Cut(text, "="); ok && name != "" && path != "" {
+		return watch.Log{Server: strings.TrimRight(name, "/"), Path: path}
+	}
+	return watch.Log{Path: text}
 }

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +28,7 @@ type follower struct {
 	every  time.Duration
 	server *torch.Reached // nil: there is but a log
 	reader reader         // of the server; nil: there is none
-	tail   *tail          // of its log; nil: none
+	tail   *signals.Tail  // of its log; nil: none
 
 	last *signals.Sample
 	live *signals.Live // since the one before; nil: there is no other yet
@@ -81,15 +80,7 @@ func (f *follower) read(ctx context.Context) (*signals.Sample, error) {
 	if f.tail == nil {
 		return s, err
 	}
-	now := time.Now()
-	ranks := f.tail.ranks(now)
-	switch {
-	case s != nil:
-		s.Fill(ranks)
-	case err == nil || errors.Is(err, signals.ErrNothing):
-		return signals.OfLog(ranks, now), nil
-	}
-	return s, err
+	return f.tail.Join(s, err)
 }
 
 // lacks is what is not known of the server.
@@ -103,7 +94,7 @@ func (f *follower) lacks() []string {
 // follow takes a sample at each tick, and hands it on.
 func (f *follower) follow(ctx context.Context, to chan<- reading) {
 	if f.tail != nil {
-		defer f.tail.follow(ctx)()
+		defer f.tail.Follow(ctx)()
 	}
 	tick := time.NewTicker(f.every)
 	defer tick.Stop()

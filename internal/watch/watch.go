@@ -60,6 +60,22 @@ type Log struct {
 	Path   string // "-": stdin
 }
 
+// Of tells whose log it is of servers with these names and URLs; -1: there is no server, it stands for one.
+func (l *Log) Of(servers [][2]string) (int, error) {
+	i := slices.IndexFunc(servers, func(s [2]string) bool { return l.Server != "" && (s[0] == l.Server || s[1] == l.Server) })
+	switch {
+	case l.Server == "" && len(servers) == 0:
+		return -1, nil
+	case l.Server == "" && len(servers) == 1:
+		return 0, nil
+	case i < 0 && l.Server == "":
+		return 0, fmt.Errorf("--log %s: there are %d servers: say whose it is, as NAME=%s", l.Path, len(servers), l.Path)
+	case i < 0:
+		return 0, fmt.Errorf("--log %s=%s: there is no server of that name", l.Server, l.Path)
+	}
+	return i, nil
+}
+
 // Capture says how a window is captured, and how much captures may take.
 type Capture struct {
 	Window      torch.Window
@@ -162,22 +178,22 @@ func (m *mind) group(ctx context.Context) error {
 
 // takeLogs gives logs to the followers of their servers. One without a server is followed by itself.
 func (m *mind) takeLogs() error {
+	var servers [][2]string
+	for _, f := range m.followers {
+		servers = append(servers, [2]string{f.name, f.url()})
+	}
 	for _, l := range m.w.Logs {
-		i := slices.IndexFunc(m.followers, func(f *follower) bool { return l.Server != "" && (f.name == l.Server || f.url() == l.Server) })
-		switch {
-		case l.Server == "" && len(m.w.Targets) == 0:
-			m.followers = append(m.followers, &follower{name: l.Path, every: m.w.Every})
-			i = len(m.followers) - 1
-		case l.Server == "" && len(m.followers) == 1:
-			i = 0
-		case i < 0 && l.Server == "":
-			return fmt.Errorf("--log %s: there are %d servers: say whose it is, as NAME=%s", l.Path, len(m.followers), l.Path)
-		case i < 0:
-			return fmt.Errorf("--log %s=%s: there is no server of that name", l.Server, l.Path)
-		}
-		t, err := openTail(l.Path, m.w.Say)
+		i, err := l.Of(servers)
 		if err != nil {
 			return err
+		}
+		t, err := signals.OpenTail(l.Path)
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			m.followers = append(m.followers, &follower{name: l.Path, every: m.w.Every})
+			i = len(m.followers) - 1
 		}
 		m.followers[i].tail = t
 	}

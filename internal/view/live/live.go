@@ -30,6 +30,9 @@ const (
 // Options say what is shown.
 type Options struct {
 	Targets []torch.Target
+	// Tails are the logs of targets, by their places, whose batch lines tell what a server does not tell itself; nil: there
+	// is none. A target without a URL has nothing but its log.
+	Tails map[int]*signals.Tail
 	// Record records so many forward steps of all targets and keeps them as a run, whose id it gives. It ends early, and
 	// leaves no profiler recording, when its context does. nil: nothing can be recorded.
 	Record func(ctx context.Context, steps int, say *progress.Console, p *torch.Progress) (run string, err error)
@@ -65,8 +68,9 @@ type server struct {
 	URL  string `json:"url"`
 	Role string `json:"role"`
 
-	at      int // its place
-	reader  reader
+	at      int           // its place
+	reader  reader        // nil: there is but a log
+	tail    *signals.Tail // nil: there is none
 	last    *signals.Sample
 	samples []*Sample // the last of them; under Live.mu
 }
@@ -79,7 +83,11 @@ func New(o Options) *Live {
 		if name == "" {
 			name = t.URL
 		}
-		l.servers = append(l.servers, &server{Name: columns.Clean(name), URL: columns.Clean(t.URL), Role: t.Role, at: i, reader: signals.NewReader(t.URL, t.Header)})
+		s := &server{Name: columns.Clean(name), URL: columns.Clean(t.URL), Role: t.Role, at: i, tail: o.Tails[i]}
+		if t.URL != "" {
+			s.reader = signals.NewReader(t.URL, t.Header)
+		}
+		l.servers = append(l.servers, s)
 	}
 	return l
 }
@@ -99,7 +107,7 @@ func (l *Live) Run(ctx context.Context) {
 	l.ctx = ctx
 	var followers sync.WaitGroup
 	for _, s := range l.servers {
-		if s.reader != nil {
+		if s.reader != nil || s.tail != nil {
 			followers.Go(func() { l.follow(ctx, s) })
 		}
 	}
@@ -110,11 +118,21 @@ func (l *Live) Run(ctx context.Context) {
 
 // follow takes samples of a server.
 func (l *Live) follow(ctx context.Context, s *server) {
+	if s.tail != nil {
+		defer s.tail.Follow(ctx)()
+	}
 	for l.someone(ctx) {
 		began := time.Now()
-		limited, cancel := context.WithTimeout(ctx, patience)
-		now, err := s.reader.Read(limited)
-		cancel()
+		var now *signals.Sample
+		var err error
+		if s.reader != nil {
+			limited, cancel := context.WithTimeout(ctx, patience)
+			now, err = s.reader.Read(limited)
+			cancel()
+		}
+		if s.tail != nil {
+			now, err = s.tail.Join(now, err)
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -914,31 +914,32 @@ r the last minutes"}),t=>vt("tokens",t));watched=null;awaited=0;pending=0;on(t,e
 String(_(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.
 drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Lt(t.servers.length);
 for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,a("label",null,"Record ",this.steps," forward steps of all ranks "),this.
-button,this.told),this.button.disabled=!t.records,t.records||x(this.told,a("p",{class:"soft"},"There is no place to keep what is recorded: give --run-dir."));let e=(n,s)=>{
-let i=a("i");return i.style.background=`var(--${Pt[n]})`,a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new ke(t.marks,n=>this.open(n)):
-null,x(this.el,this.trouble,this.cards,this.watched?this.watched.told:this.shot,a("div",{class:"together"},a("figure",null,a("figcaption",null,"Requests ",e("ru\
-nning","running"),e("queued","queued")),this.requests.canvas),a("figure",null,a("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.
-figure),a("div",{class:"scroll"},a("table",{class:"ranks"},a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...ve.map(n=>a("th",{scope:"col"},fs[n])))),this.
-body)),a("p",{class:"soft"},`Servers are asked every ${g(t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&
-this.capture(t.capture),this.draw()}sample(t){this.history.add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),
-this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(
-ve.map(u=>[u,u==="usage"?1:this.history.top(u)])),s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).
-length>1,y=[this.servers.length>1?ci(u):"",w?"DP"+String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==
-y)&&this.rows.set(v,k=new ln(m,b,y)),s.push(k)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={
-now:e,span:this.history.span(e)};for(let u of s)u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.
-total("queued"),color:Pt.queued}],i),this.output.show([{line:this.history.total("tokens"),color:Pt.tokens}],i),this.watched&&(this.watched.show(this.servers.map(
-(u,m)=>this.history.imbalance(m)),i),this.requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(u=>u?.ranks??[]),h=u=>t.map(
-m=>m?.[u]).filter(m=>m!=null).sort((m,b)=>b.p99_ns-m.p99_ns)[0],l=r.map(u=>u.usage).filter(u=>u!==null),p=h("ttft"),d=h("itl"),c=(u,m,b)=>a("div",{class:"card"},
-a("span",null,u),a("b",null,m),a("span",null,b));x(this.cards,c("Running",vt("running",nt(r.map(u=>u.running))),"requests"),c("Queued",vt("queued",nt(r.map(u=>u.
-queued))),"requests"),c("Output",vt("tokens",nt(t.map(u=>u?.tokens??null))),"tokens/s"),c("KV cache",l.length?T(Math.max(...l)):"–",r.length>1?"of the rank th\
-at uses most":"in use"),c("TTFT",p?g(p.p50_ns):"–",p?"median now; p99 "+g(p.p99_ns):"no first token just now"),c("Between tokens",d?g(d.p50_ns):"–",d?"media\
-n now; p99 "+g(d.p99_ns):"no token just now"));let f=t.map((u,m)=>u?.error?`${this.servers[m].name}: ${u.error}`:u?.restarted?`${this.servers[m].name} was start\
-ed anew`:"").filter(u=>u!=="");this.lost(f.join("; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){
-await Ae("live/stop",{});return}let t=Math.min(Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Ae("live/capture",{steps:t})).n}catch(t){
-x(this.told,a("p",{class:"bad"},t instanceof Error?t.message:String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=
-e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&a("p",null,"Kept as run ",a("bu\
-tton",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stop\
-ped")&&a("p",{class:"bad"},t.error),s,t.now.length>0&&a("pre",null,t.now.join(`
+button,this.told),this.button.disabled=!t.records,t.records||x(this.told,a("p",{class:"soft"},t.servers.every(n=>n.url==="")?"Of a log nothing can be recorded: \
+give the server's --url.":"There is no place to keep what is recorded: give --run-dir."));let e=(n,s)=>{let i=a("i");return i.style.background=`var(--${Pt[n]})`,
+a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new ke(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.
+watched.told:this.shot,a("div",{class:"together"},a("figure",null,a("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),
+a("figure",null,a("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),a("div",{class:"scroll"},a("table",{class:"ranks"},
+a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...ve.map(n=>a("th",{scope:"col"},fs[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(
+t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
+add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
+let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(ve.map(u=>[u,u==="usage"?1:this.history.top(u)])),
+s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,y=[this.servers.length>1?ci(u):"",w?"DP"+
+String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(v,k=new ln(m,b,y)),s.push(
+k)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)
+u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.total("queued"),color:Pt.queued}],i),this.
+output.show([{line:this.history.total("tokens"),color:Pt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((u,m)=>this.history.imbalance(m)),i),this.
+requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(u=>u?.ranks??[]),h=u=>t.map(m=>m?.[u]).filter(m=>m!=null).sort((m,b)=>b.
+p99_ns-m.p99_ns)[0],l=r.map(u=>u.usage).filter(u=>u!==null),p=h("ttft"),d=h("itl"),c=(u,m,b)=>a("div",{class:"card"},a("span",null,u),a("b",null,m),a("span",null,
+b));x(this.cards,c("Running",vt("running",nt(r.map(u=>u.running))),"requests"),c("Queued",vt("queued",nt(r.map(u=>u.queued))),"requests"),c("Output",vt("tokens",
+nt(t.map(u=>u?.tokens??null))),"tokens/s"),c("KV cache",l.length?T(Math.max(...l)):"–",r.length>1?"of the rank that uses most":"in use"),c("TTFT",p?g(p.p50_ns):
+"–",p?"median now; p99 "+g(p.p99_ns):"no first token just now"),c("Between tokens",d?g(d.p50_ns):"–",d?"median now; p99 "+g(d.p99_ns):"no token just now"));
+let f=t.map((u,m)=>u?.error?`${this.servers[m].name}: ${u.error}`:u?.restarted?`${this.servers[m].name} was started anew`:"").filter(u=>u!=="");this.lost(f.join(
+"; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await Ae("live/stop",{});return}let t=Math.min(
+Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Ae("live/capture",{steps:t})).n}catch(t){x(this.told,a("p",{class:"bad"},t instanceof
+Error?t.message:String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops=
+"1":delete this.button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&a("p",null,"Kept as run ",a("button",{class:"link",on:{click:()=>this.open(t.
+run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&a("p",{class:"bad"},t.error),s,t.now.length>
+0&&a("pre",null,t.now.join(`
 `)),t.lines.length>0&&a("details",{open:t.state==="failed"},a("summary",null,"What it said"),a("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
 e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function ui(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\

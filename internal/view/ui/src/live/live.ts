@@ -111,7 +111,7 @@ class LiveView implements View {
     this.lost("");
     fill(this.shot, h("label", null, "Record ", this.steps, " forward steps of all ranks "), this.button, this.told);
     this.button.disabled = !x.records;
-    if (!x.records) fill(this.told, h("p", { class: "soft" }, "There is no place to keep what is recorded: give --run-dir."));
+    if (!x.records) fill(this.told, h("p", { class: "soft" }, x.servers.every((s) => s.url === "") ? "Of a log nothing can be recorded: give the server's --url." : "There is no place to keep what is recorded: give --run-dir."));
     const key = (color: Measure, text: string) => {
       const i = h("i");
       i.style.background = `var(--${colors[color]})`;

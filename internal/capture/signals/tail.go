@@ -1,4 +1,4 @@
-package watch
+package signals
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/pause"
-	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 const (
@@ -21,11 +19,10 @@ const (
 	mostLine  = 64 << 10               // what a line has at most; the rest of a longer one is passed over
 )
 
-// tail reads the batch lines that come to a log: a file, from its present end on, whatever becomes of it
+// Tail reads the batch lines that come to a log: a file, from its present end on, whatever becomes of it
 // (it may be moved away, cut off, and be there again), or stdin.
-type tail struct {
+type Tail struct {
 	path string
-	say  *progress.Console
 	file *os.File // nil: it is gone, and may come again
 	at   int64    // how far it was read
 
@@ -33,12 +30,12 @@ type tail struct {
 	skip bool   // it is too long
 
 	mu  sync.Mutex
-	log signals.Log
+	log Log
 }
 
-// openTail begins at the end of the file.
-func openTail(path string, say *progress.Console) (*tail, error) {
-	t := &tail{path: path, say: say}
+// OpenTail begins at the end of the file; "-" is stdin. What it begins [Tail.Follow] goes on with.
+func OpenTail(path string) (*Tail, error) {
+	t := &Tail{path: path}
 	if path == "-" {
 		return t, nil
 	}
@@ -53,15 +50,29 @@ func openTail(path string, say *progress.Console) (*tail, error) {
 	return t, nil
 }
 
-// ranks is what the log has said by now.
-func (t *tail) ranks(now time.Time) []signals.Rank {
+// Ranks is what the log has said by now.
+func (t *Tail) Ranks(now time.Time) []Rank {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.log.Ranks(now)
 }
 
-// follow reads what comes until ctx ends and the function that it gives is called.
-func (t *tail) follow(ctx context.Context) (done func()) {
+// Join adds what the log has said to a sample of its server, or to why there is none; where the server shows nothing, the
+// log is all that is known.
+func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
+	now := time.Now()
+	ranks := t.Ranks(now)
+	switch {
+	case s != nil:
+		s.Fill(ranks)
+	case err == nil || errors.Is(err, ErrNothing):
+		return OfLog(ranks, now), nil
+	}
+	return s, err
+}
+
+// Follow reads what comes until ctx ends and the function that it gives is called.
+func (t *Tail) Follow(ctx context.Context) (done func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -84,7 +95,7 @@ func (t *tail) follow(ctx context.Context) (done func()) {
 }
 
 // more reads what has come to the file.
-func (t *tail) more() {
+func (t *Tail) more() {
 	if t.file != nil {
 		t.copy(t.file)
 	}
@@ -113,7 +124,7 @@ func (t *tail) more() {
 }
 
 // copy reads to the end.
-func (t *tail) copy(r io.Reader) {
+func (t *Tail) copy(r io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
@@ -126,7 +137,7 @@ func (t *tail) copy(r io.Reader) {
 }
 
 // take takes a piece of text, which may end in the middle of a line.
-func (t *tail) take(text []byte) {
+func (t *Tail) take(text []byte) {
 	for {
 		line, rest, ended := bytes.Cut(text, []byte("\n"))
 		if !t.skip {
@@ -138,7 +149,7 @@ func (t *tail) take(text []byte) {
 		if !ended {
 			return
 		}
-		if l, ok := signals.ParseLine(string(t.half)); ok {
+		if l, ok := ParseLine(string(t.half)); ok {
 			t.mu.Lock()
 			t.log.Add(&l, time.Now())
 			t.mu.Unlock()

@@ -1,4 +1,4 @@
-package watch
+package signals
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
 // TestTail: what comes to a log is read, in pieces of lines, when it is moved away and made again, and
@@ -30,13 +28,13 @@ func TestTail(t *testing.T) {
 		}
 	}
 	write(0, line(1))
-	log, err := openTail(path, &progress.Console{})
+	log, err := OpenTail(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	running := func() float64 {
 		log.more()
-		ranks := log.ranks(time.Now())
+		ranks := log.Ranks(time.Now())
 		if len(ranks) == 0 {
 			return 0
 		}
