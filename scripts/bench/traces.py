@@ -20,11 +20,11 @@ from merge_peer import rank_files
 HERE = Path(__file__).parent
 
 # Goals. Ratios are the peer's least CPU time over ours; sizes are MB of 10^6 bytes.
-MERGE_CPU_RATIO = 20
-PFTRACE_CPU_RATIO = 12  # it sorts every track and encodes anew, which the peer does not
-ANALYZE_CPU_RATIO = 20
+MERGE_CPU_RATIO = 30
+PFTRACE_CPU_RATIO = 20  # it sorts every track and encodes anew, which the peer does not
+ANALYZE_CPU_RATIO = 40
 MERGE_PEAK_MB = 100
-ANALYZE_PEAK_MB = 200
+ANALYZE_PEAK_MB = 120
 MERGE_OUTPUT_RATIO = 1.5  # of the peer's output, which is gzip of level 9
 GROWTH = 10  # the longer set
 GROWTH_PEAK_RATIO = 1.5  # of the peak on the set itself: the collector keeps more of a longer run

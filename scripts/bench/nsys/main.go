@@ -24,7 +24,7 @@ const (
 	// faster is by how much the summaries must be, in time on the wall.
 	faster = 10.0
 	// analysed is by how much the whole analysis must be.
-	analysed = 4.0
+	analysed = 10.0
 	// most memory of the analysis of a long export, and of its summaries, bytes.
 	mostAnalysis, mostStats = 2.5e9, 100e6
 )

@@ -34,7 +34,7 @@ import (
 
 // The goals.
 const (
-	maxTTFT   = 0.3e6   // ns that the router may add at the median
+	maxTTFT   = 0.1e6   // ns that the router may add at the median
 	minEvents = 20000.0 // a second, on one core
 )
 
