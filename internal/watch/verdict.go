@@ -149,7 +149,7 @@ func (s *shot) verdict() *Verdict {
 				v.Findings = append(v.Findings, report.Words(f.Title))
 			}
 		}
-		if v.Kind == Unclear {
+		if v.Kind == Unclear && (len(s.of.of) == 1 || s.who() < 0 || i == 0) { // of several servers the first is the one that stands out
 			v.byFindings(x.report)
 		}
 	}
@@ -191,11 +191,14 @@ func (v *Verdict) next() {
 }
 
 // byFindings takes what the ranks' collectives tell: where ranks wait for each other, who is late
-// and why is found by them.
+// and why is found by them. Where a data-parallel rank stands out by its signals, only what is said of that one counts.
 func (v *Verdict) byFindings(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Kind != result.Straggler && f.Kind != result.UnevenAttention || f.Severity == "info" || len(f.Names) == 0 {
+			continue
+		}
+		if strings.HasPrefix(v.Rank, "DP") && strings.Contains(f.Names[0], "DP") && !strings.Contains(f.Names[0], v.Rank) {
 			continue
 		}
 		v.Kind, v.Rank, v.Cause = Slower, f.Names[0], f.Cause

@@ -71,6 +71,7 @@ func TestVerdict(t *testing.T) {
 		{Kind: result.Straggler, Severity: "info", Names: []string{"TP00-DP00"}, Cause: result.CauseHost},
 		{Kind: result.UnevenAttention, Severity: "high", Names: []string{"TP01-DP01"}, Cause: result.CauseWork, Reason: "contexts"},
 	}}
+	other := &result.Report{Findings: []result.Finding{{Kind: result.Straggler, Severity: "high", Names: []string{"TP00-DP00"}, Cause: result.CauseHost}}}
 	for _, c := range []struct {
 		name    string
 		who     int
@@ -92,6 +93,8 @@ func TestVerdict(t *testing.T) {
 		{"all ranks have", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "more requests come than the server serves"},
 		{"queues, of a server that makes half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "nothing in the window explains it"},
 		{"ranks wait for each other's attention", -1, detect.SlowTokens, [6]float64{8, 0, 90, 8, 0, 90}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more to do in a step than the others: contexts"},
+		{"a slow rank, and a finding of another", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, other, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"a busy rank, which the others wait for", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more to do"},
 	} {
 		s := &shot{of: &group{name: "a", of: []*follower{{}}}, replica: c.replica, result: &torch.Result{}}
 		var since time.Time
