@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 		kind, cause string
 	}{
 		{"more work", "", "{kind: imbalance, signal: load, above: 2, least: 12, for: 2s}", true, watch.MoreWork, "load"},
-		{"slower", ",from=250,kernel_sleep=8ms", "{kind: imbalance, signal: pace, measure: max/others, above: 1.8, least: 2, for: 2s}", false, watch.Slower, "device"},
+		{"slower", ",from=250,kernel_sleep=4ms", "{kind: imbalance, signal: pace, measure: max/others, above: 1.8, least: 2, for: 2s}", false, watch.Slower, "device"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 			if err := os.WriteFile(rules, []byte("rules:\n  - "+c.rule+"\n"), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", rules, "--series", series, "--max-captures", "1", "--run-dir", filepath.Join(dir, "runs"), "--json")
+			watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", rules, "--series", series, "--num-steps", "6", "--max-captures", "1", "--run-dir", filepath.Join(dir, "runs"), "--json")
 			if c.skewed {
 				awaitSamples(t, series, 4, 15) // of how it is without the change
 				load.add(1, 24)
