@@ -192,7 +192,7 @@ let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let h=Math.floor(r*n/
 (i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=220,Ie=16,jt=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=W(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=a("div",{class:"tl-heat"},a("div",{class:"tl-heat-head"},a(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,a("span",{class:"space"}),this.scale),a("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
-listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=a("div",{class:"tl-cell"});brushed=a("div",{class:"tl-brush",hidden:!0});scale=a(
+listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=a("div",{class:"tl-cell",hidden:!0});brushed=a("div",{class:"tl-brush",hidden:!0});scale=a(
 "span",{class:"scale"});choices=a("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;length;asked="";cells=null;at=null;shownSteps=[-1,-1];get measure(){
 return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,x(this.choices,...this.head.measures.map(
 s=>a("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||t===this.asked)return;

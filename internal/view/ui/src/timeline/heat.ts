@@ -63,7 +63,7 @@ const LABELS = 220, AXIS = 16;
 export class Heat {
   readonly el: HTMLElement;
   readonly canvas = h("canvas", { tabindex: "0", role: "img" });
-  private readonly box = h("div", { class: "tl-cell" });
+  private readonly box = h("div", { class: "tl-cell", hidden: true });
   private readonly brushed = h("div", { class: "tl-brush", hidden: true });
   private readonly scale = h("span", { class: "scale" });
   private readonly choices = h("span", { role: "group", "aria-label": "Measure of the map" });
