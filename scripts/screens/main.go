@@ -182,7 +182,7 @@ func (s *screen) terminal(tmp, path string) error {
 
 // shoot has a browser draw the page at an address.
 func shoot(page, path string, width, height int) error {
-	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=3000",
+	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=20000",
 		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+path, page).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("chromium: %w: %s", err, out)
