@@ -93,9 +93,7 @@ func brute(t *Timeline, p Place) *Tile {
 
 // TestTilesBrute holds a thousand random tiles, at all zooms and on both axes, against all spans looked at one by one.
 func TestTilesBrute(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(18, 0))
 	timelines := []*Timeline{open(t, "compute_skew"), open(t, "graphs"), open(t, "stacks"), of(t, []*trace.Trace{crowded(rng), crowded(rng)})}
 	pieces, waits, whole := 0, 0, 0
 	for n := range 1000 {

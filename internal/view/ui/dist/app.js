@@ -204,7 +204,7 @@ n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(
 canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+Ie)*s);let i=this.canvas.getContext(
 "2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+Ie),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
 if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.h/this.ranks,i=Math.ceil(12/s);
-t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+.5)*s,n.x-20);t.textBaseline=
+t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline=
 "top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),h=10**Math.floor(Math.log10(r)),l=[1,2,5,10].map(p=>p*h).find(p=>p>=r)??r;for(let p=0;p<
 this.steps;p+=l)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,s.h),r=Math.min(this.steps,Math.floor(s.
 w)),h=Rs(n.shown,this.ranks,this.steps,i,r),l=v=>P(e.name(v)),p=[l("cold"),l("warm"),l("hot")],d=[l("cold"),l("under")],c=t.createImageData(r,i),f=l("panel");for(let v=0;v<

@@ -151,7 +151,7 @@ export class Heat {
     ctx.fillStyle = palette.name("soft");
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
-    for (let r = 0; r < this.ranks; r += every) ctx.fillText(this.head.ranks[r], a.x - 8, (r + 0.5) * row, a.x - 20);
+    for (let r = 0; r < this.ranks; r += every) ctx.fillText(this.head.ranks[r], a.x - 8, (r + every / 2) * row, a.x - 20);
     ctx.textBaseline = "top";
     ctx.textAlign = "center";
     const apart = Math.max(Math.ceil((this.steps * 44) / a.w), 1), unit = 10 ** Math.floor(Math.log10(apart));
