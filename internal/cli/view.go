@@ -98,7 +98,12 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return nil, err
 		}
-		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
+		capture, err := c.open(ctx, e, id, inputs{Paths: []string{dir}})
+		if err == nil {
+			run, err := runs.Open(opt.Root, dir)
+			capture.Load = err == nil && run.Loaded()
+		}
+		return capture, err
 	}
 	c.perfetto.e, c.perfetto.ui, c.perfetto.log = e, c.UI, opt.Log
 	defer c.perfetto.close()
@@ -139,6 +144,7 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
 		given, err := c.open(ctx, e, id, inputs{Paths: c.Paths, ProfileID: c.ProfileID})
 		switch {
 		case err == nil:
+			given.Load = opt.Run != nil
 			opt.Given = append(opt.Given, given)
 		case opt.Run == nil || ctx.Err() != nil || c.Export != "":
 			return err

@@ -32,6 +32,8 @@ type Capture struct {
 	// Timeline is all ranks side by side. It is begun with the capture; who asks waits for it.
 	Timeline func() (*timeline.Timeline, error)
 	Kernels  *kernels.Work
+	// Load tells that it was recorded while a load ran: that of the run with its ID.
+	Load bool
 
 	worth *worth.Window
 	again sync.Mutex // held by who runs steps again
@@ -80,6 +82,7 @@ type Head struct {
 	Kinds []string `json:"kinds"` // of steps, the most frequent first
 	// Groups are what kernels can be added up by.
 	Groups []kernels.Group `json:"groups"`
+	Load   bool            `json:"load"` // see Capture
 }
 
 // Title is what a capture is called.
@@ -87,7 +90,7 @@ func (c *Capture) Title() string { return cmp.Or(columns.Clean(c.Report.Source.I
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups()}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Load: c.Load}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

@@ -87,7 +87,8 @@ func (x *exporting) session() error {
 	if err != nil {
 		return err
 	}
-	a.Of.(*Session).Exported = x.out
+	session := a.Of.(*Session)
+	session.Exported, session.Captures[0].Load = x.out, false
 	x.pack.Add(math.MinInt, a)
 	return nil
 }

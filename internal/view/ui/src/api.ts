@@ -10,6 +10,8 @@ export interface Head {
   kinds: string[];
   /** What kernels can be added up by. */
   groups: string[];
+  /** It was recorded while a load ran: that of the run with its id. */
+  load: boolean;
 }
 
 export interface Session {

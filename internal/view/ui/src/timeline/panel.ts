@@ -111,7 +111,7 @@ export class Panel {
     this.open([h("h2", null, text)]);
   }
 
-  range(t: Table, ranks: number, by: string): void {
+  range(t: Table, ranks: number, by: string, more: Child): void {
     const columns: { id: string; title: string; key: (s: Sum) => number | string; text: (s: Sum) => Child; right: boolean }[] = [
       { id: "name", title: "name", key: (s) => s.name, text: (s) => [swatch(s.class), this.link(s.longest, s.name)] as unknown as Child, right: false },
       { id: "count", title: "count", key: (s) => s.count, text: (s) => groupDigits(String(s.count)), right: true },
@@ -140,7 +140,7 @@ export class Panel {
             else fill(td, text);
             return td;
           }))))),
-        t.all > sums.length && h("p", { class: "tl-soft" }, `${groupDigits(String(t.all - sums.length))} more names, each with less self time, are left out.`)));
+        t.all > sums.length && h("p", { class: "tl-soft" }, `${groupDigits(String(t.all - sums.length))} more names, each with less self time, are left out.`)), more);
   }
 
   found(f: Found, text: string): void {

@@ -11,6 +11,7 @@ import { extent, read, type State } from "./address";
 import { drawGutter, drawMoved } from "./gutter";
 import { Heat } from "./heat";
 import { between, layout, type Layout } from "./layout";
+import { Load } from "./load";
 import { Minimap, MINIMAP } from "./minimap";
 import { Moves } from "./moves";
 import { lengthOf, Overlay, type Pointer } from "./overlay";
@@ -56,6 +57,8 @@ export class Timeline implements View {
   readonly ruler = new Ruler(h("canvas", { role: "img", "aria-label": "Time, steps and collectives" }));
   readonly minimap: Minimap;
   readonly heat: Heat;
+  /** The load that ran meanwhile; null: none is known. */
+  readonly load: Load | null;
   readonly moves = new Moves(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
   readonly search = h("input", { type: "search", placeholder: "Search names  /", "aria-label": "Search names of spans" });
@@ -81,13 +84,18 @@ export class Timeline implements View {
       pick: (rank, step) => this.moves.compare(rank, step),
       brush: (first, last) => this.moves.steps(first, last, "push"),
     }, () => this.draw("heat"));
+    const run = context.capture?.load ? context.capture.id : null;
+    this.load = run === null ? null : new Load(run, this.all, () => {
+      this.draw("lanes");
+      if (this.state.range !== null && this.state.sel < 0) this.sum();
+    });
     this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
     this.spacer.append(this.gutter, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
     this.el.append(this.tools, this.heat.el,
       h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "whole capture"), this.minimap.canvas),
       h("div", { class: "tl-above tl-rule" }, this.legend, this.ruler.canvas),
-      this.body, this.panel.el, this.classes);
+      this.load?.el ?? "", this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
     this.moves.bind();
     this.watch = new ResizeObserver(() => this.draw("lanes", "heat", "gutter"));
@@ -206,9 +214,18 @@ export class Timeline implements View {
     }
     void this.source.range(this.state, this.rows()).then((t) => {
       if (this.state.range?.t0 !== range.t0 || this.state.range.t1 !== range.t1 || this.state.sel >= 0) return;
-      this.panel.range(t, this.plan.groups.length, sort);
+      this.panel.range(t, this.plan.groups.length, sort, this.during(range));
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
+  }
+
+  /** Links to the requests that were under way in a range. */
+  private during(range: Range): HTMLElement | false {
+    const { load } = this;
+    if (load === null || this.state.by !== "wall") return false;
+    const some = load.during(range), most = 40;
+    return h("p", { class: "tl-requests" }, `Requests under way: ${some.length === 0 ? "none" : some.length} `,
+      ...some.slice(0, most).map((i) => h("a", { class: "chip", href: load.link(this.store.params, range, i) }, String(i))), some.length > most && ` and ${some.length - most} more`);
   }
 
   /** Says what cannot be shown, as in an exported page; an address may speak of a span that is in no file. */
@@ -315,6 +332,7 @@ export class Timeline implements View {
     this.ruler.paint(a, height);
     const text = lengthOf(scene.view);
     if (this.length.textContent !== text) this.length.textContent = text;
+    this.load?.paint(this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.store.params);
     this.offsets(scene);
     this.rest(scene);
     if (a.wall) this.heat.view(...this.stepsShown());
