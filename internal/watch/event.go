@@ -58,6 +58,9 @@ func (m *mind) tell(e *Event, lines ...string) {
 	e.Format = 1
 	m.counts.event(e)
 	text, err := json.Marshal(e)
+	if err != nil { // a figure that JSON has no word for costs this event its figures, and no other anything
+		text, err = json.Marshal(&Event{Format: 1, At: e.At, Kind: e.Kind, Server: e.Server, Rule: e.Rule, Rank: e.Rank, Capture: e.Capture, Dir: e.Dir, Error: err.Error()})
+	}
 	if err == nil && m.w.Log != nil && m.err == nil {
 		_, err = m.w.Log.Write(append(text, '\n'))
 	}

@@ -79,10 +79,10 @@ func (m *mind) note(f *follower) {
 		s.Ranks = append(s.Ranks, seenRank{r.DP, given(r.Running), given(r.Queued), given(r.Context), given(r.Usage), given(r.Tokens), given(r.Prefill), given(r.Pace), given(r.Step), given(r.Batch), given(r.Device)})
 	}
 	text, err := json.Marshal(&s)
-	if err == nil {
-		_, err = m.w.Series.Write(append(text, '\n'))
+	if err != nil { // a figure that JSON has no word for: of this sample nothing is kept
+		return
 	}
-	m.err = err
+	_, m.err = m.w.Series.Write(append(text, '\n'))
 }
 
 func histOf(h *signals.Histogram) *seenHist {

@@ -224,7 +224,7 @@ func (v *Verdict) byReplica(r *result.Replica) {
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
 		if v.gathers() { // more requests are in its steps because each takes longer
 			v.Kind, v.Cause = Slower, result.CauseUnknown
-			if r.LikeSlower() {
+			if r.Held != nil || r.LikeSlower() && r.Like >= different*r.Busier() {
 				v.Cause = result.CauseDevice
 			}
 		}

@@ -65,7 +65,9 @@ func TestVerdict(t *testing.T) {
 		return result.ReplicaSide{Steps: 8, Batch: batch, Tokens: -1, Period: period, Device: period, Kernels: 20}
 	}
 	busy := &result.Replica{Name: "DP01", Kind: "decode", This: side(32, 1200), Others: side(8, 1000), Cause: result.CauseLoad}
-	piled := &result.Replica{Name: "DP01", Kind: "decode", This: side(16, 2000), Others: side(8, 1000), Cause: result.CauseLoad, Like: 2, LikeKinds: 9}
+	piled := &result.Replica{Name: "DP01", Kind: "decode", This: side(16, 2000), Others: side(8, 1000), Cause: result.CauseLoad, Like: 3, LikeKinds: 9}
+	// Kernels that keep their grid may take twice as long for twice the requests.
+	asMuch := &result.Replica{Name: "DP01", Kind: "decode", This: side(16, 2000), Others: side(8, 1000), Cause: result.CauseLoad, Like: 2, LikeKinds: 9}
 	slow := &result.Replica{Name: "DP01", Kind: "decode", This: side(8, 2000), Others: side(8, 1000), Cause: result.CauseDevice, Like: 2, LikeKinds: 9}
 	attention := &result.Report{Findings: []result.Finding{
 		{Kind: result.Straggler, Severity: "info", Names: []string{"TP00-DP00"}, Cause: result.CauseHost},
@@ -86,6 +88,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"a busy rank", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, busy, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests in a step as the others, which takes it 1.2 times as long"},
 		{"requests gather in a slow rank, whose steps have more of them", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, piled, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"the same, whose kernels take as much longer as its steps have more requests", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, asMuch, nil, Slower, "DP01", "unknown", "why is not shown"},
 		{"a slow rank", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
 		{"a busy rank, by its signals", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests as the others (by its signals alone"},
 		{"a slow rank, by its signals", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, nil, nil, Slower, "DP01", "unknown", "why is not shown (by its signals alone"},

@@ -2,6 +2,7 @@ package signals
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,6 +62,9 @@ func Parse(text string) (s *Sample, ok bool) {
 	s = &Sample{Generated: Unknown, Aborted: Unknown}
 	by := map[scheduler]*Rank{}
 	for m := range client.Metrics(text) {
+		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // nothing is said by it
+			continue
+		}
 		if of := families[m.Name]; of != nil {
 			who := reporter(&m)
 			r := by[who]

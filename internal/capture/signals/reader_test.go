@@ -195,3 +195,11 @@ func FuzzParse(f *testing.F) {
 		s.ITL.Quantile(0.5)
 	})
 }
+
+// TestNoFigures: NaN and Inf, which Prometheus allows, are as if nothing was said.
+func TestNoFigures(t *testing.T) {
+	s, ok := Parse("sglang:num_running_reqs{dp_rank=\"0\"} +Inf\nsglang:num_running_reqs{dp_rank=\"1\"} 3\nsglang:num_queue_reqs{dp_rank=\"1\"} NaN\n")
+	if !ok || len(s.Ranks) != 1 || s.Ranks[0].DP != 1 || s.Ranks[0].Running != 3 || Known(s.Ranks[0].Queued) {
+		t.Errorf("%v: %+v", ok, s)
+	}
+}

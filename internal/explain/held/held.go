@@ -36,14 +36,16 @@ func Find(mine, others []Kernel) *result.Held {
 	for _, k := range others {
 		usual[k.Key] = append(usual[k.Key], k.End-k.Start)
 	}
-	count := map[int32]int{}
+	own := map[int32][]int64{}
 	for _, k := range mine {
-		count[k.Key]++
+		own[k.Key] = append(own[k.Key], k.End-k.Start)
 	}
-	typical := map[int32]int64{}
+	typical, always := map[int32]int64{}, map[int32]bool{}
 	for key, x := range usual {
-		if len(x) >= fewLike && count[key] >= fewLike {
+		if len(x) >= fewLike && len(own[key]) >= fewLike {
 			typical[key] = int64(metric.MedianInPlace(x))
+			// What mostly takes longer has more to do, as attention has with longer contexts, or is slow.
+			always[key] = metric.MedianInPlace(own[key]) > rest*float64(typical[key])
 		}
 	}
 	var stopped []Kernel
@@ -55,14 +57,14 @@ func Find(mine, others []Kernel) *result.Held {
 		}
 		ns := k.End - k.Start
 		longer += max(ns-normal, 0)
-		if ns > times*normal && ns-normal >= least {
+		if ns > times*normal && ns-normal >= least && !always[k.Key] {
 			stopped = append(stopped, k)
 			more += ns - normal
 			continue
 		}
 		took, like = took+ns, like+normal
 	}
-	if len(stopped) < few || float64(more) < share*float64(longer) || float64(took) > rest*float64(like) {
+	if len(stopped) < few || like == 0 || float64(more) < share*float64(longer) || float64(took) > rest*float64(like) {
 		return nil
 	}
 	slices.SortFunc(stopped, func(x, y Kernel) int { return cmp.Compare(x.Start, y.Start) })

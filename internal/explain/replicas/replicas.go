@@ -214,7 +214,7 @@ func cause(r *result.Replica) string {
 	alike := r.LikeSlower() && (load < busier || r.Like >= slower*load)
 	host, device := a.Host-b.Host, a.Device-b.Device
 	switch {
-	case longer && (alike || r.Held != nil) && device >= host:
+	case longer && (alike || r.Held != nil && load < busier) && device >= host:
 		return result.CauseDevice
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork

@@ -21,8 +21,9 @@ type builder struct {
 
 	lastTrackID  trace.TrackID // rows come in long runs
 	tracks       map[trackKey]trace.TrackID
-	trackOps     []int       // GPU work of each track
-	made         []made      // by Event.Shape
+	trackOps     []int    // GPU work of each track
+	ofShape      []uint16 // by Event.Shape: its place in made, from 1; 0: it has none
+	made         []made
 	odd          trace.Tally // what could not be used
 	lastCat      string
 	lastCategory trace.Category
@@ -144,8 +145,8 @@ func (b *builder) span(e *chromejson.Event) bool {
 			return false
 		}
 	}
-	if e.Shape < len(b.made) && b.made[e.Shape].known {
-		b.again(e, &b.made[e.Shape], start, dur)
+	if m := b.as(e); m != nil {
+		b.again(e, m, start, dur)
 		return true
 	}
 	cat := b.category(e.Text(e.Cat))

@@ -9,9 +9,8 @@ import (
 
 // made is what spans of one shape have in common.
 type made struct {
-	known bool
-	span  trace.Span // but for its times, Corr and Ext, and Detail of GPU work
-	op    trace.Op   // of GPU work, but for Bytes
+	span trace.Span // but for its times, Corr and Ext, and Detail of GPU work
+	op   trace.Op   // of GPU work, but for Bytes
 	// Where in Event.Known numbers are told that each event has its own of; -1: not at all.
 	corr, ext, bytes int
 }
@@ -19,7 +18,7 @@ type made struct {
 // keep notes what the event's shape says of all that have it. Collectives and
 // moves are told apart by more than their text.
 func (b *builder) keep(e *chromejson.Event, s trace.Span) {
-	m := made{known: true, span: s, corr: -1, ext: -1, bytes: -1}
+	m := made{span: s, corr: -1, ext: -1, bytes: -1}
 	if s.Cat.OnGPU() {
 		if m.op = b.t.Ops[s.Detail]; m.op.Comm >= 0 || m.op.Move > 0 {
 			return
@@ -37,10 +36,19 @@ func (b *builder) keep(e *chromejson.Event, s trace.Span) {
 			}
 		}
 	}
-	if e.Shape >= len(b.made) {
-		b.made = append(b.made, make([]made, e.Shape+1-len(b.made))...)
+	if e.Shape >= len(b.ofShape) {
+		b.ofShape = append(b.ofShape, make([]uint16, e.Shape+1-len(b.ofShape))...)
 	}
-	b.made[e.Shape] = m
+	b.made = append(b.made, m)
+	b.ofShape[e.Shape] = uint16(len(b.made)) // of shapes there are fewer than that holds
+}
+
+// as gives what spans of the event's shape have in common; nil: it is not known.
+func (b *builder) as(e *chromejson.Event) *made {
+	if e.Shape < len(b.ofShape) && b.ofShape[e.Shape] > 0 {
+		return &b.made[b.ofShape[e.Shape]-1]
+	}
+	return nil
 }
 
 // again adds a span of a known shape.

@@ -34,7 +34,7 @@ func built(t testing.TB, r io.Reader, shapes bool) (tr *trace.Trace, strings []s
 		}
 		if !shapes {
 			s.Event.Shape = 0
-		} else if at := s.Event.Shape; at < len(b.made) && b.made[at].known {
+		} else if b.as(&s.Event) != nil {
 			again++
 		}
 		b.event(&s.Event)

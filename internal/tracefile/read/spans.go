@@ -15,7 +15,8 @@ type spanList struct {
 	n      int
 }
 
-const spanPiece = 4096
+// spanPiece is few, since each label of a merged file has a piece of its own at least.
+const spanPiece = 256
 
 var spanPieces = sync.Pool{New: func() any { return new([spanPiece]trace.Span) }}
 
