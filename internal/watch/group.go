@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/signals"
@@ -73,15 +74,27 @@ func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
 // mostServers is how many are captured together: the one that stands out, and peers to hold it against.
 const mostServers = 4
 
-// concerned are the servers to capture.
-func (g *group) concerned(who int) (out []*follower) {
-	if len(g.of) > 1 && who >= 0 {
-		out = append(out, g.of[who])
+// concerned are the servers to capture, or why there is none.
+func (g *group) concerned(who int) (out []*follower, why string) {
+	order := g.of
+	if len(g.of) > 1 && who >= 0 { // the one that stands out is the first
+		order = append([]*follower{g.of[who]}, slices.Delete(slices.Clone(g.of), who, who+1)...)
 	}
-	for i, f := range g.of {
-		if f.server != nil && (i != who || len(g.of) == 1) && len(out) < mostServers && f.missing.IsZero() {
+	for i, f := range order {
+		switch {
+		case f.server == nil:
+			why = "there is no server to capture, only its log"
+		case !f.missing.IsZero():
+			why = "it does not answer"
+		case len(out) < mostServers:
 			out = append(out, f)
 		}
+		if i == 0 && who >= 0 && len(out) == 0 {
+			return nil, why // of the others alone nothing would be seen
+		}
 	}
-	return out
+	if len(out) > 0 {
+		why = ""
+	}
+	return out, why
 }

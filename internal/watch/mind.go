@@ -28,7 +28,7 @@ type mind struct {
 	exec   *executor
 	counts counts
 	screen screen
-	blind  time.Duration // for how long a window of its own was open
+	blind  time.Duration // for how long a window of its own was open, whichever servers were in it
 	err    error         // the first of writing
 }
 
@@ -43,7 +43,7 @@ func (w *Watch) mind() *mind {
 type alarm struct {
 	of *group
 	detect.Event
-	refused string // why there is no capture, if that was said
+	refused []string // why there was no capture, as said
 }
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
@@ -153,7 +153,8 @@ func (m *mind) consider(ctx context.Context) bool {
 	if first == nil {
 		return false
 	}
-	s := &shot{w: m.w, of: first.of, servers: first.of.concerned(first.Who), at: now, past: slices.Clone(first.of.past), why: []*alarm{first}}
+	servers, _ := first.of.concerned(first.Who)
+	s := &shot{w: m.w, of: first.of, servers: servers, at: now, past: slices.Clone(first.of.past), why: []*alarm{first}}
 	for _, k := range keys {
 		if a := m.waiting[k]; a.of == first.of && a != first {
 			s.why = append(s.why, a)
@@ -169,14 +170,14 @@ func (m *mind) consider(ctx context.Context) bool {
 	return true
 }
 
-// refuses tells that there is no capture for an alarm now, and says so once.
+// refuses tells that there is no capture for an alarm now, and says each reason once.
 func (m *mind) refuses(a *alarm, now time.Time) bool {
 	why := m.budget.refuses(&m.w.Capture, a, now)
-	if len(a.of.concerned(a.Who)) == 0 {
-		why = "there is no server to capture, only its log"
+	if _, none := a.of.concerned(a.Who); none != "" {
+		why = none
 	}
-	if why != "" && why != a.refused {
-		a.refused = why
+	if why != "" && !slices.Contains(a.refused, why) {
+		a.refused = append(a.refused, why)
 		m.tell(&Event{Kind: KindSkipped, At: now, Server: a.of.name, Rule: a.Rule.Name, Rank: a.of.rank(a.Who), Error: why})
 		m.w.Say.Line(fmt.Sprintf("no capture for %s: %s", a.Rule.Name, why))
 	}
@@ -215,6 +216,7 @@ func (m *mind) shot(s *shot) {
 	m.engine.Resume(now)
 	m.blind += now.Sub(s.at)
 	if s.ring {
+		m.ring.ended(m, now, now.Sub(s.at))
 		m.ring.take(m, s)
 		return
 	}

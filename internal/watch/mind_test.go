@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -41,6 +42,7 @@ type server struct {
 	clock   func(at float64) time.Duration     // by how much its clock is ahead
 	takes   time.Duration                      // to answer
 	anew    float64                            // at this second its counters begin anew; 0: never
+	log     bool                               // there is but its log
 }
 
 func (f *server) Read(context.Context) (*signals.Sample, error) {
@@ -127,6 +129,9 @@ func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Durati
 		target := torch.Target{URL: "http://" + s.name, Name: s.name}
 		f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, []torch.Target{target}, w.Every)
 		f.reader = s
+		if s.log {
+			f.server = nil
+		}
 		m.followers = append(m.followers, f)
 	}
 	if err := m.group(ctx); err != nil {
@@ -277,6 +282,24 @@ func TestMind(t *testing.T) {
 55 lost a no sample since 00:00:50: connection refused
 80 back a 30 s
 80 restarted a`},
+		{"it starts again while an alarm waits for the cooldown", Capture{Most: 5, Cooldown: 2 * time.Minute}, server{anew: 215,
+			running: func(i int, at float64) float64 {
+				a, _ := busy(1, 100, 130)
+				b, _ := busy(1, 200, 215)
+				return max(a(i, at), b(i, at))
+			}, tokens: func(i int, at float64) float64 {
+				_, a := busy(1, 100, 130)
+				_, b := busy(1, 200, 215)
+				return max(a(i, at), b(i, at))
+			}}, 5 * time.Minute, `
+104 alarm a uneven load DP01 since 100
+104 capture a capture-1 uneven load
+108 verdict a capture-1 more work DP01
+134 over a uneven load
+204 alarm a uneven load DP01 since 200
+204 skipped a uneven load DP01 the last one for this began at 00:01:44, and --cooldown is 2m0s
+215 restarted a
+215 over a uneven load`},
 		{"it starts again, and is uneven as it warms up", five, func() (f server) { f.running, f.tokens = busy(1, 50, 75); f.anew = 50; return f }(), 2 * time.Minute, `
 50 restarted a`},
 		{"its clock goes back, and forth", five, server{clock: func(at float64) time.Duration {
@@ -385,6 +408,43 @@ func TestServers(t *testing.T) {
 	})
 }
 
+// TestNobodyToCapture: a server that is down while something waits for a capture of it, and logs without a server.
+func TestNobodyToCapture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &server{name: "a"}, &server{name: "b", takes: 100 * time.Millisecond} // the last of each round
+		a.running, a.tokens = busy(1, 100, 1000)
+		a.error = func(at float64) error {
+			if at >= 200 && at < 220 || at >= 250 && at < 270 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		got, _ := watching(t, &Watch{Rules: loadAlone(), Capture: Capture{}}, 5*time.Minute, b, a)
+		if want := `104 alarm a uneven load DP01 since 100
+104 skipped a uneven load DP01 0 captures made, and --max-captures allows no more
+200 skipped a uneven load DP01 it does not answer
+205 lost a no sample since 00:03:20: connection refused
+220 back a 20 s
+255 lost a no sample since 00:04:10: connection refused
+270 back a 20 s`; got != want {
+			t.Errorf("\n%s\nwant\n%s", got, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &server{name: "a", log: true}, &server{name: "b", log: true}
+		a.running = func(int, float64) float64 { return 32 }
+		got, m := watching(t, &Watch{Rules: loadAlone(), Capture: Capture{Most: 5}}, time.Minute, a, b)
+		if !strings.Contains(got, "skipped all servers uneven load a there is no server to capture, only its log") || m.budget.made > 0 {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+// loadAlone is one rule.
+func loadAlone() []detect.Rule {
+	return []detect.Rule{{Name: detect.UnevenLoad, Kind: detect.Imbalance, Signal: "load", Measure: detect.MaxOverMean, Above: 1.5, Least: 4, For: 5 * time.Second}}
+}
+
 // TestEndInCapture: an interrupt lets a capture that is under way end, and says what came of it.
 func TestEndInCapture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -428,22 +488,68 @@ func TestRing(t *testing.T) {
 			}
 			kept = append(kept, e.Name()+" of "+string(text))
 		}
-		want := "capture-1 of capture-1, capture-1-after of .ring-7, capture-1-before-1 of .ring-5, capture-1-since-1 of .ring-6"
+		want := "capture-1 of capture-1, capture-1-after of .ring-6, capture-1-before-1 of .ring-4, capture-1-since-1 of .ring-5"
 		if got := strings.Join(kept, ", "); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
-		if m.blind != 13*4500*time.Millisecond {
+		if m.blind != 11*4500*time.Millisecond {
 			t.Errorf("windows were open for %v", m.blind)
 		}
-		if m.ring.made != 12 || m.budget.bytes != 6000 { // two more are in the ring
+		if m.ring.made != 10 || m.budget.bytes != 6000 { // two more are in the ring
 			t.Errorf("%d windows were made, and %d bytes are counted", m.ring.made, m.budget.bytes)
 		}
 	})
+}
+
+// TestRingOf: whose windows are recorded: neither a server that is idle, nor one that is down, nor a log without a server keeps the others from it.
+func TestRingOf(t *testing.T) {
+	idle := func() *server {
+		return &server{name: "idle", running: func(int, float64) float64 { return 0 }, tokens: func(int, float64) float64 { return 0 }}
+	}
+	down := func() *server {
+		return &server{name: "down", takes: 500 * time.Millisecond, error: func(at float64) error {
+			if at > 10 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}}
+	}
+	for _, c := range []struct {
+		name    string
+		servers func() []*server
+		want    map[string]int
+	}{
+		{"idle alone", func() []*server { return []*server{idle()} }, map[string]int{}},
+		{"a log alone", func() []*server { return []*server{{name: "log", log: true}} }, map[string]int{}},
+		{"others", func() []*server { return []*server{idle(), {name: "a"}, down(), {name: "b"}, {name: "log", log: true}} }, map[string]int{"a": 5, "b": 5}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			got := map[string]int{}
+			w := &Watch{Rules: []detect.Rule{}, Ring: Ring{N: 20, Every: 20 * time.Second, Steps: 3}}
+			_, m := watching(t, w, 4*time.Minute, c.servers()...)
+			for _, s := range m.ring.shots {
+				got[s.servers[0].name]++
+			}
+			if !maps.Equal(got, c.want) {
+				t.Errorf("%s: windows of %v, want %v", c.name, got, c.want)
+			}
+		})
+	}
+}
+
+// TestRingLeavesTime: windows that take about as long as there is to be between them leave time to judge, and it is said
+// that they come less often.
+func TestRingLeavesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idle := &server{name: "a", running: func(int, float64) float64 { return 0 }, tokens: func(int, float64) float64 { return 0 }}
-		w := &Watch{Ring: Ring{N: 2, Every: 20 * time.Second, Steps: 3}, Dir: t.TempDir()}
-		if _, m := watching(t, w, 4*time.Minute, idle); m.ring.made != 0 {
-			t.Errorf("an idle server was recorded %d times", m.ring.made)
+		a := &server{name: "a"}
+		a.running, a.tokens = busy(1, 100, 1000)
+		w := &Watch{Rules: loadAlone(), Ring: Ring{N: 2, Every: 5 * time.Second, Steps: 3}}
+		got, m := watching(t, w, 3*time.Minute, a)
+		if !strings.Contains(got, "alarm a uneven load DP01 since 100") {
+			t.Errorf("no alarm: %s", got)
+		}
+		if m.blind > time.Minute || !m.ring.slow {
+			t.Errorf("%v of three minutes were not judged, and that it is slow is said: %v", m.blind, m.ring.slow)
 		}
 	})
 }

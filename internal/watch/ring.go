@@ -15,42 +15,60 @@ import (
 // that what a capture shows can be compared with what was before.
 type Ring struct {
 	N     int           // windows that are kept; 0: none are made
-	Every time.Duration // between them
+	Every time.Duration // from the end of one to the beginning of the next
 	Steps int           // in each
 }
 
 // ring is how it stands.
 type ring struct {
 	made  int
-	last  time.Time
-	shots []*shot // the newest last
-	after *shot   // a capture that the next window comes after; nil: none
-	bad   int     // windows in a row that came to nothing
+	next  time.Time // before which none is made
+	turn  int       // whose the next one is
+	slow  bool      // it was said that they come less often than they are wanted
+	shots []*shot   // the newest last
+	after *shot     // a capture that the next window comes after; nil: none
+	bad   int       // windows in a row that came to nothing
 }
+
+// judgedFor is how many times as long as a window took the servers are judged before the next one.
+const judgedFor = 3
 
 // turn makes a window, if it is time for one and there is work to record.
 func (m *mind) turn(ctx context.Context) {
 	r, now := &m.ring, time.Now()
-	if m.w.Ring.N == 0 || m.shooting != nil || now.Sub(r.last) < m.w.Ring.Every || m.budget.bytes >= m.w.Capture.MostBytes {
+	if m.w.Ring.N == 0 || m.shooting != nil || now.Before(r.next) || m.budget.bytes >= m.w.Capture.MostBytes {
 		return
 	}
-	g := m.groups[int(r.made)%len(m.servers())]
-	if g.live == nil || !works(g.live) {
-		return
+	servers := m.servers()
+	for i := range servers {
+		g := servers[(r.turn+i)%len(servers)]
+		if f := g.of[0]; f.live != nil && works(f.live) {
+			r.turn += i + 1
+			r.made++
+			m.begins(ctx, &shot{w: m.w, name: fmt.Sprintf(".ring-%d", r.made), ring: true, of: g, servers: g.of, at: now})
+			return
+		}
 	}
-	r.last = now
-	r.made++
-	m.begins(ctx, &shot{w: m.w, name: fmt.Sprintf(".ring-%d", r.made), ring: true, of: g, servers: g.concerned(-1), at: now})
 }
 
 // servers are the groups of one server that can be captured.
 func (m *mind) servers() (out []*group) {
 	for _, g := range m.groups {
-		if len(g.of) == 1 {
+		if len(g.of) == 1 && g.of[0].server != nil {
 			out = append(out, g)
 		}
 	}
 	return out
+}
+
+// ended says when the next window may be made after one that took so long.
+func (r *ring) ended(m *mind, now time.Time, took time.Duration) {
+	wait := max(m.w.Ring.Every, judgedFor*took)
+	r.next = now.Add(wait)
+	if wait > m.w.Ring.Every && !r.slow {
+		r.slow = true
+		m.w.Say.Line(fmt.Sprintf("a window of the flight recorder took %v, in which nothing was judged: the next one comes %v after it, not %v", took.Round(time.Millisecond), wait.Round(time.Millisecond), m.w.Ring.Every))
+	}
 }
 
 // works tells whether a server has requests: an idle one is not recorded.

@@ -82,7 +82,7 @@ type Capture struct {
 	Options     torch.Options
 	Nsys        *nsys.Told    // instead: a session of Nsight Systems that stands by
 	NsysTime    time.Duration // how long it collects
-	Cooldown    time.Duration // from one capture to the next
+	Cooldown    time.Duration // from one capture to the next of the same cause, and of what that showed
 	Most        int           // captures
 	MostBytes   int64         // of all of them
 	MostMemory  int64         // for explaining one; 0: not known

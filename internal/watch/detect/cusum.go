@@ -47,7 +47,7 @@ const (
 // slope is how far back from where S was last 0 a change is looked for.
 const slope = 30 * time.Second
 
-// between is which which two points the change lies.
+// between is between which two points the change lies.
 func (c *sum) between() (after, onset time.Time) {
 	if !c.odd.IsZero() && c.odd.Before(c.onset) && c.zero.Sub(c.odd) <= slope {
 		return c.usual, c.odd

@@ -38,6 +38,7 @@ type Engine struct {
 type state struct {
 	rule *Rule
 	sum  sum
+	told Event           // what the last point told
 	over time.Time       // when the last alarm was; zero: there was none
 	who  map[int]float64 // DP: seconds since the onset in which it stood out
 	calm calm
@@ -90,19 +91,27 @@ func (e *Engine) Blind(group string, l *signals.Live) bool {
 	return e.paused[group] || l.At.Add(-l.Over).Before(e.blind[group])
 }
 
-// Forget begins anew with a group, whose server has started again.
-func (e *Engine) Forget(group string) {
+// forget begins anew with a group, whose server has started again: what was on is over.
+func (e *Engine) forget(group string, at time.Time) (events []Event) {
+	for _, s := range e.of[group] {
+		if s.sum.alarm {
+			ev := s.told.ended(at, &s.sum)
+			ev.Group = group
+			events = append(events, ev)
+		}
+	}
 	delete(e.of, group)
 	delete(e.past, group)
+	return events
 }
 
 // Take holds what went on in a group of ranks against all rules.
 func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
-		e.Forget(group)
+		events = e.forget(group, l.At)
 	}
 	if e.Blind(group, l) {
-		return nil
+		return events
 	}
 	if e.of == nil {
 		e.of = map[string][]*state{}
@@ -122,7 +131,9 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
-			if !ev.Ended && s.rule.Kind == Imbalance && !s.fromStart {
+			// The past must reach back to before the change, which the sum says well enough for this.
+			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
+			if !ev.Ended && s.rule.Kind == Imbalance && !s.fromStart && within {
 				if after, onset, known := changed(past, signalOf(s.rule.Signal).of, ev.Who, s.over); known {
 					ev.After, ev.Onset = after, onset
 				}
@@ -194,10 +205,17 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	ev.After, ev.Onset = s.sum.between()
 	if changed == ended {
 		s.fromStart, s.over = false, l.At
-		ev.Ended, ev.Who, ev.Value = true, -1, was.mean()
-		ev.After, ev.Onset = was.zero, was.onset
+		ev = ev.ended(l.At, &was)
 	}
+	s.told = ev
 	return ev, changed != nothing
+}
+
+// ended is the end of what a sum had found.
+func (ev Event) ended(at time.Time, was *sum) Event {
+	ev.Ended, ev.At, ev.Who, ev.Value = true, at, -1, was.mean()
+	ev.After, ev.Onset = was.zero, was.onset
+	return ev
 }
 
 // steady is the share of the time since the onset in which it must be the same rank that stands out.

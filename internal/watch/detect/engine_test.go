@@ -166,6 +166,30 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// TestOnsetOfLongRules: a change that takes longer than a minute to be certain lies where it began.
+func TestOnsetOfLongRules(t *testing.T) {
+	for _, c := range []struct {
+		hold time.Duration
+		want string
+	}{
+		{5 * time.Second, "uneven load DP1 onset 99–100 at 104"},
+		{58 * time.Second, "uneven load DP1 onset 99–100 at 157"},
+		{3 * time.Minute, "uneven load DP1 onset 99–100 at 279"},
+	} {
+		rules := only(UnevenLoad)
+		rules[0].For = c.hold
+		got := play(rules, 400, func(s int) *signals.Live {
+			if s < 100 {
+				return sample(float64(s), even, fast)
+			}
+			return sample(float64(s), []float64{8, 32 + 4*float64(s/10%2), 8, 8}, fast)
+		})
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.hold, got, c.want)
+		}
+	}
+}
+
 // requests gives a sample with requests of one latency, s.
 func requests(at, ttft, n float64) *signals.Live {
 	l := sample(at, even, fast)

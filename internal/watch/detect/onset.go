@@ -11,6 +11,7 @@ import (
 
 // The onset of an imbalance is estimated once it is certain: of all moments in the minute before, it is the one from which
 // on a change explains best what the rank had, by least squares, which is maximum likelihood where the noise is normal.
+// (A change that took longer to be certain lies where its sum says.)
 // A change is a step (a rank that becomes slow), or the approach to another value (requests that are sent to another
 // rank gather there for as long as one lives):
 //
