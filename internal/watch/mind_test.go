@@ -1,199 +1,16 @@
 package watch
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/capture/signals"
-	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
-
-// These tests are of what goes on between samples and captures, in a time of their own (testing/synctest): servers are
-// functions of the time, and a capture is 4.5 seconds, so that
-// it does not end at the moment of a sample.
-
-// server is one that never ran. Its ranks have eight requests each and make 100 tokens a second.
-type server struct {
-	name  string
-	began time.Time
-	last  time.Time
-	made  []float64 // tokens
-	ttft  signals.Histogram
-
-	running func(rank int, at float64) float64 // nil: 8. at is in s
-	tokens  func(rank int, at float64) float64 // a second; nil: 100
-	ranks   func(at float64) int               // nil: 4
-	error   func(at float64) error             // nil: it answers
-	clock   func(at float64) time.Duration     // by how much its clock is ahead
-	takes   time.Duration                      // to answer
-	anew    float64                            // at this second its counters begin anew; 0: never
-	log     bool                               // there is but its log
-}
-
-func (f *server) Read(context.Context) (*signals.Sample, error) {
-	now := time.Now()
-	if f.began.IsZero() {
-		f.began, f.last = now, now
-	}
-	at, over := now.Sub(f.began).Seconds(), now.Sub(f.last).Seconds()
-	if f.error != nil && f.error(at) != nil {
-		return nil, f.error(at)
-	}
-	if f.anew > 0 && at >= f.anew {
-		f.anew, f.made, f.ttft = 0, nil, signals.Histogram{}
-	}
-	f.last = now
-	time.Sleep(f.takes)
-	s := &signals.Sample{At: now, Generated: signals.Unknown, Aborted: signals.Unknown}
-	if f.clock != nil {
-		s.At = now.Round(0).Add(f.clock(at))
-	}
-	n := 4
-	if f.ranks != nil {
-		n = f.ranks(at)
-	}
-	for i := range n {
-		r := signals.Rank{DP: i, Running: 8, Queued: 0, Context: signals.Unknown, Usage: 0.5, Rate: signals.Unknown, Computed: signals.Unknown, Passes: signals.Unknown, Busy: signals.Unknown, Device: signals.Unknown}
-		if f.running != nil {
-			r.Running = f.running(i, at)
-		}
-		rate := 100.
-		if f.tokens != nil {
-			rate = f.tokens(i, at)
-		}
-		if i == len(f.made) {
-			f.made = append(f.made, 0)
-		}
-		f.made[i] += rate * over
-		r.Generated = f.made[i]
-		s.Ranks = append(s.Ranks, r)
-	}
-	h := signals.Histogram{Bounds: []float64{0.1, 0.2, math.Inf(1)}, Counts: []float64{0, 20, 20}, Sum: 3, Count: 20}
-	f.ttft = f.ttft.Add(&h)
-	s.TTFT = f.ttft
-	return s, nil
-}
-
-func (f *server) Forget() {}
-
-func (f *server) Lacks(*signals.Sample) []string { return nil }
-
-// busy has a rank get four times the requests from one second on, up to another.
-func busy(rank int, from, to float64) (running, tokens func(int, float64) float64) {
-	of := func(usual float64) func(int, float64) float64 {
-		return func(i int, at float64) float64 {
-			if i == rank && at >= from && at < to {
-				return 4 * usual
-			}
-			return usual
-		}
-	}
-	return of(8), of(100)
-}
-
-// watching follows servers for so long, and gives the events, a line each.
-func watching(t *testing.T, w *Watch, took time.Duration, servers ...*server) (said string, m *mind) {
-	t.Helper()
-	return watchingUntil(t, t.Context(), w, took, servers...)
-}
-
-func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Duration, servers ...*server) (said string, m *mind) {
-	t.Helper()
-	var log bytes.Buffer
-	w.Log, w.Say, w.Tell, w.For, w.Every = &log, &progress.Console{W: io.Discard}, func(string) {}, took, time.Second
-	if w.Rules == nil {
-		w.Rules = detect.Defaults()
-	}
-	if w.Capture.MostBytes == 0 {
-		w.Capture.MostBytes = math.MaxInt64
-	}
-	m = w.mind()
-	m.capture = func(ctx context.Context, s *shot) { captured(context.WithoutCancel(ctx), s, 1000) }
-	began := time.Now()
-	for _, s := range servers {
-		target := torch.Target{URL: "http://" + s.name, Name: s.name}
-		f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, []torch.Target{target}, w.Every)
-		f.reader = s
-		if s.log {
-			f.server = nil
-		}
-		m.followers = append(m.followers, f)
-	}
-	if err := m.group(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.follow(ctx); err != nil && !errors.Is(err, context.Cause(ctx)) {
-		t.Error(err)
-	}
-	return eventLines(t, log.Bytes(), began), m
-}
-
-// captured is a capture.
-func captured(ctx context.Context, s *shot, bytes int64) {
-	select {
-	case <-time.After(4500 * time.Millisecond):
-		s.bytes = bytes
-		s.dir = filepath.Join(s.w.Dir, s.name)
-		s.result = &torch.Result{Dir: s.dir, Servers: []torch.ServerResult{{URL: s.servers[0].url(), Dir: s.dir, Traces: []string{filepath.Join(s.dir, "trace")}}}}
-		if s.w.Dir != "" {
-			if s.err = os.Mkdir(s.dir, 0o777); s.err == nil {
-				s.err = os.WriteFile(s.result.Servers[0].Traces[0], []byte(s.name), 0o666)
-			}
-		}
-	case <-ctx.Done():
-		s.err = ctx.Err()
-	}
-}
-
-// eventLines writes events: when in seconds, and what of them matters.
-func eventLines(t *testing.T, log []byte, began time.Time) string {
-	t.Helper()
-	var out strings.Builder
-	for line := range bytes.Lines(log) {
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil || e.Format != 1 {
-			t.Fatalf("%s: %v", line, err)
-		}
-		if e.Kind == KindBegin || e.Kind == KindEnd {
-			continue
-		}
-		parts := []string{fmt.Sprintf("%.0f", math.Floor(e.At.Sub(began).Seconds())), e.Kind, e.Server}
-		if e.Kind == KindCapture || e.Kind == KindVerdict || e.Kind == KindFailed {
-			parts = append(parts, e.Capture)
-		}
-		if e.Verdict != nil {
-			parts = append(parts, e.Verdict.Kind, e.Verdict.Rank)
-		} else if e.Rule != "" {
-			parts = append(parts, e.Rule, e.Rank)
-		}
-		if e.Kind == KindAlarm {
-			parts = append(parts, fmt.Sprintf("since %.0f", e.Onset.Sub(began).Seconds()))
-		}
-		if e.Error != "" {
-			parts = append(parts, strings.ReplaceAll(e.Error, began.Format("2006"), ""))
-		}
-		if e.Kind == KindBack {
-			parts = append(parts, fmt.Sprintf("%.0f s", e.Seconds))
-		}
-		fmt.Fprintln(&out, strings.Join(strings.Fields(strings.Join(parts, " ")), " "))
-	}
-	return strings.TrimSpace(out.String())
-}
 
 // TestMind: what becomes of what servers tell.
 func TestMind(t *testing.T) {
@@ -419,7 +236,7 @@ func TestNobodyToCapture(t *testing.T) {
 			}
 			return nil
 		}
-		got, _ := watching(t, &Watch{Rules: loadAlone(), Capture: Capture{}}, 5*time.Minute, b, a)
+		got, _ := watching(t, &Watch{Rules: detect.Defaults()[:1], Capture: Capture{}}, 5*time.Minute, b, a)
 		if want := `104 alarm a uneven load DP01 since 100
 104 skipped a uneven load DP01 0 captures made, and --max-captures allows no more
 200 skipped a uneven load DP01 it does not answer
@@ -433,16 +250,11 @@ func TestNobodyToCapture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &server{name: "a", log: true}, &server{name: "b", log: true}
 		a.running = func(int, float64) float64 { return 32 }
-		got, m := watching(t, &Watch{Rules: loadAlone(), Capture: Capture{Most: 5}}, time.Minute, a, b)
+		got, m := watching(t, &Watch{Rules: detect.Defaults()[:1], Capture: Capture{Most: 5}}, time.Minute, a, b)
 		if !strings.Contains(got, "skipped all servers uneven load a there is no server to capture, only its log") || m.budget.made > 0 {
 			t.Errorf("%s", got)
 		}
 	})
-}
-
-// loadAlone is one rule.
-func loadAlone() []detect.Rule {
-	return []detect.Rule{{Name: detect.UnevenLoad, Kind: detect.Imbalance, Signal: "load", Measure: detect.MaxOverMean, Above: 1.5, Least: 4, For: 5 * time.Second}}
 }
 
 // TestEndInCapture: an interrupt lets a capture that is under way end, and says what came of it.
@@ -461,95 +273,6 @@ func TestEndInCapture(t *testing.T) {
 		}
 		if took := time.Since(began); m.shooting != nil || took != 108500*time.Millisecond {
 			t.Errorf("ended after %v", took)
-		}
-	})
-}
-
-// TestRing: of the windows that are recorded now and then the last two are kept where a capture follows, by whether they are from
-// before the change, and the first one after it; all others are gone at the end. An idle server is not recorded.
-func TestRing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &server{name: "a"}
-		a.running, a.tokens = busy(1, 100, 200)
-		w := &Watch{Capture: Capture{Most: 5}, Ring: Ring{N: 2, Every: 20 * time.Second, Steps: 3}, Dir: t.TempDir()}
-		got, m := watching(t, w, 4*time.Minute, a)
-		if !strings.Contains(got, "109 capture a capture-1 uneven load") { // a window is recorded from 101 to 105, and nothing is judged up to 107
-			t.Errorf("%s", got)
-		}
-		entries, err := os.ReadDir(w.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var kept []string
-		for _, e := range entries {
-			text, err := os.ReadFile(filepath.Join(w.Dir, e.Name(), "trace"))
-			if err != nil {
-				t.Error(err)
-			}
-			kept = append(kept, e.Name()+" of "+string(text))
-		}
-		want := "capture-1 of capture-1, capture-1-after of .ring-6, capture-1-before-1 of .ring-4, capture-1-since-1 of .ring-5"
-		if got := strings.Join(kept, ", "); got != want {
-			t.Errorf("%s\nwant\n%s", got, want)
-		}
-		if m.blind != 11*4500*time.Millisecond {
-			t.Errorf("windows were open for %v", m.blind)
-		}
-		if m.ring.made != 10 || m.budget.bytes != 6000 { // two more are in the ring
-			t.Errorf("%d windows were made, and %d bytes are counted", m.ring.made, m.budget.bytes)
-		}
-	})
-}
-
-// TestRingOf: whose windows are recorded: neither a server that is idle, nor one that is down, nor a log without a server keeps the others from it.
-func TestRingOf(t *testing.T) {
-	idle := func() *server {
-		return &server{name: "idle", running: func(int, float64) float64 { return 0 }, tokens: func(int, float64) float64 { return 0 }}
-	}
-	down := func() *server {
-		return &server{name: "down", takes: 500 * time.Millisecond, error: func(at float64) error {
-			if at > 10 {
-				return errors.New("connection refused")
-			}
-			return nil
-		}}
-	}
-	for _, c := range []struct {
-		name    string
-		servers func() []*server
-		want    map[string]int
-	}{
-		{"idle alone", func() []*server { return []*server{idle()} }, map[string]int{}},
-		{"a log alone", func() []*server { return []*server{{name: "log", log: true}} }, map[string]int{}},
-		{"others", func() []*server { return []*server{idle(), {name: "a"}, down(), {name: "b"}, {name: "log", log: true}} }, map[string]int{"a": 5, "b": 5}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			got := map[string]int{}
-			w := &Watch{Rules: []detect.Rule{}, Ring: Ring{N: 20, Every: 20 * time.Second, Steps: 3}}
-			_, m := watching(t, w, 4*time.Minute, c.servers()...)
-			for _, s := range m.ring.shots {
-				got[s.servers[0].name]++
-			}
-			if !maps.Equal(got, c.want) {
-				t.Errorf("%s: windows of %v, want %v", c.name, got, c.want)
-			}
-		})
-	}
-}
-
-// TestRingLeavesTime: windows that take about as long as there is to be between them leave time to judge, and it is said
-// that they come less often.
-func TestRingLeavesTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &server{name: "a"}
-		a.running, a.tokens = busy(1, 100, 1000)
-		w := &Watch{Rules: loadAlone(), Ring: Ring{N: 2, Every: 5 * time.Second, Steps: 3}}
-		got, m := watching(t, w, 3*time.Minute, a)
-		if !strings.Contains(got, "alarm a uneven load DP01 since 100") {
-			t.Errorf("no alarm: %s", got)
-		}
-		if m.blind > time.Minute || !m.ring.slow {
-			t.Errorf("%v of three minutes were not judged, and that it is slow is said: %v", m.blind, m.ring.slow)
 		}
 	})
 }

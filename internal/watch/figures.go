@@ -1,0 +1,89 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/signals"
+)
+
+// Figure is one signal of a rank and of the others.
+type Figure struct {
+	Signal       string   `json:"signal"`
+	Unit         string   `json:"unit,omitempty"`
+	This         *float64 `json:"this"` // null: not known
+	Others       *float64 `json:"others"`
+	ThisBefore   *float64 `json:"this_before"`
+	OthersBefore *float64 `json:"others_before"`
+}
+
+func (f *Figure) ratio() float64 {
+	if f == nil || f.This == nil || f.Others == nil || *f.Others <= 0 {
+		return signals.Unknown
+	}
+	return *f.This / *f.Others
+}
+
+// told are the signals of ranks that a verdict tells.
+var told = []struct {
+	name, unit string
+	of         func(*signals.Flow) float64
+}{
+	{"running", "requests", func(f *signals.Flow) float64 { return f.Running }},
+	{"queued", "requests", func(f *signals.Flow) float64 { return f.Queued }},
+	{"tokens", "tokens/s", func(f *signals.Flow) float64 { return f.Tokens }},
+	{"context", "tokens", func(f *signals.Flow) float64 { return f.Context }},
+	{"pace", "s a token", func(f *signals.Flow) float64 { return f.Pace }},
+	{"step", "s", func(f *signals.Flow) float64 { return f.Step }},
+}
+
+// before is how much of the time before a change is told.
+const before = time.Minute
+
+// figures are the signals of a rank and of the others, before the change and since.
+func figures(history []*signals.Live, dp int, since, until time.Time) (out []Figure) {
+	for _, t := range told {
+		mean := func(from, to time.Time, this bool) *float64 {
+			sum, n := 0.0, 0.0
+			for _, l := range history {
+				if l.At.Before(from) || l.At.After(to) {
+					continue
+				}
+				var values []float64
+				for i := range l.Ranks {
+					if v := t.of(&l.Ranks[i]); (l.Ranks[i].DP == dp) == this && signals.Known(v) {
+						values = append(values, v)
+					}
+				}
+				if len(values) > 0 {
+					sum, n = sum+metric.Median(values), n+1
+				}
+			}
+			if n == 0 {
+				return nil
+			}
+			sum /= n
+			return &sum
+		}
+		f := Figure{Signal: t.name, Unit: t.unit}
+		f.This, f.Others = mean(since, until, true), mean(since, until, false)
+		f.ThisBefore, f.OthersBefore = mean(since.Add(-before), since.Add(-1), true), mean(since.Add(-before), since.Add(-1), false)
+		if f.This != nil || f.Others != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// figure is that of a signal; nil: there is none.
+func (v *Verdict) figure(signal string) *Figure {
+	i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == signal })
+	if i < 0 {
+		return nil
+	}
+	return &v.Load[i]
+}
+
+// times is how many times as much the rank has of a signal as the others.
+func (v *Verdict) times(signal string) float64 { return v.figure(signal).ratio() }
