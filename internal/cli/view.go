@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,8 +43,8 @@ type viewCmd struct {
 	bounded
 	runPlace
 
-	browse   func(url string) error // nil: browse
-	perfetto handovers
+	browse   func(url string) error                    // nil: browse
+	perfetto func(*view.Capture, inputs) view.HandOver // nil: captures are handed to nobody
 }
 
 // Help is the end of the verb's help text.
@@ -105,9 +107,12 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		}
 		return capture, err
 	}
-	c.perfetto.e, c.perfetto.ui, c.perfetto.log = e, c.UI, opt.Log
-	defer c.perfetto.close()
-	opt.Perfetto = c.perfetto.handler
+	opt.Perfetto = true
+	c.perfetto = func(capture *view.Capture, in inputs) view.HandOver {
+		return newHandover(ctx, func(ctx context.Context) (http.Handler, func(), error) {
+			return toPerfetto(ctx, e, capture, in, c.UI, opt.Log)
+		})
+	}
 	if err := c.give(ctx, e, &opt); err != nil {
 		return err
 	}
@@ -115,17 +120,21 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	return view.New(opt).Serve(ctx, ln)
 }
 
-// openable is the directory of a run that a page may open by its id: it is among the runs, no path leads to others, and
-// all its files are in it.
+// openable is the directory of a run that a page may open by its whole id, so that none is opened twice: it is among the
+// runs, no path leads to others, and all its files are in it.
 func openable(root, id string) (string, error) {
 	dir, err := runs.Find(root, id)
 	if err != nil {
 		return "", err
 	}
-	if run, err := runs.Open(root, dir); err == nil { // else who reads it says what is wrong with it
-		return dir, run.Inside()
+	if whole := filepath.Base(dir); whole != id {
+		return "", fmt.Errorf("%w: %q in %s: the whole id is %s", runs.ErrNotFound, id, root, whole)
 	}
-	return dir, nil
+	run, err := runs.Open(root, dir)
+	if err != nil {
+		return "", err
+	}
+	return dir, run.Inside()
 }
 
 // give opens what was named.
@@ -183,8 +192,8 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 		return nil, err
 	}
 	capture, err := view.NewCapture(id, read, rules, c.Force)
-	if err == nil {
-		c.perfetto.opened(capture, in)
+	if err == nil && c.perfetto != nil {
+		capture.Perfetto = c.perfetto(capture, inputs{Paths: input.Paths, ProfileID: in.ProfileID})
 	}
 	return capture, err
 }

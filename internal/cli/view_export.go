@@ -22,14 +22,14 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	if c.Export == "" {
 		return nil, nil
 	}
-	servers := len(c.URL) + len(c.PrefillURL) + len(c.DecodeURL)
+	servers := len(c.URL) + len(c.PrefillURL) + len(c.DecodeURL) + len(c.LogFile)
 	switch {
 	case len(c.Paths) == 0:
 		return nil, usagef("--export writes the views of one capture: name it")
 	case c.Against != "":
 		return nil, usagef("--export writes the views of one capture: leave --against out")
 	case servers > 0:
-		return nil, usagef("--export writes the views of one capture: leave the servers out")
+		return nil, usagef("--export writes the views of one capture: leave the servers and their logs out")
 	case c.Browser:
 		return nil, usagef("--export writes a page and ends: leave --browser out, and open the file")
 	}
@@ -60,12 +60,15 @@ func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt vi
 		return err
 	}
 	if page.path == "-" {
-		return write(e.data())
+		if err := write(e.data()); err != nil {
+			return err
+		}
+	} else {
+		if err := atomicfile.Write(page.path, write); err != nil {
+			return atomicfile.Named(page.path, err)
+		}
+		e.Warn("page written: %s, %s", page.path, metric.Bytes(written.N))
 	}
-	if err := atomicfile.Write(page.path, write); err != nil {
-		return atomicfile.Named(page.path, err)
-	}
-	e.Warn("page written: %s, %s", page.path, metric.Bytes(written.N))
 	for _, text := range out.LeftOut {
 		e.Warn("left out: %s", text)
 	}

@@ -12,69 +12,109 @@ import (
 	"github.com/stepscope/stepscope/internal/view"
 )
 
-// handovers give captures of the viewer to Perfetto. Each is merged when that is first asked for, and its file is there
-// until the viewer ends.
-type handovers struct {
-	e   *env
-	ui  string
-	log *slog.Logger
+// handover gives one capture of the viewer to Perfetto. It is made once, when that is first asked for, however many ask
+// and whoever goes away meanwhile: a merge may take minutes.
+type handover struct {
+	// make makes it, and tells how what it needs is removed, if it needs anything: nil where it fails.
+	make func(context.Context) (made http.Handler, remove func(), err error)
 
-	mu     sync.Mutex // one is merged at a time
-	from   map[*view.Capture]inputs
-	made   map[*view.Capture]http.Handler
-	remove []func()
+	ctx    context.Context // of the work: it ends with the viewer, or when the capture is let go
+	cancel func()
+	work   sync.WaitGroup
+
+	mu  sync.Mutex
+	job *handoverJob // nil: none was asked for, or the last failed
 }
 
-// opened notes where a capture comes from.
-func (h *handovers) opened(c *view.Capture, in inputs) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.from == nil {
-		h.from, h.made = map[*view.Capture]inputs{}, map[*view.Capture]http.Handler{}
-	}
-	h.from[c] = in
+// handoverJob is one try. What it gave is there when done is closed.
+type handoverJob struct {
+	done   chan struct{}
+	made   http.Handler
+	remove func()
+	err    error
 }
 
-// close removes what was merged.
-func (h *handovers) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, remove := range h.remove {
-		remove()
-	}
+func newHandover(ctx context.Context, how func(context.Context) (http.Handler, func(), error)) *handover {
+	h := &handover{make: how}
+	h.ctx, h.cancel = context.WithCancel(ctx)
+	return h
 }
 
-// handler is the hand-over of a capture.
-func (h *handovers) handler(ctx context.Context, c *view.Capture) (http.Handler, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.made[c] != nil {
-		return h.made[c], nil
-	}
-	_, text, err := h.e.text(ctx, h.from[c])
+// Handler waits, as long as ctx does, for what answers.
+func (h *handover) Handler(ctx context.Context) (http.Handler, error) {
+	job, err := h.begun()
 	if err != nil {
 		return nil, err
 	}
-	h.remove = append(h.remove, func() { text.Close() })
+	select {
+	case <-job.done:
+		return job.made, job.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begun is the work under way, or done, begun if there is none.
+func (h *handover) begun() (*handoverJob, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if h.job == nil {
+		job := &handoverJob{done: make(chan struct{})}
+		h.job = job
+		h.work.Go(func() {
+			defer close(job.done)
+			if job.made, job.remove, job.err = h.make(h.ctx); job.err != nil {
+				h.mu.Lock()
+				h.job = nil
+				h.mu.Unlock()
+			}
+		})
+	}
+	return h.job, nil
+}
+
+// Close ends it, and removes what was made.
+func (h *handover) Close() {
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock() // nothing begins any more
+	h.work.Wait()
+	if h.job != nil && h.job.remove != nil {
+		h.job.remove()
+	}
+}
+
+// toPerfetto makes the hand-over of a capture, for the Perfetto at an address.
+func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputs, ui string, log *slog.Logger) (made http.Handler, remove func(), err error) {
+	_, text, err := e.text(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := func() { text.Close() }
+	defer func() {
+		if err != nil {
+			all()
+		}
+	}()
 	path, rows := text.Set.Files[0].Path, pins(c)
 	if len(text.Set.Files) == 1 {
 		rows = mainRows(c.Traces) // named as in that file
 	}
 	if needsMerge(text.Set) {
-		dir, remove, err := atomicfile.TempDir("stepscope-open-")
+		dir, removeDir, err := atomicfile.TempDir("stepscope-open-")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		h.remove = append(h.remove, remove)
-		if path, err = h.e.mergeInto(ctx, text.Set, dir); err != nil {
-			return nil, err
+		all = func() { removeDir(); text.Close() }
+		if path, err = e.mergeInto(ctx, text.Set, dir); err != nil {
+			return nil, nil, err
 		}
 	}
-	made, err := open.Handler(open.Options{File: path, Title: c.Title(), UI: h.ui, Log: h.log, Commands: open.PinRows(rows, flags(c.Report, baseOf(c)))})
-	if err == nil {
-		h.made[c] = made
-	}
-	return made, err
+	made, err = open.Handler(open.Options{File: path, Title: c.Title(), UI: ui, Log: log, Commands: open.PinRows(rows, flags(c.Report, baseOf(c)))})
+	return made, all, err
 }
 
 // pins are the rows to pin of a capture, by the names that they have once it is merged.

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,9 +16,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/view"
 )
 
 // handed is what a hand-over page tells its script.
@@ -31,6 +37,79 @@ func handedBy(t *testing.T, page string) (h handed) {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// TestHandover: whoever goes away, what is handed over is made once; a failure is tried again; the end stops the work and
+// removes what was made.
+func TestHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, removed, goOn := 0, 0, make(chan error)
+		how := func(ctx context.Context) (http.Handler, func(), error) {
+			tries++
+			select {
+			case err := <-goOn:
+				return http.NotFoundHandler(), func() { removed++ }, err
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+		h := newHandover(t.Context(), how)
+		asked := make(chan error)
+		ask := func(ctx context.Context) {
+			_, err := h.Handler(ctx)
+			asked <- err
+		}
+		gone, leave := context.WithCancel(t.Context())
+		go ask(gone)
+		synctest.Wait()
+		leave()
+		if err := <-asked; !errors.Is(err, context.Canceled) {
+			t.Errorf("who has gone is told %v", err)
+		}
+		go ask(t.Context())
+		synctest.Wait()
+		failed := errors.New("no space left")
+		goOn <- failed
+		if err := <-asked; err != failed || tries != 1 {
+			t.Errorf("of try %d who comes to it is told %v", tries, err)
+		}
+		go ask(t.Context())
+		go ask(t.Context())
+		goOn <- nil
+		for range 2 {
+			if err := <-asked; err != nil {
+				t.Errorf("after a failure: %v", err)
+			}
+		}
+		if h.Close(); tries != 2 || removed != 1 {
+			t.Errorf("%d tries, %d removed", tries, removed)
+		}
+		if _, err := h.Handler(t.Context()); !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end: %v", err)
+		}
+
+		h = newHandover(t.Context(), how)
+		go ask(t.Context())
+		synctest.Wait()
+		h.Close()
+		if err := <-asked; !errors.Is(err, context.Canceled) {
+			t.Errorf("the end in the middle: %v", err)
+		}
+	})
+}
+
+// TestHandoverLeavesNothing: of a hand-over that fails nothing is left, also where all was merged.
+func TestHandoverLeavesNothing(t *testing.T) {
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	in := inputs{Paths: []string{filepath.Join("..", "..", "testdata", "traces", "compute_skew")}}
+	e := newEnv(strings.NewReader(""), io.Discard, io.Discard)
+	if _, _, err := toPerfetto(t.Context(), e, &view.Capture{Report: &result.Report{}}, in, "nowhere", slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("it was handed to nowhere")
+	}
+	if left := glob(t, scratch, "*"); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
 }
 
 // TestViewPerfetto: the viewer hands over what "trace open" does, with the same rows pinned and the same findings flagged,

@@ -59,7 +59,8 @@ func TestViewRun(t *testing.T) {
 	}
 }
 
-// TestViewElsewhere: a run whose files are links to others' is not opened by its id.
+// TestViewElsewhere: a run whose files are links to others' is not opened by its id, nor what has no manifest that names
+// its files, nor a run by a part of its id.
 func TestViewElsewhere(t *testing.T) {
 	t.Parallel()
 	home, secret, trace := t.TempDir(), filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "1-TP-0.trace.json")
@@ -74,16 +75,29 @@ func TestViewElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	bare := "20260101-000000-bare-0000"
+	if err := os.Mkdir(filepath.Join(home, bare), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(home, bare, "1-TP-0.trace.json")); err != nil {
+		t.Fatal(err)
+	}
 	address, errs, end := viewing(t, "--run-dir", home)
 	defer end()
-	for _, path := range []string{"api/session?open=" + run.ID(), "api/kernels?c=" + run.ID(), "api/load?run=" + run.ID(), "api/load/requests?run=" + run.ID()} {
+	const elsewhere = "is a link to a file elsewhere"
+	for _, c := range [][2]string{
+		{"api/session?open=" + run.ID(), elsewhere}, {"api/kernels?c=" + run.ID(), elsewhere}, {"api/load?run=" + run.ID(), elsewhere}, {"api/load/requests?run=" + run.ID(), elsewhere},
+		{"api/session?open=" + bare, "manifest.json"}, {"api/kernels?c=" + bare, "manifest.json"},
+		{"api/session?open=" + run.ID()[:len(run.ID())-1], "the whole id is " + run.ID()},
+	} {
+		path := c[0]
 		res, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if err != nil || res.StatusCode < 400 || !strings.Contains(string(text), "is a link to a file elsewhere") {
+		if err != nil || res.StatusCode < 400 || !strings.Contains(string(text), c[1]) {
 			t.Errorf("%s: %v %d %.300s", path, err, res.StatusCode, text)
 		}
 	}

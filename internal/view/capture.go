@@ -34,9 +34,19 @@ type Capture struct {
 	Kernels  *kernels.Work
 	// Load tells that it was recorded while a load ran: that of the run with its ID.
 	Load bool
+	// Perfetto hands the capture to Perfetto; nil: it cannot be.
+	Perfetto HandOver
 
 	worth *worth.Window
 	again sync.Mutex // held by who runs steps again
+}
+
+// HandOver gives a capture to Perfetto, until it is closed.
+type HandOver interface {
+	// Handler answers a page whose path ends in a slash, and what that asks for below. To make it may take minutes: ctx
+	// bounds the wait alone.
+	Handler(ctx context.Context) (http.Handler, error)
+	Close()
 }
 
 // NewCapture explains a window that was read.
@@ -157,13 +167,32 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
+	var old []*Capture
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.all = append(s.all, c)
 	if len(s.all) > s.given+mostOpened {
+		old = slices.Clone(s.all[s.given : s.given+1])
 		s.all = slices.Delete(s.all, s.given, s.given+1)
 	}
+	s.mu.Unlock()
+	release(old)
 	return c, nil
+}
+
+// close lets all go.
+func (s *captures) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	release(s.all)
+}
+
+// release removes what hand-overs of captures hold outside of memory.
+func release(all []*Capture) {
+	for _, c := range all {
+		if c.Perfetto != nil {
+			c.Perfetto.Close()
+		}
+	}
 }
 
 // of makes a handler of one capture's: the parameter c says which.

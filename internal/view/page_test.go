@@ -245,6 +245,9 @@ func TestFinding(t *testing.T) {
 	if text := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(text, "TP02") {
 		t.Errorf("the rows shown are of %q", text)
 	}
+	if tab.Eval(`String(document.querySelector(".tl-cell").checkVisibility())`, false) != "false" {
+		t.Error("a cell of the map is marked, and none is pointed at")
+	}
 	var shown struct{ T0, T1, From, To float64 }
 	if err := json.Unmarshal([]byte(tab.Eval(`{const step = window.__stats.step(7); JSON.stringify({...window.__stats.shown(), from: step.start_ns, to: step.end_ns})}`, false)), &shown); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,8 @@ type Options struct {
 	Say   *progress.Console // is told of what runs lack
 	Live  *live.Live        // servers that run; nil: none
 	Open  func(ctx context.Context, id string) (*Capture, error)
-	// Perfetto is what hands a capture to Perfetto: a page whose path ends in a slash, and what it asks for below that.
-	// nil: there is no such button.
-	Perfetto func(ctx context.Context, c *Capture) (http.Handler, error)
+	// Perfetto: captures have a button that hands them over, see Capture.Perfetto.
+	Perfetto bool
 	Version  string
 	APIKey   string // beyond loopback; see front
 	Log      *slog.Logger
@@ -95,7 +94,7 @@ func (s *Server) routes() []front.Route {
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}
-	if s.Perfetto != nil {
+	if s.Perfetto {
 		routes = append(routes, front.At("GET", "/perfetto/{c}/{$} /perfetto/{c}/trace", front.Key, s.handOver), front.At("POST", "/perfetto/{c}/report", front.Key, s.handOver))
 	}
 	return routes
@@ -105,8 +104,11 @@ func (s *Server) routes() []front.Route {
 func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	c, err := s.captures.get(r.Context(), r.PathValue("c"))
 	var handler http.Handler
+	if err == nil && c.Perfetto == nil {
+		err = errStatus{http.StatusNotFound, fmt.Errorf("%s cannot be handed to Perfetto", c.Title())}
+	}
 	if err == nil {
-		handler, err = s.Perfetto(r.Context(), c)
+		handler, err = c.Perfetto.Handler(r.Context())
 	}
 	if err != nil {
 		s.refuse(w, r, err)
@@ -121,8 +123,9 @@ func (s *Server) Handler() http.Handler {
 	return headers(s.front.Guard(keyed(mux)))
 }
 
-// Serve answers on ln until ctx ends, and a capture under way has been closed.
+// Serve answers on ln until ctx ends, and a capture under way has been closed. What captures hold is let go then.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	defer s.captures.close()
 	if s.Live != nil {
 		ctx, cancel := context.WithCancel(ctx) // of the servers, also where the listener fails
 		var live sync.WaitGroup
@@ -161,7 +164,7 @@ func (s *Server) session(r *http.Request) (any, error) {
 			heads = append(heads, c.head())
 		}
 	}
-	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil, Perfetto: s.Perfetto != nil}
+	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil, Perfetto: s.Perfetto}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
 	}

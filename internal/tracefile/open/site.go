@@ -29,10 +29,11 @@ var (
 // maxReport bounds the body of a report, in bytes.
 const maxReport = 4 << 10
 
-// A site answers three requests below one unguessable path: GET of the page and of the trace, POST of a report.
+// A site answers three requests below one path: GET of the page and of the trace, POST of a report.
 //
-// Any other user or page of this machine can reach a loopback port, so: the path is a secret; the Host must be a
-// loopback literal, which a rebound DNS name never is; a report must come from the page itself.
+// Any other user or page of this machine can reach a loopback port, so a site with a server of its own answers at an
+// unguessable path; the Host must be a loopback literal, which a rebound DNS name never is; a report must come from the
+// page itself. As a part of another server ([Handler]) the path is no secret: who may ask that server may ask the site.
 type site struct {
 	token string
 	opts  Options
@@ -98,7 +99,7 @@ func headed(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")              // the path is a secret
+		h.Set("Referrer-Policy", "no-referrer")              // the path of a site by itself is a secret
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // nobody else embeds the trace
 		// With same-origin here the browser would cut the tie to the tab that the page opens.
 		h.Set("Cross-Origin-Opener-Policy", "unsafe-none")

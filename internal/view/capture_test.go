@@ -1,0 +1,46 @@
+package view
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// held notes that a hand-over was closed.
+type held func()
+
+func (held) Handler(context.Context) (http.Handler, error) { return http.NotFoundHandler(), nil }
+func (h held) Close()                                      { h() }
+
+// TestCaptures: what was given stays; of what was opened the oldest is let go, with what it holds, and all at the end.
+func TestCaptures(t *testing.T) {
+	var closed []string
+	capture := func(id string) *Capture {
+		return &Capture{ID: id, Perfetto: held(func() { closed = append(closed, id) })}
+	}
+	s := newCaptures([]*Capture{capture("given"), {ID: "against"}}, func(_ context.Context, id string) (*Capture, error) { return capture(id), nil })
+	get := func(id string) *Capture {
+		c, err := s.get(t.Context(), id)
+		if err != nil || c.ID != id {
+			t.Fatal(c, err)
+		}
+		return c
+	}
+	first := get("0")
+	for i := 1; i < mostOpened; i++ {
+		get(strconv.Itoa(i))
+	}
+	if get("0") != first || closed != nil {
+		t.Errorf("closed are %q, before there are too many", closed)
+	}
+	get("more") // "1" is the one that was used the longest ago
+	if get("given"); !slices.Equal(closed, []string{"1"}) {
+		t.Errorf("closed are %q", closed)
+	}
+	s.close()
+	if slices.Sort(closed); !slices.Equal(closed, []string{"0", "1", "2", "given", "more"}) {
+		t.Errorf("at the end closed are %q", closed)
+	}
+}
