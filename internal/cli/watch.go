@@ -44,7 +44,7 @@ type watchCmd struct {
 	NsysTime    time.Duration `name:"nsys-time" default:"2s" help:"How long it collects."`
 
 	Ring      int           `name:"ring" limits:"0.." placeholder:"N" help:"Flight recorder: capture a short window now and then, and keep the last N, so that a capture can be compared with what was before."`
-	RingEvery time.Duration `name:"ring-every" default:"60s" help:"Time between these."`
+	RingEvery time.Duration `name:"ring-every" default:"60s" help:"From the end of one to the next; three times as long as one took at least."`
 	RingSteps int           `name:"ring-steps" limits:"1.." default:"3" help:"Forward steps of one."`
 
 	Exec     string `name:"exec" placeholder:"CMD" help:"Run a command by sh for each event, which it gets as JSON on stdin."`

@@ -110,9 +110,6 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
 		events = e.forget(group, l.At)
 	}
-	if e.Blind(group, l) {
-		return events
-	}
 	if e.of == nil {
 		e.of = map[string][]*state{}
 	}
@@ -126,6 +123,9 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 			states = append(states, s)
 		}
 		e.of[group] = states
+	}
+	if e.Blind(group, l) {
+		return events
 	}
 	past := e.remember(group, l)
 	for _, s := range states {

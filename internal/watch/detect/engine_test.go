@@ -339,6 +339,30 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// TestRestartInPause: a server that starts again while it is captured warms up, too, and what was on is over at once.
+func TestRestartInPause(t *testing.T) {
+	e := &Engine{Rules: only(UnevenLoad), Every: time.Second}
+	var events []Event
+	for s := range 200 {
+		switch s {
+		case 99:
+			e.Pause("server")
+		case 102:
+			e.Resume(second(102))
+		}
+		running := even
+		if s >= 60 {
+			running = []float64{8, 32, 8, 8}
+		}
+		l := sample(float64(s), running, fast)
+		l.Restarted = s == 100
+		events = append(events, e.Take("server", l)...)
+	}
+	if got, want := say(events), "uneven load DP1 onset 59–60 at 64; uneven load over at 100; uneven load DP1 onset 130–131 at 135"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestRules: what is wrong with a rule is said.
 func TestRules(t *testing.T) {
 	for _, r := range Defaults() {
