@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -47,6 +48,7 @@ type env struct {
 	settings          *kept                  // once a flag asked for them
 	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
 	interrupted       sync.Once
+	reach             time.Duration // that a server may take to tell what is behind it, before it is shown as it was given
 	// report stands in for the reader of reports of Nsight Systems, in tests.
 	report kineto.ReadFile
 }
@@ -54,7 +56,7 @@ type env struct {
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 	e := &env{
 		stdin: stdin, stdout: &columns.Safe{W: stdout}, stderr: &columns.Safe{W: stderr}, out: stdout, errs: stderr,
-		Console: &progress.Console{W: stderr},
+		Console: &progress.Console{W: stderr}, reach: 5 * time.Second,
 	}
 	if f, ok := stderr.(*os.File); ok {
 		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""

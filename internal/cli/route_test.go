@@ -26,11 +26,7 @@ func TestRoute(t *testing.T) {
 		args = append(args, url)
 	}
 	router, log, stop := serving(t, args...)
-	for end := time.Now().Add(time.Minute); strings.Count(log.String(), "worker is up") < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no workers:\n%s", log)
-		}
-	}
+	workersUp(t, log, 2)
 
 	home := t.TempDir()
 	status, out, errs := run(t, t.Context(), "bench", "serving", "--url", router, "--dataset-name", "random", "--random-input", "16", "--random-output", "8",

@@ -58,6 +58,18 @@ func serving(t *testing.T, args ...string) (url string, log *syncBuffer, stop fu
 	return "", nil, nil
 }
 
+// workersUp waits until a router has so many workers.
+func workersUp(t *testing.T, log *syncBuffer, workers int) {
+	t.Helper()
+	for range 1200 {
+		if strings.Count(log.String(), "worker is up") >= workers {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Fatalf("the router has not found its %d workers within a minute:\n%s", workers, log)
+}
+
 func call(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))

@@ -50,7 +50,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{Targets: standing(ctx, targets)}
+	o := live.Options{Targets: standing(ctx, targets, e.reach)}
 	if err := f.logs(&o); err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func (f *liveFlags) logs(o *live.Options) error {
 
 // standing are servers as they are to be asked: the workers of a router come in its place, as they are when the viewer
 // begins. One that does not answer is left as it was given, for it may yet come.
-func standing(ctx context.Context, targets []torch.Target) []torch.Target {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	each := make([][]torch.Target, len(targets))
 	var all sync.WaitGroup

@@ -305,12 +305,7 @@ func TestWatchRouter(t *testing.T) {
 	}
 	router, log, stop := serving(t, args...)
 	defer stop()
-	for range 1200 {
-		if strings.Count(log.String(), "worker is up") == 2 {
-			break
-		}
-		<-time.After(50 * time.Millisecond)
-	}
+	workersUp(t, log, 2)
 	load := &rankLoad{url: router, stop: make(chan struct{})}
 	defer load.end()
 	load.add(0, 4)

@@ -42,3 +42,28 @@ func TestFeed(t *testing.T) {
 		t.Errorf("%d samples, %d marks", len(later.Samples), len(later.Marks))
 	}
 }
+
+// TestFeedOften: however often a server is looked at, a page that comes later is shown ten minutes of it and how it
+// stands, and one that is there all of it.
+func TestFeedOften(t *testing.T) {
+	for _, every := range []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, time.Second, 5 * time.Second} {
+		l := New(Options{Watched: every})
+		page, _ := l.enter()
+		end := 20 * time.Minute
+		for at := time.Duration(0); at <= end; at += every {
+			l.Sees("a", time.UnixMilli(at.Milliseconds()), &signals.Live{}, nil)
+			if at == 0 {
+				<-page // there is a new server
+			}
+			if e := <-page; e.data.(*Sample).At != at.Milliseconds() {
+				t.Fatalf("every %v: at %v the page is told of %+v", every, at, e)
+			}
+		}
+		_, later := l.enter()
+		all := later.Samples
+		span := all[len(all)-1].At - all[0].At
+		if last := all[len(all)-1].At; last != end.Milliseconds() || span < 598_000 || len(all) > kept {
+			t.Errorf("every %v: %d samples over %d ms, the last at %d", every, len(all), span, last)
+		}
+	}
+}

@@ -23,7 +23,7 @@ import (
 const (
 	every    = time.Second
 	patience = 10 * time.Second // that a server may take to answer
-	kept     = 600              // samples of a server that a page that comes later is shown
+	kept     = 600              // samples of a server that a page that comes later is shown: ten minutes and more
 	mostLook = 32               // pages that look on at once
 )
 
@@ -169,6 +169,10 @@ func (l *Live) tell(s *server, x *Sample) {
 
 // keep is tell for who holds the lock.
 func (l *Live) keep(s *server, x *Sample) {
+	// Of a watch that looks more often than that, one of each second is kept, and the last.
+	if n := len(s.samples); l.every < every && n > 1 && s.samples[n-1].At-s.samples[n-2].At < every.Milliseconds() {
+		s.samples = s.samples[:n-1]
+	}
 	if s.samples = append(s.samples, x); len(s.samples) > kept {
 		s.samples = slices.Delete(s.samples, 0, len(s.samples)-kept)
 	}

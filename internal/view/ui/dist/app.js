@@ -12,7 +12,7 @@ answer(n))):await(await Ee(n,e?{signal:e}:{})).json())())}function Ae(o,t={},e){
 {})).arrayBuffer())())}function Le(o,t){if(yt!==null)return Promise.reject(new B("an exported page has no server behind it",404));let e={method:"POST",headers:{
 "Content-Type":"application/json"},body:JSON.stringify(t)};return kt((async()=>await(await Ee(Re(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
 n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return wn(n,...e),n}function wn(o,...t){
-for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),wn(o,...t)}var Ss={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},$t=class{bindings=[];dialog=null;constructor(){addEventListener(
+for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),wn(o,...t)}var _s={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},$t=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
 return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof
 HTMLInputElement&&!["checkbox","radio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Escape"&&e.
@@ -20,21 +20,21 @@ blur();return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWi
 (t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.
 body.appendChild(a("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);x(this.
 dialog,a("h2",null,"Keys"),a("div",{class:"keys-groups"},...[...t].map(([e,n])=>a("section",null,a("h3",null,e),a("dl",null,...n.flatMap(s=>[a("dt",null,...s.keys.
-flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(l=>Ss[l]??(l||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
-button"},"Close"))),this.dialog.showModal()}};function xn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function A(o){let t=Object.keys(
+flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(l=>_s[l]??(l||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
+button"},"Close"))),this.dialog.showModal()}};function xn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function P(o){let t=Object.keys(
 o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function yn(o,t){let e=Object.assign(Object.create(
 null),o);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function _(o,t,e){let n=o[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return yn(e,
 t)}var Nt=class{listeners=[];params=xn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(xn(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(yn(this.params,t),e)}go(t,e="push"){let n=A(t);n!==A(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+t)}set(t,e="replace"){this.go(yn(this.params,t),e)}go(t,e="push"){let n=P(t);n!==P(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function S(o){let[t,e]=o.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function at(o){if(o===0)return"0";let t=Math.floor(Math.log10(
 Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Math.min(Math.max(2-t,0),20)))}function kn(o,t){let e=t[t.length-1];if(o===0)return"\
 0 "+e[1];for(let[n,s]of t)if(Math.abs(o)/n>=.9995)return(n===1&&Number.isInteger(o)?S(String(o)):at(o/n))+" "+s;return at(o)+" "+e[1]}function g(o){return kn(o,
 [[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Mn(o,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(o)>=i)??[1,"ns"],s=Math.
 min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function Sn(o){return kn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
-"kB"],[1,"B"]])}function T(o){return at(o*100)+" %"}function L(o){return(o>0?"+":"")+g(o)}function J(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
-Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function Ts(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function Q(){let o=getComputedStyle(
-document.documentElement),t=Ts()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var Pe=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+"kB"],[1,"B"]])}function T(o){return at(o*100)+" %"}function A(o){return(o>0?"+":"")+g(o)}function J(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
+Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function Rs(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function Q(){let o=getComputedStyle(
+document.documentElement),t=Rs()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var Pe=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
 style.height=e+"px",Pe.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
 this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Pe.splice(Pe.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
@@ -49,7 +49,7 @@ return o;let t=document.createElement("div");return t.id="tip",t.setAttribute("r
 createElement("dl");for(let[f,u]of n.rows){let m=document.createElement("dt"),b=document.createElement("dd");m.textContent=f,b.textContent=u,i.append(m,b)}let r=document.
 createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=o.getBoundingClientRect(),h=s.getBoundingClientRect(),p=document.documentElement.
 clientWidth,d=l.left+t+14;d+h.width>p-8&&(d=Math.max(l.left+t-14-h.width,4));let c=l.top+e+14;c+h.height>window.innerHeight-4&&(c=Math.max(l.top+e-14-h.height,4)),
-s.style.left=d+window.scrollX+"px",s.style.top=c+window.scrollY+"px"}function P(){Tn().hidden=!0}var pt=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
+s.style.left=d+window.scrollX+"px",s.style.top=c+window.scrollY+"px"}function L(){Tn().hidden=!0}var pt=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
 Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&(this.pending=requestAnimationFrame(
 ()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){let n=Math.min(Math.max(e-t,this.
 least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=t<0?-1:Math.min(t,this.cols-1);
@@ -66,12 +66,12 @@ d,Math.max(n.w/70,2)),f=Math.max(Math.round(c.length>1?c[1]:1),1),u=-1/0;for(let
 i.bucket),n);b>i.last[m]||v-u<30||v<n.x||v>n.x+n.w||(e.fillText(String(b),v,l+10),u=v)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
 this.view.hi)return;let r=Math.max(this.x(i,n),n.x),l=Math.min(this.x(i+1,n),n.x+n.w);i<0||l<=r||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(r+.5,n.y+
 .5,Math.max(l-r-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,i){this.rows()>1&&(this.view.
-row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();$(this.canvas,s??this.x(this.view.
+row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return L();$(this.canvas,s??this.x(this.view.
 col+.5,l),i??l.y+l.h*(n+.5)/this.rows(),r)}onpick=null;listen(){let e=this.canvas,n=this.view,s=NaN;e.addEventListener("pointerdown",i=>{s=i.offsetX}),e.addEventListener(
 "pointermove",i=>{let r=Math.floor(this.colAt(i.offsetX));if(r<0||r>=this.grid.cols||i.offsetX<this.left)return this.leave();this.point(r,this.rowAt(i.offsetY),
 i.offsetX,i.offsetY)}),e.addEventListener("pointerup",i=>{if(Math.abs(i.offsetX-s)>8){let r=this.colAt(s),l=this.colAt(i.offsetX);n.zoom(Math.min(r,l),Math.max(
 r,l))}else n.col>=0&&this.onpick?.(n.col,this.rowAt(i.offsetY));s=NaN}),e.addEventListener("pointerleave",()=>this.leave()),e.addEventListener("blur",()=>this.leave()),
-e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",i=>{this.key(i.key,i.shiftKey)&&i.preventDefault()})}leave(){P(),this.view.point(
+e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",i=>{this.key(i.key,i.shiftKey)&&i.preventDefault()})}leave(){L(),this.view.point(
 -1)}key(e,n){let s=this.view,i=s.col<0?Math.floor(s.lo):s.col,r=s.col<0?(s.lo+s.hi)/2:s.col+.5,l=(s.hi-s.lo)/2,h=n?10:1,p=this.rows()>1?s.row:0;switch(e){case"A\
 rrowLeft":return this.point(Math.max(i-h,0),p),!0;case"ArrowRight":return this.point(Math.min(s.col<0?i:i+h,s.cols-1),p),!0;case"ArrowUp":case"ArrowDown":return this.
 rows()<2?!1:(this.point(i,Math.min(Math.max(s.row+(e==="ArrowUp"?-h:h),0),this.rows()-1)),!0);case"Home":return this.point(0,p),!0;case"End":return this.point(s.
@@ -80,12 +80,12 @@ cols-1,p),!0;case"+":case"=":return s.zoom(r-l/2,r+l/2),!0;case"-":return s.zoom
 rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let i=new Array(e.cols).fill(-1);for(let r=0;r<e.cols;r++){let l=0,h=0;for(let p=0;p<
 n;p++){let d=s[p*e.cols+r];d>=0&&(l+=d,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let m=r;m<l;m++)h.push(this.total(m));let p=Math.max(...h,1),d=W(
-h,.9),c=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,c,this.share?T:g),_s("bars",!this.share&&p>c?p:0);let f=this.grid.parts.map(m=>s(m.name)),u=n.w/(i.hi-
+h,.9),c=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,c,this.share?T:g),Es("bars",!this.share&&p>c?p:0);let f=this.grid.parts.map(m=>s(m.name)),u=n.w/(i.hi-
 i.lo)>=5?1:0;for(let m=r;m<l;m++){let b=Math.max(this.x(m,n),n.x),v=Math.min(this.x(m+1,n),n.x+n.w),w=h[m-r],k=0;for(let y=0;y<this.values.length;y++){let R=Math.
 max(this.values[y][m],0)/(this.share&&w||1),H=Math.min(k+R,c);H>k&&(e.fillStyle=f[y],e.fillRect(b,n.y+n.h*(1-H/c),Math.max(v-b-u,.6),n.h*(H-k)/c)),k=H}if(!this.
 share&&w>c){let y=(b+v-u)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(y-4,n.y+7),e.lineTo(y+4,n.y+7),e.lineTo(y,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
-0);l>0&&s.push([zt(i.name),`${g(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function _s(o,t){let e=document.getElementById(
+0);l>0&&s.push([zt(i.name),`${g(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Es(o,t){let e=document.getElementById(
 "cut-"+o),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function zt(o){return["compute","transfer","wait","copy"].includes(
 o)?o:"idle: "+o}function C(o){return[parseInt(o.slice(1,3),16),parseInt(o.slice(3,5),16),parseInt(o.slice(5,7),16)]}function N(o,t){let e=Math.min(Math.max(t,0),1)*(o.length-1),
 n=Math.min(Math.floor(e),o.length-2),s=e-n;return o[n].map((i,r)=>Math.round(i+(o[n+1][r]-i)*s))}function Ce(o,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
@@ -95,8 +95,8 @@ limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;u
 ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;
 let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(\
 to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,c)=>Math.max(d,c),0),i=this.values.reduce((d,c)=>Math.min(d,c),0),r=this.limit*1.0005,
-l=(this.both?"+":"")+g(this.limit),h=this.both?L(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?L(
-s):g(s))),i<-r&&p.push("down to "+L(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[
+l=(this.both?"+":"")+g(this.limit),h=this.both?A(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?A(
+s):g(s))),i<-r&&p.push("down to "+A(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[
 C(i("cold")),C(i("warm")),C(i("hot"))],d=[C(i("cold")),C(i("under"))],c=i("panel"),f=s.h/h,u=Math.max(Math.floor(l.lo),0),m=Math.min(Math.ceil(l.hi),r.cols),b=s.
 w/(l.hi-l.lo)>=5?1:0,v=f>=8?1:0;for(let w=0;w<h;w++)for(let k=u;k<m;k++){let y=w*r.cols+k,R=Math.max(this.x(k,s),s.x),H=Math.min(this.x(k+1,s),s.x+s.w);if(r.parts[0].
 ns[y]<0)n.fillStyle=c;else{let I=this.values[y]/this.limit,[it,q,rt]=I<0?N(d,-I):N(p,I);n.fillStyle=`rgb(${it},${q},${rt})`}n.fillRect(R,s.y+w*f,Math.max(H-R-b,
@@ -109,7 +109,7 @@ if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let
 color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("mark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.
 max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.
 lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks t\
-he step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",L(s.work[i])],["host gap beyond the median",L(s.host[i])],
+he step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",A(s.work[i])],["host gap beyond the median",A(s.host[i])],
 ["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function _n(o,t){let{parts:e}=o.
 grid,n=e[0].ns.length;if(t==="work")return W(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,l)=>r+Math.max(l.ns[i],0),0));return W(s,.5)*.1}var ct=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function qe(o){return{tab:"tim\
 eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var $e=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
@@ -117,7 +117,7 @@ eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var $e=class{constructor(t){this
 before",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[_(n.params,"sel",-1)]?.at;i&&n.go(E(n.params,qe(
 i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=ct.findIndex(([r])=>r===this.measure());n.set({map:ct[(i+1)%ct.length][0]})}),M("summary",{c:n.
 params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=a("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;measure(){let t=this.context.
-store.params.map;return ct.some(([e])=>e===t)?t:"work"}link(t,...e){return a("a",{href:A(E(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>
+store.params.map;return ct.some(([e])=>e===t)?t:"work"}link(t,...e){return a("a",{href:P(E(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>
 0;x(this.el,a("section",{class:"answer-line"},t.verdict!==""&&a("p",{class:"verdict"},t.verdict),a("p",{class:"facts"},t.head.join(" · ")),t.caveat!==""&&a("p",
 {class:"caveat"},a("strong",null,"Incomplete: "),t.caveat)),a("section",{class:"found","aria-label":"Findings"},a("h2",null,"Findings"),...t.findings.map((n,s)=>this.
 finding(t,n,s)),t.findings.length===0&&a("p",{class:"soft"},"Nothing stands out."),...t.says.map(n=>a("p",{class:"note"},n))),a("div",{class:"seen"},a("section",
@@ -175,18 +175,18 @@ let n=[],s=[],i=e.length>0?e:o.ranks.map((h,p)=>p),r=new Map;o.rows.forEach((h,p
 y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let d of r.get(h)??[]){let c=o.rows[d];if(!c.pinned&&!p.open){p.folded++;continue}let f=t.has(String(
 d))?c.lanes:Be(c,i.length);p.rows.push({row:d,y:l,height:f*16,lanes:f});for(let u=0;u<f;u++)s.push({lane:c.lane+u,row:d,rank:h,y:l+u*16,height:15});l+=f*16+3}l+=
 8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function Dt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function Ln(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var Rs={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Pn(o,t,e,n,s,i){
+for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function Ln(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var As={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Pn(o,t,e,n,s,i){
 let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[h.rank]:0,d=s!==null&&s.by!==
-"wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+L(p):"",c=h.folded>0||h.open;l(a("div",{class:"tl-rank"+(h.rank===n?" here":"")},a("span",
+"wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+A(p):"",c=h.folded>0||h.open;l(a("div",{class:"tl-rank"+(h.rank===n?" here":"")},a("span",
 null,t.ranks[h.rank]),c&&a("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},
 a("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),d!==""&&a("span",{class:"moved",title:d},d)),h.y);for(let f of h.rows){
-let u=t.rows[f.row],m=Rs[u.role],b=u.lanes>Be(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie de\
+let u=t.rows[f.row],m=As[u.role],b=u.lanes>Be(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie de\
 eper)`],w=`${t.ranks[u.rank]}: ${m??""} ${u.name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,k=a("div",{class:"tl-row",title:w},b?a("button",{title:w,
 "aria-expanded":String(f.lanes===u.lanes),on:{click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",{class:"tl-name",title:w},...v));k.style.
 height=f.height+"px",l(k,f.y)}}x(o,...r)}function Cn(o,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*h),o.height=Math.
 round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let c=d.y-e,f=i.get(d.rank);if(f===void 0||c>s||c+18<0)continue;let u=n/f.length;f.forEach(
-(m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*u,c+18-3-v,Math.max(u,1),v)})}}function Es(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
-r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(Ce(h,e,n),p,1)}}function As(o,t,e,n,s){
+(m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*u,c+18-3-v,Math.max(u,1),v)})}}function Ls(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
+r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(Ce(h,e,n),p,1)}}function Ps(o,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=o[r*e+h],d=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&
 !(Math.abs(i[d])>=Math.abs(p))&&(i[d]=p)}}return i}function qn(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
 (i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var V=220,Fe=16,jt=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
@@ -196,7 +196,7 @@ listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=
 "span",{class:"scale"});choices=a("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;length;asked="";cells=null;at=null;shownSteps=[-1,-1];get measure(){
 return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,x(this.choices,...this.head.measures.map(
 s=>a("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||t===this.asked)return;
-this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=Es(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],
+this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=Ls(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],
 this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.min(Math.
 max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:V,w:Math.max(this.canvas.clientWidth-V-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
 null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.rank/this.ranks*
@@ -207,7 +207,7 @@ if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...th
 t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline=
 "top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(p=>p*l).find(p=>p>=r)??r;for(let p=0;p<
 this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,s.h),r=Math.min(this.steps,Math.floor(s.
-w)),l=As(n.shown,this.ranks,this.steps,i,r),h=v=>C(e.name(v)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],c=t.createImageData(r,i),f=h("panel");for(let v=0;v<
+w)),l=Ps(n.shown,this.ranks,this.steps,i,r),h=v=>C(e.name(v)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],c=t.createImageData(r,i),f=h("panel");for(let v=0;v<
 l.length;v++){let w=l[v]/n.limit,[k,y,R]=Number.isNaN(w)?f:w<0?N(d,-w):N(p,w);c.data.set([k,y,R,255],4*v)}let u=document.createElement("canvas");if(u.width=r,u.
 height=i,u.getContext("2d").putImageData(c,0,0),t.imageSmoothingEnabled=!1,t.drawImage(u,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let v=1;v<r;v++)t.
 fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let m=v=>this.text(v,n.measure),b=a("i",
@@ -216,9 +216,9 @@ null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under
 an rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the s\
 tep`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):S(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.floor(e/
 n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,ranks:1,step:t.step,steps:1});
-let e=this.cells;if(t===null||e===null)return P();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();$(this.canvas,r.x+
+let e=this.cells;if(t===null||e===null)return L();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();$(this.canvas,r.x+
 (t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.kind}`,rows:Number.isNaN(n)?[["this rank lacks the\
- step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?L(Math.round(n-e.median[t.step])):this.text(n-e.median[t.
+ step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?A(Math.round(n-e.median[t.step])):this.text(n-e.median[t.
 step],s)]]})}listen(){let t=this.canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(n.pointerId)}),t.addEventListener("pointermo\
 ve",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,V),V+this.area().
 w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,V),V+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{rank:0,ranks:this.ranks,step:Math.min(i.
@@ -237,7 +237,7 @@ map((d,c)=>r.from_ns+c*r.bin_ns+this.shift);h.push((h[h.length-1]??this.shift)+r
 unit:""},{title:"tokens a second",color:"share",at:h,values:r.tokens.map(d=>d/r.bin_ns*1e9),unit:"/s"}];let p=i.server.filter(d=>d.queued>=0);if(p.length>0){let d=p.
 map(c=>c.at+this.shift);this.lines.push({title:"in the server's queue",color:"medium",at:[...d,d[d.length-1]+1e9],values:p.map(c=>c.queued),unit:""})}}during(t){
 let e=this.requests;if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>
-n).sort((i,r)=>e.sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return A(E(t,{tab:"bench",run:this.run,rep:this.
+n).sort((i,r)=>e.sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return P(E(t,{tab:"bench",run:this.run,rep:this.
 rep,b0:s,b1:Math.max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;
 let i=this.lines.length*De,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",
 this.canvas.width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),
@@ -250,8 +250,8 @@ er capture now: load the page again");let n=e.getUint32(12,!0),s=[];for(let i=0;
 d=l===0?16:16+3*512+(18*p+7&-8),c={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:Wt,width:Wt,span:Wt,name:Wt,
 class:$n,flags:$n};if(l!==0){let f=o.slice(l,l+d-16);c.strip={class:new Uint8Array(f,0,512),covered:new Uint8Array(f,512,512),waited:new Uint8Array(f,2*512,512)};
 let u=m=>new Uint32Array(f,3*512+4*p*m,p);c.start=u(0),c.width=u(1),c.span=u(2),c.name=u(3),c.class=new Uint8Array(f,3*512+16*p,p),c.flags=new Uint8Array(f,3*512+
-17*p,p)}s.push(c)}return s}var Ls=16,mt=40,Kt=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
-h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Ls),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
+17*p,p)}s.push(c)}return s}var Cs=16,mt=40,Kt=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
+h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Cs),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
 createElement("canvas");drawn="";lanes=[];needs(t,e){let n=St(t,e),[s,i]=Bt(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
 let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),f=`${p.flatMap(b=>Array.from({length:b.to-b.from+1},
 (v,w)=>d(b.lane,b.from+w))).filter(b=>b!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;f!==this.drawn&&(this.drawn=f,r.width=this.ground.width=Math.round(
@@ -261,7 +261,7 @@ globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.m
 let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),c=Uint8Array.from(
 [1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),f=h/Math.max(s.length,1),u=(t.t1-t.t0)/l,m=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<l;v++){let w=Math.
 floor((t.t0+(v+.5)*u)/m),k=Math.floor(w/512),y=i(s[b].lane,k)?.strip??null,R=w-k*512,[H,I,it]=c;if(y!==null&&y.class[R]!==0){let O=(30+y.covered[R]*.8823529411764706)/
-255,Y=Math.min(y.waited[R]/Math.max(y.covered[R],1),1),[ht,fn,gn]=e.strip[y.class[R]],[ys,ks,Ms]=e.wait;H+=(ht+(ys-ht)*Y-H)*O,I+=(fn+(ks-fn)*Y-I)*O,it+=(gn+(Ms-
+255,Y=Math.min(y.waited[R]/Math.max(y.covered[R],1),1),[ht,fn,gn]=e.strip[y.class[R]],[Ms,Ss,Ts]=e.wait;H+=(ht+(Ms-ht)*Y-H)*O,I+=(fn+(Ss-fn)*Y-I)*O,it+=(gn+(Ts-
 gn)*Y-it)*O}let q=255<<24|Math.round(it)<<16|Math.round(I)<<8|Math.round(H),rt=Math.round(b*f),xt=Math.max(Math.round((b+1)*f)-(f>=4?1:0),rt+1);for(let O=rt;O<xt;O++)
 d[O*l+v]=q}if(f>=4){let v=Math.min(Math.round((b+1)*f)-1,h-1),w=255<<24|c[2]<<16|c[1]<<8|c[0];for(let k=0;k<l;k++)d[v*l+k]=w}}r.putImageData(p,0,0)}};var Xt=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
 ython","t-profiler","t-nocore","t-other"],zn=4,On=3,je=([o,t,e])=>`rgb(${o},${t},${e})`;function Ue([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
@@ -269,19 +269,19 @@ return .2126*n(o)+.7152*n(t)+.0722*n(e)}function We(o,t){let e=Ue(o),n=Ue(t);ret
 We(o,[17,17,17])?"#ffffff":"#111111"}function Hn(o){let t=ft(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=N([o,t],e);if(We(n,ft(o)==="#ffffff"?
 [255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Ve(){let o=Q(),t=C(o("bg")),e=Ue(t)>.5,n=Hn(C(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[je(
 n),je(N([n,t],.3))],waitText:ft(n),name:o};for(let i of Xt){let r=C(o(i)),l=[r,N([r,e?[255,255,255]:[0,0,0]],.16),N([r,e?[0,0,0]:[255,255,255]],.1),N([r,t],.78)].
-map(Hn);for(let h of l)s.fill.push(je(h)),s.text.push(ft(h));s.strip.push(N([r,t],.18))}return s}var D=18,tt=18,Bn=24;function Ps(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
+map(Hn);for(let h of l)s.fill.push(je(h)),s.text.push(ft(h));s.strip.push(N([r,t],.18))}return s}var D=18,tt=18,Bn=24;function qs(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],
 i=Math.min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(o/n).toFixed(i)+" "+s}function Gt(o,t){let e=0;for(;e<o.length&&(o[e].end_ns===0||o[e].end_ns<=
 t.t0);)e++;let n=e;for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var j=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{
 alpha:!1})}canvas;ctx;static height(t){return D+(t.wall?tt:0)+(t.wall&&t.ribbons?Bn:0)}paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1;this.canvas.width=
 Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px sys\
 tem-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),t.wall&&(this.steps(t),e>D+tt&&this.ribbons(t))}x(t,e){return(e-t.view.
 t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=En(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,l=Math.
-round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,D-4),e.fillStyle=t.palette.name("soft");let h=Ps(r,n);l+4+h.length*6.5<
+round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,D-4),e.fillStyle=t.palette.name("soft");let h=qs(r,n);l+4+h.length*6.5<
 t.width&&e.fillText(h,l+4,D/2+1)}}steps(t){let{ctx:e}=this,[n,s]=Gt(t.steps,t.view);e.textAlign="left";let i=Math.max(Math.ceil((s-n)/(t.width/2)),1);for(let r=n;r<
 s;r+=i){let l=t.steps[r];if(l.end_ns===0)continue;let h=t.steps[r+1],p=h!==void 0&&h.end_ns!==0?Math.min(l.end_ns,h.start_ns):l.end_ns,d=Math.max(Math.round(this.
 x(t,l.start_ns)),-2),c=Math.min(Math.round(this.x(t,p)),t.width+2),f=Math.max(c-d-(c-d>3?1:0),1),u=t.palette.name(l.slow?"high":dt(l.kind));e.fillStyle=u,e.globalAlpha=
 r===t.picked?1:.3,e.fillRect(d,D,f,tt-2),e.globalAlpha=1,e.fillRect(d,D+tt-4,f,2);let m=String(r),b=f>30+6.5*(l.kind.length+6)?`step ${m} · ${l.kind}${l.slow?"\
- · slow":""}`:m;f<b.length*6.5+6||(e.fillStyle=r===t.picked?ft(Cs(u)):t.palette.name("text"),e.fillText(b,Math.max(d,0)+4,D+tt/2-1))}}ribbons(t){let{ctx:e}=this,
+ · slow":""}`:m;f<b.length*6.5+6||(e.fillStyle=r===t.picked?ft($s(u)):t.palette.name("text"),e.fillText(b,Math.max(d,0)+4,D+tt/2-1))}}ribbons(t){let{ctx:e}=this,
 n=D+tt+2,s=Bn-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);if(h<0||r>t.width||(e.fillStyle=t.palette.name("co\
 mmunication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.arrivals_ns.length;for(let d=0;d+1<p;d++){let c=this.
 x(t,i.arrivals_ns[d]),f=this.x(t,i.arrivals_ns[d+1]),u=(d+1)/p,m=Math.max(u*s,2);f>c&&e.fillRect(c,n+s-m,Math.max(f-c,.5),m)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){
@@ -289,7 +289,7 @@ if(!t.wall||n<D+tt)return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),i
 s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){return!t.wall||n<D||n>=D+tt?-1:Yt(t.steps,t.view.t0+e/t.width*(t.view.t1-t.view.
 t0))}};function Yt(o,t){let e=-1;return o.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function In(o,t){return{title:o.op+(o.step>=0?`, st\
 ep ${o.step}`:""),rows:[["last to come",t],["first waits for it",g(o.last_ns-o.first_ns)],["waited, all ranks",g(o.wait_ns)],["then until all have left",g(o.end_ns-
-o.last_ns)],["ranks",String(o.ranks)]]}}function Cs(o){return[1,3,5].map(t=>parseInt(o.slice(t,t+2),16))}var Jt=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
+o.last_ns)],["ranks",String(o.ranks)]]}}function $s(o){return[1,3,5].map(t=>parseInt(o.slice(t,t+2),16))}var Jt=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
 keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),
 y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
 set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Rn(n.state.view,n.time(
@@ -342,7 +342,7 @@ n.moveTo(d,c),n.lineTo(d-6,c-3.5),n.lineTo(d-6,c+3.5),n.fill(),n.globalAlpha=1}}
 nication"),r=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){
 let p=r[h],d=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,d.y),n.lineTo(Math.min(d.x0,
 l),d.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.max(p.x1,l),p.y+p.h),n.lineTo(Math.max(d.x1,l),d.y),n.lineTo(l,d.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Fn(o){return g(Math.round(o.t1-o.t0))}var Ns=448,Dn=5e3,jn=600,Ke=40,Xe=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Fn(o){return g(Math.round(o.t1-o.t0))}var zs=448,Dn=5e3,jn=600,Ke=40,Xe=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=o.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,o.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(o.rows).fill(null),this.used=new Array(o.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%o.rows;s=this.next,this.next=(this.next+1)%o.rows;let i=this.owner[s];
@@ -363,7 +363,7 @@ n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let i of t.la
 n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}strips(t){let{ctx:e,stats:n,pieces:s}=this,
 {level:i,needs:r}=o.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.stretched).filter(f=>f>i).sort((f,u)=>f-
 u).map(f=>({level:f,get:this.tiles.of(f,t.stretched)}));s.n=0,this.first.length=0;let c=[];for(let f=0;f<r.length;f++){let{lane:u,from:m,to:b}=r[f],v=t.lanes[f],
-w=t.moved[v.rank]??0;this.first.push(s.n);let k=null;for(let y=m;y<=b&&c.length<Ns;y++){let R=(y*h+w-t.view.t0)*l,H=h*l,I=v.y-t.top,it=v.height,q=p(u,y),rt=0,xt=512;
+w=t.moved[v.rank]??0;this.first.push(s.n);let k=null;for(let y=m;y<=b&&c.length<zs;y++){let R=(y*h+w-t.view.t0)*l,H=h*l,I=v.y-t.top,it=v.height,q=p(u,y),rt=0,xt=512;
 if(q===void 0){n.missing++;for(let O of d){let Y=2**(O.level-i),ht=Math.floor(y/Y);if(q=O.get(u,ht),q!==void 0){xt=512/Y,rt=(y-ht*Y)*xt,q!==k&&this.gather(q,f,(ht*
 h*Y+w-t.view.t0)*l,l*Vt(O.level),l*2**O.level,O.level,t),k=q;break}}}else n.tiles++,n.viewBytes+=q.bytes,this.gather(q,f,R,l*Vt(i),l*2**i,i,t);q!==void 0&&q.strip!==
 null&&!(q===k&&q.whole)&&c.push({row:this.atlas.row(q,t.palette,this.frame),from:rt,columns:xt,x:R,w:H,y:I,h:it})}}this.first.push(s.n),this.atlas.flush(),e.globalAlpha=
@@ -390,7 +390,7 @@ this.ctx.createPattern(e,"repeat"),this.hatched=t}return this.hatch??t.waitFill[
 let i=n.lanes[s];if(e<i.y-n.top||e>=i.y-n.top+i.height+1)continue;let r=this.pieces,l=this.first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=
 p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.span[l],name:r.name[l],class:r.class[l],x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,
 s=St(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==
-null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],covered:l.strip.covered[h]/255}}};var Hs={outside:"it belongs to no step, so nothing says which of this rank is its like",no_step:"the file of this rank does not have the step",none_such:"this r\
+null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],covered:l.strip.covered[h]/255}}};var Os={outside:"it belongs to no step, so nothing says which of this rank is its like",no_step:"the file of this rank does not have the step",none_such:"this r\
 ank ran nothing like it there",too_many:"the kernels differ over so long a stretch that nothing is sure",apart:"this rank shares no collectives with the other: \
 its steps are others"};function te(o){let t=a("i",{class:"tl-swatch"});return t.style.background=`var(--${Xt[o]??"other"})`,t}var ee=class{constructor(t,e){this.
 head=t;this.events=e}head;events;el=a("section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});hide(){this.el.hidden=!0,x(this.el)}open(t,...e){
@@ -407,10 +407,10 @@ s.dur_ns)))),t.launches>t.launched.length&&a("li",{class:"tl-soft"},`and ${t.lau
 unch is in":"It is in"),t.around.length>0&&a("ol",null,...t.around.map(s=>a("li",{title:s.label},this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))))))}counterparts(t){
 let e=Math.max(t.dur_ns,...t.counterparts.map(c=>c.why===""?c.dur_ns:0),1),n=c=>{let f=a("span",{class:"tl-bar"});return f.style.width=c/e*90+"px",f.style.background=
 `var(--${Xt[t.class]??"other"})`,f},s=t.counterparts.some(c=>c.delays),i=t.counterparts.some(c=>c.grid!==""),r=t.args.find(c=>c.name==="grid")?.value??"",l=c=>c.
-why!==""?a("tr",{class:"tl-none"},a("th",{scope:"row"},this.head.ranks[c.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Hs[c.why]??c.why))):a("\
+why!==""?a("tr",{class:"tl-none"},a("th",{scope:"row"},this.head.ranks[c.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Os[c.why]??c.why))):a("\
 tr",{data:{rank:String(c.rank),span:String(c.span)}},a("th",{scope:"row"},this.link(c,this.head.ranks[c.rank])),a("td",null,n(c.dur_ns)," "+g(c.dur_ns)),a("td",
-{class:"r"},L(c.longer_ns)),a("td",{class:"r"},L(c.later_ns)),i&&a("td",{class:c.grid!==r?"tl-differs":""},c.grid+(c.other?" · another kernel: "+c.label:"")),s&&
-a("td",{class:"r"},c.delays?L(c.delayed_ns):"")),h=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),
+{class:"r"},A(c.longer_ns)),a("td",{class:"r"},A(c.later_ns)),i&&a("td",{class:c.grid!==r?"tl-differs":""},c.grid+(c.other?" · another kernel: "+c.label:"")),s&&
+a("td",{class:"r"},c.delays?A(c.delayed_ns):"")),h=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),
 a("td",null),a("td",null),i&&a("td",null,r),s&&a("td",null)),d=[...t.counterparts.map(c=>[c.rank,l(c)]),[t.rank,h]].sort((c,f)=>c[0]-f[0]).map(([,c])=>c);return a(
 "div",{class:"tl-counterparts"},a("h3",null,"The same on every rank"),a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),a("th",{scope:"col"},
 "duration"),a("th",{scope:"col",class:"r"},"longer by"),a("th",{scope:"col",class:"r"},"starts later by"),i&&a("th",{scope:"col"},"grid"),s&&a("th",{scope:"col",
@@ -446,32 +446,32 @@ let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let i=(l,h)=>n.
 s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=j.stepAt(s,t,e),r=j.
 ribbonAt(s,t,e);if(i>=0){let l=n.head.steps[i];n.store.set({step:i,r0:l.start_ns,r1:l.end_ns,sel:null},"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,
 r.end_ns-r.last_ns,1e3);n.state.view=Tt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
-n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("\
-span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():$(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",T(Math.
+n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return L();if("\
+span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?L():$(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",T(Math.
 round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,width:l,overlay:h}=this.at,p=s.rows[t.lane.row],d=(t.x1-t.x0)/
 l*(i.view.t1-i.view.t0),c=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stretched"&&c.push(["duration",g(Math.round(d))]),$(h.canvas,e,n,{title:r.
 names.get(t.name),rows:c})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,l=n.above(),h=t<0?null:j.ribbonAt(l,t,e),p=t<0?-1:j.stepAt(l,t,e);
 if(h!==null)$(r,t,e,In(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},i.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw(
-"overlay")}));else{n.crossing=null;let d=s.steps[p];d===void 0?P():$(r,t,e,{title:`step ${p}, ${d.kind}`,rows:[["name",d.name],["all ranks",g(d.end_ns-d.start_ns)]]})}
+"overlay")}));else{n.crossing=null;let d=s.steps[p];d===void 0?L():$(r,t,e,{title:`step ${p}, ${d.kind}`,rows:[["name",d.name],["all ranks",g(d.end_ns-d.start_ns)]]})}
 n.draw("overlay")}};function Ge(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
 "pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),o.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),o.addEventListener(
-"pointercancel",()=>n=NaN)}function Os(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
+"pointercancel",()=>n=NaN)}function Is(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
 first}-${i.last}@${i.from}_${i.to}`).join(";")}var Wn=4e3,se=class o{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
 levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(o.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of Nn(n,this.epoch))s.set(o.key(i.lane,i.index),
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading)
-return;let s=this.of(e,n),i=this.levelsThere.length>0,r=Os(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
+return;let s=this.of(e,n),i=this.levelsThere.length>0,r=Is(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
 h<Math.min(e,this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(
 h=>{this.add(e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.
 values())t+=e.size;for(let[e,n]of this.levels){if(t<=Wn)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
 keys()){if(t<=Wn)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},ie=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
-e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Bs=()=>new B("An exported page does not have this: open the capture with stepscope view.",404),re=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
+e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Fs=()=>new B("An exported page does not have this: open the capture with stepscope view.",404),re=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
 t.levels.length>0,this.tiles=new se(t.epoch,t.levels,(s,i,r)=>Ae("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=
 new ie(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t===
 "collective"?n:null}}heat(t){return Ae("timeline/heat",{c:this.c,measure:t})}align(t){return M("timeline/align",{c:this.c,...o.alignment(t)})}span(t,e){return M(
-"timeline/span",{c:this.c,rank:t,span:e})}range(t,e){return this.exported||t.range===null?Promise.reject(Bs()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.
+"timeline/span",{c:this.c,rank:t,span:e})}range(t,e){return this.exported||t.range===null?Promise.reject(Fs()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.
 range.t1,rows:e,...o.alignment(t)})}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});
 let i=[],r=t.toLowerCase();for(let l=0;l*this.head.block<this.head.names;l++)(await M("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().includes(
 r)&&i.push(l*this.head.block+p));return{names:[],all:i.length,ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(await M("timeline/rib\
@@ -485,7 +485,7 @@ l-soft"},d),n.only.length>0&&a("span",{class:"tl-only"},"only "+n.only.map(c=>s.
 ia-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),a("span",{class:"space"}),s.steps.length>1&&a("button",{class:"button","aria-pressed":String(p),
 title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:p?"off":"work"})}},"map"),a("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.
 whole()}},"whole"),a("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),a("button",{class:"bu\
-tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),h&&l.focus()}var Is=220,Ye=class{constructor(t,e){this.context=t;this.head=e;this.all=_t(e),this.state=Oe(this.store.params,e),this.source=new re(e,this.store.params.c,()=>this.
+tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),h&&l.focus()}var Ds=220,Ye=class{constructor(t,e){this.context=t;this.head=e;this.all=_t(e),this.state=Oe(this.store.params,e),this.source=new re(e,this.store.params.c,()=>this.
 draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Et(a("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.minimap=new Kt(
 a("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new jt(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),pick:(r,l)=>this.
 moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat"));let i=t.capture?.load?t.capture.id:null;this.load=i===null?null:new Ut(i,this.
@@ -499,7 +499,7 @@ a("canvas",{class:"overlay"}));ruler=new j(a("canvas",{role:"img","aria-label":"
 {class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a("input",{type:"search",placeholder:"Search names  /","aria-label":"Searc\
 h names of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"\
 length",title:"How much time is shown"});tools=a("div",{class:"tl-tools"});legend=a("div",{class:"legend"});classes=a("p",{class:"tl-classes","aria-label":"Colo\
-urs"});get store(){return this.context.store}get width(){return Math.max(this.body.clientWidth-Is,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(
+urs"});get store(){return this.context.store}get width(){return Math.max(this.body.clientWidth-Ds,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(
 this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Mt()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.
 steps[e],look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){
 this.done(t),kt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=
@@ -547,19 +547,19 @@ plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1
 map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,
 clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(
 p=>{this.moved=new Map(s.map((d,c)=>[d,p[c]]))}):this.source.ribbons(r,l).then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){
-this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},Je=class{el=a(
+this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),L()}},Je=class{el=a(
 "div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Ye(t,e),this.el.replaceChildren(this.
 view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},
-Kn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Je(o)};function Fs(o,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+Kn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Je(o)};function js(o,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let d=l(h),c=l(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(d-c)})}return i.sort((l,h)=>r*s.text(l).localeCompare(
-s.text(h),"en"))}function Ds(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
+s.text(h),"en"))}function Us(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
 r))})}function Qe(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?
 '"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Xn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var js=100,
+`}function Xn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Ws=100,
 gt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Fs(Ds(this.rows,this.key,t),this.columns,
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return js(Us(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-js),r=a("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),c=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return a("th",{scope:"col",
+Ws),r=a("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),c=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return a("th",{scope:"col",
 class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},a("button",{on:{click:()=>this.store.set({sort:c===this.usual?null:
 c})}},h.title,p&&a("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=a("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
 map(d=>a("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
@@ -571,36 +571,36 @@ length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Arr
 parent[i]]+=n.weight[i]);return n}function Yn(o,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(o.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
 w:d}),h+=d}}return s}function Jn(o,t){let e=0;for(;t.last[e]-t.first[e]===1&&!o.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function oe(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function Qn(o,t){let e=K(o,t),n=ae(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Us=60;function Ws([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+function oe(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function Qn(o,t){let e=K(o,t),n=ae(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Vs=60;function Ks([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
 000000":"#ffffff"}var le=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=a("div",{class:"flame"});ground=this.el.appendChild(a("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 a("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
 draw()));set(t,e){this.flame=t,this.tree=Gn(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
-this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/X);return this.drawn.findIndex(
+this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),L()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/X);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Yn(t,e,this.focus,.7/n).filter(p=>p.depth<Us);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
+Yn(t,e,this.focus,.7/n).filter(p=>p.depth<Vs);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=Q(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),c=h.get(d);if(!c){let v=d.startsWith("=")?this.difference(
-l,Number(d.slice(1))):C(l(d));h.set(d,c=[`rgb(${v.join()})`,Ws(v)])}let f=p.x*n,u=p.w*n,m=p.depth*X;r.fillStyle=c[0],r.fillRect(f,m,Math.max(u-(u>4?1:0),.5),X-1);
+l,Number(d.slice(1))):C(l(d));h.set(d,c=[`rgb(${v.join()})`,Ks(v)])}let f=p.x*n,u=p.w*n,m=p.depth*X;r.fillStyle=c[0],r.fillRect(f,m,Math.max(u-(u>4?1:0),.5),X-1);
 let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(f,m+X-4,Math.max(u-1,1),3)),!(u<40)&&(r.fillStyle=c[1],
-r.fillText(Ks(r,b,u-8),f+4,m+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Qn(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Vs(t,e)%2?"between":"idle"}difference(t,e){return e>=0?N([C(t("cold")),C(t("warm")),C(t("high"))],
-e):N([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();$(this.ground,e??s.x*this.ground.
+r.fillText(Gs(r,b,u-8),f+4,m+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Qn(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Xs(t,e)%2?"between":"idle"}difference(t,e){return e>=0?N([C(t("cold")),C(t("warm")),C(t("high"))],
+e):N([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return L();$(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*X,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
  step",g(K(t,e))],["of all",T(K(t,e)/Math.max(K(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
-0){let s=ae(t,e);n.push(["in the other capture",g(s)],["difference",L(K(t,e)-s)+(s>0?`, ${K(t,e)>=s?"+":""}${T(K(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
+0){let s=ae(t,e);n.push(["in the other capture",g(s)],["difference",A(K(t,e)-s)+(s>0?`, ${K(t,e)>=s?"+":""}${T(K(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
 getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.height),!n))return;
 t.strokeStyle=Q()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*X+1,Math.max(n.w*s-3,1),X-3)}key(t){let e=this.flame;if(!e||this.
 drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,c)=>{let f=d.x+d.w/2,u=r===0?Math.
 max(d.x-l,l-(d.x+d.w),0):r*(f-l);d.depth===i&&d!==n&&u>=0&&u<p&&(h=c,p=u)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{let i=n?
 n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.onpick(
-n.node),!0):!1;case"Escape":{let i=oe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Vs(o,t){let e=0;for(;o.parent[t]>=
-0;t=o.parent[t])e++;return e}function Ks(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
+n.node),!0):!1;case"Escape":{let i=oe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Xs(o,t){let e=0;for(;o.parent[t]>=
+0;t=o.parent[t])e++;return e}function Gs(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var he={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Xs=["c","by","rank","kind","vs"],Ze=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new gt(e,
+frame:{title:"Python",one:"Python function"}},Ys=["c","by","rank","kind","vs"],Ze=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new gt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","by another group",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, let go",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),n.bind(
@@ -622,25 +622,25 @@ csv()}},"CSV"))}ask(){this.asking.abort(),this.asking=new AbortController;let{si
 kind:e.kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(
 i=>{if(!t.aborted)throw i})}columns(t){let e=u=>u/Math.max(t.steps,1),n=u=>u/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.
 other_steps>0,h=this.context.store,p=t.rows.reduce((u,m)=>Math.max(u,e(m.total_ns),n(m.other_total_ns)),1e-9),d=u=>u>0&&u<.01?"< 0.01":Number.isInteger(u)?S(String(
-u)):at(u),c={id:"name",title:he[s].title,class:"name",text:u=>u.full||u.name,cell:u=>a("span",{class:"named"},u.class!==""&&Gs(u.class),a("code",{title:u.full||
-u.name},u.name),i&&a("a",{class:"find",href:A(E(h.params,{tab:"timeline",q:u.full||u.name})),title:"Find it in the timeline"},"find"))},f=(u,m)=>u>0?m:"";if(l){
+u)):at(u),c={id:"name",title:he[s].title,class:"name",text:u=>u.full||u.name,cell:u=>a("span",{class:"named"},u.class!==""&&Js(u.class),a("code",{title:u.full||
+u.name},u.name),i&&a("a",{class:"find",href:P(E(h.params,{tab:"timeline",q:u.full||u.name})),title:"Find it in the timeline"},"find"))},f=(u,m)=>u>0?m:"";if(l){
 let u=m=>m.other_total_ns>0?e(m.total_ns)/n(m.other_total_ns)-1:NaN;return[c,{id:"total",title:"this",help:"GPU time of a step, on the mean over ranks",num:m=>e(
 m.total_ns),text:m=>f(m.total_ns,g(e(m.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:m=>n(m.other_total_ns),text:m=>f(m.other_total_ns,
-g(n(m.other_total_ns)))},{id:"diff",title:"difference",help:"of a step",num:m=>Math.abs(e(m.total_ns)-n(m.other_total_ns)),text:m=>L(e(m.total_ns)-n(m.other_total_ns)),
-cell:m=>Js(e(m.total_ns)-n(m.other_total_ns),p)},{id:"change",title:"change",num:u,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(u(m)>0?"+":"")+T(u(
+g(n(m.other_total_ns)))},{id:"diff",title:"difference",help:"of a step",num:m=>Math.abs(e(m.total_ns)-n(m.other_total_ns)),text:m=>A(e(m.total_ns)-n(m.other_total_ns)),
+cell:m=>Zs(e(m.total_ns)-n(m.other_total_ns),p)},{id:"change",title:"change",num:u,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(u(m)>0?"+":"")+T(u(
 m))},{id:"count",title:"kernels",help:"of a step and rank",num:m=>m.count/Math.max(t.steps,1),text:m=>d(m.count/Math.max(t.steps,1))},{id:"count2",title:"other",
 num:m=>m.other_count/Math.max(t.other_steps,1),text:m=>d(m.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:m=>m.median_ns,text:m=>f(
 m.median_ns,g(m.median_ns))},{id:"median2",title:"other",num:m=>m.other_median_ns,text:m=>f(m.other_median_ns,g(m.other_median_ns))}]:[]]}return[c,{id:"total",title:"\
 per step",help:"GPU time of a step, on the mean over ranks"+(r?", with what is inside":""),num:u=>u.total_ns,text:u=>g(e(u.total_ns))},...r?[{id:"self",title:"o\
 wn",help:"launched by it and by nothing inside it",num:u=>u.self_ns,text:u=>f(u.self_ns,g(e(u.self_ns)))}]:[],{id:"share",title:"share",num:u=>u.total_ns,text:u=>T(
-u.total_ns/Math.max(t.total_ns,1)),class:"share",cell:u=>Ys(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
+u.total_ns/Math.max(t.total_ns,1)),class:"share",cell:u=>Qs(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
 d rank",num:u=>u.count,text:u=>d(u.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:u=>u.median_ns,text:u=>g(u.median_ns)},{id:"p99",title:"p99",
 num:u=>u.p99_ns,text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,text:u=>g(u.max_ns)},{id:"spread",title:"over ranks",help:"by how much the slowes\
 t rank's median is above the fastest's",num:u=>u.rank_spread,text:u=>u.rank_spread>=.005?"+"+T(u.rank_spread):""},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"\
 TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,d(u.gb_s))}]:
 []]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){
 let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Jn(t,e);this.graph.zoom(s);let{store:i}=this.
-context,r=oe(t,s),l=(d,c)=>a("a",{href:A({...i.params,node:String(d)})},c),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
+context,r=oe(t,s),l=(d,c)=>a("a",{href:P({...i.params,node:String(d)})},c),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
 0)return x(this.crumbs,`${g(p)} of GPU time per step and rank, over ${S(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,l(0,"all"),...r.flatMap(
 (d,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",a("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",d===s?a("b",null,h(d)):l(d,h(d))]))}light(){
 let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(i=>i!=="");this.graph.light(i=>t!==void 0?i===t:n.length>0&&n.every(r=>i.toLowerCase().
@@ -651,17 +651,17 @@ let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["to
 "",s=[Qe([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Qe([...t.map(r=>r.id==="diff"?i.total_ns/
 Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Xn(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
 "text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return t.id==="share"?n/Math.
-max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Xs))return this.head(),this.ask();document.
+max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Ys))return this.head(),this.ask();document.
 activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){
-this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Gs(o){return a("i",{class:"swatch s-"+o.toLowerCase().replace(/[^a-z]/g,"-"),title:o})}
-function Ys(o,t,e){let n=a("i",{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"\
-part"},a("span",{class:"bar","aria-hidden":"true"},n),a("span",null,T(e)))}function Js(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=
-Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,L(o)))}var Zn={id:"kernels",title:"Ker\
+this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Js(o){return a("i",{class:"swatch s-"+o.toLowerCase().replace(/[^a-z]/g,"-"),title:o})}
+function Qs(o,t,e){let n=a("i",{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"\
+part"},a("span",{class:"bar","aria-hidden":"true"},n),a("span",null,T(e)))}function Zs(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=
+Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var Zn={id:"kernels",title:"Ker\
 nels",needs:"capture",open:o=>new Ze(o)};function ts(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
 slice(s+1))}return t}function tn(o){let t=en(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function en(o){return[...o].
 map(([t,e])=>t+"="+e)}function nn(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function ot(o,t){return o===""?t:o+"."+t}function sn(o){return o===
-"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var Qs={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
-ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},Zs=2,ti=.05,rn=class{constructor(t){this.context=t;
+"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var ti={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},ei=2,ni=.05,rn=class{constructor(t){this.context=t;
 t.keys.bind("0","What if","as it was",()=>t.store.set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("s\
 ection",{class:"panel","aria-label":"What is otherwise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return ts(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
@@ -673,8 +673,8 @@ answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=a("select",{"
 "class:")).sort((h,p)=>p.share-h.share);x(this.panel,a("h2",null,"What is otherwise"),i.length>1&&a("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).
 map(h=>this.slider(h)),a("h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),a("p",{class:"actions"},a("button",{class:"button",on:{click:()=>s.set({set:null})}},
 "As it was")),n.exported&&a("p",{class:"note"},"This page has answers to one change at a time, in steps of a quarter; stepscope view has all.")),this.place()}answered(t){
-return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=Qs[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
-is class"],s=this.context.session.exported?.25:ti,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:Zs),step:String(s),id:"set-"+t.id,
+return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ti[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
+is class"],s=this.context.session.exported?.25:ni,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:ei),step:String(s),id:"set-"+t.id,
 data:{part:t.id},disabled:!this.answered(ot(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(ot(this.rank(),t.id),i.value)});
 let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(ot(this.rank(),t.id),this.
 settings().get(ot(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"\
@@ -686,21 +686,21 @@ plots.splice(0))h.drop();let s=[...this.settings()],i=s.map(([h,p])=>a("button",
 "1"))})}},h," ",a("b",null,sn(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
 why+"."),a("p",{class:"note"},"Nothing is said where the steps cannot be run again as they were recorded."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.
 ranks[p]??"#"+p).join(" "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),a("div",{class:"cards"},
-...t.rows.map(h=>ei(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),
+...t.rows.map(h=>si(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),
 a("canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as they were and as they would be"}),a("p",{class:"keys"},F("--idle","as recorded"),F("--sha\
 re","as they would be")))]),a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come o\
 ut ${T(t.off_median)} off what was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they sta\
 y. Batches, schedules and clocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"co\
 mmand"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new an(p,t.lengths.filter(c=>c.steps.length>0)[h]);this.plots.push(
 d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){
-clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function ei(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
+clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();L()}};function si(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
 abs(e)<5e-4;return a("div",{class:"card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?
 "soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} s\
 teps)`),o.tokens_per_s>0&&a("span",{class:"soft"},`${es(o.tokens_per_s)}${n?"":" → "+es(o.without_tokens_per_s)} output tokens/s`))}function es(o){return S(String(
 Math.round(o)))}var an=class extends U{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);
 this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener(
 "blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,
-0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return P();let i=this.lengths,r=this.area(),l=i.would[e]/i.
+0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return L();let i=this.lengths,r=this.area(),l=i.would[e]/i.
 was[e]-1;$(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.steps[e],rows:[["was",g(i.was[e])],["would be",g(i.would[e])],["change",(l>0?"+":
 "")+T(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,h=1;for(let m=0;m<l;m++)h=Math.max(h,r.was[m],r.would[m]);h*=1.05,this.yAxis(e,
 h,g);let p=s.w/l,d=p>=5?1:0,c=(m,b,v)=>{n.fillStyle=i(v);for(let w=0;w<l;w++){let k=m[w]/h*s.h;n.fillRect(s.x+w*p+b,s.y+s.h-k,Math.max(p-d-2*b,.6),k)}};c(r.was,
@@ -724,14 +724,14 @@ this.when(f,h))?c:d,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.
 ond",on(n.busiest[e])]),!n.embedding&&lt(n)&&s.push(["output tokens/s, mean",on(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function ss(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function on(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ni(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function on(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ii(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 o)));n<=t;n*=10)for(let s of[1,2,5])s*n>=o&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var pe=[["ttft","k1",1],["e2e","k0",2]],de=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of pe)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
 y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return ss(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
 s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of pe){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
 this.failed(p)?n.y+n.h-5:NaN,c=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;c<=r&&(r=c,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of ni(l,h))e.fillStyle=
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of ii(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
 p,d,c]of pe){let f=i.limits[p];f&&(!this.log||f>l)&&is(t,this.y(f,r,n),d),e.globalAlpha=.75;for(let u of this.shown(p))i[p][u]>0&&(e.fillStyle=s(i.touched[u]&c?
 "k4":d),e.beginPath(),e.arc(this.at(this.when(u,i[p]),n),this.y(i[p][u],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
@@ -751,17 +751,17 @@ this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10
 point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
-return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(si(l,r))]),$(this.canvas,n??this.x(i.
+return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return L();let i=this.spread,r=i.shares[e],l=this.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(ri(l,r))]),$(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,g),n.textBaseline=
 "top";let p=-1/0;for(let[d,c]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
 break;let f=this.x(d,s),u=n.measureText(c).width,m=Math.min(f-u/2,s.x+s.w+8-u);n.fillStyle=i("line"),n.fillRect(Math.round(f),s.y,1,s.h),!(m<p+4)&&(n.fillStyle=
 i("soft"),n.textAlign="left",n.fillText(c,m,s.y+s.h+6),p=m+u)}r.limit>0&&r.limit<l&&is(e,h(r.limit),"high");for(let[d,c]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
 d.values.forEach((f,u)=>n.lineTo(this.x(d.shares[u],s),h(f))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function si(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function ln(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ri(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function ln(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
 ...o.cols.map(t=>t.name===""?a("td"):a("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),a("tbody",null,...o.rows.map(t=>a("tr",null,...t.cells.
-map(ii)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function ii(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
+map(ai)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function ai(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
 full},o.text):o.text)}function rs(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function At(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
 return[o.server,t].filter(e=>e!=="").join(" ")||"steps"}var bt=18,fe=class extends et{constructor(e,n,s,i){super(e,i.lanes.length*bt+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
@@ -769,13 +769,13 @@ i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.lengt
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=rs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
 kinds.map(p=>i(dt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let c=s.y+d*bt;n.
-fillStyle=i("soft"),n.fillText(ri(n,At(p),s.x-8),s.x-6,c+bt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+bt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let u=rs(p.to,
+fillStyle=i("soft"),n.fillText(oi(n,At(p),s.x-8),s.x-6,c+bt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+bt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let u=rs(p.to,
 l);u<p.from.length&&p.from[u]<=h;u++){let m=this.lit===null||this.lit[d].has(u),b=this.at(p.from[u],s),v=Math.max(this.at(p.to[u],s),b+.5);v<f+.5&&!m||(n.globalAlpha=
 m?1:.2,n.fillStyle=r[p.kind[u]],n.fillRect(b,c+3,v-b-(v-b>3?1:0),bt-6),f=Math.max(f,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
 title:this.steps.names[i.name[s.step]],rows:[["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-i.from[s.step])],["from",g(i.from[s.
-step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function ri(o,t,e){if(o.measureText(t).width<=e)return t;for(;t.length>1&&o.measureText(t+
-"…").width>e;)t=t.slice(0,-1);return t+"…"}function ai(o){return Math.min(Math.max(o*9,40),360)}var ge=class extends et{constructor(e,n,s,i){super(e,ai(i.rows)+
+step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function oi(o,t,e){if(o.measureText(t).width<=e)return t;for(;t.length>1&&o.measureText(t+
+"…").width>e;)t=t.slice(0,-1);return t+"…"}function li(o){return Math.min(Math.max(o*9,40),360)}var ge=class extends et{constructor(e,n,s,i){super(e,li(i.rows)+
 34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
@@ -800,15 +800,15 @@ null,...[...o].sort((i,r)=>r.ns-i.ns).map(i=>a("tr",null,a("th",{scope:"row"},s(
 i.ns/e)))))))}function hs(o,t,e){let n=o.moments.find(i=>i.name==="sent")?.at??o.moments[0]?.at??0;return a("aside",{class:"panel","aria-label":"Request "+o.index},
 a("header",null,a("h2",null,"Request ",String(o.index),o.turn>0&&`, turn ${o.turn+1}`),a("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),o.id!==""&&a("p",{class:"id"},a("code",null,o.id)),o.failure!==""&&a("p",{class:"caveat"},"failed: "+o.failure+(o.error?": "+o.error:"")),o.ttft&&
-oi("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),li(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
+hi("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),pi(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
 0,4).map(i=>a("div",{class:"gap"},a("p",null,a("b",null,g(i.ns)),` until event ${i.event}`),be(i.parts,!0)))),o.with.length>0&&a("section",null,a("h3",null,"In \
 the same steps"),a("p",{class:"chips"},...o.with.map(i=>a("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},String(
 i.index),a("small",null,"×"+i.steps))))),a("section",null,a("h3",null,"Moments"),a("dl",null,...o.moments.flatMap(i=>[a("dt",null,i.name),a("dd",null,i.name===
 "sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),a("section",null,a("h3",null,"Facts"),a("dl",null,...o.facts.flatMap(([
-i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function oi(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
-t.place)),be(t.parts))}function li(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
+i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function hi(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
+t.place)),be(t.parts))}function pi(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
 Its steps"),...n.map(s=>{let i=o.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return a("p",null,`${At(
-r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var hi=2e5,pi=120,ve=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,hi/r.bin_ns);let l=w=>a(
+r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var di=2e5,ci=120,ve=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,di/r.bin_ns);let l=w=>a(
 "canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,k,y,...R)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
 ys"},...k.map(([H,I])=>ps(H,I)),...R)),y),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let c=l(`Latency of requests by the time of ${r.at_once?
@@ -821,7 +821,7 @@ s?.plots.spreads.find(y=>y.name===w.name)??null,this.plots.push(k),h(w.title,k.o
 this.el=a("div",{class:"run"},a("header",null,a("div",{class:"what"},a("h2",null,e.title),a("p",{class:"verdict"},e.verdict),...e.next.map(w=>a("p",{class:"next"},
 w)),a("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),a("div",{class:"choices"},this.repetitions(),a("label",null,"against ",this.against))),a("di\
 v",{class:"cards"},...e.cards.map((w,k)=>a("div",{class:"card"},a("span",null,w.name),a("b",null,w.value),a("span",null,w.more),s?.cards[k]?.name===w.name&&a("s\
-pan",{class:"before"},"before: "+s.cards[k].value)))),i&&di(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
+pan",{class:"before"},"before: "+s.cards[k].value)))),i&&ui(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
 of each request",[...b,...m,["high","failed"],...p],c,a("label",null,d," logarithmic")),u&&h(this.rate,lt(r)?[["compute","busiest second"],["k1","mean"]]:[],u.canvas),
 h("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as the server says"]]:[]],f.canvas),this.strip,h("R\
 equests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),a("p",{class:"hint"},"Drag to zo\
@@ -837,7 +837,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(_(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:_(t,"lane",0),step:_(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-pi)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+ci)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -857,7 +857,7 @@ utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>thi
 a("dl",null,a("dt",null,"where"),a("dd",null,At(n)),a("dt",null,"kind"),a("dd",null,this.steps.kinds[n.kind[t.step]]),a("dt",null,"from"),a("dd",null,g(n.from[t.
 step])),a("dt",null,"took"),a("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&a("p",null,a("a",{href:i},"see it in the timeline")),a("section",null,a("h3",null,s.
 with.length?"Requests in it":"No request of this load was in it"),a("p",{class:"chips"},...s.with.map(r=>a("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return A(E(this.store.params,
+choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return P(E(this.store.params,
 {tab:"timeline",c:this.run.id,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=a("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over \
 time"});x(this.strip,a("figure",null,a("figcaption",null,a("span",null,"Steps that were recorded"),a("span",{class:"keys"},...t.kinds.map((n,s)=>ps(["k0","k1","\
 k2","k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),a("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoo\
@@ -868,7 +868,7 @@ ft"},n))),this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip
 wn: "+t))}tail(t,e){let n=[...new Set(e.cases)];return a("div",null,a("h4",null,t,a("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===
 0?a("p",{class:"soft"},"none in the recorded window"):be(e.parts,!0),e.below&&a("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the \
 slowest one in it"),a("p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},
-String(s)))))}};function ps(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function di(o){return a("section",{class:"comp\
+String(s)))))}};function ps(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function ui(o){return a("section",{class:"comp\
 ared"},a("h3",null,"B against A"),a("dl",null,a("dt",null,"A"),a("dd",null,o.sides[0]),a("dt",null,"B"),a("dd",null,o.sides[1])),a("p",{class:"verdict"},o.verdict),
 o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>ln(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function ds(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var hn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","go to earlier",n(s=>s.pan(-.25))),
@@ -883,7 +883,7 @@ ofile")," its steps are recorded meanwhile.")));return}let n=["request throughpu
 2",null,"Benchmark runs"),a("div",{class:"scroll"},a("table",null,a("thead",null,a("tr",null,a("th",null,"run"),a("th",null,"model"),a("th",null,"tags"),...n.map(
 s=>a("th",{class:"r"},s)),a("th",null,"steps"))),a("tbody",null,...e.map(s=>a("tr",null,a("td",null,a("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&
 a("span",{class:"soft"}," "+s.status)),a("td",null,s.model),a("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return a("td",{class:"\
-r"},r?`${r.value.toPrecision(3)} ${r.unit??""}`:"–")}),a("td",null,s.traces>0?"recorded":"")))))))}at(t){return A(E(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+r"},r?`${r.value.toPrecision(3)} ${r.unit??""}`:"–")}),a("td",null,s.traces>0?"recorded":"")))))))}at(t){return P(E(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
 let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,c,f]=await Promise.all([M("load",l,s),M("load/req\
 uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let u=this.page=new ve(i,p,d,c,f);x(this.el,u.el),u.start();let m=u.against;
 if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(m,a("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>a("option",{value:v.
@@ -894,8 +894,8 @@ at_ms>=t.at_ms-6e5);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ran
 (e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.
 samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,6e4),6e5)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.
 at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(
-i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>ci(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
-let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function ci(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
+i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>mi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
+let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function mi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
 2||!e?null:Math.max(...t)*t.length/e}function nt(o){let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function us(o,t,{now:e,span:n},s,i){let r=[],l=[];return o.values.forEach((h,p)=>{if(h===null||o.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-o.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ms(o,t,e,n,s,i){o.strokeStyle=o.fillStyle=e;for(let r of t){o.beginPath();for(let[l,h]of r)o.lineTo(
 n+l,s+h);r.length===1&&o.lineTo(n+r[0][0]+1,s+r[0][1]),o.stroke(),o.lineTo(n+r[r.length-1][0],i),o.lineTo(n+r[0][0],i),o.globalAlpha=.15,o.fill(),o.globalAlpha=
@@ -905,22 +905,23 @@ i.fillStyle=l("line"),i.fillRect(0,xe-1,r,1),i.lineWidth=1.25,ms(i,us(t,e,n,r,xe
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
 sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((d,c)=>p.line.at[c]>=r-l?d??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,d]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=d,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ms(n,us(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ui=60;function fs(o,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(o)>1?null:[Math.max(s(o),0),Math.min(s(t),1)]}var vt=class extends ke{marks=[];found(t){
-this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=fs(i.after_ms,i.onset_ms,this.sight),l=fs(i.
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ms(n,us(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var fs=60;function gs(o,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(o)>1?null:[Math.max(s(o),0),Math.min(s(t),1)]}var vt=class extends ke{marks=[];found(t){
+this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=gs(i.after_ms,i.onset_ms,this.sight),l=gs(i.
 at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
-l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},gs={
-alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},Me=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,a("h2",null,"What was found"),this.
-list),this.write()}marks;open;told=a("section",{class:"watched","aria-live":"polite"});plot=new vt(a("canvas",{role:"img","aria-label":"Requests of the busiest \
-rank over the mean, over the last minutes"}),t=>t.toFixed(1));figure=a("figure",null,a("figcaption",null,"Busiest rank over the mean"),this.plot.canvas);list=a(
-"ol",{class:"marks"});add(t){this.marks.push(t),this.write()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
-n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(e=>e.kind!=="begin").slice(
--ui).reverse();x(this.list,...t.length?t.map(e=>this.item(e)):[a("li",{class:"soft"},"Nothing yet.")])}item(t){let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});
-return a("li",{class:gs[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),a("b",null,gs[t.kind]??t.
-kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&" ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.
-open(t.capture)}},"open "+t.capture)))}};var bs={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Pt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function wt(o,t){return t==
-null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function mi({name:o,role:t}){return t===""||o.toLowerCase().includes(
+l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},bs={
+alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},vs=o=>o.kind!=="begin",Me=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,a("h2",null,
+"What was found"),this.list),this.write()}marks;open;told=a("section",{class:"watched","aria-live":"polite"});plot=new vt(a("canvas",{role:"img","aria-label":"R\
+equests of the busiest rank over the mean, over the last minutes"}),t=>t.toFixed(1));figure=a("figure",null,a("figcaption",null,"Busiest rank over the mean"),this.
+plot.canvas);list=a("ol",{class:"marks"});add(t){if(this.marks.push(t),!!vs(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
+children.length>fs;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
+n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(vs).slice(-fs).reverse();t.
+length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t.length?t.map(e=>this.item(e)):[a("li",{class:"soft"},"Nothing yet.")])}item(t){
+let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return a("li",{class:bs[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).
+toISOString()},e(t.at_ms)),a("b",null,bs[t.kind]??t.kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&
+" ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ws={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Pt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function wt(o,t){return t==
+null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function fi({name:o,role:t}){return t===""||o.toLowerCase().includes(
 t)?o:`${t} ${o}`}var pn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=we.map(s=>({measure:s,value:a("b"),spark:new ye(Pt[s])})),this.el=a("tr",null,
-a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:bs[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
+a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:ws[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=wt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
 this.dp,i.measure),e[i.measure],n)}},dn=class{constructor(t){this.context=t;this.steps.value=String(_(t.store.params,"steps",10)),this.steps.addEventListener("c\
 hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
@@ -939,11 +940,11 @@ give the server's --url.":"There is no place to keep what is recorded: give --ru
 a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Me(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.
 watched.told:this.shot,a("div",{class:"together"},a("figure",null,a("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),
 a("figure",null,a("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),a("div",{class:"scroll"},a("table",{class:"ranks"},
-a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...we.map(n=>a("th",{scope:"col"},bs[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(
+a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...we.map(n=>a("th",{scope:"col"},ws[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
 let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(we.map(u=>[u,u==="usage"?1:this.history.top(u)])),
-s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,k=[this.servers.length>1?mi(u):"",w?"DP"+
+s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,k=[this.servers.length>1?fi(u):"",w?"DP"+
 String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==k)&&this.rows.set(v,y=new pn(m,b,k)),s.push(
 y)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)
 u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.total("queued"),color:Pt.queued}],i),this.
@@ -962,49 +963,49 @@ run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t
 0&&a("pre",null,t.now.join(`
 `)),t.lines.length>0&&a("details",{open:t.state==="failed"},a("summary",null,"What it said"),a("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function fi(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
+e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function gi(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
  ",a("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var vs={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new dn(o):fi()};function gi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
-function ws(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
+recorded."))}}var xs={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new dn(o):gi()};function bi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+function ys(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
 var cn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new gt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,a("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 keep one each."));x(this.el,a("div",{class:"tools"},a("span",{class:"soft"},`${S(String(s.length))} runs`),a("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=a("div",{class:"runs"});search=a("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>a("a",{href:A(E(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
+session:e}=this.context,n=(r,l,h)=>a("a",{href:P(E(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 what the ranks did"),r.load&&n({tab:"bench",run:r.id},"load","what the requests took"),r.traces&&s!==void 0&&s!==r.id&&n({tab:"kernels",c:s,vs:r.id},"compare","\
-the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>gi(r.created_ms),class:"when"},{id:"\
+the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>bi(r.created_ms),class:"when"},{id:"\
 kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>a("span",{class:"status is-"+r.status.replace(/[^a-z]/g,""),title:r.problem},
 r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>a("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(l=>l!=="").join(", ")},
-r.model||r.backend,...r.tags.map(l=>a("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(ws).join(", "),cell:r=>r.numbers.slice(0,3).
-map(ws).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>Sn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"show",title:"\
+r.model||r.backend,...r.tags.map(l=>a("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(ys).join(", "),cell:r=>r.numbers.slice(0,3).
+map(ys).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>Sn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"show",title:"\
 show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Se={id:"runs",title:"Runs",
-needs:"runs",open:o=>new cn(o)};var un=[Ne,Kn,Zn,ns,cs,vs,Se],st=document.documentElement,xs=matchMedia("(prefers-color-scheme: dark)");function Ct(o){if(o instanceof DOMException&&o.name==="A\
+needs:"runs",open:o=>new cn(o)};var un=[Ne,Kn,Zn,ns,cs,xs,Se],st=document.documentElement,ks=matchMedia("(prefers-color-scheme: dark)");function Ct(o){if(o instanceof DOMException&&o.name==="A\
 bortError")return;let t=o instanceof Error?o.message:String(o);st.dataset.error??=t,qt.hidden=!1,x(qt,t)}addEventListener("error",o=>Ct(o.error??o.message));addEventListener(
 "unhandledrejection",o=>Ct(o.reason));var qt=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),mn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),G.focus())}},"Skip to the view"),a("header",{class:"to\
-p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),bi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),vi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
 "keydown",{key:"?"}))}},"?")),qt,G),un.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
 "\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.
-value}))),this.store.follow((e,n)=>this.change(e,n)),xs.addEventListener("change",()=>this.paint()),vn(()=>this.ready()),this.change(this.store.params,{})}session;store=new Nt;keys=new $t;view=null;shown="";loose=[];reaching="";nav=a(
+value}))),this.store.follow((e,n)=>this.change(e,n)),ks.addEventListener("change",()=>this.paint()),vn(()=>this.ready()),this.change(this.store.params,{})}session;store=new Nt;keys=new $t;view=null;shown="";loose=[];reaching="";nav=a(
 "nav",{"aria-label":"Views"});perfetto=a("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Hand the merged trace to Perfetto, in a tab of its own, wit\
 h the rows that matter pinned"},"Perfetto");picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.
 captures.length>0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{
 tab:t}=this.store.params,e=un.filter(s=>this.offers(s)),n=this.session.captures.length>0?Ne:Se;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
 go(E(this.store.params,{tab:t}))}turn(){this.store.set({theme:st.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=st.dataset.theme;
-st.dataset.theme=t==="light"||t==="dark"?t:xs.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();
-let n=this.tab(),s=this.session.captures,i=t.c===void 0?s[0]:s.find(l=>l.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);let r=JSON.
-stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.
-head(n,t),Mt()&&this.ready()}reach(t){let e=A(this.store.params);this.reaching!==e&&(this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",G.className=
-"",x(G,a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params),M("session",{open:t}).then(n=>{this.session=n,A(this.store.params)===e&&
-this.change(this.store.params,this.store.params)}).catch(n=>{G.replaceChildren(),Ct(n)}).finally(()=>this.reaching=""))}scoped(){for(let n of this.loose.splice(
-0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),
-this.shown=e,qt.hidden=!0,delete st.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){this.view=null,G.replaceChildren(),
-Ct(s)}}head(t,e){x(this.nav,...un.filter(i=>this.offers(i)).map(i=>a("a",{href:A(E(e,{tab:i.id})),"aria-current":i===t?"page":null},i.title)));let n=this.session.
-captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.picker.hidden=
-n.length<2||t.needs!=="capture"&&t!==Se,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.value=e.c??n[0].id),document.
-title=`${t.title} · ${n.find(i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Mt()&&(st.dataset.
-ready="1")}))}};function bi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("\
-div",null,a("ul",null,...o.left_out.map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(
-qt,G);M("session").then(o=>new mn(o)).catch(Ct);})();
+st.dataset.theme=t==="light"||t==="dark"?t:ks.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();
+let n=this.tab(),s=this.session.captures,i=t.c===void 0?s[0]:s.find(l=>l.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.
+reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),
+capture:i}),this.head(n,t),Mt()&&this.ready()}reach(t){let e=P(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,
+this.shown="",G.className="",x(G,a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.reaching===e;M("session",{open:t}).
+then(s=>{n()&&(this.session=s,this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(G.replaceChildren(),Ct(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){
+for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){
+this.view?.close?.(),this.shown=e,qt.hidden=!0,delete st.dataset.error;try{this.view=t.open(n),G.className="view-"+t.id,G.replaceChildren(this.view.el)}catch(s){
+this.view=null,G.replaceChildren(),Ct(s)}}head(t,e){x(this.nav,...un.filter(i=>this.offers(i)).map(i=>a("a",{href:P(E(e,{tab:i.id})),"aria-current":i===t?"page":
+null},i.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(
+s??"")}/`,this.picker.hidden=n.length<2||t.needs!=="capture"&&t!==Se,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.
+value=e.c??n[0].id),document.title=`${t.title} · ${n.find(i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(
+()=>{Mt()&&(st.dataset.ready="1")}))}};function vi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: w\
+hat it leaves out"),a("div",null,a("ul",null,...o.left_out.map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}
+document.body.replaceChildren(qt,G);M("session").then(o=>new mn(o)).catch(Ct);})();

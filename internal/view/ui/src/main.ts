@@ -38,7 +38,7 @@ class Shell {
   private view: View | null = null;
   private shown = "";
   private loose: (() => void)[] = []; // keys of the view
-  private reaching = ""; // the address for which a run is being opened
+  private reaching = ""; // the address for which a run is being opened, and nothing else is shown
   private nav = h("nav", { "aria-label": "Views" });
   private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Hand the merged trace to Perfetto, in a tab of its own, with the rows that matter pinned" }, "Perfetto");
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
@@ -99,6 +99,7 @@ class Shell {
     const tab = this.tab(), captures = this.session.captures;
     const capture = now.c === undefined ? captures[0] : captures.find((c) => c.id === now.c);
     if (tab.needs === "capture" && now.c !== undefined && capture === undefined) return this.reach(now.c);
+    this.reaching = "";
     const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
     if (what === this.shown) this.view?.update?.(now, before);
     else this.show(tab, what, { session: this.session, store: this.store, keys: this.scoped(), capture });
@@ -117,13 +118,16 @@ class Shell {
     main.className = "";
     fill(main, h("p", { class: "wait" }, `Reading ${id} …`));
     this.head(this.tab(), this.store.params);
+    const still = () => this.reaching === wanted; // else the page has gone elsewhere meanwhile, and what comes is of no use
     json<Session>("session", { open: id }).then((session) => {
+      if (!still()) return;
       this.session = session;
-      if (format(this.store.params) === wanted) this.change(this.store.params, this.store.params);
+      this.change(this.store.params, this.store.params);
     }).catch((e) => {
+      if (!still()) return;
       main.replaceChildren();
       broken(e);
-    }).finally(() => (this.reaching = ""));
+    }).finally(() => still() && (this.reaching = ""));
   }
 
   /** Keys that are let go with the view. */

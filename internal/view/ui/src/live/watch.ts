@@ -50,6 +50,9 @@ export class Marked extends Together {
 /** What kinds of events are to be seen at once. */
 const loud: { [kind: string]: string } = { alarm: "begins", verdict: "verdict", failed: "failed", lost: "lost" };
 
+/** Tells whether an event is listed. */
+const lists = (m: Mark) => m.kind !== "begin";
+
 export class Watched {
   /** What happened. */
   readonly told = h("section", { class: "watched", "aria-live": "polite" });
@@ -64,7 +67,10 @@ export class Watched {
 
   add(m: Mark): void {
     this.marks.push(m);
-    this.write();
+    if (!lists(m)) return;
+    if (this.list.dataset.none) this.write();
+    else this.list.prepend(this.item(m)); // what stays is not read out again
+    while (this.list.children.length > listed) this.list.lastElementChild?.remove();
   }
 
   show(uneven: Line[], sight: Sight): void {
@@ -79,7 +85,9 @@ export class Watched {
   }
 
   private write(): void {
-    const shown = this.marks.filter((m) => m.kind !== "begin").slice(-listed).reverse();
+    const shown = this.marks.filter(lists).slice(-listed).reverse();
+    if (shown.length) delete this.list.dataset.none;
+    else this.list.dataset.none = "1";
     fill(this.list, ...(shown.length ? shown.map((m) => this.item(m)) : [h("li", { class: "soft" }, "Nothing yet.")]));
   }
 
