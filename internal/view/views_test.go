@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
@@ -123,6 +124,37 @@ func TestViewsFit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMarks: of what a watch finds the newest stands above, and what stood there before stays as it is, so that it is not
+// read out again.
+func TestMarks(t *testing.T) {
+	l := live.New(live.Options{Watched: time.Second})
+	url := serve(t, Options{Live: l})
+	tab := browsertest.Open(t, url+"#tab=live")
+	tab.Wait(`document.querySelector(".marks")?.textContent === "Nothing yet."`)
+	mark := func(i int) {
+		l.Marks(&live.Mark{Server: "a", Kind: "note", At: int64(i), Text: fmt.Sprint("text ", i)})
+	}
+	above := func(text string) {
+		tab.Wait(fmt.Sprintf(`document.querySelector(".marks li .text")?.textContent === %q`, text))
+	}
+	mark(1)
+	above("text 1")
+	tab.Eval(`window.__first = document.querySelector(".marks li")`, false)
+	mark(2)
+	above("text 2")
+	if got := tab.Eval(`String(document.querySelector(".marks").lastElementChild === window.__first)`, false); got != "true" {
+		t.Error("the list was written anew")
+	}
+	for i := 3; i <= 70; i++ {
+		if mark(i); i%20 == 0 || i == 70 { // a page that lags by too many begins anew
+			above(fmt.Sprint("text ", i))
+		}
+	}
+	if got := tab.Eval(`[document.querySelectorAll(".marks li").length, document.querySelector(".marks li:last-child .text").textContent].join()`, false); got != "60,text 11" {
+		t.Errorf("listed are %s", got)
 	}
 }
 
