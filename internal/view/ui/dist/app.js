@@ -661,9 +661,10 @@ nels",needs:"capture",open:o=>new Ze(o)};function ts(o){let t=new Map;for(let e 
 slice(s+1))}return t}function tn(o){let t=en(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function en(o){return[...o].
 map(([t,e])=>t+"="+e)}function nn(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function ot(o,t){return o===""?t:o+"."+t}function sn(o){return o===
 "peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var ti={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
-ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"]},ei=2,ni=.05,rn=class{constructor(t){this.context=t;
-t.keys.bind("0","What if","as it was",()=>t.store.set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("s\
-ection",{class:"panel","aria-label":"What is otherwise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
+ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"],"class:gemm":["GEMM","time of matrix products"],"cl\
+ass:comm":["communication","time of kernels that communicate"]},ei=2,ni=.05,rn=class{constructor(t){this.context=t;t.keys.bind("0","What if","as it was",()=>t.store.
+set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("section",{class:"panel","aria-label":"What is other\
+wise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return ts(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
 asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:en(this.settings())},t).then(e=>{let n=this.
 answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{

@@ -52,6 +52,8 @@ const titles: { [part: string]: [string, string] } = {
   device: ["Kernels", "time of all kernels and copies, without waiting"],
   collective: ["Transfers", "time of collectives once all ranks have come"],
   gap: ["Gaps", "time on the device that nothing explains"],
+  "class:gemm": ["GEMM", "time of matrix products"],
+  "class:comm": ["communication", "time of kernels that communicate"],
 };
 
 const most = 2, grain = 0.05; // the largest factor, and the steps of sliders
