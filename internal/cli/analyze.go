@@ -136,6 +136,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if opt.Open, err = c.open(e); err != nil {
 		return err
 	}
+	if run != nil && opt.Form == system.Text && c.HTML != "-" {
+		if err := watched(e.stdout, run); err != nil {
+			return err
+		}
+	}
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)
 	}

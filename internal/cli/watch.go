@@ -154,10 +154,12 @@ func (c *watchCmd) tell(e *env) func(string) {
 	return func(line string) { fmt.Fprintln(e.stdout, line) }
 }
 
+// watchEvents is a run's log of events.
+const watchEvents = "events.jsonl"
+
 // kept watches, and keeps it as a run.
 func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
-	const name = "events.jsonl"
-	log, err := os.Create(w.Run.Path(name))
+	log, err := os.Create(w.Run.Path(watchEvents))
 	if err != nil {
 		return err
 	}
@@ -175,8 +177,8 @@ func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 		status = runs.Failed
 	}
 	err = errors.Join(err, log.Close())
-	if info, statErr := os.Stat(w.Run.Path(name)); statErr == nil && info.Size() > 0 {
-		err = errors.Join(err, w.Run.AddFile(runs.File{Path: name, Kind: runs.KindLog, Format: "jsonl"}, ""))
+	if info, statErr := os.Stat(w.Run.Path(watchEvents)); statErr == nil && info.Size() > 0 {
+		err = errors.Join(err, w.Run.AddFile(runs.File{Path: watchEvents, Kind: runs.KindLog, Format: "jsonl"}, ""))
 	}
 	finished := w.Run.Finish(status, cause)
 	w.Say.Told("run kept: %s", w.Run.Dir())
@@ -190,11 +192,25 @@ func (c *watchCmd) replay(e *env, w *watch.Watch) error {
 		return fmt.Errorf("--replay: %w", err)
 	}
 	defer f.Close()
+	found := 0
+	hear := w.Hear
+	w.Hear = func(ev *watch.Event, says string) {
+		if ev.Kind == watch.KindAlarm {
+			found++
+		}
+		if hear != nil {
+			hear(ev, says)
+		}
+	}
 	samples, strange, err := w.Replay(f)
 	if err != nil {
 		return fmt.Errorf("--replay %s: %w", c.Replay, err)
 	}
-	e.Line(fmt.Sprintf("%d samples", samples))
+	if found == 0 {
+		e.Line(fmt.Sprintf("%d samples: no rule found anything (a rule must hold for some seconds, --hold, and beyond what chance does)", samples))
+	} else {
+		e.Line(fmt.Sprintf("%d samples", samples))
+	}
 	if strange > 0 {
 		e.Lack("%s: %d lines are no samples", c.Replay, strange)
 	}

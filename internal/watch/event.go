@@ -124,6 +124,9 @@ func (a *alarm) text() string {
 			detect.MaxOverMean: "the largest over the mean", detect.MaxOverRest: "the largest over the median of the others", detect.Variation: "standard deviation over mean",
 		}[a.Rule.Measure]
 		text += fmt.Sprintf(": %s is %.2f in %s, and was %.2f", what, a.Value, a.Rule.Signal, a.Normal)
+		if a.Value < a.Limit { // the mean since the onset, which may begin below
+			text += fmt.Sprintf(" (now above %.2f)", a.Limit)
+		}
 	case detect.Latency:
 		if a.Rule.Above > 0 {
 			text += fmt.Sprintf(": %s is %s, and was %s", a.Rule.Signal, metric.Duration(a.Value*1e9), metric.Duration(a.Normal*1e9))

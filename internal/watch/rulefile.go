@@ -72,7 +72,7 @@ func duration(n *yamltree.Node) (time.Duration, error) {
 func ParseRules(data []byte) ([]detect.Rule, error) {
 	tree, problems := yamltree.Parse(data)
 	if len(problems) > 0 {
-		return nil, problems[0]
+		return nil, fmt.Errorf("line %d: %s", problems[0].Line, problems[0].Text)
 	}
 	at := func(n *yamltree.Node, err error) error { return fmt.Errorf("line %d: %w", n.Line, err) }
 	if tree.Kind != yamltree.Map || len(tree.Entries) != 1 || tree.Entries[0].Key != "rules" || tree.Entries[0].Value.Kind != yamltree.List {
@@ -109,7 +109,7 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 			r.Name = strings.TrimSpace(string(r.Kind) + " " + r.Signal)
 		}
 		if err := r.Check(); err != nil {
-			return nil, at(item, err)
+			return nil, fmt.Errorf("the rule of line %d: %w", item.Line, err)
 		}
 		if slices.ContainsFunc(out, func(o detect.Rule) bool { return o.Name == r.Name }) {
 			return nil, at(item, fmt.Errorf("rule %q: its name is used twice", r.Name))

@@ -111,7 +111,7 @@ func (v *Verdict) next() {
 	todo := answer.Late(&f, false)
 	switch v.Kind {
 	case MoreWork:
-		todo = answer.Uneven()
+		todo = answer.Uneven(v.Rank)
 	case Overload:
 		todo = answer.Overload()
 	case Unclear:

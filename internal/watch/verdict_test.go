@@ -17,7 +17,7 @@ func TestNext(t *testing.T) {
 		v    Verdict
 		says string
 	}{
-		{Verdict{Kind: MoreWork, Rank: "DP01"}, "spread requests by tokens"},
+		{Verdict{Kind: MoreWork, Rank: "DP01"}, "see which requests go to DP01, and why"},
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseDevice}, "on the host of DP01: nvidia-smi -q"},
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseDevice, Replica: &result.Replica{Held: &result.Held{Kernels: 9}}}, "on the host of DP01: nvidia-smi pmon"},
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseHost}, "see what else runs on the cores of DP01"},

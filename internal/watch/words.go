@@ -3,8 +3,11 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -73,11 +76,15 @@ func (v *Verdict) lines(dir string) []string {
 	out := []string{"", "  " + v.Says}
 	for i := range v.Load {
 		f := &v.Load[i]
-		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, short(f.This), short(f.Others))
-		if f.ThisBefore != nil || f.OthersBefore != nil {
-			text += fmt.Sprintf("; before %8s, others %8s", short(f.ThisBefore), short(f.OthersBefore))
+		unit := f.Unit
+		if f.time() {
+			unit = strings.TrimPrefix(strings.TrimPrefix(unit, "s"), " ")
 		}
-		out = append(out, text+" "+f.Unit)
+		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, f.short(f.This), f.short(f.Others))
+		if f.ThisBefore != nil || f.OthersBefore != nil {
+			text += fmt.Sprintf("; before %8s, others %8s", f.short(f.ThisBefore), f.short(f.OthersBefore))
+		}
+		out = append(out, strings.TrimRight(text+" "+unit, " "))
 	}
 	for _, e := range v.Evidence {
 		out = append(out, "    - "+e)
@@ -106,9 +113,18 @@ func (v *Verdict) lines(dir string) []string {
 	return append(out, "    traces: "+dir, "")
 }
 
-func short(v *float64) string {
-	if v == nil {
+// time tells figures in s, or in s of something.
+func (f *Figure) time() bool { return f.Unit == "s" || strings.HasPrefix(f.Unit, "s ") }
+
+// short is a value of the figure without its unit, but for times, which have theirs.
+func (f *Figure) short(v *float64) string {
+	switch {
+	case v == nil:
 		return "?"
+	case f.time():
+		return metric.Duration(*v * 1e9)
+	case *v >= 100:
+		return metric.Count(int64(math.Round(*v)))
 	}
-	return fmt.Sprintf("%.3g", *v)
+	return strconv.FormatFloat(*v, 'f', 1, 64)
 }

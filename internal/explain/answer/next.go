@@ -90,7 +90,7 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 	case f.Cause == result.CauseWork && f.Reason == result.Experts:
 		return []fact.Fact{fact.Of("next_experts")}
 	case f.Cause == result.CauseWork && (f.Reason != "" || given(f)):
-		return Uneven()
+		return []fact.Fact{fact.Of("next_spread")}
 	case f.Cause == result.CauseWork:
 		return []fact.Fact{fact.Of("next_work", "rank", rank)}
 	case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
@@ -114,8 +114,8 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 	return nil
 }
 
-// Uneven is what to do about ranks that have unlike shares of a load.
-func Uneven() []fact.Fact { return []fact.Fact{fact.Of("next_spread")} }
+// Uneven is what to do about a rank that has more requests than others.
+func Uneven(rank string) []fact.Fact { return []fact.Fact{fact.Of("next_routing", "rank", rank)} }
 
 // Overload is what to do about a server that has all it can do.
 func Overload() []fact.Fact { return []fact.Fact{fact.Of("next_overload")} }

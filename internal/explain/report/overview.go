@@ -123,10 +123,15 @@ func placeOf(r *result.Report, step, rank int) *Place {
 	if at < 0 || len(r.Steps[at].Ranks) == 0 {
 		return nil
 	}
-	// The ranks of a step run at about the same time, but hosts run ahead of devices.
-	from, to := r.Steps[at].Ranks[0].Start, int64(0)
-	for _, sr := range r.Steps[at].Ranks {
-		from, to = min(from, sr.Start), max(to, sr.Start+sr.Period)
+	// The ranks of a step run at about the same time, and hosts ahead of devices; but replicas that share nothing have
+	// steps of the same number at any time: those are left out.
+	ranks := r.Steps[at].Ranks
+	own := ranks[max(slices.IndexFunc(ranks, func(sr result.StepRank) bool { return sr.Rank == rank }), 0)]
+	from, to := own.Start, own.Start+own.Period
+	for _, sr := range ranks {
+		if sr.Start <= own.Start+2*own.Period && sr.Start+sr.Period >= own.Start-own.Period {
+			from, to = min(from, sr.Start), max(to, sr.Start+sr.Period)
+		}
 	}
 	margin := (to - from) / 10
 	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin}

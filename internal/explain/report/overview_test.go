@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // TestOverview: findings have a place in time, parts sum up to totals, and no list is null.
@@ -35,5 +37,20 @@ func TestOverview(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPlaceOfReplicas: a step of a rank is shown when that rank makes it, however much later a replica has one of the same number.
+func TestPlaceOfReplicas(t *testing.T) {
+	r := &result.Report{Steps: []result.Step{{Step: 4, Ranks: []result.StepRank{
+		{Rank: 0, Start: 100, Period: 50}, {Rank: 1, Start: 110, Period: 60}, {Rank: 2, Start: 9000, Period: 50}, {Rank: 3, Start: 9040, Period: 50},
+	}}}}
+	for _, c := range []struct {
+		rank     int
+		from, to int64
+	}{{0, 93, 177}, {2, 8991, 9099}} {
+		if p := placeOf(r, 4, c.rank); p == nil || p.From != c.from || p.To != c.to {
+			t.Errorf("rank %d: %+v", c.rank, p)
+		}
 	}
 }

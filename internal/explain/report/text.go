@@ -132,7 +132,9 @@ func (t *textWriter) background(r *result.Report) {
 
 func (t *textWriter) findings(r *result.Report) {
 	if len(r.Findings) == 0 {
-		t.line("Nothing stands out.")
+		if answer(r) == "" { // else it says so
+			t.line("Nothing stands out.")
+		}
 		return
 	}
 	const mark = 8 // width of the severity

@@ -67,6 +67,7 @@ var wordings = map[string]string{
 	"next_cores":          "give each software device a core of its own: fewer ranks, or a machine with more cores",
 	"next_still":          "see what stops the process: collection of garbage, a CPU quota of its cgroup (nr_throttled in cpu.stat), other processes on its cores (nonvoluntary_ctxt_switches in /proc/PID/status), signals",
 	"next_spread":         "spread requests by tokens, not by number: SGLang's --load-balance-method total_tokens (0.5.23), or the policy of the router in front",
+	"next_routing":        "see which requests go to {rank}, and why: a client or session that names the rank, prefixes that a router keeps together; else spread them by tokens, not by number (SGLang's --load-balance-method total_tokens, 0.5.23)",
 	"next_experts":        "where the slowest rank is always the same, move popular experts or have them twice (SGLang's --enable-eplb, --ep-num-redundant-experts); where it changes, larger batches even out what the router chooses",
 	"next_work":           "ranks of one group get the same work unless one of them runs something alone: look for a hook, a debug option, another version or another environment on {rank}",
 	"next_device":         "on the host of {rank}: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,ECC (throttled clocks, remapped rows) and nvidia-smi pmon (another process on its GPU); then see whether the lateness goes with the GPU when two are exchanged",
@@ -100,7 +101,7 @@ var wordings = map[string]string{
 	// What findings are worth.
 	"worth":                "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{rest}{last}",
 	"worth_little":         "without it a {kind} step takes {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",
-	"worth_most":           "a {kind} step takes at least {without:ns} instead of {step:ns} however much of it goes",
+	"worth_most":           "a {kind} step takes at least {without:ns} instead of {step:ns} however much of it goes{last}",
 	"worth_tokens":         ": {without:count} output tokens/s instead of {is:count}",
 	"worth_rest":           "; the others would wait for something else in the rest of the {cost:ns}",
 	"worth_last":           "; once all else is mended it costs {last:ns}",

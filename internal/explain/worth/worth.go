@@ -310,7 +310,7 @@ func says(f *result.Finding) fact.Fact {
 	}
 	switch {
 	case x.AtMost:
-		return fact.Of("worth_most", "kind", x.Kind, "step", x.Step, "without", x.Without)
+		return fact.Of("worth_most", "kind", x.Kind, "step", x.Step, "without", x.Without, "last", last)
 	case x.High >= x.Step:
 		return fact.Of("worth_little", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
 	}

@@ -31,6 +31,9 @@ export function usual(values: ArrayLike<number>, rows: number, cols: number): nu
   return Math.max(most, quantile(all, 0.98));
 }
 
+/** How many characters of a rank's name are shown: TP00-DP00. */
+const longest = 9;
+
 export type Measure = "work" | "host" | "wait";
 
 export class HeatMap extends StepPlot {
@@ -43,7 +46,7 @@ export class HeatMap extends StepPlot {
   /** A map of a measure; floor is what fills the scale at least, ns, so that noise stays pale. */
   constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: Measure, floor: number, private readonly scale: HTMLElement | null) {
     const n = data.ranks.length, row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
-    super(at, n * row + 34, data, view, 64);
+    super(at, n * row + 34, data, view, Math.max(64, 10 + 7.5 * Math.max(...data.ranks.map((r) => Math.min(r.length, longest)))));
     this.values = data.grid[what];
     this.both = what !== "wait";
     this.limit = Math.max(this.usual(), floor, 1);
@@ -113,7 +116,7 @@ export class HeatMap extends StepPlot {
       if (r % every !== 0 && !marked.has(r)) return;
       if (r % every === 0 && every > 1 && [...marked].some((m) => m !== r && Math.abs(m - r) < every)) return;
       ctx.fillStyle = color(marked.has(r) ? "text" : "soft");
-      const short = name.length > 9 ? name.slice(0, 8) + "…" : name;
+      const short = name.length > longest ? name.slice(0, longest - 1) + "…" : name;
       ctx.fillText(short, area.x - 6, area.y + (r + 0.5) * row);
     });
   }

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/watch"
+)
+
+// watched says to w what a watch said when it captured the windows of a run: it knows the load besides,
+// which no window shows.
+func watched(w io.Writer, run *runs.Run) error {
+	f, err := os.Open(run.Path(watchEvents))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	said := false
+	for d := json.NewDecoder(f); ; {
+		var e watch.Event
+		if err := d.Decode(&e); err != nil { // at the end, or where the watch was cut off
+			break
+		}
+		if e.Kind == watch.KindVerdict && e.Verdict != nil {
+			fmt.Fprintf(w, "watch, of %s at %s: %s\n", e.Capture, e.At.Local().Format("15:04:05"), e.Verdict.Says)
+			said = true
+		}
+	}
+	if said {
+		fmt.Fprintln(w)
+	}
+	return nil
+}
