@@ -117,10 +117,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return usagef("--reference %v", err)
 		}
 	}
-	var run *runs.Run
+	var run, named *runs.Run
 	var servers []system.Server
 	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // else it is a directory elsewhere
 		root, _ := c.root() // without a home for runs, their directories can still be named
+		named, _ = runs.Named(root, c.Paths[0])
 		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
 			return notFound(err)
 		}
@@ -136,8 +137,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if opt.Open, err = c.open(e); err != nil {
 		return err
 	}
-	if run != nil && opt.Form == system.Text && c.HTML != "-" {
-		if err := watched(e.stdout, run); err != nil {
+	if named != nil && opt.Form == system.Text && c.HTML != "-" {
+		if err := watched(e.stdout, named); err != nil {
 			return err
 		}
 	}

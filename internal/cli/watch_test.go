@@ -292,6 +292,10 @@ func TestWatchInterrupted(t *testing.T) {
 	if n := len(glob(t, dir, "*", "traces", "capture-1", "*-DP-*.trace.json.gz")); n != 2 {
 		t.Errorf("%d traces", n)
 	}
+	// What the watch said comes first when its window is looked at again.
+	if status, out, errs := run(t, t.Context(), "analyze", "last", "--run-dir", dir); status != exitOK || !strings.HasPrefix(out, "watch, of capture-1 at ") {
+		t.Errorf("status %d:\n%s%s", status, errs, out)
+	}
 }
 
 // TestWatchRouter: of a router its workers are watched, each by itself and all together.
