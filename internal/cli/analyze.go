@@ -117,11 +117,10 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return usagef("--reference %v", err)
 		}
 	}
-	var run, named *runs.Run
+	var run *runs.Run
 	var servers []system.Server
 	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // else it is a directory elsewhere
 		root, _ := c.root() // without a home for runs, their directories can still be named
-		named, _ = runs.Named(root, c.Paths[0])
 		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
 			return notFound(err)
 		}
@@ -137,10 +136,13 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if opt.Open, err = c.open(e); err != nil {
 		return err
 	}
-	if named != nil && opt.Form == system.Text && c.HTML != "-" {
-		if err := watched(e.stdout, named); err != nil {
+	if run != nil && opt.Form == system.Text && c.HTML != "-" {
+		if err := watched(e.stdout, run); err != nil {
 			return err
 		}
+	}
+	if run != nil && !run.Loaded() {
+		run = nil
 	}
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)

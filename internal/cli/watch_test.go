@@ -192,20 +192,27 @@ func TestWatchSays(t *testing.T) {
 	}
 }
 
+// evenly serves two replicas, each with two requests at a time, until end is called.
+func evenly(t *testing.T) (url string, load *rankLoad, end func()) {
+	t.Helper()
+	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--enable-metrics", "--max-total-tokens", "8192")
+	load = newRankLoad(url)
+	load.add(0, 2)
+	load.add(1, 2)
+	return url, load, func() {
+		load.end()
+		if status := stop(); status != exitOK {
+			t.Errorf("the server ended with %d:\n%s", status, log)
+		}
+	}
+}
+
 // TestWatchRing: the flight recorder's windows from before and after a capture, which is compared with the former; and
 // what goes on reaches a command and the watch's own metrics meanwhile.
 func TestWatchRing(t *testing.T) {
 	t.Parallel()
-	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--enable-metrics", "--max-total-tokens", "8192")
-	defer func() {
-		if status := stop(); status != exitOK {
-			t.Errorf("the server ended with %d:\n%s", status, log)
-		}
-	}()
-	load := newRankLoad(url)
-	defer load.end()
-	load.add(0, 2)
-	load.add(1, 2)
+	url, load, end := evenly(t)
+	defer end()
 	dir := t.TempDir()
 	rules, got, series := filepath.Join(dir, "rules.yaml"), filepath.Join(dir, "got.jsonl"), filepath.Join(dir, "series.jsonl")
 	if err := os.WriteFile(rules, []byte("rules:\n  - {name: lopsided, kind: imbalance, signal: load, above: 1.5, least: 8, for: 1s}\n"), 0o666); err != nil {
@@ -260,16 +267,8 @@ func awaitFiles(t *testing.T, n int, pattern string) {
 // TestWatchInterrupted: SIGTERM in a capture lets it end, and says what came of it.
 func TestWatchInterrupted(t *testing.T) {
 	t.Parallel()
-	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--enable-metrics", "--max-total-tokens", "8192")
-	defer func() {
-		if status := stop(); status != exitOK {
-			t.Errorf("the server ended with %d:\n%s", status, log)
-		}
-	}()
-	load := newRankLoad(url)
-	defer load.end()
-	load.add(0, 2)
-	load.add(1, 2)
+	url, _, end := evenly(t)
+	defer end()
 	dir := t.TempDir()
 	watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", always(t), "--num-steps", "20", "--run-dir", dir, "--json")
 	awaits(t, out, `"kind":"capture"`)

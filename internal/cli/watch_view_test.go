@@ -22,16 +22,8 @@ func always(t *testing.T) string {
 // captured.
 func TestWatchView(t *testing.T) {
 	t.Parallel()
-	url, log, stop := serving(t, "serve", "--model", "builtin:llama-tiny", "--port", "0", "--dp-size", "2", "--enable-metrics", "--max-total-tokens", "8192")
-	defer func() {
-		if status := stop(); status != exitOK {
-			t.Errorf("the server ended with %d:\n%s", status, log)
-		}
-	}()
-	load := newRankLoad(url)
-	defer load.end()
-	load.add(0, 2)
-	load.add(1, 2)
+	url, _, end := evenly(t)
+	defer end()
 	watching, out := program(t, "watch", "--url", url, "--every", "200ms", "--rules", always(t), "--max-captures", "1", "--run-dir", t.TempDir(), "--view", "0")
 	tab := browsertest.Open(t, awaits(t, out, `shown at (http://\S+)`), "--window-size=1280,900")
 	tab.Wait(`document.querySelectorAll(".ranks tbody tr").length === 2`)

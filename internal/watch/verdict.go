@@ -172,12 +172,8 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	if r.Like > 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("like kernels take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
 	}
-	if h := r.Held; h != nil {
-		every := ""
-		if h.Every > 0 {
-			every = ", about every " + metric.Duration(h.Every)
-		}
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d kernels stand still, for %s each%s; all others take %.2f times as long as on the others", h.Kernels, metric.Duration(h.Usual), every, h.Rest))
+	if r.Held != nil {
+		v.Evidence = append(v.Evidence, report.Words(r.Held.Proof()))
 	}
 	for _, k := range r.Kernels {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %.0f a step in %s, on the others %.0f in %s", k.Short, k.Count, metric.Duration(k.NS), k.CountOthers, metric.Duration(k.NSOthers)))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -33,7 +34,7 @@ func (v *Verdict) sentence(rule, answer string) string {
 	case Slower:
 		why := causes[v.Cause]
 		if v.Cause == result.CauseDevice && v.Replica != nil && v.Replica.Held != nil {
-			why = "its device stands still within kernels, as when another process has it in turns"
+			why = report.Words(v.Replica.Held.Why())
 		}
 		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, why, alone)
 	}

@@ -23,7 +23,8 @@ const (
 	rest    = 1.2     // all others take less than so many times as long
 )
 
-// Kernel is a launch on a device: Key stands for its name and grid, times are in ns.
+// Kernel is a launch on a device: Key stands for its name and grid, times are in ns. Kernels whose time depends on data
+// (kernel.DataDependent) are not to be compared.
 type Kernel struct {
 	Key        int32
 	Start, End int64
@@ -44,8 +45,9 @@ func Find(mine, others []Kernel) *result.Held {
 	for key, x := range usual {
 		if len(x) >= fewLike && len(own[key]) >= fewLike {
 			typical[key] = int64(metric.MedianInPlace(x))
-			// What mostly takes longer has more to do, as attention has with longer contexts, or is slow.
-			always[key] = metric.MedianInPlace(own[key]) > rest*float64(typical[key])
+			// What takes longer in three launches of four has more to do, or is slow.
+			slices.Sort(own[key])
+			always[key] = metric.Quantile(own[key], 0.25) > rest*float64(typical[key])
 		}
 	}
 	var stopped []Kernel

@@ -50,6 +50,12 @@ func TestFind(t *testing.T) {
 		{"all kernels are slow", rank(func(_ int, ns int64) int64 { return 5 * ns }), rank(asTheyAre), 0, false},
 		{"all kernels are slow, and long", rank(func(_ int, ns int64) int64 { return 50 * ns }), rank(asTheyAre), 0, false},
 		{"one of the two always takes longer", rank(func(n int, ns int64) int64 { return []int64{ns, 1000 * us}[n%2] }), rank(asTheyAre), 0, false},
+		{"one kernel of the two loses its turn in half of its launches", rank(func(n int, ns int64) int64 {
+			if n%4 == 1 {
+				return 2500 * us
+			}
+			return ns
+		}), rank(asTheyAre), 50, true},
 		{"nothing else can be compared", rank(func(n int, ns int64) int64 { return []int64{-1, 1000 * us}[n%2] }), rank(asTheyAre), 0, false},
 		{"all are slow, and a few are held up", rank(func(n int, ns int64) int64 { return turns(10, 40, 2500*us)(n, ns*3/2) }), rank(asTheyAre), 0, false},
 		{"long, but short of a turn", rank(turns(10, 40, 150*us)), rank(asTheyAre), 0, false},

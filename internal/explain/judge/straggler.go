@@ -6,6 +6,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/held"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -329,7 +330,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	var turns *result.Held
 	if cause == byDevice {
 		if turns = d.heldUp(i, run.steps); turns != nil {
-			f.Reason, why = result.ReasonShared, fact.Of("late_shared")
+			f.Reason, why = result.ReasonShared, turns.Why()
 		}
 	}
 	felt := fact.Of("late_cost", "cost", cost, "share", share)
@@ -339,7 +340,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	f.Title = fact.Of("straggler", "rank", r.Label, "when", when, "why", why, "cost", felt)
 	f.Evidence = append(evidence(a, d, i, late, run.steps, cause), doubtEvidence(a, late, run.steps)...)
 	if turns != nil {
-		f.Evidence = slices.Insert(f.Evidence, 0, heldEvidence(turns))
+		f.Evidence = slices.Insert(f.Evidence, 0, proof("ns", float64(turns.Usual), 0, turns.Proof()))
 	}
 	if run.still != nil {
 		run.still.tell(&f, r, len(late), waited)
@@ -364,21 +365,12 @@ func (d *Domain) heldUp(i int, steps []int) *result.Held {
 			into = &mine
 		}
 		for k := range r.Ops {
-			if o := &r.Ops[k]; o.Step >= 0 && in[int(o.Step)+r.First] && !o.Comm() {
+			if o := &r.Ops[k]; o.Step >= 0 && in[int(o.Step)+r.First] && !o.Comm() && !kernel.DataDependent(o.Class) {
 				*into = append(*into, held.Kernel{Key: o.Key, Start: o.Start, End: o.End})
 			}
 		}
 	}
 	return held.Find(mine, others)
-}
-
-// heldEvidence proves it.
-func heldEvidence(h *result.Held) result.Evidence {
-	var every fact.Fact
-	if h.Every > 0 {
-		every = fact.Of("still_every", "ns", h.Every)
-	}
-	return proof("ns", float64(h.Usual), 0, fact.Of("held_up", "n", h.Kernels, "ns", h.Usual, "every", every, "share", h.Share, "rest", h.Rest))
 }
 
 // coresShort tells a host that does not run its software device from one that

@@ -109,7 +109,10 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 			continue
 		}
 		s, took := of(o.Step), o.End-o.Start
-		s.ran, s.soft = append(s.ran, held.Kernel{Key: o.Key, Start: o.Start, End: o.End}), s.soft || r.NoCore != nil
+		s.soft = s.soft || r.NoCore != nil
+		if !kernel.DataDependent(o.Class) {
+			s.ran = append(s.ran, held.Kernel{Key: o.Key, Start: o.Start, End: o.End})
+		}
 		device[o.Step] += took
 		counts[o.Step]++
 		inStep[o.Step][o.Key] += took

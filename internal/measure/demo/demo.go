@@ -163,15 +163,16 @@ func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 	}
 	fmt.Fprintf(d.Out, `
 Look at it:
-  findings, with plots     %s
-  the load, with plots     %s
-  one merged trace         %s trace open %s
-  all tables in text       %[3]s analyze %[5]s --full
-  what slow requests were waiting for   %[3]s analyze %[6]s
+  all ranks in the browser         %[3]s view %[6]s
+  findings, with plots             %[1]s
+  the load, with plots             %[2]s
+  one merged trace                 %[3]s trace open %[4]s
+  all tables in text               %[3]s analyze %[5]s --full
+  what slow requests waited for    %[3]s analyze %[6]s
 `, d.Run.Path("derived/findings.html"), d.Run.Path("derived/load.html"), d.Program, runs.CommandLine([]string{sr.Merged}),
 		runs.CommandLine([]string{filepath.Dir(sr.Merged)}), runs.CommandLine([]string{d.Run.Dir()}))
 	if d.SlowRank < 0 {
-		fmt.Fprintf(d.Out, "  a rank that is late      %s demo --slow-rank 1\n", d.Program)
+		fmt.Fprintf(d.Out, "  a rank that is late              %s demo --slow-rank 1\n", d.Program)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func captured(res *torch.Result) (out []Server) {
 
 // Find tells what is meant by a path or, below root, a run: its servers where files
 // are kept apart by server, and the paths of its traces, or its only report. The run
-// comes back too if it has a load.
+// comes back too, but for one that has a report alone.
 func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, err error) {
 	if run, err = runs.Named(root, ref); err != nil {
 		return nil, nil, nil, err
@@ -74,11 +74,7 @@ func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, er
 			return nil, nil, nil, fmt.Errorf("run %s has %d reports, each of a window of its own: give one, such as %s", run.ID(), len(reports), reports[0])
 		}
 	}
-	servers = ofRun(run)
-	if !run.Loaded() {
-		run = nil
-	}
-	return run, servers, paths, nil
+	return run, ofRun(run), paths, nil
 }
 
 // ofRun are the servers of a run, as its manifest keeps them apart.

@@ -1,0 +1,255 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// approach is what a rank did from leaving one collective to arriving at the
+// next, by kernel key.
+type approach struct {
+	keys  []approachKey
+	total int64
+	// earliest has, for each op of the walk, when the first launch of it and all that begin after it had returned.
+	earliest []int64
+}
+
+type approachKey struct {
+	key, name         int32
+	count             int64
+	busy, host, queue int64 // ns
+	starved           int64 // no core ran the device
+	untold            int64 // idle before an op whose launch was not recorded
+	lost              bool  // a launch was not recorded
+}
+
+// idle is the time before ops of a key in which the device did nothing.
+func (k *approachKey) idle() int64 { return k.host + k.queue + k.starved + k.untold }
+
+// walk sums up the ops of a rank that start after op from (a collective) and up to
+// op to (the next). from < 0: since the beginning of to's step.
+func (a *approach) walk(r *match.Rank, from, to int32) {
+	a.keys, a.total = a.keys[:0], 0
+	start := int32(0)
+	cursor := int64(0)
+	if from >= 0 {
+		cursor = r.Ops[from].End
+		// Ops on other streams may have begun during the collective.
+		start = from + 1
+	}
+	a.launches(r, start, to)
+	for i := start; i <= to; i++ {
+		o := &r.Ops[i]
+		if i != to && o.Comm() {
+			cursor = max(cursor, o.End)
+			continue
+		}
+		if from < 0 && i == start {
+			cursor = o.Start
+		}
+		k := a.at(o)
+		k.lost = k.lost || o.Call < 0
+		if o.Start > cursor {
+			idle := o.Start - cursor
+			var host int64
+			if o.Call >= 0 {
+				// What was launched before and has not begun either tells that the device was not free.
+				host = min(idle, max(0, a.earliest[i-start]-cursor))
+			}
+			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
+			k.host += host
+			k.starved += starved
+			if o.Call >= 0 {
+				k.queue += idle - host - starved
+			} else {
+				k.untold += idle - starved
+			}
+		}
+		if i == to {
+			break
+		}
+		k.count++
+		k.busy += max(0, o.End-max(o.Start, cursor))
+		cursor = max(cursor, o.End)
+	}
+	for i := range a.keys {
+		a.total += a.keys[i].busy + a.keys[i].idle()
+	}
+}
+
+// launches fills earliest. What waits for other work is launched after it, so launches tell in which order a device that
+// is free begins.
+func (a *approach) launches(r *match.Rank, start, to int32) {
+	n := int(to - start + 1)
+	a.earliest = slices.Grow(a.earliest[:0], n)[:n]
+	first := int64(math.MaxInt64)
+	for i := to; i >= start; i-- {
+		if c := r.Ops[i].Call; c >= 0 {
+			first = min(first, r.Calls[c].End)
+		}
+		a.earliest[i-start] = first
+	}
+}
+
+func (a *approach) at(o *prep.Op) *approachKey {
+	key := o.Key
+	for i := range a.keys {
+		if a.keys[i].key == key {
+			return &a.keys[i]
+		}
+	}
+	a.keys = append(a.keys, approachKey{key: key, name: o.Name})
+	return &a.keys[len(a.keys)-1]
+}
+
+// against adds to l what a (the late rank) has more of than b.
+func (a *approach) against(b *approach, l *lateness) {
+	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	var left, right []approachKey // what remains on either side after equal keys
+	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
+		switch {
+		case j == len(b.keys) || i < len(a.keys) && a.keys[i].key < b.keys[j].key:
+			left = append(left, a.keys[i])
+			i++
+		case i == len(a.keys) || b.keys[j].key < a.keys[i].key:
+			right = append(right, b.keys[j])
+			j++
+		default:
+			x, y := a.keys[i], b.keys[j]
+			n := min(x.count, y.count)
+			if n == x.count && n == y.count {
+				l.same(x, y, false)
+			} else {
+				px, rx := x.part(n)
+				py, ry := y.part(n)
+				l.same(px, py, false)
+				if rx.count > 0 {
+					left = append(left, rx)
+				}
+				if ry.count > 0 {
+					right = append(right, ry)
+				}
+			}
+			i++
+			j++
+		}
+	}
+	// The same kernel with another grid is the same op on more or less input.
+	for _, x := range left {
+		for j := range right {
+			y := &right[j]
+			n := min(x.count, y.count)
+			if y.name != x.name || n == 0 {
+				continue
+			}
+			px, rx := x.part(n)
+			py, ry := y.part(n)
+			l.same(px, py, true)
+			x, *y = rx, ry
+		}
+		l.more(x, 1)
+	}
+	for _, y := range right {
+		l.more(y, -1)
+	}
+}
+
+// part divides a key's sums: n of its ops, and the rest.
+func (k approachKey) part(n int64) (p, rest approachKey) {
+	if k.count == 0 || n >= k.count {
+		return k, approachKey{key: k.key, name: k.name}
+	}
+	share := func(x int64) int64 { return int64(float64(x) * float64(n) / float64(k.count)) }
+	p = approachKey{
+		key: k.key, name: k.name, count: n, lost: k.lost,
+		busy: share(k.busy), host: share(k.host), queue: share(k.queue), starved: share(k.starved), untold: share(k.untold),
+	}
+	rest = approachKey{
+		key: k.key, name: k.name, count: k.count - n, lost: k.lost,
+		busy: k.busy - p.busy, host: k.host - p.host, queue: k.queue - p.queue, starved: k.starved - p.starved, untold: k.untold - p.untold,
+	}
+	return p, rest
+}
+
+// same compares equally many ops of one kernel.
+func (l *lateness) same(x, y approachKey, otherGrid bool) {
+	e := l.extra[x.key]
+	l.starve(x.starved - y.starved)
+	if x.lost || y.lost {
+		// What is known of one side's idle time cannot be held against the other's.
+		more := x.idle() - x.starved - (y.idle() - y.starved)
+		l.untold += more
+		e.untold += more
+	} else {
+		l.idle += x.host - y.host
+		l.queue(x.queue - y.queue)
+		e.late += x.queue - y.queue
+	}
+	if otherGrid {
+		l.excess[byWork] += x.busy - y.busy
+		e.ns += x.busy - y.busy
+	} else {
+		l.excess[byDevice] += x.busy - y.busy
+		e.slow += x.busy - y.busy
+	}
+	l.extra[x.key] = e
+}
+
+func (l *lateness) starve(ns int64) {
+	l.starved += ns
+	l.excess[byHost] += ns
+}
+
+func (l *lateness) queue(ns int64) {
+	l.queued += ns
+	l.excess[byDevice] += ns
+}
+
+// divideUntold divides idle time before ops whose launch was not recorded: as that
+// before the other ops of the step, if there is at least as much of it. Else, if in all
+// steps together hardly any of it has another cause, by that; else its cause is unknown.
+func divideUntold(late []lateness) {
+	var host, queued, untold int64
+	for i := range late {
+		if l := &late[i]; l.cost > lateFloor {
+			host, queued, untold = host+max(l.idle, 0), queued+max(l.queued, 0), untold+max(l.untold, 0)
+		}
+	}
+	overall := 4*(host+queued) >= untold && 10*max(host, queued) >= 9*(host+queued)
+	for i := range late {
+		l := &late[i]
+		h, q := max(l.idle, 0), max(l.queued, 0)
+		if h+q < l.untold && overall {
+			h, q = host, queued
+		}
+		if h+q == 0 || h+q < l.untold {
+			l.excess[byUnknown] += l.untold
+			continue
+		}
+		more := int64(float64(l.untold) * float64(h) / float64(h+q))
+		l.idle += more
+		l.queue(l.untold - more)
+	}
+}
+
+// more takes ops that only one side has; sign is -1 if it is the other side.
+func (l *lateness) more(x approachKey, sign int64) {
+	l.idle += sign * x.host
+	l.starve(sign * x.starved)
+	if x.count == 0 {
+		l.queue(sign * x.queue)
+		l.untold += sign * x.untold
+		return
+	}
+	ns := x.busy + x.queue + x.untold
+	l.excess[byWork] += sign * ns
+	e := l.extra[x.key]
+	e.count += sign * x.count
+	e.ns += sign * ns
+	l.extra[x.key] = e
+}
