@@ -65,7 +65,7 @@ func TestWordsInJSON(t *testing.T) {
 // exists, and no words are left without a fact.
 func TestWordings(t *testing.T) {
 	used := map[string]bool{}
-	for _, dir := range []string{"..", "../answer", "../graphlayers", "../judge", "../match", "../prep", "../tables", "../waits", "../worth", "../../measure/system"} {
+	for _, dir := range []string{"..", "../answer", "../graphlayers", "../judge", "../match", "../prep", "../result", "../tables", "../waits", "../worth", "../../measure/system"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", dir, len(files), err)
