@@ -255,6 +255,7 @@ var arrows = []struct {
 	{"internal/base/gate", []string{"internal/base/meant"}},
 	{"internal/base/meant", nil},
 	{"internal/base/browsertest", nil},
+	{"internal/base/packedtest", nil},
 	{"docs/guides", nil},
 	{"internal/base/memory", nil},
 	{"internal/tracefile/chromejson", []string{"internal/base/inflate"}},

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 )
@@ -21,24 +21,7 @@ import (
 // one job, whose rank 2 runs two more MLPs a layer in every step.
 func nsysExport(t *testing.T) string {
 	t.Helper()
-	packed, err := os.ReadFile("../tracefile/read/nsysdb/testdata/tp4-work.sqlite.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	whole, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "tp4-work.sqlite")
-	if err := os.WriteFile(path, whole, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return packedtest.File(t, "../tracefile/read/nsysdb/testdata/tp4-work.sqlite.zst")
 }
 
 // The straggler of a capture of nsys is found as in one of PyTorch's profiler:

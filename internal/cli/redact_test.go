@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -78,7 +77,7 @@ func TestRedact(t *testing.T) {
 			}
 			all := ""
 			for _, path := range outs {
-				text := unzipped(t, path)
+				text := string(packedtest.Read(t, path))
 				all += text
 				if found := secretWords.FindAllString(filepath.Base(path)+text, -1); found != nil && !strings.Contains(c.args, "keep-names") {
 					t.Errorf("%s: %q is still there, in\n%s", path, found, text)
@@ -96,25 +95,6 @@ func TestRedact(t *testing.T) {
 			}
 		})
 	}
-}
-
-// unzipped is the text of a compressed file.
-func unzipped(t *testing.T, path string) string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // The analysis says the same of a redacted capture, but for the names.

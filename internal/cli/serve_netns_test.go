@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 )
 
 // twoHosts makes two network namespaces with a cable between them, and gives for
@@ -119,7 +121,7 @@ func TestTwoHosts(t *testing.T) {
 // readTrace reads the members of a compressed trace that T has.
 func readTrace[T any](t *testing.T, path string) (v T) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(unzipped(t, path)), &v); err != nil {
+	if err := json.Unmarshal(packedtest.Read(t, path), &v); err != nil {
 		t.Fatal(err)
 	}
 	return v

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -165,7 +166,7 @@ func TestMerge(t *testing.T) {
 func labels(t *testing.T, path string) []string {
 	t.Helper()
 	found := map[string]bool{}
-	for _, m := range regexp.MustCompile(`"pid": ?"\[([^]]*)\] `).FindAllSubmatch(unzip(t, path), -1) {
+	for _, m := range regexp.MustCompile(`"pid": ?"\[([^]]*)\] `).FindAllSubmatch(packedtest.Read(t, path), -1) {
 		found[string(m[1])] = true
 	}
 	return slices.Sorted(maps.Keys(found))

@@ -1,20 +1,19 @@
 package engine
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/engine/device"
@@ -156,31 +155,13 @@ func (r *fakeRecording) WriteKineto(w io.Writer, m device.Meta) error {
 	})
 }
 
-// unzip returns the text of a written trace.
-func unzip(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // readSteps returns the steps of a written trace.
 func readSteps(t *testing.T, path string) []string {
 	t.Helper()
 	var tr struct {
 		TraceEvents []struct{ Args struct{ Step string } }
 	}
-	if err := json.Unmarshal(unzip(t, path), &tr); err != nil {
+	if err := json.Unmarshal(packedtest.Read(t, path), &tr); err != nil {
 		t.Fatal(err)
 	}
 	var steps []string

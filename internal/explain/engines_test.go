@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -156,10 +157,7 @@ func TestEngines(t *testing.T) {
 // TestEnginesInReports: exports of Nsight Systems, with the ranges of NVTX of other engines,
 // and ranges within them.
 func TestEnginesInReports(t *testing.T) {
-	whole, err := io.ReadAll(open(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := packedtest.Read(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
 	said := func(t *testing.T, e *engine) *result.Report {
 		path := filepath.Join(t.TempDir(), "report.sqlite")
 		if err := os.WriteFile(path, whole, 0o666); err != nil {

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
@@ -27,11 +28,7 @@ func textOf(t testing.TB, capture string, rank int) []byte {
 	if len(paths) != 1 {
 		t.Fatalf("%s has no rank %d", capture, rank)
 	}
-	b, err := io.ReadAll(open(t, paths[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return packedtest.Read(t, paths[0])
 }
 
 // dirOf writes files, NAME and text in turn, into a directory of their own.
@@ -262,7 +259,7 @@ func sglangMerged(t *testing.T, set set.Set) string {
 	var out map[string]any
 	var events []any
 	for i, f := range set.Files {
-		dec := json.NewDecoder(open(t, f.Path))
+		dec := json.NewDecoder(bytes.NewReader(packedtest.Read(t, f.Path)))
 		dec.UseNumber()
 		var d map[string]any
 		if err := dec.Decode(&d); err != nil {

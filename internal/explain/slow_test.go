@@ -3,10 +3,7 @@ package explain
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 )
 
 // The slow way: encoding/json, maps, and the plainest definitions. It shares
@@ -59,30 +56,10 @@ func readSlow(t testing.TB, dir string) []*slowRank {
 	return out
 }
 
-// open gives the decompressed text of a file.
-func open(t testing.TB, path string) io.Reader {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r io.Reader = bytes.NewReader(b)
-	switch filepath.Ext(path) {
-	case ".gz":
-		r, err = gzip.NewReader(r)
-	case ".zst":
-		r, err = zstd.NewReader(r)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return r
-}
-
 func readSlowFile(t testing.TB, path string) *slowRank {
 	t.Helper()
 	r := &slowRank{path: path, launch: map[int64]slowSpan{}}
-	dec := json.NewDecoder(open(t, path))
+	dec := json.NewDecoder(bytes.NewReader(packedtest.Read(t, path)))
 	for { // to the list of events; members before it are skipped as tokens
 		tok, err := dec.Token()
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -332,20 +333,7 @@ func TestHostileNames(t *testing.T) {
 	known := map[string]string{}
 	name := regexp.MustCompile(`("name": ")([^"]*(?:kernel|nvjet|nccl|aten)[^"]*)"`)
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(z)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = name.ReplaceAllFunc(text, func(m []byte) []byte {
+		text := name.ReplaceAllFunc(packedtest.Read(t, path), func(m []byte) []byte {
 			was := string(name.FindSubmatch(m)[2])
 			if known[was] == "" {
 				known[was] = strings.ReplaceAll(evil[len(known)%len(evil)], "FOREIGN", elsewhere.URL) + " " + was

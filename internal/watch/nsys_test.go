@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
@@ -38,24 +38,11 @@ esac
 func TestNsys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	packed, err := os.ReadFile(filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	text, err := d.DecodeAll(packed, nil)
-	db := filepath.Join(dir, "report.sqlite")
-	for path, text := range map[string]string{db: string(text), filepath.Join(dir, "nsys"): standIn, filepath.Join(dir, "state"): "Launched"} {
-		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o777)
+	db := packedtest.File(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
+	for name, text := range map[string]string{"nsys": standIn, "state": "Launched"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 	tool := &nsys.Tool{Path: filepath.Join(dir, "nsys"), Version: nsys.Version{2023, 4, 4}, TmpDir: dir}
 	target := torch.Target{URL: "http://a", Name: "a"}

@@ -2,7 +2,6 @@ package window
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain"
@@ -23,19 +24,7 @@ func TestMissingCounted(t *testing.T) {
 	if len(paths) != 1 {
 		t.Fatal("no capture")
 	}
-	f, err := os.Open(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := packedtest.Read(t, paths[0])
 	for _, world := range []int{2, 8, 127} {
 		for _, name := range []string{"7-TP-0.trace.json", "7.trace.json"} {
 			t.Run(fmt.Sprintf("%s of %d", name, world), func(t *testing.T) {

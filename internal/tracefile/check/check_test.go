@@ -1,17 +1,16 @@
 package check
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -48,18 +47,7 @@ func TestAgreesWithFile(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for i, f := range r.Files {
-		b, err := os.ReadFile(f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := packedtest.Read(t, f.Path)
 		var d struct {
 			Base        int64 `json:"baseTimeNanoseconds"`
 			TraceEvents []struct {

@@ -2,18 +2,14 @@ package merge
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
@@ -62,30 +58,6 @@ func members(t *testing.T, text []byte, events any) map[string]json.RawMessage {
 		t.Fatalf("the output is not a JSON object: %v", err)
 	}
 	return meta
-}
-
-// readAll gives a file's decompressed text.
-func readAll(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r io.Reader = bytes.NewReader(b)
-	switch {
-	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
-		r, err = gzip.NewReader(r)
-	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		r, err = zstd.NewReader(r)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func find(t *testing.T, paths ...string) set.Set {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/packedtest"
+
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
@@ -81,7 +83,7 @@ func TestEveryEventOnce(t *testing.T) {
 			var want int64
 			for k, f := range set.Files {
 				left[k] = map[string]int{}
-				for _, e := range parse(t, readAll(t, f.Path)).Events {
+				for _, e := range parse(t, packedtest.Read(t, f.Path)).Events {
 					left[k][canonical(t, e)]++
 					want++
 				}

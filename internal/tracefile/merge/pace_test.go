@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 )
 
 // A merge beside other work writes what it writes alone, and rests after each
@@ -26,7 +28,7 @@ func TestRest(t *testing.T) {
 	}
 	pieces := int64(0)
 	for _, f := range set.Files {
-		pieces += int64(len(readAll(t, f.Path))) / pieceBytes
+		pieces += int64(len(packedtest.Read(t, f.Path))) / pieceBytes
 	}
 	if got := rests.Load(); got < 3*pieces {
 		t.Errorf("%d rests; %d pieces of text were read, rewritten and compressed", got, pieces)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 )
 
 // packet is what this test reads of a Perfetto TracePacket.
@@ -39,7 +41,7 @@ func fields(b []byte, f func(n int, v uint64, sub []byte)) {
 
 func packets(t *testing.T, path string) (list []packet, names map[string]bool) {
 	names = map[string]bool{}
-	fields(readAll(t, path), func(_ int, _ uint64, msg []byte) {
+	fields(packedtest.Read(t, path), func(_ int, _ uint64, msg []byte) {
 		var p packet
 		fields(msg, func(n int, v uint64, sub []byte) {
 			switch n {
@@ -84,7 +86,7 @@ func TestPerfetto(t *testing.T) {
 			arrows := 0 // kernels whose launch is recorded
 			for _, f := range set.Files {
 				launches := map[string]bool{}
-				events := parse(t, readAll(t, f.Path)).Events
+				events := parse(t, packedtest.Read(t, f.Path)).Events
 				for _, e := range events {
 					want[e["ph"]]++
 					if e["cat"] == "cuda_runtime" || e["cat"] == "cuda_driver" {

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/packedtest"
+
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
@@ -78,7 +80,7 @@ func shifted(t *testing.T, set set.Set, ns map[int]int64, hosts bool) set.Set {
 	t.Helper()
 	dir := t.TempDir()
 	for i, f := range set.Files {
-		text := readAll(t, f.Path)
+		text := packedtest.Read(t, f.Path)
 		if by := ns[i]; by != 0 {
 			text = tsField.ReplaceAllFunc(text, func(m []byte) []byte {
 				at, ok := chromejson.ParseMicros(m[len(`"ts": `):])
@@ -150,10 +152,10 @@ func TestClocks(t *testing.T) {
 					TS        json.Number
 				}
 				var events []head
-				m := stepscope(t, document{Meta: members(t, readAll(t, path), &events)})
+				m := stepscope(t, document{Meta: members(t, packedtest.Read(t, path), &events)})
 				for i, f := range set.Files {
 					var own []head
-					members(t, readAll(t, f.Path), &own)
+					members(t, packedtest.Read(t, f.Path), &own)
 					first := own[0]
 					was, _ := chromejson.ParseMicros([]byte(first.TS))
 					for _, e := range events {

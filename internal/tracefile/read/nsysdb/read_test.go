@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/stepscope/stepscope/internal/base/packedtest"
 
 	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 	"github.com/stepscope/stepscope/trace"
@@ -22,24 +22,7 @@ import (
 // report unpacks an export of testdata.
 func report(t testing.TB, name string) string {
 	t.Helper()
-	packed, err := os.ReadFile(filepath.Join("testdata", name+".sqlite.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	whole, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".sqlite")
-	if err := os.WriteFile(path, whole, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return packedtest.File(t, filepath.Join("testdata", name+".sqlite.zst"))
 }
 
 func read(t testing.TB, path string) []*trace.Trace {
