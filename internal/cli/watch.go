@@ -161,7 +161,7 @@ const watchEvents = "events.jsonl"
 func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	log, err := os.Create(w.Run.Path(watchEvents))
 	if err != nil {
-		return err
+		return errors.Join(err, w.Run.Finish(runs.Failed, err))
 	}
 	to := io.Writer(log)
 	if w.Log != nil {
@@ -179,9 +179,13 @@ func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	err = errors.Join(err, log.Close())
 	if info, statErr := os.Stat(w.Run.Path(watchEvents)); statErr == nil && info.Size() > 0 {
 		err = errors.Join(err, w.Run.AddFile(runs.File{Path: watchEvents, Kind: runs.KindLog, Format: "jsonl"}, ""))
+	} else {
+		os.Remove(w.Run.Path(watchEvents)) // no server was reached: nothing is left to keep
 	}
 	finished := w.Run.Finish(status, cause)
-	w.Say.Told("run kept: %s", w.Run.Dir())
+	if _, gone := os.Stat(w.Run.Dir()); gone == nil {
+		w.Say.Told("run kept: %s", w.Run.Dir())
+	}
 	return errors.Join(err, finished)
 }
 

@@ -185,9 +185,16 @@ func TestWatchSays(t *testing.T) {
 		{[]string{"--replay", "no/such/file"}, exitFailed, "no/such/file"},
 		{[]string{"--url", url, "--url", url + "0", "--nsys", "x"}, exitUsage, "a session is of one server"},
 	} {
-		args := append([]string{"watch", "--for", "300ms", "--every", "100ms", "--no-store"}, c.args...)
-		if status, out, errs := run(t, t.Context(), args...); status != c.status || !strings.Contains(out+errs, c.says) {
+		dir := t.TempDir()
+		args := append([]string{"watch", "--for", "300ms", "--every", "100ms", "--run-dir", dir}, c.args...)
+		status, out, errs := run(t, t.Context(), args...)
+		if status != c.status || !strings.Contains(out+errs, c.says) {
 			t.Errorf("%q: status %d, want %d and %q:\n%s%s", c.args, status, c.status, c.says, out, errs)
+		}
+		// A watch that reached no server leaves no run.
+		kept := c.status == exitOK
+		if n := len(glob(t, dir, "*")); (n > 0) != kept || strings.Contains(errs, "run kept: ") != kept {
+			t.Errorf("%q: %d files under --run-dir:\n%s%s", c.args, n, out, errs)
 		}
 	}
 }
