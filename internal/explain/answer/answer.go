@@ -161,13 +161,13 @@ func says(f *result.Finding) fact.Fact {
 	if title.Key != "straggler" || !w.Sure() {
 		return fact.Of("verdict_one", "what", title, "doubt", doubt)
 	}
-	effect := fact.Of("verdict_little", "kind", w.Kind, "cost", f.CostNSPerStep)
+	effect := fact.Of("verdict_little", "which", f.Which(), "cost", f.CostNSPerStep)
 	if !w.Little() {
 		var tokens fact.Fact
 		if w.Tokens > 0 {
 			tokens = fact.Of("worth_tokens", "is", w.Tokens, "without", w.WithoutTokens)
 		}
-		effect = fact.Of("verdict_worth", "kind", w.Kind, "step", w.Step, "without", w.Without, "tokens", tokens)
+		effect = fact.Of("verdict_worth", "which", f.Which(), "step", w.Step, "without", w.Without, "tokens", tokens)
 	}
 	return fact.Of("verdict_late", "rank", title.Get("rank"), "when", title.Get("when"), "why", title.Get("why"), "effect", effect, "doubt", doubt)
 }

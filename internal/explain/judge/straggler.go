@@ -333,7 +333,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 			f.Reason, why = result.ReasonShared, turns.Why()
 		}
 	}
-	felt := fact.Of("late_cost", "cost", cost, "share", share)
+	felt := fact.Of("late_cost", "cost", cost, "share", float64(cost)/float64(max(d.length(run.steps), 1)))
 	if !waited {
 		felt = fact.Of("late_unfelt")
 	}
@@ -346,6 +346,21 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		run.still.tell(&f, r, len(late), waited)
 	}
 	return f
+}
+
+// length is the median length of some steps, each on its slowest rank, ns.
+func (d *Domain) length(steps []int) int64 {
+	var all []int64
+	for _, n := range steps {
+		longest := int64(0)
+		for _, r := range d.Ranks {
+			if i := n - r.First; i >= 0 && i < len(r.Steps) {
+				longest = max(longest, r.Period(i))
+			}
+		}
+		all = append(all, longest)
+	}
+	return int64(metric.MedianInPlace(all))
 }
 
 // heldUp says how the device of a rank stands still within kernels of some steps, which those of its peers do not; nil: it does

@@ -101,8 +101,8 @@ func TestChromium(t *testing.T) {
 			break
 		}
 	}
-	if len(p.Sorted) != 16 || p.Filtered != 1 {
-		t.Errorf("%d kernels, %d after the filter, want 16 and 1", len(p.Sorted), p.Filtered)
+	if len(p.Sorted) != 17 || p.Filtered != 1 {
+		t.Errorf("%d kernels, %d after the filter, want 17 and 1", len(p.Sorted), p.Filtered)
 	}
 	if len(p.Formats) == 0 {
 		t.Error("no formats were tried")

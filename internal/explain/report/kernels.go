@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -145,7 +146,7 @@ func kernelsTable(r *result.Report, limit int) *table {
 	rows, omitted := ranked(rows, limit, " kernels, by total time", func(k *result.KernelRow) float64 { return float64(k.Total) })
 	t := &table{
 		id: "kernels", title: "Top kernels", omitted: omitted,
-		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's.",
+		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's, or the only rank that runs it.",
 		cols: []column{
 			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 6}, {name: "kind", help: "of steps", drop: 7},
 			{name: "share", right: true}, {name: "", bar: true, page: true}, {name: "total", right: true}, {name: "count", right: true},
@@ -161,12 +162,20 @@ func kernelsTable(r *result.Report, limit int) *table {
 		t.rows = append(t.rows, []cell{
 			nameCell(k.Short, k.Name), textCell(k.Class), textCell(k.Kind), shareCell(k.Share),
 			barCell(segment{k.Class, ratio(finite(k.Share), longest)}), durCell(k.Total), countCell(k.Count),
-			durCell(k.Median), durCell(k.P99), spanCell(k), excessCell(k.Spread),
+			durCell(k.Median), durCell(k.P99), spanCell(k), overRanksCell(k),
 			rateCell(k.TFLOPs), rateCell(k.GBs), shareIf(k.Timed),
 		})
 	}
 	scaleSpans(t.rows, 9)
 	return t
+}
+
+// overRanksCell shows how a kernel differs over ranks: most where a single one runs it.
+func overRanksCell(k *result.KernelRow) cell {
+	if k.Only != "" {
+		return cell{text: "only " + columns.Clean(k.Only), num: math.MaxFloat64}
+	}
+	return excessCell(k.Spread)
 }
 
 // spanCell keeps a kernel's durations as logarithms: they differ by decades.

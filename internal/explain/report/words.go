@@ -57,13 +57,6 @@ var formats = map[string]func(any) string{
 		}
 		return metric.Percent(number(v)) + " longer than"
 	},
-	// What part of a usual step a time is, or how many times one.
-	"part": func(v any) string {
-		if of := number(v); of >= 1 {
-			return fmt.Sprintf("%.1f times the length of a median step", of)
-		}
-		return metric.Percent(number(v)) + " of a median step"
-	},
 	// From the first of two steps to the last.
 	"range": func(v any) string {
 		steps, _ := v.([]int)

@@ -320,6 +320,7 @@ type KernelRow struct {
 	Timed  float64 `json:"timed"`
 	// Spread is the slowest rank's median over the fastest's, minus 1.
 	Spread float64 `json:"rank_spread"`
+	Only   string  `json:"only_rank"` // the one of several ranks that runs it; "": more than one do
 }
 
 // CPU is the host side, over all ranks.

@@ -124,6 +124,14 @@ const sureSteps = 6
 // Sure tells whether there are enough steps to say what it is worth by.
 func (w *Worth) Sure() bool { return w.Known && !w.AtMost && w.Step > 0 && w.Steps >= sureSteps }
 
+// Which are the steps whose lengths a finding's worth tells: those of a kind that it is about.
+func (f *Finding) Which() fact.Fact {
+	if f.FirstStep < 0 {
+		return fact.Of("worth_steps", "kind", f.Worth.Kind)
+	}
+	return fact.Of("worth_these", "kind", f.Worth.Kind)
+}
+
 // Gain is by how much a step is shorter: alone, or once all else is mended if that is more.
 func (w *Worth) Gain() int64 { return max(w.Step-w.Without, w.Last, 0) }
 

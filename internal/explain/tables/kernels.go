@@ -20,6 +20,8 @@ type kernelSums struct {
 	flops, bytes float64
 	bytesOver    int64 // ns of the ops whose bytes are known
 	perRank      map[int][]int64
+	rank         *match.Rank // the first that ran it
+	shared       bool        // others did, too
 }
 
 // kindSums is what is added up in steps of one kind.
@@ -40,9 +42,10 @@ func (k *kindSums) add(r *match.Rank, op int, perRank bool) {
 	dur := o.End - o.Start
 	g := k.kernels[o.Name]
 	if g == nil {
-		g = &kernelSums{}
+		g = &kernelSums{rank: r}
 		k.kernels[o.Name] = g
 	}
+	g.shared = g.shared || g.rank != r
 	g.durs = append(g.durs, dur)
 	g.total += dur
 	if f, timed := r.Flops[int32(op)]; timed {
@@ -82,7 +85,7 @@ func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelR
 	}
 	for _, k := range append(slices.Collect(maps.Values(kinds)), all) {
 		classes = append(classes, k.classRows()...)
-		rows = append(rows, k.kernelRows(a.Names)...)
+		rows = append(rows, k.kernelRows(a)...)
 	}
 	slices.SortFunc(rows, func(x, y result.KernelRow) int {
 		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
@@ -109,18 +112,21 @@ func (k *kindSums) classRows() (rows []result.ClassRow) {
 	return rows
 }
 
-func (k *kindSums) kernelRows(names *prep.Names) (rows []result.KernelRow) {
+func (k *kindSums) kernelRows(a *match.Aligned) (rows []result.KernelRow) {
 	for id, s := range k.kernels {
 		if s == nil {
 			continue
 		}
 		slices.Sort(s.durs)
-		name := names.List[id]
+		name := a.Names.List[id]
 		row := result.KernelRow{
-			Name: name, Short: kernel.Short(name), Kind: k.kind, Class: string(names.Class[id].Group()),
+			Name: name, Short: kernel.Short(name), Kind: k.kind, Class: string(a.Names.Class[id].Group()),
 			Count: len(s.durs), Total: s.total, Min: s.durs[0], Max: s.durs[len(s.durs)-1],
 			Median: int64(metric.Quantile(s.durs, 0.5)), P99: int64(metric.Quantile(s.durs, 0.99)),
 			Share: metric.Share(s.total, k.total), Spread: spread(s.perRank),
+		}
+		if len(a.Ranks) > 1 && !s.shared {
+			row.Only = s.rank.Label
 		}
 		if s.timed > 0 {
 			row.TFLOPs = s.flops / float64(s.timed) / 1e3

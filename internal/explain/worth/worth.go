@@ -298,6 +298,7 @@ const waits = 1.5
 // says tells what a finding is worth.
 func says(f *result.Finding) fact.Fact {
 	x := &f.Worth
+	which := f.Which()
 	var tokens, last, rest fact.Fact
 	if x.Tokens > 0 {
 		tokens = fact.Of("worth_tokens", "is", x.Tokens, "without", x.WithoutTokens)
@@ -310,11 +311,11 @@ func says(f *result.Finding) fact.Fact {
 	}
 	switch {
 	case x.AtMost:
-		return fact.Of("worth_most", "kind", x.Kind, "step", x.Step, "without", x.Without, "last", last)
+		return fact.Of("worth_most", "which", which, "step", x.Step, "without", x.Without, "last", last)
 	case x.High >= x.Step:
-		return fact.Of("worth_little", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
+		return fact.Of("worth_little", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
 	}
-	return fact.Of("worth", "kind", x.Kind, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
+	return fact.Of("worth", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 }
 
 // pathOf walks the critical paths of all domains.

@@ -72,6 +72,27 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestOnly: a kernel that one rank alone runs says so, unless no other rank is asked for.
+func TestOnly(t *testing.T) {
+	w := workOf(t, "graph_work")
+	only := func(rank int, kind string) (names []string) {
+		for _, r := range w.Table(Query{By: Kernel, Rank: rank, Kind: kind}, nil).Rows {
+			if r.Only != "" {
+				names = append(names, r.Only+" "+r.Name)
+			}
+		}
+		return names
+	}
+	for _, kind := range []string{"", "decode"} {
+		if got := only(-1, kind); len(got) != 1 || !strings.HasPrefix(got[0], "TP01 vectorized_elementwise_kernel<8, AUnaryFunctor") {
+			t.Errorf("steps of kind %q: %q", kind, got)
+		}
+	}
+	if got := append(only(1, ""), only(-1, "prefill")...); len(got) != 0 {
+		t.Errorf("of one rank, or where all run the same: %q", got)
+	}
+}
+
 // TestGroups: a capture with stacks has frames and layers, one without has neither, and says why.
 func TestGroups(t *testing.T) {
 	w := workOf(t, "stacks")

@@ -37,6 +37,7 @@ type Row struct {
 	TFLOPs float64 `json:"tflop_s"`
 	GBs    float64 `json:"gb_s"`
 	Spread float64 `json:"rank_spread"`
+	Only   string  `json:"only_rank"` // the one of several ranks that runs it; "": more than one do
 
 	// The same in the capture that it is compared with.
 	Count2  int64 `json:"other_count"`
@@ -103,7 +104,7 @@ func (w *Work) kernelRows(q Query) []Row {
 func kernelRow(k *result.KernelRow) Row {
 	r := Row{
 		Name: columns.Clean(k.Short), Full: columns.Clean(k.Name), Class: k.Class, Count: int64(k.Count), Total: k.Total,
-		Median: k.Median, P99: k.P99, Min: k.Min, Max: k.Max, TFLOPs: k.TFLOPs, GBs: k.GBs, Spread: k.Spread, same: kernel.Normalize(k.Name),
+		Median: k.Median, P99: k.P99, Min: k.Min, Max: k.Max, TFLOPs: k.TFLOPs, GBs: k.GBs, Spread: k.Spread, Only: columns.Clean(k.Only), same: kernel.Normalize(k.Name),
 	}
 	if r.Full == r.Name {
 		r.Full = ""

@@ -552,10 +552,10 @@ this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])
 "div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Je(t,e),this.el.replaceChildren(this.
 view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},
 Xn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new Qe(o)};function Us(o,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
-(h,p)=>{let d=l(h),c=l(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(d-c)})}return i.sort((l,h)=>r*s.text(l).localeCompare(
-s.text(h),"en"))}function Ws(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.every(r=>i.includes(
-r))})}function Ze(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.test(e)?
-'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
+(h,p)=>{let d=l(h),c=l(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(+(d>c)-+(d<c))})}return i.sort((l,h)=>r*s.text(
+l).localeCompare(s.text(h),"en"))}function Ws(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.
+every(r=>i.includes(r))})}function Ze(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
+test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
 `}function Gn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Vs=100,
 gt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
 "div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Us(Ws(this.rows,this.key,t),this.columns,
@@ -628,17 +628,17 @@ u.name},u.name),i&&a("a",{class:"find",href:P(E(h.params,{tab:"timeline",q:u.ful
 let u=m=>m.other_total_ns>0?e(m.total_ns)/n(m.other_total_ns)-1:NaN;return[c,{id:"total",title:"this",help:"GPU time of a step, on the mean over ranks",num:m=>e(
 m.total_ns),text:m=>f(m.total_ns,g(e(m.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:m=>n(m.other_total_ns),text:m=>f(m.other_total_ns,
 g(n(m.other_total_ns)))},{id:"diff",title:"difference",help:"of a step",num:m=>Math.abs(e(m.total_ns)-n(m.other_total_ns)),text:m=>A(e(m.total_ns)-n(m.other_total_ns)),
-cell:m=>ti(e(m.total_ns)-n(m.other_total_ns),p)},{id:"change",title:"change",num:u,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(u(m)>0?"+":"")+T(u(
+cell:m=>ei(e(m.total_ns)-n(m.other_total_ns),p)},{id:"change",title:"change",num:u,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(u(m)>0?"+":"")+T(u(
 m))},{id:"count",title:"kernels",help:"of a step and rank",num:m=>m.count/Math.max(t.steps,1),text:m=>d(m.count/Math.max(t.steps,1))},{id:"count2",title:"other",
 num:m=>m.other_count/Math.max(t.other_steps,1),text:m=>d(m.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:m=>m.median_ns,text:m=>f(
 m.median_ns,g(m.median_ns))},{id:"median2",title:"other",num:m=>m.other_median_ns,text:m=>f(m.other_median_ns,g(m.other_median_ns))}]:[]]}return[c,{id:"total",title:"\
 per step",help:"GPU time of a step, on the mean over ranks"+(r?", with what is inside":""),num:u=>u.total_ns,text:u=>g(e(u.total_ns))},...r?[{id:"self",title:"o\
 wn",help:"launched by it and by nothing inside it",num:u=>u.self_ns,text:u=>f(u.self_ns,g(e(u.self_ns)))}]:[],{id:"share",title:"share",num:u=>u.total_ns,text:u=>T(
-u.total_ns/Math.max(t.total_ns,1)),class:"share",cell:u=>Zs(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
+u.total_ns/Math.max(t.total_ns,1)),class:"share",cell:u=>ti(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
 d rank",num:u=>u.count,text:u=>d(u.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:u=>u.median_ns,text:u=>g(u.median_ns)},{id:"p99",title:"p99",
 num:u=>u.p99_ns,text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,text:u=>g(u.max_ns)},{id:"spread",title:"over ranks",help:"by how much the slowes\
-t rank's median is above the fastest's",num:u=>u.rank_spread,text:u=>u.rank_spread>=.005?"+"+T(u.rank_spread):""},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"\
-TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,d(u.gb_s))}]:
+t rank's median is above the fastest's, or the only rank that runs it",num:u=>u.only_rank?1/0:u.rank_spread,text:Zs},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",
+title:"TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,d(u.gb_s))}]:
 []]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){
 let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Qn(t,e);this.graph.zoom(s);let{store:i}=this.
 context,r=oe(t,s),l=(d,c)=>a("a",{href:P({...i.params,node:String(d)})},c),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
@@ -651,19 +651,20 @@ includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`$
 let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":
 "",s=[Ze([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Ze([...t.map(r=>r.id==="diff"?i.total_ns/
 Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Gn(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
-"text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return t.id==="share"?n/Math.
-max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Js))return this.head(),this.ask();document.
-activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){
-this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Qs(o){return a("i",{class:"swatch s-"+o.toLowerCase().replace(/[^a-z]/g,"-"),title:o})}
-function Zs(o,t,e){let n=a("i",{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"\
-part"},a("span",{class:"bar","aria-hidden":"true"},n),a("span",null,T(e)))}function ti(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=
-Math.min(Math.abs(o)/t,1)*50+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var ts={id:"kernels",title:"Ker\
-nels",needs:"capture",open:o=>new tn(o)};function es(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
+"text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.
+id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Js))return this.
+head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
+ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Qs(o){return a("i",{class:"swatch s-"+o.toLowerCase().
+replace(/[^a-z]/g,"-"),title:o})}function Zs(o){return o.only_rank?"only "+o.only_rank:o.rank_spread>=.005?"+"+T(o.rank_spread):""}function ti(o,t,e){let n=a("i",
+{class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"part"},a("span",{class:"bar",
+"aria-hidden":"true"},n),a("span",null,T(e)))}function ei(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(o)/t,1)*50+
+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var ts={id:"kernels",title:"Kernels",needs:"capture",open:o=>new tn(
+o)};function es(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
 slice(s+1))}return t}function en(o){let t=nn(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function nn(o){return[...o].
 map(([t,e])=>t+"="+e)}function sn(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function ot(o,t){return o===""?t:o+"."+t}function rn(o){return o===
-"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var ei={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var ni={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
 ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"],"class:gemm":["GEMM","time of matrix products"],"cl\
-ass:comm":["communication","time of kernels that communicate"]},ni=2,si=.05,an=class{constructor(t){this.context=t;t.keys.bind("0","What if","as it was",()=>t.store.
+ass:comm":["communication","time of kernels that communicate"]},si=2,ii=.05,an=class{constructor(t){this.context=t;t.keys.bind("0","What if","as it was",()=>t.store.
 set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("section",{class:"panel","aria-label":"What is other\
 wise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return es(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
@@ -675,8 +676,8 @@ answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=a("select",{"
 "class:")).sort((h,p)=>p.share-h.share);x(this.panel,a("h2",null,"What is otherwise"),i.length>1&&a("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).
 map(h=>this.slider(h)),a("h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),a("p",{class:"actions"},a("button",{class:"button",on:{click:()=>s.set({set:null})}},
 "As it was")),n.exported&&a("p",{class:"note"},"This page has answers to one change at a time, in steps of a quarter; stepscope view has all.")),this.place()}answered(t){
-return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ei[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
-is class"],s=this.context.session.exported?.25:si,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:ni),step:String(s),id:"set-"+t.id,
+return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ni[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
+is class"],s=this.context.session.exported?.25:ii,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:si),step:String(s),id:"set-"+t.id,
 data:{part:t.id},disabled:!this.answered(ot(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(ot(this.rank(),t.id),i.value)});
 let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(ot(this.rank(),t.id),this.
 settings().get(ot(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"\
@@ -688,14 +689,14 @@ plots.splice(0))h.drop();let s=[...this.settings()],i=s.map(([h,p])=>a("button",
 "1"))})}},h," ",a("b",null,rn(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
 why+"."),a("p",{class:"note"},"Nothing is said where the steps cannot be run again as they were recorded."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.
 ranks[p]??"#"+p).join(" "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),a("div",{class:"cards"},
-...t.rows.map(h=>ii(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),
+...t.rows.map(h=>ri(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),
 a("canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as they were and as they would be"}),a("p",{class:"keys"},F("--idle","as recorded"),F("--sha\
 re","as they would be")))]),a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come o\
 ut ${T(t.off_median)} off what was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they sta\
 y. Batches, schedules and clocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"co\
 mmand"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new on(p,t.lengths.filter(c=>c.steps.length>0)[h]);this.plots.push(
 d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){
-clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();L()}};function ii(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
+clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();L()}};function ri(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
 abs(e)<5e-4;return a("div",{class:"card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?
 "soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} s\
 teps)`),o.tokens_per_s>0&&a("span",{class:"soft"},`${ns(o.tokens_per_s)}${n?"":" → "+ns(o.without_tokens_per_s)} output tokens/s`))}function ns(o){return S(String(
@@ -726,14 +727,14 @@ this.when(f,h))?c:d,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.
 ond",ln(n.busiest[e])]),!n.embedding&&lt(n)&&s.push(["output tokens/s, mean",ln(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function is(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function ln(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ri(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function ln(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function ai(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 o)));n<=t;n*=10)for(let s of[1,2,5])s*n>=o&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var pe=[["ttft","k1",1],["e2e","k0",2]],de=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of pe)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
 y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return is(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
 s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of pe){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
 this.failed(p)?n.y+n.h-5:NaN,c=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;c<=r&&(r=c,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of ri(l,h))e.fillStyle=
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of ai(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
 p,d,c]of pe){let f=i.limits[p];f&&(!this.log||f>l)&&rs(t,this.y(f,r,n),d),e.globalAlpha=.75;for(let u of this.shown(p))i[p][u]>0&&(e.fillStyle=s(i.touched[u]&c?
 "k4":d),e.beginPath(),e.arc(this.at(this.when(u,i[p]),n),this.y(i[p][u],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
@@ -754,16 +755,16 @@ point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>t
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
 return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return L();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(ai(l,r))]),$(this.canvas,n??this.x(i.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(oi(l,r))]),$(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,g),n.textBaseline=
 "top";let p=-1/0;for(let[d,c]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
 break;let f=this.x(d,s),u=n.measureText(c).width,m=Math.min(f-u/2,s.x+s.w+8-u);n.fillStyle=i("line"),n.fillRect(Math.round(f),s.y,1,s.h),!(m<p+4)&&(n.fillStyle=
 i("soft"),n.textAlign="left",n.fillText(c,m,s.y+s.h+6),p=m+u)}r.limit>0&&r.limit<l&&rs(e,h(r.limit),"high");for(let[d,c]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
 d.values.forEach((f,u)=>n.lineTo(this.x(d.shares[u],s),h(f))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ai(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function hn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function oi(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function hn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
 ...o.cols.map(t=>t.name===""?a("td"):a("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),a("tbody",null,...o.rows.map(t=>a("tr",null,...t.cells.
-map(oi)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function oi(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
+map(li)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function li(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
 full},o.text):o.text)}function as(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function At(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
 return[o.server,t].filter(e=>e!=="").join(" ")||"steps"}var bt=18,fe=class extends et{constructor(e,n,s,i){super(e,i.lanes.length*bt+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
@@ -771,13 +772,13 @@ i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.lengt
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=as(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
 kinds.map(p=>i(dt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let c=s.y+d*bt;n.
-fillStyle=i("soft"),n.fillText(li(n,At(p),s.x-8),s.x-6,c+bt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+bt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let u=as(p.to,
+fillStyle=i("soft"),n.fillText(hi(n,At(p),s.x-8),s.x-6,c+bt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+bt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let u=as(p.to,
 l);u<p.from.length&&p.from[u]<=h;u++){let m=this.lit===null||this.lit[d].has(u),b=this.at(p.from[u],s),v=Math.max(this.at(p.to[u],s),b+.5);v<f+.5&&!m||(n.globalAlpha=
 m?1:.2,n.fillStyle=r[p.kind[u]],n.fillRect(b,c+3,v-b-(v-b>3?1:0),bt-6),f=Math.max(f,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
 title:this.steps.names[i.name[s.step]],rows:[["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-i.from[s.step])],["from",g(i.from[s.
-step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function li(o,t,e){if(o.measureText(t).width<=e)return t;for(;t.length>1&&o.measureText(t+
-"…").width>e;)t=t.slice(0,-1);return t+"…"}function hi(o){return Math.min(Math.max(o*9,40),360)}var ge=class extends et{constructor(e,n,s,i){super(e,hi(i.rows)+
+step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function hi(o,t,e){if(o.measureText(t).width<=e)return t;for(;t.length>1&&o.measureText(t+
+"…").width>e;)t=t.slice(0,-1);return t+"…"}function pi(o){return Math.min(Math.max(o*9,40),360)}var ge=class extends et{constructor(e,n,s,i){super(e,pi(i.rows)+
 34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
@@ -802,15 +803,15 @@ null,...[...o].sort((i,r)=>r.ns-i.ns).map(i=>a("tr",null,a("th",{scope:"row"},s(
 i.ns/e)))))))}function ps(o,t,e){let n=o.moments.find(i=>i.name==="sent")?.at??o.moments[0]?.at??0;return a("aside",{class:"panel","aria-label":"Request "+o.index},
 a("header",null,a("h2",null,"Request ",String(o.index),o.turn>0&&`, turn ${o.turn+1}`),a("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),o.id!==""&&a("p",{class:"id"},a("code",null,o.id)),o.failure!==""&&a("p",{class:"caveat"},"failed: "+o.failure+(o.error?": "+o.error:"")),o.ttft&&
-pi("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),di(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
+di("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),ci(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
 0,4).map(i=>a("div",{class:"gap"},a("p",null,a("b",null,g(i.ns)),` until event ${i.event}`),be(i.parts,!0)))),o.with.length>0&&a("section",null,a("h3",null,"In \
 the same steps"),a("p",{class:"chips"},...o.with.map(i=>a("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},String(
 i.index),a("small",null,"×"+i.steps))))),a("section",null,a("h3",null,"Moments"),a("dl",null,...o.moments.flatMap(i=>[a("dt",null,i.name),a("dd",null,i.name===
 "sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),a("section",null,a("h3",null,"Facts"),a("dl",null,...o.facts.flatMap(([
-i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function pi(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
-t.place)),be(t.parts))}function di(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
+i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function di(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
+t.place)),be(t.parts))}function ci(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
 Its steps"),...n.map(s=>{let i=o.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return a("p",null,`${At(
-r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var ci=2e5,ui=120,ve=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,ci/r.bin_ns);let l=w=>a(
+r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var ui=2e5,mi=120,ve=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,ui/r.bin_ns);let l=w=>a(
 "canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,k,y,...R)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
 ys"},...k.map(([H,I])=>ds(H,I)),...R)),y),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let c=l(`Latency of requests by the time of ${r.at_once?
@@ -823,7 +824,7 @@ s?.plots.spreads.find(y=>y.name===w.name)??null,this.plots.push(k),h(w.title,k.o
 this.el=a("div",{class:"run"},a("header",null,a("div",{class:"what"},a("h2",null,e.title),a("p",{class:"verdict"},e.verdict),...e.next.map(w=>a("p",{class:"next"},
 w)),a("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),a("div",{class:"choices"},this.repetitions(),a("label",null,"against ",this.against))),a("di\
 v",{class:"cards"},...e.cards.map((w,k)=>a("div",{class:"card"},a("span",null,w.name),a("b",null,w.value),a("span",null,w.more),s?.cards[k]?.name===w.name&&a("s\
-pan",{class:"before"},"before: "+s.cards[k].value)))),i&&mi(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
+pan",{class:"before"},"before: "+s.cards[k].value)))),i&&fi(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
 of each request",[...b,...m,["high","failed"],...p],c,a("label",null,d," logarithmic")),u&&h(this.rate,lt(r)?[["compute","busiest second"],["k1","mean"]]:[],u.canvas),
 h("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as the server says"]]:[]],f.canvas),this.strip,h("R\
 equests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),a("p",{class:"hint"},"Drag to zo\
@@ -839,7 +840,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(_(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:_(t,"lane",0),step:_(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-ui)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+mi)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -870,7 +871,7 @@ ft"},n))),this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip
 wn: "+t))}tail(t,e){let n=[...new Set(e.cases)];return a("div",null,a("h4",null,t,a("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===
 0?a("p",{class:"soft"},"none in the recorded window"):be(e.parts,!0),e.below&&a("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the \
 slowest one in it"),a("p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},
-String(s)))))}};function ds(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function mi(o){return a("section",{class:"comp\
+String(s)))))}};function ds(o,t){let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function fi(o){return a("section",{class:"comp\
 ared"},a("h3",null,"B against A"),a("dl",null,a("dt",null,"A"),a("dd",null,o.sides[0]),a("dt",null,"B"),a("dd",null,o.sides[1])),a("p",{class:"verdict"},o.verdict),
 o.unlike.length>0&&a("ul",null,...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>hn(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function cs(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var pn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","go to earlier",n(s=>s.pan(-.25))),
@@ -896,8 +897,8 @@ at_ms>=t.at_ms-6e5);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ran
 (e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.
 samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,6e4),6e5)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.
 at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(
-i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>fi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
-let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function fi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
+i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>gi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
+let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function gi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
 2||!e?null:Math.max(...t)*t.length/e}function nt(o){let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ms(o,t,{now:e,span:n},s,i){let r=[],l=[];return o.values.forEach((h,p)=>{if(h===null||o.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-o.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function fs(o,t,e,n,s,i){o.strokeStyle=o.fillStyle=e;for(let r of t){o.beginPath();for(let[l,h]of r)o.lineTo(
 n+l,s+h);r.length===1&&o.lineTo(n+r[0][0]+1,s+r[0][1]),o.stroke(),o.lineTo(n+r[r.length-1][0],i),o.lineTo(n+r[0][0],i),o.globalAlpha=.15,o.fill(),o.globalAlpha=
@@ -921,7 +922,7 @@ length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t
 let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return a("li",{class:vs[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).
 toISOString()},e(t.at_ms)),a("b",null,vs[t.kind]??t.kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&
 " ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var xs={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Pt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function wt(o,t){return t==
-null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function gi({name:o,role:t}){return t===""||o.toLowerCase().includes(
+null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function bi({name:o,role:t}){return t===""||o.toLowerCase().includes(
 t)?o:`${t} ${o}`}var dn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=we.map(s=>({measure:s,value:a("b"),spark:new ye(Pt[s])})),this.el=a("tr",null,
 a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:xs[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=wt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
@@ -946,7 +947,7 @@ a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...we.map(n=>a("th",{sco
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
 let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(we.map(u=>[u,u==="usage"?1:this.history.top(u)])),
-s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,k=[this.servers.length>1?gi(u):"",w?"DP"+
+s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,k=[this.servers.length>1?bi(u):"",w?"DP"+
 String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==k)&&this.rows.set(v,y=new dn(m,b,k)),s.push(
 y)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)
 u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.total("queued"),color:Pt.queued}],i),this.
@@ -965,9 +966,9 @@ run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t
 0&&a("pre",null,t.now.join(`
 `)),t.lines.length>0&&a("details",{open:t.state==="failed"},a("summary",null,"What it said"),a("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function bi(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
+e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function vi(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
  ",a("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ys={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new cn(o):bi()};function vi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+recorded."))}}var ys={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new cn(o):vi()};function wi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function ks(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
 var un=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new gt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
@@ -976,7 +977,7 @@ keep one each."));x(this.el,a("div",{class:"tools"},a("span",{class:"soft"},`${S
 this.table.set(s)})}context;el=a("div",{class:"runs"});search=a("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
 session:e}=this.context,n=(r,l,h)=>a("a",{href:P(E(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 what the ranks did"),r.load&&n({tab:"bench",run:r.id},"load","what the requests took"),r.traces&&s!==void 0&&s!==r.id&&n({tab:"kernels",c:s,vs:r.id},"compare","\
-the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>vi(r.created_ms),class:"when"},{id:"\
+the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>wi(r.created_ms),class:"when"},{id:"\
 kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>a("span",{class:"status is-"+r.status.replace(/[^a-z]/g,""),title:r.problem},
 r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>a("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(l=>l!=="").join(", ")},
 r.model||r.backend,...r.tags.map(l=>a("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(ks).join(", "),cell:r=>r.numbers.slice(0,3).
@@ -986,7 +987,7 @@ needs:"runs",open:o=>new un(o)};var mn=[He,Xn,ts,ss,us,ys,Se],st=document.docume
 bortError")return;let t=o instanceof Error?o.message:String(o);st.dataset.error??=t,qt.hidden=!1,x(qt,t)}addEventListener("error",o=>Ct(o.error??o.message));addEventListener(
 "unhandledrejection",o=>Ct(o.reason));var qt=a("p",{class:"trouble",role:"alert",hidden:!0}),G=a("main",{id:"main",tabindex:"-1"}),fn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),G.focus())}},"Skip to the view"),a("header",{class:"to\
-p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),wi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),xi(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
 "keydown",{key:"?"}))}},"?")),qt,G),mn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
 "\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.
@@ -1008,6 +1009,6 @@ this.view=null,G.replaceChildren(),Ct(s)}}head(t,e){x(this.nav,...mn.filter(i=>t
 null},i.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(
 s??"")}/`,this.picker.hidden=n.length<2||t.needs!=="capture"&&t!==Se,this.picker.hidden||(x(this.picker,...n.map(i=>a("option",{value:i.id},i.title))),this.picker.
 value=e.c??n[0].id),document.title=`${t.title} · ${n.find(i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(
-()=>{Mt()&&(st.dataset.ready="1")}))}};function wi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: w\
+()=>{Mt()&&(st.dataset.ready="1")}))}};function xi({exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: w\
 hat it leaves out"),a("div",null,a("ul",null,...o.left_out.map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}
 document.body.replaceChildren(qt,G);M("session").then(o=>new fn(o)).catch(Ct);})();

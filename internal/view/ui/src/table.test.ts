@@ -14,6 +14,8 @@ test("rows are sorted by a column, either way, and what is no number stands last
   for (const [sort, want] of [["name", "abCd"], ["-name", "dCba"], ["n", "bdaC"], ["-n", "abdC"], ["nothing", "bCad"]]) {
     assert.equal(sorted(rows, columns, sort).map((r) => r.name).join(""), want, sort);
   }
+  const endless: Row[] = [{ name: "x", n: 1 }, { name: "y", n: Infinity }, { name: "z", n: Infinity }, { name: "n", n: NaN }];
+  assert.equal(sorted(endless, columns, "-n").map((r) => r.name).join(""), "yzxn");
 });
 
 test("a filter wants all words", () => {

@@ -27,7 +27,8 @@ export function sorted<R>(rows: readonly R[], columns: readonly Column<R>[], sor
     // What is no number stands last, either way.
     return out.sort((a, b) => {
       const x = key(a), y = key(b);
-      return Number.isNaN(x) || Number.isNaN(y) ? Number(Number.isNaN(x)) - Number(Number.isNaN(y)) : sign * (x - y);
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
+      return sign * (Number(x > y) - Number(x < y)); // there may be infinite ones
     });
   }
   return out.sort((a, b) => sign * column.text(a).localeCompare(column.text(b), "en"));

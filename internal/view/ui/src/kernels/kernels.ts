@@ -34,6 +34,7 @@ interface Row {
   tflop_s: number;
   gb_s: number;
   rank_spread: number;
+  only_rank: string;
   other_count: number;
   other_total_ns: number;
   other_self_ns: number;
@@ -180,7 +181,7 @@ class Kernels implements View {
         { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => duration(x.median_ns) },
         { id: "p99", title: "p99", num: (x: Row) => x.p99_ns, text: (x: Row) => duration(x.p99_ns) },
         { id: "max", title: "longest", num: (x: Row) => x.max_ns, text: (x: Row) => duration(x.max_ns) },
-        { id: "spread", title: "over ranks", help: "by how much the slowest rank's median is above the fastest's", num: (x: Row) => x.rank_spread, text: (x: Row) => (x.rank_spread >= 0.005 ? "+" + percent(x.rank_spread) : "") },
+        { id: "spread", title: "over ranks", help: "by how much the slowest rank's median is above the fastest's, or the only rank that runs it", num: (x: Row) => (x.only_rank ? Infinity : x.rank_spread), text: overRanks },
         ...(r.rows.some((x) => x.tflop_s > 0) ? [{ id: "tflops", title: "TFLOP/s", num: (x: Row) => x.tflop_s, text: (x: Row) => known(x.tflop_s, count(x.tflop_s)) }] : []),
         ...(r.rows.some((x) => x.gb_s > 0) ? [{ id: "gbs", title: "GB/s", num: (x: Row) => x.gb_s, text: (x: Row) => known(x.gb_s, count(x.gb_s)) }] : []),
       ] : [])];
@@ -242,6 +243,7 @@ class Kernels implements View {
   private value(c: Column<Row>, r: Row): number | string {
     if (!c.num) return c.text(r);
     const n = c.num(r), whole = this.rows!.other_steps > 0 ? 1 : Math.max(this.rows!.steps, 1);
+    if (!Number.isFinite(n)) return c.text(r);
     if (c.id === "share") return n / Math.max(this.rows!.total_ns, 1);
     return ["total", "self", "count"].includes(c.id) ? n / whole : n;
   }
@@ -270,6 +272,12 @@ class Kernels implements View {
 
 function swatch(name: string): HTMLElement {
   return h("i", { class: "swatch s-" + name.toLowerCase().replace(/[^a-z]/g, "-"), title: name });
+}
+
+/** How a kernel differs over ranks. */
+function overRanks(x: Row): string {
+  if (x.only_rank) return "only " + x.only_rank;
+  return x.rank_spread >= 0.005 ? "+" + percent(x.rank_spread) : "";
 }
 
 /** A share as a bar and a number. */
