@@ -95,7 +95,6 @@ var arrows = []struct {
 		"internal/measure/experiment", "internal/runs", "internal/serve/launch",
 	}},
 	{"internal/measure/system", []string{
-		"internal/explain/fact",
 		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/progress", "internal/capture/nsys",
 		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/explain/window", "internal/measure/experiment",

@@ -7,6 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/measure/system"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
@@ -28,24 +29,40 @@ func (in inputs) input() (*window.Input, error) { return in.below((&runPlace{}).
 
 // below is that with runs in another place.
 func (in inputs) below(place func() (string, error)) (*window.Input, error) {
-	paths := in.Paths
-	if len(paths) == 1 {
+	_, servers, err := in.servers(place)
+	if err != nil {
+		return nil, err
+	}
+	if len(servers) > 1 {
+		one := servers[0].Paths[0]
+		if filepath.Base(one) != servers[0].Name {
+			one = filepath.Dir(one) // of files of a run
+		}
+		return nil, usagef("%s has %d servers: give the traces of one, such as %s", in.Paths[0], len(servers), one)
+	}
+	in.Paths = servers[0].Paths
+	return in.files(), nil
+}
+
+// servers are those whose files are meant; where these are not kept apart by server, one without a name. If a run is meant
+// it comes, too.
+func (in inputs) servers(place func() (string, error)) (*runs.Run, []system.Server, error) {
+	var run *runs.Run
+	one := system.Server{Paths: in.Paths}
+	if len(in.Paths) == 1 {
 		root, _ := place() // without a home for runs, their directories can still be named
-		_, servers, found, err := system.Find(root, paths[0])
+		of, servers, found, err := system.Find(root, in.Paths[0])
 		switch {
 		case err != nil:
-			return nil, notFound(err)
+			return nil, nil, notFound(err)
 		case len(servers) > 1:
-			one := servers[0].Paths[0]
-			if filepath.Base(one) != servers[0].Name {
-				one = filepath.Dir(one) // of files of a run
-			}
-			return nil, usagef("%s has %d servers: give the traces of one, such as %s", paths[0], len(servers), one)
+			return of, servers, nil
+		case len(servers) == 1:
+			one.Role = servers[0].Role
 		}
-		paths = found
+		run, one.Paths = of, found
 	}
-	in.Paths = paths
-	return in.files(), nil
+	return run, []system.Server{one}, nil
 }
 
 // files is what inputs say if their paths are those of files and directories.

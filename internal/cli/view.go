@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
@@ -95,17 +98,17 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if opt.Live, err = c.live(ctx, e, opt.Root); err != nil {
 		return err
 	}
+	given := map[string]inputs{} // what was named, by the ids of captures
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
-		dir, err := openable(opt.Root, id)
+		of, _, _ := view.SplitID(id)
+		if in, ok := given[of]; ok {
+			return c.open(ctx, e, id, in)
+		}
+		dir, err := openable(opt.Root, of)
 		if err != nil {
 			return nil, err
 		}
-		capture, err := c.open(ctx, e, id, inputs{Paths: []string{dir}})
-		if err == nil {
-			run, err := runs.Open(opt.Root, dir)
-			capture.Load = err == nil && run.Loaded()
-		}
-		return capture, err
+		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
 	}
 	opt.Perfetto = true
 	c.perfetto = func(capture *view.Capture, in inputs) view.HandOver {
@@ -113,7 +116,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 			return toPerfetto(ctx, e, capture, in, c.UI, opt.Log)
 		})
 	}
-	if err := c.give(ctx, e, &opt); err != nil {
+	if err := c.give(ctx, e, &opt, given); err != nil {
 		return err
 	}
 	c.announce(e, ln.Addr(), &opt)
@@ -137,8 +140,8 @@ func openable(root, id string) (string, error) {
 	return dir, run.Inside()
 }
 
-// give opens what was named.
-func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
+// give opens what was named, and notes it by its captures' ids.
+func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map[string]inputs) error {
 	id := "0"
 	if len(c.Paths) == 1 {
 		run, err := runs.Named(opt.Root, c.Paths[0])
@@ -150,10 +153,10 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
 		}
 	}
 	if len(c.Paths) > 0 && (opt.Run == nil || len(opt.Run.Traces()) > 0) {
-		given, err := c.open(ctx, e, id, inputs{Paths: c.Paths, ProfileID: c.ProfileID})
+		named[id] = inputs{Paths: c.Paths, ProfileID: c.ProfileID}
+		given, err := c.open(ctx, e, id, named[id])
 		switch {
 		case err == nil:
-			given.Load = opt.Run != nil
 			opt.Given = append(opt.Given, given)
 		case opt.Run == nil || ctx.Err() != nil || c.Export != "":
 			return err
@@ -162,7 +165,8 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
 		}
 	}
 	if c.Against != "" {
-		other, err := c.open(ctx, e, "against", inputs{Paths: []string{c.Against}})
+		named["against"] = inputs{Paths: []string{c.Against}}
+		other, err := c.open(ctx, e, "against", named["against"])
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
 		}
@@ -171,16 +175,77 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options) error {
 	return nil
 }
 
-// open reads and explains one capture.
+// open reads and explains one capture: of several servers the one that the id names, or else the first that can be shown.
 func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view.Capture, error) {
+	if c.Export != "" { // one capture is written, and it is to be said which
+		if _, err := in.below(c.root); err != nil {
+			return nil, err
+		}
+	}
+	run, servers, err := in.servers(c.root)
+	if err != nil {
+		return nil, err
+	}
+	load := ""
+	if run != nil && run.Loaded() {
+		load = run.ID()
+	}
+	capture, err := c.ofServers(ctx, e, id, servers, in.ProfileID)
+	if err == nil {
+		capture.Load = load
+	}
+	return capture, err
+}
+
+// ofServers opens the capture of the server that an id names; where it names none, that of the first which can be shown.
+func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []system.Server, profileID string) (*view.Capture, error) {
+	read := func(s *system.Server, id string) (*view.Capture, error) {
+		capture, err := c.read(ctx, e, id, inputs{Paths: s.Paths, ProfileID: profileID})
+		if err == nil {
+			capture.Role = s.Role
+		}
+		return capture, err
+	}
+	if len(servers) == 1 {
+		return read(&servers[0], id)
+	}
+	of, name, named := view.SplitID(id)
+	var all []view.Beside
+	for i := range servers {
+		s := &servers[i]
+		all = append(all, view.Beside{ID: of + ":" + s.Label(), Title: columns.Clean(s.Label()), Name: s.Label(), Role: s.Role})
+	}
+	for i := range servers {
+		if named && all[i].Name != name {
+			continue
+		}
+		capture, err := read(&servers[i], all[i].ID)
+		switch {
+		case err == nil:
+			capture.Servers = all
+			return capture, nil
+		case named || ctx.Err() != nil:
+			return nil, err
+		}
+		say := e.Lack
+		if errors.Is(err, explain.ErrNothing) { // it had nothing to do: that is no loss
+			say = e.Warn
+		}
+		say("%s: %v", all[i].Title, err)
+	}
+	if named {
+		return nil, fmt.Errorf("%w: %s has no server %q", runs.ErrNotFound, of, name)
+	}
+	return nil, fmt.Errorf("none of the %d servers' captures can be shown", len(servers))
+}
+
+// read reads and explains the capture that files are.
+func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputs) (*view.Capture, error) {
 	rules, err := (&shown{Rules: c.Rules}).rules()
 	if err != nil {
 		return nil, err
 	}
-	input, err := in.below(c.root)
-	if err != nil {
-		return nil, err
-	}
+	input := in.files()
 	if err := c.set(input); err != nil {
 		return nil, err
 	}
@@ -193,7 +258,7 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 	}
 	capture, err := view.NewCapture(id, read, rules, c.Force)
 	if err == nil && c.perfetto != nil {
-		capture.Perfetto = c.perfetto(capture, inputs{Paths: input.Paths, ProfileID: in.ProfileID})
+		capture.Perfetto = c.perfetto(capture, in)
 	}
 	return capture, err
 }
@@ -225,7 +290,11 @@ func (c *viewCmd) shows(opt *view.Options) (out []string) {
 		out = append(out, "the load of run "+opt.Run.ID())
 	}
 	for _, given := range opt.Given {
-		out = append(out, fmt.Sprintf("the capture %s (ranks: %d, steps: %d)", given.Report.Source.ID, len(given.Report.Source.Ranks), len(given.Report.Steps)))
+		text := fmt.Sprintf("the capture %s (ranks: %d, steps: %d)", given.Report.Source.ID, len(given.Report.Source.Ranks), len(given.Report.Steps))
+		if n := len(given.Servers); n > 1 {
+			text += fmt.Sprintf(" of %s, the first of %d servers", given.Title(), n)
+		}
+		out = append(out, text)
 	}
 	if servers := slices.Concat(c.URL, c.PrefillURL, c.DecodeURL, c.LogFile); len(servers) > 0 {
 		out = append(out, "live "+strings.Join(servers, ", "))

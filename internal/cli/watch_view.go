@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/view"
@@ -48,17 +49,8 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	page := live.New(live.Options{Watched: c.Every})
 	w.See = page.Sees
 	w.Hear = func(ev *watch.Event, says string) { page.Marks(markOf(ev, says)) }
-	opened := &viewCmd{runPlace: c.runPlace}
 	opt := view.Options{Version: release(), Log: launch.NewLog(e.stderr).Structured(levelOf("warning")), Root: root, Live: page, Say: e.Console}
-	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
-		dir := filepath.Join(w.Dir, id)
-		if _, err := os.Stat(dir); !named.MatchString(id) || err != nil {
-			if dir, err = openable(root, id); err != nil {
-				return nil, err
-			}
-		}
-		return opened.open(ctx, e, id, inputs{Paths: []string{dir}})
-	}
+	opt.Open = c.opens(e, root, w.Dir)
 	address := "http://" + ln.Addr().String() + "/#tab=live"
 	e.Line("shown at " + address)
 	if c.Browser {
@@ -78,6 +70,26 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 		}
 	})
 	return func() { cancel(); all.Wait() }
+}
+
+// opens opens what a page asks for by its id: a window below dir, of all servers that it is of, or a run below root.
+func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string) (*view.Capture, error) {
+	as := &viewCmd{runPlace: c.runPlace}
+	return func(ctx context.Context, id string) (*view.Capture, error) {
+		of, _, _ := view.SplitID(id)
+		path := filepath.Join(dir, of)
+		if _, err := os.Stat(path); !named.MatchString(of) || err != nil {
+			if path, err = openable(root, of); err != nil {
+				return nil, err
+			}
+			return as.open(ctx, e, id, inputs{Paths: []string{path}})
+		}
+		servers := system.Apart(path)
+		if len(servers) == 0 {
+			servers = []system.Server{{Paths: []string{path}}}
+		}
+		return as.ofServers(ctx, e, id, servers, "")
+	}
 }
 
 // markOf is an event as a page shows it.

@@ -32,13 +32,24 @@ type Capture struct {
 	// Timeline is all ranks side by side. It is begun with the capture; who asks waits for it.
 	Timeline func() (*timeline.Timeline, error)
 	Kernels  *kernels.Work
-	// Load tells that it was recorded while a load ran: that of the run with its ID.
-	Load bool
+	Role     string // of its server: prefill, decode; "": it does both
+	// Servers are those that were recorded together, this one among them; none: it is the only one.
+	Servers []Beside
+	// Load is the run whose load it was recorded under; "": none.
+	Load string
 	// Perfetto hands the capture to Perfetto; nil: it cannot be.
 	Perfetto HandOver
 
 	worth *worth.Window
 	again sync.Mutex // held by who runs steps again
+}
+
+// Beside is one of several servers that were recorded together.
+type Beside struct {
+	ID    string `json:"id"` // of its capture
+	Title string `json:"title"`
+	Name  string `json:"-"` // its own
+	Role  string `json:"-"`
 }
 
 // HandOver gives a capture to Perfetto, until it is closed.
@@ -92,15 +103,21 @@ type Head struct {
 	Kinds []string `json:"kinds"` // of steps, the most frequent first
 	// Groups are what kernels can be added up by.
 	Groups []kernels.Group `json:"groups"`
-	Load   bool            `json:"load"` // see Capture
+	Beside []Beside        `json:"beside"` // see Capture.Servers
+	Load   string          `json:"load"`   // see Capture
 }
 
 // Title is what a capture is called.
-func (c *Capture) Title() string { return cmp.Or(columns.Clean(c.Report.Source.ID), "capture") }
+func (c *Capture) Title() string {
+	if i := slices.IndexFunc(c.Servers, func(b Beside) bool { return b.ID == c.ID }); i >= 0 {
+		return c.Servers[i].Title
+	}
+	return cmp.Or(columns.Clean(c.Report.Source.ID), "capture")
+}
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Load: c.Load}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}
@@ -125,17 +142,30 @@ type captures struct {
 	mu     sync.Mutex
 	given  int // of all, those that stay
 	all    []*Capture
-	single sync.Mutex // one is opened at a time: each takes all processors
+	means  map[string]string // the captures' own ids, by those that they were opened by
+	single sync.Mutex        // one is opened at a time: each takes all processors
 }
 
 func newCaptures(given []*Capture, open func(context.Context, string) (*Capture, error)) *captures {
-	return &captures{open: open, given: len(given), all: slices.Clone(given)}
+	s := &captures{open: open, given: len(given), all: slices.Clone(given), means: map[string]string{}}
+	for _, c := range given {
+		run, _, _ := SplitID(c.ID)
+		s.means[run] = c.ID
+	}
+	return s
 }
+
+// SplitID takes apart the id of a capture of one of several servers, RUN:SERVER; several is false for that of a capture that
+// is the only one.
+func SplitID(id string) (run, server string, several bool) { return strings.Cut(id, ":") }
 
 // find gives a capture that is there; an empty id is the first. One that was opened becomes the newest.
 func (s *captures) find(id string) *Capture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if own, ok := s.means[id]; ok {
+		id = own
+	}
 	at := slices.IndexFunc(s.all, func(c *Capture) bool { return c.ID == id })
 	if id == "" && len(s.all) > 0 {
 		at = 0
@@ -166,6 +196,15 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	c, err := s.open(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if c.ID != id {
+		s.mu.Lock()
+		s.means[id] = c.ID
+		s.mu.Unlock()
+		if was := s.find(c.ID); was != nil { // it was there by its own id
+			release([]*Capture{c})
+			return was, nil
+		}
 	}
 	var old []*Capture
 	s.mu.Lock()

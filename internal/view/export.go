@@ -88,7 +88,7 @@ func (x *exporting) session() error {
 		return err
 	}
 	session := a.Of.(*Session)
-	session.Exported, session.Captures[0].Load = x.out, false
+	session.Exported, session.Captures[0].Load = x.out, ""
 	x.pack.Add(math.MinInt, a)
 	return nil
 }

@@ -40,7 +40,7 @@ func TestTimelineLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Load = true
+	c.Load = run.ID()
 	url := serve(t, Options{
 		Root: root, Run: run, Given: []*Capture{c}, Say: &progress.Console{W: io.Discard},
 		Open: func(context.Context, string) (*Capture, error) { return c, nil },

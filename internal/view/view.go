@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"net"
@@ -33,7 +34,9 @@ type Options struct {
 	Run   *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
 	Say   *progress.Console // is told of what runs lack
 	Live  *live.Live        // servers that run; nil: none
-	Open  func(ctx context.Context, id string) (*Capture, error)
+	// Open opens another capture: of a run, by its id, or of one of several servers of a run, by the id that Capture.Servers
+	// gives it. Of such a run it opens the first that can be shown.
+	Open func(ctx context.Context, id string) (*Capture, error)
 	// Perfetto: captures have a button that hands them over, see Capture.Perfetto.
 	Perfetto bool
 	Version  string
@@ -52,13 +55,7 @@ type Server struct {
 // New makes a server of what there is to show.
 func New(o Options) *Server {
 	s := &Server{Options: o, captures: newCaptures(o.Given, o.Open)}
-	s.loads = &load.Views{Root: o.Root, Given: o.Run, Say: o.Say, Recorded: func(ctx context.Context, run *runs.Run) ([]load.Recorded, error) {
-		c, err := s.captures.get(ctx, run.ID())
-		if err != nil {
-			return nil, err
-		}
-		return []load.Recorded{{Traces: c.Traces, Report: c.Report}}, nil
-	}}
+	s.loads = &load.Views{Root: o.Root, Given: o.Run, Say: o.Say, Recorded: s.recorded}
 	s.front = &front.Front{
 		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: front.MostControl,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
@@ -67,6 +64,30 @@ func New(o Options) *Server {
 		},
 	}
 	return s
+}
+
+// recorded gives what each server of a run recorded.
+func (s *Server) recorded(ctx context.Context, run *runs.Run) iter.Seq2[load.Recorded, error] {
+	return func(yield func(load.Recorded, error) bool) {
+		c, err := s.captures.get(ctx, run.ID())
+		if err != nil || len(c.Servers) == 0 {
+			of := load.Recorded{}
+			if err == nil {
+				of = load.Recorded{Role: c.Role, Capture: c.ID, Traces: c.Traces, Report: c.Report}
+			}
+			yield(of, err)
+			return
+		}
+		for _, server := range c.Servers {
+			of := load.Recorded{Name: server.Name, Role: server.Role, Capture: server.ID}
+			if c, err = s.captures.get(ctx, server.ID); err == nil {
+				of.Traces, of.Report = c.Traces, c.Report
+			}
+			if !yield(of, err) {
+				return
+			}
+		}
+	}
 }
 
 // answers are those to what the page asks for below /api/.
@@ -140,6 +161,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
+	Opened   string `json:"opened"`   // the capture that was asked for, by its own id; "": none was
 	Runs     bool   `json:"runs"`     // there may be some to open
 	Run      string `json:"run"`      // the benchmark run to begin with; "": none
 	Live     bool   `json:"live"`     // there are servers that run
@@ -151,7 +173,7 @@ type Session struct {
 // session tells what was given, and the run that the parameter "open" names. What others have opened meanwhile is not in
 // it, so that an address shows the same whatever was looked at before.
 func (s *Server) session(r *http.Request) (any, error) {
-	heads := []Head{}
+	heads, opened := []Head{}, ""
 	for _, c := range s.Given {
 		heads = append(heads, c.head())
 	}
@@ -160,11 +182,11 @@ func (s *Server) session(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(s.Given, c) {
+		if opened = c.ID; !slices.Contains(s.Given, c) {
 			heads = append(heads, c.head())
 		}
 	}
-	out := &Session{Version: s.Version, Captures: heads, Runs: s.Root != "", Live: s.Live != nil, Perfetto: s.Perfetto}
+	out := &Session{Version: s.Version, Captures: heads, Opened: opened, Runs: s.Root != "", Live: s.Live != nil, Perfetto: s.Perfetto}
 	if s.Options.Run != nil {
 		out.Run = s.Options.Run.ID()
 	}

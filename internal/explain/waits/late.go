@@ -3,6 +3,7 @@ package waits
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -42,4 +43,12 @@ func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
 		}
 	}
 	return out
+}
+
+// Of is l as that of one of several servers; "": there is one.
+func (l Late) Of(server string) Late {
+	if server != "" {
+		l.Server, l.ID, l.Title = server, server+" "+l.ID, fact.Of("of_server", "server", server, "what", l.Title)
+	}
+	return l
 }

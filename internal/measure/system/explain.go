@@ -15,7 +15,6 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain"
-	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -268,10 +267,7 @@ func (o *Options) pageOf(s *Server, n int) string {
 	if o.HTML == "" || n == 1 {
 		return o.HTML
 	}
-	if s.Window != "" && s.Window != s.Name {
-		return Beside(o.HTML, s.Window+"-"+s.Name)
-	}
-	return Beside(o.HTML, s.Name)
+	return Beside(o.HTML, s.Label())
 }
 
 // pages are those of servers, by names that links beside them need.
@@ -349,8 +345,7 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 			sides = append(sides, x.served)
 		}
 		for _, l := range x.late {
-			l.Server, l.ID, l.Title = x.Name, x.Name+" "+l.ID, fact.Of("of_server", "server", x.Name, "what", l.Title)
-			slow = append(slow, l)
+			slow = append(slow, l.Of(x.Name))
 		}
 	}
 	if done == 0 {

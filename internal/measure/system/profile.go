@@ -242,7 +242,7 @@ func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}
-	if len(r.Traces()) > 0 && len(res.Servers) == 1 {
+	if len(r.Traces()) > 0 {
 		p.Explain.Say.Told("run kept: %s; look at it in the browser with: stepscope view %s", r.Dir(), r.ID())
 	} else {
 		p.Explain.Say.Told("run kept: %s", r.Dir())

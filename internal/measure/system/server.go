@@ -33,6 +33,14 @@ type Server struct {
 	Queue  string // file of Loads, not read yet; ""
 }
 
+// Label tells a server from the others of its run, in few words.
+func (s *Server) Label() string {
+	if s.Window != "" && s.Window != s.Name {
+		return s.Window + "-" + s.Name
+	}
+	return s.Name
+}
+
 // title is what a server is called above what is said of it.
 func (s *Server) title() string {
 	name := cmp.Or(s.URL, s.Name)
@@ -103,7 +111,17 @@ var roleDir = regexp.MustCompile(`^(prefill|decode)([-_.]?[0-9].*|[-_.].*)?$`)
 
 // below finds servers of both roles in the directories of a directory that has no
 // traces itself: what profile writes, and what people make by hand.
-func below(dir string) (out []Server) {
+func below(dir string) []Server {
+	out := slices.DeleteFunc(Apart(dir), func(s Server) bool { return s.Role == "" })
+	if len(out) == 0 || out[0].Role == out[len(out)-1].Role {
+		return nil
+	}
+	return out
+}
+
+// Apart finds the servers of a window in the directories of one that has no traces
+// itself, those that prefill first, as requests go.
+func Apart(dir string) (out []Server) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // a file, or it is said later what is wrong
@@ -111,22 +129,16 @@ func below(dir string) (out []Server) {
 	if _, err := set.Find([]string{dir}); !errors.Is(err, set.ErrNone) {
 		return nil
 	}
-	roles := map[string]bool{}
 	for _, entry := range entries {
-		m, path := roleDir.FindStringSubmatch(entry.Name()), filepath.Join(dir, entry.Name())
-		if m == nil || !entry.IsDir() {
+		path, role := filepath.Join(dir, entry.Name()), ""
+		if _, err := set.Find([]string{path}); !entry.IsDir() || err != nil {
 			continue
 		}
-		if _, err := set.Find([]string{path}); err != nil {
-			continue
+		if m := roleDir.FindStringSubmatch(entry.Name()); m != nil {
+			role = m[1]
 		}
-		roles[m[1]] = true
-		out = append(out, Server{Name: entry.Name(), Role: m[1], Paths: []string{path}, Queue: filepath.Join(path, torch.LoadsFile)})
+		out = append(out, Server{Name: entry.Name(), Role: role, Paths: []string{path}, Queue: filepath.Join(path, torch.LoadsFile)})
 	}
-	if len(roles) < 2 {
-		return nil
-	}
-	// Prefill first, as requests go.
 	slices.SortStableFunc(out, func(a, b Server) int { return strings.Compare(b.Role, a.Role) })
 	return out
 }

@@ -3,10 +3,12 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,6 +26,7 @@ import (
 // Recorded is what one server recorded while it was loaded.
 type Recorded struct {
 	Name, Role string // as waits.NewServer takes them
+	Capture    string // its id in addresses of the page
 	Traces     []*trace.Trace
 	Report     *result.Report
 }
@@ -33,8 +36,9 @@ type Views struct {
 	Root  string            // "": there is none
 	Given *runs.Run         // another run, wherever it is; nil: none
 	Say   *progress.Console // is told of what runs lack
-	// Recorded reads the window of a run that has one.
-	Recorded func(ctx context.Context, run *runs.Run) ([]Recorded, error)
+	// Recorded reads what the servers of a run recorded, one after the other. Of one that cannot be read the name comes
+	// with the error.
+	Recorded func(ctx context.Context, run *runs.Run) iter.Seq2[Recorded, error]
 
 	mu  sync.Mutex
 	all []*opened // the one that was asked for last is the last
@@ -183,9 +187,16 @@ func number(r *http.Request, name string, absent, below int64) (int64, error) {
 // joined is a run beside the steps of its servers.
 type joined struct {
 	*waits.Joined
-	slow   *waits.Result
-	lanes  []waits.Lane
-	origin map[string]int64 // where the time of each server's capture begins, ns since the epoch
+	slow     *waits.Result
+	lanes    []waits.Lane
+	captures map[string]captured // of each server, by its name
+	lacks    []string            // servers that could not be read, and why
+}
+
+// captured is where in a server's capture its steps are found.
+type captured struct {
+	id     string
+	origin int64 // when its time begins, ns since the epoch
 }
 
 // join reads what was recorded and lays the requests beside it, once. The lock is held.
@@ -197,26 +208,32 @@ func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 		o.joinErr = &front.Error{Status: http.StatusNotFound, Message: "no steps were recorded while this load ran: bench serving --profile records some"}
 		return nil, o.joinErr
 	}
-	recorded, err := v.Recorded(ctx, o.run)
-	if err != nil {
-		if ctx.Err() == nil {
-			o.joinErr = err
-		}
-		return nil, err
-	}
-	j := &joined{origin: map[string]int64{}}
+	j := &joined{captures: map[string]captured{}}
 	var servers []*waits.Server
+	var failed error // of the first that could not be read
 	opt := waits.Options{Host: o.run.Manifest().Machine.Host}
-	for _, s := range recorded {
-		servers = append(servers, waits.NewServer(s.Name, s.Role, s.Traces))
-		if s.Report == nil {
+	for s, err := range v.Recorded(ctx, o.run) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			j.lacks = append(j.lacks, fmt.Sprintf("%s is left out: %v", s.Name, err))
 			continue
 		}
-		j.origin[s.Name] = s.Report.Source.StartNS
-		for _, l := range waits.LateSteps(s.Report, s.Traces) {
-			l.Server = s.Name
-			opt.Late = append(opt.Late, l)
+		servers = append(servers, waits.NewServer(s.Name, s.Role, s.Traces))
+		at := captured{id: s.Capture}
+		if s.Report != nil && len(s.Traces) > 0 {
+			at.origin = s.Report.Source.StartNS
+			for _, l := range waits.LateSteps(s.Report, s.Traces) {
+				opt.Late = append(opt.Late, l.Of(s.Name))
+			}
 		}
+		j.captures[s.Name] = at
+	}
+	if len(servers) == 0 {
+		o.joinErr = failed
+		return nil, failed
 	}
 	if j.Joined, o.joinErr = waits.Join(o.load.Runs, servers, opt); o.joinErr != nil {
 		return nil, o.joinErr

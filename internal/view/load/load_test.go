@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -26,8 +27,8 @@ const ms = int64(1_000_000)
 
 // views are those of a directory, whose runs have the window of loadtest's trace.
 func views(root string) *Views {
-	return &Views{Root: root, Say: &progress.Console{W: io.Discard}, Recorded: func(context.Context, *runs.Run) ([]Recorded, error) {
-		return []Recorded{{Traces: []*trace.Trace{loadtest.Trace()}}}, nil
+	return &Views{Root: root, Say: &progress.Console{W: io.Discard}, Recorded: func(context.Context, *runs.Run) iter.Seq2[Recorded, error] {
+		return func(yield func(Recorded, error) bool) { yield(Recorded{Traces: []*trace.Trace{loadtest.Trace()}}, nil) }
 	}}
 }
 
@@ -201,6 +202,46 @@ func TestSteps(t *testing.T) {
 	}
 	if _, err := ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
 		t.Error(err)
+	}
+}
+
+// TestServers: of several servers each has its lanes, which lead to its own capture; one that cannot be read is named, and
+// the others have theirs.
+func TestServers(t *testing.T) {
+	root := t.TempDir()
+	v := views(root)
+	recorded := []Recorded{{Name: "a", Capture: "run:a"}, {Name: "b", Capture: "run:b"}, {Name: "c", Capture: "run:c"}}
+	v.Recorded = func(context.Context, *runs.Run) iter.Seq2[Recorded, error] {
+		return func(yield func(Recorded, error) bool) {
+			for _, r := range recorded {
+				var err error
+				if r.Traces = []*trace.Trace{loadtest.Trace()}; r.Name == "b" {
+					r.Traces, err = nil, errors.New("it is broken")
+				}
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+	}
+	steps := func() (Steps, error) {
+		return ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), true).ID())
+	}
+	got, err := steps()
+	if err != nil || len(got.Lanes) != 2 {
+		t.Fatal(err, got)
+	}
+	for i, want := range []string{"a run:a", "c run:c"} {
+		if l := got.Lanes[i]; l.Server+" "+l.Capture != want || len(l.From) != 6 {
+			t.Errorf("lane %d: %+v, want %s", i, l, want)
+		}
+	}
+	if len(got.Notes) == 0 || got.Notes[0] != "b is left out: it is broken" {
+		t.Errorf("notes %q", got.Notes)
+	}
+	recorded = recorded[1:2]
+	if _, err = steps(); err == nil || err.Error() != "it is broken" {
+		t.Errorf("of servers that all are broken: %v", err)
 	}
 }
 

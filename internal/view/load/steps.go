@@ -25,6 +25,7 @@ type Steps struct {
 // Lane is one data-parallel rank of a server; its steps in columns, in the run's time.
 type Lane struct {
 	Server  string       `json:"server"`
+	Capture string       `json:"capture"` // in which its ranks are
 	DP      int          `json:"dp_rank"`
 	Windows []bench.Span `json:"windows"`
 	From    []int64      `json:"from"`
@@ -59,13 +60,14 @@ func (v *Views) steps(req *http.Request) (any, error) {
 	out := &Steps{By: j.By, Rep: j.Run, Kinds: []string{}, Names: []string{}, Lanes: []Lane{}, Notes: []string{}}
 	kinds, names := index{}, index{}
 	for k, l := range j.lanes {
-		to := Lane{Server: l.Server, DP: l.DP, Windows: l.Windows, From: []int64{}, To: []int64{}, Kind: []int{}, Name: []int{}, Batch: []int{}}
+		in := j.captures[l.Server]
+		to := Lane{Server: l.Server, Capture: in.id, DP: l.DP, Windows: l.Windows, From: []int64{}, To: []int64{}, Kind: []int{}, Name: []int{}, Batch: []int{}}
 		for i, s := range l.Steps {
 			to.From, to.To = append(to.From, s.From), append(to.To, s.To)
 			to.Kind, to.Name = append(to.Kind, kinds.of(s.Kind.String(), &out.Kinds)), append(to.Name, names.of(s.Name, &out.Names))
 			to.Batch = append(to.Batch, len(j.Batch(waits.Place{Lane: k, Step: i})))
 			if i == 0 {
-				to.Shift = s.Start - j.origin[l.Server] - s.From
+				to.Shift = s.Start - in.origin - s.From
 			}
 		}
 		out.Lanes = append(out.Lanes, to)
@@ -83,6 +85,7 @@ func (v *Views) steps(req *http.Request) (any, error) {
 		return s
 	}
 	out.TTFT, out.ITL = slow(&j.slow.TTFT), slow(&j.slow.ITL)
+	out.Notes = append(out.Notes, j.lacks...)
 	for _, list := range [][]fact.Fact{j.slow.Late, j.slow.Notes} {
 		for _, f := range list {
 			out.Notes = append(out.Notes, report.Words(f))

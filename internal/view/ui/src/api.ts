@@ -10,19 +10,35 @@ export interface Head {
   kinds: string[];
   /** What kernels can be added up by. */
   groups: string[];
-  /** It was recorded while a load ran: that of the run with its id. */
-  load: boolean;
+  /** Those of several servers that were recorded together, this one among them; none: it is the only one. */
+  beside: Choice[];
+  /** The run whose load it was recorded under; "": none. */
+  load: string;
+}
+
+/** A capture that can be chosen. */
+export interface Choice {
+  id: string;
+  title: string;
 }
 
 export interface Session {
   version: string;
   captures: Head[];
+  /** The capture that was asked for, by its own id; "": none was. */
+  opened: string;
   runs: boolean;
   run: string;
   live: boolean;
   perfetto: boolean;
   /** What a page lacks that is a file by itself; null: there is a server behind it. */
   exported: { left_out: string[]; kernel_ranks: boolean; whatif: string[] } | null;
+}
+
+/** The captures that can be chosen: those of a session, and what was recorded beside them. */
+export function choices({ captures }: Session): Choice[] {
+  const all = new Map(captures.flatMap((c) => (c.beside.length > 0 ? c.beside : [c])).map((c) => [c.id, c]));
+  return [...all.values()];
 }
 
 /** A refusal or failure, in the server's words. */

@@ -1,7 +1,7 @@
 // The page: tabs, the capture that they are of, the theme, and which view is shown.
 
 import "./theme.css";
-import { json, quiet, whenQuiet, type Session } from "./api";
+import { choices, json, quiet, whenQuiet, type Session } from "./api";
 import { fill, h } from "./dom";
 import { Keys } from "./keys";
 import { elsewhere, format, type Params, Store } from "./state";
@@ -122,7 +122,9 @@ class Shell {
     json<Session>("session", { open: id }).then((session) => {
       if (!still()) return;
       this.session = session;
-      this.change(this.store.params, this.store.params);
+      // What led here may mean any server of a run: the address says which one is shown.
+      if (session.opened !== id) this.store.set({ c: session.opened });
+      else this.change(this.store.params, this.store.params);
     }).catch((e) => {
       if (!still()) return;
       main.replaceChildren();
@@ -165,9 +167,10 @@ class Shell {
     const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
-    this.picker.hidden = captures.length < 2 || (tab.needs !== "capture" && tab !== runs); // runs are compared with it
+    const all = choices(this.session);
+    this.picker.hidden = all.length < 2 || (tab.needs !== "capture" && tab !== runs); // runs are compared with it
     if (!this.picker.hidden) {
-      fill(this.picker, ...captures.map((c) => h("option", { value: c.id }, c.title)));
+      fill(this.picker, ...all.map((c) => h("option", { value: c.id }, c.title)));
       this.picker.value = now.c ?? captures[0].id;
     }
     document.title = `${tab.title} · ${captures.find((c) => c.id === now.c)?.title ?? captures[0]?.title ?? "runs"} · stepscope`;

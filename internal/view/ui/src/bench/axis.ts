@@ -105,6 +105,7 @@ export class LanesPlot extends TimePlot {
     return {
       title: this.steps.names[l.name[p.step]],
       rows: [
+        ...(this.rows() > 1 ? [["of", laneName(l)] as [string, string]] : []),
         ["step", `${p.step}, ${this.steps.kinds[l.kind[p.step]]}`], ["took", duration(l.to[p.step] - l.from[p.step])],
         ["from", duration(l.from[p.step])], ["requests of this load in it", groupDigits(String(l.batch[p.step]))],
       ],
@@ -112,11 +113,11 @@ export class LanesPlot extends TimePlot {
   }
 }
 
-/** A text that fits, cut at its end where it does not. */
+/** A text that fits, cut at its beginning where it does not: names of servers differ at their ends. */
 export function clipped(ctx: CanvasRenderingContext2D, text: string, width: number): string {
   if (ctx.measureText(text).width <= width) return text;
-  while (text.length > 1 && ctx.measureText(text + "…").width > width) text = text.slice(0, -1);
-  return text + "…";
+  while (text.length > 1 && ctx.measureText("…" + text).width > width) text = text.slice(1);
+  return "…" + text;
 }
 
 /** How high the bars of requests are together, in CSS pixels: as high as they can be seen well, up to what a window takes. */

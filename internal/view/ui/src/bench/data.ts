@@ -25,7 +25,7 @@ export type Slow = { n: number; p99_ns: number; below: boolean; cases: number[];
 
 /** One data-parallel rank of a server, and the steps that it recorded. */
 export type Lane = {
-  server: string; dp_rank: number; windows: Stretch[]; from: number[]; to: number[]; kind: number[]; name: number[]; batch: number[];
+  server: string; capture: string; dp_rank: number; windows: Stretch[]; from: number[]; to: number[]; kind: number[]; name: number[]; batch: number[];
   /** What leads from the run's time to the capture's. */
   shift: number;
 };

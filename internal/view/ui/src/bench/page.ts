@@ -264,7 +264,7 @@ export class RunPage {
     const l = this.steps?.lanes[lane];
     if (!l) return null;
     const room = Math.max((to - from) * 0.05, 10_000);
-    return format(elsewhere(this.store.params, { tab: "timeline", c: this.run.id, t0: from + l.shift - room, t1: to + l.shift + room }));
+    return format(elsewhere(this.store.params, { tab: "timeline", c: l.capture, t0: from + l.shift - room, t1: to + l.shift + room }));
   }
 
   /** Takes in the steps that were recorded. */

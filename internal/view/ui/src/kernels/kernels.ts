@@ -2,7 +2,7 @@
 
 import { digits3, duration, groupDigits, percent, signed } from "../../../../explain/report/page/format";
 import { legendKey } from "../../../../explain/report/page/plot";
-import { json } from "../api";
+import { choices, json } from "../api";
 import { fill, h } from "../dom";
 import { type Changes, elsewhere, format, type Params, whole } from "../state";
 import { type Column, csvLine, save, Table } from "../table";
@@ -111,7 +111,7 @@ class Kernels implements View {
       h("option", { value: "" }, "all ranks"), ...(capture?.ranks ?? []).map((r, i) => h("option", { value: String(i) }, r)));
     ranks.value = p.rank ?? "";
     const someRun = "a run";
-    const others = session.captures.filter((c) => c.id !== (p.c ?? session.captures[0]?.id));
+    const others = choices(session).filter((c) => c.id !== (p.c ?? session.captures[0]?.id));
     const against = h("select", { "aria-label": "Compared with", on: {
       change: () => (against.value === someRun ? store.go(elsewhere(p, { tab: "runs" })) : this.choose({ vs: against.value })),
     } },

@@ -61,7 +61,7 @@ class Runs implements View {
     const ways = (r: Run): Child[] => [
       r.traces && link({ tab: "summary", c: r.id }, "capture", "what the ranks did"),
       r.load && link({ tab: "bench", run: r.id }, "load", "what the requests took"),
-      r.traces && open !== undefined && open !== r.id && link({ tab: "kernels", c: open, vs: r.id }, "compare", "the kernels of the capture that is open, against this one's"),
+      r.traces && open !== undefined && open.split(":")[0] !== r.id && link({ tab: "kernels", c: open, vs: r.id }, "compare", "the kernels of the capture that is open, against this one's"),
     ];
     return [
       { id: "created", title: "when", num: (r) => r.created_ms, text: (r) => stamp(r.created_ms), class: "when" },

@@ -30,7 +30,7 @@ export class Load {
   private rep = 0;
   private requests: Requests | null = null;
 
-  constructor(private readonly run: string, private readonly all: Range, arrived: () => void) {
+  constructor(private readonly run: string, private readonly capture: string, private readonly all: Range, arrived: () => void) {
     // Where steps and requests cannot be laid beside each other, Benchmark says why.
     void this.open().catch((e: unknown) => {
       if (!(e instanceof Failed) || e.status === 0) throw e;
@@ -39,8 +39,9 @@ export class Load {
 
   private async open(): Promise<void> {
     const steps = await json<Steps>("load/steps", { run: this.run });
-    if (steps.lanes.length === 0) return;
-    [this.shift, this.rep] = [steps.lanes[0].shift, steps.rep];
+    const own = steps.lanes.find((l) => l.capture === this.capture && l.from.length > 0);
+    if (own === undefined) return;
+    [this.shift, this.rep] = [own.shift, steps.rep];
     const of = { run: this.run, rep: this.rep }, from = Math.max(Math.floor(this.all.t0 - this.shift), 0), to = Math.ceil(this.all.t1 - this.shift);
     if (to <= from) return;
     const [page, bins, requests] = await Promise.all([json<Run>("load", of), json<Bins>("load/timeline", { ...of, from, to }), json<Requests>("load/requests", { ...of, from, to })]);

@@ -84,8 +84,8 @@ export class Timeline implements View {
       pick: (rank, step) => this.moves.compare(rank, step),
       brush: (first, last) => this.moves.steps(first, last, "push"),
     }, () => this.draw("heat"));
-    const run = context.capture?.load ? context.capture.id : null;
-    this.load = run === null ? null : new Load(run, this.all, () => {
+    const run = context.capture?.load || null;
+    this.load = run === null ? null : new Load(run, context.capture!.id, this.all, () => {
       this.draw("lanes");
       if (this.state.range !== null && this.state.sel < 0) this.sum();
     });
