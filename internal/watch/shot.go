@@ -144,7 +144,7 @@ func (s *shot) collect(ctx context.Context) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return err // it lies where the session was told to put it
 	}
-	return s.w.Run.AddFile(runs.File{Path: filepath.ToSlash(rel), Kind: runs.KindReport, Format: "nsys-rep", Host: server.URL, Window: s.name}, "")
+	return s.w.Run.AddFile(runs.File{Path: filepath.ToSlash(rel), Kind: runs.Nsys, Format: "nsys-rep", Host: server.URL, Window: s.name}, "")
 }
 
 // dearly is how many bytes of memory explaining takes for a byte of traces, about.

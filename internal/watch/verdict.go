@@ -168,7 +168,11 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	if a.Batch >= 0 && b.Batch >= 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests, those of the others %.0f", r.Kind, a.Batch, b.Batch))
 	}
-	v.Evidence = append(v.Evidence, fmt.Sprintf("a %s step takes %s, %s on the others: %s of it kernels, against %s", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period), metric.Duration(a.Device), metric.Duration(b.Device)))
+	step := fmt.Sprintf("a %s step takes %s, %s on the others", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period))
+	if a.Device > 0 || b.Device > 0 { // else no GPU work was recorded
+		step += fmt.Sprintf(": %s of it kernels, against %s", metric.Duration(a.Device), metric.Duration(b.Device))
+	}
+	v.Evidence = append(v.Evidence, step)
 	if r.Like > 0 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("like kernels take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
 	}

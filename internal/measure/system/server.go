@@ -63,8 +63,7 @@ func captured(res *torch.Result) (out []Server) {
 }
 
 // Find tells what is meant by a path or, below root, a run: its servers where files
-// are kept apart by server, and the paths of its traces, or its only report. The run
-// comes back too, but for one that has a report alone.
+// are kept apart by server, and the paths of its traces, or its only report.
 func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, err error) {
 	if run, err = runs.Named(root, ref); err != nil {
 		return nil, nil, nil, err
@@ -77,7 +76,7 @@ func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, er
 		case 0:
 			return nil, nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
 		case 1:
-			return nil, nil, reports, nil
+			return run, nil, reports, nil
 		default:
 			return nil, nil, nil, fmt.Errorf("run %s has %d reports, each of a window of its own: give one, such as %s", run.ID(), len(reports), reports[0])
 		}

@@ -21,6 +21,7 @@ type Head struct {
 	Names    int       `json:"names"` // how many there are
 	Block    int       `json:"block"` // of names that are asked for together
 	Steps    []Step    `json:"steps"`
+	Replicas []Replica `json:"replicas"` // none: all ranks step together
 	Measures []Measure `json:"measures"`
 	// Stretch tells whether ranks share collectives, without which there is nothing to stretch between.
 	Stretch bool `json:"stretch"`
@@ -28,35 +29,15 @@ type Head struct {
 	Levels []int `json:"levels"`
 }
 
-// Step is a step over all ranks that have it.
-type Step struct {
-	Kind  string `json:"kind"`
-	Name  string `json:"name"`
-	Start int64  `json:"start_ns"` // of the first rank; of a step that no rank has 0, as is End
-	End   int64  `json:"end_ns"`   // when the last rank's next one starts
-	Slow  bool   `json:"slow"`
-}
-
 // Head gives it.
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: []Step{}, Measures: Measures, Levels: []int{},
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
 		h.Stretch = h.Stretch || len(r.knots.own) > 0
-	}
-	for i := range t.report.Steps {
-		s := &t.report.Steps[i]
-		out := Step{Kind: s.Kind, Name: columns.Clean(s.Name), Slow: s.Slow}
-		for k, r := range s.Ranks {
-			if k == 0 {
-				out.Start = r.Start
-			}
-			out.Start, out.End = min(out.Start, r.Start), max(out.End, r.Start+r.Period)
-		}
-		h.Steps = append(h.Steps, out)
 	}
 	return h
 }

@@ -9,7 +9,7 @@
 
 import { type Params, whole } from "../state";
 import { bounded, type Range, whole as all } from "./scale";
-import type { Head } from "./wire";
+import type { Head, Step } from "./wire";
 
 export const alignments = [
   { by: "wall", title: "wall clock", help: "as the clocks of the ranks say" },
@@ -40,11 +40,11 @@ function rangeOf(p: Params, from: string, to: string): Range | null {
   return t0 < t1 ? { t0, t1 } : null;
 }
 
-/** From where to where a step is shown, with something before and after it. */
-export function aroundStep(head: Head, first: number, last: number): Range | null {
+/** From where to where a step is shown, with something before and after it; of all ranks, or of a replica. */
+export function aroundStep(head: Head, first: number, last: number, steps: readonly Step[] = head.steps): Range | null {
   let t0 = Infinity, t1 = -Infinity;
   for (let n = first; n <= last; n++) {
-    const s = head.steps[n];
+    const s = steps[n];
     if (s === undefined || s.end_ns === 0) continue;
     t0 = Math.min(t0, s.start_ns);
     t1 = Math.max(t1, s.end_ns);

@@ -7,7 +7,7 @@ import { between, type Lane, layout, turned } from "./layout";
 import { stepAtTime } from "./ruler";
 import { framed, panned, type Range, whole, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
-import type { Link } from "./wire";
+import type { Link, Step } from "./wire";
 
 export class Moves {
   /** Writing the address waits until the view has come to rest. */
@@ -59,8 +59,8 @@ export class Moves {
     this.look(whole(this.at.all));
   }
 
-  steps(first: number, last: number, how: "replace" | "push", changes: Changes = {}): void {
-    this.look(aroundStep(this.at.head, first, last), how, changes);
+  steps(first: number, last: number, how: "replace" | "push", changes: Changes = {}, of?: readonly Step[]): void {
+    this.look(aroundStep(this.at.head, first, last, of), how, changes);
   }
 
   /** Selects a span and brings it into view. */

@@ -4,7 +4,7 @@ import { aroundStep, read } from "./address";
 import { cellsOf, medianRank, reduced } from "./heat";
 import { between, layout, turned } from "./layout";
 import { contrast, luminance, readable } from "./palette";
-import { momentText, stepAtTime, stepsIn } from "./ruler";
+import { laneHeight, lanesOf, momentText, Ruler, stepAtTime, stepsIn } from "./ruler";
 import { compose } from "./tiles";
 import { decode, type Head, type Row } from "./wire";
 
@@ -12,7 +12,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
   ({ rank, role, name: role, pinned, lane, lanes, deeper: 0, spans: 1, classes: [1] });
 
 const head: Head = {
-  epoch: 7, from_ns: -50, to_ns: 4000, ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], stretch: true, levels: [],
+  epoch: 7, from_ns: -50, to_ns: 4000, ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], stretch: true, levels: [], replicas: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [
     { kind: "prefill", name: "a", start_ns: 0, end_ns: 1000, slow: false }, { kind: "decode", name: "b", start_ns: 0, end_ns: 0, slow: false },
@@ -88,6 +88,17 @@ test("an address says what is shown, and one that makes no sense shows all", () 
 test("steps are found by time; those that nobody has are none", () => {
   assert.deepEqual(stepsIn(head.steps, { t0: 1500, t1: 1950 }), [2, 4]);
   assert.deepEqual([stepAtTime(head.steps, 500), stepAtTime(head.steps, 1500), stepAtTime(head.steps, 1950), stepAtTime(head.steps, 9999)], [0, 2, 3, -1]);
+});
+
+test("replicas that do not step together have lanes of their own", () => {
+  const own = [{ name: "DP00", ranks: [0], steps: head.steps.slice(0, 1) }, { name: "DP01", ranks: [1], steps: head.steps }];
+  const names = (of: typeof head, only: number[]) => lanesOf(of, only).lanes.map((l) => l.name).join();
+  assert.deepEqual([names(head, []), names({ ...head, steps: [] }, []), names({ ...head, replicas: own }, []), names({ ...head, replicas: own }, [1])], ["", "", "DP00,DP01", "DP01"]);
+  const many = lanesOf({ ...head, replicas: Array.from({ length: 40 }, (_, i) => ({ name: String(i), ranks: [i], steps: [] })) }, []);
+  assert.deepEqual([many.lanes.length, many.left], [16, 24]);
+  const above = { view: { t0: 0, t1: 2000 }, width: 200, wall: true, lanes: lanesOf({ ...head, replicas: own }, []).lanes } as unknown as Parameters<typeof Ruler.stepAt>[0];
+  const at = (x: number, lane: number) => Ruler.stepAt(above, x, 18 + (lane + 0.5) * laneHeight(2));
+  assert.deepEqual([at(50, 0)?.step, at(150, 0), at(150, 1)?.step, at(150, 1)?.lane.name, at(150, 2)], [0, null, 2, "DP01", null]);
 });
 
 test("moments have the digits that their ticks need", () => {

@@ -39,8 +39,8 @@ export class Pointing {
       if (!moved) this.clickRuler(e.offsetX, e.offsetY);
     });
     ruler.addEventListener("dblclick", (e) => {
-      const step = Ruler.stepAt(at.above(), e.offsetX, e.offsetY);
-      if (step >= 0) moves.steps(step, step, "push", { step });
+      const hit = Ruler.stepAt(at.above(), e.offsetX, e.offsetY);
+      if (hit !== null) moves.steps(hit.step, hit.step, "push", { step: hit.step }, hit.lane.steps);
     });
     const center = (e: PointerEvent) => {
       const middle = at.all.t0 + (e.offsetX / at.width) * (at.all.t1 - at.all.t0), half = (at.state.view.t1 - at.state.view.t0) / 2;
@@ -73,10 +73,10 @@ export class Pointing {
   }
 
   private clickRuler(x: number, y: number): void {
-    const { at } = this, a = at.above(), step = Ruler.stepAt(a, x, y), ribbon = Ruler.ribbonAt(a, x, y);
-    if (step >= 0) {
-      const s = at.head.steps[step];
-      at.store.set({ step, r0: s.start_ns, r1: s.end_ns, sel: null }, "push");
+    const { at } = this, a = at.above(), hit = Ruler.stepAt(a, x, y), ribbon = Ruler.ribbonAt(a, x, y);
+    if (hit !== null) {
+      const s = hit.lane.steps[hit.step];
+      at.store.set({ step: hit.step, r0: s.start_ns, r1: s.end_ns, sel: null }, "push");
     } else if (ribbon !== null) {
       // The last arrival, and what came before it.
       const wait = Math.max(ribbon.last_ns - ribbon.first_ns, ribbon.end_ns - ribbon.last_ns, 1000);
@@ -106,7 +106,7 @@ export class Pointing {
 
   private hoverRuler(x: number, y: number): void {
     const { at } = this, { head, source } = at, el = at.ruler.canvas, a = at.above();
-    const ribbon = x < 0 ? null : Ruler.ribbonAt(a, x, y), step = x < 0 ? -1 : Ruler.stepAt(a, x, y);
+    const ribbon = x < 0 ? null : Ruler.ribbonAt(a, x, y), hit = x < 0 ? null : Ruler.stepAt(a, x, y);
     if (ribbon !== null) {
       showTip(el, x, y, ribbonTip(ribbon, head.ranks[ribbon.late.rank]));
       if (at.crossing?.of !== ribbon) {
@@ -118,9 +118,11 @@ export class Pointing {
       }
     } else {
       at.crossing = null;
-      const s = head.steps[step];
-      if (s === undefined) hideTip();
-      else showTip(el, x, y, { title: `step ${step}, ${s.kind}`, rows: [["name", s.name], ["all ranks", duration(s.end_ns - s.start_ns)]] });
+      if (hit === null) hideTip();
+      else {
+        const s = hit.lane.steps[hit.step];
+        showTip(el, x, y, { title: `step ${hit.step}, ${s.kind}`, rows: [["name", s.name], [hit.lane.name || "all ranks", duration(s.end_ns - s.start_ns)]] });
+      }
     }
     at.draw("overlay");
   }

@@ -4,9 +4,31 @@ import { duration } from "../../../../explain/report/page/format";
 import { kindColor } from "../../../../explain/report/page/steps";
 import { ink, type Palette } from "./palette";
 import { type Range, ticksOf } from "./scale";
-import type { Ribbon, Step } from "./wire";
+import type { Head, Ribbon, Step } from "./wire";
 
-export const TICKS = 18, STEPS = 18, RIBBONS = 24;
+export const TICKS = 18, RIBBONS = 24;
+
+/** How many lanes of steps there is room for at most, and up to how many are high enough for their texts. */
+const mostLanes = 16, tallLanes = 4;
+
+/** The steps of ranks that step together. */
+export interface StepLane {
+  name: string; // "": of all
+  steps: readonly Step[];
+}
+
+/** The lanes of steps of the ranks that are shown, and how many replicas have no room; none of a capture without steps. */
+export function lanesOf(head: Head, only: readonly number[]): { lanes: StepLane[]; left: number } {
+  if (head.steps.length === 0) return { lanes: [], left: 0 };
+  if (head.replicas.length === 0) return { lanes: [{ name: "", steps: head.steps }], left: 0 };
+  const shown = head.replicas.filter((r) => only.length === 0 || r.ranks.some((k) => only.includes(k)));
+  return { lanes: shown.slice(0, mostLanes), left: Math.max(shown.length - mostLanes, 0) };
+}
+
+/** How high one of some lanes is, in CSS pixels. */
+export function laneHeight(lanes: number): number {
+  return lanes > tallLanes ? 10 : 18;
+}
 
 /** A moment for people, with as many digits as ticks of a distance need. */
 export function momentText(ns: number, step: number): string {
@@ -21,7 +43,7 @@ export interface Above {
   view: Range;
   width: number;
   palette: Palette;
-  steps: readonly Step[];
+  lanes: readonly StepLane[];
   /** Steps lie on the wall clock: on another axis they are not shown. */
   wall: boolean;
   ribbons: readonly Ribbon[];
@@ -44,8 +66,13 @@ export class Ruler {
     this.ctx = canvas.getContext("2d", { alpha: false })!;
   }
 
-  static height(a: { wall: boolean; ribbons: boolean }): number {
-    return TICKS + (a.wall ? STEPS : 0) + (a.wall && a.ribbons ? RIBBONS : 0);
+  static height(a: { wall: boolean; lanes: readonly StepLane[] }, ribbons: boolean): number {
+    return TICKS + (a.wall ? Ruler.steps(a) : 0) + (a.wall && ribbons ? RIBBONS : 0);
+  }
+
+  /** How high all lanes of steps are. */
+  private static steps(a: { lanes: readonly StepLane[] }): number {
+    return a.lanes.length * laneHeight(a.lanes.length);
   }
 
   paint(a: Above, height: number): void {
@@ -59,8 +86,9 @@ export class Ruler {
     ctx.textBaseline = "middle";
     this.ticks(a);
     if (!a.wall) return;
-    this.steps(a);
-    if (height > TICKS + STEPS) this.ribbons(a);
+    const each = laneHeight(a.lanes.length);
+    a.lanes.forEach((l, i) => this.lane(a, l.steps, TICKS + i * each, each));
+    if (height > TICKS + Ruler.steps(a)) this.ribbons(a);
   }
 
   private x(a: Above, t: number): number {
@@ -81,32 +109,32 @@ export class Ruler {
     }
   }
 
-  private steps(a: Above): void {
-    const { ctx } = this, [from, end] = stepsIn(a.steps, a.view);
+  private lane(a: Above, steps: readonly Step[], top: number, height: number): void {
+    const { ctx } = this, [from, end] = stepsIn(steps, a.view);
     ctx.textAlign = "left";
     // Of many steps those that a pixel has room for.
     const every = Math.max(Math.ceil((end - from) / (a.width / 2)), 1);
     for (let n = from; n < end; n += every) {
-      const s = a.steps[n];
+      const s = steps[n];
       if (s.end_ns === 0) continue;
-      const next = a.steps[n + 1], until = next !== undefined && next.end_ns !== 0 ? Math.min(s.end_ns, next.start_ns) : s.end_ns;
+      const next = steps[n + 1], until = next !== undefined && next.end_ns !== 0 ? Math.min(s.end_ns, next.start_ns) : s.end_ns;
       const x0 = Math.max(Math.round(this.x(a, s.start_ns)), -2), x1 = Math.min(Math.round(this.x(a, until)), a.width + 2);
       const w = Math.max(x1 - x0 - (x1 - x0 > 3 ? 1 : 0), 1), color = a.palette.name(s.slow ? "high" : kindColor(s.kind));
       ctx.fillStyle = color;
       ctx.globalAlpha = n === a.picked ? 1 : 0.3;
-      ctx.fillRect(x0, TICKS, w, STEPS - 2);
+      ctx.fillRect(x0, top, w, height - 2);
       ctx.globalAlpha = 1;
-      ctx.fillRect(x0, TICKS + STEPS - 4, w, 2);
+      ctx.fillRect(x0, top + height - 4, w, 2);
       const name = String(n), text = w > 30 + 6.5 * (s.kind.length + 6) ? `step ${name} · ${s.kind}${s.slow ? " · slow" : ""}` : name;
-      if (w < text.length * 6.5 + 6) continue;
+      if (w < text.length * 6.5 + 6 || height < 18) continue;
       ctx.fillStyle = n === a.picked ? ink(hex(color)) : a.palette.name("text");
-      ctx.fillText(text, Math.max(x0, 0) + 4, TICKS + STEPS / 2 - 1);
+      ctx.fillText(text, Math.max(x0, 0) + 4, top + height / 2 - 1);
     }
   }
 
   /** A ribbon is as thick as ranks wait at the time, and thin while data are transferred. */
   private ribbons(a: Above): void {
-    const { ctx } = this, top = TICKS + STEPS + 2, full = RIBBONS - 6;
+    const { ctx } = this, top = TICKS + Ruler.steps(a) + 2, full = RIBBONS - 6;
     for (const r of a.ribbons) {
       const x0 = this.x(a, r.first_ns), x1 = this.x(a, r.last_ns), x2 = this.x(a, r.end_ns);
       if (x2 < 0 || x0 > a.width) continue;
@@ -126,7 +154,7 @@ export class Ruler {
 
   /** The ribbon at a point, the one that waits longest of several. */
   static ribbonAt(a: Above, x: number, y: number): Ribbon | null {
-    if (!a.wall || y < TICKS + STEPS) return null;
+    if (!a.wall || y < TICKS + Ruler.steps(a)) return null;
     const t = a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0), room = (a.view.t1 - a.view.t0) / a.width * 3;
     let best: Ribbon | null = null;
     for (const r of a.ribbons) {
@@ -135,10 +163,12 @@ export class Ruler {
     return best;
   }
 
-  /** The step at a point, -1 for none. */
-  static stepAt(a: Above, x: number, y: number): number {
-    if (!a.wall || y < TICKS || y >= TICKS + STEPS) return -1;
-    return stepAtTime(a.steps, a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0));
+  /** The step at a point, and whose it is. */
+  static stepAt(a: Above, x: number, y: number): { lane: StepLane; step: number } | null {
+    const lane = a.wall ? a.lanes[Math.floor((y - TICKS) / laneHeight(a.lanes.length))] : undefined;
+    if (lane === undefined) return null;
+    const step = stepAtTime(lane.steps, a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0));
+    return step < 0 ? null : { lane, step };
   }
 }
 

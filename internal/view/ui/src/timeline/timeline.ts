@@ -19,7 +19,7 @@ import { Painter, type Scene } from "./painter";
 import { palette, type Palette } from "./palette";
 import { Panel, swatch } from "./panel";
 import { Pointing } from "./pointing";
-import { type Above, Ruler, stepsIn } from "./ruler";
+import { type Above, laneHeight, lanesOf, Ruler, stepsIn } from "./ruler";
 import type { Range } from "./scale";
 import { Source } from "./source";
 import { toolbar } from "./toolbar";
@@ -281,9 +281,10 @@ export class Timeline implements View {
   private scene(): Scene {
     const top = this.body.scrollTop, height = this.body.clientHeight, { view } = this.state;
     const lines: number[] = [];
-    if (this.state.by === "wall") {
-      const [from, end] = stepsIn(this.head.steps, view);
-      if ((end - from) * 40 < this.width) for (let n = from; n < end; n++) if (this.head.steps[n].end_ns !== 0) lines.push(this.head.steps[n].start_ns);
+    const { lanes } = lanesOf(this.head, this.state.only);
+    if (this.state.by === "wall" && lanes.length === 1) { // of several their lines would belong to some rows alone
+      const { steps } = lanes[0], [from, end] = stepsIn(steps, view);
+      if ((end - from) * 40 < this.width) for (let n = from; n < end; n++) if (steps[n].end_ns !== 0) lines.push(steps[n].start_ns);
     }
     return {
       view, width: this.width, height, top, lanes: between(this.plan.lanes, top, top + height), lines,
@@ -294,7 +295,7 @@ export class Timeline implements View {
 
   above(): Above {
     return {
-      view: this.state.view, width: this.width, palette: this.palette, steps: this.head.steps, wall: this.state.by === "wall" && this.head.steps.length > 0,
+      view: this.state.view, width: this.width, palette: this.palette, lanes: lanesOf(this.head, this.state.only).lanes, wall: this.state.by === "wall",
       ribbons: this.ribbons, picked: this.state.step,
     };
   }
@@ -309,12 +310,23 @@ export class Timeline implements View {
     if (dirty.has("gutter")) {
       drawGutter(this.gutter, this.head, this.plan, this.state.rank, this.alignment, (what) => this.moves.turn(what));
       this.gutter.style.height = Math.max(this.plan.height, this.body.clientHeight) + "px";
-      const lines = this.state.by !== "wall" ? [] : this.head.stretch ? ["steps", "waits in collectives"] : ["steps"];
-      fill(this.legend, h("div", null, this.state.by === "stretched" ? "stretched time" : "time"), ...lines.map((l) => h("div", null, l)));
+      this.legends();
     }
     if (dirty.has("heat")) this.heat.paint(this.palette);
     stats.script.push(performance.now() - started);
     if (stats.script.length > 4000) stats.script.splice(0, 2000);
+  }
+
+  /** What stands above the rows. */
+  private legends(): void {
+    const wall = this.state.by === "wall", { lanes, left } = lanesOf(this.head, this.state.only), high = laneHeight(lanes.length);
+    fill(this.legend, h("div", null, this.state.by === "stretched" ? "stretched time" : "time", wall && left > 0 && `; of ${left} more replicas no steps`),
+      ...(wall ? lanes.map((l) => {
+        const el = h("div", { class: high < 18 ? "low" : null }, l.name === "" ? "steps" : "steps of " + l.name);
+        el.style.height = high + "px";
+        return el;
+      }) : []),
+      wall && this.head.stretch && h("div", null, "waits in collectives"));
   }
 
   private lanes(): void {
@@ -327,7 +339,7 @@ export class Timeline implements View {
     tiles.load(mini.needs, mini.level, false);
     this.minimap.canvas.style.height = MINIMAP + "px";
     this.minimap.paint(this.all, scene.view, this.width, this.palette);
-    const a = this.above(), height = Ruler.height({ wall: a.wall, ribbons: this.head.stretch });
+    const a = this.above(), height = Ruler.height(a, this.head.stretch);
     this.ruler.canvas.style.height = height + "px";
     this.ruler.paint(a, height);
     const text = lengthOf(scene.view);
@@ -335,7 +347,7 @@ export class Timeline implements View {
     this.load?.paint(this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.store.params);
     this.offsets(scene);
     this.rest(scene);
-    if (a.wall) this.heat.view(...this.stepsShown());
+    if (a.wall && a.lanes.length > 0) this.heat.view(...this.stepsShown());
     this.marks();
   }
 

@@ -41,10 +41,18 @@ export interface Head {
   names: number;
   block: number;
   steps: Step[];
+  /** Ranks that step together, where others step by themselves; none: all step together. */
+  replicas: Replica[];
   measures: Measure[];
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+}
+
+export interface Replica {
+  name: string;
+  ranks: number[];
+  steps: Step[];
 }
 
 export interface Link {

@@ -1,0 +1,38 @@
+package match
+
+import "slices"
+
+// Replicas groups ranks, by their places among all, by what steps together: step n of one group has nothing to do with
+// step n of another but its number. The stages of a pipeline share no collectives, and yet are one group.
+func (a *Aligned) Replicas() (groups [][]int) {
+	for _, d := range a.Domains {
+		var ranks []int
+		for _, r := range d.Ranks {
+			ranks = append(ranks, r.Index)
+		}
+		at := slices.IndexFunc(groups, func(g []int) bool { return a.stages(g, ranks) })
+		if at < 0 {
+			groups = append(groups, nil)
+			at = len(groups) - 1
+		}
+		groups[at] = append(groups[at], ranks...)
+	}
+	for _, g := range groups {
+		slices.Sort(g)
+	}
+	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
+	return groups
+}
+
+// stages tells whether ranks are of stages of one pipeline, no stage being in both.
+func (a *Aligned) stages(these, those []int) bool {
+	for _, i := range these {
+		for _, k := range those {
+			x, y := &a.Ranks[i].Source, &a.Ranks[k].Source
+			if x.Rank.PP == y.Rank.PP || x.Rank.DP != y.Rank.DP || x.Stage != y.Stage {
+				return false
+			}
+		}
+	}
+	return true
+}

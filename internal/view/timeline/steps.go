@@ -1,0 +1,92 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/match"
+)
+
+// Step is a step over all ranks that have it.
+type Step struct {
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
+	Start int64  `json:"start_ns"` // of the first rank; of a step that no rank has 0, as is End
+	End   int64  `json:"end_ns"`   // when the last rank's next one starts
+	Slow  bool   `json:"slow"`
+}
+
+// A Replica is ranks that step together, where others step by themselves.
+type Replica struct {
+	Name  string `json:"name"`
+	Ranks []int  `json:"ranks"`
+	Steps []Step `json:"steps"` // by the capture's numbers, up to its last one
+}
+
+// steps are those of all ranks.
+func (t *Timeline) steps() []Step {
+	out := []Step{}
+	for i := range t.report.Steps {
+		s := &t.report.Steps[i]
+		step := Step{Kind: s.Kind, Name: columns.Clean(s.Name), Slow: s.Slow}
+		for k, r := range s.Ranks {
+			if k == 0 {
+				step.Start = r.Start
+			}
+			step.Start, step.End = min(step.Start, r.Start), max(step.End, r.Start+r.Period)
+		}
+		out = append(out, step)
+	}
+	return out
+}
+
+// replicas are those that do not step together; none where all do. Step n of one has nothing to do with step n of
+// another but its number.
+func (t *Timeline) replicas() []Replica {
+	groups := t.a.Replicas()
+	if len(groups) < 2 {
+		return []Replica{}
+	}
+	out := make([]Replica, len(groups))
+	for g, ranks := range groups {
+		r := &out[g]
+		r.Ranks, r.Name, r.Steps = ranks, t.nameOf(ranks), []Step{}
+		for _, i := range ranks {
+			t.addSteps(r, t.ranks[i].Rank)
+		}
+	}
+	return out
+}
+
+// nameOf names a replica: by its data-parallel rank where no rank of another replica has that, else by its ranks.
+func (t *Timeline) nameOf(ranks []int) string {
+	first, last := t.ranks[ranks[0]], t.ranks[ranks[len(ranks)-1]]
+	dp := first.Source.Rank.DP
+	whole := dp >= 0
+	for i, r := range t.ranks {
+		whole = whole && (r.Source.Rank.DP == dp) == slices.Contains(ranks, i)
+	}
+	switch {
+	case whole:
+		return fmt.Sprintf("DP%02d", dp)
+	case len(ranks) == 1:
+		return columns.Clean(first.Label)
+	}
+	return columns.Clean(first.Label + "–" + last.Label)
+}
+
+// addSteps adds those of a rank of a replica.
+func (t *Timeline) addSteps(to *Replica, r *match.Rank) {
+	for i := range r.Steps {
+		s, n := &r.Steps[i], i+r.First
+		for len(to.Steps) <= n {
+			to.Steps = append(to.Steps, Step{})
+		}
+		step, start := &to.Steps[n], t.wall(t.ranks[r.Index], s.Start)
+		if step.End == 0 {
+			*step = Step{Kind: s.Info.Kind.String(), Name: columns.Clean(s.Name), Start: start}
+		}
+		step.Start, step.End = min(step.Start, start), max(step.End, start+r.Period(i))
+	}
+}
