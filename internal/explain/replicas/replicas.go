@@ -221,6 +221,8 @@ func cause(r *result.Replica) string {
 		return result.CauseDevice
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork
+	case longer && host > device && load < period && (a.Device == 0 || b.Device == 0):
+		return result.CauseUnknown // no GPU work was recorded: all of a step looks like its host's
 	case longer && host > device && load < period:
 		return result.CauseHost
 	case load >= busier:

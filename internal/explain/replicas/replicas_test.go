@@ -67,6 +67,7 @@ func TestCompare(t *testing.T) {
 		{"the device stands still in one kernel", func(r *replica) { r.kernels[2] = 1000 }, result.CauseDevice, 1.9},
 		{"the host is late", func(r *replica) { r.host = 800 }, result.CauseHost, 1.7},
 		{"kernels of its own", func(r *replica) { r.more = 40 }, result.CauseWork, 1.4},
+		{"no kernel of it was recorded", func(r *replica) { r.kernels, r.host = nil, 2000 }, result.CauseUnknown, 2},
 		{"it waits in a collective", func(r *replica) { r.comm = 10 }, "", 1.01},
 		{"a little slower", func(r *replica) { r.kernels[0] = 480 }, "", 1.08},
 	} {
