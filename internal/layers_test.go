@@ -153,9 +153,10 @@ var arrows = []struct {
 	{"internal/explain/explaintest/retime", []string{"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/answer", []string{"internal/base/metric", "internal/explain/fact", "internal/explain/result"}},
 	{"internal/explain/worth", []string{
+		"internal/base/atonce",
 		"internal/base/metric", "internal/explain/fact", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/replay", "internal/explain/result", "internal/explain/tables", "trace",
 	}},
-	{"internal/explain/replay", []string{"internal/base/metric", "internal/base/runsort", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
+	{"internal/explain/replay", []string{"internal/base/atonce", "internal/base/metric", "internal/base/runsort", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "trace"}},
 	{"internal/explain/judge", []string{
 		"internal/explain/fact", "internal/explain/held",
 		"internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/kernel",
@@ -171,6 +172,7 @@ var arrows = []struct {
 		"internal/explain/prep", "internal/explain/kernel", "internal/tracefile/clock", "internal/base/metric", "trace",
 	}},
 	{"internal/explain/prep", []string{
+		"internal/base/atonce",
 		"internal/explain/fact",
 		"internal/explain/result", "internal/explain/kernel", "internal/base/metric", "internal/base/runsort", "internal/explain/layers", "trace",
 	}},
@@ -192,7 +194,7 @@ var arrows = []struct {
 		"internal/tracefile/set",
 	}},
 	{"internal/tracefile/read", []string{"internal/base/runsort", "internal/tracefile/read/nsysdb", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "internal/base/progress", "internal/tracefile/set", "trace"}},
-	{"internal/tracefile/read/nsysdb", []string{"internal/base/runsort", "internal/tracefile/sqlitefile", "trace"}},
+	{"internal/tracefile/read/nsysdb", []string{"internal/base/atonce", "internal/base/runsort", "internal/tracefile/sqlitefile", "trace"}},
 	{"internal/serve/server/fakeengine", []string{"internal/api", "internal/serve/server", "internal/api/wire"}},
 	{"internal/serve/server/enginetest", []string{"internal/api", "internal/serve/server"}},
 	{"internal/serve/server", []string{"internal/api", "internal/api/wire", "internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom"}},
@@ -272,6 +274,7 @@ var arrows = []struct {
 	{"internal/base/twister", nil},
 	{"internal/base/inflate", nil},
 	{"internal/base/runsort", nil},
+	{"internal/base/atonce", nil},
 	{"internal/base/pause", nil},
 	{"internal/base/seldom", nil},
 	{"internal/base/crc32c", nil},

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/fact"
@@ -76,6 +77,9 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	if len(doubts) > 0 && !opt.Force {
 		return nil, &NotOneError{doubts[0]}
 	}
+	var blames []*judge.Domain
+	var blaming sync.WaitGroup // beside the tables, which it does not need
+	blaming.Go(func() { blames = judge.Blame(a) })
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses
@@ -94,7 +98,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)
 	rep.Recording = judge.Recording(a, rep, opt.Reference)
-	blames := judge.Blame(a)
+	blaming.Wait()
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
 	if !opt.Quick {

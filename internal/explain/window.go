@@ -1,10 +1,6 @@
 package explain
 
 import (
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -28,17 +24,7 @@ type Window struct {
 // Prepare takes the traces of one window, one trace per rank (and stage). rules are
 // kernel classes; nil: the built-in table.
 func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
-	ranks := make([]*prep.Rank, len(traces))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, t := range traces {
-		group.Go(func() error {
-			ranks[i] = prep.Trace(t, rules)
-			return nil
-		})
-	}
-	_ = group.Wait() // no error
-	return Join(ranks)
+	return Join(prep.Traces(traces, rules))
 }
 
 // Join takes the ranks of one window, prepared one by one wherever their traces are.

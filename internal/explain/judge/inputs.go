@@ -65,11 +65,19 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := 0.0, []float64{}
 	var class kernel.Class
+	is := make([]bool, len(names.List)) // the kernel, by name
+	for name, text := range names.List {
+		is[name] = text == e.Name.Text
+	}
+	in := make(map[int]bool, len(steps))
+	for _, n := range steps {
+		in[n] = true
+	}
 	for j, r := range d.Ranks {
 		var all []int64
 		for k := range r.Ops {
 			o := &r.Ops[k]
-			if o.Step >= 0 && names.List[o.Name] == e.Name.Text && slices.Contains(steps, int(o.Step)+r.First) {
+			if o.Step >= 0 && is[o.Name] && in[int(o.Step)+r.First] {
 				g := names.Keys[o.Key].Grid
 				class = o.Class
 				all = append(all, int64(g[0])*int64(g[1])*int64(g[2]))

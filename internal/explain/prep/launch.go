@@ -30,8 +30,15 @@ func (r *Rank) sortCalls() {
 			}
 		}
 	}
+	next := 0 // the first step that ends later
 	for i := range r.Calls {
-		r.Calls[i].Step = r.StepAt(r.Calls[i].Start)
+		c := &r.Calls[i]
+		for next < len(r.Steps) && r.Steps[next].End <= c.Start {
+			next++
+		}
+		if next < len(r.Steps) && r.Steps[next].Start <= c.Start {
+			c.Step = int32(next)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -106,6 +107,13 @@ type Step struct {
 	Next                      int64 // see trace.Pass.Next
 	Until                     int64 // the end of the stage that it is in; 0: none
 	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
+}
+
+// Traces builds the ranks of traces, of several at once. rules are as in Trace.
+func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
+	ranks := make([]*Rank, len(traces))
+	atonce.Each(len(traces), func(i int) { ranks[i] = Trace(traces[i], rules) })
+	return ranks
 }
 
 // Trace builds the rank of a trace. rules are kernel classes; nil: the built-in table.

@@ -42,6 +42,7 @@ func randomGraph(rng *rand.Rand) *Graph {
 		if n.what != Meet {
 			n.ref = int32(len(g.nodes))
 		}
+		g.order = append(g.order, int32(len(g.nodes)))
 		g.nodes = append(g.nodes, n)
 		return int32(len(g.nodes) - 1)
 	}
@@ -193,8 +194,7 @@ func TestChanges(t *testing.T) {
 		}
 		once := g.Scale(half)
 		twice := g.Both(once, once)
-		changed := *g
-		changed.at, changed.nodes = nil, append([]node(nil), g.nodes...)
+		changed := &Graph{domain: g.domain, nodes: slices.Clone(g.nodes), order: g.order, meets: g.meets, First: g.First, End: g.End}
 		for i := range changed.nodes {
 			if n := &changed.nodes[i]; n.rank == 1 && n.what == Work {
 				n.dur, n.gap = n.dur/2, n.gap/2

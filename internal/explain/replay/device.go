@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/trace"
@@ -37,7 +38,7 @@ type lags struct {
 // one that others use, and that is a gap.
 func usualLags(ranks []*match.Rank) (of []lags) {
 	of = make([]lags, len(ranks))
-	each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
+	atonce.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
 	least := map[int32]int64{}
 	for i := range of {
 		for name, ns := range of[i].launch {

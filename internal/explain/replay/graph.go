@@ -18,10 +18,9 @@ package replay
 
 import (
 	"cmp"
-	"runtime"
+	"sync"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
@@ -60,13 +59,15 @@ func (n *node) start() int64 { return n.at - n.dur }
 // Graph is the ranks of one domain.
 type Graph struct {
 	domain *match.Domain
-	nodes  []node    // each after those that it waits for
+	nodes  []node    // by rank, thread by thread and then the device
+	order  []int32   // the nodes, each after those that it waits for
 	meets  [][]int32 // the nodes of arrivals
 	// First and End are the steps that all ranks have whole, from First to before End.
 	First, End int
-	at         []int64         // of the last run
+	runs       sync.Pool       // *[]int64: times of the nodes, for a run
 	to         []int32         // the step that each node is of or comes before, and
 	sums       places[tallies] // what there is in each, once they are asked for
+	tallied    sync.Once
 }
 
 // New builds the graph of a domain.
@@ -76,7 +77,7 @@ func New(d *match.Domain) *Graph {
 	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks))}
 	b.addRanks()
 	b.addMeets()
-	b.order()
+	b.inOrder()
 	return g
 }
 
@@ -108,7 +109,7 @@ func sizeOf(r *match.Rank) int {
 	return n
 }
 
-// builder makes the nodes of a graph in any order; they are ordered at the end.
+// builder makes the nodes of a graph in any order; their order is found at the end.
 type builder struct {
 	*Graph
 	leave [][]int32 // by rank and op: the node at which the op ends
@@ -164,7 +165,7 @@ func (b *builder) addRanks() {
 	}
 	list := make([]node, size)
 	of := make([][]node, len(ranks))
-	each(len(ranks), func(i int) {
+	atonce.Each(len(ranks), func(i int) {
 		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave}
 		own.addRank(int32(i), ranks[i], &usual[i])
 		of[i] = own.nodes
@@ -184,19 +185,6 @@ func (b *builder) addRanks() {
 		}
 		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
 	}
-}
-
-// each does something for 0 to n-1, for as many at once as there are processors.
-func each(n int, do func(i int)) {
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		group.Go(func() error {
-			do(i)
-			return nil
-		})
-	}
-	_ = group.Wait() // no error
 }
 
 // addMeets ties the ops of collectives together. One whose times contradict each other
@@ -245,9 +233,9 @@ func (b *builder) afterAll(n *node, latest int64) {
 	}
 }
 
-// order sorts the nodes by time, in which each comes after those that it waits for, and
-// numbers them anew.
-func (b *builder) order() {
+// inOrder sorts the nodes by time, in which each comes after those that it waits for. They stay in their places: what
+// reads them in this order reads each thread and device from front to back.
+func (b *builder) inOrder() {
 	// With their times beside them, few nodes are looked at for it.
 	type timed struct {
 		at   int64
@@ -264,31 +252,17 @@ func (b *builder) order() {
 		p, q := &b.nodes[x.node], &b.nodes[y.node]
 		return cmp.Or(cmp.Compare(p.start(), q.start()), cmp.Compare(turn(p.what), turn(q.what))) < 0
 	})
+	b.order = make([]int32, len(order))
 	place := make([]int32, len(order))
 	for to, from := range order {
-		place[from.node] = int32(to)
+		b.order[to], place[from.node] = from.node, int32(to)
 	}
 	for i := range b.nodes {
-		n, own := &b.nodes[i], place[i]
+		n := &b.nodes[i]
 		for k, f := range n.from {
-			if f == none {
-				continue
-			}
-			if n.from[k] = place[f]; n.from[k] >= own { // ops of no length
+			if f != none && place[f] >= place[i] { // ops of no length
 				n.from[k] = none
 			}
-		}
-	}
-	for _, m := range b.meets {
-		for i := range m {
-			m[i] = place[m[i]]
-		}
-	}
-	for i := range place { // in place: each swap brings one node home
-		for int(place[i]) != i {
-			to := place[i]
-			b.nodes[i], b.nodes[to] = b.nodes[to], b.nodes[i]
-			place[i], place[to] = place[to], to
 		}
 	}
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -55,11 +56,13 @@ type tally struct {
 	grids int64 // the same for the same grids, each as often
 }
 
-// tallied is what is tallied: hosts, devices and transfers by the kernel's name.
-type tallied struct {
-	what What
-	name int32
-}
+// tallied is what is tallied: hosts, devices and transfers by the kernel's name. One number, for it is looked up often.
+type tallied int64
+
+func talliedOf(what What, name int32) tallied { return tallied(name)<<8 | tallied(what) }
+
+func (t tallied) what() What  { return What(t) }
+func (t tallied) name() int32 { return int32(t >> 8) }
 
 type tallies map[tallied]*tally
 
@@ -71,7 +74,7 @@ func (g *Graph) towards() []int32 {
 	for i := range next {
 		next[i] = none
 	}
-	for i := len(g.nodes) - 1; i >= 0; i-- { // by their ends
+	for _, i := range slices.Backward(g.order) { // by their ends
 		n := &g.nodes[i]
 		if out[i] = n.step; n.what == Meet || n.what == Host || n.what == Return {
 			continue
@@ -98,7 +101,7 @@ func (g *Graph) tallies(names *prep.Names) places[tallies] {
 			of = tallies{}
 			out.set(int(n.rank), step, of)
 		}
-		k := tallied{n.what, nameOf(names, int(n.key))}
+		k := talliedOf(n.what, nameOf(names, n.key))
 		t := of[k]
 		if t == nil {
 			t = &tally{}
@@ -111,7 +114,7 @@ func (g *Graph) tallies(names *prep.Names) places[tallies] {
 	return out
 }
 
-func nameOf(names *prep.Names, key int) int32 {
+func nameOf(names *prep.Names, key int32) int32 {
 	if key == none {
 		return none
 	}
@@ -122,23 +125,23 @@ func nameOf(names *prep.Names, key int) int32 {
 // compares by kernel: what there is of each name, with the median of the others. ok is
 // false if there is nothing to compare with.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
-	if g.sums == nil {
+	g.tallied.Do(func() {
 		g.to = g.towards()
 		g.sums = g.tallies(names)
-	}
+	})
 	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
-	for _, rank := range b.Ranks {
+	atonce.Each(len(b.Ranks), func(i int) {
+		rank := b.Ranks[i]
 		for _, step := range b.Steps {
-			own, others := g.sums.at(rank, step), g.others(b, rank, step)
-			if own != nil && len(others) > 0 {
+			if own, others := g.sums.at(rank, step), g.others(b, rank, step); own != nil && len(others) > 0 {
 				factors.set(rank, step, factorsOf(own, others, b.Why, names))
-				ok = true
 			}
 		}
-	}
-	return g.scale(func(i int, n Node) float64 {
-		if of := factors.at(n.Rank, int(g.to[i])); of != nil {
-			if f, known := of[tallied{n.What, nameOf(names, n.Key)}]; known {
+	})
+	ok = slices.ContainsFunc(factors, func(of []map[tallied]float64) bool { return of != nil })
+	return g.scale(func(i int32, n *node) float64 {
+		if of := factors.at(int(n.rank), int(g.to[i])); of != nil {
+			if f, known := of[talliedOf(n.what, nameOf(names, n.key))]; known {
 				return f
 			}
 		}
@@ -170,12 +173,12 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 	// Names that only one side has may be the same work by other kernels.
 	var extra, missing int64
 	for k, p := range peers {
-		if own[k] == nil && k.what == Work {
+		if own[k] == nil && k.what() == Work {
 			missing += p.ns
 		}
 	}
 	for k, t := range own {
-		if peers[k].n == 0 && k.what == Work {
+		if peers[k].n == 0 && k.what() == Work {
 			extra += t.ns
 		}
 	}
@@ -191,14 +194,14 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 			each = ratio * float64(t.n) / float64(p.n)
 		}
 		alone := p.n == 0
-		switch by := causeOf(k.what); {
-		case why == ByAll && alone && k.what == Work, why == ByWork && alone && k.what == Work:
+		switch by := causeOf(k.what()); {
+		case why == ByAll && alone && k.what() == Work, why == ByWork && alone && k.what() == Work:
 			out[k] = float64(min(missing, extra)) / float64(extra)
 		case why == ByAll:
 			out[k] = ratio
-		case why == ByWork && k.what == Host && k.name != none:
+		case why == ByWork && k.what() == Host && k.name() != none:
 			out[k] = min(1, float64(p.n)/float64(t.n))
-		case why == ByWork && k.what == Work && (p.n != t.n || p.grids != t.grids || dependent(names, k.name)):
+		case why == ByWork && k.what() == Work && (p.n != t.n || p.grids != t.grids || dependent(names, k.name())):
 			out[k] = ratio
 		case why == by && !alone:
 			out[k] = each

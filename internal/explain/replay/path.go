@@ -19,9 +19,9 @@ type Piece struct {
 func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, ns int64)) {
 	ends := g.Recorded()
 	last := make([]int32, len(ends))
-	for i := range g.nodes {
+	for _, i := range g.order {
 		if n := &g.nodes[i]; n.ends() && int(n.step) < len(ends) && n.at == ends[n.step] {
-			last[n.step] = int32(i)
+			last[n.step] = i
 		}
 	}
 	for step, ns := range g.Times(ends) {
@@ -37,6 +37,7 @@ type walk struct {
 	*Graph
 	step   int
 	until  int64
+	now    Piece // that is visited
 	visit  func(p *Piece)
 	second func(step, rank, before int, ns int64)
 }
@@ -61,7 +62,8 @@ func (w *walk) back(at int32) {
 func (w *walk) piece(n *node, from, to int64, p Piece) {
 	if p.NS = to - max(from, w.until); p.NS > 0 {
 		p.Step, p.Rank, p.Node = w.step, int(n.rank), w.node(n)
-		w.visit(&p)
+		w.now = p
+		w.visit(&w.now)
 	}
 }
 

@@ -34,17 +34,17 @@ func (g *Graph) node(n *node) Node {
 // Scale multiplies what nodes take, and the gaps before them, by what a function gives; 1
 // leaves them as they are. Meetings take no time, and arrivals none but the gaps before them.
 func (g *Graph) Scale(factor func(n Node) float64) Change {
-	return g.scale(func(_ int, n Node) float64 { return factor(n) })
+	return g.scale(func(_ int32, n *node) float64 { return factor(g.node(n)) })
 }
 
 // scale is Scale by the places of nodes, too.
-func (g *Graph) scale(factor func(i int, n Node) float64) (c Change) {
+func (g *Graph) scale(factor func(i int32, n *node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		if n.what == Meet || n.dur == 0 && n.gap == 0 {
 			continue
 		}
-		if f := factor(i, g.node(n)); f != 1 {
+		if f := factor(int32(i), n); f != 1 {
 			c = append(c, changed{int32(i), int64(float64(n.dur) * f), int64(float64(n.gap) * f)})
 		}
 	}
@@ -95,18 +95,21 @@ func upon(a, b, was int64) int64 {
 // Run puts times to the nodes and gives when each step ends: the last of its GPU work on
 // any rank. A step without any has 0.
 func (g *Graph) Run(change Change) (ends []int64) {
-	if g.at == nil {
-		g.at = make([]int64, len(g.nodes))
+	times, _ := g.runs.Get().(*[]int64)
+	if times == nil {
+		times = new(make([]int64, len(g.nodes)))
 	}
-	at := g.at
-	ends = make([]int64, g.End)
+	defer g.runs.Put(times)
+	at := *times // of each node, and before it has one, what it takes
 	for i := range g.nodes {
+		at[i] = g.nodes[i].gap + g.nodes[i].dur
+	}
+	for _, c := range change {
+		at[c.node] = c.gap + c.dur
+	}
+	ends = make([]int64, g.End)
+	for _, i := range g.order {
 		n := &g.nodes[i]
-		takes := n.gap + n.dur
-		if len(change) > 0 && change[0].node == int32(i) {
-			takes = change[0].gap + change[0].dur
-			change = change[1:]
-		}
 		ready := int64(math.MinInt64)
 		for k, from := range n.from {
 			if from != none {
@@ -121,7 +124,7 @@ func (g *Graph) Run(change Change) (ends []int64) {
 		if ready == math.MinInt64 { // what waits for nothing is where it was
 			ready = n.start() - n.gap
 		}
-		at[i] = ready + takes
+		at[i] += ready
 		if n.ends() && int(n.step) < len(ends) {
 			ends[n.step] = max(ends[n.step], at[i])
 		}

@@ -110,9 +110,7 @@ func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failur
 	}
 	ranks := make([][]*prep.Rank, len(c.Set.Files))
 	failures, err = read.Each(ctx, c.Set, opt, func(i int, traces []*trace.Trace) {
-		for _, t := range traces {
-			ranks[i] = append(ranks[i], prep.Trace(t, in.Rules))
-		}
+		ranks[i] = prep.Traces(traces, in.Rules)
 	})
 	c.Ranks = slices.Concat(ranks...)
 	return failures, err

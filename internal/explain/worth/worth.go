@@ -6,7 +6,9 @@ package worth
 import (
 	"cmp"
 	"slices"
+	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -31,9 +33,10 @@ type Domain struct {
 	Base     []int64 // the lengths of steps as run again, by step; 0: not compared
 	Recorded []int64
 
-	causes   []*taken      // what findings are about
-	together replay.Change // all of it
-	ideal    []int64       // the lengths of steps without
+	bounds   map[string]func() replay.Change // by kind of finding: all of what it is about taken away
+	causes   []*taken                        // what findings are about
+	together replay.Change                   // all of it
+	ideal    []int64                         // the lengths of steps without
 }
 
 // Window is what a capture is run again by.
@@ -53,6 +56,7 @@ func New(a *match.Aligned) *Window {
 	for _, d := range a.Domains {
 		g := replay.New(d)
 		x := &Domain{Domain: d, Graph: g, Recorded: g.Times(g.Recorded()), Base: g.Times(g.Run(nil))}
+		x.bounds = map[string]func() replay.Change{result.HostBound: x.without(replay.Host), result.CommBound: x.without(replay.Leave)}
 		for i, was := range x.Recorded {
 			if was > 0 {
 				part := float64(x.Base[i]-was) / float64(was)
@@ -109,20 +113,18 @@ func (w *Window) Findings(rep *result.Report) {
 		return
 	}
 	all := make([]*taken, len(rep.Findings))
-	for i := range rep.Findings {
-		all[i] = w.take(&rep.Findings[i])
-	}
+	atonce.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
 	for _, d := range w.Domains {
 		// Bounds are no cause among others.
 		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
 	}
-	for i, t := range all {
-		if t != nil {
-			w.worth(rep, &rep.Findings[i], t)
+	atonce.Each(len(all), func(i int) {
+		if all[i] != nil {
+			w.worth(rep, &rep.Findings[i], all[i])
 		}
-	}
+	})
 }
 
 // but is what takes away all causes but one.
@@ -144,7 +146,7 @@ func (w *Window) take(f *result.Finding) *taken {
 		}
 		t := &taken{domain: d, steps: b.Steps, atMost: atMost}
 		if atMost {
-			t.change = d.without(f.Kind)
+			t.change = d.bounds[f.Kind]()
 		} else if work := sharedOut(f); work != "" {
 			if t.change, ok = d.evened(w.Aligned, work, b.Steps); !ok {
 				continue
@@ -208,19 +210,22 @@ func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atM
 		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
 	case result.UnevenAttention, result.UnevenExperts:
 		return b, false, len(b.Ranks) > 0
-	case result.HostBound, result.CommBound:
+	}
+	if _, bound := d.bounds[f.Kind]; bound {
 		return b, true, len(d.Ranks) == len(a.Ranks)
 	}
 	return b, false, false
 }
 
-// without takes away all of what a finding is about.
-func (d *Domain) without(kind string) replay.Change {
-	return d.Graph.Scale(func(n replay.Node) float64 {
-		if kind == result.HostBound && n.What == replay.Host || kind == result.CommBound && n.What == replay.Leave {
-			return 0
-		}
-		return 1
+// without takes away all that nodes of a kind take, once it is asked for.
+func (d *Domain) without(what replay.What) func() replay.Change {
+	return sync.OnceValue(func() replay.Change {
+		return d.Graph.Scale(func(n replay.Node) float64 {
+			if n.What == what {
+				return 0
+			}
+			return 1
+		})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -14,8 +15,9 @@ func (r *reader) finish() []*trace.Trace {
 	ranks := r.inOrder()
 	r.places(ranks)
 	r.notes = append(r.notes, r.odd.Notes(r.db.Path)...)
-	var out []*trace.Trace
-	for _, k := range ranks {
+	out := make([]*trace.Trace, len(ranks))
+	atonce.Each(len(ranks), func(i int) {
+		k := ranks[i]
 		t := k.t
 		place := t.Source.Rank
 		t.Source = trace.Source{
@@ -34,8 +36,8 @@ func (r *reader) finish() []*trace.Trace {
 		}
 		slices.SortStableFunc(t.Memory, func(a, b trace.MemoryPoint) int { return cmp.Compare(a.Time, b.Time) })
 		sortSpans(t)
-		out = append(out, t)
-	}
+		out[i] = t
+	})
 	slices.SortStableFunc(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
 	out[0].Notes = r.notes // they are of the report, not of one rank
 	return out

@@ -52,7 +52,7 @@ func (r *reader) usable(start, end int64) bool {
 // work adds one piece of GPU work.
 func (k *rank) work(s trace.Span, op trace.Op) {
 	s.Detail = int32(len(k.t.Ops))
-	k.t.Ops = append(k.t.Ops, op)
+	k.t.Ops = append(room(k.t.Ops, k.r.spans, k.r.mostOps), op)
 	k.ops++
 	k.add(s)
 }

@@ -15,6 +15,7 @@ type rankKey struct{ process, device int64 }
 
 // rank fills one Trace.
 type rank struct {
+	r       *reader
 	key     rankKey
 	t       *trace.Trace
 	ops     int64
@@ -37,7 +38,7 @@ func (r *reader) rank(process, device int64) *rank {
 	k := r.ranks[key]
 	if k == nil {
 		k = &rank{
-			key: key, t: &trace.Trace{},
+			r: r, key: key, t: &trace.Trace{},
 			threads: map[threadKey]trace.TrackID{}, streams: map[streamKey]trace.TrackID{}, names: map[int64]trace.StringID{}, last: -1,
 		}
 		r.ranks[key] = k
@@ -90,7 +91,20 @@ func (k *rank) stream(device, stream int64) trace.TrackID {
 	return id
 }
 
-func (k *rank) add(s trace.Span) { k.t.Spans = append(k.t.Spans, s) }
+func (k *rank) add(s trace.Span) {
+	k.t.Spans = append(room(k.t.Spans, k.r.spans, k.r.most), s)
+	k.r.spans++
+}
+
+// room makes room in a rank's list for its part of all that is to come, if that is as large as its part of the held spans:
+// lists of millions need not be moved again and again as they grow.
+func room[E any](list []E, held, all int64) []E {
+	const known = 4096 // from which on parts are
+	if n := len(list); n == cap(list) && n >= known && all > held {
+		return slices.Grow(list, int(float64(n)*float64(all-held)/float64(held))+n/16)
+	}
+	return list
+}
 
 // few is the share of a process's GPU work below which a second device is not
 // a rank of its own: frameworks touch device 0 from every process.

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
 	"github.com/stepscope/stepscope/trace"
@@ -63,7 +62,9 @@ type reader struct {
 	odd      trace.Tally       // what could not be used
 	notes    []trace.Note
 	rows     int64
-	most     int64 // spans to hold
+	spans    int64 // held so far
+	most     int64 // spans that will be held, and ops among them, about
+	mostOps  int64
 }
 
 func (r *reader) read(maxSpans int64) error {
@@ -81,7 +82,7 @@ func (r *reader) read(maxSpans int64) error {
 		return err
 	}
 	for _, step := range []func() error{
-		r.kernels, r.memcpys, r.memsets, r.graphs, r.foldDevices, r.reserve, r.syncs,
+		r.kernels, r.memcpys, r.memsets, r.graphs, r.foldDevices, r.syncs,
 		r.nvtx, r.calls, r.osrt, r.overhead, r.memory,
 	} {
 		if err := step(); err != nil {
@@ -111,29 +112,6 @@ func (r *reader) scan(table string, columns []string, visit func(*sqlitefile.Row
 	})
 }
 
-// reserve makes room for the spans, so that lists of millions need not be moved
-// as they grow.
-func (r *reader) reserve() error {
-	if len(r.ranks) == 0 {
-		return nil
-	}
-	var rows int64
-	for _, name := range timed {
-		if t := r.db.Table(name); t != nil {
-			n, err := t.Rows()
-			if err != nil {
-				return err
-			}
-			rows += n
-		}
-	}
-	share := min(rows, r.most)/int64(len(r.ranks)) + 64
-	for _, k := range r.ranks {
-		k.t.Spans = slices.Grow(k.t.Spans, int(share))
-	}
-	return nil
-}
-
 // inside tells whether an interval is in the window that is read.
 func (r *reader) inside(start, end int64) bool { return end >= r.from && start < r.to }
 
@@ -144,28 +122,43 @@ func (r *reader) window() string {
 	return " in the window asked for"
 }
 
-// timed are the tables whose rows become spans.
+// timed are the tables whose rows become spans, and the first timedOps of them ops, too.
 var timed = []string{tableKernel, tableMemcpy, tableMemset, tableRuntime, tableNVTX, tableOSRT, tableSync}
+
+const timedOps = 3
+
+// rowsOf is about how many rows tables have.
+func (r *reader) rowsOf(tables []string) (rows int64, err error) {
+	for _, name := range tables {
+		if t := r.db.Table(name); t != nil {
+			n, err := t.Rows()
+			if err != nil {
+				return 0, err
+			}
+			rows += n
+		}
+	}
+	return rows, nil
+}
 
 // bound shortens the window when the export has more rows than may be held.
 func (r *reader) bound(most int64) error {
 	if most <= 0 {
 		most = DefaultSpans
 	}
-	r.most = most
-	var rows int64
-	for _, name := range timed {
-		if t := r.db.Table(name); t != nil {
-			n, err := t.Rows()
-			if err != nil {
-				return err
-			}
-			rows += n
-		}
+	rows, err := r.rowsOf(timed)
+	if err != nil {
+		return err
 	}
+	ops, err := r.rowsOf(timed[:timedOps])
+	if err != nil {
+		return err
+	}
+	r.most, r.mostOps = rows, ops
 	if rows <= most {
 		return nil
 	}
+	r.most, r.mostOps = most, int64(float64(ops)*float64(most)/float64(rows))
 	// How many rows begin in each stretch of the capture.
 	const stretches = 4096
 	length := int64(1)
