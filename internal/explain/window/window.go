@@ -141,7 +141,7 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 	for _, m := range missing {
 		c.Missing = append(c.Missing, m.Label)
 	}
-	slices.Sort(c.Missing)
+	slices.SortFunc(c.Missing, trace.CompareLabels)
 	return nil
 }
 

@@ -277,10 +277,27 @@ func TestMissingRanks(t *testing.T) {
 	}
 	want := []string{
 		"TP01: no file of this rank, by the names of the others",
-		"rank 1 or 3: distributedInfo says 4 ranks, 2 files have one of them",
+		"rank 3: distributedInfo says 4 ranks, 2 files have one of them",
 		"gone.json: no such file",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || !res.Incomplete() {
+		t.Errorf("missing:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// Names that count as distributedInfo does are not asked twice for the same ranks.
+func TestMissingOfMany(t *testing.T) {
+	dir, _ := write(t, "run_rank-3.trace.json", traceOf(`"distributedInfo": {"rank": 3, "world_size": 9}, `, span(9, "1", "a")))
+	d, _ := merged(t, find(t, dir), Options{})
+	var got []string
+	for _, m := range set.Together(stepscope(t, d).Missing) {
+		got = append(got, m.String())
+	}
+	want := []string{
+		"TP00: no file of this rank, by the names of the others", "TP01: no file of this rank, by the names of the others", "TP02: no file of this rank, by the names of the others",
+		"5 ranks (rank 4 to rank 8): distributedInfo says 9 ranks, 1 file has one of them",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("missing:\n%s", strings.Join(got, "\n"))
 	}
 }

@@ -66,6 +66,9 @@ func (m Missing) String() string {
 	return m.Label + ": " + m.Reason
 }
 
+// mostRuns are the runs of ranks that are missing for one reason that a line names.
+const mostRuns = 4
+
 // Together makes one of ranks that are missing for one reason, if they are many.
 func Together(missing []Missing) (out []Missing) {
 	labels := map[string][]string{}
@@ -80,7 +83,11 @@ func Together(missing []Missing) (out []Missing) {
 		case m.File != "" || n <= 3:
 			out = append(out, m)
 		case m.Label == all[0]:
-			m.Label = fmt.Sprintf("%d ranks (%s to %s)", n, all[0], all[n-1])
+			runs := trace.LabelRuns(all)
+			m.Label = fmt.Sprintf("%d ranks (%s)", n, strings.Join(runs[:min(len(runs), mostRuns)], ", "))
+			if len(runs) > mostRuns {
+				m.Label = strings.TrimSuffix(m.Label, ")") + ", …)"
+			}
 			out = append(out, m)
 		}
 	}
@@ -99,9 +106,9 @@ func NoFiles(paths []string) (out []Missing) {
 // file has.
 func FindMissing(set Set, heads []*Head) []Missing {
 	var out []Missing
-	holes := map[string]int{}
+	holes := map[string][]trace.Rank{}
 	for _, h := range set.Holes() {
-		holes[h.Stage]++
+		holes[h.Stage] = append(holes[h.Stage], h.Rank)
 		out = append(out, Missing{
 			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, by the names of the others",
 		})
@@ -115,6 +122,7 @@ func FindMissing(set Set, heads []*Head) []Missing {
 	seen := map[world]map[int]bool{}
 	var order []world
 	unread := map[string]int{} // named files that say nothing: named elsewhere
+	other := map[string]bool{} // stages whose files' names count otherwise than distributedInfo
 	for _, h := range heads {
 		if h.Problem != nil && h.File.Named && !h.World.Known {
 			unread[h.File.Name.Stage]++
@@ -134,19 +142,32 @@ func FindMissing(set Set, heads []*Head) []Missing {
 			order = append(order, w)
 		}
 		seen[w][h.World.Rank] = true
+		if name := h.File.Name.Rank; name.TP != h.World.Rank || max(name.DP, name.PP, name.EP) > 0 {
+			other[w.stage] = true
+		}
 	}
 	for _, w := range order {
 		if w.dp >= 0 || w.size > 1<<20 {
 			continue
 		}
-		lacking := w.size - len(seen[w]) - holes[w.stage] - unread[w.stage]
+		lacking := w.size - len(seen[w]) - len(holes[w.stage]) - unread[w.stage]
 		if lacking <= 0 {
 			continue
 		}
-		reason := fmt.Sprintf("distributedInfo says %d ranks, %d files have one of them", w.size, len(seen[w]))
+		have := "1 file has"
+		if n := len(seen[w]); n != 1 {
+			have = fmt.Sprintf("%d files have", n)
+		}
+		reason := fmt.Sprintf("distributedInfo says %d ranks, %s one of them", w.size, have)
+		named := map[int]bool{}
+		for _, hole := range holes[w.stage] {
+			if !other[w.stage] {
+				named[hole.TP] = true
+			}
+		}
 		var ranks []string
 		for r := range w.size {
-			if !seen[w][r] {
+			if !seen[w][r] && !named[r] {
 				ranks = append(ranks, fmt.Sprint(r))
 			}
 		}
