@@ -83,7 +83,7 @@ var unsaid = func() (s said) {
 }()
 
 // setAll takes in a list of names with their numbers: "bs=2 toks=7", "sq7sk9".
-// A number alone is of new tokens.
+// A number alone is of new tokens, and one behind it after _ of their squares.
 func (s *said) setAll(phase, list string) {
 	digit := func(r rune) bool { return r >= '0' && r <= '9' }
 	for list != "" {
@@ -91,6 +91,9 @@ func (s *said) setAll(phase, list string) {
 		value := list[len(name):]
 		list = strings.TrimLeftFunc(value, digit)
 		name = strings.TrimSuffix(strings.TrimPrefix(name, " "), "=")
+		if name == "_" {
+			name = "sqsq"
+		}
 		s.set(phase+cmp.Or(name, "sq"), value[:len(value)-len(list)])
 	}
 }

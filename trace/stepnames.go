@@ -46,7 +46,7 @@ const (
 const (
 	every  = `.*`
 	fields = `(?P<fields>(?: [a-z_]+=\d+)*)`
-	sums   = `\d+|(?:[a-z]+\d+)+`
+	sums   = `\d+(?:_\d+)?|(?:[a-z]+\d+)+`
 	// A part of a module's path that is no number in a list.
 	inNoList = `[^.']*[^.'\d][^.']*`
 	atom     = `\[bs=(?P<bs>\d+)(?:/\d+)? tok=(?P<toks>\d+)\b.*\]`
