@@ -56,14 +56,20 @@ func TestReasonsOfMostSteps(t *testing.T) {
 // of what a host did.
 func TestCPUNotRecorded(t *testing.T) {
 	ts := clone(realSet(t, "g_device_r1"))
-	if text := allWords(analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
+	said := func(r *result.Report) string {
+		all := allWords(r) + text(t, r)
+		for _, g := range r.Gaps {
+			all += "\n" + report.Words(g.Host)
+		}
+		return all
+	}
+	if text := said(analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
 		t.Errorf("with CPU ops: %s", text)
 	}
 	for _, tr := range ts {
 		tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction })
 	}
-	r := analyzed(t, ts)
-	if text := allWords(r) + text(t, r); strings.Contains(text, "off the CPU") {
+	if text := said(analyzed(t, ts)); strings.Contains(text, "off the CPU") {
 		t.Errorf("without CPU ops: %s", text)
 	}
 }

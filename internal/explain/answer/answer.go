@@ -72,15 +72,16 @@ const (
 	mediumShare = 0.01
 )
 
-// lower takes the severity of a finding down to what it is worth. Bounds, that nobody reaches, say nothing of it, nor do
-// few steps.
+// lower takes the severity of a finding down to what it is worth. A bound, which nobody reaches, says of it only that it
+// is little; few steps say nothing.
 func lower(f *result.Finding) {
 	w := &f.Worth
-	if !w.Sure() {
-		return
-	}
 	most := "high"
 	switch share := metric.Share(w.Gain(), w.Step); {
+	case w.Known && w.AtMost && w.Step > 0 && share < mediumShare:
+		most = "low"
+	case !w.Sure():
+		return
 	case share < mediumShare, w.Little():
 		most = "low"
 	case share < highShare:
@@ -119,19 +120,19 @@ func verdict(rep *result.Report) fact.Fact {
 	}
 	switch a, b, c := first[fault], first[bound], first[lack]; {
 	case a != nil && b != nil && level(b.Severity) < level(a.Severity):
-		return fact.Of("verdict_both", "one", says(b), "other", says(a))
+		return fact.Of("verdict_both", "one", says(rep, b), "other", says(rep, a))
 	case a != nil && b != nil:
-		return fact.Of("verdict_both", "one", says(a), "other", says(b))
+		return fact.Of("verdict_both", "one", says(rep, a), "other", says(rep, b))
 	case a != nil:
-		return says(a)
+		return says(rep, a)
 	case b != nil:
-		return says(b)
+		return says(rep, b)
 	case len(rep.Findings) > 0 && sort(&rep.Findings[0]) != lack:
 		return fact.Of("verdict_small", "what", rep.Findings[0].Title, "idle", idle(rep))
 	case c != nil:
 		return c.Title
 	}
-	return fact.Of("verdict_nothing")
+	return fact.Of("verdict_nothing", "idle", idle(rep))
 }
 
 // mostIdle is the share of idle time above which no capture is said to have small findings alone without it.
@@ -139,20 +140,23 @@ const mostIdle = 0.5
 
 // idle says that devices are idle for most of the time, though no finding costs much.
 func idle(rep *result.Report) fact.Fact {
-	var all, none int64
+	var all, none, queued int64
 	for i := range rep.Times {
 		if t := &rep.Times[i]; t.Kind == "all" && t.Rank != "all" {
-			all, none = all+t.Total, none+t.Idle
+			all, none, queued = all+t.Total, none+t.Idle, queued+t.IdleBy.Device
 		}
 	}
-	if share := metric.Share(none, all); share > mostIdle {
+	switch share := metric.Share(none, all); {
+	case share > mostIdle && 2*queued > none:
+		return fact.Of("verdict_queued", "share", share)
+	case share > mostIdle:
 		return fact.Of("verdict_idle", "share", share)
 	}
 	return fact.Fact{}
 }
 
 // says is a finding in a sentence: its title, or of a late rank what it does, and what it is worth.
-func says(f *result.Finding) fact.Fact {
+func says(rep *result.Report, f *result.Finding) fact.Fact {
 	title, doubt := f.Title, fact.Fact{}
 	if f.Profilers {
 		title, doubt = title.Get("what").(fact.Fact), fact.Of("verdict_doubt", "why", title.Get("why"))
@@ -161,13 +165,13 @@ func says(f *result.Finding) fact.Fact {
 	if title.Key != "straggler" || !w.Sure() {
 		return fact.Of("verdict_one", "what", title, "doubt", doubt)
 	}
-	effect := fact.Of("verdict_little", "which", f.Which(), "cost", f.CostNSPerStep)
+	effect := fact.Of("verdict_little", "which", rep.Which(f), "cost", f.CostNSPerStep)
 	if !w.Little() {
 		var tokens fact.Fact
 		if w.Tokens > 0 {
 			tokens = fact.Of("worth_tokens", "is", w.Tokens, "without", w.WithoutTokens)
 		}
-		effect = fact.Of("verdict_worth", "which", f.Which(), "step", w.Step, "without", w.Without, "tokens", tokens)
+		effect = fact.Of("verdict_worth", "which", rep.Which(f), "step", w.Step, "without", w.Without, "tokens", tokens)
 	}
 	return fact.Of("verdict_late", "rank", title.Get("rank"), "when", title.Get("when"), "why", title.Get("why"), "effect", effect, "doubt", doubt)
 }

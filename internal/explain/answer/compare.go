@@ -72,7 +72,7 @@ func about(f *result.Finding, rank string) string {
 func cause(change string, f *result.Finding, has, lacks *result.Report, c *result.Comparison) result.Cause {
 	x := result.Cause{
 		Change: change, Kind: f.Kind, Severity: f.Severity, Finding: f.ID, Ranks: f.Names, First: f.FirstStep, Last: f.LastStep, StepKind: f.Worth.Kind,
-		Next: f.Next, Guide: f.Guide, Steps: f.Steps, Text: says(f),
+		Next: f.Next, Guide: f.Guide, Steps: f.Steps, Text: says(has, f),
 	}
 	costs := f.CostNSPerStep
 	if f.Worth.Sure() {

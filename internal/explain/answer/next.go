@@ -41,25 +41,29 @@ func next(rep *result.Report, f *result.Finding) {
 		launches, graphs, batch, kind := launched(rep, f)
 		switch {
 		case launches == 0:
+		case rep.Uncut():
+			do(fact.Of("next_steady"))
 		case graphs > 0:
-			do(fact.Of("next_between_graphs", "kind", kind))
+			do(fact.Of("next_between_graphs", "kind", rep.Said(kind)))
 		case kind == "prefill":
 			do(fact.Of("next_prefill"))
 		case rep.CPU.Launch.GraphCalls > 0:
-			do(fact.Of("next_larger_graphs", "kind", kind, "batch", batch))
+			do(fact.Of("next_larger_graphs", "kind", rep.Said(kind), "batch", batch))
 		default:
-			do(fact.Of("next_graphs"))
+			do(suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
 		}
 		if f.Profilers {
 			do(fact.Of("next_lean"))
 		}
 	case result.LaunchBound:
-		do(fact.Of("next_graphs"))
+		if !rep.Uncut() {
+			do(suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
+		}
 		f.Guide = hostGuide
 	case result.CommBound:
 		f.Guide = slowGuide
 		if len(f.Ranks) == 0 {
-			do(fact.Of("next_communication"))
+			do(suits(rep, fact.Of("next_communication"), fact.Of("next_communication_any")))
 		}
 	case result.SlowSince, result.SlowStep:
 		do(fact.Of("next_since", "step", f.FirstStep))
@@ -71,6 +75,14 @@ func next(rep *result.Report, f *result.Finding) {
 	case result.Limits:
 		f.Guide = apartGuide
 	}
+}
+
+// suits chooses advice with the flags of servers, or that for any program where no step has a name of a server's.
+func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
+	if rep.Said("other") == "" {
+		return program
+	}
+	return server
 }
 
 // given tells a rank that was given more: requests, tokens or longer contexts.

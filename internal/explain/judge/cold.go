@@ -140,7 +140,11 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 		f.Ranks, names = append(f.Ranks, ranks[i].rank.Index), append(names, ranks[i].rank.Label)
 	}
 	f.Title = fact.Of("cold_start", "step", n, "name", ofName(c.rep.Steps[n].Name), "ranks", names, "why", why, "cost", worst.cost)
-	f.Next = []fact.Fact{fact.Of("warm_"+worst.most.Why, "step", c.rep.Steps[n].Name)}
+	size := fact.Name(c.rep.Steps[n].Name)
+	if size.Key == "" {
+		size = fact.Of("step_of_no_name", "n", n)
+	}
+	f.Next = []fact.Fact{fact.Of("warm_"+worst.most.Why, "step", size)}
 	return f
 }
 

@@ -52,11 +52,12 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 	late := part((*result.Idle).Late)
 	busy := usual(steps, func(t *stepTime) float64 { return metric.Share(t.Busy(), t.due()) })
 	f := whole(result.HostBound, "medium", id(result.HostBound, kind),
-		fact.Of("host_bound", "kind", kind, "idle", share, "busy", busy),
+		fact.Of("host_bound", "kind", c.rep.Said(kind), "idle", share, "busy", busy),
 		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
 			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
 	f.Cause, f.CostNSPerStep, f.Steps = result.CauseHost, late, c.stepsOf(kind)
-	if share > hostShareHigh {
+	// What a window without steps idles for may be starting up, or nothing to do.
+	if share > hostShareHigh && !c.rep.Uncut() {
 		f.Severity = "high"
 	}
 	if l := &c.rep.CPU.Launch; l.Calls > 0 {
@@ -64,7 +65,11 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 		f.Evidence = append(f.Evidence, proof("count", each, 0, fact.Of("launch_calls", "n", each, "graphs", l.GraphCalls, "calls", l.Calls)))
 	}
 	if ops := c.rep.CPU.Ops; len(ops) > 0 && ops[0].Share > opShare {
-		e := proof("ratio", ops[0].Share, 0, fact.Of("host_op", "op", ops[0].Name, "share", ops[0].Share))
+		says := fact.Of("host_op", "op", ops[0].Name, "share", ops[0].Share)
+		if _, step := trace.ParseStep(ops[0].Name); step {
+			says = fact.Of("host_no_op", "op", ops[0].Name, "share", ops[0].Share)
+		}
+		e := proof("ratio", ops[0].Share, 0, says)
 		e.Name = fact.Name(ops[0].Name)
 		f.Evidence = append(f.Evidence, e)
 	}
@@ -93,7 +98,7 @@ func commBound(c *capture, kind string, steps []stepTime, share float64) result.
 	}
 	move := part((*stepTime).moved)
 	f := whole(result.CommBound, "medium", id(result.CommBound, kind),
-		fact.Of("comm_bound", "kind", kind, "share", share, "counted", counted),
+		fact.Of("comm_bound", "kind", c.rep.Said(kind), "share", share, "counted", counted),
 		proof("ns", float64(move), 0, fact.Of("exposed", "exposed", part(func(t *stepTime) int64 { return t.ExposedComm }),
 			"wait", part(func(t *stepTime) int64 { return t.ExposedWait }), "hidden", part(func(t *stepTime) int64 { return t.HiddenComm }))))
 	f.Cause, f.CostNSPerStep, f.Steps = result.CauseCommunication, move, c.stepsOf(kind)

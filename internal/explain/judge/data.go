@@ -16,7 +16,7 @@ import (
 // What the capture lacks.
 var dataRules = []rule{{[]string{
 	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost",
+	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost", "data-captured",
 }, lacks}}
 
 // lostShare is the part of GPU work or time of which too little is known.
@@ -63,15 +63,15 @@ func lacks(c *capture) (out []result.Finding) {
 		t := &c.rep.Layers.Totals[i]
 		switch in := metric.Share(t.Graphs-t.Placed, t.GPU); {
 		case t.InModule+t.InRange == 0 && t.Graphs == 0 && t.Kind != prep.KindName(prep.OutsideSteps) && t.Kind != trace.IdleStep.String():
-			add("low", id("data-layers", t.Kind), fact.Of("data-layers.none", "kind", t.Kind))
+			add("low", id("data-layers", t.Kind), fact.Of("data-layers.none", "kind", c.rep.Said(t.Kind)))
 		case slices.ContainsFunc(c.rep.Layers.Graphs, func(g result.GraphLayers) bool { return g.Kind == t.Kind }):
 		case in > lostShare:
-			add("low", id("data-layers", t.Kind), fact.Of("data-layers.graphs", "share", in, "kind", t.Kind))
+			add("low", id("data-layers", t.Kind), fact.Of("data-layers.graphs", "share", in, "kind", c.rep.Said(t.Kind)))
 		}
 	}
 	for _, g := range c.rep.Layers.Graphs {
 		if !g.Known {
-			add("low", id("data-layers", g.Kind), fact.Of("data-layers.refused", "kind", g.Kind, "covered", g.Covered, "unsure", g.Unsure, "why", g.Why))
+			add("low", id("data-layers", g.Kind), fact.Of("data-layers.refused", "kind", c.rep.Said(g.Kind), "covered", g.Covered, "unsure", g.Unsure, "why", g.Why))
 		}
 	}
 	if t := timeOf(c.rep, "all"); t != nil {
@@ -114,6 +114,9 @@ func lacks(c *capture) (out []result.Finding) {
 		if n := len(r.Devices); n > 1 {
 			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
 		}
+		if r.Captured > len(r.Calls) {
+			add("info", id("data-captured", r.Label), fact.Of("data-captured", "rank", r.Label, "n", r.Captured, "of", r.Captured+r.Lost+len(r.Calls)))
+		}
 		switch {
 		case c.HostOnly || len(r.Ops) > 0 && !r.AsGoodAsMissing():
 		case r.Lost > 0:
@@ -127,7 +130,7 @@ func lacks(c *capture) (out []result.Finding) {
 	for _, kind := range c.Kinds {
 		if t := timeOf(c.rep, kind); t != nil {
 			if share := metric.Share(sends(c, kind), t.Total); share > commShare {
-				add("info", id("data-sends", kind), fact.Of("data-sends", "kind", kind, "share", share))
+				add("info", id("data-sends", kind), fact.Of("data-sends", "kind", c.rep.Said(kind), "share", share))
 			}
 		}
 	}
@@ -159,7 +162,7 @@ func lacks(c *capture) (out []result.Finding) {
 			add(of.severity, id("data-rule", of.words), fact.Of("data-rule."+of.words))
 		}
 	}
-	if len(c.Ranks) == 1 && c.Ranks[0].Rule == trace.Uncut { // of more ranks data-steps says it
+	if len(c.Ranks) == 1 && c.rep.Uncut() { // of more ranks data-steps says it
 		add("info", "data-rule", fact.Of("data-rule.none"))
 	}
 	l := &c.rep.CPU.Launch

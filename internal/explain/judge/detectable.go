@@ -132,5 +132,5 @@ func (c *capture) seen() {
 	if shown.Least > 0 {
 		least = fact.Of("seen_least", "n", shown.Least)
 	}
-	o.Says = fact.Of("seen", "ns", shown.NS, "share", shown.Share, "kind", shown.Kind, "n", shown.Steps, "least", least)
+	o.Says = fact.Of("seen", "ns", shown.NS, "share", shown.Share, "kind", c.rep.Said(shown.Kind), "n", shown.Steps, "least", least)
 }

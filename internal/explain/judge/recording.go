@@ -171,7 +171,7 @@ func (c *capture) profilers() {
 			}
 			f.CostNSPerStep = rest
 		case !decode && o.Ratio > costlyRatio:
-			most, why = "medium", fact.Of("profilers_other", "kind", o.Kind, "ratio", o.Ratio)
+			most, why = "medium", fact.Of("profilers_other", "kind", c.rep.Said(o.Kind), "ratio", o.Ratio)
 		case decode && f.CostNSPerStep <= c.addedBeside(f):
 			most, why = "low", fact.Of("profilers_all", "added", c.addedBeside(f))
 		default:

@@ -237,7 +237,7 @@ func slower(c *capture) (out []result.Finding) {
 		f := result.Finding{
 			Kind: result.SlowSince, Severity: "medium", FirstStep: first, LastStep: steps[len(steps)-1],
 			CostNSPerStep: int64(is - was), ID: id(result.SlowSince, k.Kind, first),
-			Title: fact.Of("slow_since", "kind", k.Kind, "more", is/was-1, "which", which, "first", first,
+			Title: fact.Of("slow_since", "kind", c.rep.Said(k.Kind.String()), "more", is/was-1, "which", which, "first", first,
 				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s], is-was, lacking), fact.Of("no_part_of_them"))),
 			Evidence: []result.Evidence{proof("ns", is, was, fact.Of("before", "is", is, "was", was))},
 		}

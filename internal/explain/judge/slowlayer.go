@@ -87,7 +87,7 @@ func slowLayers(c *capture) []result.Finding {
 	}
 	var out []result.Finding
 	for _, f := range found {
-		out = append(out, slowLayerFinding(a, w, f))
+		out = append(out, slowLayerFinding(c, f))
 	}
 	slices.SortFunc(out, func(x, y result.Finding) int {
 		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.ID, y.ID))
@@ -95,7 +95,8 @@ func slowLayers(c *capture) []result.Finding {
 	return out[:min(len(out), 5)]
 }
 
-func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) result.Finding {
+func slowLayerFinding(c *capture, s *slowLayer) result.Finding {
+	a, w := c.Aligned, c.layers
 	l := &a.Marks.Layers[s.layer]
 	name, kind := fmt.Sprintf("%s.%d", l.Stack, l.N), prep.KindName(s.kind)
 	cost := s.ns - s.like
@@ -125,7 +126,7 @@ func slowLayerFinding(a *match.Aligned, w *tables.LayerWork, s *slowLayer) resul
 			where = fact.Of("on_some_ranks", "n", len(s.ranks), "of", have)
 		}
 	}
-	f.Title = fact.Of("slow_layer", "layer", name, "factor", s.ns/s.like, "where", where, "kind", kind)
+	f.Title = fact.Of("slow_layer", "layer", name, "factor", s.ns/s.like, "where", where, "kind", c.rep.Said(kind))
 	if len(s.ranks) < have {
 		var others []float64
 		for _, r := range a.Ranks {

@@ -42,7 +42,7 @@ func unbalanced(c *capture) (out []result.Finding) {
 			same = fact.Of("uneven_changing_" + b.Work)
 		}
 		d := c.domainOf(b.Parts[0].Ranks[0])
-		what := fact.Of("uneven_"+b.Work, "kind", b.Kind, "balance", b.Ratio, "same", same)
+		what := fact.Of("uneven_"+b.Work, "kind", c.rep.Said(b.Kind), "balance", b.Ratio, "same", same)
 		proofs := append([]result.Evidence{proof("ratio", b.Ratio, 1, what)}, c.spread(d, b)...)
 		if f := c.lateBy(d, b); f != nil {
 			f.Evidence = append(slices.Insert(f.Evidence, min(1, len(f.Evidence)), proofs[0]), proofs[1:]...)

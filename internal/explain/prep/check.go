@@ -44,7 +44,7 @@ func (r *Rank) Check() error {
 		c.that(i == 0 || r.Calls[i-1].Start <= x.Start, "order of launches")
 		c.place(x.Op, ops, -1, "GPU work")
 		c.place(x.Step, steps, -1, "step")
-		c.that(!x.Blocks || x.Op >= 0, "launch that blocks")
+		c.that((!x.Blocks || x.Op >= 0) && (!x.Waits || x.Blocks), "launch that blocks")
 	}
 	all := slices.Concat(r.Steps, r.Cut)
 	for i := range all {
@@ -100,7 +100,7 @@ func (r *Rank) checkTimes(c *checker) {
 	for i, n := range r.Devices {
 		c.that(n >= 0 && (i == 0 || r.Devices[i-1] < n), "order of devices")
 	}
-	c.that(min(r.Unlaunched, r.Empty, r.Lost, r.APICalls) >= 0, "count")
+	c.that(min(r.Unlaunched, r.Empty, r.Lost, r.Captured, r.APICalls) >= 0, "count")
 }
 
 func (r *Rank) checkHost(c *checker) {

@@ -2,6 +2,7 @@ package prep
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -59,10 +60,16 @@ func (r *Rank) measureHost() {
 	}
 }
 
-// isSync tells API calls that wait for the device.
-func isSync(name string) bool {
-	return strings.Contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" || name == "cudaFree" || name == "cudaHostAlloc"
+// syncs are API calls that wait for the device beside those called Synchronize: copies
+// that come back when they are done, and what frees or pins memory. PyTorch for ROCm
+// takes hipMemcpyWithStream where that for CUDA copies and then synchronises the stream.
+var syncs = map[string]bool{
+	"cudaMemcpy": true, "hipMemcpy": true, "hipMemcpyWithStream": true, "hipMemcpyDtoH": true, "hipMemcpyHtoD": true,
+	"cudaFree": true, "hipFree": true, "cudaHostAlloc": true, "hipHostMalloc": true,
 }
+
+// isSync tells API calls that wait for the device.
+func isSync(name string) bool { return strings.Contains(name, "Synchronize") || syncs[name] }
 
 // blockedSpans lists, per thread and in time order, when it waited for the
 // device. A runtime call and the driver call inside it are one wait.
@@ -91,6 +98,46 @@ func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 		}
 	}
 	return blocked
+}
+
+// capturedSpans lists, per thread and in time order, when it captured a graph: what is
+// launched then is put into the graph, and runs nothing.
+func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
+	const other, begin, end = 0, 1, 2
+	kind, any := make([]uint8, t.Strings.Len()), false
+	for id := range kind {
+		switch name := t.Strings.Get(trace.StringID(id)); {
+		case strings.HasSuffix(name, "StreamBeginCapture"): // hip and cuda, and cu with a number behind
+			kind[id], any = begin, true
+		case strings.HasSuffix(name, "StreamEndCapture"):
+			kind[id] = end
+		}
+	}
+	if !any {
+		return nil
+	}
+	var calls []*trace.Span
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat.Launch() && kind[s.Name] != other {
+			calls = append(calls, s)
+		}
+	}
+	slices.SortFunc(calls, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+	captured, from := map[trace.TrackID][]Interval{}, map[trace.TrackID]int64{}
+	for _, s := range calls {
+		at, open := from[s.Track]
+		switch {
+		case kind[s.Name] == begin && !open:
+			from[s.Track] = s.Start
+		case kind[s.Name] == end && open:
+			captured[s.Track] = append(captured[s.Track], Interval{at, s.End()})
+			delete(from, s.Track)
+		}
+	}
+	for track, at := range from { // the window ended before the capture
+		captured[track] = append(captured[track], Interval{at, math.MaxInt64})
+	}
+	return captured
 }
 
 // eventCalls lists when a process asked for events to be recorded on a stream, and when

@@ -38,6 +38,7 @@ type Rank struct {
 	Unlaunched int                          // ops without a launch
 	Empty      int                          // graph launches without any GPU work
 	Lost       int                          // launches of kernels without any
+	Captured   int                          // launches of kernels into graphs that were captured: they run nothing
 	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
 	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
 	Stacks     bool                         // recorded with Python stacks
@@ -96,6 +97,7 @@ type Call struct {
 	Track      trace.TrackID
 	Graph      bool // it replays a graph
 	Blocks     bool // it returns only when the device has done the work
+	Waits      bool // for that reason alone: it takes no time of its own
 }
 
 // Step is one forward annotation on the launching thread.
@@ -200,6 +202,7 @@ func (r *Rank) link(t *trace.Trace) {
 		}
 		r.Ops = append(r.Ops, o)
 	}
+	captured := capturedSpans(t)
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if !s.Cat.Launch() || callAt[i] > 0 {
@@ -207,7 +210,11 @@ func (r *Rank) link(t *trace.Trace) {
 		}
 		at, ok := callOf.of(s.Corr)
 		if ok && at == int32(i) && strings.Contains(t.Strings.Get(s.Name), "LaunchKernel") {
-			r.Lost++
+			if Overlap(captured[s.Track], s.Start, s.End()) > 0 {
+				r.Captured++
+			} else {
+				r.Lost++
+			}
 		}
 		if trace.IsGraphLaunch(t.Strings.Get(s.Name)) && (!ok || callAt[at] == 0) {
 			r.Empty++
@@ -227,8 +234,9 @@ func (r *Rank) link(t *trace.Trace) {
 		o.Step = c.Step
 		if o.First = c.Op < 0; o.First {
 			c.Op = int32(i)
-			// Copies from or to pageable memory.
-			c.Blocks = o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
+			// Copies whose call waits for them, which HIP may make by a kernel, and those from or to pageable memory.
+			c.Waits = isSync(t.Strings.Get(t.Spans[c.Span].Name))
+			c.Blocks = c.Waits || o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
 		}
 	}
 	for i := range r.Ops {

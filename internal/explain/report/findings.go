@@ -12,12 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // cost is what a finding is worth, or else what it costs; "" when that is nothing.
 func cost(f *result.Finding) string {
 	w := &f.Worth
 	switch {
+	case w.Known && w.AtMost && w.Gain() <= 0:
+		return "worth little"
 	case w.Known && w.AtMost:
 		return "worth at most " + metric.Duration(w.Gain()) + " per step"
 	case w.Little():
@@ -110,6 +113,8 @@ func headline(r *result.Report) []string {
 	switch {
 	case len(r.Steps) == 0:
 		out = append(out, "no steps")
+	case len(names) == 1 && r.Said(r.Steps[0].Kind) == "":
+		out = append(out, plural(len(r.Steps), "step"))
 	case len(names) == 1:
 		out = append(out, names[0]+" "+strings.TrimLeft(plural(len(r.Steps), "step"), "0123456789, "))
 	default:
@@ -130,7 +135,7 @@ func caveat(s *result.Source) string {
 	case len(s.Doubts) > 0:
 		return "not one capture: " + columns.Clean(strings.Join(s.Doubts, "; ")) + ": what is said of ranks may be wrong"
 	case len(s.Missing) > 0:
-		names, more := cut(s.Missing, 12, "")
+		names, more := cut(trace.LabelRuns(s.Missing), 12, "")
 		text := "no file of " + columns.Clean(strings.Join(names, ", "))
 		if more != "" {
 			text += " … (" + more + ")"

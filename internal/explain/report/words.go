@@ -8,6 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Words says a fact in a sentence, or in a part of one.
@@ -16,14 +17,27 @@ func Words(f fact.Fact) string {
 	if f.Key == "" || !ok {
 		return f.String()
 	}
-	text = blank.ReplaceAllStringFunc(text, func(s string) string {
-		name, format, formatted := strings.Cut(s[1:len(s)-1], ":")
+	var b strings.Builder
+	from := 0
+	for _, at := range blank.FindAllStringIndex(text, -1) {
+		name, format, formatted := strings.Cut(text[at[0]+1:at[1]-1], ":")
 		v := f.Get(name)
+		said := ""
 		if formatted {
-			return formats[format](v)
+			said = formats[format](v)
+		} else {
+			said = plainWords(v)
 		}
-		return plainWords(v)
-	})
+		b.WriteString(text[from:at[0]])
+		b.WriteString(said)
+		from = at[1]
+		// A word that is left out takes a space with it.
+		if before := b.String(); said == "" && strings.HasPrefix(text[from:], " ") && (before == "" || strings.HasSuffix(before, " ")) {
+			from++
+		}
+	}
+	b.WriteString(text[from:])
+	text = b.String()
 	return strings.TrimRight(text, " ")
 }
 
@@ -77,23 +91,28 @@ var formats = map[string]func(any) string{
 	},
 	"lacking": func(v any) string {
 		names, _ := v.([]string)
-		switch n := len(names); {
-		case n == 1:
+		if len(names) == 1 {
 			return "1 rank is missing (" + names[0] + ")"
-		case n <= 4:
-			return fmt.Sprintf("%d ranks are missing (%s)", n, strings.Join(names, ", "))
-		default:
-			return fmt.Sprintf("%d ranks are missing (%s, …)", n, strings.Join(names[:4], ", "))
 		}
+		return fmt.Sprintf("%d ranks are missing (%s)", len(names), rankRuns(names))
 	},
 	// Some of many ranks.
 	"ranks": func(v any) string {
 		names, _ := v.([]string)
 		if len(names) > 4 {
-			return fmt.Sprintf("%d ranks (%s to %s)", len(names), names[0], names[len(names)-1])
+			return fmt.Sprintf("%d ranks (%s)", len(names), rankRuns(names))
 		}
 		return strings.Join(names, ", ")
 	},
+}
+
+// rankRuns names some of many ranks.
+func rankRuns(names []string) string {
+	runs := trace.LabelRuns(names)
+	if len(runs) > 4 {
+		runs = append(runs[:4:4], "…")
+	}
+	return strings.Join(runs, ", ")
 }
 
 // plainWords shows what needs no unit.

@@ -3,7 +3,12 @@
 // them their units.
 package result
 
-import "github.com/stepscope/stepscope/internal/explain/fact"
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/trace"
+)
 
 // Report is what Analyze finds. Its JSON form is stable and documented in
 // docs/formats/analysis.md: fields are added, never changed. All times are
@@ -195,6 +200,17 @@ type TimeRow struct {
 	Kind  string `json:"kind"` // prefill, decode, mixed, other, idle, or "all"
 	Steps int    `json:"steps"`
 	Time
+}
+
+// Uncut tells a capture in which nothing repeats as steps do: its whole window is one.
+func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
+
+// Said is what sentences call steps of a kind: nothing if the kind of none is known.
+func (r *Report) Said(kind string) string {
+	if kind == "other" && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind != "other" }) {
+		return ""
+	}
+	return kind
 }
 
 // Step is one forward pass over all ranks that took part.

@@ -125,11 +125,11 @@ const sureSteps = 6
 func (w *Worth) Sure() bool { return w.Known && !w.AtMost && w.Step > 0 && w.Steps >= sureSteps }
 
 // Which are the steps whose lengths a finding's worth tells: those of a kind that it is about.
-func (f *Finding) Which() fact.Fact {
+func (r *Report) Which(f *Finding) fact.Fact {
 	if f.FirstStep < 0 {
-		return fact.Of("worth_steps", "kind", f.Worth.Kind)
+		return fact.Of("worth_steps", "kind", r.Said(f.Worth.Kind))
 	}
-	return fact.Of("worth_these", "kind", f.Worth.Kind)
+	return fact.Of("worth_these", "kind", r.Said(f.Worth.Kind))
 }
 
 // Gain is by how much a step is shorter: alone, or once all else is mended if that is more.

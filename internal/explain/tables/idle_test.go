@@ -22,6 +22,8 @@ func TestIdle(t *testing.T) {
 		{"the call had begun before", func(y *explaintest.Toy) int64 { return y.Launch("cudaGraphLaunch", 50, 150) }, result.Idle{Launch: 100}, "launch"},
 		{"the call ends after the start", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 180, 230) }, result.Idle{Host: 80, Launch: 20}, "host"},
 		{"launched long before", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 10, 20) }, result.Idle{Device: 100}, "device"},
+		{"a copy that was asked for before, whose call waits for it", func(y *explaintest.Toy) int64 { return y.Launch("hipMemcpyWithStream", 90, 222) }, result.Idle{Device: 100}, "device"},
+		{"a copy whose call waits for it", func(y *explaintest.Toy) int64 { return y.Launch("hipMemcpyWithStream", 110, 222) }, result.Idle{Host: 10, Device: 90}, "device"},
 		{"no launch recorded", func(*explaintest.Toy) int64 { return 0 }, result.Idle{Unknown: 100}, "unknown"},
 		{"blocked in a sync", func(y *explaintest.Toy) int64 {
 			y.Span(trace.Runtime, 0, "cudaStreamSynchronize", 90, 170)
@@ -53,6 +55,13 @@ func TestIdle(t *testing.T) {
 		if len(gaps) != 1 || gaps[0].Cause != c.cause || gaps[0].Dur != 100 {
 			t.Errorf("%s: gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
 		}
+	}
+	// Work that was queued reaches a device that does nothing within a millisecond, or waits for something.
+	late := explaintest.New().Step(0, 9_000_000).Run("gemm", 1, 20, 100, 1)
+	late.Op(trace.Kernel, "late", late.Launch("hipLaunchKernel", 110, 120), 1, 8_000_100, 8_000_200, 1)
+	b := prepared(late.Done())
+	if got, want := sweep(b.Ranks[0], &findPauses(b)[0])[0].IdleBy, (result.Idle{Host: 10, Launch: 1_000_010, Device: 6_999_980}); got != want {
+		t.Errorf("queued for long: %+v, want %+v", got, want)
 	}
 	// Inside a graph replay the host has no part in a gap, however long the call.
 	y := explaintest.New().Step(0, 300)

@@ -206,6 +206,9 @@ func (l *ledger) spend(to int64, idle *result.Idle) {
 // starved tells whether for most of a gap no core ran a software device.
 func starved(r *match.Rank, from, to int64) bool { return 2*prep.Overlap(r.NoCore, from, to) > to-from }
 
+// onTheWay is the longest, in ns, that work takes from the end of its launch call to a device that does nothing else.
+const onTheWay = 1_000_000
+
 // idleOf splits the time from a, when the device fell idle, to the start of op
 // o, by what kept it waiting. The parts sum up to the gap.
 func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cause string) {
@@ -224,7 +227,7 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 		return idle, "unknown"
 	}
 	c := &r.Calls[o.Call]
-	if !o.First || c.End <= a {
+	if !o.First || c.End <= a || c.Waits && c.Start <= a {
 		// Queued already, or inside a graph replay: the host was in time.
 		idle.Device = gap
 		return idle, "device"
@@ -235,6 +238,14 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 	idle.Device = prep.Overlap(r.Full, a, o.Start)
 	idle.Launch = max(0, idle.Launch-prep.Overlap(r.Full, asked, o.Start))
 	host := gap - idle.Launch - idle.Device
+	// What was queued and does not begin waits for something: for what is before it, or for who else uses the device.
+	queued := c.End + onTheWay
+	if c.Waits { // a copy that is queued as soon as it is called for
+		queued = asked
+	}
+	if late := min(max(o.Start-max(queued, asked), 0), idle.Launch); late > 0 {
+		idle.Device, idle.Launch = idle.Device+late, idle.Launch-late
+	}
 	idle.Profiler = min(prep.Overlap(r.Stalls, a, asked), host)
 	idle.Sync = min(prep.Overlap(r.Blocked[c.Track], a, asked), host-idle.Profiler)
 	idle.Between = min(prep.Overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)

@@ -275,7 +275,7 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	f.Worth = w.gain(rep, d, steps, kind, now)
 	x := &f.Worth
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(metric.Median(last))
-	x.Says = says(f)
+	x.Says = says(rep, f)
 }
 
 // mostly is the kind that most of some steps are of; several: others are of another.
@@ -301,9 +301,9 @@ const hidden = 0.02
 const waits = 1.5
 
 // says tells what a finding is worth.
-func says(f *result.Finding) fact.Fact {
+func says(rep *result.Report, f *result.Finding) fact.Fact {
 	x := &f.Worth
-	which := f.Which()
+	which := rep.Which(f)
 	var tokens, last, rest fact.Fact
 	if x.Tokens > 0 {
 		tokens = fact.Of("worth_tokens", "is", x.Tokens, "without", x.WithoutTokens)
@@ -315,6 +315,8 @@ func says(f *result.Finding) fact.Fact {
 		rest = fact.Of("worth_rest", "cost", f.CostNSPerStep)
 	}
 	switch {
+	case x.AtMost && x.Without >= x.Step:
+		return fact.Of("worth_none", "which", which, "step", x.Step, "last", last)
 	case x.AtMost:
 		return fact.Of("worth_most", "which", which, "step", x.Step, "without", x.Without, "last", last)
 	case x.High >= x.Step:
