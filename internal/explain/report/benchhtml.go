@@ -38,6 +38,18 @@ type benchPage struct {
 	assets
 	*BenchPage
 	Captures []Page
+	Bare     string // why there is no distribution, where there is none
+}
+
+// bare says why a run has no distributions.
+func bare(b *Bench) string {
+	switch {
+	case b.Summary.Completed == 0:
+		return "No request succeeded: there is nothing to show."
+	case len(b.Run.Profiled) > 0:
+		return "The captured window touched so many requests that the others are too few to show."
+	}
+	return "No latency was measured."
 }
 
 type benchCard struct {
@@ -90,7 +102,7 @@ func (d *benchData) Several() bool { return d.Bin >= 1e9 }
 
 // BenchHTML writes a run as one self-contained page.
 func BenchHTML(w io.Writer, b *Bench) error {
-	p := benchPage{BenchPage: NewBenchPage(b), Captures: b.Captures}
+	p := benchPage{BenchPage: NewBenchPage(b), Captures: b.Captures, Bare: bare(b)}
 	p.assets.take("bench", "page/page.css", "benchpage/bench.css")
 	text, err := execute("bench.html", &p, &p.Data, p.Plots)
 	if err == nil {

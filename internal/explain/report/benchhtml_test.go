@@ -80,6 +80,21 @@ func TestBenchHTMLAtOnce(t *testing.T) {
 	}
 }
 
+// Where no distribution is left the page says why.
+func TestBenchHTMLBare(t *testing.T) {
+	all := benchProfiled()
+	all.Run.Profiled[0] = bench.Span{From: 0, To: 1 << 40}
+	all.Summary = bench.Summarize(all.Records, all.Run, bench.Options{})
+	for want, b := range map[string]*Bench{
+		"<p>No request succeeded: there is nothing to show.</p>":                                   benchNothing(),
+		"<p>The captured window touched so many requests that the others are too few to show.</p>": all,
+	} {
+		if !strings.Contains(benchPageOf(t, b), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 // The page leads to those of the window that was recorded meanwhile.
 func TestBenchHTMLCaptures(t *testing.T) {
 	b := benchProfiled()
