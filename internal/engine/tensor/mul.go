@@ -174,7 +174,7 @@ type tile struct {
 // for the first caches is read only once, by one tile, which asks for what it
 // needs soon.
 func (t tile) next(f Format) int {
-	const keeps, soon = 64 << 10, 4 << 10 // bytes
+	const keeps, soon = 64 << 10, 2 << 10 // bytes; from 4 kB on widening bf16 waits for memory
 	steps := t.k
 	if f != F32 {
 		steps /= 2
